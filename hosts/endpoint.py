@@ -1,0 +1,212 @@
+"""Seam 1: what a sender, receiver or agent of any protocol is given, and what it answers.
+
+An endpoint is a state machine. It opens no socket, reads no clock and starts no thread: a runtime (asyncio on UDP
+sockets, or the simulator) hands it datagrams and the time, and carries out the effects that it returns, in order.
+
+The runtime's contract
+- `now` is in seconds on the endpoint's own monotonic clock; it never goes back. Two hosts' clocks share neither origin
+  nor rate.
+- After each call the runtime reads `wake_at` and calls `handle_timer` once that time has come. A call that comes early
+  or without need is harmless.
+- An endpoint has one unicast address. `Send` leaves from it, to a peer or to a group; replies come back to it.
+  `JoinGroup` makes datagrams to that group (address and port) arrive as well.
+- `receive` raises on no input: what is malformed, foreign or stale is counted in `counters` and dropped.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+
+class Address(NamedTuple):
+    """An IPv4 address in dotted form, and a UDP port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class Datagram(NamedTuple):
+    """One UDP datagram as it arrived."""
+
+    data: bytes
+    source: Address
+    destination: Address
+    """The group for multicast, the endpoint's own address for unicast."""
+
+
+class Send(NamedTuple):
+    """Send one datagram from the endpoint's own address."""
+
+    data: bytes
+    destination: Address
+
+
+class JoinGroup(NamedTuple):
+    """Receive what `source` (None: anyone) sends to `group`."""
+
+    group: Address
+    source: str | None
+
+
+class LeaveGroup(NamedTuple):
+    """The reverse of the JoinGroup with the same fields."""
+
+    group: Address
+    source: str | None
+
+
+class Deliver(NamedTuple):
+    """Bytes of the session's stream, in order and without gaps; `offset` is that of the first byte.
+
+    They count against the receiver's buffer until `ReceiverEndpoint.consumed` returns them.
+    """
+
+    offset: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PeerJoined:
+    """A receiver (or an agent below this one) takes part from now on."""
+
+    peer: Address
+
+
+@dataclass(frozen=True, slots=True)
+class PeerRefused:
+    """A receiver asked to take part and may not."""
+
+    peer: Address
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PeerDropped:
+    """A receiver was given up: it no longer holds the session back, and it does not hold the whole stream."""
+
+    peer: Address
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PeerFinished:
+    """A receiver confirmed the end of the session; `complete` is its own word on whether what it got is right."""
+
+    peer: Address
+    complete: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStarted:
+    """Sender: data may flow. Receiver: admitted by the sender at `peer`."""
+
+    peer: Address | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamEnded:
+    """Receiver: the last byte was delivered. The application answers with `ReceiverEndpoint.confirm`."""
+
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnded:
+    """The endpoint's work is over: it will not send or want to be woken again."""
+
+    complete: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CongestionSignal:
+    """The protocol took an event for congestion. `kind` is the protocol's word, as in `timeout`."""
+
+    kind: str
+    peer: Address | None = None
+
+
+Event: TypeAlias = (
+    PeerJoined
+    | PeerRefused
+    | PeerDropped
+    | PeerFinished
+    | SessionStarted
+    | StreamEnded
+    | SessionEnded
+    | CongestionSignal
+)
+Effect: TypeAlias = Send | JoinGroup | LeaveGroup | Deliver | Event
+Sample: TypeAlias = Mapping[str, object]
+"""One trace row: JSON-ready values, named with their units (docs/trace.md)."""
+
+
+class Endpoint(ABC):
+    """A state machine that two runtimes drive."""
+
+    counters: dict[str, int]
+    """What was sent, received and, with its reason, dropped."""
+
+    @abstractmethod
+    def start(self, *, now: float) -> Sequence[Effect]:
+        """Begin; called once, before anything else."""
+
+    @abstractmethod
+    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
+        """Take one datagram, from anybody."""
+
+    @abstractmethod
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        """Do what has fallen due by `now`."""
+
+    @property
+    @abstractmethod
+    def wake_at(self) -> float | None:
+        """When `handle_timer` wants to be called, in seconds; None: only after the next input."""
+
+    @abstractmethod
+    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
+        """Give the session up: tell the peers, leave the groups. Ends with SessionEnded."""
+
+    @property
+    @abstractmethod
+    def closed(self) -> bool:
+        """Whether SessionEnded has been returned."""
+
+    def sample(self, *, now: float) -> Sample:
+        """The state that a trace shows, for the time `now`. Reading it changes nothing."""
+        return {}
+
+
+class SenderEndpoint(Endpoint):
+    """The source of a session: a stream of bytes goes in, and comes out at every receiver."""
+
+    @property
+    @abstractmethod
+    def send_space(self) -> int:
+        """Bytes that `write` takes now; 0 until there is room in the bounded send buffer."""
+
+    @abstractmethod
+    def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
+        """Append up to `send_space` bytes to the stream. Raises ValueError beyond that or after `finish`."""
+
+    @abstractmethod
+    def finish(self, *, now: float) -> Sequence[Effect]:
+        """The stream ends here. SessionEnded follows when every receiver has confirmed it or was dropped."""
+
+
+class ReceiverEndpoint(Endpoint):
+    """A member of a session; it may also serve other receivers as an agent."""
+
+    @abstractmethod
+    def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
+        """The application is through with `count` delivered bytes: their buffer is free again."""
+
+    @abstractmethod
+    def confirm(self, *, complete: bool, now: float, reason: str = "") -> Sequence[Effect]:
+        """The application's answer to StreamEnded (or earlier, when it cannot go on): is what it got right?"""

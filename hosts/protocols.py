@@ -1,0 +1,104 @@
+"""Protocols by name: each is one package `hosts/NAME/` whose `__init__` sets `PROTOCOL`; nothing else lists it."""
+
+import importlib
+import pkgutil
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Generic, TypeVar
+
+import hosts
+from hosts.endpoint import Address, ReceiverEndpoint, SenderEndpoint
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What every member of a session knows beforehand."""
+
+    group: Address
+    """Where the sender's data goes; the port is the group's too."""
+    source: str | None = None
+    """The sender's address: a source-specific group, and data from anyone else is refused. None: any source."""
+    session: int | None = None
+    """32 bits. None at a receiver: the first session that is heard on the group."""
+    receivers: int = 1
+    """Sender: start when this many have joined, or `wait` seconds after the first one."""
+    wait: float = 10.0
+
+
+OptionsT = TypeVar("OptionsT")
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol(Generic[OptionsT]):
+    """How to make a protocol's endpoints."""
+
+    name: str
+    number: int
+    """In the common header, 8 bits."""
+    options: type[OptionsT]
+    """A frozen dataclass; every field has a default and its unit in the name or comment."""
+    make_sender: Callable[[Session, OptionsT, random.Random], SenderEndpoint]
+    make_receiver: Callable[[Session, OptionsT, random.Random], ReceiverEndpoint]
+
+    def sender(
+        self, session: Session, rng: random.Random, parameters: Mapping[str, Any] | None = None
+    ) -> SenderEndpoint:
+        """A sender; `parameters` are checked by `parse_options`."""
+        return self.make_sender(session, self.parse_options(parameters or {}), rng)
+
+    def receiver(
+        self, session: Session, rng: random.Random, parameters: Mapping[str, Any] | None = None
+    ) -> ReceiverEndpoint:
+        """A receiver; `parameters` are checked by `parse_options`."""
+        return self.make_receiver(session, self.parse_options(parameters or {}), rng)
+
+    def parse_options(self, parameters: Mapping[str, Any]) -> OptionsT:
+        """The defaults with `parameters` (numbers, booleans, or their text) put in. ValueError names a bad one."""
+        options: Any = self.options()
+        known = {field.name: type(getattr(options, field.name)) for field in fields(options)}
+        values: dict[str, Any] = {}
+        for name, value in parameters.items():
+            if name not in known:
+                raise ValueError(f"{self.name} has no parameter '{name}' (it has {', '.join(sorted(known))})")
+            values[name] = _convert(name, value, known[name])
+        result: OptionsT = replace(options, **values)
+        return result
+
+
+def _convert(name: str, value: Any, kind: type) -> Any:
+    try:
+        if kind is bool:
+            if isinstance(value, bool):
+                return value
+            return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[str(value).lower()]
+        if isinstance(value, bool):
+            raise ValueError
+        if kind is int and float(value) != int(float(value)):
+            raise ValueError
+        return kind(float(value)) if kind is int else kind(value)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise ValueError(f"parameter '{name}' must be of type {kind.__name__}, not '{value}'") from None
+
+
+def names() -> list[str]:
+    """The protocols that exist, in alphabetical order."""
+    return sorted(_registry())
+
+
+def get(name: str) -> Protocol[Any]:
+    """The protocol of that name. ValueError lists those that exist."""
+    found = _registry().get(name)
+    if found is None:
+        raise ValueError(f"unknown protocol '{name}' (known: {', '.join(names())})")
+    return found
+
+
+def _registry() -> dict[str, Protocol[Any]]:
+    registry: dict[str, Protocol[Any]] = {}
+    for module in pkgutil.iter_modules(hosts.__path__):
+        if module.ispkg:
+            protocol = getattr(importlib.import_module(f"hosts.{module.name}"), "PROTOCOL", None)
+            if isinstance(protocol, Protocol):
+                registry[protocol.name] = protocol
+    return registry
