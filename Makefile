@@ -1,0 +1,76 @@
+# `make run` and `make test` do all the set-up themselves; each step leaves a stamp in .venv, so a second run does none.
+SHELL := /bin/bash
+PYTHON ?= /usr/bin/python3
+VENV := .venv
+BIN := $(VENV)/bin
+FILE ?=
+SCENARIO ?= topologies/quickstart.yaml
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export CARGO_TERM_COLOR ?= auto
+
+SYSTEM_STAMP := $(VENV)/.stamp-system
+PACKAGES_STAMP := $(VENV)/.stamp-packages
+ENGINE_STAMP := $(VENV)/.stamp-engine
+RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \
+	engine/Cargo.toml engine/Cargo.lock
+
+.PHONY: help setup run test lint lint-python lint-rust test-python test-rust test-emulation bench p4 format clean
+
+help: ## what can be made
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+$(SYSTEM_STAMP): scripts/system_packages.sh
+	@scripts/system_packages.sh
+	@$(PYTHON) -m venv --system-site-packages $(VENV)
+	@touch $@
+
+$(PACKAGES_STAMP): $(SYSTEM_STAMP) pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $@
+
+$(ENGINE_STAMP): $(PACKAGES_STAMP) $(RUST_SOURCES)
+	@echo "building the engine (Rust); the first time takes some minutes"
+	cd engine/crates/native && $(CURDIR)/$(BIN)/maturin develop --release --locked --quiet
+	@touch $@
+
+setup: $(ENGINE_STAMP) ## install and build all that is needed (no root once the system packages are there)
+
+run: setup ## send a real file to eight receivers over three P4 switches (FILE=path for your own)
+	@$(BIN)/canopy emulate $(SCENARIO) $(if $(FILE),--file '$(FILE)')
+
+test: setup ## every check: formatting, lints, types, unit, packet-level and emulation tests
+	@scripts/test.sh
+
+lint: lint-python lint-rust ## formatting, lints and types only
+
+lint-python: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+lint-rust: setup
+	cd engine && cargo fmt --all --check
+	cd engine && cargo clippy --release --locked --all-targets --quiet -- -D warnings
+
+test-rust: setup ## the engine's own tests
+	cd engine && cargo test --release --locked --quiet
+
+test-python: setup ## unit and packet-level tests; the ones that need root are in test-emulation
+	$(BIN)/pytest -n 2 -m 'not root and not emulation'
+
+test-emulation: setup ## tests in network namespaces (root)
+	$(BIN)/pytest -m 'root or emulation'
+
+p4: setup ## recompile the P4 program (needs p4c)
+	$(BIN)/python p4src/build.py
+
+bench: setup ## the switch's packet rates
+	$(BIN)/canopy bench switch
+
+format: setup ## rewrite the sources in the house style
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	cd engine && cargo fmt --all
+
+clean: ## remove what set-up and builds made
+	rm -rf $(VENV) engine/target *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

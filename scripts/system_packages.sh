@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that Canopy needs, and says clearly what is missing when it may not.
+set -euo pipefail
+
+# python3-venv: the virtual environment; mininet, iproute2, ethtool, iperf, uftp: the emulation and its tests;
+# build-essential: the linker for Rust.
+packages=(python3-venv python3-dev build-essential iproute2 ethtool mininet iperf uftp)
+
+# Rust 1.82 or later: a toolchain on PATH (rustup), else Debian's current one (rustc-web), else the distribution's own.
+minimum_rust=1.82
+rust_is_new_enough() {
+    local version
+    version=$("${1:-rustc}" --version 2>/dev/null | awk '{print $2}') || return 1
+    [ -n "$version" ] && [ "$(printf '%s\n%s\n' "$minimum_rust" "$version" | sort -V | head -n 1)" = "$minimum_rust" ]
+}
+
+missing=()
+for package in "${packages[@]}"; do
+    dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
+done
+
+need_rust=no
+if ! command -v cargo >/dev/null || ! rust_is_new_enough; then
+    need_rust=yes
+fi
+
+if [ ${#missing[@]} -eq 0 ] && [ "$need_rust" = no ]; then
+    exit 0
+fi
+if ! command -v apt-get >/dev/null; then
+    echo "set-up: this is not Debian or Ubuntu; please install: ${missing[*]:-} and Rust $minimum_rust or later" >&2
+    exit 2
+fi
+if [ "$(id -u)" -ne 0 ]; then
+    echo "set-up: root is needed once to install system packages. Run as root: make setup" >&2
+    echo "set-up: or install by hand: ${missing[*]:-}$([ "$need_rust" = yes ] && echo " and Rust $minimum_rust or later (package rustc-web cargo-web, or rustup)")" >&2
+    exit 2
+fi
+
+export DEBIAN_FRONTEND=noninteractive
+echo "set-up: installing ${missing[*]:-}$([ "$need_rust" = yes ] && echo ' and Rust')"
+apt-get update --quiet=2
+if [ "$need_rust" = yes ]; then
+    for pair in "rustc-web cargo-web" "rustc cargo" "rustup"; do
+        read -ra candidates <<<"$pair"
+        if apt-cache show "${candidates[0]}" >/dev/null 2>&1; then
+            version=$(apt-cache policy "${candidates[0]}" | awk '/Candidate/ {print $2}')
+            if [ "${candidates[0]}" = rustup ] || [ "$(printf '%s\n%s\n' "$minimum_rust" "$version" | sort -V | head -n 1)" = "$minimum_rust" ]; then
+                missing+=("${candidates[@]}")
+                break
+            fi
+        fi
+    done
+fi
+apt-get install --yes --quiet=2 --no-install-recommends "${missing[@]}" >/dev/null
+if command -v rustup >/dev/null && ! rust_is_new_enough; then
+    rustup default stable
+fi
+if ! rust_is_new_enough; then
+    echo "set-up: no Rust $minimum_rust or later could be installed here; please install it (rustup) and run again" >&2
+    exit 2
+fi
