@@ -1,0 +1,263 @@
+//! One direction of a link in virtual time. No I/O, no clock, no threads: every call takes the time.
+//!
+//! ```text
+//!   offer ──► queue (DropTail | RED) ──► dequeue ─(egress processing)─► transmit ──► loss ──► in flight ──► deliver
+//!              packets or bytes          at its time                    len / rate            + delay
+//! ```
+//!
+//! A driver owns the clock: the simulator's event loop or the live switch. It calls [`Link::offer`] for a packet that
+//! arrives, asks [`Link::next_event_time`] when it is next needed, and at that time calls [`Link::dequeue`] and
+//! [`Link::deliver`] until both have nothing. Between `dequeue` and `transmit` a switch runs its egress pipeline, which
+//! may change the packet's length or drop it: then `transmit` is not called, and the transmitter stays free. A driver
+//! that is late passes the time at which the event was due, not the time at which it got round to it, so that
+//! lateness costs no rate.
+//!
+//! Order at one instant is part of the definition: a departure comes before an arrival at the same queue. A departure
+//! that is due but not yet carried out therefore no longer counts against an arrival, in whichever order a driver calls.
+
+#![forbid(unsafe_code)]
+
+pub mod config;
+mod loss;
+mod queue;
+pub mod random;
+mod red;
+pub mod stats;
+mod transmitter;
+
+use std::collections::VecDeque;
+
+pub use config::{ConfigError, GilbertElliott, Limit, LinkConfig, LossConfig, QueueConfig, RedConfig};
+pub use stats::{Reason, Stats};
+
+use loss::Loss;
+use queue::{charge, Queue, Surroundings, Waiting};
+use transmitter::Transmitter;
+
+/// A packet that was not taken, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dropped<T> {
+    pub item: T,
+    pub reason: Reason,
+}
+
+/// A packet that leaves its queue, with what P4's queueing metadata wants to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dequeued<T> {
+    pub item: T,
+    /// Bytes, as it was offered.
+    pub len: u32,
+    pub enq_time_ns: u64,
+    /// Packets waiting when it arrived, itself not among them.
+    pub enq_depth: u32,
+    /// Nanoseconds in the queue.
+    pub deq_timedelta_ns: u64,
+    /// Packets that still wait.
+    pub deq_depth: u32,
+    /// RED marked it: set ECN's congestion experienced.
+    pub marked: bool,
+}
+
+/// A packet at the far end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Delivered<T> {
+    pub item: T,
+    /// Bytes, as it was transmitted.
+    pub len: u32,
+    pub time_ns: u64,
+}
+
+/// One direction of a link that carries items of type `T`.
+#[derive(Clone, Debug)]
+pub struct Link<T> {
+    config: LinkConfig,
+    up: bool,
+    queue: Queue<T>,
+    transmitter: Transmitter,
+    loss: Loss,
+    /// Ordered by time, whatever the delay was: a link does not reorder. Only the head needs a timer.
+    in_flight: VecDeque<Delivered<T>>,
+    in_flight_bytes: u64,
+    stats: Stats,
+}
+
+impl<T> Link<T> {
+    /// A link whose random choices come from streams of `seed` (see [`random::derive`] to give each link its own).
+    pub fn new(config: LinkConfig, seed: u64) -> Result<Self, ConfigError> {
+        config.validate()?;
+        Ok(Self {
+            up: true,
+            queue: Queue::new(&config.queue, seed),
+            transmitter: Transmitter::new(config.rate_bps),
+            loss: Loss::new(config.loss, seed),
+            in_flight: VecDeque::new(),
+            in_flight_bytes: 0,
+            stats: Stats::default(),
+            config,
+        })
+    }
+
+    pub fn config(&self) -> &LinkConfig {
+        &self.config
+    }
+
+    /// Changes the link from now on: packets that wait or are under way stay, and random streams go on.
+    pub fn set_config(&mut self, config: LinkConfig) -> Result<(), ConfigError> {
+        config.validate()?;
+        self.queue.set_config(&config.queue);
+        self.transmitter.set_rate(config.rate_bps);
+        self.loss.set_model(config.loss);
+        self.config = config;
+        Ok(())
+    }
+
+    /// A packet of `len` bytes arrives at the queue.
+    pub fn offer(&mut self, now_ns: u64, len: u32, item: T) -> Result<(), Dropped<T>> {
+        self.offer_ecn(now_ns, len, false, item)
+    }
+
+    /// As [`Link::offer`], and says whether the packet may be marked instead of dropped (ECT(0) or ECT(1)).
+    pub fn offer_ecn(&mut self, now_ns: u64, len: u32, ecn_capable: bool, item: T) -> Result<(), Dropped<T>> {
+        self.stats.offered_packets += 1;
+        self.stats.offered_bytes += u64::from(len);
+        if !self.up {
+            return Err(self.dropped(item, Reason::Down));
+        }
+        let around = self.surroundings(now_ns);
+        let marked = match self.queue.admit(len, ecn_capable, around) {
+            Ok(marked) => marked,
+            Err(reason) => return Err(self.dropped(item, reason)),
+        };
+        self.stats.marked_packets += u64::from(marked);
+        self.stats.held(now_ns, self.queue.packets(), self.queue.bytes());
+        let enq_depth = (self.queue.packets() - around.due_packets) as u32;
+        self.queue.push(Waiting { item, len, enq_time_ns: now_ns, enq_depth, marked });
+        self.stats.filled(self.queue.packets() - around.due_packets, self.queue.bytes() - around.due_bytes);
+        Ok(())
+    }
+
+    /// When [`Link::dequeue`] will next have a packet: the transmitter is free and something waits.
+    pub fn next_departure(&self) -> Option<u64> {
+        self.queue.head().map(|head| head.enq_time_ns.max(self.transmitter.free_at_ns()))
+    }
+
+    /// When [`Link::deliver`] will next have a packet.
+    pub fn next_delivery(&self) -> Option<u64> {
+        self.in_flight.front().map(|packet| packet.time_ns)
+    }
+
+    /// When the link next needs its driver.
+    pub fn next_event_time(&self) -> Option<u64> {
+        match (self.next_departure(), self.next_delivery()) {
+            (Some(departure), Some(delivery)) => Some(departure.min(delivery)),
+            (departure, delivery) => departure.or(delivery),
+        }
+    }
+
+    /// Takes the next packet from the queue if its departure is due at `now_ns`.
+    pub fn dequeue(&mut self, now_ns: u64) -> Option<Dequeued<T>> {
+        if self.next_departure()? > now_ns {
+            return None;
+        }
+        self.stats.held(now_ns, self.queue.packets(), self.queue.bytes());
+        let Waiting { item, len, enq_time_ns, enq_depth, marked } = self.queue.pop()?;
+        let deq_timedelta_ns = now_ns - enq_time_ns;
+        Some(Dequeued {
+            item,
+            len,
+            enq_time_ns,
+            enq_depth,
+            deq_timedelta_ns,
+            deq_depth: self.queue.packets() as u32,
+            marked,
+        })
+    }
+
+    /// Transmits a packet that was dequeued at `now_ns` and has `len` bytes by now. Returns when its last bit has left.
+    /// A packet that is lost on the wire comes back at once, though it occupies the transmitter like any other.
+    pub fn transmit(&mut self, now_ns: u64, len: u32, item: T) -> Result<u64, Dropped<T>> {
+        let end = self.transmitter.send(now_ns, u64::from(len) + u64::from(self.config.overhead_bytes));
+        self.stats.sent_packets += 1;
+        self.stats.sent_bytes += u64::from(len);
+        if self.loss.loses() {
+            return Err(self.dropped(item, Reason::Loss));
+        }
+        if self.in_flight_bytes.saturating_add(charge(len)) > self.config.in_flight_limit_bytes {
+            return Err(self.dropped(item, Reason::InFlight));
+        }
+        let earliest = self.in_flight.back().map_or(0, |last| last.time_ns);
+        let time_ns = end.saturating_add(self.config.delay_ns).max(earliest);
+        self.in_flight.push_back(Delivered { item, len, time_ns });
+        self.in_flight_bytes += charge(len);
+        Ok(end)
+    }
+
+    /// Takes the next packet that has reached the far end by `now_ns`.
+    pub fn deliver(&mut self, now_ns: u64) -> Option<Delivered<T>> {
+        if self.next_delivery()? > now_ns {
+            return None;
+        }
+        let packet = self.in_flight.pop_front()?;
+        self.in_flight_bytes -= charge(packet.len);
+        self.stats.delivered_packets += 1;
+        self.stats.delivered_bytes += u64::from(packet.len);
+        Some(packet)
+    }
+
+    pub fn is_up(&self) -> bool {
+        self.up
+    }
+
+    /// Takes the link down, with the loss of all that waits and is under way, or up again.
+    pub fn set_up(&mut self, now_ns: u64, up: bool) {
+        self.up = up;
+        if !up {
+            self.stats.held(now_ns, self.queue.packets(), self.queue.bytes());
+            let lost = self.queue.packets() + self.in_flight.len() as u64;
+            self.stats.drop(Reason::Down, lost);
+            while self.queue.pop().is_some() {}
+            self.in_flight.clear();
+            self.in_flight_bytes = 0;
+        }
+    }
+
+    pub fn queue_packets(&self) -> u64 {
+        self.queue.packets()
+    }
+
+    pub fn queue_bytes(&self) -> u64 {
+        self.queue.bytes()
+    }
+
+    pub fn in_flight_packets(&self) -> u64 {
+        self.in_flight.len() as u64
+    }
+
+    /// RED's average queue, in packets or bytes.
+    pub fn red_average(&self) -> Option<f64> {
+        self.queue.red_average()
+    }
+
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    fn dropped(&mut self, item: T, reason: Reason) -> Dropped<T> {
+        self.stats.drop(reason, 1);
+        Dropped { item, reason }
+    }
+
+    /// The transmitter at the moment of an arrival.
+    fn surroundings(&self, now_ns: u64) -> Surroundings {
+        let rate_bps = self.transmitter.rate_bps();
+        let idle_ns = now_ns.saturating_sub(self.transmitter.free_at_ns());
+        let due = now_ns >= self.transmitter.free_at_ns();
+        let (due_packets, due_bytes, idle_ns) = match self.queue.head() {
+            None => (0, 0, idle_ns),
+            Some(_) if due && rate_bps.is_none() => (self.queue.packets(), self.queue.bytes(), 0),
+            Some(head) if due => (1, charge(head.len), 0),
+            Some(_) => (0, 0, 0),
+        };
+        Surroundings { due_packets, due_bytes, idle_ns, rate_bps }
+    }
+}
