@@ -1,0 +1,168 @@
+"""Paths through the network: unicast routes, trees towards each source, one spanning tree for any-source groups.
+
+Every answer follows from the network and the set of links that are down, with ties broken by name, so that a controller
+that restarts comes to the same answers and rewrites nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+
+import networkx as nx
+
+from controller.network import LinkSpec, Network
+
+Attachment = tuple[str, int]  # (switch, port)
+
+
+@dataclass(frozen=True, order=True)
+class Route:
+    """How a switch reaches one host: out of `port`, to the neighbour's `mac`."""
+
+    host: IPv4Address
+    port: int
+    mac: str
+
+
+class Trees:
+    """Routes and trees of a network in its present state. Not thread-safe."""
+
+    def __init__(self, network: Network, down: Iterable[str] = ()) -> None:
+        self._network = network
+        self._links = {link.name: link for link in network.links}
+        self._down: set[str] = set()
+        for name in down:
+            self._down.add(self.find_link(name).name)
+        self._compute()
+
+    @property
+    def down(self) -> frozenset[str]:
+        """Names of the links that are down."""
+        return frozenset(self._down)
+
+    def find_link(self, name: str) -> LinkSpec:
+        """A link by its name, by its name from the other end, or by its two switches when only one link joins them.
+        Raises KeyError with a message for the operator."""
+        if name in self._links:
+            return self._links[name]
+        first, _, second = name.partition("-")
+        swapped = f"{second}-{first}"
+        if swapped in self._links:
+            return self._links[swapped]
+        matching = [link for link in self._links.values() if f"{link.a}-{link.b}" in (name, swapped)]
+        if len(matching) == 1:
+            return matching[0]
+        problem = "several links are" if matching else "no link is"
+        raise KeyError(f"{problem} called {name}; links: {', '.join(self._links) or 'none'}")
+
+    def set_link(self, name: str, *, up: bool) -> bool:
+        """Mark a link up or down and compute everything anew. False when it was so already."""
+        link = self.find_link(name).name
+        if up == (link not in self._down):
+            return False
+        (self._down.discard if up else self._down.add)(link)
+        self._compute()
+        return True
+
+    def routes(self, switch: str) -> list[Route]:
+        """Routes of `switch` to every host that it can reach, in the order of their addresses."""
+        found = []
+        for host in self._network.hosts:
+            if host.switch == switch:
+                found.append(Route(host.ip, host.port, host.mac))
+            elif (link := self._towards(switch, host.switch)) is not None:
+                found.append(Route(host.ip, link.port_of(switch), self._network.switch_by_name[link.other(switch)].mac))
+        return sorted(found)
+
+    def upstream(self, switch: str, source: IPv4Address) -> int | None:
+        """The port of `switch` towards `source`; None when the source hangs on `switch` itself, is unknown or is cut
+        off. The upstream ports of all switches are the shortest-path tree of the source."""
+        host = self._network.host_by_ip.get(source)
+        if host is None or host.switch == switch:
+            return None
+        link = self._towards(switch, host.switch)
+        return None if link is None else link.port_of(switch)
+
+    def shared_ports(self, switch: str) -> frozenset[int]:
+        """The ports of `switch` that belong to the spanning tree of any-source groups."""
+        return self._shared[switch]
+
+    def upstream_ports(self, switch: str, source: IPv4Address | None) -> frozenset[int]:
+        """Ports that a join goes up by: one or none for a source, those of the spanning tree for any source (None)."""
+        if source is None:
+            return self.shared_ports(switch)
+        port = self.upstream(switch, source)
+        return frozenset() if port is None else frozenset({port})
+
+    def peer(self, switch: str, port: int) -> Attachment | None:
+        """The far end of the link on a port, (switch, port); None for a host's port."""
+        link = self._network.link_by_port.get((switch, port))
+        if link is None:
+            return None
+        far = link.other(switch)
+        return far, link.port_of(far)
+
+    def memberships(self, source: IPv4Address | None, hosts: Iterable[Attachment]) -> set[Attachment]:
+        """All switch ports that must be members of a tree for the host ports in `hosts` to be served: those ports and
+        the ports on the way from each of them to the source (to every other switch for any source)."""
+        members = set(hosts)
+        waiting = sorted(members)
+        while waiting:
+            switch, port = waiting.pop()
+            for up in self.upstream_ports(switch, source) - {port}:
+                far = self.peer(switch, up)
+                if far is not None and far not in members:
+                    members.add(far)
+                    waiting.append(far)
+        return members
+
+    def _towards(self, switch: str, target: str) -> LinkSpec | None:
+        return self._next_links[target].get(switch)
+
+    def _compute(self) -> None:
+        graph = self._graph()
+        self._next_links = {target: _links_towards(graph, target) for target in graph}
+        self._shared = _spanning_ports(graph)
+
+    def _graph(self) -> nx.Graph[str]:
+        """The switches, and between two of them the best of the links that are up."""
+        graph: nx.Graph[str] = nx.Graph()
+        graph.add_nodes_from(sorted(self._network.switch_by_name))
+        for link in sorted(self._links.values(), key=_preference, reverse=True):
+            if link.name not in self._down:
+                graph.add_edge(link.a, link.b, link=link, cost=link.cost)
+        return graph
+
+
+def _preference(link: LinkSpec) -> tuple[float, str]:
+    """Among links that would do, the cheapest one and then the first by name is taken."""
+    return link.cost, link.name
+
+
+def _links_towards(graph: nx.Graph[str], target: str) -> dict[str, LinkSpec]:
+    """For each switch that reaches `target`, the link that it takes first on the way there."""
+    distances: dict[str, float] = nx.single_source_dijkstra_path_length(graph, target, weight="cost")
+    taken: dict[str, LinkSpec] = {}
+    for switch in distances:
+        if switch != target:
+            # The cost of every link is positive, so each step comes closer and no loop can form.
+            _, _, link = min(
+                (distances[near] + edge["cost"], near, edge["link"]) for near, edge in graph[switch].items()
+            )
+            taken[switch] = link
+    return taken
+
+
+def _spanning_ports(graph: nx.Graph[str]) -> dict[str, frozenset[int]]:
+    """The ports of the cheapest spanning tree (forest, when the network is cut), per switch."""
+    edges = sorted((edge["link"] for _, _, edge in graph.edges(data=True)), key=_preference)
+    ranked: nx.Graph[str] = nx.Graph()
+    for rank, link in enumerate(edges):  # ranks differ, so there is one cheapest tree only
+        ranked.add_edge(link.a, link.b, link=link, rank=rank)
+    ports: dict[str, set[int]] = {switch: set() for switch in graph}
+    for _, _, edge in nx.minimum_spanning_edges(ranked, weight="rank", data=True):
+        for switch in (edge["link"].a, edge["link"].b):
+            ports[switch].add(edge["link"].port_of(switch))
+    return {switch: frozenset(found) for switch, found in ports.items()}
