@@ -1,0 +1,217 @@
+from pathlib import Path
+
+import pytest
+
+from topologies.scenario import ScenarioError, load_scenario, parse_scenario
+from topologies.scenario.network import DropTail, Red
+
+SCENARIOS = sorted((Path(__file__).parents[3] / "topologies").glob("*.yaml"))
+
+GOOD = """\
+name: two-leaves
+duration: 10 s
+nodes:
+  s1: {kind: p4}
+  a: {kind: host}
+  b: {kind: host, address: 10.0.7.7}
+  c: {kind: host}
+links:
+  - {between: [a, s1], rate: 10 Mbps, delay: 5 ms}
+  - {between: [s1, b]}
+  - between: [s1, c]
+    ports: {s1: 9}
+    toward:
+      c: {loss: 1 %, rate: 1 Mbps, queue: {kind: red, bytes: 64 kB, min_threshold: 9000, max_threshold: 30000}}
+sessions:
+  - id: 7
+    protocol: mtcp
+    sender: a
+    group: 232.1.0.7
+    port: 5007
+    size: 1 MB
+    receivers:
+      - b
+      - {host: c, join: 1 s, leave: 5 s}
+traffic:
+  - {kind: tcp, source: a, destination: b, congestion_control: cubic}
+  - {kind: on-off, source: a, destination: c, rate: 1 Mbps, on: 500 ms, off: 1 s}
+faults:
+  - {kind: switch-restart, at: 2 s, switch: s1}
+  - {kind: link-down, at: 2 s, link: [s1, a], duration: 1 s}
+  - {kind: receiver-dies, at: 3 s, session: 7, host: c}
+  - {kind: controller-restart, at: 4 s}
+"""
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.name)
+def test_every_scenario_of_the_project_is_valid(path: Path) -> None:
+    assert load_scenario(path).sessions
+
+
+def test_a_scenario_is_read_with_its_units() -> None:
+    scenario = parse_scenario(GOOD)
+    assert list(scenario.hosts) == ["a", "b", "c"]
+    up = scenario.links[0].direction("s1")
+    assert (up.source, up.destination, up.rate_bps, up.delay_s, up.loss) == ("a", "s1", 10e6, 0.005, 0.0)
+    assert up.queue == DropTail(packets=64)
+    assert scenario.sessions[0].receivers[1].leave == 5.0
+
+
+def test_a_direction_overrides_only_what_it_names() -> None:
+    link = parse_scenario(GOOD).links[2]
+    assert link.direction("s1").loss == 0.0
+    toward_c = link.direction("c")
+    assert (toward_c.loss, toward_c.rate_bps, toward_c.delay_s) == (0.01, 1e6, 0.0)
+    assert toward_c.queue == Red.model_validate(
+        {"kind": "red", "bytes": "64 kB", "min_threshold": 9000, "max_threshold": 30_000}
+    )
+
+
+def test_a_scenario_survives_its_own_json() -> None:
+    scenario = parse_scenario(GOOD)
+    assert type(scenario).model_validate_json(scenario.model_dump_json(exclude_none=True)) == scenario
+
+
+def test_a_link_is_found_whichever_way_round_it_is_named() -> None:
+    scenario = parse_scenario(GOOD)
+    assert scenario.link_between("s1", "a") is scenario.links[0]
+    assert scenario.link_between("b", "c") is None
+
+
+def change(old: str, new: str) -> str:
+    assert GOOD.count(old) >= 1
+    return GOOD.replace(old, new, 1)
+
+
+BAD = {
+    "unit missing": ("rate: 10 Mbps", "rate: 10", "x.yaml:9: links[0].rate: `10` has no unit"),
+    "wrong unit": ("5 ms", "5 mm", "x.yaml:9: links[0].delay: `mm` is not a unit of a duration"),
+    "zero rate": ("rate: 10 Mbps", "rate: 0 Mbps", "x.yaml:9: links[0].rate: must be above zero"),
+    "loss over 1": ("loss: 1 %", "loss: 200 %", "x.yaml:14: links[2].toward.c.loss: must be between 0 and 1"),
+    "unknown field": ("delay: 5 ms", "dealy: 5 ms", "x.yaml:9: links[0].dealy: unknown field; did you mean `delay`?"),
+    "missing field": ("duration: 10 s\n", "", "x.yaml:1: `duration` is missing"),
+    "zero duration": ("duration: 10 s", "duration: 0 s", "x.yaml:2: duration: must be above zero"),
+    "missing kind": ("{kind: p4}", "{}", "x.yaml:4: nodes.s1: `kind` is missing"),
+    "unknown kind": ("{kind: p4}", "{kind: ovs}", "x.yaml:4: nodes.s1: kind `ovs` is none of `p4`, `host`"),
+    "not a mapping": ("a: {kind: host}", "a: host", "x.yaml:5: nodes.a: must be a mapping"),
+    "bad node name": ("b: {kind: host, ", "B-1: {kind: host, ", "x.yaml:6: nodes.B-1: `B-1` does not match"),
+    "no switch": ("kind: p4", "kind: host", "x.yaml:3: nodes: no switch"),
+    "outside 10/8": ("10.0.7.7", "192.168.0.1", "x.yaml:6: nodes.b.address: 192.168.0.1 is not in 10.0.0.0/8"),
+    "address taken": (
+        "a: {kind: host}",
+        "a: {kind: host, address: 10.0.7.7}",
+        "x.yaml:6: nodes.b.address: 10.0.7.7 is",
+    ),
+    "unknown node": ("[a, s1]", "[a, s9]", "x.yaml:9: links[0].between[1]: no node is called `s9`"),
+    "link to itself": ("[s1, b]", "[s1, s1]", "x.yaml:10: links[1].between: joins `s1` to itself"),
+    "two hosts": ("[s1, b]", "[c, b]", "x.yaml:10: links[1].between: joins two hosts"),
+    "unconnected": ("  - {between: [s1, b]}\n", "", "x.yaml:6: nodes.b: is connected to nothing"),
+    "link twice": ("[s1, b]", "[s1, a]", "x.yaml:10: links[1].between: the same two nodes are joined by links[0]"),
+    "port too high": ("{s1: 9}", "{s1: 17}", "x.yaml:12: links[2].ports.s1: a switch has ports 1 to 16, not 17"),
+    "port of a host": ("{s1: 9}", "{c: 1}", "x.yaml:12: links[2].ports.c: `c` is a host"),
+    "port zero": ("{s1: 9}", "{s1: 0}", "x.yaml:12: links[2].ports.s1: "),
+    "toward nobody": (
+        "      c: {loss",
+        "      b: {loss",
+        "x.yaml:14: links[2].toward.b: `b` is not an end of this link",
+    ),
+    "no RED limit": ("bytes: 64 kB, ", "", "x.yaml:14: links[2].toward.c.queue: needs a limit"),
+    "RED thresholds": (
+        "min_threshold: 9000",
+        "min_threshold: 30000",
+        "x.yaml:14: links[2].toward.c.queue.min_threshold:",
+    ),
+    "RED over limit": ("64 kB", "20 kB", "x.yaml:14: links[2].toward.c.queue.max_threshold: must not exceed"),
+    "unicast group": ("232.1.0.7", "10.1.0.7", "x.yaml:19: sessions[0].group: 10.1.0.7 is not a multicast address"),
+    "local group": ("232.1.0.7", "224.0.0.5", "x.yaml:19: sessions[0].group: 224.0.0.5 is in 224.0.0.0/24"),
+    "ssm group": (
+        "port: 5007",
+        "port: 5007\n    membership: any-source",
+        "x.yaml:21: sessions[0].membership: groups in",
+    ),
+    "no data": ("    size: 1 MB\n", "", "x.yaml:16: sessions[0]: needs something to send"),
+    "two data": ("size: 1 MB", "size: 1 MB\n    file: x", "x.yaml:16: sessions[0]: needs something to send"),
+    "sender receives": ("- b\n", "- a\n", "x.yaml:23: sessions[0].receivers[0]: `a` is the sender"),
+    "receiver twice": ("- b\n", "- c\n", "x.yaml:24: sessions[0].receivers[1]: `c` is listed twice"),
+    "switch receives": ("- b\n", "- s1\n", "x.yaml:23: sessions[0].receivers[0]: `s1` is a switch"),
+    "leave first": ("leave: 5 s", "leave: 1 s", "x.yaml:24: sessions[0].receivers[1].leave: must come after `join`"),
+    "drop without": (
+        "size: 1 MB",
+        "size: 1 MB\n    slow_receivers: {policy: drop}",
+        "x.yaml:22: sessions[0].slow_receivers: ",
+    ),
+    "to itself": ("destination: b", "destination: a", "x.yaml:26: traffic[0].destination: is the source"),
+    "no such link": ("link: [s1, a]", "link: [b, a]", "x.yaml:30: faults[1].link: no link joins `b` and `a`"),
+    "no such switch": ("switch: s1", "switch: a", "x.yaml:29: faults[0].switch: no switch is called `a`"),
+    "no such session": ("session: 7", "session: 8", "x.yaml:31: faults[2].session: no session has the id 8"),
+    "fault too late": ("at: 4 s", "at: 40 s", "x.yaml:32: faults[3].at: comes after the end"),
+    "not YAML": ("nodes:\n", "nodes: [\n", "x.yaml:"),
+    "key twice": ("  a: {kind: host}\n", "  a: {kind: host}\n  a: {kind: host}\n", "x.yaml:6: nodes.a: given twice"),
+}
+
+
+@pytest.mark.parametrize("case", BAD, ids=str)
+def test_a_mistake_is_told_with_its_file_line_and_field(case: str) -> None:
+    old, new, expected = BAD[case]
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(change(old, new), "x.yaml")
+    assert str(caught.value).startswith(expected) or f"\n{expected}" in str(caught.value), str(caught.value)
+    assert all(str(problem).startswith("x.yaml:") and "\n" not in str(problem) for problem in caught.value.problems)
+
+
+def test_all_mistakes_are_told_in_the_order_of_the_file() -> None:
+    text = change("rate: 10 Mbps", "rate: 10").replace("10.0.7.7", "nowhere").replace("size: 1 MB", "size: many")
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(text, "x.yaml")
+    assert [problem.line for problem in caught.value.problems] == [6, 9, 21]
+
+
+def test_session_ids_and_groups_are_used_once() -> None:
+    first = GOOD[GOOD.index("  - id: 7") : GOOD.index("traffic:")]
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(GOOD.replace("traffic:", f"{first}traffic:"), "x.yaml")
+    assert [str(problem) for problem in caught.value.problems] == [
+        "x.yaml:25: sessions[1].id: also the id of sessions[0]",
+        "x.yaml:29: sessions[1].port: 232.1.0.7 port 5007 is used by sessions[0]",
+    ]
+
+
+def test_a_network_in_two_parts_is_refused() -> None:
+    text = change("  s1: {kind: p4}\n", "  s1: {kind: p4}\n  s2: {kind: p4}\n").replace("[s1, b]", "[s2, b]")
+    with pytest.raises(ScenarioError, match=r"x.yaml:5: nodes.s2: cannot be reached from the rest .*\(b, s2\)"):
+        parse_scenario(text, "x.yaml")
+
+
+def test_a_field_that_an_anchor_brought_stands_at_the_anchor() -> None:
+    text = change("rate: 10 Mbps, delay: 5 ms}", "<<: &access {rate: 10, delay: 5 ms}}")
+    with pytest.raises(ScenarioError, match=r"^x.yaml:9: links\[0\].rate: `10` has no unit"):
+        parse_scenario(text, "x.yaml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "just words",
+        "\x00",
+        "a: 2026-99-99",
+        "&a [*a]",
+        "[" * 3000,
+        "name: {}\nnodes: &n\n  s1: *n",
+        "? [1]\n: 2\n",
+        "!!python/none x",
+    ],
+)
+def test_what_is_no_scenario_at_all_gives_one_clear_line(text: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(text, "x.yaml")
+    assert str(caught.value).startswith("x.yaml")
+
+
+def test_a_missing_file_and_one_that_is_not_text_are_told(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"nowhere\.yaml: No such file or directory"):
+        load_scenario(tmp_path / "nowhere.yaml")
+    (tmp_path / "binary.yaml").write_bytes(b"name: \xff\xfe")
+    with pytest.raises(ScenarioError, match="not UTF-8 text"):
+        load_scenario(tmp_path / "binary.yaml")

@@ -1,0 +1,95 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from topologies.scenario.quantity import (
+    format_duration,
+    format_rate,
+    format_size,
+    parse_duration,
+    parse_fraction,
+    parse_rate,
+    parse_size,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "bps"),
+    [
+        ("10 Mbps", 10e6),
+        ("10Mbps", 10e6),
+        ("1.5 Gbit/s", 1.5e9),
+        ("64 kbps", 64e3),
+        ("9600 bps", 9600.0),
+        ("1e3 kbps", 1e6),
+    ],
+)
+def test_rates_are_bits_per_second(text: str, bps: float) -> None:
+    assert parse_rate(text) == pytest.approx(bps)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("5 ms", 0.005), ("250us", 0.00025), ("2 min", 120.0), ("0 s", 0.0)])
+def test_durations_are_seconds(text: str, seconds: float) -> None:
+    assert parse_duration(text) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("text", "octets"), [("64 kB", 64_000), ("1 KiB", 1024), ("1.5 kB", 1500), ("9000 B", 9000)])
+def test_sizes_are_bytes(text: str, octets: int) -> None:
+    assert parse_size(text) == octets
+
+
+@pytest.mark.parametrize(("value", "fraction"), [("1 %", 0.01), ("0.5%", 0.005), (0.25, 0.25), (0, 0.0), (1, 1.0)])
+def test_fractions_are_percentages_or_bare_numbers(value: object, fraction: float) -> None:
+    assert parse_fraction(value) == pytest.approx(fraction)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (10, "has no unit"),
+        ("10", "has no unit"),
+        ("10 mbps", "`mbps` is not a unit of a rate"),
+        ("10 MBps", "`MBps` is not a unit of a rate"),
+        ("-1 Mbps", "is not a rate"),
+        ("fast", "is not a rate"),
+        ("0 Mbps", "must be above zero"),
+        ("1e999 bps", "must be finite"),
+        (None, "must be a rate such as `10 Mbps`"),
+        (True, "must be a rate"),
+        (["10 Mbps"], "must be a rate"),
+    ],
+)
+def test_what_is_not_a_rate_is_refused(value: object, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        parse_rate(value)
+
+
+@pytest.mark.parametrize(("value", "reason"), [("0 B", "above zero"), ("1.5 B", "whole number"), ("1 b", "not a unit")])
+def test_what_is_not_a_size_is_refused(value: object, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        parse_size(value)
+
+
+@pytest.mark.parametrize("value", ["101 %", 1.5, -0.1, float("nan"), "0.5"])
+def test_what_is_not_a_fraction_is_refused(value: object) -> None:
+    with pytest.raises(ValueError, match=r"between 0 and 1|has no unit"):
+        parse_fraction(value)
+
+
+@given(st.text())
+def test_any_text_is_a_quantity_or_a_value_error(text: str) -> None:
+    for parse in (parse_rate, parse_duration, parse_size, parse_fraction):
+        try:
+            assert parse(text) >= 0
+        except ValueError as error:
+            assert str(error)  # noqa: PT017
+
+
+@given(st.floats(min_value=1e-6, max_value=1e6))
+def test_what_is_formatted_reads_back(value: float) -> None:
+    assert parse_duration(format_duration(value)) == pytest.approx(value, rel=1e-3)
+    assert parse_rate(format_rate(value)) == pytest.approx(value, rel=1e-3)
+
+
+def test_sizes_are_formatted_with_decimal_prefixes() -> None:
+    assert [format_size(value) for value in (12, 6_831_736, 1.5e9)] == ["12 B", "6.832 MB", "1.5 GB"]

@@ -1,0 +1,140 @@
+"""What happens on a scenario's network: sessions, cross traffic and faults.
+
+Times are seconds from the moment when the network is ready.
+"""
+
+from ipaddress import IPv4Address
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field
+
+from topologies.scenario.network import NodeName, Strict
+from topologies.scenario.quantity import Duration, Rate, Size
+
+UdpPort = Annotated[int, Field(ge=1, le=65535)]
+
+
+class Receiver(Strict):
+    """One receiver of a session; its bare name will do."""
+
+    host: NodeName
+    join: Duration = 0.0
+    leave: Duration | None = None
+    """None: when it has everything."""
+
+
+def _named_receiver(value: Any) -> Any:
+    return {"host": value} if isinstance(value, str) else value
+
+
+class SlowReceivers(Strict):
+    """What becomes of a receiver that would hold up the others."""
+
+    policy: Literal["wait", "drop"] = "wait"
+    """`wait`: the session goes at the slowest one's pace. `drop`: a receiver that would force the sender below
+    `below` is left behind, and is told so."""
+    below: Rate | None = None
+
+
+class Session(Strict):
+    """One sender's data, delivered to many receivers."""
+
+    id: Annotated[int, Field(ge=0, le=2**32 - 1)]
+    protocol: str
+    sender: NodeName
+    group: IPv4Address
+    membership: Literal["source-specific", "any-source"] = "source-specific"
+    port: UdpPort
+    start: Duration = 0.0
+    file: str | None = None
+    """A path, relative to the scenario's folder."""
+    size: Size | None = None
+    """Instead of a file: so many bytes that are made from the scenario's seed."""
+    receivers: Annotated[list[Annotated[Receiver, BeforeValidator(_named_receiver)]], Field(min_length=1)]
+    assist: bool = False
+    """Whether the switches help (feedback aggregation), where the protocol can use it."""
+    slow_receivers: SlowReceivers = SlowReceivers()
+    parameters: dict[str, bool | int | float | str] = Field(default={})
+    """The protocol's own options, by the names of its options class."""
+
+
+class _Flow(Strict):
+    source: NodeName
+    destination: NodeName
+    start: Duration = 0.0
+    stop: Duration | None = None
+    """None: with the scenario."""
+
+
+class TcpFlow(_Flow):
+    """A bulk transfer by the kernel's TCP."""
+
+    kind: Literal["tcp"]
+    congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")] = "reno"
+    """A name of net.ipv4.tcp_available_congestion_control."""
+
+
+class UdpFlow(_Flow):
+    """UDP at a constant rate."""
+
+    kind: Literal["udp"]
+    rate: Rate
+    """Bit/s of UDP payload."""
+    packet: Size = 1000
+    """UDP payload, bytes."""
+
+
+class OnOffFlow(_Flow):
+    """UDP that sends at `rate` while it is on. Times are drawn from the scenario's seed."""
+
+    kind: Literal["on-off"]
+    rate: Rate
+    packet: Size = 1000
+    on: Duration
+    """Mean time on, seconds."""
+    off: Duration
+    """Mean time off, seconds."""
+    distribution: Literal["constant", "exponential"] = "exponential"
+
+
+Flow: TypeAlias = Annotated[TcpFlow | UdpFlow | OnOffFlow, Field(discriminator="kind")]
+
+
+class LinkDown(Strict):
+    """A link loses its carrier."""
+
+    kind: Literal["link-down"]
+    at: Duration
+    link: tuple[NodeName, NodeName]
+    duration: Duration | None = None
+    """None: it stays down."""
+
+
+class SwitchRestart(Strict):
+    """A switch process is killed (kill -9) and started anew, without any of its state."""
+
+    kind: Literal["switch-restart"]
+    at: Duration
+    switch: NodeName
+    outage: Duration = 0.0
+    """How long it stays away before it is started again."""
+
+
+class ReceiverDies(Strict):
+    """A receiver's agent is killed (kill -9): it sends no leave and no farewell."""
+
+    kind: Literal["receiver-dies"]
+    at: Duration
+    session: int
+    host: NodeName
+
+
+class ControllerRestart(Strict):
+    """The controller is killed (kill -9) and started anew."""
+
+    kind: Literal["controller-restart"]
+    at: Duration
+    outage: Duration = 0.0
+
+
+Fault: TypeAlias = Annotated[LinkDown | SwitchRestart | ReceiverDies | ControllerRestart, Field(discriminator="kind")]

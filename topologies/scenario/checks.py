@@ -1,0 +1,207 @@
+"""What a scenario's parts must be to each other: names that exist, ports used once, one connected network."""
+
+from collections import Counter
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv4Network
+from typing import TypeAlias
+
+import networkx
+
+from topologies.scenario.activity import ControllerRestart, LinkDown, ReceiverDies, Session, SwitchRestart
+from topologies.scenario.errors import FieldPath
+from topologies.scenario.network import DropTail, Link, Red
+from topologies.scenario.scenario import Scenario
+
+HOST_NETWORK = IPv4Network("10.0.0.0/8")
+"""Where hosts live; every switch routes it and answers ARP for it."""
+SOURCE_SPECIFIC = IPv4Network("232.0.0.0/8")
+"""RFC 4607: groups here have no any-source members."""
+LOCAL_CONTROL = IPv4Network("224.0.0.0/24")
+"""RFC 5771: never forwarded by a router."""
+MAX_PORTS = 16
+"""Ports of a switch that the P4 program replicates to."""
+MAX_INTERFACE_NAME = 15
+"""IFNAMSIZ - 1."""
+
+Finding: TypeAlias = tuple[FieldPath, str]
+
+
+def check_scenario(scenario: Scenario) -> Iterator[Finding]:
+    """Every mistake that is not one of a single field: its path and what is wrong."""
+    yield from _check_nodes(scenario)
+    for index, link in enumerate(scenario.links):
+        yield from _check_link(scenario, ("links", index), link)
+    yield from _check_link_pairs(scenario)
+    yield from _check_attachment(scenario)
+    for index, session in enumerate(scenario.sessions):
+        yield from _check_session(scenario, ("sessions", index), session)
+    yield from _check_session_conflicts(scenario)
+    yield from _check_traffic(scenario)
+    yield from _check_faults(scenario)
+    if scenario.duration == 0:
+        yield ("duration",), "must be above zero"
+
+
+def _check_nodes(scenario: Scenario) -> Iterator[Finding]:
+    if not scenario.switches:
+        yield ("nodes",), "no switch (a node with `kind: p4`)"
+    taken: dict[IPv4Address, str] = {}
+    for name, host in scenario.hosts.items():
+        path = ("nodes", name, "address")
+        if host.address is None:
+            continue
+        if host.address not in HOST_NETWORK:
+            yield path, f"{host.address} is not in {HOST_NETWORK}"
+        if host.address in (HOST_NETWORK.network_address, HOST_NETWORK.broadcast_address):
+            yield path, f"{host.address} is not a host's address"
+        if host.address in taken:
+            yield path, f"{host.address} is also {taken[host.address]}'s"
+        taken.setdefault(host.address, name)
+
+
+def _check_link(scenario: Scenario, path: FieldPath, link: Link) -> Iterator[Finding]:
+    for end, name in enumerate(link.between):
+        if name not in scenario.nodes:
+            yield (*path, "between", end), f"no node is called `{name}`"
+    if link.between[0] == link.between[1]:
+        yield (*path, "between"), f"joins `{link.between[0]}` to itself"
+    elif all(name in scenario.hosts for name in link.between):
+        yield (*path, "between"), "joins two hosts; one end must be a switch"
+    for name in link.ports:
+        if name not in link.between:
+            yield (*path, "ports", name), f"`{name}` is not an end of this link"
+        elif name in scenario.hosts:
+            yield (*path, "ports", name), f"`{name}` is a host; only switches have port numbers"
+    yield from _check_queue((*path, "queue"), link.queue)
+    for name, direction in link.toward.items():
+        if name not in link.between:
+            yield (*path, "toward", name), f"`{name}` is not an end of this link"
+        if direction.queue is not None:
+            yield from _check_queue((*path, "toward", name, "queue"), direction.queue)
+
+
+def _check_queue(path: FieldPath, queue: DropTail | Red) -> Iterator[Finding]:
+    if (queue.packets is None) == (queue.bytes is None):
+        yield path, "needs a limit: either `packets` or `bytes`"
+    if isinstance(queue, Red):
+        limit = queue.bytes if queue.packets is None else queue.packets
+        if queue.min_threshold >= queue.max_threshold:
+            yield (*path, "min_threshold"), "must be below max_threshold"
+        if limit is not None and queue.max_threshold > limit:
+            yield (*path, "max_threshold"), f"must not exceed the queue's limit of {limit}"
+
+
+def _check_link_pairs(scenario: Scenario) -> Iterator[Finding]:
+    first: dict[frozenset[str], int] = {}
+    taken: dict[tuple[str, int], int] = {}
+    for index, link in enumerate(scenario.links):
+        pair = frozenset(link.between)
+        if pair in first:
+            yield ("links", index, "between"), f"the same two nodes are joined by links[{first[pair]}]"
+        first.setdefault(pair, index)
+        for name, port in link.ports.items():
+            if (name, port) in taken:
+                yield ("links", index, "ports", name), f"port {port} of {name} is taken by links[{taken[name, port]}]"
+            taken.setdefault((name, port), index)
+            if port > MAX_PORTS:
+                yield ("links", index, "ports", name), f"a switch has ports 1 to {MAX_PORTS}, not {port}"
+
+
+def _check_attachment(scenario: Scenario) -> Iterator[Finding]:
+    degree = Counter(name for link in scenario.links for name in link.between)
+    for name in scenario.nodes:
+        if degree[name] == 0:
+            yield ("nodes", name), "is connected to nothing"
+        elif name in scenario.hosts and degree[name] > 1:
+            yield ("nodes", name), f"is a host with {degree[name]} links; a host has one"
+        elif name in scenario.switches and degree[name] > MAX_PORTS:
+            yield ("nodes", name), f"has {degree[name]} links; a switch has {MAX_PORTS} ports"
+        if name in scenario.switches and len(f"{name}-eth{MAX_PORTS}") > MAX_INTERFACE_NAME:
+            yield ("nodes", name), f"too long for a switch: interface names such as {name}-eth{MAX_PORTS} have 15 bytes"
+    graph = networkx.Graph([link.between for link in scenario.links])
+    parts = sorted(networkx.connected_components(graph), key=len, reverse=True)
+    for part in parts[1:]:
+        name = next(name for name in [*scenario.nodes, *sorted(part)] if name in part)
+        if name in scenario.nodes:
+            yield ("nodes", name), f"cannot be reached from the rest of the network ({', '.join(sorted(part))})"
+
+
+def _check_host(scenario: Scenario, path: FieldPath, name: str) -> Iterator[Finding]:
+    if name in scenario.switches:
+        yield path, f"`{name}` is a switch; this needs a host"
+    elif name not in scenario.hosts:
+        yield path, f"no host is called `{name}`"
+
+
+def _check_session(scenario: Scenario, path: FieldPath, session: Session) -> Iterator[Finding]:
+    yield from _check_host(scenario, (*path, "sender"), session.sender)
+    seen: set[str] = set()
+    for index, receiver in enumerate(session.receivers):
+        here = (*path, "receivers", index)
+        yield from _check_host(scenario, here, receiver.host)
+        if receiver.host == session.sender:
+            yield here, f"`{receiver.host}` is the sender"
+        if receiver.host in seen:
+            yield here, f"`{receiver.host}` is listed twice"
+        seen.add(receiver.host)
+        if receiver.leave is not None and receiver.leave <= receiver.join:
+            yield (*here, "leave"), "must come after `join`"
+    if not session.group.is_multicast:
+        yield (*path, "group"), f"{session.group} is not a multicast address (224.0.0.0 to 239.255.255.255)"
+    elif session.group in LOCAL_CONTROL:
+        yield (*path, "group"), f"{session.group} is in {LOCAL_CONTROL}, which routers do not forward"
+    elif session.group in SOURCE_SPECIFIC and session.membership == "any-source":
+        yield (*path, "membership"), f"groups in {SOURCE_SPECIFIC} are source-specific (RFC 4607)"
+    if (session.file is None) == (session.size is None):
+        yield path, "needs something to send: either `file` or `size`"
+    if (session.slow_receivers.policy == "drop") != (session.slow_receivers.below is not None):
+        yield (*path, "slow_receivers"), "`policy: drop` and `below` belong together"
+
+
+def _check_session_conflicts(scenario: Scenario) -> Iterator[Finding]:
+    ids: dict[int, int] = {}
+    groups: dict[tuple[IPv4Address, int], int] = {}
+    for index, session in enumerate(scenario.sessions):
+        if session.id in ids:
+            yield ("sessions", index, "id"), f"also the id of sessions[{ids[session.id]}]"
+        ids.setdefault(session.id, index)
+        key = (session.group, session.port)
+        if key in groups:
+            yield (
+                ("sessions", index, "port"),
+                f"{session.group} port {session.port} is used by sessions[{groups[key]}]",
+            )
+        groups.setdefault(key, index)
+
+
+def _check_traffic(scenario: Scenario) -> Iterator[Finding]:
+    for index, flow in enumerate(scenario.traffic):
+        path = ("traffic", index)
+        yield from _check_host(scenario, (*path, "source"), flow.source)
+        yield from _check_host(scenario, (*path, "destination"), flow.destination)
+        if flow.source == flow.destination:
+            yield (*path, "destination"), f"is the source, `{flow.source}`"
+        if flow.stop is not None and flow.stop <= flow.start:
+            yield (*path, "stop"), "must come after `start`"
+
+
+def _check_faults(scenario: Scenario) -> Iterator[Finding]:
+    sessions = {session.id: session for session in scenario.sessions}
+    for index, fault in enumerate(scenario.faults):
+        path = ("faults", index)
+        match fault:
+            case LinkDown(link=(one, other)):
+                if scenario.link_between(one, other) is None:
+                    yield (*path, "link"), f"no link joins `{one}` and `{other}`"
+            case SwitchRestart(switch=name):
+                if name not in scenario.switches:
+                    yield (*path, "switch"), f"no switch is called `{name}`"
+            case ReceiverDies(session=session, host=host):
+                if session not in sessions:
+                    yield (*path, "session"), f"no session has the id {session}"
+                elif host not in {receiver.host for receiver in sessions[session].receivers}:
+                    yield (*path, "host"), f"`{host}` is not a receiver of session {session}"
+            case ControllerRestart():
+                pass
+        if fault.at > scenario.duration:
+            yield (*path, "at"), "comes after the end of the scenario"

@@ -1,0 +1,117 @@
+"""The network part of a scenario: nodes, links and their queues."""
+
+from ipaddress import IPv4Address
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from topologies.scenario.quantity import Duration, Fraction, Rate, Size
+
+NodeName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=10)]
+"""A lower-case word. Linux allows 15 bytes for the names of interfaces, which add `-eth0` to it."""
+
+Port = Annotated[int, Field(ge=1, le=511)]
+"""A switch port; BMv2 keeps 511 for itself unless told otherwise."""
+
+
+class Strict(BaseModel):
+    """A part of a scenario: unknown fields are mistakes, and what was read does not change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class P4Switch(Strict):
+    """A switch that runs the P4 program."""
+
+    kind: Literal["p4"]
+
+
+class Host(Strict):
+    """An end system, attached to a switch by its one link."""
+
+    kind: Literal["host"]
+    address: IPv4Address | None = None
+    """In 10.0.0.0/8; by default 10.0.0.1 and on, in the file's order."""
+
+
+Node: TypeAlias = Annotated[P4Switch | Host, Field(discriminator="kind")]
+
+
+class DropTail(Strict):
+    """A FIFO that drops what does not fit. Its limit is in packets or in bytes."""
+
+    kind: Literal["droptail"] = "droptail"
+    packets: Annotated[int, Field(ge=1)] | None = None
+    bytes: Size | None = None
+
+
+class Red(Strict):
+    """Random early detection (Floyd and Jacobson 1993). Thresholds are in packets, or in bytes if the limit is."""
+
+    kind: Literal["red"]
+    packets: Annotated[int, Field(ge=1)] | None = None
+    bytes: Size | None = None
+    min_threshold: Annotated[float, Field(gt=0)]
+    max_threshold: Annotated[float, Field(gt=0)]
+    weight: Annotated[float, Field(gt=0, le=1)] = 0.002
+    """w_q of the averaging filter; 0.002 is the paper's."""
+    max_probability: Annotated[float, Field(gt=0, le=1)] = 0.1
+    gentle: bool = True
+    """Between max_threshold and twice that the probability rises to 1 (Floyd 2000) instead of jumping there."""
+
+
+Queue: TypeAlias = Annotated[DropTail | Red, Field(discriminator="kind")]
+
+DEFAULT_QUEUE = DropTail(packets=64)
+"""As BMv2's egress queues."""
+
+
+class Direction(Strict):
+    """What one direction of a link has otherwise than the link itself."""
+
+    rate: Rate | None = None
+    delay: Duration | None = None
+    queue: Queue | None = None
+    loss: Fraction | None = None
+
+
+class Link(Strict):
+    """A point-to-point link. Its rate, delay, queue and loss hold for each direction on its own."""
+
+    between: tuple[NodeName, NodeName]
+    ports: dict[NodeName, Port] = {}
+    """Switch -> port; by default a switch's lowest free ports from 1, in the file's order."""
+    rate: Rate | None = None
+    """Bit/s of Ethernet frames without preamble; None: as fast as the machine goes."""
+    delay: Duration = 0.0
+    """Propagation delay, one way, seconds."""
+    queue: Queue = DEFAULT_QUEUE
+    loss: Fraction = 0.0
+    """Probability that a frame is lost after the queue, independent of others."""
+    toward: dict[NodeName, Direction] = {}
+    """End -> what the direction towards that end has otherwise."""
+
+    def direction(self, to: str) -> "DirectedLink":
+        """The direction whose far end is `to`."""
+        override = self.toward.get(to, Direction())
+        return DirectedLink(
+            source=self.between[1] if to == self.between[0] else self.between[0],
+            destination=to,
+            rate_bps=self.rate if override.rate is None else override.rate,
+            delay_s=self.delay if override.delay is None else override.delay,
+            queue=self.queue if override.queue is None else override.queue,
+            loss=self.loss if override.loss is None else override.loss,
+        )
+
+
+class DirectedLink(BaseModel):
+    """One direction of a link, with nothing left open."""
+
+    model_config = ConfigDict(frozen=True)
+
+    source: str
+    destination: str
+    rate_bps: float | None
+    delay_s: float
+    queue: DropTail | Red
+    loss: float
