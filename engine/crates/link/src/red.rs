@@ -206,8 +206,10 @@ mod tests {
             c.ecn = true;
             c.weight = 1.0;
         });
-        let seen: Vec<Verdict> =
-            (0..100).map(|n| red.arrive(1000, 10, 0, Some(1_000_000), n < 50)).filter(|v| *v != Verdict::Accept).collect();
+        let seen: Vec<Verdict> = (0..100)
+            .map(|n| red.arrive(1000, 10, 0, Some(1_000_000), n < 50))
+            .filter(|v| *v != Verdict::Accept)
+            .collect();
         assert_eq!(seen.first(), Some(&Verdict::Mark));
         assert_eq!(seen.last(), Some(&Verdict::Early));
     }

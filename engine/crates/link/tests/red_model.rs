@@ -102,8 +102,7 @@ fn a_seed_fixes_every_choice() {
 #[test]
 fn byte_mode_spares_small_packets() {
     let red = RedConfig { weight: 0.02, ..RedConfig::new(Limit::Bytes(60_000), 5_000.0, 15_000.0) };
-    let config =
-        LinkConfig { rate_bps: Some(RATE_BPS), queue: QueueConfig::Red(red), ..LinkConfig::default() };
+    let config = LinkConfig { rate_bps: Some(RATE_BPS), queue: QueueConfig::Red(red), ..LinkConfig::default() };
     let mut link = Link::new(config, 3).unwrap();
     let mut drops = [0u32; 2];
     for n in 0..200_000u64 {

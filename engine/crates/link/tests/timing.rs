@@ -159,7 +159,8 @@ fn bytes_in_flight_are_bounded() {
     for item in 0..4 {
         link.offer(0, 1000, item).unwrap();
     }
-    let sent: Vec<bool> = (0..4).map(|_| link.dequeue(0).is_some_and(|p| link.transmit(0, p.len, p.item).is_ok())).collect();
+    let sent: Vec<bool> =
+        (0..4).map(|_| link.dequeue(0).is_some_and(|p| link.transmit(0, p.len, p.item).is_ok())).collect();
     assert_eq!(sent, [true, true, false, false]);
     assert_eq!(link.stats().dropped(Reason::InFlight), 2);
 }
