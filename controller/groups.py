@@ -1,9 +1,9 @@
 """Slots: which (source, group) or (*, group) holds which of the data plane's membership slots.
 
-A slot is an index into the switches' membership registers and counters; a group has the same slot on every switch. There
-are 4,096 of them and hosts ask for them by joining, so each port has a quota: a host that joins thousands of groups
-fills its own and nobody else's. Slots that nobody is a member of are given back after a while. A slot that was given
-back rests before it serves another group, until the registers have forgotten the former members.
+A slot is an index into the switches' membership registers and counters; a group has the same slot on every switch.
+There are 4,096 of them and hosts ask for them by joining, so each port has a quota: a host that joins thousands of
+groups fills its own and nobody else's. Slots that nobody is a member of are given back after a while. A slot that was
+given back rests before it serves another group, until the registers have forgotten the former members.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """IGMP packets as the controller sends them: general queries to hosts, and reports that it replays into a switch.
 
-Built by hand from RFC 2236, RFC 3376 and RFC 1112 (mapping to Ethernet): a few fixed fields do not need a packet library
-in a long-running process.
+Built by hand from RFC 3376 and RFC 1112 (mapping to Ethernet): a few fixed fields do not need a packet library in a
+long-running process.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def checksum(data: bytes) -> int:
     """The Internet checksum (RFC 1071) of `data`, with a zero byte appended when its length is odd."""
     if len(data) % 2:
         data += b"\0"
-    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    total: int = sum(struct.unpack(f"!{len(data) // 2}H", data))
     while total >> 16:
         total = (total & 0xFFFF) + (total >> 16)
     return ~total & 0xFFFF

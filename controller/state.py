@@ -1,0 +1,95 @@
+"""A switch's control state as a set of entries, and the difference between what it has and what it should have.
+
+An entry is a finsy entity with a key (what it is about) and a value (what it says), both readable text. Equality of two
+states is equality of those texts, so a test can assert a switch's whole state as a set of strings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import finsy as fy
+
+Entity = fy.P4TableEntry | fy.P4MulticastGroupEntry | fy.P4DigestEntry
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entity with its comparable texts."""
+
+    key: str
+    value: str
+    entity: Entity
+
+    def __str__(self) -> str:
+        return f"{self.key} -> {self.value}"
+
+
+State = dict[str, Entry]
+
+
+def describe(entity: Entity, schema: fy.P4Schema) -> Entry:
+    """The texts of an entity. One that came from a switch and one made here give the same texts for the same meaning:
+    values are formatted by the schema, replicas and parameters are put in order."""
+    if isinstance(entity, fy.P4TableEntry):
+        entity_again = fy.P4TableEntry.decode(entity.encode(schema), schema)
+        what = "default" if entity.is_default_action else entity_again.match_str(schema)
+        priority = f" priority={entity.priority}" if entity.priority else ""
+        return Entry(f"{entity_again.table_id} {what}{priority}", _action_text(entity_again, schema), entity)
+    if isinstance(entity, fy.P4MulticastGroupEntry):
+        decoded = fy.P4MulticastGroupEntry.decode(entity.encode(schema), schema)
+        return Entry(f"mcast {decoded.multicast_group_id}", " ".join(sorted(decoded.replicas_str().split())), entity)
+    value = f"list={entity.max_list_size} timeout={entity.max_timeout_ns} ack={entity.ack_timeout_ns}"
+    return Entry(f"digest {entity.digest_id}", value, entity)
+
+
+def make_state(entities: Iterable[Entity], schema: fy.P4Schema) -> State:
+    """Entities by key. Two of the same key are a defect of the caller: ValueError."""
+    state: State = {}
+    for entity in entities:
+        entry = describe(entity, schema)
+        if entry.key in state:
+            raise ValueError(f"two entries for {entry.key}")
+        state[entry.key] = entry
+    return state
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What to write, in the order in which it disturbs traffic least: a group exists before an entry points to it, and
+    nothing is taken away before its replacement is there."""
+
+    inserts: tuple[Entry, ...]
+    modifies: tuple[Entry, ...]
+    deletes: tuple[Entry, ...]
+
+    def __len__(self) -> int:
+        return len(self.inserts) + len(self.modifies) + len(self.deletes)
+
+    def __str__(self) -> str:
+        return f"{len(self.inserts)} inserted, {len(self.modifies)} modified, {len(self.deletes)} deleted"
+
+
+def difference(have: State, want: State) -> Difference:
+    """What turns `have` into `want`."""
+    inserts = [entry for key, entry in want.items() if key not in have]
+    modifies = [entry for key, entry in want.items() if key in have and have[key].value != entry.value]
+    deletes = [entry for key, entry in have.items() if key not in want]
+    return Difference(
+        tuple(sorted(inserts, key=_groups_first)),
+        tuple(sorted(modifies, key=_groups_first)),
+        tuple(sorted(deletes, key=_groups_first, reverse=True)),
+    )
+
+
+def _groups_first(entry: Entry) -> bool:
+    return not isinstance(entry.entity, fy.P4MulticastGroupEntry)
+
+
+def _action_text(entry: fy.P4TableEntry, schema: fy.P4Schema) -> str:
+    action = entry.action
+    if isinstance(action, fy.P4TableAction):
+        action = fy.P4TableAction(action.name, **dict(sorted(action.args.items())))
+        return action.format_str(schema.tables[entry.table_id])
+    return entry.action_str(schema)

@@ -1,0 +1,92 @@
+"""Where a running emulation keeps its state: the controller's socket, its event log, the sessions' status files.
+
+STATE_DIR/controller.sock    the API (docs/controller.md)
+STATE_DIR/controller.lock    locked while a controller runs there
+STATE_DIR/events.jsonl       events, one JSON object a line
+STATE_DIR/sessions/N.json    status of session N (docs/status.md)
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+SOCKET_NAME = "controller.sock"
+LOCK_NAME = "controller.lock"
+EVENTS_NAME = "events.jsonl"
+SESSIONS_NAME = "sessions"
+
+_SOCKET_PATH_BYTES = 107  # sun_path of unix(7) without its final zero
+
+
+class StateDirError(Exception):
+    """A state directory cannot be used, or none was found. The message is one line for the user."""
+
+
+def default_roots() -> list[Path]:
+    """Directories that hold one state directory for each running emulation."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    return [Path("/run/canopy"), *([Path(runtime) / "canopy"] if runtime else [])]
+
+
+def find_running(roots: list[Path] | None = None) -> Path:
+    """The newest state directory whose controller answers. Raises StateDirError when there is none."""
+    roots = default_roots() if roots is None else roots
+    found: list[tuple[float, Path]] = []
+    for root in roots:
+        for path in _socket_paths(root):
+            try:
+                found.append((path.stat().st_mtime, path.parent))
+            except OSError:
+                continue  # it ended meanwhile
+    for _, directory in sorted(found, reverse=True):
+        if _answers(directory / SOCKET_NAME):
+            return directory
+    raise StateDirError(f"no emulation is running (looked in {', '.join(map(str, roots))}; --state-dir names another)")
+
+
+def check_socket_path(directory: Path) -> Path:
+    """The socket's path in a state directory. Raises StateDirError when the system could not bind it."""
+    path = directory / SOCKET_NAME
+    if len(os.fsencode(path)) > _SOCKET_PATH_BYTES:
+        raise StateDirError(f"{path}: longer than the {_SOCKET_PATH_BYTES} bytes a Unix socket's path may have")
+    return path
+
+
+@contextmanager
+def claim(directory: Path) -> Iterator[None]:
+    """Create a state directory and hold its lock, so that one controller runs there. Raises StateDirError."""
+    try:
+        (directory / SESSIONS_NAME).mkdir(parents=True, exist_ok=True)
+        lock = (directory / LOCK_NAME).open("w")
+    except OSError as error:
+        raise StateDirError(f"{directory}: {error.strerror or error}") from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise StateDirError(f"{directory}: a controller runs there already") from None
+        # Holding the lock means that a socket which is there was left behind by a controller that was killed.
+        (directory / SOCKET_NAME).unlink(missing_ok=True)
+        yield
+
+
+def _socket_paths(root: Path) -> list[Path]:
+    try:
+        return [root / SOCKET_NAME, *root.glob(f"*/{SOCKET_NAME}")]
+    except OSError:
+        return []
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as client:
+        client.settimeout(2.0)
+        try:
+            client.connect(str(path))
+        except OSError:
+            return False
+        return True

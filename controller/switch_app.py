@@ -1,0 +1,273 @@
+"""One switch as the controller sees it: connecting and reconnecting, writing what differs, digests in, packets out.
+
+What a switch should have is computed from nothing but the network's state, and compared with what it has: after each
+(re)connection by reading the switch, later with what was written last. So a controller that starts anew over a running
+switch writes nothing, and a switch that comes back empty gets everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+import finsy as fy
+
+from controller.network import SwitchSpec
+from controller.program import Program
+from controller.state import Difference, Entity, Entry, State, difference, make_state
+
+LOG = logging.getLogger("canopy.controller")
+
+RETRY_S = 0.5  # between attempts to reach a switch that does not answer
+SYNC_RETRY_S = 2.0  # after a switch refused an entry
+BATCH = 256  # updates in one write: far below gRPC's 4 MB a message and finsy's 10 s a request
+DIGEST_QUEUE = 1000  # digest lists that wait in finsy; reading them never waits for anything
+MAX_OUTBOX = 10_000  # packets that wait for the tables they need
+
+
+class Brain(Protocol):
+    """What a switch app asks of the controller. None of these may block."""
+
+    def wanted(self, switch: str) -> list[Entity]:
+        """Everything that the switch should have."""
+
+    async def adopt(self, switch: str, found: Sequence[Entity]) -> bool:
+        """The switch was read; its slots may be taken over. False when they contradict the controller's, so that the
+        switch must start afresh."""
+
+    def synchronised(self, switch: str, changes: Difference, *, fresh: bool) -> None:
+        """The switch has what it should have, for the first time on this connection; `fresh`: it had nothing."""
+
+    def disconnected(self, switch: str) -> None:
+        """The connection to the switch ended."""
+
+    def digest(self, switch: str, name: str, item: Any) -> None:
+        """A digest message arrived."""
+
+    def packet_in(self, switch: str, packet: fy.P4PacketIn) -> None:
+        """A packet arrived for the controller."""
+
+    def digests_lost(self, switch: str) -> None:
+        """Digests were dropped because they came faster than they were read."""
+
+
+class SwitchApp:
+    """Keeps one switch connected and in the state that `brain.wanted` asks for. Runs until `run` is cancelled."""
+
+    def __init__(self, spec: SwitchSpec, program: Program, brain: Brain) -> None:
+        self.spec = spec
+        self._program = program
+        self._brain = brain
+        self._switch: fy.Switch | None = None
+        self._have: State | None = None  # what the switch has; None: not known
+        self._changed = asyncio.Event()
+        self._outbox: deque[fy.P4PacketOut] = deque()
+        self._force_pipeline = False
+        self.status = "connecting"  # connecting, synchronising, ready, standby, refusing
+        self.problem: str | None = None  # why it is not ready
+        self.connected_since: float | None = None
+        self.connections = 0
+        self.writes = 0  # updates that changed something, since the start of the controller
+        self.packets_lost = 0  # packet-outs that no connection was there for
+
+    @property
+    def ready(self) -> bool:
+        """Connected, in charge, and in the wanted state (but for changes made this instant)."""
+        return self.status == "ready"
+
+    def entries(self) -> frozenset[str]:
+        """What the switch has, as texts; empty while that is not known."""
+        return frozenset(str(entry) for entry in (self._have or {}).values())
+
+    def touch(self) -> None:
+        """What the switch should have may have changed."""
+        self._changed.set()
+
+    def send(self, packets: Iterable[fy.P4PacketOut]) -> None:
+        """Send packets once the switch has what it should have; those of one call stay in order. Without a connection,
+        or when too many wait, they are counted as lost: everything that is sent is repeated in time."""
+        for packet in packets:
+            if self._switch is None or len(self._outbox) >= MAX_OUTBOX:
+                self.packets_lost += 1
+            else:
+                self._outbox.append(packet)
+        self._changed.set()
+
+    async def read_counter(self, name: str) -> dict[int, int]:
+        """Packets of every cell of an indirect counter that is not zero. Empty without a connection."""
+        if self._switch is None:
+            return {}
+        try:
+            return {
+                entry.index: entry.packet_count
+                async for entry in self._switch.read(fy.P4CounterEntry(name))
+                if entry.index is not None and entry.packet_count
+            }
+        except fy.P4ClientError as error:
+            LOG.debug("%s: reading %s: %s", self.spec.name, name, error)
+            return {}
+
+    async def run(self) -> None:
+        """Connect, and connect again whenever the connection ends."""
+        while True:
+            try:
+                await self._connect()
+            except fy.P4ClientError as error:
+                self._note(f"{error.code.name}: {error.message}" if error.message else error.code.name)
+            except (OSError, RuntimeError, ValueError, AssertionError) as error:
+                self._note(f"{type(error).__name__}: {error}")
+            except asyncio.CancelledError:
+                # finsy reports the failure of its own tasks as a cancellation of this one.
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                self._note("the connection failed while it was set up")
+            self.status = "connecting"
+            await asyncio.sleep(RETRY_S)
+
+    def _note(self, problem: str) -> None:
+        if problem != self.problem:
+            LOG.info("%s (%s): %s", self.spec.name, self.spec.address, problem)
+        self.problem = problem
+
+    async def _connect(self) -> None:
+        """One connection from beginning to end."""
+        options = fy.SwitchOptions(
+            p4info=self._program.p4info_path,
+            p4blob=self._program.blob_path,
+            # A pipeline whose cookie says that it is this program stays, and so does the switch's whole state.
+            p4force=self._force_pipeline,
+            device_id=self.spec.device_id,
+            ready_handler=self._on_ready,
+        )
+        self._force_pipeline = False
+        switch = fy.Switch(self.spec.name, self.spec.address, options)
+        down = asyncio.Event()
+        switch.ee.once(fy.SwitchEvent.CHANNEL_DOWN, lambda _: down.set())  # type: ignore[no-untyped-call]
+        try:
+            async with switch:
+                self.connections += 1
+                self.connected_since = time.monotonic()
+                await down.wait()
+        finally:
+            was_connected = self._switch is not None
+            self._switch, self._have, self.connected_since = None, None, None
+            self._outbox.clear()
+            if was_connected:
+                self._brain.disconnected(self.spec.name)
+
+    async def _on_ready(self, switch: fy.Switch) -> None:
+        """finsy's ready handler: the pipeline is there. It runs again when this controller becomes the primary."""
+        if not switch.is_primary:
+            self.status = "standby"
+            self._note("another controller is in charge of the switch")
+            return
+        self.status, self.problem = "synchronising", None
+        self._switch = switch
+        self._changed.set()
+        for digest in self._program.digest_names:
+            switch.create_task(self._read_digests(switch, digest), name=f"digests {digest}")
+        switch.create_task(self._read_packets(switch), name="packets")
+        switch.create_task(self._keep_synchronised(switch), name="synchronise")
+
+    async def _read_digests(self, switch: fy.Switch, name: str) -> None:
+        async for digest_list in switch.read_digests(name, queue_size=DIGEST_QUEUE):
+            for item in digest_list:
+                self._brain.digest(self.spec.name, name, item)
+            await switch.write([digest_list.ack()])
+
+    async def _read_packets(self, switch: fy.Switch) -> None:
+        async for packet in switch.read_packets():
+            self._brain.packet_in(self.spec.name, packet)
+
+    async def _keep_synchronised(self, switch: fy.Switch) -> None:
+        """Bring the switch to the wanted state, and again on every change; then send the packets that wait for it."""
+        first = True
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            # Packets that are added from now on may need tables that are not in this round's state.
+            packets = [self._outbox.popleft() for _ in range(len(self._outbox))]
+            try:
+                changes, fresh = await self._synchronise(switch)
+            except fy.P4ClientError as error:
+                if error.code in (fy.GRPCStatusCode.UNAVAILABLE, fy.GRPCStatusCode.CANCELLED):
+                    raise
+                self._refused(error)
+                self._have = None  # some of it was written: read the switch again
+                self._outbox.extendleft(reversed(packets))
+                await asyncio.sleep(SYNC_RETRY_S)
+                self._changed.set()
+                continue
+            self.status, self.problem = "ready", None
+            self.writes += len(changes)
+            if packets:
+                await switch.write(packets)
+            if first:
+                first = False
+                self._brain.synchronised(self.spec.name, changes, fresh=fresh)
+
+    async def _synchronise(self, switch: fy.Switch) -> tuple[Difference, bool]:
+        """One round; what was changed, and whether the switch had been without any state."""
+        fresh = False
+        if self._have is None:
+            found = await self._read(switch)
+            if not await self._brain.adopt(self.spec.name, [entry.entity for entry in found.values()]):
+                LOG.warning("%s: its slots contradict the controller's; it starts afresh", self.spec.name)
+                self._force_pipeline = True
+                raise RuntimeError("starting the switch afresh")
+            self._have, fresh = found, not found
+        want = make_state(self._brain.wanted(self.spec.name), switch.p4info)
+        changes = difference(self._have, want)
+        await self._write(switch, changes)
+        return changes, fresh
+
+    async def _read(self, switch: fy.Switch) -> State:
+        """Everything that the switch has and that `wanted` speaks of."""
+        found: list[Entity] = []
+        async for table_entry in switch.read([fy.P4TableEntry(name) for name in self._program.table_names]):
+            if not table_entry.is_const and not table_entry.is_default_action:
+                found.append(table_entry)
+        async for group in switch.read(fy.P4MulticastGroupEntry()):
+            found.append(group)
+        for name in self._program.digest_names:
+            try:
+                async for digest in switch.read(fy.P4DigestEntry(name)):
+                    if digest.max_list_size:  # BMv2 answers with zeros for one that was never configured
+                        found.append(digest)
+            except fy.P4ClientError as error:
+                if error.code != fy.GRPCStatusCode.NOT_FOUND:
+                    raise
+        return make_state(found, switch.p4info)
+
+    async def _write(self, switch: fy.Switch, changes: Difference) -> None:
+        """Write in batches and keep `_have` in step, so that what an error leaves behind is known to be unknown."""
+        assert self._have is not None
+        for kind, entries in (("+", changes.inserts), ("~", changes.modifies), ("-", changes.deletes)):
+            for begin in range(0, len(entries), BATCH):
+                batch = entries[begin : begin + BATCH]
+                await switch.write([_update(kind, entry) for entry in batch])
+                for entry in batch:
+                    if kind == "-":
+                        del self._have[entry.key]
+                    else:
+                        self._have[entry.key] = entry
+
+    def _refused(self, error: fy.P4ClientError) -> None:
+        self.status = "refusing"
+        details = next(iter(error.details.values())).message if error.details else error.message
+        self._note(f"the switch refused an entry: {error.code.name} {details}; trying again every {SYNC_RETRY_S:g} s")
+
+
+def _update(kind: str, entry: Entry) -> Any:
+    match kind:
+        case "+":
+            return +entry.entity
+        case "~":
+            return ~entry.entity
+        case _:
+            return -entry.entity
