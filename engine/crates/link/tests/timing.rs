@@ -71,7 +71,7 @@ fn a_departure_comes_before_an_arrival_at_one_instant() {
         link.transmit(0, first.len, first.item).unwrap();
         link.offer(0, 1000, 1).unwrap();
         assert_eq!(link.offer(999_999, 1000, 2).unwrap_err().reason, Reason::QueueFull);
-        let mut depart = |link: &mut Link<u32>| {
+        let depart = |link: &mut Link<u32>| {
             let packet = link.dequeue(1_000_000).unwrap();
             link.transmit(1_000_000, packet.len, packet.item).unwrap();
         };

@@ -1,0 +1,15 @@
+//! The Python module `canopy_engine`; its contract is `engine/stubs/canopy_engine.pyi`.
+
+mod convert;
+mod errors;
+mod switch;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn canopy_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    let py = module.py();
+    module.add("LoadError", py.get_type::<errors::LoadError>())?;
+    module.add("EngineError", py.get_type::<errors::EngineError>())?;
+    module.add_class::<switch::Switch>()
+}
