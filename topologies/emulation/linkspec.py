@@ -1,0 +1,117 @@
+"""A directed link as the embedded switch takes it, and as Linux's traffic control does. No I/O."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from topologies.scenario.network import DirectedLink, DropTail, Red
+from topologies.scenario.quantity import format_duration, format_rate
+
+if TYPE_CHECKING:
+    from canopy_engine import LinkSpec
+
+TC_KINDS = ("tbf", "netem", "red", "pfifo", "bfifo")
+"""The queueing disciplines that emulating a link with tc may use."""
+
+MTU_FRAME = 1514
+"""Bytes of a full Ethernet frame on a veth: 1,500 and the header of 14."""
+
+TBF_BURST_S = 0.002
+"""Token bucket depth, seconds of the rate: a few timer ticks, so that a slow timer does not cost rate."""
+
+
+def engine_link_spec(link: DirectedLink, seed: int) -> "LinkSpec":
+    """The link as engine/stubs/canopy_engine.pyi describes it."""
+    spec: LinkSpec = {"delay_us": link.delay_s * 1e6, "loss": link.loss, "queue": link.queue.kind, "seed": seed}
+    if link.rate_bps is not None:
+        spec["rate_bps"] = link.rate_bps
+    if link.queue.packets is not None:
+        spec["limit_packets"] = link.queue.packets
+    if link.queue.bytes is not None:
+        spec["limit_bytes"] = link.queue.bytes
+    if isinstance(link.queue, Red):
+        spec["red_min"] = link.queue.min_threshold
+        spec["red_max"] = link.queue.max_threshold
+        spec["red_weight"] = link.queue.weight
+        spec["red_max_p"] = link.queue.max_probability
+        spec["red_gentle"] = link.queue.gentle
+    return spec
+
+
+@dataclass(frozen=True, slots=True)
+class TcPlan:
+    """The tc commands that emulate a link on its sending interface, and what they cannot give."""
+
+    commands: tuple[tuple[str, ...], ...]
+    missing: tuple[str, ...]
+    """One line for each property that the link is to have and will not."""
+
+
+def tc_plan(link: DirectedLink, interface: str, kinds: Collection[str]) -> TcPlan:
+    """Commands for `interface` with the queueing disciplines that this kernel has (`kinds`).
+
+    A token bucket gives the rate; netem below it delay and loss, else a FIFO or RED below it the queue. With netem the
+    queue's limit also counts what is on its way, so a bandwidth-delay product is added to it."""
+    commands: list[tuple[str, ...]] = []
+    missing: list[str] = []
+    name = f"{link.source} -> {link.destination}"
+    parent: tuple[str, ...] = ("root",)
+    if link.rate_bps is not None and "tbf" in kinds:
+        burst = max(int(link.rate_bps * TBF_BURST_S / 8), 2 * MTU_FRAME)
+        rate = f"{link.rate_bps:.0f}bit"
+        limit = str(_limit_bytes(link.queue))
+        tbf = ("handle", "1:", "tbf", "rate", rate, "burst", str(burst), "limit", limit)
+        commands.append(("tc", "qdisc", "replace", "dev", interface, "root", *tbf))
+        parent = ("parent", "1:1")
+    elif link.rate_bps is not None:
+        missing.append(f"{name}: no rate of {format_rate(link.rate_bps)} (this kernel has no tbf)")
+    if "netem" in kinds:
+        if link.delay_s or link.loss:
+            commands.append(("tc", "qdisc", "replace", "dev", interface, *parent, *_netem(link)))
+            if isinstance(link.queue, Red):
+                missing.append(f"{name}: no RED (tc cannot put it behind netem); DropTail of its size instead")
+            return TcPlan(tuple(commands), tuple(missing))
+    else:
+        if link.delay_s:
+            missing.append(f"{name}: no delay of {format_duration(link.delay_s)} (this kernel has no netem)")
+        if link.loss:
+            missing.append(f"{name}: no loss of {link.loss:.3g} (this kernel has no netem)")
+    if parent != ("root",):
+        queue, lack = _queue(link, kinds)
+        commands.append(("tc", "qdisc", "replace", "dev", interface, *parent, *queue))
+        missing.extend(f"{name}: {reason}" for reason in lack)
+    return TcPlan(tuple(commands), tuple(missing))
+
+
+def _limit_bytes(queue: DropTail | Red) -> int:
+    return queue.bytes if queue.bytes is not None else (queue.packets or 1) * MTU_FRAME
+
+
+def _netem(link: DirectedLink) -> tuple[str, ...]:
+    in_flight = link.delay_s * (link.rate_bps or 1e9) / 8
+    limit = int((_limit_bytes(link.queue) + in_flight) / MTU_FRAME) + 1
+    command: tuple[str, ...] = ("handle", "10:", "netem", "limit", str(limit))
+    if link.delay_s:
+        command += ("delay", f"{link.delay_s * 1e6:.0f}us")
+    if link.loss:
+        command += ("loss", "random", f"{link.loss * 100:.6g}%")
+    return command
+
+
+def _queue(link: DirectedLink, kinds: Collection[str]) -> tuple[tuple[str, ...], list[str]]:
+    queue = link.queue
+    if isinstance(queue, Red):
+        if "red" in kinds:
+            unit = MTU_FRAME if queue.bytes is None else 1
+            low, high = int(queue.min_threshold * unit), int(queue.max_threshold * unit)
+            thresholds = ("min", str(low), "max", str(high), "probability", f"{queue.max_probability:.6g}")
+            rate = ("bandwidth", f"{link.rate_bps:.0f}bit")
+            # tc-red(8): the burst that the average may ignore, (2 min + max) / (3 avpkt) packets at least
+            burst = ("avpkt", "1000", "burst", str((2 * low + high) // 3000 + 1))
+            return ("handle", "10:", "red", "limit", str(_limit_bytes(queue)), *thresholds, *burst, *rate), []
+        lack = ["no RED (this kernel has none); DropTail of its size instead"]
+    else:
+        lack = []
+    if queue.bytes is not None:
+        return ("handle", "10:", "bfifo", "limit", str(queue.bytes)), lack
+    return ("handle", "10:", "pfifo", "limit", str(queue.packets)), lack

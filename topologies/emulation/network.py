@@ -1,0 +1,101 @@
+"""A plan made real: Mininet's nodes, the cables between them, and what faults do to them."""
+
+import contextlib
+from collections.abc import Callable
+from pathlib import Path
+
+from mininet.log import setLogLevel
+from mininet.net import Mininet
+
+from topologies.emulation.nodes import EmulatedHost, P4Switch, prepare_namespace, run_in
+from topologies.emulation.plan import Cable, Plan, interface_mac
+
+SWITCH_START_S = 30.0
+"""How long a switch may take until it serves P4Runtime, on a machine that is busy with other things."""
+
+SwitchFactory = Callable[..., P4Switch]
+
+
+class EmulatedNetwork:
+    """The nodes and links of one run, in the caller's network namespace (which must be the run's own)."""
+
+    def __init__(self, plan: Plan, make_switch: SwitchFactory, logs: Path) -> None:
+        """`make_switch` is a P4Switch class or makes one; it gets `name`, `plan` and `logs`."""
+        self.plan = plan
+        self._make_switch = make_switch
+        self._logs = logs
+        # Mininet's own initialization would raise limits of the whole machine; nothing here needs that.
+        Mininet.inited = True
+        setLogLevel("critical")
+        self._net = Mininet(topo=None, controller=None, build=False)
+
+    def start(self) -> None:
+        """Build everything and wait until every switch serves P4Runtime. NodeError or ChildError otherwise."""
+        prepare_namespace()
+        for host in self.plan.hosts.values():
+            self._net.addHost(host.name, cls=EmulatedHost, plan=host, ip=None)
+        for switch in self.plan.switches.values():
+            self._net.addSwitch(switch.name, cls=self._make_switch, plan=switch, logs=self._logs)
+        for cable in self.plan.cables:
+            self._add_cable(cable)
+        self._net.start()
+        for name in self.plan.switches:
+            self.wait_for_switch(name)
+
+    def stop(self) -> None:
+        """End every node's processes; with the last one its namespace goes, and its interfaces with that."""
+        for switch in self._net.switches:
+            switch.kill_process()
+        for node in [*self._net.switches, *self._net.hosts]:
+            with contextlib.suppress(OSError, AttributeError):  # it never came up, or has gone already
+                node.terminate()
+
+    def pid(self, node: str) -> int:
+        """A process in the node's network namespace."""
+        pid: int = self._net[node].pid
+        return pid
+
+    def switch(self, name: str) -> P4Switch:
+        """The switch of that name."""
+        switch: P4Switch = self._net[name]
+        return switch
+
+    def restart_switch(self, name: str) -> None:
+        """Start a killed switch anew, without its state."""
+        self.switch(name).start([])
+        self.wait_for_switch(name)
+
+    def wait_for_switch(self, name: str) -> None:
+        """Wait until a switch serves P4Runtime. ChildError when it does not."""
+        switch = self.switch(name)
+        if switch.child is not None:
+            switch.child.wait_until(switch.connected, SWITCH_START_S, "serving P4Runtime")
+
+    def set_link(self, one: str, other: str, state: str) -> None:
+        """Set a link `up` or `down`, at its switches' ends, so that hosts keep their addresses and routes."""
+        for name, neighbour in ((one, other), (other, one)):
+            if name in self.plan.switches:
+                run_in(None, "ip", "link", "set", self.plan.switches[name].port_to(neighbour).interface, state)
+
+    def _add_cable(self, cable: Cable) -> None:
+        (one, one_port), (other, other_port) = cable.one, cable.other
+        self._net.addLink(
+            one,
+            other,
+            port1=one_port,
+            port2=other_port,
+            intfName1=self._interface(one, one_port),
+            intfName2=self._interface(other, other_port),
+            addr1=self._mac(one, one_port),
+            addr2=self._mac(other, other_port),
+        )
+
+    def _interface(self, node: str, port: int) -> str:
+        if node in self.plan.hosts:
+            return self.plan.hosts[node].interface
+        return self.plan.switches[node].ports[port].interface
+
+    def _mac(self, node: str, port: int) -> str:
+        if node in self.plan.hosts:
+            return self.plan.hosts[node].mac
+        return interface_mac(self.plan.switches[node].device_id, port)

@@ -1,0 +1,113 @@
+"""A run folder: everything that a run leaves behind, in one place (docs/emulation.md lists its files)."""
+
+import json
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+
+class RunFolderError(Exception):
+    """The folder cannot be made or written; one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """Paths in a run folder."""
+
+    path: Path
+
+    @property
+    def logs(self) -> Path:
+        """One file for each process."""
+        return self.path / "logs"
+
+    @property
+    def series(self) -> Path:
+        """Time series, JSON lines."""
+        return self.path / "series"
+
+    @property
+    def received(self) -> Path:
+        """What receivers received, until it is verified: SESSION/HOST/NAME."""
+        return self.path / "received"
+
+    @property
+    def scenario(self) -> Path:
+        """A copy of the scenario."""
+        return self.path / "scenario.yaml"
+
+    @property
+    def summary(self) -> Path:
+        """The results, JSON."""
+        return self.path / "summary.json"
+
+    @property
+    def report(self) -> Path:
+        """The results, for reading."""
+        return self.path / "report.html"
+
+
+def create_run_folder(scenario: Path, name: str, out: Path | None, now: datetime) -> RunFolder:
+    """Make `out`, or runs/NAME-TIMESTAMP, with a copy of the scenario. RunFolderError when that cannot be."""
+    path = out or _unused(Path("runs") / f"{name}-{now:%Y%m%d-%H%M%S}")
+    folder = RunFolder(path.absolute())
+    try:
+        if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
+            raise RunFolderError(f"{out}: exists already and is not an empty folder")
+        for part in (folder.logs, folder.series, folder.received):
+            part.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(scenario, folder.scenario)
+    except OSError as error:
+        raise RunFolderError(f"{error.filename or path}: {error.strerror or error}") from None
+    return folder
+
+
+def _unused(path: Path) -> Path:
+    """`path`, or with the first number behind it that is free: two runs may begin in one second."""
+    number, candidate = 1, path
+    while candidate.exists():
+        number += 1
+        candidate = path.with_name(f"{path.name}-{number}")
+    return candidate
+
+
+class SeriesWriter:
+    """Appends rows to a JSON lines file. A full disk loses rows, not the run."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: TextIO = path.open("a", encoding="utf-8")
+        self.lost = 0
+
+    def write(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Append rows and hand them to the system."""
+        try:
+            for row in rows:
+                self._file.write(json.dumps(row, separators=(",", ":")) + "\n")
+            self._file.flush()
+        except OSError:
+            self.lost += 1
+
+    def close(self) -> None:
+        """Finish the file."""
+        try:
+            self._file.close()
+        except OSError:
+            self.lost += 1
+
+
+def read_series(path: Path) -> list[dict[str, Any]]:
+    """The rows of a JSON lines file; a last line that was cut off is left out, a missing file has none."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return []
+    rows = []
+    for line in lines:
+        try:
+            rows.append(json.loads(line))
+        except ValueError:
+            continue
+    return rows

@@ -1,0 +1,161 @@
+"""State directories: how a running emulation is found, and what a killed one left is removed (docs/emulation.md)."""
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from topologies.emulation.kernel import network_namespace, process_start_time
+
+MARK = "CANOPY_EMULATION"
+"""The environment variable that every process of an emulation carries; its value is the state directory's name."""
+
+_NAME = re.compile(r"(?P<scenario>[a-z0-9][a-z0-9-]*)-(?P<pid>\d+)")
+_KILL_DEADLINE_S = 5.0
+
+
+class StateError(Exception):
+    """A state directory cannot be made, or no running emulation is found; one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRecord:
+    """A node of a running emulation; `pid` is a process in its network namespace."""
+
+    kind: str
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Emulation:
+    """What `emulation.json` says."""
+
+    name: str
+    pid: int
+    started: int
+    """The runner's start time in clock ticks since boot: with its pid, which process it is."""
+    run_folder: str
+    switch: str
+    nodes: dict[str, NodeRecord]
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its runner still lives."""
+        return process_start_time(self.pid) == self.started
+
+
+def state_root() -> Path:
+    """The directory that has one state directory for each running emulation."""
+    return Path(os.environ.get("CANOPY_STATE_ROOT", "/run/canopy"))
+
+
+def create_state_directory(scenario: str) -> Path:
+    """Make this process's state directory. StateError when that cannot be."""
+    path = state_root() / f"{scenario}-{os.getpid()}"
+    try:
+        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+        path.mkdir(mode=0o755)
+        (path / "sessions").mkdir()
+    except OSError as error:
+        raise StateError(f"{path}: {error.strerror or error}") from None
+    write_record(path, Emulation(path.name, os.getpid(), process_start_time(os.getpid()) or 0, "", "", {}))
+    return path
+
+
+def write_record(path: Path, emulation: Emulation) -> None:
+    """Write `emulation.json` whole."""
+    partial = path / ".emulation.json.tmp"
+    partial.write_text(json.dumps(asdict(emulation), indent=2) + "\n", encoding="utf-8")
+    partial.rename(path / "emulation.json")
+
+
+def read_record(path: Path) -> Emulation | None:
+    """What `emulation.json` in a state directory says; None when there is none that can be read."""
+    try:
+        data = json.loads((path / "emulation.json").read_text(encoding="utf-8"))
+        data["nodes"] = {name: NodeRecord(**node) for name, node in data["nodes"].items()}
+        return Emulation(**data)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def running_emulations() -> list[Emulation]:
+    """Those whose runner lives and whose network is up, newest first."""
+    records = [record for path in _state_directories() if (record := read_record(path)) is not None]
+    return sorted(
+        (record for record in records if record.is_running and record.nodes),
+        key=lambda record: record.started,
+        reverse=True,
+    )
+
+
+def find_emulation(name: str | None = None) -> Emulation:
+    """The running emulation of that name (the scenario's will do), or the only one. StateError says what is wrong."""
+    running = running_emulations()
+    if not running:
+        raise StateError("no emulation is running (start one with `canopy emulate FILE --hold`)")
+    wanted = [one for one in running if name is None or name in (one.name, one.name.rpartition("-")[0])]
+    known = ", ".join(one.name for one in running)
+    if not wanted:
+        raise StateError(f"no emulation called `{name}` is running (running: {known})")
+    if len(wanted) > 1:
+        raise StateError(f"several emulations are running ({known}): say which with --run NAME")
+    return wanted[0]
+
+
+def remove_leftovers() -> list[str]:
+    """Kill the processes and remove the state directories of emulations whose runner was killed; their names.
+
+    A namespace and its interfaces vanish with the last process in it, so nothing else is left to remove."""
+    removed = []
+    for path in _state_directories():
+        record = read_record(path)
+        if record is not None and record.is_running:
+            continue
+        match = _NAME.fullmatch(path.name)
+        if record is None and (match is None or process_start_time(int(match["pid"])) is not None):
+            continue  # being made at this moment, or not ours
+        kill_marked(path.name)
+        shutil.rmtree(path, ignore_errors=True)
+        removed.append(path.name)
+    return removed
+
+
+def kill_marked(name: str, namespaces: frozenset[int] = frozenset()) -> None:
+    """Kill every process that carries an emulation's mark or is in one of its network namespaces, but not this one."""
+    deadline = time.monotonic() + _KILL_DEADLINE_S
+    while pids := list(_marked(name, namespaces)):
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if time.monotonic() > deadline:
+            return  # in an uninterruptible sleep: nothing more can be done about it
+        time.sleep(0.01)
+
+
+def _marked(name: str, namespaces: frozenset[int]) -> Iterator[int]:
+    mark = f"{MARK}={name}".encode()
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit() or int(entry) == os.getpid():
+            continue
+        if process_start_time(int(entry)) is None:
+            continue
+        try:
+            environment = Path(f"/proc/{entry}/environ").read_bytes()
+        except OSError:
+            continue
+        if mark in environment.split(b"\0") or network_namespace(entry) in namespaces:
+            yield int(entry)
+
+
+def _state_directories() -> list[Path]:
+    try:
+        return sorted(path for path in state_root().iterdir() if path.is_dir() and _NAME.fullmatch(path.name))
+    except OSError:
+        return []
