@@ -1,0 +1,140 @@
+// Canopy: one sender's data to many receivers, over P4 switches. P4_16, v1model.
+//
+//                                  parser, checksums
+//                                         |
+//                                   switch_config
+//                                         |
+//       +-----------+-------------+-------+------------+--------------+
+//       |           |             |                    |              |
+//   packet-out  proxy ARP    unicast: checks,     multicast data     IGMP: one pass per
+//       |           |        ipv4_lpm, TTL        |              record or source
+//       |           |             |               +----- route_sg, route_g -----+
+//       |           |             |               |                             |
+//       |           |             |         membership (read)          membership (write),
+//       |           |             |         minus ingress port         refreshes, digest
+//       |           |             |               |                             |
+//       +-----------|-------------|-> replicate <-+               clone to an upstream port,
+//       |           |             |       |                      resubmit for the next pass
+//       v           v             v       v                             |
+//  ------------------- replication engine and queues ---------------------------------------
+//                                         |                             |
+//                         egress filter, counter per slot    write_report (of our own)
+//                                         |
+//                                packet-in header, deparser
+
+#include <core.p4>
+#include <v1model.p4>
+
+#include "constants.p4"
+#include "headers.p4"
+#include "metadata.p4"
+#include "parser.p4"
+#include "checksum.p4"
+#include "switch_config.p4"
+#include "drops.p4"
+#include "packet_io.p4"
+#include "arp.p4"
+#include "ipv4_checks.p4"
+#include "unicast.p4"
+#include "group_routes.p4"
+#include "igmp.p4"
+#include "igmp_unknown.p4"
+#include "membership.p4"
+#include "upstream.p4"
+#include "replication.p4"
+#include "deparser.p4"
+
+control canopy_ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        mark_to_drop(standard_metadata);    // a packet whose egress port is never set would go to port 0
+        switch_config_lookup.apply(meta);
+
+        if (standard_metadata.parser_error != error.NoError && meta.cursor.passes == 0) {
+            meta.drop_reason = drop_reason_t.parse_error;
+        } else if (meta.configured == 0) {
+            meta.drop_reason = drop_reason_t.not_configured;
+        } else if (hdr.packet_out.isValid() && hdr.packet_out.mode != packet_out_mode_t.receive) {
+            send_packet_out.apply(hdr, meta, standard_metadata);
+        } else if (hdr.ipv4.isValid()) {
+            if (meta.cursor.passes == 0) {
+                check_ipv4.apply(hdr, meta, standard_metadata);
+            }
+            if (meta.drop_reason != drop_reason_t.none) {
+                // dropped below
+            } else if (hdr.igmp.isValid() || hdr.ipv4.destination[31:28] == 14) {
+                port_t bit_number = meta.ingress_port - 1;
+                meta.ingress_bit = 16w1 << (bit<8>)bit_number;
+                if (bit_number >= MAX_PORTS) {
+                    meta.drop_reason = drop_reason_t.bad_port;
+                } else if (hdr.igmp.isValid()) {
+                    read_igmp.apply(hdr, meta, standard_metadata);
+                } else if (hdr.ethernet.destination != (MULTICAST_MAC_PREFIX ++ hdr.ipv4.destination[22:0])) {
+                    meta.drop_reason = drop_reason_t.foreign_mac;
+                } else if (hdr.ipv4.destination[31:8] == 0xe00000) {
+                    meta.drop_reason = drop_reason_t.link_local;
+                } else {
+                    meta.request = request_t.data;
+                    meta.source = hdr.ipv4.source;
+                    meta.group = hdr.ipv4.destination;
+                }
+
+                if (meta.request != request_t.none) {
+                    look_up_group.apply(meta);
+                    if (meta.request == request_t.data) {
+                        forward_group.apply(hdr, meta);
+                    } else if (meta.cursor.pending == 0) {
+                        group_route_t route = meta.source_route;
+                        if (meta.any_source == 1) {
+                            route = meta.group_route;
+                        }
+                        if (route.valid == 1) {
+                            port_bitmap_t targets;
+                            update_members.apply(meta, route, targets);
+                            meta.cursor.pending = targets;
+                        } else if (meta.request == request_t.join) {
+                            tell_unknown_group.apply(meta);
+                        }
+                    }
+                    tell_members_changed.apply(meta);
+                    if (meta.cursor.pending != 0) {
+                        report_upstream.apply(meta);
+                    }
+                }
+                if (hdr.igmp.isValid() && meta.drop_reason == drop_reason_t.none) {
+                    next_igmp_pass.apply(hdr, meta);
+                }
+            } else {
+                route_unicast.apply(hdr, meta, standard_metadata);
+            }
+        } else if (hdr.arp.isValid()) {
+            answer_arp.apply(hdr, meta, standard_metadata);
+        } else if (hdr.ethernet.ethertype == ETHERTYPE_LLDP) {
+            standard_metadata.egress_spec = CPU_PORT;
+            meta.packet_in_reason = (bit<7>)packet_in_reason_t.lldp;
+        } else {
+            meta.drop_reason = drop_reason_t.ethertype;
+        }
+
+        if (meta.copies != 0) {
+            replicate.apply(meta, standard_metadata);
+        } else if (meta.drop_reason != drop_reason_t.none) {
+            mark_to_drop(standard_metadata);
+            count_drop.apply(meta);
+        }
+    } // apply
+} // canopy_ingress
+
+control canopy_egress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        if (standard_metadata.instance_type == INSTANCE_INGRESS_CLONE) {
+            write_report.apply(hdr, meta);
+        } else if (standard_metadata.egress_port == CPU_PORT) {
+            add_packet_in.apply(hdr, meta);
+        } else if (meta.copies != 0) {
+            count_copy.apply(meta, standard_metadata);
+        }
+    } // apply
+} // canopy_egress
+
+V1Switch(canopy_parser(), canopy_verify_checksum(), canopy_ingress(), canopy_egress(), canopy_update_checksum(),
+         canopy_deparser()) main;

@@ -1,0 +1,39 @@
+#ifndef CANOPY_CHECKSUM_P4
+#define CANOPY_CHECKSUM_P4
+
+#include "metadata.p4"
+
+// Both set the same standard_metadata.checksum_error. A later pass of a report was verified in the first one.
+control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
+    apply {
+        verify_checksum(
+            hdr.ipv4.isValid(),
+            { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.tos, hdr.ipv4.total_length, hdr.ipv4.identification,
+              hdr.ipv4.flags, hdr.ipv4.fragment_offset, hdr.ipv4.ttl, hdr.ipv4.protocol, hdr.ipv4.source,
+              hdr.ipv4.destination, hdr.ipv4_options.options },
+            hdr.ipv4.checksum, HashAlgorithm.csum16);
+        verify_checksum_with_payload(
+            hdr.igmp.isValid() && meta.cursor.passes == 0,
+            { hdr.igmp.type, hdr.igmp.code, hdr.igmp.body },
+            hdr.igmp.checksum, HashAlgorithm.csum16);
+    }
+}
+
+// Only a report of our own is summed afresh; a forwarded packet's checksum is adjusted with its TTL (ipv4.p4).
+control canopy_update_checksum(inout headers_t hdr, inout metadata_t meta) {
+    apply {
+        update_checksum(
+            hdr.record.isValid(),
+            { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.tos, hdr.ipv4.total_length, hdr.ipv4.identification,
+              hdr.ipv4.flags, hdr.ipv4.fragment_offset, hdr.ipv4.ttl, hdr.ipv4.protocol, hdr.ipv4.source,
+              hdr.ipv4.destination, hdr.router_alert.option },
+            hdr.ipv4.checksum, HashAlgorithm.csum16);
+        update_checksum(
+            hdr.record.isValid(),
+            { hdr.igmp.type, hdr.igmp.code, hdr.igmp.body, hdr.record.type, hdr.record.auxiliary_length,
+              hdr.record.number_of_sources, hdr.record.group, hdr.source.address },
+            hdr.igmp.checksum, HashAlgorithm.csum16);
+    }
+}
+
+#endif

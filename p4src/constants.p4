@@ -1,0 +1,123 @@
+#ifndef CANOPY_CONSTANTS_P4
+#define CANOPY_CONSTANTS_P4
+
+// Sizes, numbers and names. build.py writes the `const` numbers and the enums of this file to
+// canopy.constants.json, from which the controller and the tests read them.
+
+// ------------------------------------------------------------------ Sizes
+// A port is bit (port - 1) of a bitmap: ports are numbered 1..16.
+#define MAX_PORTS 16
+// Slots: one per (source, group) or (any source, group); its number indexes every register and counter of a group.
+#define MAX_SLOTS 4096
+// Places for recently reported unknown groups, per port; see igmp_unknown.p4.
+#define UNKNOWN_PER_PORT 1024
+
+typedef bit<9>  port_t;
+typedef bit<16> port_bitmap_t;
+typedef bit<12> slot_t;
+typedef bit<48> mac_address_t;
+typedef bit<32> ipv4_address_t;
+typedef bit<48> time_us_t;
+
+// ------------------------------------------------------------------ Numbers shared with the controller
+const port_t  CPU_PORT    = 510;    // packet-in and packet-out; the switch is started with this CPU port
+const bit<16> FLOOD_GROUP = 4096;   // multicast group of all ports; smaller ids are bitmaps of up to 12 ports
+
+// Passes of one report through ingress, each for one record or one source. An Ethernet frame holds at most
+// 184 records without sources or 122 with one source each; what is beyond is counted as ignored.
+const bit<8> MAX_REPORT_PASSES = 192;
+
+// A report of an unknown group is repeated to the controller after 2^19 us (0.5 s) at the earliest: Linux and
+// RFC 3376 (8.11) repeat an unsolicited report within 1 s, so one that was lost gets its second chance.
+const bit<8> UNKNOWN_WINDOW_SHIFT = 19;
+
+// ------------------------------------------------------------------ EtherTypes, protocols, addresses
+const bit<16> ETHERTYPE_IPV4 = 0x0800;
+const bit<16> ETHERTYPE_ARP  = 0x0806;
+const bit<16> ETHERTYPE_LLDP = 0x88cc;
+const bit<8>  IP_PROTOCOL_IGMP = 2;
+const bit<16> ARP_REQUEST = 1;
+const bit<16> ARP_REPLY   = 2;
+
+const ipv4_address_t IGMPV3_ROUTERS     = 0xe0000016;      // 224.0.0.22, RFC 3376 4.2.14
+const mac_address_t  IGMPV3_ROUTERS_MAC = 0x01005e000016;
+const bit<32>        ROUTER_ALERT       = 0x94040000;      // RFC 2113
+const bit<25>        MULTICAST_MAC_PREFIX = 0x0200bc;   // 01:00:5e and a zero bit, RFC 1112 6.4
+
+// ------------------------------------------------------------------ Enumerations
+enum bit<8> igmp_type_t {
+    query     = 0x11,
+    report_v1 = 0x12,
+    report_v2 = 0x16,
+    leave_v2  = 0x17,
+    report_v3 = 0x22
+}
+
+// RFC 3376 4.2.12
+enum bit<8> record_type_t {
+    is_in = 1,
+    is_ex = 2,
+    to_in = 3,
+    to_ex = 4,
+    allow = 5,
+    block = 6
+}
+
+// What a packet asks of a group.
+enum bit<2> request_t {
+    none  = 0,
+    join  = 1,
+    leave = 2,
+    data  = 3
+}
+
+// Why members_changed is sent.
+enum bit<8> change_t {
+    none    = 0,
+    join    = 1,
+    leave   = 2,
+    expire  = 3,
+    refresh = 4
+}
+
+// Why a packet was dropped: the index into the counter `drops`.
+enum bit<8> drop_reason_t {
+    none            = 0,
+    parse_error     = 1,    // shorter than its headers say
+    not_configured  = 2,    // the controller has not set switch_config yet
+    ethertype       = 3,    // neither IPv4, ARP nor LLDP
+    arp_ignored     = 4,    // no request, a probe, an announcement, or for no unicast address
+    ipv4_version    = 5,
+    ipv4_header     = 6,    // header length below 20 bytes
+    ipv4_length     = 7,    // total length below the header's or beyond the frame
+    ipv4_checksum   = 8,
+    ttl_expired     = 9,
+    martian         = 10,   // a source or destination that no packet may carry
+    foreign_mac     = 11,   // not sent to the switch, or not to the group's own MAC address
+    no_route        = 12,
+    route_drop      = 13,   // ipv4_lpm says drop
+    link_local      = 14,   // 224.0.0.0/24 is never forwarded
+    unknown_group   = 15,   // data of a group without a slot
+    wrong_port      = 16,   // data from another port than its source's side
+    no_members      = 17,
+    bad_port        = 18,   // a group's packet from a port beyond 16
+    igmp_checksum   = 19,
+    igmp_malformed  = 20,   // fragments, records beyond the message
+    igmp_type       = 21,
+    igmp_ignored    = 22,   // report cut off after MAX_REPORT_PASSES
+    packet_out      = 23    // a packet-out with an unknown mode
+}
+
+enum bit<7> packet_out_mode_t {
+    egress  = 0,    // send it out of `port`, unchanged
+    receive = 1,    // process it as if it had arrived at `port`
+    ports   = 2     // send it out of all ports in `ports`, unchanged
+}
+
+enum bit<7> packet_in_reason_t {
+    route      = 1,  // ipv4_lpm says punt
+    lldp       = 2,
+    igmp_query = 3   // somebody else queries
+}
+
+#endif

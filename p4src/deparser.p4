@@ -1,0 +1,20 @@
+#ifndef CANOPY_DEPARSER_P4
+#define CANOPY_DEPARSER_P4
+
+#include "headers.p4"
+
+control canopy_deparser(packet_out packet, in headers_t hdr) {
+    apply {
+        packet.emit(hdr.packet_in);
+        packet.emit(hdr.ethernet);
+        packet.emit(hdr.arp);
+        packet.emit(hdr.ipv4);
+        packet.emit(hdr.ipv4_options);
+        packet.emit(hdr.router_alert);
+        packet.emit(hdr.igmp);
+        packet.emit(hdr.record);
+        packet.emit(hdr.source);
+    }
+}
+
+#endif

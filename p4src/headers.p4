@@ -1,0 +1,95 @@
+#ifndef CANOPY_HEADERS_P4
+#define CANOPY_HEADERS_P4
+
+#include "constants.p4"
+
+header ethernet_t {
+    mac_address_t destination;
+    mac_address_t source;
+    bit<16>       ethertype;
+}
+
+// RFC 826, for IPv4 over Ethernet.
+header arp_t {
+    bit<16>        hardware_type;
+    bit<16>        protocol_type;
+    bit<8>         hardware_length;
+    bit<8>         protocol_length;
+    bit<16>        operation;
+    mac_address_t  sender_mac;
+    ipv4_address_t sender_ip;
+    mac_address_t  target_mac;
+    ipv4_address_t target_ip;
+}
+
+// RFC 791
+header ipv4_t {
+    bit<4>         version;
+    bit<4>         ihl;
+    bit<8>         tos;
+    bit<16>        total_length;
+    bit<16>        identification;
+    bit<3>         flags;
+    bit<13>        fragment_offset;
+    bit<8>         ttl;
+    bit<8>         protocol;
+    bit<16>        checksum;
+    ipv4_address_t source;
+    ipv4_address_t destination;
+}
+
+header ipv4_options_t {
+    varbit<320> options;
+}
+
+// The one option of a report of our own (RFC 2113); what arrives is in ipv4_options.
+header router_alert_t {
+    bit<32> option;
+}
+
+// The eight bytes that all IGMP messages have: RFC 2236 2, RFC 3376 4.2.
+header igmp_t {
+    bit<8>  type;
+    bit<8>  code;
+    bit<16> checksum;
+    bit<32> body;       // versions 1 and 2: the group; version 3 report: 16 reserved bits, number of records
+}
+
+header igmp_record_t {
+    bit<8>         type;
+    bit<8>         auxiliary_length;    // 32-bit words after the sources
+    bit<16>        number_of_sources;
+    ipv4_address_t group;
+}
+
+header igmp_source_t {
+    ipv4_address_t address;
+}
+
+@controller_header("packet_out")
+header packet_out_t {
+    port_t        port;
+    bit<7>        mode;     // packet_out_mode_t
+    port_bitmap_t ports;
+}
+
+@controller_header("packet_in")
+header packet_in_t {
+    port_t ingress_port;
+    bit<7> reason;          // packet_in_reason_t
+}
+
+struct headers_t {
+    packet_in_t    packet_in;
+    packet_out_t   packet_out;
+    ethernet_t     ethernet;
+    arp_t          arp;
+    ipv4_t         ipv4;
+    ipv4_options_t ipv4_options;
+    router_alert_t router_alert;
+    igmp_t         igmp;
+    igmp_record_t  record;
+    igmp_source_t  source;
+}
+
+#endif

@@ -1,0 +1,46 @@
+#ifndef CANOPY_IPV4_CHECKS_P4
+#define CANOPY_IPV4_CHECKS_P4
+
+#include "metadata.p4"
+
+// What RFC 1812 5.2.2 and 5.3.7 ask of a router before it forwards, in that order. The first fault names the reason.
+control check_ipv4(inout headers_t hdr, inout metadata_t meta, in standard_metadata_t standard_metadata) {
+    apply {
+        bit<16> header_length = (bit<16>)hdr.ipv4.ihl << 2;
+        bit<32> frame_length = (bit<32>)hdr.ipv4.total_length + 14;
+        if (meta.from_cpu == 1) {
+            frame_length = frame_length + 4;    // packet_out_t
+        }
+        bit<8> source_net = hdr.ipv4.source[31:24];
+        bit<8> destination_net = hdr.ipv4.destination[31:24];
+
+        if (hdr.ipv4.version != 4) {
+            meta.drop_reason = drop_reason_t.ipv4_version;
+        } else if (hdr.ipv4.ihl < 5) {
+            meta.drop_reason = drop_reason_t.ipv4_header;
+        } else if (hdr.ipv4.total_length < header_length || standard_metadata.packet_length < frame_length) {
+            meta.drop_reason = drop_reason_t.ipv4_length;
+        } else if (standard_metadata.checksum_error == 1) {
+            if (hdr.igmp.isValid()) {
+                meta.drop_reason = drop_reason_t.igmp_checksum;
+            } else {
+                meta.drop_reason = drop_reason_t.ipv4_checksum;
+            }
+        } else if (source_net >= 224 || source_net == 127 || destination_net >= 240 || destination_net == 127
+                   || destination_net == 0
+                   || (source_net == 0 && !hdr.igmp.isValid())) {   // 0.0.0.0 may report: RFC 3376 4.2.13
+            meta.drop_reason = drop_reason_t.martian;
+        }
+    } // apply
+} // check_ipv4
+
+// One hop: TTL and, with it, the header's checksum (RFC 1624, equation 3: m - m' is 0x0100).
+control decrement_ttl(inout ipv4_t ipv4) {
+    apply {
+        bit<32> sum = (bit<32>)(~ipv4.checksum) + 32w0xfeff;
+        ipv4.checksum = ~(sum[15:0] + sum[31:16]);
+        ipv4.ttl = ipv4.ttl - 1;
+    } // apply
+} // decrement_ttl
+
+#endif

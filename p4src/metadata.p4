@@ -1,0 +1,88 @@
+#ifndef CANOPY_METADATA_P4
+#define CANOPY_METADATA_P4
+
+#include "headers.p4"
+
+// A resubmitted packet and a clone start with all metadata zero, standard_metadata's ingress port and timestamp
+// too; what a later pass needs is in a field list.
+#define FIELDS_RESUBMIT 1   // the next pass of a report
+#define FIELDS_REPORT   2   // a clone that becomes a report of our own
+
+// Where in an IGMPv3 report this pass is. All zero in the first pass.
+struct cursor_t {
+    bit<8>        passes;       // made so far
+    bit<16>       record;       // records done
+    bit<16>       offset;       // bytes from the first record to this one
+    bit<1>        group_done;   // the record's own (any-source) part is done, its sources are next
+    bit<16>       source;       // sources of this record done
+    port_bitmap_t pending;      // upstream ports that this step's report still has to go to
+}
+
+// A report of our own to the neighbour upstream: one record.
+struct report_t {
+    bit<8>         type;        // record_type_t
+    ipv4_address_t group;
+    ipv4_address_t source;      // 0: any source, a record without sources
+}
+
+// What route_sg or route_g know about a group.
+struct group_route_t {
+    bit<1>        valid;
+    slot_t        slot;
+    port_bitmap_t upstream;     // ports that joins and leaves are passed on to
+    port_bitmap_t accept;       // ports that data may come from
+}
+
+// Digest: a change of a slot's members, and each member once per tick while it is refreshed. A packet sends one digest.
+struct members_changed {
+    bit<8>         change;      // change_t; neither PI nor finsy knows enumerations in digests
+    bit<16>        slot;
+    ipv4_address_t source;      // 0: any source
+    ipv4_address_t group;
+    port_bitmap_t  ports;       // that joined, left, expired or were refreshed
+    port_bitmap_t  members;     // all, after the change
+    time_us_t      timestamp;
+}
+
+struct metadata_t {
+    @field_list(FIELDS_RESUBMIT)
+    port_t        ingress_port;     // where the packet came in, or is said to have come in by a packet-out
+    @field_list(FIELDS_RESUBMIT)
+    bit<1>        from_cpu;
+    @field_list(FIELDS_RESUBMIT)
+    time_us_t     now;
+    @field_list(FIELDS_RESUBMIT)
+    cursor_t      cursor;
+    @field_list(FIELDS_REPORT)
+    report_t      report;
+    @field_list(FIELDS_REPORT)
+    mac_address_t switch_mac;
+
+    // From switch_config.
+    bit<1>        configured;
+    bit<1>        bitmap_groups;
+    bit<32>       tick;             // now, in quarters of an epoch
+
+    drop_reason_t drop_reason;
+
+    // A group's packet: data or one step of a report.
+    port_bitmap_t  ingress_bit;
+    request_t      request;
+    bit<1>         any_source;      // a report's (*, G)
+    ipv4_address_t source;
+    ipv4_address_t group;
+    group_route_t  source_route;    // of (S, G)
+    group_route_t  group_route;     // of (*, G)
+    port_bitmap_t   members;        // now, after this packet
+    members_changed change;
+
+    // Replication, read in egress.
+    port_bitmap_t copies;           // ports to send a copy to
+    bit<1>        filter;           // drop copies for other ports
+    bit<1>        counted;          // count copies in `slot`
+    slot_t        slot;
+
+    bit<7>        packet_in_reason;
+}
+
+#endif

@@ -1,0 +1,119 @@
+#ifndef CANOPY_PARSER_P4
+#define CANOPY_PARSER_P4
+
+#include "metadata.p4"
+
+#define INSTANCE_INGRESS_CLONE 1    // simple_switch's PKT_INSTANCE_TYPE_INGRESS_CLONE
+#define INSTANCE_RESUBMIT      6    // simple_switch's PKT_INSTANCE_TYPE_RESUBMIT
+
+parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
+                     inout standard_metadata_t standard_metadata) {
+    state start {
+        transition select(standard_metadata.instance_type) {
+            INSTANCE_RESUBMIT: resubmitted;     // ingress_port, from_cpu, now and the cursor were kept
+            default: received;
+        }
+    }
+
+    state received {
+        meta.ingress_port = standard_metadata.ingress_port;
+        meta.now = standard_metadata.ingress_global_timestamp;
+        transition select(standard_metadata.ingress_port) {
+            CPU_PORT: from_controller;
+            default: ethernet;
+        }
+    }
+
+    state from_controller {
+        packet.extract(hdr.packet_out);
+        meta.from_cpu = 1;
+        transition select(hdr.packet_out.mode) {
+            packet_out_mode_t.receive: received_by_proxy;
+            default: accept;    // the rest is payload, whatever it is
+        }
+    }
+
+    state received_by_proxy {
+        meta.ingress_port = hdr.packet_out.port;
+        transition ethernet;
+    }
+
+    state resubmitted {
+        transition select(meta.from_cpu) {
+            1: from_controller_again;
+            default: ethernet;
+        }
+    }
+
+    state from_controller_again {
+        packet.extract(hdr.packet_out);
+        transition ethernet;
+    }
+
+    state ethernet {
+        packet.extract(hdr.ethernet);
+        transition select(hdr.ethernet.ethertype) {
+            ETHERTYPE_IPV4: ipv4;
+            ETHERTYPE_ARP: arp;
+            default: accept;
+        }
+    }
+
+    state arp {
+        packet.extract(hdr.arp);
+        transition accept;
+    }
+
+    // A wrong version or header length stops here; ipv4_checks.p4 names the reason.
+    state ipv4 {
+        packet.extract(hdr.ipv4);
+        transition select(hdr.ipv4.version, hdr.ipv4.ihl) {
+            (4, 5): ipv4_payload;
+            (4, 6..15): ipv4_options;
+            default: accept;
+        }
+    }
+
+    state ipv4_options {
+        packet.extract(hdr.ipv4_options, ((bit<32>)hdr.ipv4.ihl - 5) << 5);
+        transition ipv4_payload;
+    }
+
+    state ipv4_payload {
+        transition select(hdr.ipv4.protocol, hdr.ipv4.fragment_offset) {
+            (IP_PROTOCOL_IGMP, 0): igmp;
+            default: accept;
+        }
+    }
+
+    // The first pass leaves the records in the payload, where the message's checksum covers them.
+    state igmp {
+        packet.extract(hdr.igmp);
+        transition select(meta.cursor.passes, hdr.igmp.type) {
+            (0, _): accept;
+            (_, igmp_type_t.report_v3): igmp_record;
+            default: accept;
+        }
+    }
+
+    state igmp_record {
+        packet.advance((bit<32>)meta.cursor.offset << 3);
+        packet.extract(hdr.record);
+        transition select(hdr.record.number_of_sources, meta.cursor.group_done, hdr.record.type) {
+            (0, _, _): accept;
+            (_, 1, _): igmp_source;
+            (_, _, record_type_t.is_in): igmp_source;
+            (_, _, record_type_t.allow): igmp_source;
+            (_, _, record_type_t.block): igmp_source;
+            default: accept;
+        }
+    }
+
+    state igmp_source {
+        packet.advance((bit<32>)meta.cursor.source << 5);
+        packet.extract(hdr.source);
+        transition accept;
+    }
+}
+
+#endif
