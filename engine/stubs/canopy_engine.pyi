@@ -6,9 +6,10 @@ from typing import TypeAlias, TypedDict
 MatchKey: TypeAlias = bytes | tuple[bytes, int] | tuple[bytes, bytes] | None
 """exact: bytes; lpm: (bytes, prefix length); ternary: (bytes, mask); range: (low, high); optional: bytes or None."""
 
-# Priority, wherever an entry carries one: a signed 32-bit number, and the smaller one wins, as in BMv2 and in the JSON's
-# own entries (P4Runtime's larger-wins is converted by the P4Runtime server). Tables without ternary, range or optional
-# fields ignore it. Byte strings are big-endian; what is handed in may have leading zeros or lack them.
+# Priority, wherever an entry carries one: a signed 32-bit number, and the larger one wins, as P4Runtime has it. The JSON
+# counts the other way: its priority j is max(j of the table) + 1 - j here, so that N entries have N, N-1, ..., 1. Tables
+# without ternary, range or optional fields have 0. Byte strings are big-endian; those handed in may have leading zeros or
+# lack them.
 
 class LoadError(ValueError):
     """The program is not p4c's BMv2 JSON; the message names the place, as in `actions[3].primitives[0].parameters`."""
