@@ -42,6 +42,7 @@
 #include "membership.p4"
 #include "upstream.p4"
 #include "replication.p4"
+#include "groups.p4"
 #include "deparser.p4"
 
 control canopy_ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
@@ -61,48 +62,8 @@ control canopy_ingress(inout headers_t hdr, inout metadata_t meta, inout standar
             }
             if (meta.drop_reason != drop_reason_t.none) {
                 // dropped below
-            } else if (hdr.igmp.isValid() || hdr.ipv4.destination[31:28] == 14) {
-                port_t bit_number = meta.ingress_port - 1;
-                meta.ingress_bit = 16w1 << (bit<8>)bit_number;
-                if (bit_number >= MAX_PORTS) {
-                    meta.drop_reason = drop_reason_t.bad_port;
-                } else if (hdr.igmp.isValid()) {
-                    read_igmp.apply(hdr, meta, standard_metadata);
-                } else if (hdr.ethernet.destination != (MULTICAST_MAC_PREFIX ++ hdr.ipv4.destination[22:0])) {
-                    meta.drop_reason = drop_reason_t.foreign_mac;
-                } else if (hdr.ipv4.destination[31:8] == 0xe00000) {
-                    meta.drop_reason = drop_reason_t.link_local;
-                } else {
-                    meta.request = request_t.data;
-                    meta.source = hdr.ipv4.source;
-                    meta.group = hdr.ipv4.destination;
-                }
-
-                if (meta.request != request_t.none) {
-                    look_up_group.apply(meta);
-                    if (meta.request == request_t.data) {
-                        forward_group.apply(hdr, meta);
-                    } else if (meta.cursor.pending == 0) {
-                        group_route_t route = meta.source_route;
-                        if (meta.any_source == 1) {
-                            route = meta.group_route;
-                        }
-                        if (route.valid == 1) {
-                            port_bitmap_t targets;
-                            update_members.apply(meta, route, targets);
-                            meta.cursor.pending = targets;
-                        } else if (meta.request == request_t.join) {
-                            tell_unknown_group.apply(meta);
-                        }
-                    }
-                    tell_members_changed.apply(meta);
-                    if (meta.cursor.pending != 0) {
-                        report_upstream.apply(meta);
-                    }
-                }
-                if (hdr.igmp.isValid() && meta.drop_reason == drop_reason_t.none) {
-                    next_igmp_pass.apply(hdr, meta);
-                }
+            } else if (hdr.ipv4.destination[31:28] == 14) {
+                process_group.apply(hdr, meta, standard_metadata);
             } else {
                 route_unicast.apply(hdr, meta, standard_metadata);
             }
@@ -126,12 +87,12 @@ control canopy_ingress(inout headers_t hdr, inout metadata_t meta, inout standar
 
 control canopy_egress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
     apply {
-        if (standard_metadata.instance_type == INSTANCE_INGRESS_CLONE) {
-            write_report.apply(hdr, meta);
+        if (meta.copies != 0) {
+            count_copy.apply(meta, standard_metadata);
         } else if (standard_metadata.egress_port == CPU_PORT) {
             add_packet_in.apply(hdr, meta);
-        } else if (meta.copies != 0) {
-            count_copy.apply(meta, standard_metadata);
+        } else if (standard_metadata.instance_type == INSTANCE_INGRESS_CLONE) {
+            write_report.apply(hdr, meta);
         }
     } // apply
 } // canopy_egress

@@ -31,6 +31,10 @@ const bit<8> MAX_REPORT_PASSES = 192;
 // RFC 3376 (8.11) repeat an unsolicited report within 1 s, so one that was lost gets its second chance.
 const bit<8> UNKNOWN_WINDOW_SHIFT = 19;
 
+// v1model's meter colours, as RFC 2698 says them in BMv2.
+const bit<2> METER_GREEN = 0;
+const bit<2> METER_RED   = 2;
+
 // ------------------------------------------------------------------ EtherTypes, protocols, addresses
 const bit<16> ETHERTYPE_IPV4 = 0x0800;
 const bit<16> ETHERTYPE_ARP  = 0x0806;
@@ -105,7 +109,8 @@ enum bit<8> drop_reason_t {
     igmp_malformed  = 20,   // fragments, records beyond the message
     igmp_type       = 21,
     igmp_ignored    = 22,   // report cut off after MAX_REPORT_PASSES
-    packet_out      = 23    // a packet-out with an unknown mode
+    igmp_rate       = 23,   // beyond the port's rate in report_meter
+    packet_out      = 24    // a packet-out with an unknown mode
 }
 
 enum bit<7> packet_out_mode_t {

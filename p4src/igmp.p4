@@ -51,13 +51,24 @@ control read_igmp(inout headers_t hdr, inout metadata_t meta, inout standard_met
         }
     }
 
+    // Limits each port's reports, and with them digests and reports upstream. Green until the controller sets a rate.
+    @name(".report_meter")
+    meter(MAX_PORTS + 1, MeterType.packets) report_meter;   // index: port
+
     apply {
-        if (hdr.ipv4.flags[0:0] == 1) {     // more fragments
+        bit<2> color = METER_GREEN;
+        if (meta.cursor.passes == 0) {
+            report_meter.execute_meter((bit<32>)meta.ingress_port, color);
+        }
+        // Records must lie inside the message, not only inside the frame.
+        bit<32> message_length = (bit<32>)hdr.ipv4.total_length - ((bit<32>)hdr.ipv4.ihl << 2);
+
+        if (color == METER_RED) {
+            meta.drop_reason = drop_reason_t.igmp_rate;
+        } else if (hdr.ipv4.flags[0:0] == 1 || message_length < 8) {     // more fragments
             meta.drop_reason = drop_reason_t.igmp_malformed;
         } else if (hdr.igmp.type == igmp_type_t.report_v3) {
             if (meta.cursor.passes != 0) {
-                // The records must lie inside the message, not only inside the frame.
-                bit<32> message_length = (bit<32>)hdr.ipv4.total_length - ((bit<32>)hdr.ipv4.ihl << 2);
                 bit<32> record_end = 16 + (bit<32>)meta.cursor.offset
                     + (((bit<32>)hdr.record.number_of_sources + (bit<32>)hdr.record.auxiliary_length) << 2);
                 if (standard_metadata.parser_error != error.NoError || record_end > message_length) {

@@ -79,9 +79,10 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         transition ipv4_payload;
     }
 
+    // IGMP to a unicast address (mtrace) is routed like any packet.
     state ipv4_payload {
-        transition select(hdr.ipv4.protocol, hdr.ipv4.fragment_offset) {
-            (IP_PROTOCOL_IGMP, 0): igmp;
+        transition select(hdr.ipv4.protocol, hdr.ipv4.fragment_offset, hdr.ipv4.destination) {
+            (IP_PROTOCOL_IGMP, 0, 0xe0000000 &&& 0xf0000000): igmp;
             default: accept;
         }
     }
