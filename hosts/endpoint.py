@@ -18,6 +18,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from hosts.reason import Reason
+
 
 class Address(NamedTuple):
     """An IPv4 address in dotted form, and a UDP port."""
@@ -208,5 +210,5 @@ class ReceiverEndpoint(Endpoint):
         """The application is through with `count` delivered bytes: their buffer is free again."""
 
     @abstractmethod
-    def confirm(self, *, complete: bool, now: float, reason: str = "") -> Sequence[Effect]:
+    def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
         """The application's answer to StreamEnded (or earlier, when it cannot go on): is what it got right?"""

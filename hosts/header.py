@@ -1,0 +1,34 @@
+"""The common header that every Canopy datagram starts with, 8 bytes in network order:
+
+     0               1               2               3
+    +---------------+---------------+---------------+---------------+
+    |    version    |   protocol    |     type      |     flags     |
+    +---------------+---------------+---------------+---------------+
+    |                            session                            |
+    +---------------------------------------------------------------+
+
+`type` and `flags` belong to the protocol; unused flags are sent as 0 and ignored. A P4 parser and a dissector read all
+that follows by protocol and type alone, without state.
+"""
+
+import struct
+from typing import Final
+
+VERSION: Final = 1
+HEADER: Final = struct.Struct("!BBBBI")
+HEADER_BYTES: Final = HEADER.size
+SESSION_MAX: Final = 2**32 - 1
+
+IPV4_UDP_BYTES: Final = 28
+"""IPv4 header without options (RFC 791) and UDP header (RFC 768)."""
+ETHERNET_MTU_BYTES: Final = 1500
+MAX_DATAGRAM_BYTES: Final = ETHERNET_MTU_BYTES - IPV4_UDP_BYTES
+"""What fits one Ethernet frame without fragmentation."""
+
+
+class PacketError(ValueError):
+    """A datagram is not a packet of this protocol. `reason` is the name of the counter that it is dropped under."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason

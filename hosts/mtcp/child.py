@@ -1,0 +1,66 @@
+"""What an agent keeps of each of its children."""
+
+from hosts.endpoint import Address
+from hosts.mtcp.options import MtcpOptions
+from hosts.mtcp.packets import SACK_BITS, UNLIMITED
+from hosts.mtcp.repairs import Repairs
+from hosts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
+
+
+class Child:
+    """One child's delays, summary, repairs and record."""
+
+    __slots__ = (
+        "address",
+        "cumulative",
+        "echo_time_us",
+        "feedback",
+        "heard_at",
+        "lost",
+        "max_twnd",
+        "min_cwnd",
+        "number",
+        "probed_at",
+        "progress_at",
+        "repair_echo_us",
+        "repaired",
+        "repairs",
+        "round_rtd",
+        "rtd",
+        "rtt",
+        "window",
+        "window_end",
+    )
+
+    def __init__(self, number: int, address: Address, options: MtcpOptions, now: float) -> None:
+        self.number = number
+        self.address = address
+        self.cumulative = 0  # the first packet that it lacks
+        self.rtd = DelayEstimator(options.rto_margin_s)  # its clock's origin is the sender's minus ours
+        self.rtt = DelayEstimator(options.rto_margin_s)
+        self.round_rtd = float("inf")  # least relative time delay in this round trip
+        self.echo_time_us = 0  # of the last feedback that was measured
+        self.repair_echo_us = 0
+        self.min_cwnd = UNLIMITED  # bytes
+        self.max_twnd = 0  # bytes
+        self.window = 0  # bytes, as it was advertised
+        self.window_end = 0  # stream offset up to which it takes data
+        self.repairs = Repairs(options.vegas, SACK_BITS)
+        self.heard_at = now
+        self.progress_at = now
+        self.probed_at = now
+        self.feedback = 0  # packets
+        self.lost = 0  # packets that it reported missing
+        self.repaired = 0  # repairs sent to it
+
+    @property
+    def rtt_s(self) -> float:
+        """The current estimate of the round trip time, as in "unless retransmitted within" (3.1)."""
+        return self.rtt.mean if self.rtt.samples else INITIAL_TIMEOUT_S
+
+    @property
+    def queueing_delay_s(self) -> float:
+        """How much longer packets take than they did at best, over this round trip; 0 when none was measured."""
+        if self.round_rtd == float("inf"):
+            return 0.0
+        return self.round_rtd - self.rtd.minimum

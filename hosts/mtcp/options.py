@@ -1,0 +1,51 @@
+"""MTCP's parameters. Where the paper gives a value it is the default; the rest says where it comes from."""
+
+from dataclasses import dataclass
+
+from hosts.mtcp.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES
+from hosts.vegas import VegasOptions
+
+
+@dataclass(frozen=True, slots=True)
+class MtcpOptions:
+    """One session's parameters; sender and receivers may differ in them."""
+
+    payload_bytes: int = DEFAULT_PAYLOAD_BYTES
+    ack_delay_s: float = 0.02  # 3.1: "a few tens of milliseconds"
+    ack_every: int = 4  # packets that end the delay early; the paper is silent, RFC 1122 has TCP take 2
+    buffer_bytes: int = 1 << 20  # receive buffer, and the sender's of data not yet sent (ours)
+    probe_interval_s: float = 2.0  # 3.3
+    window_update_s: float = 0.5  # 3.9: the first period
+    window_update_step_s: float = 1.0  # 3.9: added after each
+    alpha: float = 2.0  # packets; Vegas
+    beta: float = 4.0  # packets; Vegas
+    gamma: float = 1.0  # packets; Vegas
+    duplicate_nacks: int = 3  # 2: "several consecutive duplicate NACKs"; three, as TCP's duplicate ACKs (RFC 5681)
+    rto_margin_s: float = 0.2  # least distance of a timeout above the mean delay: Linux' TCP_RTO_MIN
+    drop_after_s: float = 30.0  # a receiver silent or stalled for so long no longer holds the others back (ours)
+    silence_s: float = 30.0  # a receiver gives a silent sender up after this (ours)
+    announce_s: float = 0.25  # between announcements, and between repeated joins (ours)
+    rate_limit_bps: float = 0.0  # of UDP payload, repairs not counted; 0: none
+    max_receivers: int = 256  # children of one agent (ours; the paper found 16 harmless)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.payload_bytes <= MAX_PAYLOAD_BYTES:
+            raise ValueError(f"parameter 'payload_bytes' must be in 1..{MAX_PAYLOAD_BYTES}")
+        if self.buffer_bytes < 4 * self.payload_bytes:
+            raise ValueError("parameter 'buffer_bytes' must hold at least 4 packets")
+        for name in ("ack_delay_s", "probe_interval_s", "window_update_s", "drop_after_s", "silence_s", "announce_s"):
+            if not 0 < getattr(self, name) < 1e6:
+                raise ValueError(f"parameter '{name}' must be positive")
+        for name in ("window_update_step_s", "rto_margin_s", "rate_limit_bps", "gamma"):
+            if not 0 <= getattr(self, name) < 1e12:
+                raise ValueError(f"parameter '{name}' must not be negative")
+        if not 0 <= self.alpha <= self.beta < 1e6:
+            raise ValueError("parameters must satisfy 0 <= alpha <= beta")
+        for name in ("ack_every", "duplicate_nacks", "max_receivers"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"parameter '{name}' must be at least 1")
+
+    @property
+    def vegas(self) -> VegasOptions:
+        """The thresholds that cwnd and the retransmission windows use."""
+        return VegasOptions(self.alpha, self.beta, self.gamma)

@@ -1,0 +1,40 @@
+"""Why somebody is refused, dropped or leaves: one list for all protocols, 8 bits on the wire."""
+
+import enum
+from typing import Final
+
+
+class Reason(enum.IntEnum):
+    """The code; `text` is for people."""
+
+    NONE = 0
+    INTERRUPTED = 1
+    STARTED = 2
+    FULL = 3
+    SILENT = 4
+    STALLED = 5
+    WRONG_HASH = 6
+    CANNOT_WRITE = 7
+    REFUSED_FILE = 8
+    BROKEN_STREAM = 9
+    FAILED = 10
+
+    @property
+    def text(self) -> str:
+        """One phrase for people."""
+        return _TEXTS[self]
+
+
+_TEXTS: Final = {
+    Reason.NONE: "no reason given",
+    Reason.INTERRUPTED: "interrupted",
+    Reason.STARTED: "the session has already started",
+    Reason.FULL: "the session has as many receivers as it takes",
+    Reason.SILENT: "silent for too long",
+    Reason.STALLED: "made no progress for too long",
+    Reason.WRONG_HASH: "what arrived has the wrong hash",
+    Reason.CANNOT_WRITE: "the file cannot be written",
+    Reason.REFUSED_FILE: "the file is refused",
+    Reason.BROKEN_STREAM: "the stream contradicts itself",
+    Reason.FAILED: "failed",
+}

@@ -1,0 +1,52 @@
+"""Mean and mean deviation of a delay, and the timeout they give (Jacobson; RFC 6298).
+
+The delay may be a round trip time, or a relative time delay between two unsynchronised clocks, which may be negative:
+nothing here depends on its sign or origin.
+"""
+
+from typing import Final
+
+MEAN_GAIN: Final = 1 / 8
+"""RFC 6298, alpha."""
+DEVIATION_GAIN: Final = 1 / 4
+"""RFC 6298, beta."""
+DEVIATIONS: Final = 4
+"""RFC 6298, K."""
+INITIAL_TIMEOUT_S: Final = 1.0
+"""RFC 6298, (2.1): before the first sample."""
+
+
+class DelayEstimator:
+    """Smoothed delay in seconds."""
+
+    __slots__ = ("_least_margin", "deviation", "last", "mean", "minimum", "samples")
+
+    def __init__(self, least_margin_s: float) -> None:
+        """`least_margin_s`: the timeout is at least this far above the mean."""
+        self._least_margin = least_margin_s
+        self.mean = 0.0
+        self.deviation = 0.0
+        self.minimum = 0.0
+        self.last = 0.0
+        self.samples = 0
+
+    def add(self, sample_s: float, first_deviation_s: float | None = None) -> None:
+        """Take a sample. The first one's deviation is half of it (RFC 6298, 2.2) unless given."""
+        self.last = sample_s
+        if self.samples == 0:
+            self.mean = self.minimum = sample_s
+            self.deviation = abs(sample_s) / 2 if first_deviation_s is None else first_deviation_s
+        else:
+            error = sample_s - self.mean
+            self.mean += MEAN_GAIN * error
+            self.deviation += DEVIATION_GAIN * (abs(error) - self.deviation)
+            if sample_s < self.minimum:
+                self.minimum = sample_s
+        self.samples += 1
+
+    @property
+    def timeout(self) -> float | None:
+        """Mean and four deviations; None before the first sample."""
+        if self.samples == 0:
+            return None
+        return self.mean + max(self._least_margin, DEVIATIONS * self.deviation)

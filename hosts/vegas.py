@@ -1,0 +1,81 @@
+"""TCP Vegas' congestion window (Brakmo and Peterson 1995), driven by rate and queueing delay.
+
+Vegas compares the expected with the actual rate: backlog = cwnd (1 - base_rtt / rtt), the packets that wait in queues.
+By Little's law that is rate * (rtt - base_rtt), which needs only a *difference* of delays: so it works for the relative
+time delays of MTCP (3.2), whose two clocks share no origin, and also while something else than this window limits the
+rate.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+INITIAL_CWND: Final = 1.0
+"""Packets; MTCP, 2 ("sets its cwnd to one")."""
+LEAST_CWND: Final = 2.0
+"""Packets; congestion avoidance goes no lower, as in Vegas."""
+CUT: Final = 3 / 4
+"""What a loss that is taken for congestion, but did not time out, leaves of the window: Vegas' (the MTCP paper has
+none)."""
+
+
+@dataclass(frozen=True, slots=True)
+class VegasOptions:
+    """Thresholds on the backlog, in packets."""
+
+    alpha: float = 2.0  # below: grow by one packet a round trip
+    beta: float = 4.0  # above: shrink by one packet a round trip
+    gamma: float = 1.0  # above: slow start ends
+
+
+class VegasWindow:
+    """A congestion window in packets. Its owner says when a round trip has passed."""
+
+    __slots__ = ("_growing", "_options", "cwnd", "maximum", "ssthresh")
+
+    def __init__(self, options: VegasOptions, maximum: float) -> None:
+        """`maximum`: packets that the owner can keep in flight at all."""
+        self._options = options
+        self.maximum = maximum
+        self.cwnd = INITIAL_CWND
+        self.ssthresh = maximum
+        self._growing = True  # slow start grows every other round trip, so that in between the delay can be compared
+
+    @property
+    def slow_start(self) -> bool:
+        """Whether the window still doubles (every other round trip)."""
+        return self.cwnd < self.ssthresh
+
+    def acknowledged(self, packets: int) -> None:
+        """So many new packets were acknowledged (by all)."""
+        if self._growing and self.cwnd < self.ssthresh:
+            self.cwnd = min(self.cwnd + packets, self.ssthresh, self.maximum)
+
+    def round_trip_ended(self, backlog: float, used: bool) -> None:
+        """A round trip passed in which `backlog` packets waited in queues. Not `used`: something else than this window
+        limited the rate, so that the absence of a queue says nothing, and the window does not grow.
+        """
+        options = self._options
+        if self.cwnd < self.ssthresh:
+            if backlog > options.gamma:
+                # The pipe holds what did not wait; ssthresh at the window makes this congestion avoidance.
+                self.cwnd = max(LEAST_CWND, self.cwnd - (backlog - options.gamma))
+                self.ssthresh = self.cwnd
+            else:
+                self._growing = used and not self._growing
+        elif backlog > options.beta:
+            self.cwnd = max(LEAST_CWND, self.cwnd - 1)
+            self.ssthresh = min(self.ssthresh, self.cwnd)
+        elif backlog < options.alpha and used:
+            self.cwnd = min(self.cwnd + 1, self.maximum)
+
+    def timed_out(self, again: bool = False) -> None:
+        """A retransmission timer expired; `again`: for a packet on whose account it did before."""
+        if not again:
+            self.ssthresh = max(LEAST_CWND, self.cwnd / 2)
+        self.cwnd = INITIAL_CWND
+        self._growing = True
+
+    def cut(self) -> None:
+        """Loss that means congestion, without a timeout."""
+        self.cwnd = max(LEAST_CWND, self.cwnd * CUT)
+        self.ssthresh = self.cwnd

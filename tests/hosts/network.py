@@ -1,0 +1,373 @@
+"""A deterministic network in virtual time: any endpoints, on hosts with clocks of their own, joined by lossy links.
+
+    network = Network(seed=1)
+    network.link("sender", "router", rate_bps=100e6, delay_s=0.001)
+    sender = network.host("sender", endpoint, source=data)
+    network.run(60)
+
+Time in seconds. Routing is by fewest hops; multicast follows it towards the members and is copied where paths part.
+"""
+
+import heapq
+import random
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hosts.endpoint import (
+    Address,
+    Datagram,
+    Deliver,
+    Effect,
+    Endpoint,
+    JoinGroup,
+    LeaveGroup,
+    ReceiverEndpoint,
+    Send,
+    SenderEndpoint,
+    SessionEnded,
+    StreamEnded,
+)
+
+FRAME_BYTES = 14 + 20 + 8
+"""Ethernet, IPv4 and UDP headers: what a link carries beside the datagram."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A host's clock: what it shows at true time t is offset + t (1 + drift)."""
+
+    offset: float = 0.0
+    drift: float = 0.0
+
+    def local(self, time: float) -> float:
+        return self.offset + time * (1 + self.drift)
+
+    def true(self, local: float) -> float:
+        return (local - self.offset) / (1 + self.drift)
+
+
+class Link:
+    """One direction: a DropTail queue, a rate, a delay; then loss, duplication and extra delay (reordering)."""
+
+    def __init__(
+        self,
+        network: "Network",
+        to: str,
+        rate_bps: float,
+        delay_s: float,
+        limit_packets: int,
+        loss: float,
+        duplicate: float,
+        jitter_s: float,
+    ) -> None:
+        self.network = network
+        self.to = to
+        self.rate_bps = rate_bps
+        self.delay_s = delay_s
+        self.limit_packets = limit_packets
+        self.loss = loss
+        self.duplicate = duplicate
+        self.jitter_s = jitter_s
+        self.up = True
+        self.queue: deque[float] = deque()  # departure times
+        self.busy_until = 0.0
+        self.sent = self.overflows = self.losses = 0
+        self.sent_bytes = 0
+        self.lose: Callable[[Datagram], bool] | None = None
+        """A test's own choice of what is lost."""
+
+    def send(self, datagram: Datagram) -> None:
+        network = self.network
+        now = network.now
+        queue = self.queue
+        while queue and queue[0] <= now:
+            queue.popleft()
+        if not self.up or len(queue) >= self.limit_packets:
+            self.overflows += 1
+            return
+        size = len(datagram.data) + FRAME_BYTES
+        self.busy_until = max(now, self.busy_until) + size * 8 / self.rate_bps
+        queue.append(self.busy_until)
+        self.sent += 1
+        self.sent_bytes += size
+        rng = network.rng
+        if (self.loss and rng.random() < self.loss) or (self.lose is not None and self.lose(datagram)):
+            self.losses += 1
+            return
+        for _ in range(2 if self.duplicate and rng.random() < self.duplicate else 1):
+            jitter = rng.uniform(0, self.jitter_s) if self.jitter_s else 0.0
+            network.at(self.busy_until + self.delay_s + jitter, network.forward, self.to, datagram)
+
+
+class Host:
+    """An endpoint, its clock, and its application: a stream to send or what has been received."""
+
+    def __init__(self, network: "Network", name: str, endpoint: Endpoint, clock: Clock, source: bytes) -> None:
+        self.network = network
+        self.name = name
+        self.endpoint = endpoint
+        self.clock = clock
+        self.address = network.address(name)
+        self.source = source
+        self.written = 0
+        self.endless = False
+        self.received = bytearray()
+        self.consume_bps: float | None = None
+        """How fast the application reads; None: at once."""
+        self._unread: deque[int] = deque()
+        self.confirm_complete = True
+        self.events: list[tuple[float, Effect]] = []
+        self.progress: list[tuple[float, int]] = []
+        """Receiver: (true time, bytes delivered so far)."""
+        self.alive = True
+        self._wake: float | None = None
+
+    @property
+    def now(self) -> float:
+        return self.clock.local(self.network.now)
+
+    def start(self) -> None:
+        self.apply(self.endpoint.start(now=self.now))
+
+    def kill(self) -> None:
+        """As a power cut: nobody is told."""
+        self.alive = False
+
+    def receive(self, datagram: Datagram) -> None:
+        if self.alive:
+            self.apply(self.endpoint.receive(datagram, now=self.now))
+
+    def _timer(self, at: float) -> None:
+        if self._wake != at:
+            return
+        self._wake = None
+        if self.alive:
+            self.apply(self.endpoint.handle_timer(now=self.now))
+
+    def apply(self, effects: Sequence[Effect]) -> None:
+        """Carry out an endpoint's answer, then do the application's part."""
+        for effect in effects:
+            if isinstance(effect, Send):
+                self.network.send(self, effect)
+            elif isinstance(effect, Deliver):
+                self._deliver(effect)
+            elif isinstance(effect, JoinGroup):
+                self.network.join(effect.group, self.name)
+            elif isinstance(effect, LeaveGroup):
+                self.network.leave(effect.group, self.name)
+            else:
+                self.events.append((self.network.now, effect))
+                if isinstance(effect, StreamEnded) and isinstance(self.endpoint, ReceiverEndpoint):
+                    self.apply(self.endpoint.confirm(complete=self.confirm_complete, now=self.now))
+        if isinstance(self.endpoint, SenderEndpoint):
+            self._feed(self.endpoint)
+        self._arm()
+
+    def _deliver(self, effect: Deliver) -> None:
+        assert isinstance(self.endpoint, ReceiverEndpoint)
+        assert effect.offset == (self.progress[-1][1] if self.progress else 0), "a gap in the stream"
+        self.progress.append((self.network.now, effect.offset + len(effect.data)))
+        if not self.endless:
+            self.received += effect.data
+        if self.consume_bps is None:
+            self.apply(self.endpoint.consumed(len(effect.data), now=self.now))
+            return
+        self._unread.append(len(effect.data))
+        if len(self._unread) == 1:
+            self.network.at(self.network.now + len(effect.data) * 8 / self.consume_bps, self._read)
+
+    def _read(self) -> None:
+        assert isinstance(self.endpoint, ReceiverEndpoint)
+        assert self.consume_bps is not None
+        if not self.alive:
+            return
+        count = self._unread.popleft()
+        if self._unread:
+            self.network.at(self.network.now + self._unread[0] * 8 / self.consume_bps, self._read)
+        self.apply(self.endpoint.consumed(count, now=self.now))
+
+    def _feed(self, endpoint: SenderEndpoint) -> None:
+        space = endpoint.send_space
+        if not space or endpoint.closed:
+            return
+        if self.endless:
+            self.apply(endpoint.write(bytes(space), now=self.now))
+        elif self.written < len(self.source):
+            piece = self.source[self.written : self.written + space]
+            self.written += len(piece)
+            self.apply(endpoint.write(piece, now=self.now))
+            if self.written == len(self.source):
+                self.apply(endpoint.finish(now=self.now))
+        elif not self.source:
+            self.source = b""
+            self.apply(endpoint.finish(now=self.now))
+
+    def _arm(self) -> None:
+        wake = self.endpoint.wake_at
+        if wake is None:
+            self._wake = None
+            return
+        at = max(self.network.now, self.clock.true(wake) + 1e-9)
+        if self._wake is None or at < self._wake or at > self._wake + 1e-6:
+            self._wake = at
+            self.network.at(at, self._timer, at)
+
+    def events_of(self, kind: type) -> list[Any]:
+        """The events of one type, in order."""
+        return [event for _, event in self.events if isinstance(event, kind)]
+
+    @property
+    def end(self) -> SessionEnded | None:
+        ends = self.events_of(SessionEnded)
+        assert len(ends) <= 1
+        return ends[0] if ends else None
+
+    def rate_bps(self, start: float, stop: float) -> float:
+        """Mean rate of the stream's delivery in an interval of true time."""
+
+        def at(time: float) -> int:
+            return max((size for when, size in self.progress if when <= time), default=0)
+
+        return (at(stop) - at(start)) * 8 / (stop - start)
+
+
+class Network:
+    """Nodes are names; those that `host` named run an endpoint, the others forward."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.rng = random.Random(seed)
+        self.now = 0.0
+        self.hosts: dict[str, Host] = {}
+        self._links: dict[str, dict[str, Link]] = {}
+        self._events: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        self._order = 0
+        self._members: dict[Address, set[str]] = {}
+        self._addresses: dict[str, Address] = {}
+        self._names: dict[Address, str] = {}
+        self._next_hops: dict[str, dict[str, str]] = {}
+        self._branches: dict[tuple[str, str, Address], list[str]] = {}
+        self.tap: Callable[[str, Datagram], None] | None = None
+        """Called with (node, datagram) for each arrival at a node."""
+
+    # --- building
+
+    def link(
+        self,
+        a: str,
+        b: str,
+        *,
+        rate_bps: float = 100e6,
+        delay_s: float = 0.001,
+        limit_packets: int = 64,
+        loss: float = 0.0,
+        back_loss: float = 0.0,
+        duplicate: float = 0.0,
+        jitter_s: float = 0.0,
+    ) -> tuple[Link, Link]:
+        """A link; `loss`, `duplicate` and `jitter_s` are those from a to b, `back_loss` is from b to a."""
+        there = Link(self, b, rate_bps, delay_s, limit_packets, loss, duplicate, jitter_s)
+        back = Link(self, a, rate_bps, delay_s, limit_packets, back_loss, 0.0, 0.0)
+        self._links.setdefault(a, {})[b] = there
+        self._links.setdefault(b, {})[a] = back
+        self._next_hops.clear()
+        return there, back
+
+    def host(self, name: str, endpoint: Endpoint, *, clock: Clock = Clock(), source: bytes = b"") -> Host:  # noqa: B008
+        """Run an endpoint on a node."""
+        host = Host(self, name, endpoint, clock, source)
+        self.hosts[name] = host
+        return host
+
+    def address(self, name: str) -> Address:
+        """A node's unicast address."""
+        if name not in self._addresses:
+            number = len(self._addresses) + 1
+            address = Address(f"10.0.{number >> 8}.{number & 255}", 40000 + number)
+            self._addresses[name] = address
+            self._names[address] = name
+        return self._addresses[name]
+
+    # --- running
+
+    def at(self, time: float, action: Callable[..., None], *args: Any) -> None:
+        """Do something at a time."""
+        self._order += 1
+        heapq.heappush(self._events, (time, self._order, action, args))
+
+    def run(self, until: float) -> None:
+        """Advance virtual time, or stop when nothing is left to happen or every endpoint has ended."""
+        if self.now == 0.0:
+            for host in list(self.hosts.values()):
+                host.start()
+        while self._events and self._events[0][0] <= until:
+            self.now, _, action, args = heapq.heappop(self._events)
+            action(*args)
+        self.now = until
+
+    def run_until_ended(self, limit: float) -> None:
+        """Run until every endpoint that lives has ended, at most until `limit`."""
+        step = 0.25
+        while self.now < limit and any(host.alive and not host.endpoint.closed for host in self.hosts.values()):
+            self.run(min(limit, self.now + step))
+
+    # --- forwarding
+
+    def join(self, group: Address, name: str) -> None:
+        self._members.setdefault(group, set()).add(name)
+        self._branches.clear()
+
+    def leave(self, group: Address, name: str) -> None:
+        self._members.get(group, set()).discard(name)
+        self._branches.clear()
+
+    def send(self, host: Host, send: Send) -> None:
+        self.forward(host.name, Datagram(send.data, host.address, send.destination))
+
+    def forward(self, node: str, datagram: Datagram) -> None:
+        """A datagram is at a node: for its endpoint, or for the links beyond."""
+        if self.tap is not None:
+            self.tap(node, datagram)
+        target = self._names.get(datagram.destination)
+        if target is not None:
+            if target == node:
+                self.hosts[node].receive(datagram)
+            else:
+                self._links[node][self._next_hop(node, target)].send(datagram)
+            return
+        origin = self._names[datagram.source]
+        if node != origin and node in self._members.get(datagram.destination, ()):
+            self.hosts[node].receive(datagram)
+        for neighbour in self._multicast_branches(node, origin, datagram.destination):
+            self._links[node][neighbour].send(datagram)
+
+    def _next_hop(self, node: str, target: str) -> str:
+        if target not in self._next_hops:
+            hops: dict[str, str] = {}
+            seen = {target}
+            frontier = deque([target])
+            while frontier:
+                at = frontier.popleft()
+                for neighbour in self._links.get(at, {}):
+                    if neighbour not in seen:
+                        seen.add(neighbour)
+                        hops[neighbour] = at
+                        frontier.append(neighbour)
+            self._next_hops[target] = hops
+        return self._next_hops[target][node]
+
+    def _multicast_branches(self, node: str, origin: str, group: Address) -> list[str]:
+        key = (node, origin, group)
+        if key not in self._branches:
+            branches: list[str] = []
+            for member in sorted(self._members.get(group, ())):
+                at = origin
+                while at not in (node, member):
+                    at = self._next_hop(at, member)
+                if at == node and node != member:
+                    hop = self._next_hop(node, member)
+                    if hop not in branches:
+                        branches.append(hop)
+            self._branches[key] = branches
+        return self._branches[key]
