@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import finsy as fy
 
-Entity = fy.P4TableEntry | fy.P4MulticastGroupEntry | fy.P4DigestEntry
+Entity = fy.P4TableEntry | fy.P4MulticastGroupEntry | fy.P4CloneSessionEntry | fy.P4DigestEntry
 
 
 @dataclass(frozen=True)
@@ -39,16 +39,19 @@ def describe(entity: Entity, schema: fy.P4Schema) -> Entry:
         return Entry(f"{entity_again.table_id} {what}{priority}", _action_text(entity_again, schema), entity)
     if isinstance(entity, fy.P4MulticastGroupEntry):
         decoded = fy.P4MulticastGroupEntry.decode(entity.encode(schema), schema)
-        return Entry(f"mcast {decoded.multicast_group_id}", " ".join(sorted(decoded.replicas_str().split())), entity)
+        return Entry(f"multicast_group {decoded.multicast_group_id}", _replicas_text(decoded), entity)
+    if isinstance(entity, fy.P4CloneSessionEntry):
+        session = fy.P4CloneSessionEntry.decode(entity.encode(schema), schema)
+        value = f"{_replicas_text(session)} class={session.class_of_service} bytes={session.packet_length_bytes}"
+        return Entry(f"clone_session {session.session_id}", value, entity)
     value = f"list={entity.max_list_size} timeout={entity.max_timeout_ns} ack={entity.ack_timeout_ns}"
     return Entry(f"digest {entity.digest_id}", value, entity)
 
 
-def make_state(entities: Iterable[Entity], schema: fy.P4Schema) -> State:
-    """Entities by key. Two of the same key are a defect of the caller: ValueError."""
+def make_state(entries: Iterable[Entry]) -> State:
+    """Entries by key. Two of the same key are a defect of the caller: ValueError."""
     state: State = {}
-    for entity in entities:
-        entry = describe(entity, schema)
+    for entry in entries:
         if entry.key in state:
             raise ValueError(f"two entries for {entry.key}")
         state[entry.key] = entry
@@ -73,9 +76,13 @@ class Difference:
 
 def difference(have: State, want: State) -> Difference:
     """What turns `have` into `want`."""
-    inserts = [entry for key, entry in want.items() if key not in have]
-    modifies = [entry for key, entry in want.items() if key in have and have[key].value != entry.value]
-    deletes = [entry for key, entry in have.items() if key not in want]
+    inserts = [entry for key, entry in want.items() if key not in have and not _always_there(entry)]
+    modifies = [
+        entry
+        for key, entry in want.items()
+        if (key in have and have[key].value != entry.value) or (key not in have and _always_there(entry))
+    ]
+    deletes = [entry for key, entry in have.items() if key not in want and not _always_there(entry)]
     return Difference(
         tuple(sorted(inserts, key=_groups_first)),
         tuple(sorted(modifies, key=_groups_first)),
@@ -84,7 +91,16 @@ def difference(have: State, want: State) -> Difference:
 
 
 def _groups_first(entry: Entry) -> bool:
-    return not isinstance(entry.entity, fy.P4MulticastGroupEntry)
+    return not isinstance(entry.entity, fy.P4MulticastGroupEntry | fy.P4CloneSessionEntry)
+
+
+def _always_there(entry: Entry) -> bool:
+    """A table's default action is never inserted or deleted, only modified (P4Runtime, section 9.1)."""
+    return isinstance(entry.entity, fy.P4TableEntry) and entry.entity.is_default_action
+
+
+def _replicas_text(entity: fy.P4MulticastGroupEntry | fy.P4CloneSessionEntry) -> str:
+    return " ".join(sorted(entity.replicas_str().split()))
 
 
 def _action_text(entry: fy.P4TableEntry, schema: fy.P4Schema) -> str:

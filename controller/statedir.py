@@ -18,6 +18,7 @@ from pathlib import Path
 SOCKET_NAME = "controller.sock"
 LOCK_NAME = "controller.lock"
 EVENTS_NAME = "events.jsonl"
+DOWN_LINKS_NAME = "down_links.json"
 SESSIONS_NAME = "sessions"
 
 _SOCKET_PATH_BYTES = 107  # sun_path of unix(7) without its final zero
@@ -29,8 +30,12 @@ class StateDirError(Exception):
 
 def default_roots() -> list[Path]:
     """Directories that hold one state directory for each running emulation."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    return [Path("/run/canopy"), *([Path(runtime) / "canopy"] if runtime else [])]
+    roots = [Path("/run/canopy")]
+    if root := os.environ.get("CANOPY_STATE_ROOT"):
+        roots.insert(0, Path(root))
+    if runtime := os.environ.get("XDG_RUNTIME_DIR"):
+        roots.append(Path(runtime) / "canopy")
+    return roots
 
 
 def find_running(roots: list[Path] | None = None) -> Path:

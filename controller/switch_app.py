@@ -11,8 +11,9 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from contextlib import aclosing
+from typing import Any, Protocol, cast
 
 import finsy as fy
 
@@ -32,10 +33,10 @@ MAX_OUTBOX = 10_000  # packets that wait for the tables they need
 class Brain(Protocol):
     """What a switch app asks of the controller. None of these may block."""
 
-    def wanted(self, switch: str) -> list[Entity]:
+    def wanted(self, switch: str) -> list[Entry]:
         """Everything that the switch should have."""
 
-    async def adopt(self, switch: str, found: Sequence[Entity]) -> bool:
+    async def adopt(self, switch: str, found: Sequence[Entry]) -> bool:
         """The switch was read; its slots may be taken over. False when they contradict the controller's, so that the
         switch must start afresh."""
 
@@ -67,6 +68,8 @@ class SwitchApp:
         self._changed = asyncio.Event()
         self._outbox: deque[fy.P4PacketOut] = deque()
         self._force_pipeline = False
+        self._end = asyncio.Event()  # set when the present connection ends or is to be ended
+        self.was_fresh = False  # the switch had nothing when this connection began
         self.status = "connecting"  # connecting, synchronising, ready, standby, refusing
         self.problem: str | None = None  # why it is not ready
         self.connected_since: float | None = None
@@ -97,16 +100,15 @@ class SwitchApp:
                 self._outbox.append(packet)
         self._changed.set()
 
-    async def read_counter(self, name: str) -> dict[int, int]:
-        """Packets of every cell of an indirect counter that is not zero. Empty without a connection."""
+    async def read_counter(self, name: str, indices: Iterable[int] = ()) -> dict[int, int]:
+        """Packets of those cells (by default all) of an indirect counter that are not zero. Empty without a
+        connection."""
         if self._switch is None:
             return {}
         try:
-            return {
-                entry.index: entry.packet_count
-                async for entry in self._switch.read(fy.P4CounterEntry(name))
-                if entry.index is not None and entry.packet_count
-            }
+            wanted = [fy.P4CounterEntry(name, index=index) for index in indices]
+            cells = _read(self._switch, wanted or [fy.P4CounterEntry(name)])
+            return {cell.index: cell.packet_count async for cell in cells if cell.packet_count}
         except fy.P4ClientError as error:
             LOG.debug("%s: reading %s: %s", self.spec.name, name, error)
             return {}
@@ -118,14 +120,15 @@ class SwitchApp:
                 await self._connect()
             except fy.P4ClientError as error:
                 self._note(f"{error.code.name}: {error.message}" if error.message else error.code.name)
-            except (OSError, RuntimeError, ValueError, AssertionError) as error:
-                self._note(f"{type(error).__name__}: {error}")
             except asyncio.CancelledError:
                 # finsy reports the failure of its own tasks as a cancellation of this one.
                 task = asyncio.current_task()
                 if task is None or task.cancelling():
                     raise
                 self._note("the connection failed while it was set up")
+            except Exception as error:  # one switch's misbehaviour must not end the others' service
+                LOG.exception("%s: the connection failed", self.spec.name)
+                self._note(f"{type(error).__name__}: {error}")
             self.status = "connecting"
             await asyncio.sleep(RETRY_S)
 
@@ -146,13 +149,13 @@ class SwitchApp:
         )
         self._force_pipeline = False
         switch = fy.Switch(self.spec.name, self.spec.address, options)
-        down = asyncio.Event()
-        switch.ee.once(fy.SwitchEvent.CHANNEL_DOWN, lambda _: down.set())  # type: ignore[no-untyped-call]
+        self._end = end = asyncio.Event()
+        switch.ee.once(fy.SwitchEvent.CHANNEL_DOWN, lambda _: end.set())
         try:
             async with switch:
                 self.connections += 1
                 self.connected_since = time.monotonic()
-                await down.wait()
+                await end.wait()
         finally:
             was_connected = self._switch is not None
             self._switch, self._have, self.connected_since = None, None, None
@@ -163,7 +166,7 @@ class SwitchApp:
     async def _on_ready(self, switch: fy.Switch) -> None:
         """finsy's ready handler: the pipeline is there. It runs again when this controller becomes the primary."""
         if not switch.is_primary:
-            self.status = "standby"
+            self.status, self._switch = "standby", None
             self._note("another controller is in charge of the switch")
             return
         self.status, self.problem = "synchronising", None
@@ -175,14 +178,18 @@ class SwitchApp:
         switch.create_task(self._keep_synchronised(switch), name="synchronise")
 
     async def _read_digests(self, switch: fy.Switch, name: str) -> None:
-        async for digest_list in switch.read_digests(name, queue_size=DIGEST_QUEUE):
-            for item in digest_list:
-                self._brain.digest(self.spec.name, name, item)
-            await switch.write([digest_list.ack()])
+        lists = cast(AsyncGenerator[fy.P4DigestList, None], switch.read_digests(name, queue_size=DIGEST_QUEUE))
+        async with aclosing(lists):
+            async for digest_list in lists:
+                for item in digest_list:
+                    self._brain.digest(self.spec.name, name, item)
+                await switch.write([digest_list.ack()])
 
     async def _read_packets(self, switch: fy.Switch) -> None:
-        async for packet in switch.read_packets():
-            self._brain.packet_in(self.spec.name, packet)
+        packets = cast(AsyncGenerator[fy.P4PacketIn, None], switch.read_packets())
+        async with aclosing(packets):
+            async for packet in packets:
+                self._brain.packet_in(self.spec.name, packet)
 
     async def _keep_synchronised(self, switch: fy.Switch) -> None:
         """Bring the switch to the wanted state, and again on every change; then send the packets that wait for it."""
@@ -193,7 +200,7 @@ class SwitchApp:
             # Packets that are added from now on may need tables that are not in this round's state.
             packets = [self._outbox.popleft() for _ in range(len(self._outbox))]
             try:
-                changes, fresh = await self._synchronise(switch)
+                changes = await self._synchronise(switch)
             except fy.P4ClientError as error:
                 if error.code in (fy.GRPCStatusCode.UNAVAILABLE, fy.GRPCStatusCode.CANCELLED):
                     raise
@@ -203,46 +210,45 @@ class SwitchApp:
                 await asyncio.sleep(SYNC_RETRY_S)
                 self._changed.set()
                 continue
+            if changes is None:
+                LOG.warning("%s: what it has contradicts the controller; it starts afresh", self.spec.name)
+                self._force_pipeline = True
+                self._end.set()
+                return
             self.status, self.problem = "ready", None
             self.writes += len(changes)
             if packets:
                 await switch.write(packets)
             if first:
                 first = False
-                self._brain.synchronised(self.spec.name, changes, fresh=fresh)
+                self._brain.synchronised(self.spec.name, changes, fresh=self.was_fresh)
 
-    async def _synchronise(self, switch: fy.Switch) -> tuple[Difference, bool]:
-        """One round; what was changed, and whether the switch had been without any state."""
-        fresh = False
+    async def _synchronise(self, switch: fy.Switch) -> Difference | None:
+        """One round; what was changed. None when the switch must start afresh."""
         if self._have is None:
-            found = await self._read(switch)
-            if not await self._brain.adopt(self.spec.name, [entry.entity for entry in found.values()]):
-                LOG.warning("%s: its slots contradict the controller's; it starts afresh", self.spec.name)
-                self._force_pipeline = True
-                raise RuntimeError("starting the switch afresh")
-            self._have, fresh = found, not found
-        want = make_state(self._brain.wanted(self.spec.name), switch.p4info)
-        changes = difference(self._have, want)
+            have = await self._read_state(switch)
+            self.was_fresh = any(map(self._program.is_unconfigured, have.values()))
+            if not await self._brain.adopt(self.spec.name, list(have.values())):
+                return None
+            self._have = have
+        changes = difference(self._have, make_state(self._brain.wanted(self.spec.name)))
         await self._write(switch, changes)
-        return changes, fresh
+        return changes
 
-    async def _read(self, switch: fy.Switch) -> State:
-        """Everything that the switch has and that `wanted` speaks of."""
+    async def _read_state(self, switch: fy.Switch) -> State:
+        """Everything that the switch has of what `wanted` speaks of."""
         found: list[Entity] = []
-        async for table_entry in switch.read([fy.P4TableEntry(name) for name in self._program.table_names]):
-            if not table_entry.is_const and not table_entry.is_default_action:
+        tables = [fy.P4TableEntry(name) for name in self._program.table_names]
+        async for table_entry in _read(switch, tables):
+            if not table_entry.is_default_action:
                 found.append(table_entry)
-        async for group in switch.read(fy.P4MulticastGroupEntry()):
-            found.append(group)
-        for name in self._program.digest_names:
+        for entity in self._program.read_requests():
             try:
-                async for digest in switch.read(fy.P4DigestEntry(name)):
-                    if digest.max_list_size:  # BMv2 answers with zeros for one that was never configured
-                        found.append(digest)
+                found += [entry async for entry in _read(switch, [entity])]
             except fy.P4ClientError as error:
-                if error.code != fy.GRPCStatusCode.NOT_FOUND:
+                if error.code != fy.GRPCStatusCode.NOT_FOUND:  # BMv2's answer for a digest that was not configured
                     raise
-        return make_state(found, switch.p4info)
+        return make_state(map(self._program.describe, found))
 
     async def _write(self, switch: fy.Switch, changes: Difference) -> None:
         """Write in batches and keep `_have` in step, so that what an error leaves behind is known to be unknown."""
@@ -261,6 +267,11 @@ class SwitchApp:
         self.status = "refusing"
         details = next(iter(error.details.values())).message if error.details else error.message
         self._note(f"the switch refused an entry: {error.code.name} {details}; trying again every {SYNC_RETRY_S:g} s")
+
+
+def _read(switch: fy.Switch, entities: Sequence[fy.P4TableEntry | fy.P4CounterEntry | Entity]) -> AsyncIterator[Any]:
+    """finsy's `read` with the type that it has when it is called."""
+    return cast(AsyncIterator[Any], switch.read(entities))
 
 
 def _update(kind: str, entry: Entry) -> Any:

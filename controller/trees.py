@@ -12,7 +12,7 @@ from ipaddress import IPv4Address
 
 import networkx as nx
 
-from controller.network import LinkSpec, Network
+from controller.network import SOURCE_SPECIFIC, LinkSpec, Network
 
 Attachment = tuple[str, int]  # (switch, port)
 
@@ -72,29 +72,39 @@ class Trees:
         for host in self._network.hosts:
             if host.switch == switch:
                 found.append(Route(host.ip, host.port, host.mac))
-            elif (link := self._towards(switch, host.switch)) is not None:
+            elif (link := self._next_links[host.switch].get(switch)) is not None:
                 found.append(Route(host.ip, link.port_of(switch), self._network.switch_by_name[link.other(switch)].mac))
         return sorted(found)
 
-    def upstream(self, switch: str, source: IPv4Address) -> int | None:
-        """The port of `switch` towards `source`; None when the source hangs on `switch` itself, is unknown or is cut
-        off. The upstream ports of all switches are the shortest-path tree of the source."""
+    def upstream(self, switch: str, source: IPv4Address, *, shared: bool = False) -> int | None:
+        """The port of `switch` towards `source`, by the shortest path or within the spanning tree (`shared`); None when
+        the source hangs on `switch` itself, is unknown or is cut off. The upstream ports of all switches are the
+        source's tree."""
         host = self._network.host_by_ip.get(source)
         if host is None or host.switch == switch:
             return None
-        link = self._towards(switch, host.switch)
+        link = (self._shared_links if shared else self._next_links)[host.switch].get(switch)
         return None if link is None else link.port_of(switch)
 
     def shared_ports(self, switch: str) -> frozenset[int]:
         """The ports of `switch` that belong to the spanning tree of any-source groups."""
         return self._shared[switch]
 
-    def upstream_ports(self, switch: str, source: IPv4Address | None) -> frozenset[int]:
-        """Ports that a join goes up by: one or none for a source, those of the spanning tree for any source (None)."""
+    def upstream_ports(self, switch: str, source: IPv4Address | None, group: IPv4Address) -> frozenset[int]:
+        """Ports that a join of (source, group) goes up by: one or none for a source, those of the spanning tree for any
+        source (None). Outside 232.0.0.0/8 a source's tree is a part of the spanning tree, because there the same group
+        may have any-source members, and a switch takes a source's data from one side only."""
         if source is None:
             return self.shared_ports(switch)
-        port = self.upstream(switch, source)
+        port = self.upstream(switch, source, shared=group not in SOURCE_SPECIFIC)
         return frozenset() if port is None else frozenset({port})
+
+    def accept_ports(self, switch: str, source: IPv4Address | None, group: IPv4Address) -> frozenset[int]:
+        """Ports that data of (source, group) is taken from: the upstream ports, and those of the hosts that may be the
+        source."""
+        hosts = self._network.host_by_ip.values() if source is None else [self._network.host_by_ip.get(source)]
+        own = {host.port for host in hosts if host is not None and host.switch == switch}
+        return self.upstream_ports(switch, source, group) | own
 
     def peer(self, switch: str, port: int) -> Attachment | None:
         """The far end of the link on a port, (switch, port); None for a host's port."""
@@ -104,27 +114,30 @@ class Trees:
         far = link.other(switch)
         return far, link.port_of(far)
 
-    def memberships(self, source: IPv4Address | None, hosts: Iterable[Attachment]) -> set[Attachment]:
-        """All switch ports that must be members of a tree for the host ports in `hosts` to be served: those ports and
-        the ports on the way from each of them to the source (to every other switch for any source)."""
+    def memberships(
+        self, source: IPv4Address | None, group: IPv4Address, hosts: Iterable[Attachment]
+    ) -> set[Attachment]:
+        """All switch ports that must be members of a group's tree for the host ports in `hosts` to be served: those
+        ports and the ports on the way from each of them to the source (to every other switch for any source)."""
         members = set(hosts)
         waiting = sorted(members)
         while waiting:
             switch, port = waiting.pop()
-            for up in self.upstream_ports(switch, source) - {port}:
+            for up in self.upstream_ports(switch, source, group) - {port}:
                 far = self.peer(switch, up)
                 if far is not None and far not in members:
                     members.add(far)
                     waiting.append(far)
         return members
 
-    def _towards(self, switch: str, target: str) -> LinkSpec | None:
-        return self._next_links[target].get(switch)
-
     def _compute(self) -> None:
         graph = self._graph()
+        tree = _spanning_tree(graph)
         self._next_links = {target: _links_towards(graph, target) for target in graph}
-        self._shared = _spanning_ports(graph)
+        self._shared_links = {target: _links_towards(tree, target) for target in tree}
+        self._shared = {
+            switch: frozenset(edge["link"].port_of(switch) for edge in tree[switch].values()) for switch in tree
+        }
 
     def _graph(self) -> nx.Graph[str]:
         """The switches, and between two of them the best of the links that are up."""
@@ -155,14 +168,11 @@ def _links_towards(graph: nx.Graph[str], target: str) -> dict[str, LinkSpec]:
     return taken
 
 
-def _spanning_ports(graph: nx.Graph[str]) -> dict[str, frozenset[int]]:
-    """The ports of the cheapest spanning tree (forest, when the network is cut), per switch."""
+def _spanning_tree(graph: nx.Graph[str]) -> nx.Graph[str]:
+    """The cheapest spanning tree (forest, when the network is cut)."""
     edges = sorted((edge["link"] for _, _, edge in graph.edges(data=True)), key=_preference)
     ranked: nx.Graph[str] = nx.Graph()
+    ranked.add_nodes_from(graph)
     for rank, link in enumerate(edges):  # ranks differ, so there is one cheapest tree only
-        ranked.add_edge(link.a, link.b, link=link, rank=rank)
-    ports: dict[str, set[int]] = {switch: set() for switch in graph}
-    for _, _, edge in nx.minimum_spanning_edges(ranked, weight="rank", data=True):
-        for switch in (edge["link"].a, edge["link"].b):
-            ports[switch].add(edge["link"].port_of(switch))
-    return {switch: frozenset(found) for switch, found in ports.items()}
+        ranked.add_edge(link.a, link.b, link=link, cost=link.cost, rank=rank)
+    return nx.minimum_spanning_tree(ranked, weight="rank")

@@ -31,9 +31,7 @@ def build(
         }
         for n, (host, switch) in enumerate(hosts.items(), 1)
     ]
-    link_list = [
-        {"a": a, "a_port": attach(a, b), "b": b, "b_port": attach(b, a), "cost": cost} for a, b, cost in links
-    ]
+    link_list = [{"a": a, "a_port": attach(a, b), "b": b, "b_port": attach(b, a), "cost": cost} for a, b, cost in links]
     switch_list = [
         {
             "name": name,

@@ -47,7 +47,10 @@ def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
         (change("switches", 0, "address", to="nowhere"), "switches[0].address: String should match"),
         (change("switches", 0, "address", to="a:99999"), "switches[0].address: the TCP port must be 1..65535"),
         (change("switches", 0, "mac", to="02:00"), "switches[0].mac: "),
-        (change("switches", 1, "mac", to="02:00:00:00:00:01"), "switches[1].mac: 02:00:00:00:00:01 is also switches[0]"),
+        (
+            change("switches", 1, "mac", to="02:00:00:00:00:01"),
+            "switches[1].mac: 02:00:00:00:00:01 is also switches[0]",
+        ),
         (change("switches", 1, "name", to="s1"), "switches[1].name: s1 is also switches[0].name"),
         (change("switches", 0, "ports", to={"17": "h1"}), "switches[0].ports.17: Input should be less"),
         (change("hosts", 0, "port", to=2), "hosts[0]: port 2 of s1 leads to h2, not h1"),
@@ -66,9 +69,7 @@ def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
         ),
     ],
 )
-def test_an_error_names_file_and_field(
-    tmp_path: Path, spoil: Callable[[dict[str, Any]], None], message: str
-) -> None:
+def test_an_error_names_file_and_field(tmp_path: Path, spoil: Callable[[dict[str, Any]], None], message: str) -> None:
     data = networks.line()
     spoil(data)
     file = write(tmp_path, data)

@@ -12,6 +12,8 @@ from controller.trees import Trees
 from tests.controller import networks
 
 SEEDS = range(40)
+SSM = IPv4Address("232.1.2.3")
+ASM = IPv4Address("239.1.2.3")
 
 
 def follow(network: Network, trees: Trees, start: str, target: IPv4Address) -> list[str] | None:
@@ -135,26 +137,29 @@ def test_memberships_are_exactly_the_ports_that_serve_the_hosts(seed: int) -> No
     trees = Trees(network)
     rng = random.Random(seed)
     member_hosts = rng.sample(network.hosts, k=rng.randint(1, len(network.hosts)))
-    for source in [*(host.ip for host in network.hosts), None]:
+    trees_of = [(host.ip, group) for host in network.hosts for group in (SSM, ASM)] + [(None, ASM)]
+    for source, group in trees_of:
         members = {(host.switch, host.port) for host in member_hosts}
         expected = set(members)
         for switch in network.switches:
-            for up in trees.upstream_ports(switch.name, source):
+            for up in trees.upstream_ports(switch.name, source, group):
                 far = trees.peer(switch.name, up)
                 assert far is not None
-                side = subtree(network, trees, switch.name, up, source)
+                side = subtree(network, trees, switch.name, up, source, group)
                 if any(host.switch in side for host in member_hosts):
                     expected.add(far)
-        assert trees.memberships(source, members) == expected
+        assert trees.memberships(source, group, members) == expected
 
 
-def subtree(network: Network, trees: Trees, switch: str, up: int, source: IPv4Address | None) -> set[str]:
+def subtree(
+    network: Network, trees: Trees, switch: str, up: int, source: IPv4Address | None, group: IPv4Address
+) -> set[str]:
     """The switches of a tree whose way to the far side of (switch, up) leads through that port."""
     found = {switch}
     while True:
         more = set()
         for other in network.switches:
-            for port in trees.upstream_ports(other.name, source):
+            for port in trees.upstream_ports(other.name, source, group):
                 far = trees.peer(other.name, port)
                 assert far is not None
                 if far[0] in found and other.name not in found and far != (switch, up):
@@ -162,6 +167,21 @@ def subtree(network: Network, trees: Trees, switch: str, up: int, source: IPv4Ad
         if not more:
             return found
         found |= more
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_outside_232_a_sources_tree_is_a_part_of_the_spanning_tree(seed: int) -> None:
+    network = networks.random_network(seed)
+    trees = Trees(network)
+    for host in network.hosts:
+        for switch in network.switches:
+            up = trees.upstream_ports(switch.name, host.ip, ASM)
+            assert up <= trees.shared_ports(switch.name)
+            reachable = trees.upstream_ports(switch.name, host.ip, SSM)
+            assert len(up) == len(reachable)
+            assert up | ({host.port} if host.switch == switch.name else set()) == trees.accept_ports(
+                switch.name, host.ip, ASM
+            )
 
 
 def test_ring_goes_the_cheap_way_and_around_when_it_breaks() -> None:

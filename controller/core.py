@@ -1,0 +1,362 @@
+"""What the controller knows and decides: trees, slots and members, and from them what each switch should have.
+
+No I/O: switches are reached through `SwitchApp`s, which call back; time comes from a clock that is given. Every method
+runs in one event loop's thread and returns at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from ipaddress import IPv4Address
+from typing import Any, Protocol
+
+import finsy as fy
+
+from controller import igmp
+from controller.bitmaps import BitmapGroups
+from controller.events import EventLog
+from controller.groups import NUM_SLOTS, GroupKey, Slot, SlotRefused, SlotTable
+from controller.members import MemberTable
+from controller.network import Network, SwitchSpec
+from controller.program import MembersChanged, Program, UnknownGroup
+from controller.querier import Querier
+from controller.state import Difference, Entry
+from controller.trees import Attachment, Trees
+
+LOG = logging.getLogger("canopy.controller")
+
+ADOPTION_S = 2.0  # how long a new controller waits for switches to say which slots they have
+REFUSAL_EVENT_S = 5.0  # refusals of one port are told once in so many seconds
+MIN_QUOTA, MAX_QUOTA = 16, 256  # slots that one port may ask for
+MIN_EPOCH_SHIFT, MAX_EPOCH_SHIFT = 18, 40  # p4src/README.md
+NO_ADDRESS = IPv4Address("0.0.0.0")  # RFC 3376, section 4.2.13: a sender without an address of its own
+
+
+class Outlet(Protocol):
+    """What the core asks of a switch's app."""
+
+    def touch(self) -> None:
+        """What the switch should have may have changed."""
+
+    def send(self, packets: Iterable[fy.P4PacketOut]) -> None:
+        """Send packets once the switch has what it should have."""
+
+
+class Core:
+    """The controller's mind. `connect` gives it its switches' apps."""
+
+    def __init__(
+        self,
+        network: Network,
+        program: Program,
+        events: EventLog,
+        *,
+        down_links: Iterable[str] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        timing = network.timing
+        self.network = network
+        self.program = program
+        self.events = events
+        self.clock = clock
+        self.epoch_shift = epoch_shift(timing.membership_interval_s)
+        epoch_s = 2**self.epoch_shift / 1e6
+        self.trees = Trees(network, down_links)
+        # The data plane forgets a silent member after two epochs at the latest.
+        self.slots = SlotTable(quota=_quota(network), rest_s=2 * epoch_s, idle_s=timing.slot_idle_s)
+        self.members = MemberTable(lifetime_s=2 * epoch_s)
+        self.querier = Querier(timing)
+        self._outlets: Mapping[str, Outlet] = {}
+        self._groups = {
+            switch.name: BitmapGroups(program.flood_group + 1)
+            for switch in network.switches
+            if not program.has_bitmap_groups(switch.ports)
+        }
+        self._host_ports = {(host.switch, host.port): host.name for host in network.hosts}
+        self._not_read = {switch.name for switch in network.switches}
+        self._begun = asyncio.Event()  # slots were adopted, and known sessions have theirs
+        self._refusals: dict[Attachment, tuple[float, int]] = {}
+
+    def connect(self, outlets: Mapping[str, Outlet]) -> None:
+        """Set the switches' apps."""
+        self._outlets = outlets
+
+    # ---------------------------------------------------------------- what a switch should have
+
+    def wanted(self, switch: str) -> list[Entry]:
+        """Everything that a switch should have now."""
+        spec = self.network.switch_by_name[switch]
+        program, bitmap_groups = self.program, self.program.has_bitmap_groups(spec.ports)
+        entries = [program.switch_config(spec.mac, self.epoch_shift, bitmap_groups=bitmap_groups)]
+        entries += program.digests()
+        entries += program.report_sessions(spec.ports)
+        entries += program.port_groups(spec.ports)
+        entries += (program.route(route) for route in self.trees.routes(switch))
+        for slot in self.slots:
+            source, group = slot.key
+            upstream = self.trees.upstream_ports(switch, source, group)
+            entries.append(program.slot(slot, upstream, self.trees.accept_ports(switch, source, group)))
+        if not bitmap_groups:
+            entries += self._slot_groups(switch)
+        return entries
+
+    def _slot_groups(self, switch: str) -> list[Entry]:
+        """On a large switch: exact groups for the members that there are."""
+        wanted: dict[int, frozenset[int]] = {}
+        for slot in self.slots:
+            ports = self._ports_on(switch, slot.key)
+            if slot.key.source is not None:  # its data goes to the group's any-source members too
+                ports |= self._ports_on(switch, GroupKey(None, slot.key.group))
+            if ports:
+                wanted[slot.index] = ports
+        numbers = self._groups[switch].assign(wanted.values())
+        entries = [self.program.multicast_group(number, ports) for ports, number in numbers.items()]
+        entries += (
+            self.program.slot_group(index, numbers[ports], ports) for index, ports in wanted.items() if ports in numbers
+        )
+        return entries
+
+    def _ports_on(self, switch: str, key: GroupKey) -> frozenset[int]:
+        return frozenset(port for at, port in self.members.ports(key) if at == switch)
+
+    # ---------------------------------------------------------------- what switch apps tell
+
+    async def adopt(self, switch: str, found: Sequence[Entry]) -> bool:
+        """A switch was read. Take over what it has from a controller before this one; wait, at the start, for the other
+        switches to be read too. False when it has a slot for a group whose slot here serves another one: its registers
+        may have members of the wrong group."""
+        now = self.clock()
+        for entry in found:
+            held = self.program.slot_of(entry)
+            if held is not None:
+                index, key = held
+                here = self.slots.at(index)
+                if here is not None and here.key != key:
+                    return False
+                if here is None and self.slots.get(key) is None:
+                    self.slots.adopt(index, key, now)
+            elif switch in self._groups:
+                self._adopt_large(switch, entry, now)
+        self._not_read.discard(switch)
+        if not self._not_read:
+            self.begin()
+        await self._begun.wait()
+        return True
+
+    def _adopt_large(self, switch: str, entry: Entry, now: float) -> None:
+        """A large switch's groups, and the members that its slots are exact for: else each would be flooded until the
+        members are heard of again."""
+        group = self.program.bitmap_group_of(entry)
+        if group is not None:
+            self._groups[switch].adopt(*group)
+        slot_group = self.program.slot_group_of(entry)
+        slot = self.slots.at(slot_group[0]) if slot_group is not None else None
+        if slot_group is not None and slot is not None:
+            for port in slot_group[2]:
+                self.members.seen(slot.key, (switch, port), now)
+            self.slots.set_idle(slot, False, now)
+
+    def begin(self) -> None:
+        """The time to adopt is over: give slots to the known sessions."""
+        if self._begun.is_set():
+            return
+        self._begun.set()
+        for session in self.network.sessions:
+            key = GroupKey(session.source, session.group)
+            try:
+                self.slots.pin(key, self.clock())
+            except SlotRefused as error:
+                self.events.add("refused", group=str(key), session=session.session, reason=str(error))
+        self._touch_all()
+
+    def synchronised(self, switch: str, changes: Difference, *, fresh: bool) -> None:
+        """A switch is ready: query it, and when it was empty, give it back the members that it had."""
+        self.events.add("switch_ready", switch=switch, fresh=fresh, changes=str(changes))
+        self.querier.start(switch, self.clock())
+        if fresh:
+            needed = [(slot.key, where) for slot in self.slots for where in self._needed(slot) if where[0] == switch]
+            for key, where in needed:
+                self.members.gone(key, where)  # not so any more; the replayed reports make it so again
+            self._replay(needed)
+
+    def disconnected(self, switch: str) -> None:
+        """The connection to a switch ended."""
+        self.querier.stop(switch)
+        self.events.add("switch_lost", switch=switch)
+
+    def packet_in(self, switch: str, packet: fy.P4PacketIn) -> None:
+        """Something the controller is shown."""
+        reason, port = self.program.packet_in_reason(packet)
+        if reason == "igmp_query":
+            self.events.add("foreign_query", switch=switch, port=port, peer=self.peer_name(switch, port))
+
+    def digests_lost(self, switch: str) -> None:
+        """Digests were dropped: a query makes every member report, and so be told of, again."""
+        self.events.add("digests_lost", switch=switch)
+        self.querier.hurry(switch, self.clock())
+
+    def digest(self, switch: str, name: str, item: Any) -> None:
+        """A digest message."""
+        try:
+            message = self.program.decode_digest(name, item)
+        except ValueError as error:
+            LOG.warning("%s: %s", switch, error)
+            return
+        if isinstance(message, UnknownGroup):
+            self._unknown_group(switch, message)
+        else:
+            self._members_changed(switch, message)
+
+    # ---------------------------------------------------------------- groups and members
+
+    def _unknown_group(self, switch: str, message: UnknownGroup) -> None:
+        """Give the group a slot on every switch, and let the join happen again."""
+        key, where = message.key, (switch, message.port)
+        if message.port not in self.network.switch_by_name[switch].ports:
+            self._refuse(where, key, "the port is not in the network's description")
+            return
+        if key.source is not None and key.source not in self.network.host_by_ip:
+            self._refuse(where, key, f"no host has the source's address {key.source}")
+            return
+        known = self.slots.get(key)
+        try:
+            slot = known or self.slots.request(key, where, self.clock())
+        except SlotRefused as error:
+            self._refuse(where, key, str(error))
+            return
+        if known is None:
+            self.events.add("group_added", group=str(key), slot=slot.index, switch=switch, port=message.port)
+            self._touch_all()
+        self._replay([(key, where)])
+
+    def _refuse(self, where: Attachment, key: GroupKey, reason: str) -> None:
+        last, count = self._refusals.get(where, (-math.inf, 0))
+        now = self.clock()
+        if now - last >= REFUSAL_EVENT_S:
+            self.events.add("refused", group=str(key), switch=where[0], port=where[1], reason=reason, unreported=count)
+            self._refusals[where] = (now, 0)
+        else:
+            self._refusals[where] = (last, count + 1)
+
+    def _members_changed(self, switch: str, message: MembersChanged) -> None:
+        """Bring the picture of one slot's members on one switch in line with what the switch says."""
+        slot = self.slots.get(message.key)
+        if slot is None or slot.index != message.slot:
+            return  # about a group whose slot was given back meanwhile
+        now = self.clock()
+        before = self._ports_on(switch, slot.key)
+        for port in message.members & message.ports | message.members - before:
+            if self.members.seen(slot.key, (switch, port), now):
+                self._tell(message.change if port in message.ports else "join", slot.key, (switch, port))
+            if (switch, port) in self._host_ports:
+                self.slots.charge(slot, (switch, port))
+        for port in before - message.members:
+            self.members.gone(slot.key, (switch, port))
+            self._tell(message.change if port in message.ports else "leave", slot.key, (switch, port))
+        self._members_moved(slot, {switch} if before != message.members else ())
+
+    def _members_moved(self, slot: Slot, switches: Iterable[str]) -> None:
+        """After a change of members: the slot's idle clock, and exact groups on the large switches among `switches`."""
+        self.slots.set_idle(slot, not self.members.ports(slot.key), self.clock())
+        for switch in switches:
+            if switch in self._groups:
+                self._outlets[switch].touch()
+
+    def _tell(self, change: str, key: GroupKey, where: Attachment) -> None:
+        event = "join" if change == "refresh" else change
+        self.events.add(event, group=str(key), switch=where[0], port=where[1], peer=self.peer_name(*where))
+
+    def _needed(self, slot: Slot) -> set[Attachment]:
+        """The ports that must be members for the hosts that are to be served."""
+        hosts = self.members.ports(slot.key) & self._host_ports.keys()
+        return self.trees.memberships(slot.key.source, slot.key.group, hosts)
+
+    def _replay(self, joins: Iterable[tuple[GroupKey, Attachment]], *, join: bool = True) -> None:
+        """Let reports happen (again): each switch takes them as if they had arrived at the port."""
+        packets: dict[str, list[fy.P4PacketOut]] = {}
+        for (source, group), (switch, port) in joins:
+            mac = self.network.switch_by_name[switch].mac
+            frame = igmp.report(mac, NO_ADDRESS, source, group, join=join)
+            packets.setdefault(switch, []).append(self.program.receive_at(frame, port))
+        for switch, frames in packets.items():
+            self._outlets[switch].send(frames)
+
+    # ---------------------------------------------------------------- links, time
+
+    def set_link(self, name: str, *, up: bool) -> bool:
+        """A link went down or came up: new trees, and every member served along them. False when nothing changed.
+        Raises KeyError when there is no such link."""
+        if not self.trees.set_link(name, up=up):
+            return False
+        self.events.add("link_up" if up else "link_down", link=self.trees.find_link(name).name)
+        self._touch_all()
+        for slot in self.slots:
+            needed, present = self._needed(slot), self.members.ports(slot.key)
+            self._replay((slot.key, where) for where in sorted(needed - present))
+            self._replay(((slot.key, where) for where in sorted(present - needed)), join=False)
+        return True
+
+    def tick(self) -> None:
+        """Once a second or so: forget silent members, give back idle slots, send the queries that are due."""
+        now = self.clock()
+        for member in self.members.expire(now):
+            self._tell("expire", member.key, (member.switch, member.port))
+            slot = self.slots.get(member.key)
+            if slot is not None:
+                self._members_moved(slot, {member.switch})
+        expired = self.slots.expire(now)
+        for slot in expired:
+            self.members.drop_group(slot.key)
+            self.events.add("group_removed", group=str(slot.key), slot=slot.index)
+        if expired:
+            self._touch_all()
+        self.send_queries(now)
+
+    def send_queries(self, now: float) -> None:
+        """Send the queries that are due: one packet-out a switch, to all its hosts' ports."""
+        timing = self.network.timing
+        for switch, response_s in self.querier.due(now):
+            spec = self.network.switch_by_name[switch]
+            ports = [port for port in spec.ports if (switch, port) in self._host_ports]
+            if ports:
+                frame = igmp.general_query(
+                    spec.mac,
+                    NO_ADDRESS,
+                    response_s=response_s,
+                    interval_s=timing.query_interval_s,
+                    robustness=timing.robustness,
+                )
+                self._outlets[switch].send([self.program.send_out(frame, ports)])
+
+    def query_now(self) -> None:
+        """Query every switch, as soon as their spacing permits."""
+        for switch in self.network.switch_by_name:
+            self.querier.hurry(switch, self.clock())
+
+    # ---------------------------------------------------------------- within
+
+    def peer_name(self, switch: str, port: int) -> str | None:
+        """Who is at a port."""
+        spec: SwitchSpec = self.network.switch_by_name[switch]
+        return spec.ports.get(port)
+
+    def _touch_all(self) -> None:
+        for outlet in self._outlets.values():
+            outlet.touch()
+
+
+def epoch_shift(membership_interval_s: float) -> int:
+    """The shortest epoch, as a power of two of microseconds, in which a member that loses `robustness - 1` reports is
+    still heard of."""
+    shift = math.ceil(math.log2(membership_interval_s * 1e6))
+    return min(max(shift, MIN_EPOCH_SHIFT), MAX_EPOCH_SHIFT)
+
+
+def _quota(network: Network) -> int:
+    """Slots a port may ask for: few enough that all host ports together leave room, within bounds."""
+    ports = max(1, len(network.hosts))
+    return min(max((NUM_SLOTS - len(network.sessions)) // ports, MIN_QUOTA), MAX_QUOTA)

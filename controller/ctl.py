@@ -1,0 +1,139 @@
+"""`canopy ctl`: the live state of a running emulation, as tables or as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from controller import tables
+from controller.api import ApiClient, ApiError
+from controller.statedir import SOCKET_NAME, StateDirError, check_socket_path, find_running
+
+app = typer.Typer(help="Show the live state of a running emulation.", no_args_is_help=True, add_completion=False)
+
+StateDir = Annotated[
+    Path | None, typer.Option("--state-dir", help="The emulation's state directory (default: the newest running one).")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+
+FAILURE = 2  # exit status for what the user can mend
+
+
+@app.command()
+def switches(state_dir: StateDir = None, as_json: AsJson = False) -> None:
+    """Each switch: connection, state, dropped packets by reason."""
+    _show("switches", tables.switches, state_dir, as_json)
+
+
+@app.command()
+def groups(state_dir: StateDir = None, as_json: AsJson = False) -> None:
+    """Each group: slot, member hosts, packets sent by each switch."""
+    _show("groups", tables.groups, state_dir, as_json)
+
+
+@app.command()
+def members(state_dir: StateDir = None, as_json: AsJson = False) -> None:
+    """Each member port of each group, and when it was last heard of."""
+    _show("members", tables.members, state_dir, as_json)
+
+
+@app.command()
+def trees(state_dir: StateDir = None, as_json: AsJson = False) -> None:
+    """Each group's tree: upstream ports and members of every switch."""
+    _show("trees", tables.trees, state_dir, as_json)
+
+
+@app.command()
+def links(state_dir: StateDir = None, as_json: AsJson = False) -> None:
+    """Each link between switches, and whether the trees use it."""
+    _show("links", tables.links, state_dir, as_json)
+
+
+@app.command()
+def sessions(state_dir: StateDir = None, as_json: AsJson = False) -> None:
+    """Each session: who limits its rate, and what that receiver measures."""
+    _show("sessions", tables.sessions, state_dir, as_json)
+
+
+@app.command()
+def link(
+    name: Annotated[str, typer.Argument(help="A link, as `canopy ctl links` names it, or two switches: s1-s2.")],
+    state: Annotated[str, typer.Argument(metavar="up|down")],
+    state_dir: StateDir = None,
+) -> None:
+    """Tell the controller that a link is down or up again: trees and routes follow."""
+    if state not in ("up", "down"):
+        _fail(f"the state of a link is up or down, not {state}")
+    with _client(state_dir) as client:
+        result = client.call("set_link", link=name, up=state == "up")
+    typer.echo("changed" if result["changed"] else f"the link was {state} already")
+
+
+@app.command()
+def watch(
+    state_dir: StateDir = None,
+    as_json: AsJson = False,
+    history: Annotated[int, typer.Option(min=0, help="Begin with so many past events.")] = 0,
+    count: Annotated[int | None, typer.Option(min=1, help="End after so many events.")] = None,
+) -> None:
+    """Follow events as they happen: joins, leaves, switches, links."""
+    console = Console(highlight=False)
+    with _client(state_dir) as client:
+        try:
+            for number, event in enumerate(client.watch(history), 1):
+                if as_json:
+                    print(json.dumps(event), flush=True)
+                else:
+                    console.print(tables.event(event), soft_wrap=True)
+                if number == count:
+                    break
+        except KeyboardInterrupt:
+            pass
+        except ConnectionError:
+            typer.echo("the emulation ended", err=True)
+
+
+def _show(method: str, table: Callable[[Any], Any], state_dir: Path | None, as_json: bool) -> None:
+    with _client(state_dir) as client:
+        result = client.call(method)
+    if as_json:
+        json.dump(result, sys.stdout, indent=2)
+        print()
+    else:
+        Console(highlight=False).print(table(result))
+
+
+@contextmanager
+def _client(state_dir: Path | None) -> Iterator[ApiClient]:
+    """A connection to the controller; every failure is one line and exit status 2."""
+    try:
+        directory = find_running() if state_dir is None else state_dir
+        path = check_socket_path(directory)
+        with ApiClient(path) as client:
+            yield client
+    except (StateDirError, ApiError) as error:
+        _fail(str(error))
+    except (FileNotFoundError, ConnectionRefusedError):
+        _fail(f"no controller runs in {state_dir} (there is no {SOCKET_NAME} that answers)")
+    except BrokenPipeError:
+        raise typer.Exit(0) from None  # the reader of our output went away
+    except TimeoutError:
+        _fail("the controller does not answer")
+    except OSError as error:
+        _fail(f"{error.filename or state_dir}: {error.strerror or error}")
+
+
+def _fail(message: str) -> None:
+    typer.echo(f"canopy ctl: {message}", err=True)
+    raise typer.Exit(FAILURE)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,195 @@
+"""The controller as a process: `canopy controller NETWORK.json --state-dir DIR`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from finsy.p4schema import P4SchemaCache
+
+from controller import logs
+from controller.api import ApiError, ApiServer, Method
+from controller.core import ADOPTION_S, Core
+from controller.events import EventLog
+from controller.network import Network, NetworkError, load_network
+from controller.program import Program, ProgramError
+from controller.statedir import (
+    DOWN_LINKS_NAME,
+    EVENTS_NAME,
+    SESSIONS_NAME,
+    StateDirError,
+    check_socket_path,
+    claim,
+)
+from controller.switch_app import SwitchApp
+from controller.views import Views
+
+LOG = logging.getLogger("canopy.controller")
+
+TICK_S = 0.25  # how late an expiry or a query may be
+
+
+class Service:
+    """One controller: its core, its switches, its API. Use `running`."""
+
+    def __init__(self, network: Network, program: Program, state_dir: Path) -> None:
+        self._network = network
+        self._state_dir = state_dir
+        self._started = time.time()
+        self.events = EventLog(state_dir / EVENTS_NAME)
+        self.core = Core(network, program, self.events, down_links=_load_down_links(state_dir, network))
+        self.apps = {spec.name: SwitchApp(spec, program, self.core) for spec in network.switches}
+        self.core.connect(self.apps)
+        views = Views(self.core, self.apps, state_dir / SESSIONS_NAME)
+        methods: dict[str, Method] = {
+            "status": self._status,
+            "switches": views.switches,
+            "groups": views.groups,
+            "members": views.members,
+            "trees": views.trees,
+            "links": views.links,
+            "sessions": views.sessions,
+            "set_link": self._set_link,
+            "query": self._query,
+        }
+        self.api = ApiServer(check_socket_path(state_dir), methods, self.events)
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serve until the body ends. The state directory must be claimed. Raises OSError."""
+        finsy_filter = logs.FinsyFilter(self.core.digests_lost)
+        logging.getLogger("finsy").addFilter(finsy_filter)
+        self.events.open()
+        tasks: list[asyncio.Task[None]] = []
+        try:
+            with P4SchemaCache():  # type: ignore[no-untyped-call]
+                await self.api.start()
+                self.events.add("controller_start", network=self._network.name, pid=os.getpid())
+                tasks = [asyncio.create_task(app.run(), name=f"switch {name}") for name, app in self.apps.items()]
+                tasks += [asyncio.create_task(self._tick()), asyncio.create_task(self._begin())]
+                yield
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self.events.add("controller_stop")
+            await self.api.stop()
+            self.events.close()
+            logging.getLogger("finsy").removeFilter(finsy_filter)
+
+    async def _begin(self) -> None:
+        await asyncio.sleep(ADOPTION_S)
+        self.core.begin()
+
+    async def _tick(self) -> None:
+        while True:
+            try:
+                self.core.tick()
+            except Exception:
+                LOG.exception("a periodic task failed")
+            await asyncio.sleep(TICK_S)
+
+    async def _status(self) -> dict[str, Any]:
+        return {
+            "network": self._network.name,
+            "pid": os.getpid(),
+            "version": metadata.version("canopy"),
+            "started_at": self._started,
+            "switches": len(self.apps),
+            "switches_ready": sum(app.ready for app in self.apps.values()),
+            "groups": len(self.core.slots),
+            "members": len(self.core.members),
+            "links_down": sorted(self.core.trees.down),
+            "epoch_s": 2**self.core.epoch_shift / 1e6,
+        }
+
+    async def _set_link(self, link: str, up: bool) -> dict[str, Any]:
+        """Mark a link down or up. Kept across a restart of the controller."""
+        if not isinstance(link, str) or not isinstance(up, bool):
+            raise ApiError("set_link: link is a name, up is true or false")
+        try:
+            changed = self.core.set_link(link, up=up)
+        except KeyError as error:
+            raise ApiError(str(error.args[0])) from None
+        if changed:
+            _save_down_links(self._state_dir, self.core.trees.down)
+        return {"changed": changed, "links_down": sorted(self.core.trees.down)}
+
+    async def _query(self) -> str:
+        """Query all switches' hosts now."""
+        self.core.query_now()
+        return "queried"
+
+
+async def serve(network: Network, program: Program, state_dir: Path) -> None:
+    """Run a controller until SIGINT or SIGTERM. Raises StateDirError, OSError."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    async with Service(network, program, state_dir).running():
+        LOG.info("controller of %s: %d switches, %s", network.name, len(network.switches), state_dir)
+        await stop.wait()
+        LOG.info("stopping")
+
+
+def command(
+    network: Annotated[Path, typer.Argument(metavar="NETWORK.json", help="The network, as docs/controller.md says.")],
+    state_dir: Annotated[Path, typer.Option(help="Directory for the socket, the event log and sessions' status.")],
+    program: Annotated[Path | None, typer.Option(help="Directory of the compiled P4 program.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
+) -> None:
+    """Control the switches of a network until interrupted."""
+    logs.set_up(verbose)
+    try:
+        description = load_network(network)
+        compiled = Program(program)
+        with claim(state_dir):
+            asyncio.run(serve(description, compiled, state_dir))
+    except (NetworkError, ProgramError, StateDirError) as error:
+        typer.echo(f"canopy controller: {error}", err=True)
+        raise typer.Exit(2) from None
+    except OSError as error:
+        typer.echo(f"canopy controller: {error.filename or state_dir}: {error.strerror or error}", err=True)
+        raise typer.Exit(2) from None
+
+
+app = typer.Typer(add_completion=False)
+app.command(name="controller")(command)
+
+
+def _load_down_links(state_dir: Path, network: Network) -> list[str]:
+    """Links that a controller before this one was told are down. What cannot be read or is unknown now is left out."""
+    try:
+        names = json.loads((state_dir / DOWN_LINKS_NAME).read_text("utf-8"))
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError) as error:
+        LOG.warning("%s: %s; all links are taken to be up", state_dir / DOWN_LINKS_NAME, error)
+        return []
+    known = {link.name for link in network.links}
+    return [name for name in names if name in known] if isinstance(names, list) else []
+
+
+def _save_down_links(state_dir: Path, names: frozenset[str]) -> None:
+    path = state_dir / DOWN_LINKS_NAME
+    temporary = path.with_name(f".{path.name}.tmp")
+    try:
+        temporary.write_text(json.dumps(sorted(names)), "utf-8")
+        os.replace(temporary, path)
+    except OSError as error:
+        LOG.warning("%s: %s; a restarted controller would not know", path, error)
+
+
+if __name__ == "__main__":
+    app()
