@@ -1,0 +1,54 @@
+"""The switch under test: each test that takes `target` runs on the embedded switch and on simple_switch_grpc if installed."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+
+import pytest
+
+from tests.p4.bmv2 import SimpleSwitch, find_simple_switch
+from tests.p4.program import program
+from tests.p4.target import Embedded, Target
+
+KINDS = ["embedded"]
+if find_simple_switch() is not None:
+    KINDS.append("bmv2")
+
+TargetFactory = Callable[[int], list[Target]]
+
+
+@pytest.fixture(scope="session")
+def simple_switches() -> Iterator[list[SimpleSwitch]]:
+    """Processes that tests share, started as they are asked for, each reset before it is given out."""
+    with ExitStack() as stack:
+        switches: list[SimpleSwitch] = []
+        stack.callback(lambda: [stack.enter_context(closing(switch)) for switch in switches])
+        yield switches
+
+
+@pytest.fixture(params=[pytest.param(kind, marks=[pytest.mark.bmv2] if kind == "bmv2" else []) for kind in KINDS])
+def targets(request: pytest.FixtureRequest, simple_switches: list[SimpleSwitch]) -> TargetFactory:
+    """Makes any number of empty switches of one kind."""
+
+    def make(number: int) -> list[Target]:
+        if request.param == "embedded":
+            return [Embedded(program()) for _ in range(number)]
+        executable = find_simple_switch()
+        assert executable is not None
+        while len(simple_switches) < number:
+            simple_switches.append(SimpleSwitch(program(), executable))
+        for switch in simple_switches[:number]:
+            switch.reset()
+        return list(simple_switches[:number])
+
+    return make
+
+
+@pytest.fixture
+def target(targets: TargetFactory) -> Target:
+    return targets(1)[0]
+
+
+@pytest.fixture
+def embedded() -> Embedded:
+    """For tests that must move time exactly."""
+    return Embedded(program())

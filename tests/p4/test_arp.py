@@ -1,0 +1,72 @@
+"""arp.p4: proxy ARP."""
+
+import pytest
+from scapy.layers.l2 import ARP, Ether
+from scapy.packet import Packet
+
+from tests.p4.packets import SWITCH_MAC, arp_request, host_ip, host_mac
+from tests.p4.program import enum
+from tests.p4.setup import install
+from tests.p4.target import Target
+
+
+@pytest.mark.parametrize("port", [1, 2, 8])
+def test_any_unicast_address_is_the_switch(target: Target, port: int) -> None:
+    install(target)
+    request = arp_request(host_ip(port), host_mac(port), "10.9.8.7")
+    ((egress, packet),) = target.send(port, bytes(request))
+    assert egress == port
+    reply = Ether(packet)
+    assert (reply.dst, reply.src, reply.type) == (host_mac(port), SWITCH_MAC, 0x0806)
+    assert (reply[ARP].op, reply[ARP].hwsrc, reply[ARP].psrc) == (2, SWITCH_MAC, "10.9.8.7")
+    assert (reply[ARP].hwdst, reply[ARP].pdst) == (host_mac(port), host_ip(port))
+    assert (reply[ARP].hwtype, reply[ARP].ptype, reply[ARP].hwlen, reply[ARP].plen) == (1, 0x0800, 6, 4)
+    assert target.drops() == {}
+
+
+def test_padding_of_a_short_frame_is_kept(target: Target) -> None:
+    install(target)
+    request = bytes(arp_request(host_ip(1), host_mac(1), host_ip(2))).ljust(60, b"\0")
+    ((_, packet),) = target.send(1, request)
+    assert packet[42:] == bytes(18)
+
+
+def test_neighbour_that_checks_by_unicast_is_answered(target: Target) -> None:
+    install(target)
+    request = arp_request(host_ip(1), host_mac(1), host_ip(2))
+    request[Ether].dst = SWITCH_MAC
+    assert len(target.send(1, bytes(request))) == 1
+
+
+def _changed(**fields: object) -> Packet:
+    request = arp_request(host_ip(1), host_mac(1), host_ip(2))
+    for name, value in fields.items():
+        setattr(request[ARP], name, value)
+    return request
+
+
+@pytest.mark.parametrize(
+    "request_packet",
+    [
+        pytest.param(_changed(psrc="0.0.0.0"), id="probe"),
+        pytest.param(_changed(pdst=host_ip(1)), id="announcement"),
+        pytest.param(_changed(op=2), id="reply"),
+        pytest.param(_changed(pdst="224.0.0.1"), id="multicast"),
+        pytest.param(_changed(pdst="255.255.255.255"), id="broadcast"),
+        pytest.param(_changed(pdst="0.0.0.0"), id="nothing"),
+        pytest.param(_changed(hwtype=6), id="not Ethernet"),
+        pytest.param(_changed(ptype=0x86DD), id="not IPv4"),
+        pytest.param(_changed(hwlen=8, plen=4), id="hardware length"),
+    ],
+)
+def test_others_are_ignored(target: Target, request_packet: Packet) -> None:
+    install(target)
+    assert target.send(1, bytes(request_packet)) == []
+    assert target.drops() in ({"arp_ignored": 1}, {"parse_error": 1})
+
+
+def test_request_that_the_controller_injects(target: Target) -> None:
+    install(target)
+    request = bytes(arp_request(host_ip(5), host_mac(5), host_ip(2)))
+    sent = target.packet_out(request, port=5, mode=enum("packet_out_mode", "receive"))
+    assert [port for port, _ in sent] == [5]

@@ -1,0 +1,88 @@
+"""ipv4_checks.p4, parser.p4, drops.p4: what is not a sound IPv4 packet is dropped and counted by reason."""
+
+import pytest
+from scapy.layers.inet import IP
+from scapy.layers.l2 import Ether
+from scapy.packet import Packet, Raw
+
+from tests.p4.packets import SWITCH_MAC, data, host_ip, host_mac, unicast
+from tests.p4.setup import install, route_host
+from tests.p4.target import Target
+
+
+def _changed(**fields: object) -> Packet:
+    packet = unicast(host_ip(1), host_ip(2))
+    for name, value in fields.items():
+        setattr(packet[IP], name, value)
+    return packet
+
+
+@pytest.mark.parametrize(
+    ("packet", "reason"),
+    [
+        pytest.param(_changed(version=5), "ipv4_version", id="version 5"),
+        pytest.param(_changed(version=6), "ipv4_version", id="version 6"),
+        pytest.param(_changed(ihl=4), "ipv4_header", id="ihl 4"),
+        pytest.param(_changed(ihl=0), "ipv4_header", id="ihl 0"),
+        pytest.param(_changed(len=19), "ipv4_length", id="total length below header"),
+        pytest.param(_changed(len=0), "ipv4_length", id="total length 0"),
+        pytest.param(_changed(ihl=7, len=24), "ipv4_length", id="total length below header with options"),
+        pytest.param(_changed(len=93), "ipv4_length", id="total length beyond the frame"),
+        pytest.param(_changed(len=65535), "ipv4_length", id="total length at most"),
+        pytest.param(_changed(chksum=0x1234), "ipv4_checksum", id="checksum"),
+        pytest.param(_changed(src="127.0.0.1"), "martian", id="from loopback"),
+        pytest.param(_changed(src="0.0.0.0"), "martian", id="from nobody"),
+        pytest.param(_changed(src="224.1.2.3"), "martian", id="from a group"),
+        pytest.param(_changed(src="240.0.0.1"), "martian", id="from class E"),
+        pytest.param(_changed(src="255.255.255.255"), "martian", id="from broadcast"),
+        pytest.param(_changed(dst="127.0.0.1"), "martian", id="to loopback"),
+        pytest.param(_changed(dst="0.0.0.0"), "martian", id="to nobody"),
+        pytest.param(_changed(dst="255.255.255.255"), "martian", id="to broadcast"),
+        pytest.param(_changed(dst="240.0.0.1"), "martian", id="to class E"),
+    ],
+)
+def test_faults(target: Target, packet: Packet, reason: str) -> None:
+    install(target)
+    target.insert("ipv4_lpm", {"destination": (0, 0)}, "forward", {"port": 2, "mac": 1})
+    assert target.send(1, bytes(packet)) == []
+    assert target.drops() == {reason: 1}
+
+
+def test_group_packets_are_checked_too(target: Target) -> None:
+    install(target)
+    packet = data(host_ip(1), "239.1.1.1")
+    packet[IP].chksum = 1
+    assert target.send(1, bytes(packet)) == []
+    assert target.drops() == {"ipv4_checksum": 1}
+
+
+def test_sound_packet_passes(target: Target) -> None:
+    install(target)
+    route_host(target, 2)
+    assert len(target.send(1, bytes(_changed()))) == 1
+
+
+def test_every_truncation_is_dropped(target: Target) -> None:
+    install(target)
+    route_host(target, 2)
+    packet = bytes(unicast(host_ip(1), host_ip(2), size=8))
+    for length in range(1, len(packet)):
+        assert target.send(1, packet[:length]) == []
+    drops = target.drops()
+    assert drops == {"parse_error": 33, "ipv4_length": len(packet) - 34}
+
+
+@pytest.mark.parametrize("ethertype", [0x86DD, 0x8100, 0x0000, 0x05DC, 0xFFFF])
+def test_other_ethertypes(target: Target, ethertype: int) -> None:
+    install(target)
+    frame = Ether(src=host_mac(1), dst=SWITCH_MAC, type=ethertype) / Raw(bytes(60))
+    assert target.send(1, bytes(frame)) == []
+    assert target.drops() == {"ethertype": 1}
+
+
+def test_bytes_are_counted(target: Target) -> None:
+    install(target)
+    packet = bytes(unicast(host_ip(1), host_ip(2)))
+    target.send(1, packet)
+    reason = target.program.constants.enums["drop_reason"]["no_route"]
+    assert target.counter("drops", reason) == (1, len(packet))
