@@ -1,0 +1,59 @@
+"""A progress bar for a person at a terminal, and lines for what must be said anyway. All on standard error."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+
+class Display:
+    """Shows one session. Quiet: nothing but errors."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._quiet = quiet
+        self._progress: Progress | None = None
+        self._task: TaskID | None = None
+
+    def say(self, text: str) -> None:
+        """One line, unless quiet."""
+        if not self._quiet:
+            self._console.print(text, markup=False)
+
+    def fail(self, text: str) -> None:
+        """One line, always."""
+        self._console.print(f"canopy: {text}", markup=False)
+
+    def begin(self, label: str, total: int) -> None:
+        """Show a bar, when there is a terminal to show it on."""
+        if self._quiet or not self._console.is_terminal or self._progress is not None:
+            return
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[note]}"),
+            console=self._console,
+            auto_refresh=False,
+        )
+        self._task = self._progress.add_task(label, total=total, rate="", note="")
+        self._progress.start()
+
+    def update(self, done: int, row: Mapping[str, Any]) -> None:
+        """Move the bar."""
+        if self._progress is None or self._task is None:
+            return
+        rate = row.get("rate_bps")
+        limiting = row.get("limiting") or {}
+        note = f"limited by {limiting['receiver']} ({limiting['reason']})" if limiting else ""
+        text = "" if rate is None else f"{rate / 1e6:.2f} Mbit/s"
+        self._progress.update(self._task, completed=done, rate=text, note=note, refresh=True)
+
+    def end(self) -> None:
+        """Leave the terminal as it was."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None

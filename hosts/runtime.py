@@ -1,0 +1,313 @@
+"""Runs one endpoint on real UDP sockets in an asyncio loop: all the glue there is."""
+
+import asyncio
+import contextlib
+import socket
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, Protocol
+
+from hosts import sockets
+from hosts.endpoint import (
+    Address,
+    Datagram,
+    Deliver,
+    Effect,
+    Endpoint,
+    Event,
+    JoinGroup,
+    LeaveGroup,
+    ReceiverEndpoint,
+    Send,
+    SenderEndpoint,
+    SessionEnded,
+    StreamEnded,
+)
+from hosts.files import FileError
+from hosts.reason import Reason
+
+MAX_DATAGRAM: Final = 65535
+BATCH: Final = 32
+"""Datagrams read at a time, before timers and the other sockets get their turn (ours)."""
+BACKLOG: Final = 1024
+"""Datagrams kept while the kernel takes no more; beyond that they are dropped, as a full queue would (ours)."""
+PEERS: Final = 4096
+"""Source addresses remembered as objects (ours)."""
+
+
+class Source(Protocol):
+    """What a sender sends."""
+
+    def read(self, space: int) -> bytes:
+        """Up to `space` bytes; empty at the end."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether `read` has given everything."""
+
+
+class Sink(Protocol):
+    """Where a receiver's bytes go. Both raise FileError with the reason for the sender."""
+
+    def write(self, data: bytes) -> None:
+        """Take the next bytes."""
+
+    def finish(self) -> object:
+        """The stream has ended."""
+
+
+class Runtime:
+    """One endpoint, its sockets, its timer and its application's end of the stream."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        interface: sockets.Interface,
+        *,
+        source: Source | None = None,
+        sink: Sink | None = None,
+        on_event: Callable[[Event], None] = lambda event: None,
+        on_warning: Callable[[str], None] = lambda text: None,
+        port: int = 0,
+    ) -> None:
+        """Raises SocketError."""
+        self.endpoint = endpoint
+        self.counters: Counter[str] = Counter()
+        """send_errors, backlog_drops: what the sockets did not take."""
+        self.error: FileError | None = None
+        """What went wrong with the file, if anything did."""
+        self._interface = interface
+        self._source = source
+        self._sink = sink
+        self._on_event = on_event
+        self._on_warning = on_warning
+        self._warned = False
+        self._loop = asyncio.get_running_loop()
+        self._unicast = sockets.open_unicast(interface, port)
+        self._size_buffer(self._unicast)
+        self._groups: dict[tuple[Address, str | None], socket.socket] = {}
+        self._peers: dict[tuple[str, int], Address] = {}
+        self._backlog: deque[Send] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._periodic: list[asyncio.TimerHandle] = []
+        self._ended: asyncio.Future[SessionEnded] = self._loop.create_future()
+        self.address = Address(*self._unicast.getsockname())
+
+    async def run(self) -> SessionEnded:
+        """Drive the endpoint to its end. Raises SocketError when a group cannot be joined."""
+        self._listen(self._unicast, self.address)
+        try:
+            self._step(self.endpoint.start(now=self._loop.time()))
+            return await self._ended
+        finally:
+            self._close()
+
+    def stop(self, reason: str) -> None:
+        """End the session early, in good order."""
+        self._step(self.endpoint.close(now=self._loop.time(), reason=reason))
+
+    def every(self, interval: float, action: Callable[[float], None]) -> None:
+        """Call `action(now)` every `interval` seconds, and a last time at the end."""
+
+        def tick(index: int) -> None:
+            action(self._loop.time())
+            self._periodic[index] = self._loop.call_later(interval, tick, index)
+
+        index = len(self._periodic)
+        self._periodic.append(self._loop.call_later(interval, tick, index))
+        self._ended.add_done_callback(lambda ended: action(self._loop.time()))
+
+    # --- sockets
+
+    def _size_buffer(self, sock: socket.socket) -> None:
+        given = sockets.size_receive_buffer(sock)
+        if given < sockets.RECEIVE_BUFFER_BYTES and not self._warned:
+            self._warned = True
+            self._on_warning(
+                f"the kernel gives a receive buffer of {given} bytes only (net.core.rmem_max); packets may be lost"
+            )
+
+    def _listen(self, sock: socket.socket, destination: Address) -> None:
+        receive = sock.recvfrom
+        peers = self._peers
+
+        def readable() -> None:
+            endpoint_receive = self.endpoint.receive
+            time = self._loop.time
+            for _ in range(BATCH):
+                try:
+                    data, source = receive(MAX_DATAGRAM)
+                except BlockingIOError:
+                    break
+                except OSError:
+                    self.counters["receive_errors"] += 1
+                    break
+                peer = peers.get(source)
+                if peer is None:
+                    if len(peers) >= PEERS:
+                        peers.clear()
+                    peer = peers[source] = Address(*source)
+                effects = endpoint_receive(Datagram(data, peer, destination), now=time())
+                if effects:
+                    self._apply(effects)
+                if sock.fileno() < 0:
+                    return  # the datagram ended the session
+            self._settle()
+
+        self._loop.add_reader(sock, readable)
+
+    def _join(self, effect: JoinGroup) -> None:
+        sock = sockets.open_group(effect.group)
+        try:
+            self._size_buffer(sock)
+            sockets.join(sock, effect.group.host, effect.source, self._interface)
+        except sockets.SocketError:
+            sock.close()
+            raise
+        self._groups[(effect.group, effect.source)] = sock
+        self._listen(sock, effect.group)
+
+    def _leave(self, effect: LeaveGroup) -> None:
+        sock = self._groups.pop((effect.group, effect.source), None)
+        if sock is not None:
+            self._loop.remove_reader(sock)
+            with contextlib.suppress(sockets.SocketError):  # the interface may be gone; closing leaves as well
+                sockets.leave(sock, effect.group.host, effect.source, self._interface)
+            sock.close()
+
+    def _send(self, send: Send) -> None:
+        if self._backlog:
+            self._postpone(send)
+            return
+        try:
+            self._unicast.sendto(send.data, send.destination)
+        except BlockingIOError:
+            self._loop.add_writer(self._unicast, self._writable)
+            self._postpone(send)
+        except OSError:
+            self.counters["send_errors"] += 1  # to the protocol, a lost packet
+
+    def _postpone(self, send: Send) -> None:
+        if len(self._backlog) < BACKLOG:
+            self._backlog.append(send)
+        else:
+            self.counters["backlog_drops"] += 1
+
+    def _writable(self) -> None:
+        while self._backlog:
+            send = self._backlog[0]
+            try:
+                self._unicast.sendto(send.data, send.destination)
+            except BlockingIOError:
+                return
+            except OSError:
+                self.counters["send_errors"] += 1
+            self._backlog.popleft()
+        self._loop.remove_writer(self._unicast)
+
+    def _close(self) -> None:
+        for handle in (*self._periodic, *([self._timer] if self._timer else [])):
+            handle.cancel()
+        for sock in (self._unicast, *self._groups.values()):
+            self._loop.remove_reader(sock)
+            self._loop.remove_writer(sock)
+            sock.close()
+        self._groups.clear()
+
+    # --- the endpoint
+
+    def _step(self, effects: Sequence[Effect]) -> None:
+        self._apply(effects)
+        self._settle()
+
+    def _apply(self, effects: Iterable[Effect]) -> None:
+        """Carry out effects, those that they lead to included, in order."""
+        queue = deque(effects)
+        delivered = 0
+        while queue or delivered:
+            if not queue:
+                queue.extend(self._consumed(delivered))
+                delivered = 0
+                continue
+            effect = queue.popleft()
+            if type(effect) is Send:
+                self._send(effect)
+            elif type(effect) is Deliver:
+                delivered += len(effect.data)
+                queue.extend(self._deliver(effect))
+            elif type(effect) is JoinGroup:
+                self._join(effect)
+            elif type(effect) is LeaveGroup:
+                self._leave(effect)
+            else:
+                queue.extend(self._event(effect))  # type: ignore[arg-type]
+
+    def _deliver(self, effect: Deliver) -> Sequence[Effect]:
+        if self._sink is None or self.error is not None:
+            return ()
+        try:
+            self._sink.write(effect.data)
+        except FileError as error:
+            return self._failed(error)
+        return ()
+
+    def _consumed(self, count: int) -> Sequence[Effect]:
+        assert isinstance(self.endpoint, ReceiverEndpoint)
+        return self.endpoint.consumed(count, now=self._loop.time())
+
+    def _failed(self, error: FileError) -> Sequence[Effect]:
+        self.error = error
+        now = self._loop.time()
+        if isinstance(self.endpoint, ReceiverEndpoint):
+            return self.endpoint.confirm(complete=False, now=now, reason=error.reason)
+        return self.endpoint.close(now=now, reason=str(error))
+
+    def _event(self, event: Event) -> Sequence[Effect]:
+        effects: Sequence[Effect] = ()
+        if isinstance(event, StreamEnded) and isinstance(self.endpoint, ReceiverEndpoint) and self.error is None:
+            try:
+                if self._sink is not None:
+                    self._sink.finish()
+                effects = self.endpoint.confirm(complete=True, now=self._loop.time(), reason=Reason.NONE)
+            except FileError as error:
+                effects = self._failed(error)
+        self._on_event(event)
+        if isinstance(event, SessionEnded) and not self._ended.done():
+            self._ended.set_result(event)
+        return effects
+
+    def _settle(self) -> None:
+        """After a batch of inputs: feed the sender, and set the timer."""
+        endpoint = self.endpoint
+        if isinstance(endpoint, SenderEndpoint) and self._source is not None and not endpoint.closed:
+            self._feed(endpoint, self._source)
+        wake = endpoint.wake_at
+        timer = self._timer
+        if wake is None or endpoint.closed:
+            return
+        # A timer that fires early does no harm, so one is moved only when it would fire late.
+        if timer is None or wake < timer.when():
+            if timer is not None:
+                timer.cancel()
+            self._timer = self._loop.call_at(wake, self._fired)
+
+    def _feed(self, endpoint: SenderEndpoint, source: Source) -> None:
+        while space := endpoint.send_space:
+            try:
+                data = source.read(space)
+            except FileError as error:
+                self._apply(self._failed(error))
+                return
+            now = self._loop.time()
+            if data:
+                self._apply(endpoint.write(data, now=now))
+            if source.exhausted:
+                self._apply(endpoint.finish(now=now))
+                return
+            if not data:
+                return
+
+    def _fired(self) -> None:
+        self._timer = None
+        if not self.endpoint.closed:
+            self._step(self.endpoint.handle_timer(now=self._loop.time()))

@@ -1,0 +1,320 @@
+"""One transfer from its plan to its outcome: the endpoint, its runtime, the file, and who watches."""
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from hosts import sockets
+from hosts.endpoint import (
+    Endpoint,
+    Event,
+    PeerDropped,
+    PeerFinished,
+    PeerJoined,
+    PeerRefused,
+    SessionEnded,
+    SessionStarted,
+)
+from hosts.files import Existing, FileSink, FileSource
+from hosts.observe import STATUS_INTERVAL_S, TRACE_INTERVAL_S, Observer, StatusFile, TraceFile, plain
+from hosts.progress import Display
+from hosts.protocols import Protocol, Session
+from hosts.reason import Reason
+from hosts.runtime import Runtime
+
+EXIT_FAILED = 1
+EXIT_BAD_INPUT = 2
+EXIT_INTERRUPTED = 130
+"""As a shell reports a program that SIGINT ended."""
+PROGRESS_INTERVAL_S = 0.2
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the command line asked for."""
+
+    protocol: Protocol[Any]
+    session: Session
+    parameters: Mapping[str, Any]
+    rng: Random
+    trace: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of it."""
+
+    exit_status: int
+    summary: dict[str, Any]
+
+
+class _Watch:
+    """Samples an endpoint for its trace, status file and progress bar."""
+
+    def __init__(self, plan: Plan, runtime: Runtime, display: Display, role: str) -> None:
+        loop = asyncio.get_running_loop()
+        payload = int(getattr(plan.protocol.parse_options(plan.parameters), "payload_bytes", 0))
+        self.observer = Observer(runtime.endpoint, payload, loop.time())
+        self._display = display
+        self._runtime = runtime
+        self._trace: TraceFile | None = None
+        if plan.trace is not None:
+            header = {
+                "role": role,
+                "protocol": plan.protocol.name,
+                "group": plan.session.group.host,
+                "port": plan.session.group.port,
+                "address": runtime.address.host,
+                "session": plan.session.session,
+            }
+            self._trace = TraceFile(plan.trace, header)
+            runtime.every(TRACE_INTERVAL_S, self._write_trace)
+
+    def _write_trace(self, now: float) -> None:
+        if self._trace is not None:
+            self._trace.write(self.observer.row(now))
+
+    def close(self) -> None:
+        if self._trace is not None:
+            self._trace.close()
+        self._display.end()
+
+
+@asynccontextmanager
+async def _signals(runtime: Runtime) -> AsyncIterator[None]:
+    """SIGINT, SIGTERM and SIGHUP end the session in good order."""
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in numbers:
+        loop.add_signal_handler(number, runtime.stop, INTERRUPTED)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
+async def send_file(
+    plan: Plan,
+    path: Path,
+    name: str | None,
+    interface: sockets.Interface,
+    display: Display,
+    *,
+    status_folder: Path | None = None,
+) -> Outcome:
+    """Send a file. Raises FileError, SocketError and OSError for what is wrong from the start."""
+    with contextlib.closing(FileSource(path, name)) as source:
+        endpoint = plan.protocol.sender(plan.session, plan.rng, plan.parameters)
+        narrator = _Narrator(display, "sending")
+        runtime = Runtime(endpoint, interface, source=source, on_event=narrator.event, on_warning=display.say)
+        watch = _Watch(plan, runtime, display, "sender")
+        observer = watch.observer
+        number = int(getattr(endpoint, "number", plan.session.session or 0))
+        if status_folder is not None:
+            status = StatusFile(
+                status_folder, plan.protocol.name, plan.session, number, runtime.address.host, source.total_bytes
+            )
+            runtime.every(STATUS_INTERVAL_S, lambda now: status.write(observer.row(now)))
+        runtime.every(PROGRESS_INTERVAL_S, lambda now: _show(display, observer.row(now), "acked_bytes"))
+        display.say(
+            f"{path.name}: {source.manifest.size} bytes to {plan.session.group} with {plan.protocol.name}, "
+            f"session {number}; waiting for {plan.session.receivers} receiver(s)"
+        )
+        narrator.on_start = lambda: display.begin(path.name, source.total_bytes)
+
+        def concluded(end: SessionEnded) -> None:
+            short = _missing_receivers(plan, endpoint)
+            observer.detail = end.reason or short
+            complete = end.complete and not short
+            observer.final = "done" if complete else "aborted" if end.reason == INTERRUPTED else "failed"
+
+        narrator.on_end = concluded
+        async with _signals(runtime):
+            try:
+                end = await runtime.run()
+            finally:
+                watch.close()
+        row = observer.row(asyncio.get_running_loop().time())
+        summary = _sender_summary(plan, number, source, narrator, observer, row)
+        counters = endpoint.counters
+        if observer.final == "done":
+            display.say(
+                f"{path.name}: all {len(summary['receivers'])} receivers have it; "
+                f"{(summary['goodput_bps'] or 0) / 1e6:.2f} Mbit/s, {counters.get('repair_packets', 0)} repairs, "
+                f"{counters.get('feedback_packets', 0)} feedback packets"
+            )
+            return Outcome(0, summary)
+        display.fail(observer.detail)
+        if runtime.error is not None:
+            return Outcome(EXIT_BAD_INPUT, summary)
+        return Outcome(EXIT_INTERRUPTED if end.reason == INTERRUPTED else EXIT_FAILED, summary)
+
+
+def _missing_receivers(plan: Plan, endpoint: Endpoint) -> str:
+    rows = endpoint.sample(now=asyncio.get_running_loop().time()).get("receivers")
+    joined = len(rows) if isinstance(rows, Mapping) else plan.session.receivers
+    if joined >= plan.session.receivers:
+        return ""
+    return f"only {joined} of {plan.session.receivers} receivers joined"
+
+
+def _sender_summary(
+    plan: Plan, number: int, source: FileSource, narrator: "_Narrator", observer: Observer, row: Mapping[str, Any]
+) -> dict[str, Any]:
+    duration = narrator.duration
+    goodput = source.manifest.size * 8 / duration if duration and observer.final == "done" else None
+    summary: dict[str, Any] = plain(
+        {
+            "role": "sender",
+            "protocol": plan.protocol.name,
+            "session": number,
+            "complete": observer.final == "done",
+            "detail": observer.detail,
+            "file": source.manifest.name,
+            "size_bytes": source.manifest.size,
+            "sha256": source.manifest.sha256,
+            "duration_s": duration,
+            "goodput_bps": goodput,
+            "data_packets": row.get("data_packets"),
+            "repair_packets": row.get("repair_packets"),
+            "feedback_packets": row.get("feedback_packets"),
+            "refused": narrator.refused,
+            "congestion_signals": narrator.signals,
+            "receivers": row.get("receivers"),
+            "counters": dict(sorted(observer.endpoint.counters.items())),
+        }
+    )
+    return summary
+
+
+async def receive_file(
+    plan: Plan,
+    folder: Path,
+    interface: sockets.Interface,
+    display: Display,
+    *,
+    existing: Existing = "refuse",
+    wait: float | None = None,
+) -> Outcome:
+    """Receive a file. Raises FileError, SocketError and OSError for what is wrong from the start."""
+    with FileSink(folder, existing) as sink:
+        endpoint = plan.protocol.receiver(plan.session, plan.rng, plan.parameters)
+        narrator = _Narrator(display, "receiving")
+        runtime = Runtime(endpoint, interface, sink=sink, on_event=narrator.event, on_warning=display.say)
+        watch = _Watch(plan, runtime, display, "receiver")
+        observer = watch.observer
+
+        def progress(now: float) -> None:
+            if sink.manifest is not None:
+                display.begin(sink.manifest.name, sink.manifest.size)
+                _show(display, {**observer.row(now), "file_bytes": sink.written}, "file_bytes")
+
+        def give_up() -> None:
+            if not narrator.started:
+                runtime.stop(f"no sender was heard within {wait:g} s")
+
+        runtime.every(PROGRESS_INTERVAL_S, progress)
+        if wait is not None:
+            asyncio.get_running_loop().call_later(wait, give_up)
+        display.say(
+            f"listening on {plan.session.group}" + (f" from {plan.session.source}" if plan.session.source else "")
+        )
+        async with _signals(runtime):
+            try:
+                end = await runtime.run()
+            finally:
+                watch.close()
+        reason = str(runtime.error) if runtime.error is not None else end.reason
+        complete = end.complete and sink.path is not None
+        duration = narrator.duration
+        summary: dict[str, Any] = plain(
+            {
+                "role": "receiver",
+                "protocol": plan.protocol.name,
+                "session": getattr(endpoint, "number", plan.session.session),
+                "complete": complete,
+                "detail": "" if complete else reason,
+                **sink.describe(),
+                "duration_s": duration,
+                "goodput_bps": sink.written * 8 / duration if duration and complete else None,
+                "counters": dict(sorted(endpoint.counters.items())),
+            }
+        )
+        if complete:
+            display.say(f"{sink.path}: {sink.written} bytes, {(summary['goodput_bps'] or 0) / 1e6:.2f} Mbit/s")
+            return Outcome(0, summary)
+        display.fail(reason)
+        if runtime.error is not None and runtime.error.reason in (Reason.CANNOT_WRITE, Reason.REFUSED_FILE):
+            return Outcome(EXIT_BAD_INPUT, summary)
+        return Outcome(EXIT_INTERRUPTED if end.reason == INTERRUPTED else EXIT_FAILED, summary)
+
+
+class _Narrator:
+    """Says what happens, and keeps the times of start and end."""
+
+    def __init__(self, display: Display, verb: str) -> None:
+        self._display = display
+        self._verb = verb
+        self.started_at: float | None = None
+        self.ended_at: float | None = None
+        self.on_start = _nothing
+        self.on_end = _ignore
+        self.refused: list[str] = []
+        self.signals: dict[str, int] = {}
+
+    @property
+    def started(self) -> bool:
+        return self.started_at is not None
+
+    @property
+    def duration(self) -> float | None:
+        """From the start to the last receiver's confirmation (at a receiver: to the end), seconds."""
+        if self.started_at is None or self.ended_at is None:
+            return None
+        return self.ended_at - self.started_at
+
+    def event(self, event: Event) -> None:
+        """Take one event of the endpoint."""
+        if isinstance(event, SessionStarted):
+            self.started_at = time.monotonic()
+            self.on_start()
+        elif isinstance(event, PeerJoined):
+            self._display.say(f"{event.peer} joined")
+        elif isinstance(event, PeerRefused):
+            self.refused.append(str(event.peer))
+            self._display.say(f"{event.peer} refused: {event.reason}")
+        elif isinstance(event, PeerDropped):
+            self.ended_at = time.monotonic()
+            self._display.say(f"{event.peer} dropped: {event.reason}")
+        elif isinstance(event, PeerFinished):
+            self.ended_at = time.monotonic()
+            self._display.say(f"{event.peer} {'has the whole file' if event.complete else f'failed: {event.reason}'}")
+        elif isinstance(event, SessionEnded):
+            if self.ended_at is None:
+                self.ended_at = time.monotonic()
+            self.on_end(event)
+        elif hasattr(event, "kind"):
+            self.signals[event.kind] = self.signals.get(event.kind, 0) + 1
+
+
+def _nothing() -> None:
+    """Until there is something to do."""
+
+
+def _ignore(end: SessionEnded) -> None:
+    """Likewise."""
+
+
+def _show(display: Display, row: Mapping[str, Any], column: str) -> None:
+    done = row.get(column)
+    if isinstance(done, int):
+        display.update(done, row)
