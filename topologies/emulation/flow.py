@@ -24,6 +24,18 @@ _TCP_INFO = struct.Struct("=8B24I4Q")
 """linux/tcp.h, struct tcp_info up to tcpi_bytes_received; the kernel only ever appends to it."""
 
 
+class Trace:
+    """Writes measurements with their time, seconds since `epoch` (wall-clock)."""
+
+    def __init__(self, file: TextIO, epoch: float) -> None:
+        self._file = file
+        self._epoch = epoch
+
+    def write(self, measured: dict[str, float | int]) -> None:
+        """Append one row."""
+        self._file.write(json.dumps({"t": round(time.time() - self._epoch, 4), **measured}) + "\n")
+
+
 def tcp_measurements(connection: socket.socket) -> dict[str, float | int]:
     """What the kernel's TCP knows of a connection: windows in segments, times in seconds."""
     info = _TCP_INFO.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO.size))
@@ -38,7 +50,7 @@ def tcp_measurements(connection: socket.socket) -> dict[str, float | int]:
     }
 
 
-def run_tcp_source(address: tuple[str, int], congestion_control: str, trace: TextIO) -> None:
+def run_tcp_source(address: tuple[str, int], congestion_control: str, trace: Trace) -> None:
     """Send zeros as fast as the congestion control lets through, until terminated."""
     connection = _connect(address, congestion_control)
     connection.setblocking(False)
@@ -49,7 +61,7 @@ def run_tcp_source(address: tuple[str, int], congestion_control: str, trace: Tex
         now = time.monotonic()
         if now >= next_at:
             next_at = now + INTERVAL_S
-            _write(trace, tcp_measurements(connection))
+            trace.write(tcp_measurements(connection))
         if selector.select(max(next_at - time.monotonic(), 0.0)):
             connection.send(CHUNK)
 
@@ -77,7 +89,7 @@ def on_periods(
 
 
 def run_udp_source(
-    address: tuple[str, int], rate_bps: float, packet: int, periods: Iterator[tuple[float, float]], trace: TextIO
+    address: tuple[str, int], rate_bps: float, packet: int, periods: Iterator[tuple[float, float]], trace: Trace
 ) -> None:
     """Send datagrams of `packet` bytes at a constant rate while it is on; each begins with its number, 8 bytes."""
     interval = packet * 8 / rate_bps
@@ -92,7 +104,7 @@ def run_udp_source(
                 now = time.monotonic()
                 if now >= next_trace:
                     next_trace = now + INTERVAL_S
-                    _write(trace, {"sent_packets": sent, "sent_bytes": sent * packet})
+                    trace.write({"sent_packets": sent, "sent_bytes": sent * packet})
                 if due > now:
                     time.sleep(min(due, next_trace) - now)
                     continue
@@ -104,7 +116,7 @@ def run_udp_source(
                     continue
 
 
-def run_udp_sink(address: tuple[str, int], trace: TextIO) -> None:
+def run_udp_sink(address: tuple[str, int], trace: Trace) -> None:
     """Count what arrives, until terminated."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver:
         receiver.bind(address)
@@ -119,7 +131,7 @@ def run_udp_sink(address: tuple[str, int], trace: TextIO) -> None:
                 pass
             if time.monotonic() >= next_at:
                 next_at = time.monotonic() + INTERVAL_S
-                _write(trace, {"received_packets": packets, "received_bytes": octets})
+                trace.write({"received_packets": packets, "received_bytes": octets})
 
 
 def main() -> None:
@@ -134,12 +146,14 @@ def main() -> None:
     parser.add_argument("--on", type=float, default=None, help="mean seconds on (default: always)")
     parser.add_argument("--off", type=float, default=0.0, help="mean seconds off")
     parser.add_argument("--exponential", action="store_true", help="exponential times on and off")
+    parser.add_argument("--epoch", type=float, default=0.0, help="wall-clock time at which times start")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: exit(0))
     host, _, port = options.address.rpartition(":")
     address = (host, int(port))
-    with open(options.trace, "a", encoding="utf-8", buffering=1) as trace:
+    with open(options.trace, "a", encoding="utf-8", buffering=1) as file:
+        trace = Trace(file, options.epoch)
         match options.role:
             case "tcp-source":
                 run_tcp_source(address, options.congestion_control, trace)
@@ -165,10 +179,6 @@ def _connect(address: tuple[str, int], congestion_control: str) -> socket.socket
             time.sleep(0.05)
             continue
         return connection
-
-
-def _write(trace: TextIO, measured: dict[str, float | int]) -> None:
-    trace.write(json.dumps({"time": time.time(), **measured}) + "\n")
 
 
 if __name__ == "__main__":

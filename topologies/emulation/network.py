@@ -1,8 +1,9 @@
 """A plan made real: Mininet's nodes, the cables between them, and what faults do to them."""
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, Protocol
 
 from mininet.log import setLogLevel
 from mininet.net import Mininet
@@ -13,16 +14,27 @@ from topologies.emulation.plan import Cable, Plan, interface_mac
 SWITCH_START_S = 30.0
 """How long a switch may take until it serves P4Runtime, on a machine that is busy with other things."""
 
-SwitchFactory = Callable[..., P4Switch]
+
+class SwitchKind(Protocol):
+    """Makes the switches of a run, and the links if the switches do not emulate them."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """One line for each property of a link that will be missing."""
+
+    def make(self, name: str, **params: Any) -> P4Switch:
+        """A switch; `params` are Mininet's and P4Switch's."""
+
+    def shape_links(self, pid_of_host: Callable[[str], int]) -> None:
+        """Called once all interfaces are there."""
 
 
 class EmulatedNetwork:
     """The nodes and links of one run, in the caller's network namespace (which must be the run's own)."""
 
-    def __init__(self, plan: Plan, make_switch: SwitchFactory, logs: Path) -> None:
-        """`make_switch` is a P4Switch class or makes one; it gets `name`, `plan` and `logs`."""
+    def __init__(self, plan: Plan, kind: SwitchKind, logs: Path) -> None:
         self.plan = plan
-        self._make_switch = make_switch
+        self._kind = kind
         self._logs = logs
         # Mininet's own initialization would raise limits of the whole machine; nothing here needs that.
         Mininet.inited = True
@@ -35,9 +47,10 @@ class EmulatedNetwork:
         for host in self.plan.hosts.values():
             self._net.addHost(host.name, cls=EmulatedHost, plan=host, ip=None)
         for switch in self.plan.switches.values():
-            self._net.addSwitch(switch.name, cls=self._make_switch, plan=switch, logs=self._logs)
+            self._net.addSwitch(switch.name, cls=self._kind.make, plan=switch, logs=self._logs)
         for cable in self.plan.cables:
             self._add_cable(cable)
+        self._kind.shape_links(self.pid)
         self._net.start()
         for name in self.plan.switches:
             self.wait_for_switch(name)

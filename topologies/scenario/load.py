@@ -24,15 +24,26 @@ _KNOWN_FIELDS = sorted(
 )
 
 
-def load_scenario(path: Path) -> Scenario:
-    """The scenario in `path`. ScenarioError lists everything that is wrong with it."""
+def load_scenario(path: Path, *, check_files: bool = False) -> Scenario:
+    """The scenario in `path`. ScenarioError lists everything that is wrong with it.
+
+    With `check_files` the files to be sent must exist; a relative path starts at the scenario's folder."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ScenarioError([Problem(str(path), None, (), error.strerror or str(error))]) from None
     except UnicodeDecodeError as error:
         raise ScenarioError([Problem(str(path), None, (), f"not UTF-8 text (at byte {error.start})")]) from None
-    return parse_scenario(text, str(path))
+    scenario = parse_scenario(text, str(path))
+    missing = [
+        (("sessions", index, "file"), f"{path.parent / session.file}: no such file")
+        for index, session in enumerate(scenario.sessions)
+        if check_files and session.file is not None and not (path.parent / session.file).is_file()
+    ]
+    if missing:
+        document = parse_document(text, str(path))
+        raise ScenarioError([_at(document, field, message) for field, message in missing])
+    return scenario
 
 
 def parse_scenario(text: str, file: str = "scenario") -> Scenario:

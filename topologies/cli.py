@@ -1,0 +1,116 @@
+"""`canopy emulate`, `canopy exec` and `canopy scenario`. What costs time to import is imported when it is used."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from topologies.scenario import Scenario, ScenarioError, load_scenario
+
+EXIT_FAILED = 1
+"""Not every receiver holds the whole file."""
+EXIT_BAD_INPUT = 2
+"""Nothing was run: bad scenario, missing file, missing program, no root."""
+EXIT_NOT_RUN = 126
+"""`canopy exec`, as a shell: the program cannot be run."""
+EXIT_NOT_FOUND = 127
+"""`canopy exec`, as a shell: there is no such program."""
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+scenario_app = typer.Typer(no_args_is_help=True, help="The scenario format.")
+app.add_typer(scenario_app, name="scenario")
+
+
+@app.command()
+def emulate(
+    scenario: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")],
+    check: Annotated[bool, typer.Option("--check", help="Only say what is wrong with the scenario.")] = False,
+    file: Annotated[Path | None, typer.Option(help="Send this file instead of the scenario's.")] = None,
+    switch: Annotated[
+        str, typer.Option(help="embedded or bmv2 (simple_switch_grpc from PATH, tc links).")
+    ] = "embedded",
+    hold: Annotated[bool, typer.Option("--hold", help="Keep the network up until Ctrl-C.")] = False,
+    out: Annotated[Path | None, typer.Option(help="The run folder (default: runs/NAME-TIMESTAMP).")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Instead of the scenario's.")] = None,
+    keep_files: Annotated[bool, typer.Option("--keep-files", help="Keep the received files.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")] = False,
+) -> None:
+    """Run a scenario on emulated hosts and live P4 switches, in real time (needs root).
+
+    Exit status: 0 when every receiver holds the whole file, 1 when not, 2 when nothing could be run, 130 after Ctrl-C.
+    """
+    loaded = _load(scenario, check_files=file is None)
+    if check:
+        typer.echo(f"{scenario}: a valid scenario ({len(loaded.hosts)} hosts, {len(loaded.switches)} switches)")
+        return
+    if switch not in ("embedded", "bmv2"):
+        _fail(f"--switch: `{switch}` is neither embedded nor bmv2")
+    if seed is not None:
+        loaded = loaded.model_copy(update={"seed": seed})
+    from topologies.emulation.command import emulate_scenario
+    from topologies.emulation.runner import RunOptions
+
+    options = RunOptions(scenario, file=file, switch=switch, hold=hold, out=out, keep_files=keep_files)
+    raise typer.Exit(emulate_scenario(loaded, options, as_json=as_json))
+
+
+@app.command(name="exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+def execute(
+    node: Annotated[str, typer.Argument(help="A host, or a switch (all switches share one namespace).")],
+    command: Annotated[list[str], typer.Argument(help="The program and its arguments, after `--`.")],
+    run: Annotated[str | None, typer.Option("--run", help="Which emulation, if several are running.")] = None,
+) -> None:
+    """Run a program on a node of a running emulation; its exit status is the program's."""
+    from topologies.emulation.access import execute_on
+    from topologies.emulation.state import StateError, find_emulation
+
+    try:
+        execute_on(find_emulation(run), node, command)
+    except StateError as error:
+        _fail(str(error))
+    except FileNotFoundError:
+        typer.echo(f"canopy: {command[0]}: no such program", err=True)
+        raise typer.Exit(EXIT_NOT_FOUND) from None
+    except OSError as error:
+        typer.echo(f"canopy: {command[0]}: {error.strerror or error}", err=True)
+        raise typer.Exit(EXIT_NOT_RUN) from None
+
+
+@scenario_app.command()
+def schema() -> None:
+    """Print the format's JSON schema, for editors."""
+    typer.echo(json.dumps(Scenario.model_json_schema(), indent=2))
+
+
+@scenario_app.command()
+def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenarios.")]) -> None:
+    """Say what is wrong with scenarios; exit status 2 if something is."""
+    bad = False
+    for path in files:
+        try:
+            load_scenario(path, check_files=True)
+        except ScenarioError as error:
+            typer.echo(str(error), err=True)
+            bad = True
+    if bad:
+        raise typer.Exit(EXIT_BAD_INPUT)
+
+
+def _load(path: Path, *, check_files: bool) -> Scenario:
+    try:
+        return load_scenario(path, check_files=check_files)
+    except ScenarioError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(EXIT_BAD_INPUT) from None
+
+
+def _fail(message: str) -> None:
+    typer.echo(f"canopy: {message}", err=True)
+    raise typer.Exit(EXIT_BAD_INPUT)
+
+
+if __name__ == "__main__":
+    app(prog_name="canopy")
+    sys.exit()

@@ -1,0 +1,185 @@
+"""What a run shows while it goes on: a live table on a terminal, a line every few seconds elsewhere."""
+
+import time
+from typing import Protocol
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from controller.sessions import ReceiverStatus, SessionStatus
+from topologies.emulation.sampler import Sampler
+from topologies.scenario.quantity import format_duration, format_rate, format_size
+
+LINE_INTERVAL_S = 2.0
+_RATE_WINDOW_S = 2.0
+
+
+class LiveView(Protocol):
+    """Shows a run."""
+
+    def update(self, sampler: Sampler, elapsed_s: float) -> None:
+        """Show the newest values."""
+
+    def note(self, text: str) -> None:
+        """Show one line that stays."""
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+
+
+def make_live_view(console: Console, quiet: bool) -> LiveView:
+    """A table on a terminal, lines elsewhere, nothing when `quiet`."""
+    if quiet:
+        return SilentView()
+    return TableView(console) if console.is_terminal else LineView(console)
+
+
+class RateMeter:
+    """Bit/s from a counter of bytes, over the last seconds."""
+
+    def __init__(self) -> None:
+        self._history: list[tuple[float, int]] = []
+
+    def update(self, at: float, octets: int) -> float:
+        """Add a reading; the rate since the oldest one of the window."""
+        if not self._history or at > self._history[-1][0]:
+            self._history.append((at, octets))
+        while len(self._history) > 2 and self._history[1][0] <= at - _RATE_WINDOW_S:
+            self._history.pop(0)
+        (first, before), (last, after) = self._history[0], self._history[-1]
+        return (after - before) * 8 / (last - first) if last > first else 0.0
+
+
+class SilentView:
+    """Shows nothing."""
+
+    def update(self, sampler: Sampler, elapsed_s: float) -> None:
+        """Nothing to show."""
+
+    def note(self, text: str) -> None:
+        """Nothing to show."""
+
+    def close(self) -> None:
+        """Nothing to restore."""
+
+
+class LineView:
+    """One line for each session every `LINE_INTERVAL_S`."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._next_at = 0.0
+
+    def update(self, sampler: Sampler, elapsed_s: float) -> None:
+        """Print the lines when it is time to."""
+        if elapsed_s < self._next_at:
+            return
+        self._next_at = elapsed_s + LINE_INTERVAL_S
+        for status in sampler.sessions.values():
+            self.note(f"{elapsed_s:6.1f} s  {session_line(status, sampler)}")
+
+    def note(self, text: str) -> None:
+        """Print a line."""
+        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def close(self) -> None:
+        """Nothing to restore."""
+
+
+class TableView:
+    """A table for each session, redrawn in place."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._meters: dict[tuple[int, str], RateMeter] = {}
+        self._live = Live(console=console, auto_refresh=False, transient=False)
+        self._live.start()
+
+    def update(self, sampler: Sampler, elapsed_s: float) -> None:
+        """Redraw."""
+        tables = [self._table(status, sampler) for status in sampler.sessions.values()]
+        if tables:
+            self._live.update(Group(*tables, Text(f"{elapsed_s:.1f} s", style="dim")), refresh=True)
+
+    def note(self, text: str) -> None:
+        """Print a line above the tables."""
+        self._console.print(text, markup=False, highlight=False)
+
+    def close(self) -> None:
+        """Leave the last tables on the screen and give the cursor back."""
+        self._live.stop()
+
+    def _table(self, status: SessionStatus, sampler: Sampler) -> Table:
+        table = Table(title=session_title(status, sampler), title_justify="left", expand=False)
+        table.add_column("receiver")
+        table.add_column("progress", min_width=24)
+        for column in ("%", "rate", "RTT", "lost", "repaired"):
+            table.add_column(column, justify="right")
+        table.add_column("state")
+        for address, receiver in sorted(status.receivers.items(), key=lambda item: sampler.host_name(item[0])):
+            share = _share(receiver, status)
+            meter = self._meters.setdefault((status.session, address), RateMeter())
+            rate = meter.update(status.updated_at, receiver.acked_bytes or 0)
+            limits = status.limiting is not None and status.limiting.receiver == address
+            table.add_row(
+                Text(sampler.host_name(address), style="bold" if limits else ""),
+                ProgressBar(total=1.0, completed=share, width=24),
+                f"{share:.0%}",
+                format_rate(rate),
+                "" if receiver.rtt_s is None else format_duration(receiver.rtt_s),
+                _count(receiver.lost_packets),
+                _count(receiver.repaired_packets),
+                Text(f"{receiver.state or ''}{' (limits)' if limits else ''}", style=_STYLES.get(receiver.state, "")),
+            )
+        return table
+
+
+_STYLES: dict[str | None, str] = {"complete": "green", "lost": "red", "left": "yellow"}
+
+
+def session_title(status: SessionStatus, sampler: Sampler) -> str:
+    """One line about the sender."""
+    parts = [
+        f"session {status.session} ({status.protocol}) from {sampler.host_name(str(status.source))}: {status.state}"
+    ]
+    if status.rate_bps is not None:
+        parts.append(f"rate {format_rate(status.rate_bps)}")
+    if status.cwnd is not None:
+        parts.append(f"window {status.cwnd:.1f} packets")
+    if status.total_bytes is not None and status.sent_bytes is not None:
+        parts.append(f"sent {format_size(status.sent_bytes)} of {format_size(status.total_bytes)}")
+    if status.repair_packets is not None:
+        parts.append(f"{status.repair_packets} repairs")
+    if status.feedback_packets is not None:
+        parts.append(f"{status.feedback_packets} feedback packets")
+    if status.is_stale(time.time()):
+        parts.append("(no news from the sender)")
+    return ", ".join(parts)
+
+
+def session_line(status: SessionStatus, sampler: Sampler) -> str:
+    """The sender and its receivers in one line."""
+    line = session_title(status, sampler)
+    shares = {address: _share(receiver, status) for address, receiver in status.receivers.items()}
+    if shares:
+        slowest = min(shares, key=lambda address: shares[address])
+        complete = sum(receiver.state == "complete" for receiver in status.receivers.values())
+        lost = sum(receiver.lost_packets or 0 for receiver in status.receivers.values())
+        line += (
+            f"; {len(shares)} receivers, {complete} complete, slowest {sampler.host_name(slowest)} at "
+            f"{shares[slowest]:.0%}, {lost} losses"
+        )
+    return line
+
+
+def _share(receiver: ReceiverStatus, status: SessionStatus) -> float:
+    if not status.total_bytes:
+        return 1.0 if receiver.state == "complete" else 0.0
+    return min((receiver.acked_bytes or 0) / status.total_bytes, 1.0)
+
+
+def _count(number: int | None) -> str:
+    return "" if number is None else str(number)

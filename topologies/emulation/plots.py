@@ -1,0 +1,163 @@
+"""A run's plots, as SVG to be put into a page. Each takes rows of the run folder's series and returns a picture."""
+
+import io
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+Rows: TypeAlias = Sequence[Mapping[str, Any]]
+Curve: TypeAlias = Sequence[tuple[float, float]]
+
+COLOURS = ("#0b6e4f", "#d1495b", "#2e5eaa", "#edae49", "#7a4e9c", "#00a6a6", "#a65628", "#5b6770", "#c2185b", "#7cb518")
+_SMOOTHING_S = 0.5
+"""Throughput is shown over so long a time: shorter shows single packets, longer hides a window's cut."""
+_FAULT_COLOUR = "#8a8f98"
+
+
+def throughput(ports: Rows, hosts: Sequence[str], events: Rows, limit_bps: float | None) -> str | None:
+    """Mbit/s towards each of `hosts`."""
+    figure, axes = _figure("Throughput towards each host", "Mbit/s")
+    for number, host in enumerate(hosts):
+        curve = [(row["t"], row["tx_bytes"]) for row in ports if row["neighbour"] == host and "tx_bytes" in row]
+        _plot(axes, [(at, bps / 1e6) for at, bps in rates(curve)], host, number)
+    if limit_bps is not None:
+        axes.axhline(limit_bps / 1e6, color="#222222", linewidth=0.9, linestyle=(0, (6, 3)))
+        axes.annotate(
+            "bottleneck", (1, limit_bps / 1e6), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8
+        )
+    return _finish(figure, axes, events)
+
+
+def window(sessions: Rows, flows: Mapping[str, Rows], events: Rows) -> str | None:
+    """The congestion windows of sessions' senders and of TCP flows, in packets."""
+    figure, axes = _figure("Congestion window", "packets")
+    number = 0
+    for session, rows in group(sessions, "session").items():
+        curve = [(row["t"], row["cwnd"]) for row in rows if row.get("cwnd") is not None]
+        _plot(axes, curve, f"session {session}", number)
+        number += 1
+    for name, trace in flows.items():
+        _plot(axes, [(row["t"], row["cwnd"]) for row in trace if row.get("cwnd") is not None], name, number)
+        number += 1
+    return _finish(figure, axes, events)
+
+
+def sender_rate(sessions: Rows, events: Rows) -> str | None:
+    """What senders send, and what every receiver has acknowledged, Mbit/s."""
+    figure, axes = _figure("Sender's rate", "Mbit/s")
+    number = 0
+    for session, rows in group(sessions, "session").items():
+        for column, label in (("rate_bps", "sent"), ("goodput_bps", "acknowledged by all")):
+            curve = [(row["t"], row[column] / 1e6) for row in rows if row.get(column) is not None]
+            _plot(axes, curve, f"session {session}: {label}", number)
+            number += 1
+    return _finish(figure, axes, events)
+
+
+def queue(ports: Rows, links: Sequence[tuple[str, int, str]], events: Rows) -> str | None:
+    """Packets in the queues of (switch, port, label)."""
+    figure, axes = _figure("Queue at the bottleneck", "packets")
+    for number, (switch, port, label) in enumerate(links):
+        curve = [
+            (row["t"], row["queue_packets"])
+            for row in ports
+            if row["switch"] == switch and row["port"] == port and "queue_packets" in row
+        ]
+        _plot(axes, curve, label, number)
+    return _finish(figure, axes, events)
+
+
+def losses(receivers: Rows, sessions: Rows, events: Rows) -> str | None:
+    """Packets that each receiver reported lost, and those sent again, so far."""
+    figure, axes = _figure("Losses and repairs", "packets so far")
+    number = 0
+    for receiver, rows in group(receivers, "receiver").items():
+        curve = [(row["t"], row["lost_packets"]) for row in rows if row.get("lost_packets") is not None]
+        if curve and curve[-1][1] > 0:
+            _plot(axes, curve, f"lost at {receiver}", number)
+            number += 1
+    for session, rows in group(sessions, "session").items():
+        curve = [(row["t"], row["repair_packets"]) for row in rows if row.get("repair_packets") is not None]
+        _plot(axes, curve, f"repairs of session {session}", number, style="--")
+        number += 1
+    return _finish(figure, axes, events)
+
+
+def progress(receivers: Rows, events: Rows) -> str | None:
+    """Megabytes that each receiver has acknowledged so far."""
+    figure, axes = _figure("Progress", "MB acknowledged")
+    for number, (receiver, rows) in enumerate(group(receivers, "receiver").items()):
+        curve = [(row["t"], row["acked_bytes"] / 1e6) for row in rows if row.get("acked_bytes") is not None]
+        _plot(axes, curve, receiver, number)
+    return _finish(figure, axes, events)
+
+
+def rates(curve: Curve) -> list[tuple[float, float]]:
+    """Bit/s over the last `_SMOOTHING_S` at each sample of a counter of bytes."""
+    found = []
+    first = 0
+    for at, octets in curve:
+        while curve[first][0] < at - _SMOOTHING_S - 1e-3:
+            first += 1
+        since, before = curve[first]
+        if at > since:
+            found.append((at, max(octets - before, 0) * 8 / (at - since)))
+    return found
+
+
+def group(rows: Rows, column: str) -> dict[Any, list[Mapping[str, Any]]]:
+    """Rows by the value of a column, in order of it."""
+    groups: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        groups[row[column]].append(row)
+    return dict(sorted(groups.items(), key=lambda item: str(item[0])))
+
+
+def _figure(title: str, unit: str) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(7.2, 3.0), layout="constrained")
+    FigureCanvasSVG(figure)
+    axes = figure.add_subplot()
+    axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
+    axes.set_xlabel("seconds", fontsize=9)
+    axes.set_ylabel(unit, fontsize=9)
+    axes.tick_params(labelsize=8)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", color="#e4e7eb", linewidth=0.8)
+    axes.set_axisbelow(True)
+    return figure, axes
+
+
+def _plot(axes: Axes, curve: Curve, label: str, number: int, style: str = "-") -> None:
+    if curve:
+        times, values = zip(*curve, strict=True)
+        colour = COLOURS[number % len(COLOURS)]
+        axes.plot(times, values, style, color=colour, label=label, linewidth=1.3)
+
+
+def _finish(figure: Figure, axes: Axes, events: Rows) -> str | None:
+    """The picture's SVG element; None when nothing was plotted."""
+    if not axes.get_lines() or not axes.get_legend_handles_labels()[0]:
+        return None
+    for event in events:
+        axes.axvline(event["t"], color=_FAULT_COLOUR, linewidth=0.9, linestyle=":")
+        axes.annotate(
+            f"{event['kind']} {event['subject']}".strip(),
+            (event["t"], 1),
+            xycoords=("data", "axes fraction"),
+            rotation=90,
+            va="top",
+            ha="right",
+            fontsize=6.5,
+            color="#5b6770",
+        )
+    axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
+    axes.legend(fontsize=7.5, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+    output = io.StringIO()
+    figure.savefig(output, format="svg", metadata={"Date": None, "Creator": None})
+    text = output.getvalue()
+    return text[text.index("<svg") :]

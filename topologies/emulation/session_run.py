@@ -1,0 +1,191 @@
+"""One session of a run: its sender and receivers as processes, and what came of them."""
+
+import contextlib
+import shutil
+import signal
+from pathlib import Path
+
+from controller.sessions import SessionStatus
+from topologies.emulation import programs
+from topologies.emulation.child import Child
+from topologies.emulation.network import EmulatedNetwork
+from topologies.emulation.plan import derive_seed
+from topologies.emulation.results import ReceiverResult, SessionResult, file_sha256
+from topologies.emulation.run_folder import RunFolder
+from topologies.emulation.sources import Source
+from topologies.scenario.activity import Receiver, Session
+from topologies.scenario.scenario import Scenario
+
+
+class SessionRun:
+    """Starts and stops a session's agents. Times are seconds since the network was ready."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        session: Session,
+        source: Source,
+        network: EmulatedNetwork,
+        folder: RunFolder,
+        state_directory: Path,
+    ) -> None:
+        self.session = session
+        self.source = source
+        self.sender: Child | None = None
+        self.receivers: dict[str, Child] = {}
+        self.started_at: float | None = None
+        self._scenario = scenario
+        self._network = network
+        self._folder = folder
+        self._status_directory = state_directory / "sessions"
+        self._dismissed: dict[str, str] = {}
+
+    def start_receiver(self, receiver: Receiver) -> None:
+        """Start a receiver's agent. ChildError when that cannot be."""
+        output = self.output_folder(receiver.host)
+        output.mkdir(parents=True, exist_ok=True)
+        name = f"session-{self.session.id}-{receiver.host}"
+        self.receivers[receiver.host] = self._start(
+            name,
+            receiver.host,
+            programs.receiver_command(
+                self.session,
+                self._network.plan,
+                output=output,
+                seed=derive_seed(self._scenario.seed, name),
+                trace=self._folder.series / f"{name}.jsonl",
+            ),
+        )
+
+    def start_sender(self, now: float) -> None:
+        """Start the sender's agent. ChildError when that cannot be."""
+        self.started_at = now
+        name = f"session-{self.session.id}-sender"
+        waiting = [receiver for receiver in self.session.receivers if receiver.join <= self.session.start]
+        self.sender = self._start(
+            name,
+            self.session.sender,
+            programs.sender_command(
+                self.session,
+                self._network.plan,
+                self.source.path,
+                receivers=len(waiting),
+                seed=derive_seed(self._scenario.seed, name),
+                status_directory=self._status_directory,
+                trace=self._folder.series / f"{name}.jsonl",
+            ),
+        )
+
+    def leave(self, host: str) -> None:
+        """A receiver leaves, as the scenario says: its agent ends of its own accord."""
+        self._dismissed[host] = "left, as the scenario says"
+        if host in self.receivers:
+            self.receivers[host].signal(signal.SIGTERM)
+
+    def kill_receiver(self, host: str) -> None:
+        """kill -9 of a receiver's agent, as the scenario says."""
+        if not self.has_file(host):
+            self._dismissed[host] = "killed, as the scenario says"
+        if host in self.receivers:
+            self.receivers[host].kill()
+
+    @property
+    def children(self) -> list[Child]:
+        """All processes that were started."""
+        return [*self.receivers.values(), *([] if self.sender is None else [self.sender])]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the sender has ended, and every receiver that was started has."""
+        return self.sender is not None and all(child.returncode is not None for child in self.children)
+
+    @property
+    def sender_is_over(self) -> bool:
+        """Whether the sender has ended."""
+        return self.sender is not None and self.sender.returncode is not None
+
+    def output_folder(self, host: str) -> Path:
+        """Where a receiver puts what it received."""
+        return self._folder.received / str(self.session.id) / host
+
+    def has_file(self, host: str) -> bool:
+        """Whether a receiver has put something under the file's final name."""
+        return (self.output_folder(host) / self.source.path.name).is_file()
+
+    def result(self, status: SessionStatus | None, epoch: float) -> SessionResult:
+        """What came of it. `status` is the sender's last word; `epoch` the wall-clock time at which times start."""
+        started_at = self.started_at or 0.0
+        if status is not None and status.started_at is not None:
+            started_at = status.started_at - epoch
+        result = SessionResult(
+            id=self.session.id,
+            protocol=self.session.protocol,
+            sender=self.session.sender,
+            file=str(self.source.path),
+            bytes=self.source.bytes,
+            sha256=self.source.sha256,
+            started_at=round(started_at, 3),
+            state="not started" if status is None else status.state,
+            detail=self._sender_detail(status),
+            feedback_packets=None if status is None else status.feedback_packets,
+            repair_packets=None if status is None else status.repair_packets,
+        )
+        for receiver in self.session.receivers:
+            result.receivers.append(self._receiver_result(receiver, status, started_at, epoch))
+        return result
+
+    def remove_received(self) -> None:
+        """Remove what was received: it has been compared with the source."""
+        with contextlib.suppress(OSError):
+            shutil.rmtree(self._folder.received / str(self.session.id))
+
+    def _start(self, name: str, host: str, command: list[str]) -> Child:
+        return Child(name, command, self._folder.logs / f"{name}.log", namespace_pid=self._network.pid(host))
+
+    def _receiver_result(
+        self, receiver: Receiver, status: SessionStatus | None, started_at: float, epoch: float
+    ) -> ReceiverResult:
+        address = str(self._network.plan.hosts[receiver.host].address)
+        result = ReceiverResult(
+            host=receiver.host,
+            address=address,
+            expected=receiver.host not in self._dismissed,
+            complete=False,
+            detail="",
+        )
+        if status is not None and address in status.receivers:
+            result.lost_packets = status.receivers[address].lost_packets
+            result.repaired_packets = status.receivers[address].repaired_packets
+        path = self.output_folder(receiver.host) / self.source.path.name
+        try:
+            result.sha256 = file_sha256(path)
+            completed_at = path.stat().st_ctime - epoch  # the rename to the final name
+        except OSError:
+            result.detail = self._why_incomplete(receiver.host)
+            return result
+        if result.sha256 != self.source.sha256:
+            result.detail = "the file differs from the source"
+            return result
+        result.complete = True
+        result.detail = self._dismissed.get(receiver.host, "")
+        result.completed_at = round(completed_at, 3)
+        elapsed = completed_at - max(started_at, receiver.join)
+        if elapsed > 0:
+            result.goodput_bps = round(self.source.bytes * 8 / elapsed)
+        return result
+
+    def _why_incomplete(self, host: str) -> str:
+        if host in self._dismissed:
+            return self._dismissed[host]
+        child = self.receivers.get(host)
+        if child is None:
+            return "had not joined yet"
+        if child.returncode is None:
+            return "was still receiving"
+        ending = f"killed by signal {-child.returncode}" if child.returncode < 0 else f"status {child.returncode}"
+        return f"ended with {ending}: {child.last_words()}"
+
+    def _sender_detail(self, status: SessionStatus | None) -> str:
+        if self.sender is not None and self.sender.returncode not in (None, 0):
+            return f"the sender ended with status {self.sender.returncode}: {self.sender.last_words()}"
+        return (status.detail if status is not None else None) or ""

@@ -1,0 +1,130 @@
+"""The two kinds of switch: the embedded one, which emulates its links itself, and BMv2 with tc links."""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from topologies.emulation.linkspec import engine_link_spec, tc_plan
+from topologies.emulation.network import SwitchKind
+from topologies.emulation.nodes import P4Switch, run_in
+from topologies.emulation.plan import Plan, SwitchPlan, derive_seed
+from topologies.emulation.requirements import traffic_control_kinds
+from topologies.scenario.network import DirectedLink
+
+CPU_PORT = 510
+"""The P4 program's (p4src/constants.p4): packet-in and packet-out."""
+
+KINDS = ("embedded", "bmv2")
+
+
+class EmbeddedSwitch(P4Switch):
+    """`canopy switch`: its ports emulate their links."""
+
+    def __init__(self, name: str, *, seed: int, state: Path, **params: Any) -> None:
+        self._seed = seed
+        self._state = state
+        super().__init__(name, **params)
+
+    def command(self) -> list[str]:
+        """Written first: the links of its ports, for `--links`."""
+        folder = self._state / "switches"
+        folder.mkdir(exist_ok=True)
+        links = folder / f"{self.name}.links.json"
+        links.write_text(json.dumps(port_links(self.plan, self._seed), indent=2) + "\n", encoding="utf-8")
+        return [
+            *(sys.executable, "-m", "experiments.cli", "switch"),
+            *self.interface_arguments(),
+            *("--device-id", str(self.plan.device_id)),
+            *("--grpc-server-addr", self.plan.grpc_address),
+            *("--cpu-port", str(CPU_PORT)),
+            *("--links", str(links)),
+            *("--stats", str(folder / f"{self.name}.json")),
+            *("--seed", str(derive_seed(self._seed, f"switch {self.name}"))),
+        ]
+
+
+class Bmv2Switch(P4Switch):
+    """`simple_switch_grpc`, behind links that Linux's traffic control shapes as far as it can."""
+
+    def command(self) -> list[str]:
+        """BMv2 takes P4Runtime's options behind `--`."""
+        return [
+            *("simple_switch_grpc", "--no-p4"),
+            *self.interface_arguments(),
+            *("--device-id", str(self.plan.device_id)),
+            *("--log-level", "warn", "--log-console"),
+            "--",
+            *("--grpc-server-addr", self.plan.grpc_address),
+            *("--cpu-port", str(CPU_PORT)),
+        ]
+
+
+class EmbeddedKind:
+    """Embedded switches. Every property of a link can be had."""
+
+    notes: Sequence[str] = ()
+
+    def __init__(self, seed: int, state: Path) -> None:
+        self._seed = seed
+        self._state = state
+
+    def make(self, name: str, **params: Any) -> P4Switch:
+        """A switch; `params` are Mininet's and P4Switch's."""
+        return EmbeddedSwitch(name, seed=self._seed, state=self._state, **params)
+
+    def shape_links(self, pid_of_host: Callable[[str], int]) -> None:
+        """Nothing to do: the switches emulate their links themselves."""
+
+
+class Bmv2Kind:
+    """BMv2 switches and tc links. `notes` says which property of which link this kernel cannot give."""
+
+    def __init__(self, plan: Plan) -> None:
+        kinds = traffic_control_kinds()
+        self._plans = {
+            (name, interface): tc_plan(link, interface, kinds) for name, interface, link in sending_interfaces(plan)
+        }
+        self._hosts = frozenset(plan.hosts)
+        self.notes: Sequence[str] = tuple(line for shaped in self._plans.values() for line in shaped.missing)
+
+    def make(self, name: str, **params: Any) -> P4Switch:
+        """A switch; `params` are Mininet's and P4Switch's."""
+        return Bmv2Switch(name, **params)
+
+    def shape_links(self, pid_of_host: Callable[[str], int]) -> None:
+        """Run the tc commands at both ends of every link. NodeError when one fails."""
+        for (name, _), shaped in self._plans.items():
+            for command in shaped.commands:
+                run_in(pid_of_host(name) if name in self._hosts else None, *command)
+
+
+def make_switch_kind(kind: str, plan: Plan, seed: int, state: Path) -> SwitchKind:
+    """The kind called `embedded` or `bmv2`; to be called in the run's own namespace."""
+    return Bmv2Kind(plan) if kind == "bmv2" else EmbeddedKind(seed, state)
+
+
+def sending_interfaces(plan: Plan) -> list[tuple[str, str, DirectedLink]]:
+    """(node, interface, link) for every directed link."""
+    found = []
+    for switch in plan.switches.values():
+        for port in switch.ports.values():
+            found.append((switch.name, port.interface, port.tx))
+            if port.rx is not None:
+                found.append((port.neighbour, plan.hosts[port.neighbour].interface, port.rx))
+    return found
+
+
+def port_links(plan: SwitchPlan, seed: int) -> dict[str, Any]:
+    """Port -> the links it emulates, as `canopy switch --links` reads them."""
+    links: dict[str, Any] = {}
+    for port in plan.ports.values():
+        links[str(port.number)] = {"tx": _spec(port.tx, seed)}
+        if port.rx is not None:
+            links[str(port.number)]["rx"] = _spec(port.rx, seed)
+    return links
+
+
+def _spec(link: DirectedLink, seed: int) -> Any:
+    return engine_link_spec(link, derive_seed(seed, f"link {link.source} {link.destination}"))

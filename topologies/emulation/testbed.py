@@ -1,0 +1,149 @@
+"""A network that is up, with its controller: started as one, supervised, and ended as one."""
+
+import contextlib
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from topologies.emulation import programs
+from topologies.emulation.child import Child, ChildError
+from topologies.emulation.kernel import enter_new_network_namespace, network_namespace, process_start_time
+from topologies.emulation.network import EmulatedNetwork
+from topologies.emulation.plan import Plan, make_plan, network_description
+from topologies.emulation.requirements import check_namespace
+from topologies.emulation.run_folder import RunFolder
+from topologies.emulation.signals import uninterruptible
+from topologies.emulation.state import (
+    MARK,
+    Emulation,
+    NodeRecord,
+    create_state_directory,
+    kill_marked,
+    write_record,
+)
+from topologies.emulation.switches import make_switch_kind
+from topologies.scenario.scenario import Scenario
+
+CONTROLLER = "controller"
+CONTROLLER_START_S = 60.0
+"""How long the controller may take to set up all switches, on a machine that is busy with other things."""
+MAX_DEATHS = 10
+"""How often a switch or the controller may end by itself in one run; more is not bad luck."""
+
+
+class Testbed:
+    """The running network of one scenario. What it names `node` is a host, a switch or the controller."""
+
+    __test__ = False  # not a test, whatever pytest thinks of its name
+
+    def __init__(self, scenario: Scenario, switch_kind: str, folder: RunFolder, state: Path) -> None:
+        self.plan: Plan = make_plan(scenario)
+        self.folder = folder
+        self.state = state
+        kind = make_switch_kind(switch_kind, self.plan, scenario.seed, state)
+        self.notes = list(kind.notes)
+        self.network = EmulatedNetwork(self.plan, kind, folder.logs)
+        self._scenario = scenario
+        self._switch_kind = switch_kind
+        self._controller: Child | None = None
+        self._stopped: set[str] = set()
+        self._deaths: dict[str, int] = {}
+
+    def start(self) -> None:
+        """Build the network and wait until it forwards. NodeError or ChildError says why it does not."""
+        self.network.start()
+        description = network_description(self._scenario, self.plan)
+        (self.state / "network.json").write_text(description.model_dump_json(indent=2), encoding="utf-8")
+        self.start_node(CONTROLLER)
+        if self._controller is not None:
+            self._controller.wait_until(lambda: programs.controller_is_ready(self.state), CONTROLLER_START_S, "ready")
+        write_record(self.state, self._record())
+
+    def stop(self) -> None:
+        """End controller, switches and hosts."""
+        if self._controller is not None:
+            self._controller.stop(grace_s=1.0)
+        self.network.stop()
+
+    def start_node(self, name: str) -> None:
+        """Start a switch or the controller, which is not running; returns at once. ChildError."""
+        if name == CONTROLLER:
+            command = programs.controller_command(self.state / "network.json", self.state)
+            self._controller = Child(CONTROLLER, command, self.folder.logs / "controller.log")
+        else:
+            self.network.switch(name).start([])
+        self._stopped.discard(name)
+
+    def kill_node(self, name: str) -> None:
+        """kill -9 of a switch or the controller; it stays away until `start_node`."""
+        self._stopped.add(name)
+        if name != CONTROLLER:
+            self.network.switch(name).kill_process()
+        elif self._controller is not None:
+            self._controller.kill()
+
+    def take_deaths(self) -> list[tuple[str, str]]:
+        """Switches and controller that ended although nobody asked: (node, what happened), each told once.
+
+        They stay away until `start_node`. ChildError when one has done so too often."""
+        running = {name: self.network.switch(name).child for name in self.plan.switches}
+        deaths = []
+        for name, child in {**running, CONTROLLER: self._controller}.items():
+            if child is None or child.returncode is None or name in self._stopped:
+                continue
+            self._stopped.add(name)
+            self._deaths[name] = self._deaths.get(name, 0) + 1
+            if self._deaths[name] > MAX_DEATHS:
+                raise ChildError(f"{name} keeps ending (status {child.returncode}): {child.last_words()}")
+            ending = f"was killed (signal {-child.returncode})" if child.returncode < 0 else "ended by itself"
+            deaths.append((name, ending))
+        return deaths
+
+    def namespaces(self) -> frozenset[int]:
+        """The network namespaces of its hosts."""
+        found = (network_namespace(self.network.pid(host)) for host in self.plan.hosts)
+        return frozenset(inode for inode in found if inode is not None)
+
+    def _record(self) -> Emulation:
+        nodes = {name: NodeRecord("host", self.network.pid(name)) for name in self.plan.hosts}
+        nodes |= {name: NodeRecord("switch", self.network.pid(name)) for name in self.plan.switches}
+        return Emulation(
+            name=self.state.name,
+            pid=os.getpid(),
+            started=process_start_time(os.getpid()) or 0,
+            run_folder=str(self.folder.path),
+            switch=self._switch_kind,
+            nodes=nodes,
+        )
+
+
+@contextlib.contextmanager
+def running_testbed(scenario: Scenario, switch_kind: str, folder: RunFolder) -> Iterator[Testbed]:
+    """Move this process into a namespace of its own and bring the network up in it.
+
+    On the way out, however it comes, all of it is gone. NodeError, ChildError, RequirementError or StateError say why
+    it could not be brought up."""
+    state = create_state_directory(scenario.name)
+    os.environ[MARK] = state.name
+    machine = network_namespace()
+    testbed: Testbed | None = None
+    try:
+        enter_new_network_namespace()
+        check_namespace()
+        testbed = Testbed(scenario, switch_kind, folder, state)
+        testbed.start()
+        yield testbed
+    finally:
+        with uninterruptible():
+            _clean_up(state, testbed, machine)
+
+
+def _clean_up(state: Path, testbed: Testbed | None, machine: int | None) -> None:
+    namespaces = {network_namespace()}
+    if testbed is not None:
+        with contextlib.suppress(KeyError):  # interrupted before all hosts were made
+            namespaces |= testbed.namespaces()
+        testbed.stop()
+    kill_marked(state.name, frozenset(inode for inode in namespaces if inode not in (None, machine)))
+    shutil.rmtree(state, ignore_errors=True)
