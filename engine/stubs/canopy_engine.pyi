@@ -73,7 +73,8 @@ class LinkSpec(TypedDict, total=False):
     red_weight: float
     red_max_p: float
     red_gentle: bool
-    seed: int
+    overhead_bytes: int  # that each frame costs on the wire beyond its length; default 0
+    seed: int  # of the link's random choices; default: derived from the live switch's seed and the port
 
 class Switch:
     """One P4 switch without I/O or clock: p4c's BMv2 JSON and its control state. Names are the JSON's. Thread-safe."""
@@ -197,5 +198,8 @@ class LiveSwitch:
         """Per port: rx_packets, rx_bytes, tx_packets, tx_bytes, queue_packets, queue_bytes, drop_queue, drop_red,
         drop_loss, drop_oversize, ..."""
 
-def bench(program_json: str, setup: str, packets: int, size: int) -> dict[str, float]:
-    """In-process packet rate; `setup` names a canned configuration of the program (see engine/bench.py)."""
+def bench(switch: Switch, port: int, packet: bytes, packets: int) -> dict[str, float]:
+    """Sends one packet through `process` many times without Python in between: seconds, packets_in, packets_out."""
+
+def flood(interface: str, packet: bytes, seconds: float, packets_per_second: float | None = None) -> int:
+    """Sends a frame on an interface at a rate, or as fast as it goes; returns how many were sent. Needs root."""

@@ -1,7 +1,26 @@
 //! The live switch: a p4vm between AF_PACKET ports, each with its emulated link.
+//!
+//! [`LiveSwitch`] owns the ports and one thread (`worker`). The thread takes frames from the ports' devices (`device`,
+//! and `sys` with the system calls), finishes what their senders left to a network card (`offload`), and hands them to
+//! the `fabric`, which knows neither sockets nor clock: it drives p4vm's ingress and egress and the links between.
 
+#![deny(unsafe_code)]
+
+mod device;
+mod error;
 mod events;
+mod fabric;
+mod load;
+mod offload;
+mod pool;
 mod shared;
+mod switch;
+mod sys;
+mod worker;
 
+pub use error::LiveError;
 pub use events::{EventQueue, SwitchEvent};
+pub use fabric::LinkSettings;
+pub use load::flood;
 pub use shared::SharedSwitch;
+pub use switch::LiveSwitch;

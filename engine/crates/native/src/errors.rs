@@ -25,14 +25,13 @@ pub fn control_error(py: Python<'_>, error: ControlError) -> PyErr {
     engine_error(py, error.code.as_str(), error.message)
 }
 
-/// An `OSError` with errno, its text and the interface; Python picks the subclass by errno.
-pub fn os_error(error: std::io::Error, interface: &str) -> PyErr {
-    match error.raw_os_error() {
-        Some(errno) => {
-            let text = error.to_string();
-            let text = text.split(" (os error").next().unwrap_or_default().to_owned();
-            PyOSError::new_err((errno, text, interface.to_owned()))
-        }
-        None => PyOSError::new_err(error.to_string()),
+/// An `OSError` with errno, its text and the interface's name; Python picks the subclass by errno.
+pub fn os_error(error: &std::io::Error, interface: Option<&str>) -> PyErr {
+    let Some(errno) = error.raw_os_error() else { return PyOSError::new_err(error.to_string()) };
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or_default().to_owned();
+    match interface {
+        Some(interface) => PyOSError::new_err((errno, text, interface.to_owned())),
+        None => PyOSError::new_err((errno, text)),
     }
 }
