@@ -1,0 +1,186 @@
+"""Where the packets of the embedded switch come from and go to.
+
+A `DataPath` outlives the programs that run on it: each pipeline config brings a new `canopy_engine.Switch`, which
+`install` puts between the ports.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import canopy_engine
+
+from engine.p4runtime.errors import failed_precondition, invalid_argument
+
+if TYPE_CHECKING:
+    from canopy_engine import Event, LinkSpec, LiveSwitch, Switch
+
+# Packets for the CPU that a MemoryDataPath keeps for its reader, as many as a switch's own event queue takes at a time.
+MAX_WAITING_EVENTS = 1024
+
+
+class DataPath(Protocol):
+    """What the P4Runtime server needs of the world below it. `wait_events` is called from a thread of its own."""
+
+    def make_switch(self, program_json: str) -> Switch:
+        """A switch that runs the program, not forwarding yet. Raises INVALID_ARGUMENT when it is not p4c's JSON."""
+        ...
+
+    def install(self, switch: Switch) -> None:
+        """Let this switch forward between the ports, in place of the one before."""
+        ...
+
+    def inject(self, packet: bytes) -> None:
+        """Give a packet to the program on the CPU port. Raises FAILED_PRECONDITION without program or CPU port."""
+        ...
+
+    def wait_events(self, timeout_ms: int) -> tuple[Switch | None, list[Event]]:
+        """Events, and the switch that they are of; returns empty after the timeout."""
+        ...
+
+    def has_port(self, port: int) -> bool: ...
+    def is_port_up(self, port: int) -> bool: ...
+    def close(self) -> None: ...
+
+
+def make_switch(program_json: str, *, seed: int, cpu_port: int | None) -> Switch:
+    try:
+        return canopy_engine.Switch(program_json, seed=seed, cpu_port=cpu_port)
+    except canopy_engine.LoadError as error:
+        raise invalid_argument(f"the device config is not p4c's BMv2 JSON: {error}") from None
+
+
+@dataclass(frozen=True)
+class PortConfig:
+    """One port of a live switch: its number, its Linux interface, and the links it emulates in each direction."""
+
+    number: int
+    interface: str
+    tx: LinkSpec | None = None
+    rx: LinkSpec | None = None
+
+
+class LiveDataPath:
+    """AF_PACKET ports. Needs root. `is_up` tells an interface's state, by name."""
+
+    def __init__(
+        self, ports: Iterable[PortConfig], *, seed: int, cpu_port: int | None, is_up: Callable[[str], bool]
+    ) -> None:
+        self._ports = {port.number: port for port in ports}
+        self._seed = seed
+        self._cpu_port = cpu_port
+        self._is_up = is_up
+        self._switch: Switch | None = None
+        self._live: LiveSwitch | None = None
+
+    def make_switch(self, program_json: str) -> Switch:
+        return make_switch(program_json, seed=self._seed, cpu_port=self._cpu_port)
+
+    def install(self, switch: Switch) -> None:
+        live = canopy_engine.LiveSwitch(switch, seed=self._seed)
+        self.close()
+        for port in self._ports.values():
+            live.add_port(port.number, port.interface, tx=port.tx, rx=port.rx)
+        live.start()
+        self._switch, self._live = switch, live
+
+    def inject(self, packet: bytes) -> None:
+        if self._live is None:
+            raise failed_precondition("no program runs yet")
+        if self._cpu_port is None:
+            raise failed_precondition("the switch has no CPU port")
+        self._live.inject(self._cpu_port, packet)
+
+    def wait_events(self, timeout_ms: int) -> tuple[Switch | None, list[Event]]:
+        switch = self._switch
+        if switch is None:
+            time.sleep(timeout_ms / 1000)
+            return None, []
+        return switch, switch.wait_events(timeout_ms)
+
+    def has_port(self, port: int) -> bool:
+        return port in self._ports
+
+    def is_port_up(self, port: int) -> bool:
+        return self._is_up(self._ports[port].interface)
+
+    def port_stats(self) -> dict[int, dict[str, int]]:
+        return self._live.port_stats() if self._live is not None else {}
+
+    def close(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+
+class MemoryDataPath:
+    """No ports at all: a test, or another program, hands packets in and gets them back. Needs no root.
+
+    `process` may be called from any thread; `now_us` is the switch's clock and moves only when it is set. What leaves
+    the switch because of packet-outs is kept in `from_cpu`."""
+
+    def __init__(self, *, seed: int = 0, cpu_port: int | None = None, num_ports: int = 512) -> None:
+        self.switch: Switch | None = None
+        self.now_us = 0
+        self.from_cpu: list[tuple[int, bytes]] = []
+        self.dropped_events = 0
+        self._seed = seed
+        self._cpu_port = cpu_port
+        self._up = [True] * num_ports
+        self._events: deque[Event] = deque()
+        self._arrived = threading.Condition()
+
+    def make_switch(self, program_json: str) -> Switch:
+        return make_switch(program_json, seed=self._seed, cpu_port=self._cpu_port)
+
+    def install(self, switch: Switch) -> None:
+        with self._arrived:
+            self.switch = switch
+            self._events.clear()
+
+    def inject(self, packet: bytes) -> None:
+        if self._cpu_port is None:
+            raise failed_precondition("the switch has no CPU port")
+        self.from_cpu.extend(self.process(self._cpu_port, packet))
+
+    def process(self, port: int, packet: bytes) -> list[tuple[int, bytes]]:
+        """One packet arrives; returns (port, packet) for each copy that leaves. Those for the CPU become packet-ins."""
+        if self.switch is None:
+            raise failed_precondition("no program runs yet")
+        leaving = self.switch.process(port, packet, self.now_us)
+        events: list[Event] = [
+            {"kind": "packet_in", "time_us": self.now_us, "packet": data}
+            for out_port, data in leaving
+            if out_port == self._cpu_port
+        ]
+        events += self.switch.take_events()
+        with self._arrived:
+            room = MAX_WAITING_EVENTS - len(self._events)
+            self._events.extend(events[:room])
+            self.dropped_events += max(0, len(events) - room)
+            self._arrived.notify_all()
+        return [(out_port, data) for out_port, data in leaving if out_port != self._cpu_port]
+
+    def wait_events(self, timeout_ms: int) -> tuple[Switch | None, list[Event]]:
+        with self._arrived:
+            self._arrived.wait_for(lambda: self._events, timeout_ms / 1000)
+            events = list(self._events)
+            self._events.clear()
+            return self.switch, events
+
+    def has_port(self, port: int) -> bool:
+        return 0 <= port < len(self._up)
+
+    def is_port_up(self, port: int) -> bool:
+        return self._up[port]
+
+    def set_port_up(self, port: int, up: bool) -> None:
+        self._up[port] = up
+
+    def close(self) -> None:
+        pass

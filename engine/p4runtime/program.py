@@ -1,0 +1,204 @@
+"""What the server has to know of p4c's BMv2 JSON, and the check that a P4Info describes the same program."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from finsy.proto import p4i
+
+from engine.p4runtime.errors import invalid_argument
+from engine.p4runtime.p4info import ActionInfo, MatchFieldInfo, P4InfoIndex, TableInfo
+
+# The JSON's match kinds that can stand for one of P4Info's. p4c writes `optional` as `ternary`.
+JSON_KINDS_OF: dict[int, frozenset[str]] = {
+    p4i.MatchField.EXACT: frozenset({"exact", "valid"}),
+    p4i.MatchField.LPM: frozenset({"lpm"}),
+    p4i.MatchField.TERNARY: frozenset({"ternary"}),
+    p4i.MatchField.RANGE: frozenset({"range"}),
+    p4i.MatchField.OPTIONAL: frozenset({"optional", "ternary"}),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KeyField:
+    """One field of a table's key. `width` in bits; `kind` is the JSON's match_type."""
+
+    name: str
+    width: int
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """One version of an action: p4c writes an action once per use, always with the same parameters."""
+
+    name: str
+    param_names: tuple[str, ...]
+    param_widths: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    name: str
+    key: tuple[KeyField, ...]
+    actions: dict[str, Action]
+    profile: str | None
+    has_counters: bool
+    direct_meter: str | None
+    idle_timeout: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """The objects of a BMv2 JSON that P4Info can name, by name; sizes in cells."""
+
+    tables: dict[str, Table]
+    actions: dict[str, Action]
+    profiles: frozenset[str]
+    counters: dict[str, int]
+    meters: dict[str, int]
+    registers: dict[str, int]
+    digests: dict[str, int]
+    value_sets: frozenset[str]
+    enums: dict[str, dict[int, str]]
+    errors: dict[int, str]
+
+
+def parse_program(text: str) -> Program:
+    """Reads the JSON, of which `canopy_engine.Switch` is the real judge. Raises INVALID_ARGUMENT."""
+    try:
+        return _parse(json.loads(text))
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise invalid_argument(f"the device config is not p4c's BMv2 JSON: {error!r}") from error
+
+
+def _parse(root: dict[str, Any]) -> Program:
+    widths = _field_widths(root)
+    by_id = {a["id"]: _action(a) for a in root["actions"]}
+    tables = {t["name"]: _table(t, widths, by_id) for pipeline in root["pipelines"] for t in pipeline.get("tables", ())}
+    return Program(
+        tables=tables,
+        actions={action.name: action for action in by_id.values()},
+        profiles=frozenset(p["name"] for pipe in root["pipelines"] for p in pipe.get("action_profiles", ())),
+        counters={c["name"]: c["size"] for c in root.get("counter_arrays", ()) if not c["is_direct"]},
+        meters={m["name"]: m["size"] for m in root.get("meter_arrays", ()) if not m["is_direct"]},
+        registers={r["name"]: r["size"] for r in root.get("register_arrays", ())},
+        digests={d["name"]: len(d["elements"]) for d in root.get("learn_lists", ())},
+        value_sets=frozenset(v["name"] for v in root.get("parse_vsets", ())),
+        enums={e["name"]: {value: name for name, value in e["entries"]} for e in root.get("enums", ())},
+        errors={value: name for name, value in root.get("errors", ())},
+    )
+
+
+def _field_widths(root: dict[str, Any]) -> dict[tuple[str, str], int]:
+    """Bits of every fixed-width field, by (header instance, field)."""
+    types = {t["name"]: {f[0]: f[1] for f in t["fields"]} for t in root["header_types"]}
+    return {
+        (header["name"], name): width
+        for header in root["headers"]
+        for name, width in types[header["header_type"]].items()
+        if isinstance(width, int)
+    }
+
+
+def _action(action: dict[str, Any]) -> Action:
+    data = action["runtime_data"]
+    return Action(action["name"], tuple(d["name"] for d in data), tuple(d["bitwidth"] for d in data))
+
+
+def _table(table: dict[str, Any], widths: dict[tuple[str, str], int], actions: dict[int, Action]) -> Table:
+    key = []
+    for field in table["key"]:
+        target = field["target"]
+        parts = target if isinstance(target, list) else [target, "$valid$"]
+        width = 1 if parts[-1] == "$valid$" else widths[parts[0], parts[1]]
+        key.append(KeyField(field.get("name", ".".join(parts)), width, field["match_type"]))
+    return Table(
+        name=table["name"],
+        key=tuple(key),
+        actions={actions[id_].name: actions[id_] for id_ in table["action_ids"]},
+        profile=table.get("action_profile"),
+        has_counters=table.get("with_counters", False),
+        direct_meter=table.get("direct_meters"),
+        idle_timeout=table.get("support_timeout", False),
+    )
+
+
+def check_consistency(info: P4InfoIndex, program: Program) -> None:
+    """Raises INVALID_ARGUMENT, naming the object, when the P4Info is not that of the program."""
+    for action in info.actions:
+        if (json_action := program.actions.get(action.name)) is not None:
+            _check_action(action, json_action)
+    for table in info.tables:
+        json_table = program.tables.get(table.name)
+        if json_table is None:
+            raise _mismatch("table", table.name, "is not in the device config")
+        _check_table(table, json_table, info)
+    _check_names("action profile", [p.name for p in info.profiles], program.profiles)
+    _check_names("value set", [v.name for v in info.value_sets], program.value_sets)
+    _check_names("digest", [d.name for d in info.digests], program.digests)
+    _check_sizes("counter", [(c.name, c.size) for c in info.counters], program.counters)
+    _check_sizes("meter", [(m.name, m.size) for m in info.meters], program.meters)
+    _check_sizes("register", [(r.name, r.size) for r in info.registers], program.registers)
+
+
+def _mismatch(kind: str, name: str, why: str) -> Exception:
+    return invalid_argument(f"P4Info and device config disagree: {kind} {name!r} {why}")
+
+
+def _check_names(kind: str, names: Sequence[str], known: frozenset[str] | dict[str, int]) -> None:
+    for name in names:
+        if name not in known:
+            raise _mismatch(kind, name, "is not in the device config")
+
+
+def _check_sizes(kind: str, sizes: Sequence[tuple[str, int]], known: dict[str, int]) -> None:
+    for name, size in sizes:
+        if name not in known:
+            raise _mismatch(kind, name, "is not in the device config")
+        if size != known[name]:
+            raise _mismatch(kind, name, f"has {size} cells in the P4Info and {known[name]} in the device config")
+
+
+def _check_action(action: ActionInfo, json_action: Action) -> None:
+    names = tuple(p.name for p in action.params)
+    if len(names) != len(json_action.param_names):
+        raise _mismatch(
+            "action", action.name, f"has {len(names)} parameters, not the {len(json_action.param_names)} of the program"
+        )
+    for param, name, width in zip(action.params, json_action.param_names, json_action.param_widths, strict=True):
+        if param.name != name:
+            raise _mismatch("action", action.name, f"has a parameter {param.name!r} where the program has {name!r}")
+        # A translated type is wider for the controller than for the program; values are checked against both.
+        if param.width < width:
+            raise _mismatch("action", action.name, f"has {param.width} bits for {name!r}, the program {width}")
+
+
+def _check_table(table: TableInfo, json_table: Table, info: P4InfoIndex) -> None:
+    if len(table.fields) != len(json_table.key):
+        raise _mismatch("table", table.name, f"has {len(table.fields)} match fields, not {len(json_table.key)}")
+    for field, json_field in zip(table.fields, json_table.key, strict=True):
+        _check_field(table, field, json_field)
+    for id_ in table.action_scopes:
+        if info.actions[id_].name not in json_table.actions:
+            raise _mismatch("table", table.name, f"does not have the action {info.actions[id_].name!r} in the program")
+    profile = info.profiles[table.profile_id].name if table.profile_id else None
+    if profile != json_table.profile:
+        raise _mismatch("table", table.name, f"is implemented by {profile!r}, not {json_table.profile!r}")
+    if table.direct_counter_id and not json_table.has_counters:
+        raise _mismatch("table", table.name, "has a direct counter that the program lacks")
+    if table.direct_meter_id and json_table.direct_meter is None:
+        raise _mismatch("table", table.name, "has a direct meter that the program lacks")
+    if table.idle_timeout and not json_table.idle_timeout:
+        raise _mismatch("table", table.name, "supports idle timeouts, the program's does not")
+
+
+def _check_field(table: TableInfo, field: MatchFieldInfo, json_field: KeyField) -> None:
+    if field.name != json_field.name:
+        raise _mismatch("table", table.name, f"matches {field.name!r} where the program has {json_field.name!r}")
+    if field.width < json_field.width:
+        raise _mismatch("table", table.name, f"has {field.width} bits for {field.name!r}, not {json_field.width}")
+    if json_field.kind not in JSON_KINDS_OF[field.match_type]:
+        kind = p4i.MatchField.MatchType.Name(field.match_type)
+        raise _mismatch("table", table.name, f"matches {field.name!r} as {kind}, the program as {json_field.kind}")
