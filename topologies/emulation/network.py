@@ -84,8 +84,9 @@ class EmulatedNetwork:
         if switch.child is not None:
             switch.child.wait_until(switch.connected, SWITCH_START_S, "serving P4Runtime")
 
-    def set_link(self, one: str, other: str, state: str) -> None:
-        """Set a link `up` or `down`, at its switches' ends, so that hosts keep their addresses and routes."""
+    def set_link(self, one: str, other: str, *, up: bool) -> None:
+        """Set a link up or down, at its switches' ends, so that hosts keep their addresses and routes."""
+        state = "up" if up else "down"
         for name, neighbour in ((one, other), (other, one)):
             if name in self.plan.switches:
                 run_in(None, "ip", "link", "set", self.plan.switches[name].port_to(neighbour).interface, state)

@@ -128,9 +128,9 @@ class Play:
             case "stop flow", (int(number),):
                 self.flows[number].stop()
             case "link down", (str(one), str(other)):
-                self._testbed.network.set_link(one, other, "down")
+                self._testbed.set_link(one, other, up=False)
             case "link up", (str(one), str(other)):
-                self._testbed.network.set_link(one, other, "up")
+                self._testbed.set_link(one, other, up=True)
             case "kill switch", (str(name),):
                 self._testbed.kill_node(name)
             case "start switch", (str(name),):

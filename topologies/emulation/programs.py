@@ -1,27 +1,54 @@
-"""The command lines of an emulation's programs: agents, controller, cross traffic. No I/O."""
+"""An emulation's programs: the command lines of agents, controller and cross traffic, and the controller's API."""
 
 import sys
 from pathlib import Path
 
+from controller.api import ApiClient, ApiError
+from controller.statedir import SOCKET_NAME
 from topologies.emulation.plan import Plan
 from topologies.scenario.activity import Flow, OnOffFlow, Session, TcpFlow, UdpFlow
+
+RECEIVERS_WAIT_S = 60.0
+"""How long a sender waits for receivers that should have joined: their processes may start slowly on a busy machine."""
 
 
 def controller_command(network: Path, state_directory: Path) -> list[str]:
     """The controller of the network described in `network`."""
-    return _canopy("controller", "--network", str(network), "--state-dir", str(state_directory))
+    return [sys.executable, "-m", "controller.service", str(network), "--state-dir", str(state_directory)]
+
+
+def controller_is_ready(state_directory: Path) -> bool:
+    """Whether the controller answers, and has set up every switch."""
+    try:
+        with ApiClient(state_directory / SOCKET_NAME, timeout_s=2.0) as client:
+            status = client.call("status")
+    except (OSError, ApiError, ValueError):
+        return False
+    return bool(status["switches_ready"] == status["switches"])
+
+
+def tell_link_state(state_directory: Path, one: str, other: str, *, up: bool) -> bool:
+    """Tell the controller that a link between two switches went down or came up; whether it listened."""
+    try:
+        with ApiClient(state_directory / SOCKET_NAME, timeout_s=2.0) as client:
+            client.call("set_link", link=f"{one}-{other}", up=up)
+    except (OSError, ApiError, ValueError):
+        return False
+    return True
 
 
 def sender_command(
     session: Session, plan: Plan, file: Path, *, receivers: int, seed: int, status_directory: Path, trace: Path
 ) -> list[str]:
     """A session's sender, which waits for so many receivers."""
-    return _canopy(
+    return _agent(
         "send",
         str(file),
         *_session_options(session, plan),
         "--receivers",
-        str(receivers),
+        str(max(receivers, 1)),
+        "--wait",
+        str(RECEIVERS_WAIT_S),
         "--status-dir",
         str(status_directory),
         "--trace",
@@ -33,7 +60,7 @@ def sender_command(
 
 def receiver_command(session: Session, plan: Plan, *, output: Path, seed: int, trace: Path) -> list[str]:
     """A session's receiver, which puts the file into the folder `output`."""
-    return _canopy(
+    return _agent(
         "recv",
         *_session_options(session, plan),
         "--output",
@@ -70,8 +97,8 @@ def _flow_program(role: str, address: str, trace: Path, epoch: float) -> list[st
     return [sys.executable, "-m", module, role, address, "--trace", str(trace), "--epoch", repr(epoch)]
 
 
-def _canopy(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "experiments.cli", *arguments]
+def _agent(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "hosts.cli", *arguments]
 
 
 def _session_options(session: Session, plan: Plan) -> list[str]:
@@ -79,6 +106,6 @@ def _session_options(session: Session, plan: Plan) -> list[str]:
     options += ["--session", str(session.id)]
     if session.membership == "source-specific":
         options += ["--source", str(plan.hosts[session.sender].address)]
-    for name, value in session.parameters.items():
+    for name, value in session.protocol_parameters.items():
         options += ["--set", f"{name}={value}"]
     return options

@@ -113,6 +113,21 @@ class Summary:
         return asdict(self)
 
 
+def first_data_at(trace: Sequence[Mapping[str, Any]], epoch: float) -> float | None:
+    """When a sender began to send data, from its trace (docs/trace.md): the last row before any was sent.
+
+    Seconds since `epoch` (wall-clock); None when it never did."""
+    begin = next((row["started_at"] for row in trace if "started_at" in row), None)
+    before = 0.0
+    for row in trace:
+        if "t" not in row:
+            continue
+        if row.get("sent_bytes"):
+            return None if begin is None else float(begin) - epoch + before
+        before = float(row["t"])
+    return None
+
+
 def file_sha256(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal. OSError when it cannot be read."""
     with path.open("rb") as file:

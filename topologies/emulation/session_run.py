@@ -10,8 +10,8 @@ from topologies.emulation import programs
 from topologies.emulation.child import Child
 from topologies.emulation.network import EmulatedNetwork
 from topologies.emulation.plan import derive_seed
-from topologies.emulation.results import ReceiverResult, SessionResult, file_sha256
-from topologies.emulation.run_folder import RunFolder
+from topologies.emulation.results import ReceiverResult, SessionResult, file_sha256, first_data_at
+from topologies.emulation.run_folder import RunFolder, read_series
 from topologies.emulation.sources import Source
 from topologies.scenario.activity import Receiver, Session
 from topologies.scenario.scenario import Scenario
@@ -53,7 +53,7 @@ class SessionRun:
                 self._network.plan,
                 output=output,
                 seed=derive_seed(self._scenario.seed, name),
-                trace=self._folder.series / f"{name}.jsonl",
+                trace=self._trace(receiver.host),
             ),
         )
 
@@ -72,7 +72,7 @@ class SessionRun:
                 receivers=len(waiting),
                 seed=derive_seed(self._scenario.seed, name),
                 status_directory=self._status_directory,
-                trace=self._folder.series / f"{name}.jsonl",
+                trace=self._trace("sender"),
             ),
         )
 
@@ -114,9 +114,9 @@ class SessionRun:
 
     def result(self, status: SessionStatus | None, epoch: float) -> SessionResult:
         """What came of it. `status` is the sender's last word; `epoch` the wall-clock time at which times start."""
-        started_at = self.started_at or 0.0
-        if status is not None and status.started_at is not None:
-            started_at = status.started_at - epoch
+        started_at = first_data_at(read_series(self._trace("sender")), epoch)
+        if started_at is None:
+            started_at = self.started_at or 0.0
         result = SessionResult(
             id=self.session.id,
             protocol=self.session.protocol,
@@ -138,6 +138,9 @@ class SessionRun:
         """Remove what was received: it has been compared with the source."""
         with contextlib.suppress(OSError):
             shutil.rmtree(self._folder.received / str(self.session.id))
+
+    def _trace(self, agent: str) -> Path:
+        return self._folder.series / f"session-{self.session.id}-{agent}.jsonl"
 
     def _start(self, name: str, host: str, command: list[str]) -> Child:
         return Child(name, command, self._folder.logs / f"{name}.log", namespace_pid=self._network.pid(host))

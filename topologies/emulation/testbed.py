@@ -83,6 +83,14 @@ class Testbed:
         elif self._controller is not None:
             self._controller.kill()
 
+    def set_link(self, one: str, other: str, *, up: bool) -> None:
+        """Set a link up or down. NodeError.
+
+        P4Runtime tells a controller nothing of ports, so it is told of links between switches as by an operator."""
+        self.network.set_link(one, other, up=up)
+        if one in self.plan.switches and other in self.plan.switches:
+            programs.tell_link_state(self.state, one, other, up=up)
+
     def take_deaths(self) -> list[tuple[str, str]]:
         """Switches and controller that ended although nobody asked: (node, what happened), each told once.
 

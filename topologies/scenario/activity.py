@@ -28,12 +28,10 @@ def _named_receiver(value: Any) -> Any:
 
 
 class SlowReceivers(Strict):
-    """What becomes of a receiver that would hold up the others."""
+    """What becomes of a receiver that holds up the others: they wait for it, but not longer than this."""
 
-    policy: Literal["wait", "drop"] = "wait"
-    """`wait`: the session goes at the slowest one's pace. `drop`: a receiver that would force the sender below
-    `below` is left behind, and is told so."""
-    below: Rate | None = None
+    drop_after: Duration
+    """A receiver that is silent, or makes no progress, for so long is left behind, and the session says so."""
 
 
 class Session(Strict):
@@ -51,11 +49,16 @@ class Session(Strict):
     size: Size | None = None
     """Instead of a file: so many bytes that are made from the scenario's seed."""
     receivers: Annotated[list[Annotated[Receiver, BeforeValidator(_named_receiver)]], Field(min_length=1)]
-    assist: bool = False
-    """Whether the switches help (feedback aggregation), where the protocol can use it."""
-    slow_receivers: SlowReceivers = SlowReceivers()
+    slow_receivers: SlowReceivers | None = None
+    """None: the protocol's own default."""
     parameters: dict[str, bool | int | float | str] = Field(default={})
-    """The protocol's own options, by the names of its options class."""
+    """The protocol's own options, by the names in its options class; help by switches is one of them (`assist`)."""
+
+    @property
+    def protocol_parameters(self) -> dict[str, bool | int | float | str]:
+        """`parameters`, with what other fields say about the protocol."""
+        policy = {} if self.slow_receivers is None else {"drop_after_s": self.slow_receivers.drop_after}
+        return {**self.parameters, **policy}
 
 
 class _Flow(Strict):

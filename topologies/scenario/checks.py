@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import networkx
 
+from hosts import protocols
 from topologies.scenario.activity import ControllerRestart, LinkDown, ReceiverDies, Session, SwitchRestart
 from topologies.scenario.errors import FieldPath
 from topologies.scenario.network import DropTail, Link, Red
@@ -154,8 +155,15 @@ def _check_session(scenario: Scenario, path: FieldPath, session: Session) -> Ite
         yield (*path, "membership"), f"groups in {SOURCE_SPECIFIC} are source-specific (RFC 4607)"
     if (session.file is None) == (session.size is None):
         yield path, "needs something to send: either `file` or `size`"
-    if (session.slow_receivers.policy == "drop") != (session.slow_receivers.below is not None):
-        yield (*path, "slow_receivers"), "`policy: drop` and `below` belong together"
+    try:
+        protocol = protocols.get(session.protocol)
+    except ValueError as error:
+        yield (*path, "protocol"), str(error)
+        return
+    try:
+        protocol.parse_options(session.protocol_parameters)
+    except ValueError as error:
+        yield (*path, "slow_receivers" if "drop_after_s" in str(error) else "parameters"), str(error)
 
 
 def _check_session_conflicts(scenario: Scenario) -> Iterator[Finding]:

@@ -135,10 +135,16 @@ BAD = {
     "receiver twice": ("- b\n", "- c\n", "x.yaml:24: sessions[0].receivers[1]: `c` is listed twice"),
     "switch receives": ("- b\n", "- s1\n", "x.yaml:23: sessions[0].receivers[0]: `s1` is a switch"),
     "leave first": ("leave: 5 s", "leave: 1 s", "x.yaml:24: sessions[0].receivers[1].leave: must come after `join`"),
-    "drop without": (
+    "drop after 0": (
         "size: 1 MB",
-        "size: 1 MB\n    slow_receivers: {policy: drop}",
-        "x.yaml:22: sessions[0].slow_receivers: ",
+        "size: 1 MB\n    slow_receivers: {drop_after: 0 s}",
+        "x.yaml:22: sessions[0].slow_receivers: parameter 'drop_after_s' must be positive",
+    ),
+    "unknown protocol": ("mtcp", "mtpc", "x.yaml:17: sessions[0].protocol: unknown protocol 'mtpc' (known:"),
+    "parameter": (
+        "size: 1 MB",
+        "size: 1 MB\n    parameters: {alhpa: 2}",
+        "x.yaml:22: sessions[0].parameters: mtcp has no parameter 'alhpa'",
     ),
     "to itself": ("destination: b", "destination: a", "x.yaml:26: traffic[0].destination: is the source"),
     "no such link": ("link: [s1, a]", "link: [b, a]", "x.yaml:30: faults[1].link: no link joins `b` and `a`"),
