@@ -160,10 +160,13 @@ def _check_session(scenario: Scenario, path: FieldPath, session: Session) -> Ite
     except ValueError as error:
         yield (*path, "protocol"), str(error)
         return
-    try:
-        protocol.parse_options(session.protocol_parameters)
-    except ValueError as error:
-        yield (*path, "slow_receivers" if "drop_after_s" in str(error) else "parameters"), str(error)
+    both = session.protocol_parameters
+    for field, parameters in (("parameters", session.parameters), ("slow_receivers", both)):
+        try:
+            protocol.parse_options(parameters)
+        except ValueError as error:
+            yield (*path, field), str(error)
+            return
 
 
 def _check_session_conflicts(scenario: Scenario) -> Iterator[Finding]:
