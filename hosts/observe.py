@@ -39,9 +39,11 @@ class RateMeter:
 
 
 def plain(value: Any) -> Any:
-    """JSON without NaN and infinity (null instead), floats to 9 significant digits."""
+    """JSON without NaN and infinity (null instead); floats to 9 significant digits, wall-clock times to 1 us."""
     if isinstance(value, float):
-        return float(f"{value:.9g}") if math.isfinite(value) else None
+        if not math.isfinite(value):
+            return None
+        return round(value, 6) if abs(value) >= 1e8 else float(f"{value:.9g}")
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
