@@ -6,7 +6,7 @@ import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from topologies.emulation.kernel import die_with_parent
@@ -29,10 +29,11 @@ class Child:
         log: Path,
         *,
         namespace_pid: int | None = None,
-        environment: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
+        output: Path | None = None,
     ) -> None:
-        """Start `command`, in the network namespace of `namespace_pid` if given; output is appended to `log`.
+        """Start `command`, in the network namespace of `namespace_pid` if given.
+
+        What it says is appended to `log`, standard output to the file `output` if given.
 
         ChildError when the program cannot be run."""
         self.name = name
@@ -40,14 +41,12 @@ class Child:
         self.command = tuple(command)
         prefix = () if namespace_pid is None else ("mnexec", "-a", str(namespace_pid))
         try:
-            with log.open("ab") as output:
+            with log.open("ab") as errors, (output or log).open("ab") as results:
                 self._process = subprocess.Popen(
                     [*prefix, *command],
                     stdin=subprocess.DEVNULL,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    env={**os.environ, **(environment or {})},
-                    cwd=cwd,
+                    stdout=results,
+                    stderr=errors,
                     start_new_session=True,
                     preexec_fn=die_with_parent(),  # noqa: PLW1509 (only calls prctl and getppid)
                 )

@@ -6,8 +6,12 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
+CLONE_NEWNS = 0x00020000
 CLONE_NEWNET = 0x40000000
 """linux/sched.h"""
+MS_REC = 1 << 14
+MS_PRIVATE = 1 << 18
+"""linux/mount.h"""
 PR_SET_PDEATHSIG = 1
 """linux/prctl.h"""
 
@@ -23,17 +27,24 @@ def _check(result: int, what: str) -> None:
 def enter_new_network_namespace() -> None:
     """Move this thread, and every thread and process it starts from now on, into an empty network namespace.
 
-    OSError (EPERM) without root."""
-    _check(_libc.unshare(CLONE_NEWNET), "unshare")
+    It gets a mount namespace too, with a /sys that shows the new interfaces: programs look there. OSError (EPERM)
+    without root."""
+    _check(_libc.unshare(CLONE_NEWNET | CLONE_NEWNS), "unshare")
+    _check(_libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "mount")
+    _check(_libc.mount(b"sysfs", b"/sys", b"sysfs", 0, None), "mount")
 
 
 def enter_network_namespace(pid: int) -> None:
-    """Move this thread into the network namespace of a process. OSError when it is gone or one may not."""
-    descriptor = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY)
-    try:
-        _check(_libc.setns(descriptor, CLONE_NEWNET), "setns")
-    finally:
+    """Move this process, which has one thread, into the network and mount namespaces of another.
+
+    OSError when that is gone or one may not."""
+    folder = os.getcwd()
+    kinds = {"net": CLONE_NEWNET, "mnt": CLONE_NEWNS}
+    descriptors = {kind: os.open(f"/proc/{pid}/ns/{kind}", os.O_RDONLY) for kind in kinds}
+    for kind, descriptor in descriptors.items():
+        _check(_libc.setns(descriptor, kinds[kind]), "setns")
         os.close(descriptor)
+    os.chdir(folder)
 
 
 def die_with_parent() -> Callable[[], None]:

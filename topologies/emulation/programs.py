@@ -55,6 +55,7 @@ def sender_command(
         str(trace),
         "--seed",
         str(seed),
+        "--json",
     )
 
 
@@ -69,6 +70,7 @@ def receiver_command(session: Session, plan: Plan, *, output: Path, seed: int, t
         str(trace),
         "--seed",
         str(seed),
+        "--json",
     )
 
 

@@ -31,7 +31,7 @@ class ReceiverResult:
     sha256: str | None = None
     completed_at: float | None = None
     goodput_bps: float | None = None
-    """The file's size over the time from the sender's start (or its own later join) to its completion."""
+    """The file's size over the time that it took, as the receiver says."""
     lost_packets: int | None = None
     repaired_packets: int | None = None
 
@@ -46,7 +46,10 @@ class SessionResult:
     file: str
     bytes: int
     sha256: str
-    started_at: float
+    sending_from: float | None
+    """When the sender sent its first data, to within 0.2 s; None: never."""
+    sending_until: float | None
+    """When it sent its last new data; what comes after is repairs and confirmations."""
     state: str
     detail: str
     feedback_packets: int | None = None
@@ -57,11 +60,6 @@ class SessionResult:
     def ok(self) -> bool:
         """Whether every expected receiver holds the whole file."""
         return all(receiver.complete for receiver in self.receivers if receiver.expected)
-
-    @property
-    def first_completion(self) -> float | None:
-        """When the first receiver was done; None when none was."""
-        return min((r.completed_at for r in self.receivers if r.completed_at is not None), default=None)
 
 
 @dataclass(slots=True)
@@ -113,19 +111,19 @@ class Summary:
         return asdict(self)
 
 
-def first_data_at(trace: Sequence[Mapping[str, Any]], epoch: float) -> float | None:
-    """When a sender began to send data, from its trace (docs/trace.md): the last row before any was sent.
+def sending_time(trace: Sequence[Mapping[str, Any]], epoch: float) -> tuple[float, float] | None:
+    """From when to when a sender had new data to send, from its trace (docs/trace.md).
 
-    Seconds since `epoch` (wall-clock); None when it never did."""
-    begin = next((row["started_at"] for row in trace if "started_at" in row), None)
-    before = 0.0
-    for row in trace:
-        if "t" not in row:
-            continue
-        if row.get("sent_bytes"):
-            return None if begin is None else float(begin) - epoch + before
-        before = float(row["t"])
-    return None
+    That is the last row before any was sent, and the last one before all was. Seconds since `epoch` (wall-clock)."""
+    origin = next((row["started_at"] - epoch for row in trace if "started_at" in row), None)
+    rows = [row for row in trace if "t" in row and row.get("sent_bytes") is not None]
+    if origin is None or not rows or not rows[-1]["sent_bytes"]:
+        return None
+    everything = max(row["sent_bytes"] for row in rows)
+    before = [row["t"] for row in rows if row["sent_bytes"] == 0]
+    unfinished = [row["t"] for row in rows if row["sent_bytes"] < everything]
+    first = before[-1] if before else 0.0
+    return origin + first, origin + max(unfinished[-1] if unfinished else first, first)
 
 
 def file_sha256(path: Path) -> str:
@@ -176,14 +174,14 @@ def rate_between(series: Sequence[tuple[float, float]], start: float, end: float
 
 
 def find_bottleneck(
-    scenario: Scenario, plan: Plan, rows: Sequence[Mapping[str, Any]], index: int, result: SessionResult, end: float
+    scenario: Scenario, plan: Plan, rows: Sequence[Mapping[str, Any]], index: int, result: SessionResult
 ) -> Bottleneck | None:
-    """The bottleneck of a session that ran until `end`: measured from its start-up to its first completion."""
+    """The bottleneck of a session, measured from its start-up on for as long as it had new data to send."""
     link = bottleneck_link(scenario, index)
-    if link is None or link.rate_bps is None:
+    if link is None or link.rate_bps is None or result.sending_from is None or result.sending_until is None:
         return None
-    until = result.first_completion or end
-    since = result.started_at + min(START_UP_S, (until - result.started_at) / 4)
+    until = result.sending_until
+    since = result.sending_from + min(START_UP_S, (until - result.sending_from) / 4)
     rate = rate_between(link_rows(plan, rows, link), since, until)
     return Bottleneck(
         session=result.id,

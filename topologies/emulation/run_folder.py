@@ -30,6 +30,11 @@ class RunFolder:
         return self.path / "series"
 
     @property
+    def agents(self) -> Path:
+        """What each sender and receiver says of itself at its end, JSON."""
+        return self.path / "agents"
+
+    @property
     def received(self) -> Path:
         """What receivers received, until it is verified: SESSION/HOST/NAME."""
         return self.path / "received"
@@ -57,7 +62,7 @@ def create_run_folder(scenario: Path, name: str, out: Path | None, now: datetime
     try:
         if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise RunFolderError(f"{out}: exists already and is not an empty folder")
-        for part in (folder.logs, folder.series, folder.received):
+        for part in (folder.logs, folder.series, folder.agents, folder.received):
             part.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(scenario, folder.scenario)
     except OSError as error:

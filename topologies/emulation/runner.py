@@ -112,7 +112,7 @@ def _summarize(
     bottlenecks = [
         found
         for number, result in enumerate(results)
-        if (found := find_bottleneck(scenario, testbed.plan, ports, number, result, elapsed)) is not None
+        if (found := find_bottleneck(scenario, testbed.plan, ports, number, result)) is not None
     ]
     used = [bottleneck.utilisation for bottleneck in bottlenecks if bottleneck.utilisation is not None]
     return Summary(

@@ -1,16 +1,18 @@
 """One session of a run: its sender and receivers as processes, and what came of them."""
 
 import contextlib
+import json
 import shutil
 import signal
 from pathlib import Path
+from typing import Any
 
 from controller.sessions import SessionStatus
 from topologies.emulation import programs
 from topologies.emulation.child import Child
 from topologies.emulation.network import EmulatedNetwork
 from topologies.emulation.plan import derive_seed
-from topologies.emulation.results import ReceiverResult, SessionResult, file_sha256, first_data_at
+from topologies.emulation.results import ReceiverResult, SessionResult, file_sha256, sending_time
 from topologies.emulation.run_folder import RunFolder, read_series
 from topologies.emulation.sources import Source
 from topologies.scenario.activity import Receiver, Session
@@ -44,7 +46,7 @@ class SessionRun:
         """Start a receiver's agent. ChildError when that cannot be."""
         output = self.output_folder(receiver.host)
         output.mkdir(parents=True, exist_ok=True)
-        name = f"session-{self.session.id}-{receiver.host}"
+        name = self._name(receiver.host)
         self.receivers[receiver.host] = self._start(
             name,
             receiver.host,
@@ -60,7 +62,7 @@ class SessionRun:
     def start_sender(self, now: float) -> None:
         """Start the sender's agent. ChildError when that cannot be."""
         self.started_at = now
-        name = f"session-{self.session.id}-sender"
+        name = self._name("sender")
         waiting = [receiver for receiver in self.session.receivers if receiver.join <= self.session.start]
         self.sender = self._start(
             name,
@@ -114,9 +116,7 @@ class SessionRun:
 
     def result(self, status: SessionStatus | None, epoch: float) -> SessionResult:
         """What came of it. `status` is the sender's last word; `epoch` the wall-clock time at which times start."""
-        started_at = first_data_at(read_series(self._trace("sender")), epoch)
-        if started_at is None:
-            started_at = self.started_at or 0.0
+        sending = sending_time(read_series(self._trace("sender")), epoch)
         result = SessionResult(
             id=self.session.id,
             protocol=self.session.protocol,
@@ -124,14 +124,15 @@ class SessionRun:
             file=str(self.source.path),
             bytes=self.source.bytes,
             sha256=self.source.sha256,
-            started_at=round(started_at, 3),
+            sending_from=None if sending is None else round(sending[0], 3),
+            sending_until=None if sending is None else round(sending[1], 3),
             state="not started" if status is None else status.state,
             detail=self._sender_detail(status),
             feedback_packets=None if status is None else status.feedback_packets,
             repair_packets=None if status is None else status.repair_packets,
         )
         for receiver in self.session.receivers:
-            result.receivers.append(self._receiver_result(receiver, status, started_at, epoch))
+            result.receivers.append(self._receiver_result(receiver, status, epoch))
         return result
 
     def remove_received(self) -> None:
@@ -140,14 +141,29 @@ class SessionRun:
             shutil.rmtree(self._folder.received / str(self.session.id))
 
     def _trace(self, agent: str) -> Path:
-        return self._folder.series / f"session-{self.session.id}-{agent}.jsonl"
+        return self._folder.series / f"{self._name(agent)}.jsonl"
+
+    def _name(self, agent: str) -> str:
+        return f"session-{self.session.id}-{agent}"
 
     def _start(self, name: str, host: str, command: list[str]) -> Child:
-        return Child(name, command, self._folder.logs / f"{name}.log", namespace_pid=self._network.pid(host))
+        return Child(
+            name,
+            command,
+            self._folder.logs / f"{name}.log",
+            namespace_pid=self._network.pid(host),
+            output=self._folder.agents / f"{name}.json",
+        )
 
-    def _receiver_result(
-        self, receiver: Receiver, status: SessionStatus | None, started_at: float, epoch: float
-    ) -> ReceiverResult:
+    def _own_words(self, agent: str) -> dict[str, Any]:
+        """What an agent said of itself at its end; nothing when it was killed."""
+        try:
+            said = json.loads((self._folder.agents / f"{self._name(agent)}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return said if isinstance(said, dict) else {}
+
+    def _receiver_result(self, receiver: Receiver, status: SessionStatus | None, epoch: float) -> ReceiverResult:
         address = str(self._network.plan.hosts[receiver.host].address)
         result = ReceiverResult(
             host=receiver.host,
@@ -172,9 +188,8 @@ class SessionRun:
         result.complete = True
         result.detail = self._dismissed.get(receiver.host, "")
         result.completed_at = round(completed_at, 3)
-        elapsed = completed_at - max(started_at, receiver.join)
-        if elapsed > 0:
-            result.goodput_bps = round(self.source.bytes * 8 / elapsed)
+        goodput = self._own_words(receiver.host).get("goodput_bps")
+        result.goodput_bps = None if goodput is None else round(goodput)
         return result
 
     def _why_incomplete(self, host: str) -> str:

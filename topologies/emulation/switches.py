@@ -16,6 +16,11 @@ from topologies.scenario.network import DirectedLink
 CPU_PORT = 510
 """The P4 program's (p4src/constants.p4): packet-in and packet-out."""
 
+MULTICAST_SIZE = "65536"
+"""Of BMv2's multicast tables: its defaults are too small for a switch of 12 ports (p4src/README.md)."""
+THRIFT_PORT = 9090
+"""BMv2's default, for the first switch: where it has Thrift at all, two switches cannot share a port."""
+
 KINDS = ("embedded", "bmv2")
 
 
@@ -34,7 +39,7 @@ class EmbeddedSwitch(P4Switch):
         links = folder / f"{self.name}.links.json"
         links.write_text(json.dumps(port_links(self.plan, self._seed), indent=2) + "\n", encoding="utf-8")
         return [
-            *(sys.executable, "-m", "experiments.cli", "switch"),
+            *(sys.executable, "-m", "engine.switch_cli"),
             *self.interface_arguments(),
             *("--device-id", str(self.plan.device_id)),
             *("--grpc-server-addr", self.plan.grpc_address),
@@ -54,10 +59,19 @@ class Bmv2Switch(P4Switch):
             *("simple_switch_grpc", "--no-p4"),
             *self.interface_arguments(),
             *("--device-id", str(self.plan.device_id)),
+            *("--thrift-port", str(THRIFT_PORT + self.plan.device_id - 1)),
             *("--log-level", "warn", "--log-console"),
             "--",
             *("--grpc-server-addr", self.plan.grpc_address),
             *("--cpu-port", str(CPU_PORT)),
+            *(
+                "--max-mc-groups",
+                MULTICAST_SIZE,
+                "--max-l1-entries",
+                MULTICAST_SIZE,
+                "--max-l2-entries",
+                MULTICAST_SIZE,
+            ),
         ]
 
 
