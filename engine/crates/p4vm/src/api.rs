@@ -16,11 +16,13 @@ pub struct Options {
     pub max_passes: u32,
     /// Digests and idle timeouts that are kept until they are taken; more are dropped and counted.
     pub max_events: usize,
+    /// Messages of `log_msg` that are kept until they are taken; 0: none is even formatted.
+    pub max_log: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { seed: 0, cpu_port: None, num_ports: 512, max_passes: 1024, max_events: 65_536 }
+        Self { seed: 0, cpu_port: None, num_ports: 512, max_passes: 1024, max_events: 65_536, max_log: 0 }
     }
 }
 

@@ -6,12 +6,32 @@
 
 #![forbid(unsafe_code)]
 
+mod action;
 mod api;
+mod control;
+mod copy;
+mod deparser;
 mod error;
+mod events;
+mod expr;
+mod externs;
+mod ir;
+mod json;
+mod load;
+mod machine;
 mod output;
+mod parser;
+mod phv;
+mod pipeline;
+mod pre;
+mod stats;
 mod switch;
+mod table;
+mod value;
 
 pub use api::*;
+pub use copy::PacketCopy;
 pub use error::{ControlError, ErrorCode, LoadError};
+pub use ir::Program;
 pub use output::Outputs;
-pub use switch::{PacketCopy, Program, Switch};
+pub use switch::Switch;

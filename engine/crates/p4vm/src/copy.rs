@@ -1,0 +1,85 @@
+//! Packets between ingress and egress, in buffers that are used again.
+
+use std::sync::Arc;
+
+use crate::machine::PacketState;
+use crate::InstanceType;
+
+/// What all copies of one packet share: it is never written while there is more than one.
+#[derive(Debug, Default)]
+pub(crate) struct Flight {
+    pub phv: Vec<u64>,
+    pub payload: Vec<u8>,
+    pub state: PacketState,
+    /// Resubmissions, recirculations and egress clones so far.
+    pub passes: u32,
+}
+
+/// A copy on its way from ingress to egress. Dropping one is right anywhere (a full queue, a dead port);
+/// [`Switch::recycle`](crate::Switch::recycle) does the same but keeps its buffer for the next packet. Copies of one
+/// packet share their buffer.
+#[derive(Debug)]
+pub struct PacketCopy {
+    pub(crate) flight: Arc<Flight>,
+    pub(crate) port: u16,
+    pub(crate) instance: u16,
+    pub(crate) len: u32,
+    pub(crate) priority: u32,
+    pub(crate) instance_type: InstanceType,
+}
+
+impl PacketCopy {
+    /// The egress port.
+    #[inline]
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Bytes on the wire if egress processing neither adds nor removes any.
+    #[allow(clippy::len_without_is_empty)]
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.len as usize
+    }
+
+    /// Replication, clone or normal.
+    #[inline]
+    pub fn instance_type(&self) -> InstanceType {
+        self.instance_type
+    }
+
+    /// `egress_rid`: the replica's instance.
+    #[inline]
+    pub fn instance(&self) -> u16 {
+        self.instance
+    }
+
+    /// `standard_metadata.priority` (`intrinsic_metadata.priority`) as ingress left it, or a clone session's class of
+    /// service; 0 is the lowest.
+    #[inline]
+    pub fn priority(&self) -> u32 {
+        self.priority
+    }
+}
+
+/// Buffers that wait for the next packet.
+#[derive(Debug, Default)]
+pub(crate) struct Pool(Vec<Arc<Flight>>);
+
+/// More than are in flight at once in a switch with full queues (512 packets on each of 16 ports).
+const POOL_SIZE: usize = 8192;
+
+impl Pool {
+    /// A buffer that nobody else holds, with some earlier packet's content.
+    pub(crate) fn take(&mut self) -> Arc<Flight> {
+        self.0.pop().unwrap_or_default()
+    }
+
+    /// Keep a buffer if this was its last holder.
+    #[inline]
+    pub(crate) fn give(&mut self, mut flight: Arc<Flight>) {
+        if self.0.len() < POOL_SIZE && Arc::get_mut(&mut flight).is_some() {
+            self.0.push(flight);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The deparser: checksums are updated, then the valid headers go out in order, then the payload.
+
+use crate::action;
+use crate::externs::calculation;
+use crate::machine::Machine;
+use crate::phv;
+use crate::value::bits::BitWriter;
+
+/// Append the packet to `out`.
+pub(crate) fn deparse(m: &mut Machine<'_>, out: &mut Vec<u8>) {
+    let program = m.program;
+    for checksum in program.checksums.iter().filter(|checksum| checksum.update) {
+        if checksum.condition.as_ref().is_some_and(|condition| !condition.eval(m.env(&[]))) {
+            continue;
+        }
+        if let Some(calculation) = program.calculations.get(checksum.calculation as usize) {
+            let sum = calculation::compute(program, calculation, m.phv, m.payload, m.scratch);
+            phv::set_field(m.phv, Some(checksum.target), sum);
+        }
+    }
+    if !program.deparser.ops.is_empty() {
+        action::run(m, &program.deparser.ops, &[]);
+    }
+    let start = out.len();
+    let mut writer = BitWriter::new(out);
+    for &header in &program.deparser.order {
+        if let Some(header) = program.headers.get(header as usize).filter(|h| phv::get(m.phv, h.base) != 0) {
+            calculation::put_header(&mut writer, header, m.phv);
+        }
+    }
+    writer.finish();
+    out.extend_from_slice(m.payload);
+    if let Some(length) = m.state.truncate {
+        out.truncate(start + length as usize);
+    }
+}
+
+/// Bytes of the valid headers, in front of the payload.
+pub(crate) fn header_bytes(program: &crate::Program, phv: &[u64]) -> usize {
+    let headers = program.deparser.order.iter().filter_map(|&header| program.headers.get(header as usize));
+    headers.filter(|h| phv::get(phv, h.base) != 0).map(|h| phv::header_bytes(h, phv)).sum()
+}

@@ -1,0 +1,274 @@
+//! Expressions: trees that the loader has typed, and how they are computed.
+
+use std::cmp::Ordering;
+
+use crate::ir::{HeaderRef, Program, UnionRef};
+use crate::phv;
+use crate::value::{words_for, Int, Wide};
+
+/// The number that an expression is computed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Tier {
+    I64,
+    I128,
+    Wide,
+}
+
+/// A number and the tier that is exact for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Expr {
+    pub tier: Tier,
+    pub value: Value,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Op {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    And,
+    Or,
+    Xor,
+    Shl,
+    Shr,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Value {
+    Const(i64),
+    /// Two's complement words, least significant first.
+    WideConst(Box<[u64]>),
+    /// An unsigned field of up to 64 bits.
+    Field { word: u32, bits: u32 },
+    /// Any other field.
+    AnyField { word: u32, bits: u32, signed: bool },
+    Argument { word: u32, bits: u32 },
+    /// Field `index` of a header that is only known when it runs.
+    In { header: HeaderRef, index: u32, bits: u32, signed: bool },
+    Register { register: u32, index: Box<Expr>, bits: u32 },
+    Binary(Op, Box<Value>, Box<Value>),
+    Not(Box<Value>),
+    Choose(Box<BoolExpr>, Box<Value>, Box<Value>),
+    FromBool(Box<BoolExpr>),
+    TwoCompMod(Box<Value>, u32),
+    USatCast(Box<Value>, u32),
+    SatCast(Box<Value>, u32),
+    LastIndex(u32),
+    StackSize(u32),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum BoolExpr {
+    Const(bool),
+    /// The tier is exact for both sides.
+    Compare(Compare, Tier, Box<(Value, Value)>),
+    /// A field of up to 64 bits against a constant, the most frequent condition.
+    FieldIs { word: u32, value: u64 },
+    FromData(Box<Expr>),
+    And(Box<(BoolExpr, BoolExpr)>),
+    Or(Box<(BoolExpr, BoolExpr)>),
+    Not(Box<BoolExpr>),
+    Same(Box<(BoolExpr, BoolExpr)>),
+    Choose(Box<(BoolExpr, BoolExpr, BoolExpr)>),
+    Valid(HeaderRef),
+    ValidUnion(UnionRef),
+    SameHeader(HeaderRef, HeaderRef),
+    SameUnion(UnionRef, UnionRef),
+}
+
+/// What expressions read.
+#[derive(Clone, Copy)]
+pub(crate) struct Env<'a> {
+    pub program: &'a Program,
+    pub phv: &'a [u64],
+    pub args: &'a [u64],
+    pub registers: &'a [crate::externs::register::RegisterArray],
+}
+
+impl Env<'_> {
+    #[inline]
+    fn word(&self, word: u32) -> u64 {
+        self.phv.get(word as usize).copied().unwrap_or(0)
+    }
+
+    #[inline]
+    fn field<T: Int>(&self, word: u32, bits: u32, signed: bool) -> T {
+        let start = word as usize;
+        T::from_words(self.phv.get(start..start + words_for(bits) as usize).unwrap_or_default(), bits, signed)
+    }
+}
+
+impl Value {
+    fn eval<T: Int>(&self, env: Env<'_>) -> T {
+        match self {
+            Self::Const(value) => T::from_i64(*value),
+            Self::WideConst(words) => T::from_words(words, words.len() as u32 * 64, true),
+            Self::Field { word, .. } => T::from_words(&[env.word(*word)], 64, false),
+            Self::AnyField { word, bits, signed } => env.field(*word, *bits, *signed),
+            Self::Argument { word, bits } => {
+                let start = *word as usize;
+                let words = env.args.get(start..start + words_for(*bits) as usize).unwrap_or_default();
+                T::from_words(words, *bits, false)
+            }
+            Self::In { header, index, bits, signed } => match phv::field_in(env, header, *index) {
+                Some(field) => env.field(field.word, *bits, *signed),
+                None => T::from_i64(0),
+            },
+            Self::Register { register, index, .. } => {
+                let index = index.eval_u64(env);
+                let cell = env.registers.get(*register as usize).and_then(|array| array.read(index));
+                cell.map_or_else(|| T::from_i64(0), |(words, bits)| T::from_words(words, bits, false))
+            }
+            Self::Binary(op, left, right) => {
+                let (left, right) = (left.eval::<T>(env), right.eval::<T>(env));
+                match op {
+                    Op::Add => left.add(&right),
+                    Op::Sub => left.sub(&right),
+                    Op::Mul => left.mul(&right),
+                    Op::Div => left.div(&right),
+                    Op::Mod => left.rem(&right),
+                    Op::And => left.and(&right),
+                    Op::Or => left.or(&right),
+                    Op::Xor => left.xor(&right),
+                    Op::Shl => left.shl(right.amount()),
+                    Op::Shr => left.shr(right.amount()),
+                }
+            }
+            Self::Not(value) => value.eval::<T>(env).not(),
+            Self::Choose(condition, then, otherwise) => {
+                if condition.eval(env) {
+                    then.eval(env)
+                } else {
+                    otherwise.eval(env)
+                }
+            }
+            Self::FromBool(condition) => T::from_i64(i64::from(condition.eval(env))),
+            Self::TwoCompMod(value, width) => value.eval::<T>(env).two_comp_mod(*width),
+            Self::USatCast(value, width) => value.eval::<T>(env).usat_cast(*width),
+            Self::SatCast(value, width) => value.eval::<T>(env).sat_cast(*width),
+            Self::LastIndex(stack) => T::from_i64(phv::stack_count(env, *stack) as i64 - 1),
+            Self::StackSize(stack) => T::from_i64(phv::stack_count(env, *stack) as i64),
+        }
+    }
+}
+
+impl Expr {
+    /// The low 64 bits; a negative value, or one that needs more, counts as the largest. For indices and counts.
+    #[inline]
+    pub(crate) fn eval_u64(&self, env: Env<'_>) -> u64 {
+        match (&self.value, self.tier) {
+            (Value::Const(value), _) => u64::try_from(*value).unwrap_or(u64::MAX),
+            (Value::Field { word, .. }, _) => env.word(*word),
+            (value, Tier::I64) => value.eval::<i64>(env).amount(),
+            (value, Tier::I128) => value.eval::<i128>(env).amount(),
+            (value, Tier::Wide) => value.eval::<Wide>(env).amount(),
+        }
+    }
+
+    /// The low 64 bits, cut.
+    pub(crate) fn eval_words_low(&self, env: Env<'_>) -> u64 {
+        let mut word = [0];
+        self.eval_words(env, 64, &mut word);
+        word[0]
+    }
+
+    /// Compute and cut to `bits` bits, least significant word first.
+    #[inline]
+    pub(crate) fn eval_words(&self, env: Env<'_>, bits: u32, out: &mut [u64]) {
+        match self.tier {
+            Tier::I64 => write_words(&self.value.eval::<i64>(env), bits, out),
+            Tier::I128 => write_words(&self.value.eval::<i128>(env), bits, out),
+            Tier::Wide => write_words(&self.value.eval::<Wide>(env), bits, out),
+        }
+    }
+
+    /// As [`Self::eval_words`], clamped to the range of the width instead of cut.
+    pub(crate) fn eval_saturated(&self, env: Env<'_>, bits: u32, signed: bool, out: &mut [u64]) {
+        let value = self.value.eval::<Wide>(env);
+        let clamped = if signed { value.sat_cast(bits) } else { value.usat_cast(bits) };
+        write_words(&clamped, bits, out);
+    }
+
+    /// The value for a reader: decimal up to 64 bits, else hexadecimal.
+    pub(crate) fn eval_text(&self, env: Env<'_>) -> String {
+        let value = self.value.eval::<Wide>(env);
+        if value.is_negative() {
+            return format!("{}", value.low() as i64);
+        }
+        if value.amount() != u64::MAX {
+            return format!("{}", value.low());
+        }
+        let limbs: Vec<u64> = (0..Wide::BITS as usize / 64).map(|i| value.limb(i)).collect();
+        let text: String = limbs.iter().rev().map(|limb| format!("{limb:016x}")).collect();
+        format!("0x{}", text.trim_start_matches('0'))
+    }
+}
+
+#[inline]
+fn write_words<T: Int>(value: &T, bits: u32, out: &mut [u64]) {
+    for (i, word) in out.iter_mut().enumerate() {
+        *word = value.limb(i) & crate::value::word_mask(bits, i as u32);
+    }
+}
+
+fn compare<T: Int>(op: Compare, sides: &(Value, Value), env: Env<'_>) -> bool {
+    let order = sides.0.eval::<T>(env).compare(&sides.1.eval::<T>(env));
+    match op {
+        Compare::Eq => order == Ordering::Equal,
+        Compare::Ne => order != Ordering::Equal,
+        Compare::Lt => order == Ordering::Less,
+        Compare::Le => order != Ordering::Greater,
+        Compare::Gt => order == Ordering::Greater,
+        Compare::Ge => order != Ordering::Less,
+    }
+}
+
+impl BoolExpr {
+    pub(crate) fn eval(&self, env: Env<'_>) -> bool {
+        match self {
+            Self::Const(value) => *value,
+            Self::FieldIs { word, value } => env.word(*word) == *value,
+            Self::Compare(op, Tier::I64, sides) => compare::<i64>(*op, sides, env),
+            Self::Compare(op, Tier::I128, sides) => compare::<i128>(*op, sides, env),
+            Self::Compare(op, Tier::Wide, sides) => compare::<Wide>(*op, sides, env),
+            Self::FromData(expr) => match expr.tier {
+                Tier::I64 => !expr.value.eval::<i64>(env).is_zero(),
+                Tier::I128 => !expr.value.eval::<i128>(env).is_zero(),
+                Tier::Wide => !expr.value.eval::<Wide>(env).is_zero(),
+            },
+            Self::And(sides) => sides.0.eval(env) && sides.1.eval(env),
+            Self::Or(sides) => sides.0.eval(env) || sides.1.eval(env),
+            Self::Not(side) => !side.eval(env),
+            Self::Same(sides) => sides.0.eval(env) == sides.1.eval(env),
+            Self::Choose(parts) => {
+                if parts.0.eval(env) {
+                    parts.1.eval(env)
+                } else {
+                    parts.2.eval(env)
+                }
+            }
+            Self::Valid(header) => phv::resolve(env, header).is_some_and(|h| phv::is_valid(env, h)),
+            Self::ValidUnion(union) => phv::resolve_union(env, union).is_some_and(|u| phv::is_union_valid(env, u)),
+            Self::SameHeader(a, b) => match (phv::resolve(env, a), phv::resolve(env, b)) {
+                (Some(a), Some(b)) => phv::same_header(env, a, b),
+                _ => false,
+            },
+            Self::SameUnion(a, b) => match (phv::resolve_union(env, a), phv::resolve_union(env, b)) {
+                (Some(a), Some(b)) => phv::same_union(env, a, b),
+                _ => false,
+            },
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The packet header vector: one flat run of 64-bit words that holds every header and metadata field of a packet.
+//!
+//! A header is its validity word followed by its fields, each in as many words as its width needs (least significant
+//! first); a varbit field has its length in bits in front, and its value in chunks of 64 bits in wire order. All headers
+//! of one type have one layout, so that copying one is copying words. Bits beyond a field's width are always zero.
+
+use crate::expr::Env;
+use crate::ir::{Field, Header, HeaderRef, Program, UnionRef};
+use crate::value::{mask64, words_for};
+
+/// The words of a field's value, without a varbit's length.
+pub(crate) fn value_words(field: &Field) -> std::ops::Range<usize> {
+    let start = field.word as usize + usize::from(field.varbit);
+    start..start + words_for(field.bits) as usize
+}
+
+/// All words of a field.
+pub(crate) fn field_words(field: &Field) -> std::ops::Range<usize> {
+    field.word as usize..value_words(field).end
+}
+
+/// The words of a header, with its validity.
+pub(crate) fn header_words(header: &Header) -> std::ops::Range<usize> {
+    header.base as usize..(header.base + header.words) as usize
+}
+
+#[inline]
+pub(crate) fn get(phv: &[u64], word: u32) -> u64 {
+    phv.get(word as usize).copied().unwrap_or(0)
+}
+
+#[inline]
+pub(crate) fn set(phv: &mut [u64], word: u32, value: u64) {
+    if let Some(slot) = phv.get_mut(word as usize) {
+        *slot = value;
+    }
+}
+
+/// Write the low bits of `value` to a field, for the machine's own metadata.
+#[inline]
+pub(crate) fn set_field(phv: &mut [u64], field: Option<Field>, value: u64) {
+    if let Some(field) = field {
+        set(phv, field.word, value & mask64(field.bits));
+    }
+}
+
+#[inline]
+pub(crate) fn get_field(phv: &[u64], field: Option<Field>) -> u64 {
+    field.map_or(0, |field| get(phv, field.word))
+}
+
+#[inline]
+pub(crate) fn is_valid(env: Env<'_>, header: u32) -> bool {
+    header_valid(env.program, env.phv, header)
+}
+
+#[inline]
+pub(crate) fn header_valid(program: &Program, phv: &[u64], header: u32) -> bool {
+    program.headers.get(header as usize).is_some_and(|h| get(phv, h.base) != 0)
+}
+
+/// Bytes that a header takes in the packet.
+#[inline]
+pub(crate) fn header_bytes(header: &Header, phv: &[u64]) -> usize {
+    let varbit = header.varbit.and_then(|i| header.fields.get(i));
+    (header.bits as usize + varbit.map_or(0, |field| get(phv, field.word) as usize)) / 8
+}
+
+pub(crate) fn stack_count(env: Env<'_>, stack: u32) -> u64 {
+    env.program.stacks.get(stack as usize).map_or(0, |s| get(env.phv, s.next))
+}
+
+/// The header meant; None for an index outside its stack.
+pub(crate) fn resolve(env: Env<'_>, header: &HeaderRef) -> Option<u32> {
+    match header {
+        HeaderRef::Header(header) => Some(*header),
+        HeaderRef::Element { stack, index } => {
+            let stack = env.program.stacks.get(*stack as usize)?;
+            stack.headers.get(usize::try_from(index.eval_u64(env)).ok()?).copied()
+        }
+        HeaderRef::Last(stack) => last(env.program, env.phv, *stack),
+        HeaderRef::Member { union, member } => {
+            let union = env.program.unions.get(resolve_union(env, union)? as usize)?;
+            union.headers.get(*member as usize).copied()
+        }
+    }
+}
+
+/// The last header pushed to a stack.
+pub(crate) fn last(program: &Program, phv: &[u64], stack: u32) -> Option<u32> {
+    let stack = program.stacks.get(stack as usize)?;
+    let index = usize::try_from(get(phv, stack.next)).ok()?.checked_sub(1)?;
+    stack.headers.get(index).copied()
+}
+
+/// Member `member` of the last union pushed to a stack of unions.
+pub(crate) fn last_member(program: &Program, phv: &[u64], stack: u32, member: u32) -> Option<u32> {
+    let stack = program.union_stacks.get(stack as usize)?;
+    let index = usize::try_from(get(phv, stack.next)).ok()?.checked_sub(1)?;
+    let union = program.unions.get(*stack.unions.get(index)? as usize)?;
+    union.headers.get(member as usize).copied()
+}
+
+pub(crate) fn resolve_union(env: Env<'_>, union: &UnionRef) -> Option<u32> {
+    match union {
+        UnionRef::Union(union) => Some(*union),
+        UnionRef::Element { stack, index } => {
+            let stack = env.program.union_stacks.get(*stack as usize)?;
+            stack.unions.get(usize::try_from(index.eval_u64(env)).ok()?).copied()
+        }
+    }
+}
+
+/// Field `index` of a header that is only known now.
+pub(crate) fn field_in(env: Env<'_>, header: &HeaderRef, index: u32) -> Option<Field> {
+    let header = env.program.headers.get(resolve(env, header)? as usize)?;
+    header.fields.get(index as usize).copied()
+}
+
+pub(crate) fn is_union_valid(env: Env<'_>, union: u32) -> bool {
+    let union = env.program.unions.get(union as usize);
+    union.is_some_and(|u| u.headers.iter().any(|&h| is_valid(env, h)))
+}
+
+/// Both valid and equal in every field.
+pub(crate) fn same_header(env: Env<'_>, a: u32, b: u32) -> bool {
+    let (Some(a), Some(b)) = (env.program.headers.get(a as usize), env.program.headers.get(b as usize)) else {
+        return false;
+    };
+    let words = |h: &Header| env.phv.get(header_words(h)).unwrap_or_default();
+    get(env.phv, a.base) != 0 && words(a) == words(b)
+}
+
+/// The same member valid, with the same content.
+pub(crate) fn same_union(env: Env<'_>, a: u32, b: u32) -> bool {
+    let (Some(a), Some(b)) = (env.program.unions.get(a as usize), env.program.unions.get(b as usize)) else {
+        return false;
+    };
+    a.headers.iter().zip(&b.headers).any(|(&a, &b)| same_header(env, a, b))
+}
+
+/// Make a header valid, and the other members of its union invalid.
+#[inline]
+pub(crate) fn validate(program: &Program, phv: &mut [u64], header: u32) {
+    let Some(def) = program.headers.get(header as usize) else { return };
+    if let Some(union) = def.union.and_then(|u| program.unions.get(u as usize)) {
+        for &other in &union.headers {
+            invalidate(program, phv, other);
+        }
+    }
+    set(phv, def.base, 1);
+}
+
+pub(crate) fn invalidate(program: &Program, phv: &mut [u64], header: u32) {
+    if let Some(def) = program.headers.get(header as usize) {
+        set(phv, def.base, 0);
+    }
+}
+
+/// Zero every field of a header, without touching its validity.
+pub(crate) fn clear(def: &Header, phv: &mut [u64]) {
+    if let Some(words) = phv.get_mut(header_words(def)) {
+        words.iter_mut().skip(1).for_each(|word| *word = 0);
+    }
+}
+
+pub(crate) fn assign_header(program: &Program, phv: &mut [u64], to: u32, from: u32) {
+    if !header_valid(program, phv, from) {
+        return invalidate(program, phv, to);
+    }
+    let (Some(to_def), Some(from_def)) = (program.headers.get(to as usize), program.headers.get(from as usize)) else {
+        return;
+    };
+    validate(program, phv, to);
+    let (to_words, from_words) = (header_words(to_def), header_words(from_def));
+    if to_words.len() == from_words.len() && from_words.end <= phv.len() && to_words.end <= phv.len() {
+        phv.copy_within(from_words, to_words.start);
+        set(phv, to_def.base, 1);
+    }
+}
+
+/// Copy a header with its validity, whatever it is.
+fn move_header(program: &Program, phv: &mut [u64], to: u32, from: u32) {
+    let (Some(to), Some(from)) = (program.headers.get(to as usize), program.headers.get(from as usize)) else { return };
+    let (to, from) = (header_words(to), header_words(from));
+    if to.len() == from.len() && from.end <= phv.len() && to.end <= phv.len() {
+        phv.copy_within(from, to.start);
+    }
+}
+
+/// Shift the elements of a stack of headers (or of unions, element by element) by `count` towards higher indices.
+pub(crate) fn push_front(program: &Program, phv: &mut [u64], elements: &[Vec<u32>], next: u32, count: u64) {
+    let size = elements.len();
+    let count = usize::try_from(count).unwrap_or(size).min(size);
+    if count == 0 {
+        return;
+    }
+    set(phv, next, (get(phv, next) + count as u64).min(size as u64));
+    for i in (count..size).rev() {
+        shift(program, phv, elements.get(i), elements.get(i - count));
+    }
+    for &header in elements.iter().take(count).flatten() {
+        invalidate(program, phv, header);
+    }
+}
+
+/// Shift the elements of a stack by `count` towards lower indices.
+pub(crate) fn pop_front(program: &Program, phv: &mut [u64], elements: &[Vec<u32>], next: u32, count: u64) {
+    let size = elements.len();
+    let count = usize::try_from(count).unwrap_or(size).min(size);
+    if count == 0 {
+        return;
+    }
+    set(phv, next, get(phv, next).saturating_sub(count as u64));
+    for i in 0..size - count {
+        shift(program, phv, elements.get(i), elements.get(i + count));
+    }
+    for &header in elements.iter().skip(size - count).flatten() {
+        invalidate(program, phv, header);
+    }
+}
+
+fn shift(program: &Program, phv: &mut [u64], to: Option<&Vec<u32>>, from: Option<&Vec<u32>>) {
+    if let (Some(to), Some(from)) = (to, from) {
+        for (&to, &from) in to.iter().zip(from) {
+            move_header(program, phv, to, from);
+        }
+    }
+}
+
+/// Copy a field between two vectors of the same program.
+pub(crate) fn copy_field(to: &mut [u64], from: &[u64], field: &Field) {
+    let words = field_words(field);
+    if let (Some(to), Some(from)) = (to.get_mut(words.clone()), from.get(words)) {
+        to.copy_from_slice(from);
+    }
+}
+
+/// Back to what metadata is before a packet's first pass.
+pub(crate) fn reset_metadata(program: &Program, phv: &mut [u64]) {
+    for header in program.headers.iter().filter(|h| h.metadata) {
+        clear(header, phv);
+    }
+}

@@ -1,0 +1,120 @@
+//! A table's entries and default action.
+
+use crate::externs::counter::Counter;
+use crate::externs::meter::Meter;
+use crate::ir::{Call, Table};
+use crate::table::key::EntryKey;
+use crate::table::Index;
+use crate::{ControlError, MatchKey};
+
+/// What an entry runs.
+#[derive(Debug, Clone)]
+pub(crate) enum EntryRef {
+    Call(Call),
+    Member(u32),
+    Group(u32),
+}
+
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub key: Vec<MatchKey>,
+    pub priority: i32,
+    pub target: EntryRef,
+    pub counter: Counter,
+    pub meter: Meter,
+    pub is_const: bool,
+    /// 0: never.
+    pub idle_timeout_ns: u64,
+    pub last_hit_ns: u64,
+    /// When the last idle timeout was reported.
+    pub reported_ns: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct TableState {
+    pub index: Index,
+    /// Entries keep their place; None where one was deleted.
+    pub entries: Vec<Option<Entry>>,
+    free: Vec<u32>,
+    pub default: Option<Call>,
+}
+
+impl TableState {
+    /// The table after loading, with its const entries.
+    pub(crate) fn new(table: &Table) -> Self {
+        let index = Index::new(table.lookup, table.layout.words);
+        let mut state = Self { index, entries: Vec::new(), free: Vec::new(), default: table.default.clone() };
+        for entry in &table.entries {
+            // The loader has checked the keys; of two equal entries the first holds.
+            if let Ok((key, shown)) = EntryKey::new(&table.key, &table.layout, &entry.key) {
+                let target = EntryRef::Call(entry.call.clone());
+                let _ = state.add(table, key, shown, entry.priority, target, 0, 0, true);
+            }
+        }
+        state
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(crate) fn add(
+        &mut self,
+        table: &Table,
+        key: EntryKey,
+        shown: Vec<MatchKey>,
+        priority: i32,
+        target: EntryRef,
+        idle_timeout_ns: u64,
+        now_ns: u64,
+        is_const: bool,
+    ) -> Result<(), ControlError> {
+        if self.index.find(&key, priority).is_some() {
+            return Err(ControlError::exists(format!("table {} has this entry already", table.name)));
+        }
+        if !is_const && self.len() >= table.max_size {
+            let message = format!("table {} is full ({} entries)", table.name, table.max_size);
+            return Err(ControlError::exhausted(message));
+        }
+        let entry = Entry {
+            key: shown,
+            priority,
+            target,
+            counter: Counter::default(),
+            meter: Meter::default(),
+            is_const,
+            idle_timeout_ns,
+            last_hit_ns: now_ns,
+            reported_ns: now_ns,
+        };
+        let place = match self.free.pop() {
+            Some(place) => place,
+            None => {
+                self.entries.push(None);
+                self.entries.len() as u32 - 1
+            }
+        };
+        if let Some(slot) = self.entries.get_mut(place as usize) {
+            *slot = Some(entry);
+        }
+        self.index.insert(key, priority, place);
+        Ok(())
+    }
+
+    pub(crate) fn find(&self, key: &EntryKey, priority: i32) -> Option<&Entry> {
+        self.entries.get(self.index.find(key, priority)? as usize)?.as_ref()
+    }
+
+    pub(crate) fn find_mut(&mut self, key: &EntryKey, priority: i32) -> Option<&mut Entry> {
+        let place = self.index.find(key, priority)?;
+        self.entries.get_mut(place as usize)?.as_mut()
+    }
+
+    pub(crate) fn remove(&mut self, key: &EntryKey, priority: i32) -> Option<Entry> {
+        let place = self.index.find(key, priority)?;
+        self.index.remove(key, priority);
+        self.free.push(place);
+        self.entries.get_mut(place as usize)?.take()
+    }
+}
