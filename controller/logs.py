@@ -7,9 +7,11 @@ import re
 import sys
 from collections.abc import Callable
 
+import finsy as fy
 from rich.console import Console
 from rich.logging import RichHandler
 
+_FAILED_TASK = re.compile(r"^fy:(?P<switch>[^|]+)")
 _TASK_NAME = re.compile(r"^\[(?P<switch>[^|\]]+)[|\]]")
 
 
@@ -28,26 +30,38 @@ def set_up(verbose: bool = False) -> None:
 
 
 class FinsyFilter(logging.Filter):
-    """finsy drops digests when nobody reads them in time, and says so in its log only: `digests_lost(switch)` is called
-    for it. Failures of its tasks become one line without a traceback, for a switch that goes away is no defect."""
+    """Turns what finsy only logs into calls.
 
-    def __init__(self, digests_lost: Callable[[str], None]) -> None:
+    It drops digests when they are not read in time: `digests_lost(switch)`. A task of a connection fails, which for a
+    switch that goes away is no defect worth a traceback: `failed(switch, what happened)`.
+    """
+
+    def __init__(self, digests_lost: Callable[[str], None], failed: Callable[[str, str], None]) -> None:
         super().__init__()
         self._digests_lost = digests_lost
+        self._failed = failed
 
     def filter(self, record: logging.LogRecord) -> bool:
+        """False for a record that was dealt with."""
         message = str(record.msg)
         if "digest ignored" in message:
             task = _TASK_NAME.match(message)
             if task is not None:
                 self._digests_lost(task["switch"])
             return False
-        if "gNMI is not implemented" in message or "packet ignored" in message:
-            return False
-        if record.exc_info and record.exc_info[1] is not None:
-            error = record.exc_info[1]
-            record.msg = f"{record.getMessage()}: {type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-            record.args = None
-            record.exc_info = None
-            record.levelno, record.levelname = logging.WARNING, "WARNING"
-        return True
+        if "Switch task %r failed" in message and record.exc_info and isinstance(record.args, tuple):
+            task = _FAILED_TASK.match(str(record.args[0]))
+            if task is not None:
+                self._failed(task["switch"], describe_failure(record.exc_info[1]))
+                return False
+        return "gNMI is not implemented" not in message and "packet ignored" not in message
+
+
+def describe_failure(error: BaseException | None) -> str:
+    """An exception as one line."""
+    if isinstance(error, fy.P4ClientError):
+        details = next(iter(error.details.values())).message if error.details else error.message
+        return f"{error.code.name}: {details}"
+    if isinstance(error, RuntimeError) and "EOF" in str(error):
+        return "the switch ended the connection"
+    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"

@@ -28,9 +28,9 @@ CONSTANTS_NAME = "canopy.constants.json"
 
 MAX_BITMAP_PORTS = 12  # beyond, the groups of all bitmaps would be too many (2^12 - 1 = 4,095)
 
-# A list waits 5 ms at most, for a join of an unknown group waits with it; under load a list has many messages. No
-# acknowledgment is waited for: no two messages are equal (they have timestamps), and reports are repeated.
-_DIGEST_CONFIG = {"max_list_size": 64, "max_timeout_ns": 5_000_000, "ack_timeout_ns": 0}
+# Lists are sent at once, because a join of an unknown group waits with its list (BMv2 sweeps waiting ones five times a
+# second). No acknowledgment is waited for: no two messages are equal (they have timestamps), and reports are repeated.
+_DIGEST_CONFIG = {"max_list_size": 1, "max_timeout_ns": 0, "ack_timeout_ns": 0}
 
 _CACHED = 1 << 16
 

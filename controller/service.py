@@ -67,7 +67,9 @@ class Service:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Serve until the body ends. The state directory must be claimed. Raises OSError."""
-        finsy_filter = logs.FinsyFilter(self.core.digests_lost)
+        finsy_filter = logs.FinsyFilter(
+            self.core.digests_lost, lambda switch, failure: self.apps[switch].failed(failure)
+        )
         logging.getLogger("finsy").addFilter(finsy_filter)
         self.events.open()
         tasks: list[asyncio.Task[None]] = []

@@ -24,6 +24,7 @@ from controller.state import Difference, Entity, Entry, State, difference, make_
 LOG = logging.getLogger("canopy.controller")
 
 RETRY_S = 0.5  # between attempts to reach a switch that does not answer
+MAX_RETRY_S = 8.0  # between attempts when connections fail again and again, as over a program that a switch refuses
 SYNC_RETRY_S = 2.0  # after a switch refused an entry
 BATCH = 256  # updates in one write: far below gRPC's 4 MB a message and finsy's 10 s a request
 DIGEST_QUEUE = 1000  # digest lists that wait in finsy; reading them never waits for anything
@@ -68,6 +69,7 @@ class SwitchApp:
         self._changed = asyncio.Event()
         self._outbox: deque[fy.P4PacketOut] = deque()
         self._force_pipeline = False
+        self._failure: str | None = None  # of one of finsy's tasks
         self._end = asyncio.Event()  # set when the present connection ends or is to be ended
         self.was_fresh = False  # the switch had nothing when this connection began
         self.status = "connecting"  # connecting, synchronising, ready, standby, refusing
@@ -115,22 +117,34 @@ class SwitchApp:
 
     async def run(self) -> None:
         """Connect, and connect again whenever the connection ends."""
+        wait = RETRY_S
         while True:
+            began = time.monotonic()
+            self._failure = None
             try:
                 await self._connect()
             except fy.P4ClientError as error:
                 self._note(f"{error.code.name}: {error.message}" if error.message else error.code.name)
+                wait = RETRY_S if error.code == fy.GRPCStatusCode.UNAVAILABLE else wait
             except asyncio.CancelledError:
                 # finsy reports the failure of its own tasks as a cancellation of this one.
                 task = asyncio.current_task()
                 if task is None or task.cancelling():
                     raise
-                self._note("the connection failed while it was set up")
             except Exception as error:  # one switch's misbehaviour must not end the others' service
                 LOG.exception("%s: the connection failed", self.spec.name)
                 self._note(f"{type(error).__name__}: {error}")
+            if self._failure is not None:
+                self._note(self._failure)
             self.status = "connecting"
-            await asyncio.sleep(RETRY_S)
+            if time.monotonic() - began > MAX_RETRY_S:
+                wait = RETRY_S
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, MAX_RETRY_S) if self._failure is not None else RETRY_S
+
+    def failed(self, failure: str) -> None:
+        """One of finsy's tasks for the present connection failed, and the connection ends for it."""
+        self._failure = failure
 
     def _note(self, problem: str) -> None:
         if problem != self.problem:
@@ -212,8 +226,7 @@ class SwitchApp:
                 continue
             if changes is None:
                 LOG.warning("%s: what it has contradicts the controller; it starts afresh", self.spec.name)
-                self._force_pipeline = True
-                self._end.set()
+                await self._start_afresh(switch)
                 return
             self.status, self.problem = "ready", None
             self.writes += len(changes)
@@ -253,15 +266,23 @@ class SwitchApp:
     async def _write(self, switch: fy.Switch, changes: Difference) -> None:
         """Write in batches and keep `_have` in step, so that what an error leaves behind is known to be unknown."""
         assert self._have is not None
-        for kind, entries in (("+", changes.inserts), ("~", changes.modifies), ("-", changes.deletes)):
+        steps = ((switch.insert, changes.inserts), (switch.modify, changes.modifies), (switch.delete, changes.deletes))
+        for write, entries in steps:
             for begin in range(0, len(entries), BATCH):
                 batch = entries[begin : begin + BATCH]
-                await switch.write([_update(kind, entry) for entry in batch])
+                await write([entry.entity for entry in batch])
                 for entry in batch:
-                    if kind == "-":
+                    if entries is changes.deletes:
                         del self._have[entry.key]
                     else:
                         self._have[entry.key] = entry
+
+    async def _start_afresh(self, switch: fy.Switch) -> None:
+        """Connect anew and load the program again. Groups and sessions go before: BMv2 would keep them, unseen."""
+        for entity in (fy.P4MulticastGroupEntry(), fy.P4CloneSessionEntry()):
+            await switch.delete_many([entity])
+        self._force_pipeline = True
+        self._end.set()
 
     def _refused(self, error: fy.P4ClientError) -> None:
         self.status = "refusing"
@@ -272,13 +293,3 @@ class SwitchApp:
 def _read(switch: fy.Switch, entities: Sequence[fy.P4TableEntry | fy.P4CounterEntry | Entity]) -> AsyncIterator[Any]:
     """finsy's `read` with the type that it has when it is called."""
     return cast(AsyncIterator[Any], switch.read(entities))
-
-
-def _update(kind: str, entry: Entry) -> Any:
-    match kind:
-        case "+":
-            return +entry.entity
-        case "~":
-            return ~entry.entity
-        case _:
-            return -entry.entity
