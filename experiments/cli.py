@@ -1,0 +1,61 @@
+"""The `canopy` command, assembled from each layer's own commands.
+
+Only the module behind the command that was asked for is imported: `canopy ctl` need not pay for matplotlib, and eight
+receivers starting at once need not load Mininet.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import typer
+
+
+class Part(NamedTuple):
+    """A module with a typer `app`, and the commands it brings; with a group name they live below it."""
+
+    module: str
+    commands: tuple[str, ...]
+    group: str | None = None
+
+
+PARTS = (
+    Part("topologies.cli", ("emulate", "exec", "scenario")),
+    Part("hosts.cli", ("send", "recv")),
+    Part("controller.ctl", ("ctl",), group="ctl"),
+    Part("controller.service", ("controller",)),
+    Part("engine.switch_cli", ("switch",), group="switch"),
+    Part("engine.bench", ("bench",), group="bench"),
+)
+
+HELP = """Congestion-controlled multicast over programmable switches.
+
+Example: canopy emulate topologies/quickstart.yaml
+"""
+
+
+def parts_for(arguments: Sequence[str]) -> Sequence[Part]:
+    """The parts that a command line needs: the one that has its command, or all of them for help and typing errors."""
+    command = next((word for word in arguments if not word.startswith("-")), None)
+    return [part for part in PARTS if command in part.commands] or PARTS
+
+
+def build(arguments: Sequence[str]) -> typer.Typer:
+    """The typer application that can run `arguments`."""
+    root = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+    @root.callback()
+    def top() -> None:
+        """Keeps a single command a subcommand: typer would otherwise run it without its name."""
+
+    top.__doc__ = HELP
+    for part in parts_for(arguments):
+        app: typer.Typer = importlib.import_module(part.module).app
+        root.add_typer(app, name=part.group)
+    return root
+
+
+def main() -> None:
+    """Entry point of the `canopy` command."""
+    build(sys.argv[1:])(prog_name="canopy")

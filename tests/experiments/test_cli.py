@@ -1,0 +1,37 @@
+"""The `canopy` command: what it has, what it imports, how it refuses."""
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from experiments.cli import PARTS, build, parts_for
+
+COMMANDS = [command for part in PARTS for command in part.commands]
+
+
+def test_help_lists_every_command() -> None:
+    result = CliRunner().invoke(build(["--help"]), ["--help"])
+    assert result.exit_code == 0
+    for command in COMMANDS:
+        assert command in result.output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str) -> None:
+    result = CliRunner().invoke(build([command]), [command, "--help"])
+    assert result.exit_code == 0, result.output
+    assert "Usage" in result.output
+
+
+def test_unknown_command_is_wrong_usage() -> None:
+    result = CliRunner().invoke(build(["no-such-command"]), ["no-such-command"])
+    assert result.exit_code == 2
+
+
+def test_only_the_part_asked_for_is_loaded() -> None:
+    assert [part.module for part in parts_for(["recv", "--group", "232.1.1.1"])] == ["hosts.cli"]
+    script = "import sys; from experiments.cli import build; build(['recv']); print('mininet' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "False"
