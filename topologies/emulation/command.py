@@ -81,8 +81,6 @@ def print_summary(console: Console, summary: Summary) -> None:
                 f"bottleneck {bottleneck.source} -> {bottleneck.destination} ({format_rate(bottleneck.rate_bps)}): "
                 f"{bottleneck.utilisation:.1%} used after start-up",
             )
-    for note in summary.notes:
-        _note(console, f"note: {note}")
     if summary.sessions:
         expected = [r for session in summary.sessions for r in session.receivers if r.expected]
         complete = sum(receiver.complete for receiver in expected)

@@ -1,6 +1,6 @@
 """A directed link as the embedded switch takes it, and as Linux's traffic control does. No I/O."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -39,12 +39,29 @@ def engine_link_spec(link: DirectedLink, seed: int) -> "LinkSpec":
 
 
 @dataclass(frozen=True, slots=True)
+class Lack:
+    """A property that a link is to have and will not."""
+
+    what: str
+    """And why, as in `no delay (this kernel has no netem)`."""
+    where: str
+    """Which link, and how much of it."""
+
+
+@dataclass(frozen=True, slots=True)
 class TcPlan:
     """The tc commands that emulate a link on its sending interface, and what they cannot give."""
 
     commands: tuple[tuple[str, ...], ...]
-    missing: tuple[str, ...]
-    """One line for each property that the link is to have and will not."""
+    missing: tuple[Lack, ...]
+
+
+def describe_lacks(lacks: Iterable[Lack]) -> list[str]:
+    """One line for each thing that is missing, with all the links that miss it."""
+    links: dict[str, list[str]] = {}
+    for lack in lacks:
+        links.setdefault(lack.what, []).append(lack.where)
+    return [f"{what}: {', '.join(where)}" for what, where in links.items()]
 
 
 def tc_plan(link: DirectedLink, interface: str, kinds: Collection[str]) -> TcPlan:
@@ -53,7 +70,7 @@ def tc_plan(link: DirectedLink, interface: str, kinds: Collection[str]) -> TcPla
     A token bucket gives the rate; netem below it delay and loss, else a FIFO or RED below it the queue. With netem the
     queue's limit also counts what is on its way, so a bandwidth-delay product is added to it."""
     commands: list[tuple[str, ...]] = []
-    missing: list[str] = []
+    missing: list[Lack] = []
     name = f"{link.source} -> {link.destination}"
     parent: tuple[str, ...] = ("root",)
     if link.rate_bps is not None and "tbf" in kinds:
@@ -64,22 +81,22 @@ def tc_plan(link: DirectedLink, interface: str, kinds: Collection[str]) -> TcPla
         commands.append(("tc", "qdisc", "replace", "dev", interface, "root", *tbf))
         parent = ("parent", "1:1")
     elif link.rate_bps is not None:
-        missing.append(f"{name}: no rate of {format_rate(link.rate_bps)} (this kernel has no tbf)")
+        missing.append(Lack("no rate limit (this kernel has no tbf)", f"{name} {format_rate(link.rate_bps)}"))
     if "netem" in kinds:
         if link.delay_s or link.loss:
             commands.append(("tc", "qdisc", "replace", "dev", interface, *parent, *_netem(link)))
             if isinstance(link.queue, Red):
-                missing.append(f"{name}: no RED (tc cannot put it behind netem); DropTail of its size instead")
+                missing.append(Lack("no RED (tc cannot put it behind netem) but DropTail of its size", name))
             return TcPlan(tuple(commands), tuple(missing))
     else:
         if link.delay_s:
-            missing.append(f"{name}: no delay of {format_duration(link.delay_s)} (this kernel has no netem)")
+            missing.append(Lack("no delay (this kernel has no netem)", f"{name} {format_duration(link.delay_s)}"))
         if link.loss:
-            missing.append(f"{name}: no loss of {link.loss:.3g} (this kernel has no netem)")
+            missing.append(Lack("no random loss (this kernel has no netem)", f"{name} {link.loss:.3g}"))
     if parent != ("root",):
-        queue, lack = _queue(link, kinds)
-        commands.append(("tc", "qdisc", "replace", "dev", interface, *parent, *queue))
-        missing.extend(f"{name}: {reason}" for reason in lack)
+        commands.append(("tc", "qdisc", "replace", "dev", interface, *parent, *_queue(link, kinds)))
+        if isinstance(link.queue, Red) and "red" not in kinds:
+            missing.append(Lack("no RED (this kernel has none) but DropTail of its size", name))
     return TcPlan(tuple(commands), tuple(missing))
 
 
@@ -98,20 +115,16 @@ def _netem(link: DirectedLink) -> tuple[str, ...]:
     return command
 
 
-def _queue(link: DirectedLink, kinds: Collection[str]) -> tuple[tuple[str, ...], list[str]]:
+def _queue(link: DirectedLink, kinds: Collection[str]) -> tuple[str, ...]:
     queue = link.queue
-    if isinstance(queue, Red):
-        if "red" in kinds:
-            unit = MTU_FRAME if queue.bytes is None else 1
-            low, high = int(queue.min_threshold * unit), int(queue.max_threshold * unit)
-            thresholds = ("min", str(low), "max", str(high), "probability", f"{queue.max_probability:.6g}")
-            rate = ("bandwidth", f"{link.rate_bps:.0f}bit")
-            # tc-red(8): the burst that the average may ignore, (2 min + max) / (3 avpkt) packets at least
-            burst = ("avpkt", "1000", "burst", str((2 * low + high) // 3000 + 1))
-            return ("handle", "10:", "red", "limit", str(_limit_bytes(queue)), *thresholds, *burst, *rate), []
-        lack = ["no RED (this kernel has none); DropTail of its size instead"]
-    else:
-        lack = []
+    if isinstance(queue, Red) and "red" in kinds:
+        unit = MTU_FRAME if queue.bytes is None else 1
+        low, high = int(queue.min_threshold * unit), int(queue.max_threshold * unit)
+        thresholds = ("min", str(low), "max", str(high), "probability", f"{queue.max_probability:.6g}")
+        # tc-red(8): the burst that the average may ignore, at least (2 min + max) / (3 avpkt) packets
+        burst = ("avpkt", "1000", "burst", str((2 * low + high) // 3000 + 1))
+        rate = ("bandwidth", f"{link.rate_bps:.0f}bit")
+        return ("handle", "10:", "red", "limit", str(_limit_bytes(queue)), *thresholds, *burst, *rate)
     if queue.bytes is not None:
-        return ("handle", "10:", "bfifo", "limit", str(queue.bytes)), lack
-    return ("handle", "10:", "pfifo", "limit", str(queue.packets)), lack
+        return ("handle", "10:", "bfifo", "limit", str(queue.bytes))
+    return ("handle", "10:", "pfifo", "limit", str(queue.packets))

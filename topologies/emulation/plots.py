@@ -32,28 +32,22 @@ def throughput(ports: Rows, hosts: Sequence[str], events: Rows, limit_bps: float
     return _finish(figure, axes, events)
 
 
-def window(sessions: Rows, flows: Mapping[str, Rows], events: Rows) -> str | None:
-    """The congestion windows of sessions' senders and of TCP flows, in packets."""
+def window(traces: Mapping[str, Rows], events: Rows) -> str | None:
+    """The congestion windows of sessions' senders and of TCP flows, in packets; `traces` by name."""
     figure, axes = _figure("Congestion window", "packets")
-    number = 0
-    for session, rows in group(sessions, "session").items():
-        curve = [(row["t"], row["cwnd"]) for row in rows if row.get("cwnd") is not None]
-        _plot(axes, curve, f"session {session}", number)
-        number += 1
-    for name, trace in flows.items():
-        _plot(axes, [(row["t"], row["cwnd"]) for row in trace if row.get("cwnd") is not None], name, number)
-        number += 1
+    for number, (name, rows) in enumerate(traces.items()):
+        _plot(axes, [(row["t"], row["cwnd"]) for row in rows if row.get("cwnd") is not None], name, number)
     return _finish(figure, axes, events)
 
 
-def sender_rate(sessions: Rows, events: Rows) -> str | None:
-    """What senders send, and what every receiver has acknowledged, Mbit/s."""
+def sender_rate(traces: Mapping[str, Rows], events: Rows) -> str | None:
+    """What senders send, and what every receiver has acknowledged, Mbit/s; `traces` by name."""
     figure, axes = _figure("Sender's rate", "Mbit/s")
     number = 0
-    for session, rows in group(sessions, "session").items():
+    for name, rows in traces.items():
         for column, label in (("rate_bps", "sent"), ("goodput_bps", "acknowledged by all")):
             curve = [(row["t"], row[column] / 1e6) for row in rows if row.get(column) is not None]
-            _plot(axes, curve, f"session {session}: {label}", number)
+            _plot(axes, curve, f"{name}: {label}", number)
             number += 1
     return _finish(figure, axes, events)
 
@@ -118,7 +112,7 @@ def group(rows: Rows, column: str) -> dict[Any, list[Mapping[str, Any]]]:
 
 
 def _figure(title: str, unit: str) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(7.2, 3.0), layout="constrained")
+    figure = Figure(figsize=(7.2, 3.1), layout="constrained")
     FigureCanvasSVG(figure)
     axes = figure.add_subplot()
     axes.set_title(title, loc="left", fontsize=11, fontweight="bold")
@@ -154,9 +148,9 @@ def _finish(figure: Figure, axes: Axes, events: Rows) -> str | None:
             fontsize=6.5,
             color="#5b6770",
         )
-    axes.set_ylim(bottom=0)
+    axes.set_ylim(bottom=0, top=max(axes.get_ylim()[1], 1.0))
     axes.set_xlim(left=0)
-    axes.legend(fontsize=7.5, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+    figure.legend(fontsize=7.5, frameon=False, loc="outside lower left", ncols=8, columnspacing=1.2, handlelength=1.4)
     output = io.StringIO()
     figure.savefig(output, format="svg", metadata={"Date": None, "Creator": None})
     text = output.getvalue()

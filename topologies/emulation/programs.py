@@ -27,6 +27,16 @@ def controller_is_ready(state_directory: Path) -> bool:
     return bool(status["switches_ready"] == status["switches"])
 
 
+def switch_problems(state_directory: Path) -> str:
+    """What the controller has to say of switches that are not ready, as the end of a sentence; empty when nothing."""
+    try:
+        with ApiClient(state_directory / SOCKET_NAME, timeout_s=2.0) as client:
+            switches = client.call("switches", counters=False)
+    except (OSError, ApiError, ValueError):
+        return ""
+    return "".join(f"; {switch['name']}: {switch['problem']}" for switch in switches if switch["problem"])
+
+
 def tell_link_state(state_directory: Path, one: str, other: str, *, up: bool) -> bool:
     """Tell the controller that a link between two switches went down or came up; whether it listened."""
     try:

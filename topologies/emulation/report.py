@@ -10,7 +10,7 @@ from topologies.emulation import plots
 from topologies.emulation.plan import Plan, make_plan
 from topologies.emulation.run_folder import RunFolder, read_series
 from topologies.scenario import Scenario, load_scenario
-from topologies.scenario.network import DirectedLink, DropTail, Red
+from topologies.scenario.network import DirectedLink, DropTail, Link, Red
 from topologies.scenario.quantity import format_duration, format_rate, format_size
 
 
@@ -28,7 +28,7 @@ def write_report(folder: RunFolder) -> None:
         verdict=_verdict(summary),
         cards=_cards(summary),
         plots=_plots(folder, scenario, make_plan(scenario), summary),
-        links=[_link(link.direction(end)) for link in scenario.links for end in reversed(link.between)],
+        links=[row for link in scenario.links for row in _link_rows(link)],
         events=read_series(folder.series / "events.jsonl"),
     )
     folder.report.write_text(page, encoding="utf-8")
@@ -38,6 +38,12 @@ def _plots(folder: RunFolder, scenario: Scenario, plan: Plan, summary: dict[str,
     ports, sessions, receivers, events = (
         read_series(folder.series / f"{name}.jsonl") for name in ("ports", "sessions", "receivers", "events")
     )
+    senders = {
+        f"session {session.id}": _since_epoch(
+            read_series(folder.series / f"session-{session.id}-sender.jsonl"), summary["epoch"]
+        )
+        for session in scenario.sessions
+    }
     flows = {
         f"TCP {flow.source} to {flow.destination}": read_series(folder.series / f"flow-{number}.jsonl")
         for number, flow in enumerate(scenario.traffic)
@@ -53,12 +59,18 @@ def _plots(folder: RunFolder, scenario: Scenario, plan: Plan, summary: dict[str,
     pictures = [
         plots.throughput(ports, list(dict.fromkeys(hosts)), events, limit),
         plots.progress(receivers, events),
-        plots.window(sessions, flows, events),
-        plots.sender_rate(sessions, events),
+        plots.window({**senders, **flows}, events),
+        plots.sender_rate(senders, events),
         plots.queue(ports, list(dict.fromkeys(queues)), events),
         plots.losses(receivers, sessions, events),
     ]
     return [picture for picture in pictures if picture is not None]
+
+
+def _since_epoch(trace: list[dict[str, Any]], epoch: float) -> list[dict[str, Any]]:
+    """The rows of an agent's trace (docs/trace.md) with `t` counted from the run's epoch."""
+    origin = next((row["started_at"] - epoch for row in trace if "started_at" in row), 0.0)
+    return [{**row, "t": row["t"] + origin} for row in trace if "t" in row]
 
 
 def _verdict(summary: dict[str, Any]) -> str:
@@ -90,10 +102,17 @@ def _cards(summary: dict[str, Any]) -> list[dict[str, str]]:
     return cards
 
 
-def _link(link: DirectedLink) -> dict[str, Any]:
+def _link_rows(link: Link) -> list[dict[str, Any]]:
+    """One row for both directions when they are alike."""
+    there, back = (_link_row(link.direction(end), "→") for end in reversed(link.between))
+    if {**there, "name": ""} == {**back, "name": ""}:
+        return [_link_row(link.direction(link.between[1]), "↔")]
+    return [there, back]
+
+
+def _link_row(link: DirectedLink, arrow: str) -> dict[str, Any]:
     return {
-        "source": link.source,
-        "destination": link.destination,
+        "name": f"{link.source} {arrow} {link.destination}",
         "rate_bps": link.rate_bps,
         "delay": format_duration(link.delay_s),
         "queue": _queue(link.queue),

@@ -94,6 +94,8 @@ class Summary:
     seed: int
     switch: str
     started_at: str
+    epoch: float
+    """When the network was ready, seconds since 1970: where all times in the run folder start."""
     duration_s: float
     ok: bool
     outcome: str

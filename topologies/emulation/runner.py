@@ -120,6 +120,7 @@ def _summarize(
         seed=scenario.seed,
         switch=options.switch,
         started_at=started.isoformat(timespec="seconds"),
+        epoch=sampler.epoch,
         duration_s=round(elapsed, 3),
         ok=all(result.ok for result in results),
         outcome=outcome,

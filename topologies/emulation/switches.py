@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from topologies.emulation.linkspec import engine_link_spec, tc_plan
+from topologies.emulation.linkspec import describe_lacks, engine_link_spec, tc_plan
 from topologies.emulation.network import SwitchKind
 from topologies.emulation.nodes import P4Switch, run_in
 from topologies.emulation.plan import Plan, SwitchPlan, derive_seed
@@ -101,7 +101,7 @@ class Bmv2Kind:
             (name, interface): tc_plan(link, interface, kinds) for name, interface, link in sending_interfaces(plan)
         }
         self._hosts = frozenset(plan.hosts)
-        self.notes: Sequence[str] = tuple(line for shaped in self._plans.values() for line in shaped.missing)
+        self.notes: Sequence[str] = describe_lacks(lack for shaped in self._plans.values() for lack in shaped.missing)
 
     def make(self, name: str, **params: Any) -> P4Switch:
         """A switch; `params` are Mininet's and P4Switch's."""

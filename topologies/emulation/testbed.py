@@ -57,7 +57,12 @@ class Testbed:
         (self.state / "network.json").write_text(description.model_dump_json(indent=2), encoding="utf-8")
         self.start_node(CONTROLLER)
         if self._controller is not None:
-            self._controller.wait_until(lambda: programs.controller_is_ready(self.state), CONTROLLER_START_S, "ready")
+            try:
+                self._controller.wait_until(
+                    lambda: programs.controller_is_ready(self.state), CONTROLLER_START_S, "in control of all switches"
+                )
+            except ChildError as error:
+                raise ChildError(f"{error}{programs.switch_problems(self.state)}") from None
         write_record(self.state, self._record())
 
     def stop(self) -> None:
