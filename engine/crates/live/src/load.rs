@@ -13,7 +13,8 @@ pub fn flood(interface: &str, frame: &[u8], duration: Duration, rate: Option<f64
     let start = Instant::now();
     let mut sent = 0;
     while start.elapsed() < duration {
-        let due = rate.map_or(u64::MAX, |rate| (start.elapsed().as_secs_f64() * rate) as u64);
+        // The first one is due at once.
+        let due = rate.map_or(u64::MAX, |rate| (start.elapsed().as_secs_f64() * rate) as u64 + 1);
         let count = due.saturating_sub(sent).min(BATCH as u64) as usize;
         if count == 0 {
             std::thread::sleep(Duration::from_micros(50));
