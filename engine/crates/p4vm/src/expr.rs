@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::ir::{HeaderRef, Program, UnionRef};
+use crate::ir::{Field, HeaderRef, Program, UnionRef};
 use crate::phv;
 use crate::value::{words_for, Int, Wide};
 
@@ -62,7 +62,6 @@ pub(crate) enum Value {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compare {
     Eq,
-    Ne,
     Lt,
     Le,
     Gt,
@@ -86,6 +85,7 @@ pub(crate) enum BoolExpr {
     ValidUnion(UnionRef),
     SameHeader(HeaderRef, HeaderRef),
     SameUnion(UnionRef, UnionRef),
+    SameVarbit(Field, Field),
 }
 
 /// What expressions read.
@@ -227,7 +227,6 @@ fn compare<T: Int>(op: Compare, sides: &(Value, Value), env: Env<'_>) -> bool {
     let order = sides.0.eval::<T>(env).compare(&sides.1.eval::<T>(env));
     match op {
         Compare::Eq => order == Ordering::Equal,
-        Compare::Ne => order != Ordering::Equal,
         Compare::Lt => order == Ordering::Less,
         Compare::Le => order != Ordering::Greater,
         Compare::Gt => order == Ordering::Greater,
@@ -265,6 +264,10 @@ impl BoolExpr {
                 (Some(a), Some(b)) => phv::same_header(env, a, b),
                 _ => false,
             },
+            Self::SameVarbit(a, b) => {
+                let words = |field| env.phv.get(phv::field_words(field)).unwrap_or_default();
+                words(a) == words(b)
+            }
             Self::SameUnion(a, b) => match (phv::resolve_union(env, a), phv::resolve_union(env, b)) {
                 (Some(a), Some(b)) => phv::same_union(env, a, b),
                 _ => false,

@@ -73,6 +73,7 @@ pub(crate) enum HeaderRef {
     Element { stack: u32, index: Box<Expr> },
     Last(u32),
     Member { union: UnionRef, member: u32 },
+    Choose(Box<(BoolExpr, HeaderRef, HeaderRef)>),
 }
 
 #[derive(Debug, Clone)]

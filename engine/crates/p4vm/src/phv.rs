@@ -83,6 +83,7 @@ pub(crate) fn resolve(env: Env<'_>, header: &HeaderRef) -> Option<u32> {
             let union = env.program.unions.get(resolve_union(env, union)? as usize)?;
             union.headers.get(*member as usize).copied()
         }
+        HeaderRef::Choose(parts) => resolve(env, if parts.0.eval(env) { &parts.1 } else { &parts.2 }),
     }
 }
 

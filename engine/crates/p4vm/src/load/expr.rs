@@ -22,6 +22,7 @@ pub(crate) enum Typed {
     Stack(u32),
     Union(UnionRef),
     UnionStack(u32),
+    Varbit(Field),
 }
 
 /// Widest cast that the arithmetic is made for.
@@ -85,13 +86,6 @@ pub(crate) fn header(at: &At<'_>, scope: &Scope<'_>) -> Result<HeaderRef> {
     }
 }
 
-pub(crate) fn union(at: &At<'_>, scope: &Scope<'_>) -> Result<UnionRef> {
-    match typed(at, scope, None)? {
-        Typed::Union(union) => Ok(union),
-        _ => Err(at.error("not a header union")),
-    }
-}
-
 /// A place that can be written.
 pub(crate) fn target(at: &At<'_>, scope: &Scope<'_>) -> Result<(Target, Field)> {
     let value = at.get("value")?;
@@ -125,7 +119,10 @@ pub(crate) fn typed(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Re
     Ok(match kind.str()? {
         "expression" if value.opt("op").is_some() => operation(&value, scope, own)?,
         "expression" => typed(&value, scope, own)?,
-        "field" => Typed::Number(load_field(&value, headers.field(&value)?.1)?),
+        "field" => match headers.field(&value)?.1 {
+            field if field.varbit => Typed::Varbit(field),
+            field => Typed::Number(load_field(&value, field)?),
+        },
         "hexstr" => Typed::Number(constant(&value)?),
         "bool" => Typed::Bool(BoolExpr::Const(value.value.as_bool().ok_or_else(|| value.error("not true or false"))?)),
         "local" | "runtime_data" => Typed::Number(local(&value, scope, own)?),
@@ -212,6 +209,7 @@ fn example(header: &HeaderRef, scope: &Scope<'_>) -> Option<u32> {
             };
             members.get(*member as usize).copied()
         }
+        HeaderRef::Choose(parts) => example(&parts.1, scope),
     }
 }
 
@@ -296,6 +294,9 @@ fn operation(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Result<Ty
             match (side("left")?, side("right")?) {
                 (Typed::Bool(then), Typed::Bool(otherwise)) => {
                     Typed::Bool(BoolExpr::Choose(Box::new((condition, then, otherwise))))
+                }
+                (Typed::Header(then), Typed::Header(otherwise)) if same_layout(&then, &otherwise, scope) => {
+                    Typed::Header(HeaderRef::Choose(Box::new((condition, then, otherwise))))
                 }
                 (then, otherwise) => {
                     let (then, otherwise) = (Box::new(data(then)?), Box::new(data(otherwise)?));
@@ -416,6 +417,7 @@ fn equality(at: &At<'_>, left: Typed, right: Typed, scope: &Scope<'_>) -> Result
         }
         // Headers of different types are never equal.
         (Typed::Header(_), Typed::Header(_)) => BoolExpr::Const(false),
+        (Typed::Varbit(left), Typed::Varbit(right)) if left.bits == right.bits => BoolExpr::SameVarbit(left, right),
         (Typed::Union(left), Typed::Union(right)) => BoolExpr::SameUnion(left, right),
         _ => return Err(at.error("compares things of different kinds")),
     })
