@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import canopy_engine
+from finsy.proto import rpc_code
 
-from engine.p4runtime.errors import failed_precondition, invalid_argument
+from engine.p4runtime.errors import P4RuntimeError, failed_precondition, invalid_argument
 
 if TYPE_CHECKING:
     from canopy_engine import Event, LinkSpec, LiveSwitch, Switch
@@ -83,9 +84,13 @@ class LiveDataPath:
 
     def install(self, switch: Switch) -> None:
         live = canopy_engine.LiveSwitch(switch, seed=self._seed)
+        try:
+            for port in self._ports.values():
+                live.add_port(port.number, port.interface, tx=port.tx, rx=port.rx)
+        except OSError as error:
+            raise P4RuntimeError(rpc_code.INTERNAL, f"port {port.number}, {port.interface}: {error.strerror}") from None
+        # The old program forwards until here, and its ports are free before the new one takes them over.
         self.close()
-        for port in self._ports.values():
-            live.add_port(port.number, port.interface, tx=port.tx, rx=port.rx)
         live.start()
         self._switch, self._live = switch, live
 
@@ -111,6 +116,9 @@ class LiveDataPath:
 
     def port_stats(self) -> dict[int, dict[str, int]]:
         return self._live.port_stats() if self._live is not None else {}
+
+    def switch_stats(self) -> dict[str, int]:
+        return self._switch.stats() if self._switch is not None else {}
 
     def close(self) -> None:
         if self._live is not None:

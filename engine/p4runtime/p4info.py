@@ -14,6 +14,8 @@ Scope = p4i.ActionRef.Scope
 # Priority is required when a key has one of these (specification, "TableEntry").
 PRIORITY_MATCH_TYPES = frozenset({p4i.MatchField.TERNARY, p4i.MatchField.RANGE, p4i.MatchField.OPTIONAL})
 
+MATCH_TYPE_NAMES: dict[int, str] = {value: name for name, value in p4i.MatchField.MatchType.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class MatchFieldInfo:

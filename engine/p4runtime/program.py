@@ -8,7 +8,7 @@ from typing import Any
 from finsy.proto import p4i
 
 from engine.p4runtime.errors import invalid_argument
-from engine.p4runtime.p4info import ActionInfo, MatchFieldInfo, P4InfoIndex, TableInfo
+from engine.p4runtime.p4info import MATCH_TYPE_NAMES, ActionInfo, MatchFieldInfo, P4InfoIndex, TableInfo
 
 # The JSON's match kinds that can stand for one of P4Info's. p4c writes `optional` as `ternary`.
 JSON_KINDS_OF: dict[int, frozenset[str]] = {
@@ -200,5 +200,5 @@ def _check_field(table: TableInfo, field: MatchFieldInfo, json_field: KeyField) 
     if field.width < json_field.width:
         raise _mismatch("table", table.name, f"has {field.width} bits for {field.name!r}, not {json_field.width}")
     if json_field.kind not in JSON_KINDS_OF[field.match_type]:
-        kind = p4i.MatchField.MatchType.Name(field.match_type)
+        kind = MATCH_TYPE_NAMES[field.match_type]
         raise _mismatch("table", table.name, f"matches {field.name!r} as {kind}, the program as {json_field.kind}")

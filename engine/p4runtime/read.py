@@ -133,7 +133,7 @@ def _selected(entry: p4r.TableEntry, request: p4r.TableEntry) -> bool:
 def _with_volatile(table: Table, entry: Entry, request: p4r.TableEntry) -> p4r.TableEntry:
     """The entry with what the request asks for besides."""
     wants_counter = request.HasField("counter_data") and table.info.direct_counter_id
-    wants_meter = request.HasField("meter_config") and entry.meter is not None
+    wants_meter = request.HasField("meter_config")
     wants_idle = request.HasField("time_since_last_hit") and table.info.idle_timeout
     if not (wants_counter or wants_meter or wants_idle):
         return entry.message
@@ -141,7 +141,7 @@ def _with_volatile(table: Table, entry: Entry, request: p4r.TableEntry) -> p4r.T
     message.CopyFrom(entry.message)
     if wants_counter:
         message.counter_data.CopyFrom(table.read_counter(entry))
-    if wants_meter:
+    if wants_meter and entry.meter is not None:
         message.meter_config.CopyFrom(entry.meter)
     if wants_idle:
         message.time_since_last_hit.elapsed_ns = table.idle_for_ns(entry)

@@ -1,0 +1,125 @@
+"""`canopy switch`: the embedded switch, and packet tests on it. Slow imports wait until they are needed."""
+
+import logging
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.exceptions import TyperException
+
+EXIT_BAD_INPUT = 2
+"""Nothing was run: wrong flags, a missing interface or file, a port in use, no root."""
+
+# BMv2's names for them, and Python's numbers; `off` is above all of them.
+LOG_LEVELS = {
+    "trace": logging.DEBUG,
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warn": logging.WARNING,
+    "error": logging.ERROR,
+    "off": logging.CRITICAL + 1,
+}
+
+
+class SwitchGroup(TyperGroup):
+    """`canopy switch -i 1@veth1` without a subcommand is `canopy switch run -i 1@veth1`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and args[0] != "--help"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+class RunCommand(TyperCommand):
+    """Takes simple_switch_grpc's `--`, behind which that has its target's own flags, and says mistakes in one line."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(ctx, [word for word in args if word != "--"])
+        except TyperException as error:
+            raise _fail(error.format_message()) from None
+
+
+app = typer.Typer(cls=SwitchGroup, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def main() -> None:
+    """The embedded P4 switch. Without a subcommand it runs: see `canopy switch run --help`."""
+
+
+@app.command(cls=RunCommand)
+def run(
+    program: Annotated[
+        Path | None, typer.Argument(metavar="[PROGRAM.json]", help="Start with this program (p4c's BMv2 JSON).")
+    ] = None,
+    interface: Annotated[
+        list[str] | None, typer.Option("-i", "--interface", metavar="PORT@IFACE", help="A port; repeatable.")
+    ] = None,
+    device_id: Annotated[int, typer.Option(min=0, help="P4Runtime's device id.")] = 1,
+    grpc_server_addr: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to serve.")] = "0.0.0.0:9559",
+    cpu_port: Annotated[
+        int | None, typer.Option(min=1, max=510, help="The port of packet-in and packet-out; none without it.")
+    ] = None,
+    no_p4: Annotated[bool, typer.Option("--no-p4", help="Start without a program: the default without one.")] = False,
+    p4info: Annotated[Path | None, typer.Option(help="The program's P4Info, text or binary.")] = None,
+    links: Annotated[Path | None, typer.Option(help="The ports' emulated links, as JSON.")] = None,
+    stats: Annotated[Path | None, typer.Option(help="Keep a JSON file of port statistics up to date.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of random() and of the links' losses.")] = 0,
+    log_level: Annotated[str, typer.Option("-L", "--log-level", help="|".join(LOG_LEVELS))] = "warn",
+    log_console: Annotated[bool, typer.Option("--log-console", help="As it always does, on stderr.")] = False,
+    ready_fd: Annotated[int | None, typer.Option(min=0, help="Write the `ready` line to this descriptor too.")] = None,
+    grpc_server_ssl: Annotated[bool, typer.Option("--grpc-server-ssl", help="Serve over TLS.")] = False,
+    grpc_server_cert: Annotated[Path | None, typer.Option(help="The server's certificate (PEM).")] = None,
+    grpc_server_key: Annotated[Path | None, typer.Option(help="The server's key (PEM).")] = None,
+    grpc_server_cacert: Annotated[Path | None, typer.Option(help="The CA to verify clients against (PEM).")] = None,
+    grpc_server_with_client_auth: Annotated[
+        bool, typer.Option("--grpc-server-with-client-auth", help="Clients must have a certificate.")
+    ] = False,
+) -> None:
+    """Run the embedded switch until SIGINT or SIGTERM.
+
+    The flags are simple_switch_grpc's. Once it serves it prints `ready HOST:PORT device ID`. Exit status: 0 when it was
+    stopped, 2 when it could not start.
+    """
+    if log_level not in LOG_LEVELS:
+        raise _fail(f"--log-level: `{log_level}` is none of {', '.join(LOG_LEVELS)}")
+    if no_p4 and program is not None:
+        raise _fail("--no-p4 and a program exclude each other")
+    if p4info is not None and program is None:
+        raise _fail("--p4info needs the program that it describes")
+    logging.basicConfig(
+        level=LOG_LEVELS[log_level], stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
+    )
+    from engine.switch_run import SwitchError, SwitchOptions, parse_interfaces, run_switch, tls_files
+
+    try:
+        options = SwitchOptions(
+            interfaces=parse_interfaces(interface or []),
+            device_id=device_id,
+            address=grpc_server_addr,
+            cpu_port=cpu_port,
+            program=program,
+            p4info=p4info,
+            links=links,
+            stats=stats,
+            seed=seed,
+            ready_fd=ready_fd,
+            tls=tls_files(grpc_server_cert, grpc_server_key, grpc_server_cacert, grpc_server_with_client_auth)
+            if grpc_server_ssl
+            else None,
+        )
+        run_switch(options)
+    except SwitchError as error:
+        raise _fail(str(error)) from None
+
+
+def _fail(message: str) -> typer.Exit:
+    typer.echo(f"canopy switch: {message}", err=True)
+    return typer.Exit(EXIT_BAD_INPUT)
+
+
+if __name__ == "__main__":
+    app(prog_name="canopy switch")

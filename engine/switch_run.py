@@ -1,0 +1,202 @@
+"""`canopy switch`: the process. What it needs is checked before it serves, so that every mistake is one line."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from canopy_engine import EngineError
+from finsy.proto import p4i, p4r
+from google.protobuf import text_format
+from google.protobuf.message import DecodeError
+
+from engine.link_monitor import LinkMonitor
+from engine.link_specs import LinkSpecError, load_links
+from engine.p4runtime.datapath import LiveDataPath, PortConfig
+from engine.p4runtime.errors import P4RuntimeError
+from engine.p4runtime.pipeline import build_pipeline
+from engine.p4runtime.server import P4RuntimeServer, TlsFiles
+
+# v1model's port numbers have 9 bits, and BMv2 keeps the last one for dropped packets.
+DROP_PORT = 511
+
+# The emulation samples four times a second; a file that is a little younger than that is always fresh.
+STATS_INTERVAL_S = 0.2
+
+logger = logging.getLogger(__name__)
+
+
+class SwitchError(Exception):
+    """The switch cannot start; the message is one line for the user."""
+
+
+@dataclass(frozen=True)
+class SwitchOptions:
+    """What the command line says. `interfaces`: port -> Linux interface."""
+
+    interfaces: Mapping[int, str] = field(default_factory=dict)
+    device_id: int = 1
+    address: str = "0.0.0.0:9559"
+    cpu_port: int | None = None
+    program: Path | None = None
+    p4info: Path | None = None
+    links: Path | None = None
+    stats: Path | None = None
+    seed: int = 0
+    ready_fd: int | None = None
+    tls: TlsFiles | None = None
+
+
+def parse_interfaces(words: list[str]) -> dict[int, str]:
+    """`PORT@INTERFACE` words, as simple_switch_grpc takes them. Raises SwitchError."""
+    interfaces: dict[int, str] = {}
+    for word in words:
+        number, separator, name = word.partition("@")
+        if not separator or not number.isdecimal() or not name:
+            raise SwitchError(f"`{word}` is not PORT@INTERFACE")
+        port = int(number)
+        if port >= DROP_PORT:
+            raise SwitchError(f"port {port} of {name} is not below {DROP_PORT}")
+        if port in interfaces:
+            raise SwitchError(f"port {port} is given twice, for {interfaces[port]} and {name}")
+        if name in interfaces.values():
+            raise SwitchError(f"interface {name} is given twice")
+        interfaces[port] = name
+    return interfaces
+
+
+def tls_files(certificate: Path | None, key: Path | None, ca: Path | None, require_client: bool) -> TlsFiles:
+    """Raises SwitchError when a file is missing or cannot be read."""
+    if certificate is None or key is None:
+        raise SwitchError("--grpc-server-ssl needs --grpc-server-cert and --grpc-server-key")
+    for path in (certificate, key, ca):
+        try:
+            if path is not None:
+                path.read_bytes()
+        except OSError as error:
+            raise SwitchError(f"{path}: {error.strerror}") from None
+    return TlsFiles(certificate, key, ca, require_client)
+
+
+def run_switch(options: SwitchOptions) -> None:
+    """Serve until SIGINT or SIGTERM. Raises SwitchError when it cannot start."""
+    _check_interfaces(options.interfaces)
+    asyncio.run(_serve(options))
+
+
+async def _serve(options: SwitchOptions) -> None:
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stopped.set)
+    monitor = LinkMonitor(options.interfaces)
+    datapath = LiveDataPath(_ports(options), seed=options.seed, cpu_port=options.cpu_port, is_up=monitor.is_up)
+    server = P4RuntimeServer(options.device_id, datapath)
+    if options.program is not None:
+        _load_program(server, datapath, options.program, options.p4info)
+    try:
+        await server.start(options.address, options.tls)
+    except OSError as error:
+        raise SwitchError(str(error)) from None
+    stats = asyncio.create_task(_write_stats(datapath, options.stats)) if options.stats is not None else None
+    try:
+        monitor.start(server.device.port_changed)
+        _announce(
+            f"ready {options.address.rpartition(':')[0]}:{server.port} device {options.device_id}", options.ready_fd
+        )
+        await stopped.wait()
+    finally:
+        if stats is not None:
+            stats.cancel()
+        monitor.stop()
+        await server.stop()
+
+
+def _check_interfaces(interfaces: Mapping[int, str]) -> None:
+    """That the interfaces are there and may be opened."""
+    for port, name in interfaces.items():
+        try:
+            socket.if_nametoindex(name)
+        except OSError:
+            raise SwitchError(f"port {port}: there is no interface {name}") from None
+    if interfaces:
+        try:
+            socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close()
+        except PermissionError:
+            raise SwitchError(
+                "opening network interfaces needs root (CAP_NET_RAW); without root the switch runs without -i, and "
+                "`canopy switch stf` runs packet tests"
+            ) from None
+
+
+def _ports(options: SwitchOptions) -> list[PortConfig]:
+    try:
+        links = load_links(options.links) if options.links is not None else {}
+    except LinkSpecError as error:
+        raise SwitchError(str(error)) from None
+    for port in links:
+        if port not in options.interfaces:
+            raise SwitchError(f"{options.links}: the switch has no port {port}")
+    return [
+        PortConfig(port, name, links.get(port, {}).get("tx"), links.get(port, {}).get("rx"))
+        for port, name in options.interfaces.items()
+    ]
+
+
+def _load_program(server: P4RuntimeServer, datapath: LiveDataPath, program: Path, p4info: Path | None) -> None:
+    """Start with a program; without its P4Info it forwards, but P4Runtime clients must still push a config."""
+    try:
+        text = program.read_bytes()
+        if p4info is None:
+            datapath.install(datapath.make_switch(text.decode()))
+            return
+        config = p4r.ForwardingPipelineConfig(p4info=_read_p4info(p4info), p4_device_config=text)
+        server.device.commit(build_pipeline(config, datapath))
+    except P4RuntimeError as error:
+        raise SwitchError(f"{program}: {error.message}") from None
+    except UnicodeDecodeError:
+        raise SwitchError(f"{program}: not UTF-8 text") from None
+    except OSError as error:
+        raise SwitchError(f"{error.filename or program}: {error.strerror or error}") from None
+
+
+def _read_p4info(path: Path) -> p4i.P4Info:
+    """A P4Info as text or as binary protobuf, whichever it is. Raises SwitchError."""
+    data, info = path.read_bytes(), p4i.P4Info()
+    try:
+        text_format.Parse(data.decode(), info)
+        return info
+    except (UnicodeDecodeError, text_format.ParseError) as error:
+        try:
+            info.ParseFromString(data)
+            return info
+        except DecodeError:
+            raise SwitchError(f"{path}: not a P4Info: {str(error).splitlines()[0]}") from None
+
+
+async def _write_stats(datapath: LiveDataPath, path: Path) -> None:
+    """Keep a file of port statistics up to date; a reader sees a whole file at any time."""
+    draft = path.with_name(path.name + ".new")
+    while True:
+        with suppress(OSError, EngineError):
+            draft.write_text(json.dumps({"ports": datapath.port_stats(), "switch": datapath.switch_stats()}) + "\n")
+            os.replace(draft, path)
+        await asyncio.sleep(STATS_INTERVAL_S)
+
+
+def _announce(line: str, ready_fd: int | None) -> None:
+    """Tell who started the switch that it serves."""
+    print(line, flush=True)
+    if ready_fd is not None:
+        with suppress(OSError), os.fdopen(ready_fd, "w") as pipe:
+            pipe.write(line + "\n")
+    logger.info("%s, pid %d, %s", line, os.getpid(), sys.version.split()[0])
