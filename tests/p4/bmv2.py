@@ -13,6 +13,7 @@ from pathlib import Path
 import grpc
 from finsy.proto import p4r, p4r_grpc
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import Message
 
 from tests.p4.program import Program, number, to_bytes
 from tests.p4.target import Digest, Key, Output, PacketIn, Rates, Target
@@ -28,7 +29,7 @@ def find_simple_switch() -> str | None:
     return shutil.which("simple_switch_grpc")
 
 
-def _packet_messages() -> tuple[type, type]:
+def _packet_messages() -> tuple[type[Message], type[Message]]:
     """The request and response of BMv2's DataplaneInterface.PacketStream: both id, device id, port, packet."""
     kinds = descriptor_pb2.FieldDescriptorProto
     proto = descriptor_pb2.FileDescriptorProto(name="canopy_tests_dataplane.proto", package="p4.bm", syntax="proto3")
@@ -66,29 +67,35 @@ class SimpleSwitch(Target):
         command += ["--max-mc-groups", "16384", "--max-l1-entries", "65536", "--max-l2-entries", "65536"]
         with (Path(self._folder.name) / "log").open("wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-        request, response = _packet_messages()
-        self._request = request
         self._channels = [grpc.insecure_channel(f"127.0.0.1:{port}") for port in (p4runtime, dataplane)]
-        for channel in self._channels:
-            grpc.channel_ready_future(channel).result(timeout=START_LIMIT_S)
-        self._stub = p4r_grpc.P4RuntimeStub(self._channels[0])
-        self._packets = self._channels[1].stream_stream(
-            "/p4.bm.DataplaneInterface/PacketStream",
-            request_serializer=request.SerializeToString,
-            response_deserializer=response.FromString,
-        )
         self._requests: queue.Queue[p4r.StreamMessageRequest | None] = queue.Queue()
+        self._replication: list[p4r.Entity] = []  # groups and clone sessions
         self._digests: list[Digest] = []
         self._packet_ins: list[PacketIn] = []
         self._last_message = time.monotonic()
         self._is_primary = threading.Event()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        try:
+            self._connect()
+            self.reset()
+        except BaseException:
+            self.close()
+            raise
+
+    def _connect(self) -> None:
+        for channel in self._channels:
+            grpc.channel_ready_future(channel).result(timeout=START_LIMIT_S)
+        self._stub = p4r_grpc.P4RuntimeStub(self._channels[0])
+        self._request, response = _packet_messages()
+        self._packets = self._channels[1].stream_stream(
+            "/p4.bm.DataplaneInterface/PacketStream",
+            request_serializer=self._request.SerializeToString,
+            response_deserializer=response.FromString,
+        )
+        threading.Thread(target=self._read, daemon=True).start()
         arbitration = p4r.MasterArbitrationUpdate(device_id=DEVICE_ID, election_id=p4r.Uint128(low=1))
         self._requests.put(p4r.StreamMessageRequest(arbitration=arbitration))
         if not self._is_primary.wait(START_LIMIT_S):
             raise TimeoutError("simple_switch_grpc did not make the tests its primary controller")
-        self.reset()
 
     def close(self) -> None:
         self._requests.put(None)
@@ -119,6 +126,10 @@ class SimpleSwitch(Target):
         time.sleep(microseconds / 1e6)
 
     def reset(self) -> None:
+        # A new pipeline makes PI forget the groups and sessions but leaves them in the switch.
+        if self._replication:
+            self._write(p4r.Update.DELETE, self._replication)
+            self._replication.clear()
         config = p4r.ForwardingPipelineConfig(p4info=self.program.p4info)
         config.p4_device_config = self.program.json.encode()
         request = p4r.SetForwardingPipelineConfigRequest(
@@ -156,7 +167,9 @@ class SimpleSwitch(Target):
         self._write(p4r.Update.DELETE, [p4r.Entity(table_entry=entry)])
 
     def set_groups(self, groups: Mapping[int, Sequence[int]]) -> None:
-        self._write(p4r.Update.INSERT, [self._group(group, ports) for group, ports in groups.items()])
+        entities = [self._group(group, ports) for group, ports in groups.items()]
+        self._write(p4r.Update.INSERT, entities)
+        self._replication += entities
 
     def change_group(self, group: int, ports: Sequence[int]) -> None:
         self._write(p4r.Update.MODIFY, [self._group(group, ports)])
@@ -165,7 +178,9 @@ class SimpleSwitch(Target):
         replicas = [p4r.Replica(egress_port=port, instance=0)]
         entry = p4r.CloneSessionEntry(session_id=session, replicas=replicas)
         engine = p4r.PacketReplicationEngineEntry(clone_session_entry=entry)
-        self._write(p4r.Update.INSERT, [p4r.Entity(packet_replication_engine_entry=engine)])
+        entities = [p4r.Entity(packet_replication_engine_entry=engine)]
+        self._write(p4r.Update.INSERT, entities)
+        self._replication += entities
 
     def counter(self, name: str, index: int) -> tuple[int, int]:
         entry = p4r.CounterEntry(counter_id=self.program.counter_id(name), index=p4r.Index(index=index))
@@ -251,7 +266,9 @@ class SimpleSwitch(Target):
                         self._digests.append(Digest(name, dict(zip(fields, values, strict=True))))
                 elif message.HasField("packet"):
                     ids = {tag: name for tag, name, _ in self.program.header_fields("packet_in")}
-                    header = {ids[part.metadata_id]: int.from_bytes(part.value, "big") for part in message.packet.metadata}
+                    header = {
+                        ids[part.metadata_id]: int.from_bytes(part.value, "big") for part in message.packet.metadata
+                    }
                     packet_in = PacketIn(header["ingress_port"], header["reason"], message.packet.payload)
                     self._packet_ins.append(packet_in)
         except grpc.RpcError as error:

@@ -1,7 +1,6 @@
-"""The switch under test: each test that takes `target` runs on the embedded switch and on simple_switch_grpc if installed."""
+"""The switch under test: `target` is the embedded switch and, where it is installed, simple_switch_grpc in turn."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing
 
 import pytest
 
@@ -19,10 +18,10 @@ TargetFactory = Callable[[int], list[Target]]
 @pytest.fixture(scope="session")
 def simple_switches() -> Iterator[list[SimpleSwitch]]:
     """Processes that tests share, started as they are asked for, each reset before it is given out."""
-    with ExitStack() as stack:
-        switches: list[SimpleSwitch] = []
-        stack.callback(lambda: [stack.enter_context(closing(switch)) for switch in switches])
-        yield switches
+    switches: list[SimpleSwitch] = []
+    yield switches
+    for switch in switches:
+        switch.close()
 
 
 @pytest.fixture(params=[pytest.param(kind, marks=[pytest.mark.bmv2] if kind == "bmv2" else []) for kind in KINDS])

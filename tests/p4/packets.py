@@ -17,7 +17,7 @@ ALL_V3_ROUTERS = "224.0.0.22"
 
 
 def address(text: str) -> int:
-    """"10.0.0.1" as a number."""
+    """ "10.0.0.1" as a number."""
     return int(ipaddress.IPv4Address(text))
 
 

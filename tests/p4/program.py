@@ -5,7 +5,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from finsy.proto import p4i
 from google.protobuf import text_format
@@ -70,8 +69,7 @@ class Program:
                 table.preamble.id,
                 table.preamble.name,
                 tuple(
-                    (field.name, field.bitwidth, field.match_type == p4i.MatchField.LPM)
-                    for field in table.match_fields
+                    (field.name, field.bitwidth, field.match_type == p4i.MatchField.LPM) for field in table.match_fields
                 ),
             )
             for table in self.p4info.tables
@@ -132,4 +130,4 @@ def number(name: str) -> int:
 
 def enum(name: str, member: str) -> int:
     """A member of an enumeration of constants.p4."""
-    return cast(int, program().constants.enums[name][member])
+    return program().constants.enums[name][member]

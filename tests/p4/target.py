@@ -169,9 +169,7 @@ class Embedded(Target):
 
     def insert(self, table: str, key: Mapping[str, Key], action: str, params: Mapping[str, int]) -> None:
         call = self.program.action(action)
-        self._switch.table_add(
-            self.program.table(table).name, self._match(table, key), call.name, call.encode(params)
-        )
+        self._switch.table_add(self.program.table(table).name, self._match(table, key), call.name, call.encode(params))
 
     def modify(self, table: str, key: Mapping[str, Key], action: str, params: Mapping[str, int]) -> None:
         call = self.program.action(action)
