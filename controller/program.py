@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import finsy as fy
+from google.protobuf import json_format, text_format
 
 from controller.groups import GroupKey, Slot
 from controller.state import Entity, Entry, describe
@@ -66,15 +67,19 @@ class Program:
         self.directory = directory if directory is not None else default_directory()
         self.p4info_path = self.directory / P4INFO_NAME
         self.blob_path = self.directory / BLOB_NAME
+        self.digest_names = ("members_changed", "unknown_group")
+        self.table_names = ("ipv4_lpm", "route_sg", "route_g", "slot_group")
         try:
             self.schema = fy.P4Schema(self.p4info_path, self.blob_path)
+            for name in (*self.table_names, "switch_config"):
+                self.schema.tables[name]
+            for name in self.digest_names:
+                self.schema.digests[name]
             self._constants: dict[str, Any] = json.loads((self.directory / CONSTANTS_NAME).read_text("utf-8"))
         except OSError as error:
             raise ProgramError(f"{error.filename}: {error.strerror}; `make p4` compiles the program") from None
-        except ValueError as error:
+        except (ValueError, json_format.ParseError, text_format.ParseError) as error:
             raise ProgramError(f"{self.directory}: {str(error).splitlines()[0]}") from None
-        self.digest_names = ("members_changed", "unknown_group")
-        self.table_names = ("ipv4_lpm", "route_sg", "route_g", "slot_group")
         self._entry = lru_cache(maxsize=_CACHED)(self._make_entry)
 
     # ---------------------------------------------------------------- what a switch is told

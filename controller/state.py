@@ -100,7 +100,7 @@ def _always_there(entry: Entry) -> bool:
 
 
 def _replicas_text(entity: fy.P4MulticastGroupEntry | fy.P4CloneSessionEntry) -> str:
-    return " ".join(sorted(entity.replicas_str().split()))
+    return " ".join(sorted(entity.replicas_str().split(), key=lambda replica: (len(replica), replica)))
 
 
 def _action_text(entry: fy.P4TableEntry, schema: fy.P4Schema) -> str:

@@ -124,8 +124,8 @@ class SimpleSwitchNode(Node):
         request, response = _packet_messages()
         call: Any = channel.stream_stream(
             "/p4.bm.DataplaneInterface/PacketStream",
-            request_serializer=request.SerializeToString,  # type: ignore[attr-defined]
-            response_deserializer=response.FromString,  # type: ignore[attr-defined]
+            request_serializer=request.SerializeToString,
+            response_deserializer=response.FromString,
         )
         while True:
             stream = call()
