@@ -1,6 +1,7 @@
 """`canopy switch`: the embedded switch, and packet tests on it. Slow imports wait until they are needed."""
 
 import logging
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -93,6 +94,8 @@ def run(
     logging.basicConfig(
         level=LOG_LEVELS[log_level], stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )
+    # gRPC's core writes its own lines to stderr, in a form of its own; what fails is reported by the server.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     from engine.switch_run import SwitchError, SwitchOptions, parse_interfaces, run_switch, tls_files
 
     try:

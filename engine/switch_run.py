@@ -29,6 +29,8 @@ from engine.p4runtime.server import P4RuntimeServer, TlsFiles
 # v1model's port numbers have 9 bits, and BMv2 keeps the last one for dropped packets.
 DROP_PORT = 511
 
+MAX_TCP_PORT = 65535
+
 # The emulation samples four times a second; a file that is a little younger than that is always fresh.
 STATS_INTERVAL_S = 0.2
 
@@ -90,7 +92,24 @@ def tls_files(certificate: Path | None, key: Path | None, ca: Path | None, requi
 def run_switch(options: SwitchOptions) -> None:
     """Serve until SIGINT or SIGTERM. Raises SwitchError when it cannot start."""
     _check_interfaces(options.interfaces)
+    check_address(options.address)
     asyncio.run(_serve(options))
+
+
+def check_address(address: str) -> None:
+    """That "host:port" can be listened on: gRPC itself does not say why it cannot. Raises SwitchError."""
+    host, separator, port = address.rpartition(":")
+    if not separator or not port.isdecimal() or int(port) > MAX_TCP_PORT:
+        raise SwitchError(f"`{address}` is not HOST:PORT")
+    try:
+        family, kind, protocol, _, sockaddr = socket.getaddrinfo(
+            host.strip("[]") or None, int(port), type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(sockaddr)
+    except OSError as error:
+        raise SwitchError(f"cannot listen on {address}: {error.strerror or error}") from None
 
 
 async def _serve(options: SwitchOptions) -> None:
