@@ -18,7 +18,7 @@ fn main() -> std::process::ExitCode {
             Ok(()) => passed += 1,
             Err(message) => {
                 failed += 1;
-                println!("FAIL {}: {message}", pair[1]);
+                println!("FAIL {} {}: {message}", pair[0], pair[1]);
             }
         }
     }

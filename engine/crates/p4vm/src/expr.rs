@@ -41,13 +41,32 @@ pub(crate) enum Value {
     /// Two's complement words, least significant first.
     WideConst(Box<[u64]>),
     /// An unsigned field of up to 64 bits.
-    Field { word: u32, bits: u32 },
+    Field {
+        word: u32,
+        bits: u32,
+    },
     /// Any other field.
-    AnyField { word: u32, bits: u32, signed: bool },
-    Argument { word: u32, bits: u32 },
+    AnyField {
+        word: u32,
+        bits: u32,
+        signed: bool,
+    },
+    Argument {
+        word: u32,
+        bits: u32,
+    },
     /// Field `index` of a header that is only known when it runs.
-    In { header: HeaderRef, index: u32, bits: u32, signed: bool },
-    Register { register: u32, index: Box<Expr>, bits: u32 },
+    In {
+        header: HeaderRef,
+        index: u32,
+        bits: u32,
+        signed: bool,
+    },
+    Register {
+        register: u32,
+        index: Box<Expr>,
+        bits: u32,
+    },
     Binary(Op, Box<Value>, Box<Value>),
     Not(Box<Value>),
     Choose(Box<BoolExpr>, Box<Value>, Box<Value>),
@@ -74,7 +93,10 @@ pub(crate) enum BoolExpr {
     /// The tier is exact for both sides.
     Compare(Compare, Tier, Box<(Value, Value)>),
     /// A field of up to 64 bits against a constant, the most frequent condition.
-    FieldIs { word: u32, value: u64 },
+    FieldIs {
+        word: u32,
+        value: u64,
+    },
     FromData(Box<Expr>),
     And(Box<(BoolExpr, BoolExpr)>),
     Or(Box<(BoolExpr, BoolExpr)>),

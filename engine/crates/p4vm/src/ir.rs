@@ -87,7 +87,10 @@ pub(crate) enum UnionRef {
 pub(crate) enum Target {
     Field(Field),
     /// Field `index` of a header that is only known when it runs.
-    In { header: HeaderRef, index: u32 },
+    In {
+        header: HeaderRef,
+        index: u32,
+    },
 }
 
 /// The arguments of an action call, laid out like fields.
@@ -109,41 +112,121 @@ pub(crate) struct Action {
 #[derive(Debug)]
 pub(crate) enum Primitive {
     /// `phv[word] = value`
-    Set { word: u32, value: u64 },
+    Set {
+        word: u32,
+        value: u64,
+    },
     /// `phv[to] = phv[from] & mask`
-    Copy { to: u32, from: u32, mask: u64 },
+    Copy {
+        to: u32,
+        from: u32,
+        mask: u64,
+    },
     /// `phv[to] = args[from] & mask`
-    Argument { to: u32, from: u32, mask: u64 },
-    Assign { to: Target, value: Expr },
-    AssignVarbit { to: Field, from: Field },
-    AssignHeader { to: HeaderRef, from: HeaderRef },
-    AssignStack { to: u32, from: u32 },
-    AssignUnion { to: UnionRef, from: UnionRef },
-    AssignUnionStack { to: u32, from: u32 },
+    Argument {
+        to: u32,
+        from: u32,
+        mask: u64,
+    },
+    Assign {
+        to: Target,
+        value: Expr,
+    },
+    AssignVarbit {
+        to: Field,
+        from: Field,
+    },
+    AssignHeader {
+        to: HeaderRef,
+        from: HeaderRef,
+    },
+    AssignStack {
+        to: u32,
+        from: u32,
+    },
+    AssignUnion {
+        to: UnionRef,
+        from: UnionRef,
+    },
+    AssignUnionStack {
+        to: u32,
+        from: u32,
+    },
     AddHeader(HeaderRef),
     RemoveHeader(HeaderRef),
-    Push { stack: u32, count: Expr },
-    Pop { stack: u32, count: Expr },
-    PushUnion { stack: u32, count: Expr },
-    PopUnion { stack: u32, count: Expr },
-    MarkToDrop { egress_spec: Field, mcast_grp: Option<Field> },
-    RegisterRead { to: Target, register: u32, index: Expr },
-    RegisterWrite { register: u32, index: Expr, value: Expr },
-    Count { counter: u32, index: Expr },
-    ExecuteMeter { meter: u32, index: Expr, to: Target },
-    Hash { to: Target, base: Expr, calculation: u32, size: Expr },
-    Random { to: Target, low: Expr, high: Expr },
+    Push {
+        stack: u32,
+        count: Expr,
+    },
+    Pop {
+        stack: u32,
+        count: Expr,
+    },
+    PushUnion {
+        stack: u32,
+        count: Expr,
+    },
+    PopUnion {
+        stack: u32,
+        count: Expr,
+    },
+    MarkToDrop {
+        egress_spec: Field,
+        mcast_grp: Option<Field>,
+    },
+    RegisterRead {
+        to: Target,
+        register: u32,
+        index: Expr,
+    },
+    RegisterWrite {
+        register: u32,
+        index: Expr,
+        value: Expr,
+    },
+    Count {
+        counter: u32,
+        index: Expr,
+    },
+    ExecuteMeter {
+        meter: u32,
+        index: Expr,
+        to: Target,
+    },
+    Hash {
+        to: Target,
+        base: Expr,
+        calculation: u32,
+        size: Expr,
+    },
+    Random {
+        to: Target,
+        low: Expr,
+        high: Expr,
+    },
     Digest(Expr),
-    CloneIngress { session: Expr, fields: Expr },
-    CloneEgress { session: Expr, fields: Expr },
+    CloneIngress {
+        session: Expr,
+        fields: Expr,
+    },
+    CloneEgress {
+        session: Expr,
+        fields: Expr,
+    },
     Resubmit(Expr),
     Recirculate(Expr),
     Truncate(Expr),
-    Log { format: String, values: Vec<Expr> },
+    Log {
+        format: String,
+        values: Vec<Expr>,
+    },
     Assert(BoolExpr),
     Exit,
     Jump(u32),
-    JumpIfZero { condition: Expr, to: u32 },
+    JumpIfZero {
+        condition: Expr,
+        to: u32,
+    },
 }
 
 #[derive(Debug)]
@@ -180,9 +263,21 @@ pub(crate) enum ParserOp {
 pub(crate) enum SelectKey {
     Field(Field),
     /// A field of the last element of a stack.
-    Last { stack: u32, index: u32, bits: u32 },
-    LastUnion { stack: u32, member: u32, index: u32, bits: u32 },
-    Lookahead { offset: u32, bits: u32 },
+    Last {
+        stack: u32,
+        index: u32,
+        bits: u32,
+    },
+    LastUnion {
+        stack: u32,
+        member: u32,
+        index: u32,
+        bits: u32,
+    },
+    Lookahead {
+        offset: u32,
+        bits: u32,
+    },
 }
 
 #[derive(Debug)]
@@ -194,8 +289,14 @@ pub(crate) struct Case {
 #[derive(Debug)]
 pub(crate) enum CaseValue {
     /// Both laid out as the state's key.
-    Masked { value: Box<[u64]>, mask: Box<[u64]> },
-    Set { set: u32, mask: Option<Box<[u64]>> },
+    Masked {
+        value: Box<[u64]>,
+        mask: Box<[u64]>,
+    },
+    Set {
+        set: u32,
+        mask: Option<Box<[u64]>>,
+    },
 }
 
 #[derive(Debug)]
@@ -238,10 +339,18 @@ pub(crate) struct Deparser {
 /// One step of a control.
 #[derive(Debug)]
 pub(crate) enum Node {
-    If { condition: BoolExpr, then: Next, otherwise: Next },
+    If {
+        condition: BoolExpr,
+        then: Next,
+        otherwise: Next,
+    },
     Apply(u32),
     /// An action called directly, or p4c's table without a key whose default action is constant.
-    Call { action: u32, args: Box<[u64]>, next: Next },
+    Call {
+        action: u32,
+        args: Box<[u64]>,
+        next: Next,
+    },
 }
 
 #[derive(Debug)]
@@ -255,6 +364,8 @@ pub(crate) struct KeyField {
     pub kind: MatchKind,
     pub bits: u32,
     pub field: Field,
+    /// Computed instead of read from `field`.
+    pub expr: Option<Expr>,
     /// A constant mask put on the field before it is looked up.
     pub mask: Option<Box<[u64]>>,
 }

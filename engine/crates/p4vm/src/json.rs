@@ -22,7 +22,8 @@ pub(crate) fn parse(text: &str) -> Result<Value> {
     }
     let mut reader = serde_json::Deserializer::from_str(text);
     reader.disable_recursion_limit();
-    let value = serde::Deserialize::deserialize(&mut reader).map_err(|e| LoadError::new("", format!("not JSON: {e}")))?;
+    let value =
+        serde::Deserialize::deserialize(&mut reader).map_err(|e| LoadError::new("", format!("not JSON: {e}")))?;
     reader.end().map_err(|e| LoadError::new("", format!("not JSON: {e}")))?;
     Ok(value)
 }

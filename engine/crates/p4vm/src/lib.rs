@@ -5,6 +5,18 @@
 //! dequeued copy into bytes on a port. There is no clock, no I/O and no thread in here: the caller says what time it is.
 
 #![forbid(unsafe_code)]
+// No packet and no JSON may bring the switch down: what could panic is not written outside tests.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::unreachable,
+        clippy::string_slice
+    )
+)]
 
 mod action;
 mod api;

@@ -2,20 +2,23 @@
 
 use crate::action;
 use crate::externs::calculation;
+use crate::ir::Header;
 use crate::ir::{Case, CaseValue, Field, Next, ParseState, ParserOp, SelectKey, END};
 use crate::machine::Machine;
 use crate::phv;
 use crate::value::{bits, words_for};
-use crate::ir::Header;
 
 /// States that a parser may enter for one packet: a program that loops without taking bytes is cut off here. The
 /// longest packet has 65,535 bytes, so that a parser that takes a byte a state gets through nearly all real packets.
 const MAX_STEPS: u32 = 4096;
 
-/// Members of a value set: values with their masks, laid out as the key of the states that use it.
+/// A value and its mask, laid out as the key of the states that use the set.
+pub(crate) type MaskedValue = (Box<[u64]>, Box<[u64]>);
+
+/// Members of a value set.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ValueSetState {
-    pub members: Vec<(Box<[u64]>, Box<[u64]>)>,
+    pub members: Vec<MaskedValue>,
     pub shown: Vec<Vec<crate::MatchKey>>,
 }
 

@@ -2,10 +2,11 @@
 
 use crate::action;
 use crate::ir::{Next, Node, Table, END};
-use crate::machine::Machine;
+use crate::machine::{Machine, MAX_VALUE_WORDS};
 use crate::phv;
 use crate::table::profile::ProfileState;
 use crate::table::{EntryRef, TableState};
+use crate::value::words_for;
 
 /// The tables of a switch, with what they share.
 pub(crate) struct Tables<'a> {
@@ -43,11 +44,18 @@ fn build_key(m: &Machine<'_>, table: &Table, key: &mut Vec<u64>) {
     key.clear();
     key.resize(table.layout.words, 0);
     for (i, field) in table.key.iter().enumerate() {
+        if let Some(expr) = &field.expr {
+            let mut computed = [0; MAX_VALUE_WORDS];
+            let words = computed.get_mut(..words_for(field.bits) as usize).unwrap_or_default();
+            expr.eval_words(m.env(&[]), field.bits, words);
+            table.layout.put(i, words, key);
+            continue;
+        }
         let words = m.phv.get(phv::value_words(&field.field)).unwrap_or_default();
         match &field.mask {
             None => table.layout.put(i, words, key),
             Some(mask) => {
-                let mut masked = [0; crate::machine::MAX_VALUE_WORDS];
+                let mut masked = [0; MAX_VALUE_WORDS];
                 for ((out, word), mask) in masked.iter_mut().zip(words).zip(mask) {
                     *out = word & mask;
                 }

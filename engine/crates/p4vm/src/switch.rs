@@ -239,15 +239,8 @@ impl Switch {
             truncate: state.truncate,
             ..PacketState::default()
         };
-        let mut m = Machine {
-            program,
-            phv: other,
-            state: &mut copy_state,
-            payload: &[],
-            externs,
-            scratch,
-            now_ns: *now_ns,
-        };
+        let mut m =
+            Machine { program, phv: other, state: &mut copy_state, payload: &[], externs, scratch, now_ns: *now_ns };
         let parsed = parser::parse(&mut m, packet, value_sets, key);
         phv::reset_metadata(program, other);
         keep_fields(program, fields, other, original);
@@ -299,7 +292,10 @@ impl Switch {
             let rid = phv::get_field(&flight.phv, meta.egress_rid) as u16;
             let len = copy_len(program, &flight);
             let port = egress_spec as u16;
-            self.push(PacketCopy { flight, port, instance: rid, len, priority, instance_type: InstanceType::Normal }, copies);
+            self.push(
+                PacketCopy { flight, port, instance: rid, len, priority, instance_type: InstanceType::Normal },
+                copies,
+            );
         } else {
             self.replicate(program, flight, Group::Mcast(group), replicas, InstanceType::Replication, None, copies);
         }

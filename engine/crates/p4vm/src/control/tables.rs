@@ -4,9 +4,7 @@ use super::{action_info, find, pack, unpack, Result};
 use crate::ir::{Call, Lookup, Table};
 use crate::table::key::EntryKey;
 use crate::table::{Entry, EntryRef};
-use crate::{
-    ActionCall, ActionInfo, ControlError, EntryTarget, KeyFieldInfo, MatchKey, Switch, TableEntry, TableInfo,
-};
+use crate::{ActionCall, ActionInfo, ControlError, EntryTarget, KeyFieldInfo, MatchKey, Switch, TableEntry, TableInfo};
 
 impl Switch {
     fn table(&self, name: &str) -> Result<usize> {
@@ -31,11 +29,8 @@ impl Switch {
         let profile = table.profile.and_then(|p| program.profiles.get(p as usize));
         let actions = table.actions.iter().filter_map(|(action, _)| program.actions.get(*action as usize));
         let meter = table.meter.and_then(|(meter, _)| program.meters.get(meter as usize));
-        let key = |field: &crate::ir::KeyField| KeyFieldInfo {
-            name: field.name.clone(),
-            kind: field.kind,
-            bits: field.bits,
-        };
+        let key =
+            |field: &crate::ir::KeyField| KeyFieldInfo { name: field.name.clone(), kind: field.kind, bits: field.bits };
         Ok(TableInfo {
             name: table.name.to_string(),
             key: table.key.iter().map(key).collect(),
@@ -167,13 +162,7 @@ impl Switch {
         removed.map(|_| ()).ok_or_else(|| no_entry(table))
     }
 
-    pub(super) fn entry_mut(
-        &mut self,
-        table: &str,
-        at: usize,
-        key: &EntryKey,
-        priority: i32,
-    ) -> Result<&mut Entry> {
+    pub(super) fn entry_mut(&mut self, table: &str, at: usize, key: &EntryKey, priority: i32) -> Result<&mut Entry> {
         self.tables.get_mut(at).and_then(|state| state.find_mut(key, priority)).ok_or_else(|| no_entry(table))
     }
 

@@ -1,6 +1,7 @@
 //! Parser value sets.
 
 use super::{find, Result};
+use crate::parser::MaskedValue;
 use crate::table::key::KeyLayout;
 use crate::value::{bytes, word_mask, words_for};
 use crate::{ControlError, MatchKey, Switch};
@@ -20,9 +21,12 @@ impl Switch {
     /// Replace the members of a value set; a member has one key a field, exact or ternary.
     pub fn value_set_write(&mut self, value_set: &str, members: &[Vec<MatchKey>]) -> Result<()> {
         let at = self.value_set(value_set)?;
-        let layout = self.program.value_sets.get(at).map(|set| &set.layout).ok_or_else(|| {
-            ControlError::not_found(format!("no value set {value_set}"))
-        })?;
+        let layout = self
+            .program
+            .value_sets
+            .get(at)
+            .map(|set| &set.layout)
+            .ok_or_else(|| ControlError::not_found(format!("no value set {value_set}")))?;
         if members.len() > MAX_MEMBERS {
             return Err(ControlError::exhausted(format!("a value set has at most {MAX_MEMBERS} members")));
         }
@@ -40,9 +44,7 @@ impl Switch {
     }
 }
 
-type Packed = (Box<[u64]>, Box<[u64]>);
-
-fn pack(name: &str, layout: &KeyLayout, member: &[MatchKey]) -> Result<Packed> {
+fn pack(name: &str, layout: &KeyLayout, member: &[MatchKey]) -> Result<MaskedValue> {
     if member.len() != layout.parts.len() {
         let message = format!("a member of {name} has {} fields, not {}", layout.parts.len(), member.len());
         return Err(ControlError::invalid(message));

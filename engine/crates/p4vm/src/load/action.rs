@@ -109,12 +109,35 @@ fn parameter_count(op: &str) -> Option<usize> {
         "exit" | "drop" | "no_op" => 0,
         "add_header" | "add_header_fast" | "remove_header" | "mark_to_drop" | "resubmit" | "recirculate"
         | "truncate" | "assert" | "assume" | "_jump" => 1,
-        "assign" | "modify_field" | "assign_VL" | "assign_header" | "copy_header" | "assign_header_stack"
-        | "assign_union" | "assign_union_stack" | "push" | "pop" | "count" | "generate_digest"
-        | "clone_ingress_pkt_to_egress" | "clone_egress_pkt_to_egress" | "log_msg" | "_jump_if_zero"
-        | "add_to_field" | "subtract_from_field" => 2,
-        "register_read" | "register_write" | "execute_meter" | "modify_field_rng_uniform" | "add" | "subtract"
-        | "bit_xor" | "bit_or" | "bit_and" | "shift_left" | "shift_right" => 3,
+        "assign"
+        | "modify_field"
+        | "assign_VL"
+        | "assign_header"
+        | "copy_header"
+        | "assign_header_stack"
+        | "assign_union"
+        | "assign_union_stack"
+        | "push"
+        | "pop"
+        | "count"
+        | "generate_digest"
+        | "clone_ingress_pkt_to_egress"
+        | "clone_egress_pkt_to_egress"
+        | "log_msg"
+        | "_jump_if_zero"
+        | "add_to_field"
+        | "subtract_from_field" => 2,
+        "register_read"
+        | "register_write"
+        | "execute_meter"
+        | "modify_field_rng_uniform"
+        | "add"
+        | "subtract"
+        | "bit_xor"
+        | "bit_or"
+        | "bit_and"
+        | "shift_left"
+        | "shift_right" => 3,
         "modify_field_with_hash_based_offset" => 4,
         _ => return None,
     })
@@ -145,7 +168,8 @@ pub(crate) fn primitive(at: &At<'_>, scope: &Scope<'_>) -> Result<Primitive> {
         "push" | "pop" => push_or_pop(&p, op == "push")?,
         "mark_to_drop" => {
             let HeaderRef::Header(header) = p.header(0)? else { return Err(p.get(0)?.error("not a header")) };
-            let name = names.headers.headers.get(header as usize).map(|header| header.name.as_str()).unwrap_or_default();
+            let name =
+                names.headers.headers.get(header as usize).map(|header| header.name.as_str()).unwrap_or_default();
             mark_to_drop(at, names, name, name)?
         }
         "drop" => mark_to_drop(at, names, "standard_metadata", "intrinsic_metadata")?,
@@ -158,11 +182,7 @@ pub(crate) fn primitive(at: &At<'_>, scope: &Scope<'_>) -> Result<Primitive> {
         "register_write" => {
             let register = p.named(0, "register_array", &names.registers)?;
             let bits = names.register_bits.get(register as usize).copied().unwrap_or(0);
-            Primitive::RegisterWrite {
-                register,
-                index: p.number(1)?,
-                value: expr::assigned(p.get(2)?, scope, bits)?,
-            }
+            Primitive::RegisterWrite { register, index: p.number(1)?, value: expr::assigned(p.get(2)?, scope, bits)? }
         }
         "count" => Primitive::Count { counter: p.named(0, "counter_array", &names.counters)?, index: p.number(1)? },
         "execute_meter" => Primitive::ExecuteMeter {
@@ -176,9 +196,7 @@ pub(crate) fn primitive(at: &At<'_>, scope: &Scope<'_>) -> Result<Primitive> {
             calculation: p.named(2, "calculation", &names.calculations)?,
             size: p.low_bits(3)?,
         },
-        "modify_field_rng_uniform" => {
-            Primitive::Random { to: p.target(0)?, low: p.low_bits(1)?, high: p.low_bits(2)? }
-        }
+        "modify_field_rng_uniform" => Primitive::Random { to: p.target(0)?, low: p.low_bits(1)?, high: p.low_bits(2)? },
         "generate_digest" => Primitive::Digest(p.number(1)?),
         "clone_ingress_pkt_to_egress" => Primitive::CloneIngress { session: p.number(0)?, fields: p.number(1)? },
         "clone_egress_pkt_to_egress" => Primitive::CloneEgress { session: p.number(0)?, fields: p.number(1)? },
@@ -233,9 +251,7 @@ fn assign_many(p: &Params<'_, '_>) -> Result<Primitive> {
     let stack = |at: u32| headers.stacks.get(at as usize).map(|s| s.elements.as_slice()).unwrap_or_default();
     let unions = |at: u32| headers.union_stacks.get(at as usize).map(|s| s.elements.as_slice()).unwrap_or_default();
     let alike = |a: &[Vec<u32>], b: &[Vec<u32>]| {
-        let same = |(a, b): (&u32, &u32)| {
-            expr::same_layout(&HeaderRef::Header(*a), &HeaderRef::Header(*b), p.scope)
-        };
+        let same = |(a, b): (&u32, &u32)| expr::same_layout(&HeaderRef::Header(*a), &HeaderRef::Header(*b), p.scope);
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(same))
     };
     match sides {
@@ -271,7 +287,9 @@ fn mark_to_drop(at: &At<'_>, names: &Names, header: &str, mcast_header: &str) ->
 fn log_message(p: &Params<'_, '_>) -> Result<Primitive> {
     let format = p.get(0)?.get("value")?.str()?.to_owned();
     let values = p.get(1)?.get("value")?;
-    let values = values.items()?.map(|value| expr::number(&value, p.scope, None)).collect::<Result<_>>()?;
+    // p4c writes an empty object where there are no values.
+    let list: Vec<_> = if values.value.is_object() { Vec::new() } else { values.items()?.collect() };
+    let values = list.iter().map(|value| expr::number(value, p.scope, None)).collect::<Result<_>>()?;
     Ok(Primitive::Log { format, values })
 }
 

@@ -119,6 +119,9 @@ pub(crate) fn typed(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Re
     Ok(match kind.str()? {
         "expression" if value.opt("op").is_some() => operation(&value, scope, own)?,
         "expression" => typed(&value, scope, own)?,
+        "field" if value.value.get(0).is_some_and(serde_json::Value::is_object) => {
+            field_of_element(&value, scope, own)?
+        }
         "field" => match headers.field(&value)?.1 {
             field if field.varbit => Typed::Varbit(field),
             field => Typed::Number(load_field(&value, field)?),
@@ -132,7 +135,12 @@ pub(crate) fn typed(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Re
         "header_union_stack" => Typed::UnionStack(headers.union_stack(&value)?),
         "stack_field" => {
             let stack = headers.stack(&value.at(0)?)?;
-            let (index, Field { bits, signed, varbit, .. }) = headers.stack_field(stack, &value.at(1)?)?;
+            let found = headers.stack_field(stack, &value.at(1)?);
+            // The last header itself, unless that is the name of a field.
+            if found.is_err() && value.at(1)?.value == "last" {
+                return Ok(Typed::Header(HeaderRef::Last(stack)));
+            }
+            let (index, Field { bits, signed, varbit, .. }) = found?;
             if varbit {
                 return Err(value.error("a varbit field is not a number"));
             }
@@ -148,6 +156,21 @@ pub(crate) fn typed(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Re
         }
         other => return Err(kind.error(format!("an expression has no part of type {other}"))),
     })
+}
+
+/// p4c writes `stack[index].field` with a computed index as a pair of an operation and a name.
+fn field_of_element(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Result<Typed> {
+    let (element, name) = (at.at(0)?, at.at(1)?);
+    let Typed::Header(header) = operation(&element, scope, own)? else { return Err(element.error("not a header")) };
+    if name.str()? == "$valid$" {
+        return Ok(Typed::Number(Value::FromBool(Box::new(valid(header, scope)))));
+    }
+    let example = example(&header, scope).ok_or_else(|| element.error("the stack is empty"))?;
+    let (index, field) = scope.names.headers.field_of(Some(example), &name)?;
+    if field.varbit {
+        return Err(name.error("a varbit field is not a number"));
+    }
+    Ok(Typed::Number(Value::In { header, index, bits: field.bits, signed: field.signed }))
 }
 
 fn load_field(at: &At<'_>, field: Field) -> Result<Value> {

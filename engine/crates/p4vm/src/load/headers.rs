@@ -67,7 +67,7 @@ impl Headers {
     fn add(&mut self, at: &At<'_>, kind: &HeaderType, words: &mut u32) -> Result<()> {
         let name = at.string("name")?.to_owned();
         let metadata = at.bool_or("metadata", false)?;
-        if !metadata && kind.bits % 8 != 0 {
+        if !metadata && !kind.bits.is_multiple_of(8) {
             let message = format!("header type {} has {} bits, which are no whole bytes", kind.name, kind.bits);
             return Err(at.error(message));
         }
@@ -252,7 +252,8 @@ impl Headers {
         self.field_of(first.and_then(|headers| headers.get(member as usize)).copied(), at)
     }
 
-    fn field_of(&self, header: Option<u32>, at: &At<'_>) -> Result<(u32, Field)> {
+    /// The position and place of a named field of a header.
+    pub(crate) fn field_of(&self, header: Option<u32>, at: &At<'_>) -> Result<(u32, Field)> {
         let header = header.and_then(|header| self.headers.get(header as usize));
         let header = header.ok_or_else(|| at.error("the stack is empty"))?;
         let position = field_position(header, at)?;

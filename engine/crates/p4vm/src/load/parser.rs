@@ -47,12 +47,7 @@ fn next_state(at: Option<At<'_>>, by_name: &HashMap<&str, Next>) -> Result<Next>
     by_name.get(at.str()?).copied().ok_or_else(|| at.error(format!("no parse state {}", at.value)))
 }
 
-fn state(
-    at: &At<'_>,
-    scope: &Scope<'_>,
-    by_name: &HashMap<&str, Next>,
-    sets: &mut [ValueSet],
-) -> Result<ParseState> {
+fn state(at: &At<'_>, scope: &Scope<'_>, by_name: &HashMap<&str, Next>, sets: &mut [ValueSet]) -> Result<ParseState> {
     let ops = at.list("parser_ops")?.iter().map(|op| parser_op(op, scope)).collect::<Result<_>>()?;
     let key = at.list("transition_key")?.iter().map(|part| select_key(part, scope)).collect::<Result<Vec<_>>>()?;
     let widths: Vec<u32> = key.iter().map(width).collect();

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use super::calculation;
 use super::control::{next, NodeNames};
+use super::expr::{self, Scope};
+use super::headers::MAX_FIELD_BITS;
+use super::range;
 use super::Names;
 use crate::ir::{Action, Call, ConstEntry, Field, KeyField, Lookup, Next, Profile, Table, END};
 use crate::json::{At, Result};
@@ -115,15 +118,24 @@ fn key_field(at: &At<'_>, names: &Names) -> Result<KeyField> {
         "valid" => MatchKind::Valid,
         other => return Err(match_type.error(format!("unknown match kind {other}"))),
     };
-    let (field, default_name) = if kind == MatchKind::Valid {
+    let (field, expr, default_name) = if target.value.is_object() {
+        let value = expr::value(&target, &Scope { names, params: &[] })?;
+        let bits = range::analyse(&value, None, &mut 0).pos;
+        if bits > MAX_FIELD_BITS {
+            return Err(target.error("wider than any field"));
+        }
+        let field = Field { word: 0, bits, signed: false, saturating: false, varbit: false };
+        (field, Some(value), String::new())
+    } else if kind == MatchKind::Valid {
         let header = names.headers.header(&target)?;
         let word = names.headers.headers.get(header as usize).map_or(0, |header| header.base);
         let valid = Field { word, bits: 1, signed: false, saturating: false, varbit: false };
-        (valid, target.str()?.to_owned())
+        (valid, None, target.str()?.to_owned())
     } else {
         let (_, field) = names.headers.field(&target)?;
-        (field, format!("{}.{}", target.at(0)?.str()?, target.at(1)?.str()?))
+        (field, None, format!("{}.{}", target.at(0)?.str()?, target.at(1)?.str()?))
     };
+    let expr = expr.map(|value| range::expr(value, Some(field.bits)));
     if field.varbit {
         return Err(target.error("a varbit field is no key"));
     }
@@ -136,7 +148,7 @@ fn key_field(at: &At<'_>, names: &Names) -> Result<KeyField> {
         }
         None => None,
     };
-    Ok(KeyField { name, kind, bits: field.bits, field, mask })
+    Ok(KeyField { name, kind, bits: field.bits, field, expr, mask })
 }
 
 fn lookup(at: &At<'_>, key: &[KeyField]) -> Result<Lookup> {

@@ -197,7 +197,8 @@ fn field_match(field: &KeyField, given: &MatchKey) -> Result<FieldMatch, Control
             Err(ControlError::invalid(message))
         }
         (kind, _) => {
-            let message = format!("key field {} is matched {}: the key given is of another kind", field.name, kind.as_str());
+            let message =
+                format!("key field {} is matched {}: the key given is of another kind", field.name, kind.as_str());
             Err(ControlError::invalid(message))
         }
     }

@@ -82,13 +82,7 @@ impl Ternary {
             Some(at) => at,
             None => {
                 let map = Map::new(self.words);
-                self.tuples.push(Tuple {
-                    mask: key.mask,
-                    best: i32::MIN,
-                    map,
-                    buckets: Vec::new(),
-                    free: Vec::new(),
-                });
+                self.tuples.push(Tuple { mask: key.mask, best: i32::MIN, map, buckets: Vec::new(), free: Vec::new() });
                 self.tuples.len() - 1
             }
         };

@@ -52,7 +52,9 @@ impl Wide {
                 remainder.0[0] |= dividend.limb(limb) >> bit & 1;
                 if remainder.compare(&divisor) != Ordering::Less {
                     remainder = remainder.sub(&divisor);
-                    quotient.0[limb] |= 1 << bit;
+                    if let Some(limb) = quotient.0.get_mut(limb) {
+                        *limb |= 1 << bit;
+                    }
                 }
             }
         }

@@ -187,9 +187,8 @@ impl Runner {
         let port = parse(port)?;
         self.ports.insert(port);
         let digits: String = data.split_whitespace().collect();
-        let packet: Option<Vec<u8>> = (0..digits.len() / 2)
-            .map(|i| u8::from_str_radix(digits.get(i * 2..i * 2 + 2)?, 16).ok())
-            .collect();
+        let packet: Option<Vec<u8>> =
+            (0..digits.len() / 2).map(|i| u8::from_str_radix(digits.get(i * 2..i * 2 + 2)?, 16).ok()).collect();
         let mut out = Outputs::new();
         self.switch.process(self.now_ns, port, &packet.ok_or("the packet is not hexadecimal")?, &mut out);
         for (port, packet) in out.iter() {
@@ -272,7 +271,8 @@ impl Runner {
             }
             None => name.to_owned(),
         };
-        let tries = [indexed.clone(), format!("{indexed}$"), format!("{indexed}.$valid$"), indexed.replace("valid", "$valid$")];
+        let tries =
+            [indexed.clone(), format!("{indexed}$"), format!("{indexed}.$valid$"), indexed.replace("valid", "$valid$")];
         let names = || table.key.iter().map(|field| field.name.as_str());
         tries
             .iter()

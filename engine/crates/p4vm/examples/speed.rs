@@ -1,0 +1,108 @@
+//! Packets per second in process: `cargo run --release --example speed [-- PROGRAM.json]`.
+//!
+//! Two measurements: an Ethernet switch with 64-byte frames, and (given its JSON) the project's program, which
+//! replicates 1,000-byte datagrams from port 1 to ports 2 to 9.
+
+use std::time::Instant;
+
+use p4vm::{ActionCall, EntryTarget, MatchKey, Options, Outputs, Program, Replica, Switch};
+
+const L2: &str = include_str!("../tests/data/l2.json");
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    measure("L2, 64 bytes, 1 to 1", l2_switch()?, &[&[2; 6], &[4; 6], &[0x08; 52][..]].concat());
+    if let Some(path) = std::env::args().nth(1) {
+        let switch = multicast_switch(&std::fs::read_to_string(path)?)?;
+        measure("canopy, 1,000 bytes, 1 to 8", switch, &datagram());
+    }
+    Ok(())
+}
+
+fn measure(name: &str, mut switch: Switch, packet: &[u8]) {
+    let (mut out, mut sent, mut received, mut now_ns) = (Outputs::new(), 0u64, 0u64, 1_000_000_000);
+    let mut best = 0.0f64;
+    for _ in 0..5 {
+        let (start, before) = (Instant::now(), received);
+        while start.elapsed().as_millis() < 400 {
+            for _ in 0..1000 {
+                now_ns += 1000;
+                out.clear();
+                switch.process(now_ns, 1, packet, &mut out);
+                sent += 1;
+                received += out.len() as u64;
+            }
+            switch.take_events(usize::MAX);
+        }
+        best = best.max((received - before) as f64 / start.elapsed().as_secs_f64());
+    }
+    println!("{name}: {:.0} packets out a second ({received} out of {sent} in)", best);
+}
+
+fn l2_switch() -> Result<Switch, Box<dyn std::error::Error>> {
+    let mut switch = Switch::new(Program::from_json(L2)?, Options::default());
+    for i in 0..1000u16 {
+        let mac = if i == 0 { vec![2; 6] } else { [&[2, 0, 0, 0], &i.to_be_bytes()[..]].concat() };
+        let call = ActionCall { action: "L2Ingress.forward".into(), params: vec![vec![2]] };
+        switch.table_add("L2Ingress.destinations", &[MatchKey::Value(mac)], 0, &EntryTarget::Action(call), 0)?;
+    }
+    Ok(switch)
+}
+
+fn checksum(data: &[u8]) -> [u8; 2] {
+    let sum: u32 = data.chunks(2).map(|c| u32::from(c[0]) << 8 | u32::from(*c.get(1).unwrap_or(&0))).sum();
+    (!((sum & 0xffff) + (sum >> 16)) as u16).to_be_bytes()
+}
+
+/// An Ethernet frame with an IPv4 packet to a group.
+fn frame(source: [u8; 4], group: [u8; 4], ttl: u8, protocol: u8, options: &[u8], payload: &[u8]) -> Vec<u8> {
+    let header_len = 20 + options.len();
+    let total = ((header_len + payload.len()) as u16).to_be_bytes();
+    let mut ip = vec![0x40 | (header_len / 4) as u8, 0, total[0], total[1], 0, 0, 0, 0, ttl, protocol, 0, 0];
+    ip.extend_from_slice(&source);
+    ip.extend_from_slice(&group);
+    ip.extend_from_slice(options);
+    let sum = checksum(&ip);
+    ip[10..12].copy_from_slice(&sum);
+    let mac = [1, 0, 0x5e, group[1] & 0x7f, group[2], group[3], 2, 0, 0, 0, 0, source[3], 8, 0];
+    [&mac[..], &ip, payload].concat()
+}
+
+const SOURCE: [u8; 4] = [10, 0, 0, 1];
+const GROUP: [u8; 4] = [232, 1, 1, 1];
+
+fn datagram() -> Vec<u8> {
+    let mut udp = vec![0; 1000 - 34];
+    udp[..8].copy_from_slice(&[0x23, 0x28, 0x23, 0x28, 3, 0xc6, 0, 0]);
+    frame(SOURCE, GROUP, 64, 17, &[], &udp)
+}
+
+fn report(port: u8) -> Vec<u8> {
+    let mut igmp = [&[0x22, 0, 0, 0, 0, 0, 0, 1, 5, 0, 0, 1][..], &GROUP, &SOURCE].concat();
+    let sum = checksum(&igmp);
+    igmp[2..4].copy_from_slice(&sum);
+    frame([10, 0, 0, port], [224, 0, 0, 22], 1, 2, &[0x94, 4, 0, 0], &igmp)
+}
+
+fn multicast_switch(json: &str) -> Result<Switch, Box<dyn std::error::Error>> {
+    let mut switch = Switch::new(Program::from_json(json)?, Options { cpu_port: Some(510), ..Options::default() });
+    let find = |switch: &Switch, wanted: &str| switch.tables().into_iter().find(|name| name.ends_with(wanted));
+    let config = find(&switch, "switch_config").ok_or("no table switch_config")?;
+    let routes = find(&switch, "route_sg").ok_or("no table route_sg")?;
+    let action = |switch: &Switch, table: &str, wanted: &str| {
+        let info = switch.table_info(table).ok()?;
+        info.actions.into_iter().find(|action| action.name.ends_with(wanted)).map(|action| action.name)
+    };
+    let set_config = action(&switch, &config, "set_config").ok_or("no action set_config")?;
+    let params = vec![vec![2, 0xca, 0, 0, 0, 1], vec![40], vec![1]];
+    switch.table_set_default(&config, &ActionCall { action: set_config, params })?;
+    let set_route = action(&switch, &routes, "set_source_route").ok_or("no action set_source_route")?;
+    let target = EntryTarget::Action(ActionCall { action: set_route, params: vec![vec![0], vec![0], vec![1]] });
+    let key = [MatchKey::Value(SOURCE.into()), MatchKey::Value(GROUP.into())];
+    switch.table_add(&routes, &key, 0, &target, 0)?;
+    let members: Vec<Replica> = (2..10).map(|port| Replica { port, instance: 0 }).collect();
+    switch.mcast_group_add(0x1fe, &members)?;
+    for port in 2..10 {
+        switch.process(0, port, &report(port as u8), &mut Outputs::new());
+    }
+    Ok(switch)
+}
