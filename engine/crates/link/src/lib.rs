@@ -70,15 +70,36 @@ pub struct Delivered<T> {
 /// One direction of a link that carries items of type `T`.
 #[derive(Clone, Debug)]
 pub struct Link<T> {
-    config: LinkConfig,
+    /// Boxed, as the loss is: what each packet touches stays within few cache lines.
+    config: Box<LinkConfig>,
+    wire: Wire,
     up: bool,
     queue: Queue<T>,
     transmitter: Transmitter,
-    loss: Loss,
+    /// None while there has been no loss.
+    loss: Option<Box<Loss>>,
+    seed: u64,
     /// Ordered by time, whatever the delay was: a link does not reorder. Only the head needs a timer.
     in_flight: VecDeque<Delivered<T>>,
+    /// When the last of them arrives, or arrived.
+    last_delivery_ns: u64,
     in_flight_bytes: u64,
     stats: Stats,
+}
+
+/// What transmission needs of the configuration.
+#[derive(Clone, Copy, Debug)]
+struct Wire {
+    delay_ns: u64,
+    in_flight_limit_bytes: u64,
+    overhead_bytes: u32,
+}
+
+impl Wire {
+    fn new(config: &LinkConfig) -> Self {
+        let &LinkConfig { delay_ns, in_flight_limit_bytes, overhead_bytes, .. } = config;
+        Self { delay_ns, in_flight_limit_bytes, overhead_bytes }
+    }
 }
 
 impl<T> Link<T> {
@@ -87,13 +108,16 @@ impl<T> Link<T> {
         config.validate()?;
         Ok(Self {
             up: true,
+            wire: Wire::new(&config),
             queue: Queue::new(&config.queue, seed),
             transmitter: Transmitter::new(config.rate_bps),
-            loss: Loss::new(config.loss, seed),
+            loss: Loss::new(config.loss, seed).map(Box::new),
+            seed,
             in_flight: VecDeque::new(),
+            last_delivery_ns: 0,
             in_flight_bytes: 0,
             stats: Stats::default(),
-            config,
+            config: Box::new(config),
         })
     }
 
@@ -106,8 +130,12 @@ impl<T> Link<T> {
         config.validate()?;
         self.queue.set_config(&config.queue);
         self.transmitter.set_rate(config.rate_bps);
-        self.loss.set_model(config.loss);
-        self.config = config;
+        match &mut self.loss {
+            Some(loss) => loss.set_model(config.loss),
+            none => *none = Loss::new(config.loss, self.seed).map(Box::new),
+        }
+        self.wire = Wire::new(&config);
+        *self.config = config;
         Ok(())
     }
 
@@ -136,6 +164,18 @@ impl<T> Link<T> {
         Ok(())
     }
 
+    /// As [`Link::offer`], [`Link::dequeue`] and [`Link::transmit`] at one instant, for a packet that would leave at once:
+    /// nobody is before it and no queue discipline looks at it. Otherwise the packet comes back, and nothing happened.
+    pub fn pass(&mut self, now_ns: u64, len: u32, item: T) -> Result<Result<u64, Dropped<T>>, T> {
+        if !self.up || self.transmitter.free_at_ns() > now_ns || !self.queue.is_open_for(len) {
+            return Err(item);
+        }
+        self.stats.offered_packets += 1;
+        self.stats.offered_bytes += u64::from(len);
+        self.stats.held(now_ns, 0, 0);
+        Ok(self.transmit(now_ns, len, item))
+    }
+
     /// When [`Link::dequeue`] will next have a packet: the transmitter is free and something waits.
     pub fn next_departure(&self) -> Option<u64> {
         self.queue.head().map(|head| head.enq_time_ns.max(self.transmitter.free_at_ns()))
@@ -144,6 +184,11 @@ impl<T> Link<T> {
     /// When [`Link::deliver`] will next have a packet.
     pub fn next_delivery(&self) -> Option<u64> {
         self.in_flight.front().map(|packet| packet.time_ns)
+    }
+
+    /// The packet that [`Link::deliver`] will give next.
+    pub fn head_in_flight(&self) -> Option<&Delivered<T>> {
+        self.in_flight.front()
     }
 
     /// When the link next needs its driver.
@@ -176,17 +221,17 @@ impl<T> Link<T> {
     /// Transmits a packet that was dequeued at `now_ns` and has `len` bytes by now. Returns when its last bit has left.
     /// A packet that is lost on the wire comes back at once, though it occupies the transmitter like any other.
     pub fn transmit(&mut self, now_ns: u64, len: u32, item: T) -> Result<u64, Dropped<T>> {
-        let end = self.transmitter.send(now_ns, u64::from(len) + u64::from(self.config.overhead_bytes));
+        let end = self.transmitter.send(now_ns, u64::from(len) + u64::from(self.wire.overhead_bytes));
         self.stats.sent_packets += 1;
         self.stats.sent_bytes += u64::from(len);
-        if self.loss.loses() {
+        if self.loss.as_mut().is_some_and(|loss| loss.loses()) {
             return Err(self.dropped(item, Reason::Loss));
         }
-        if self.in_flight_bytes.saturating_add(charge(len)) > self.config.in_flight_limit_bytes {
+        if self.in_flight_bytes.saturating_add(charge(len)) > self.wire.in_flight_limit_bytes {
             return Err(self.dropped(item, Reason::InFlight));
         }
-        let earliest = self.in_flight.back().map_or(0, |last| last.time_ns);
-        let time_ns = end.saturating_add(self.config.delay_ns).max(earliest);
+        let time_ns = end.saturating_add(self.wire.delay_ns).max(self.last_delivery_ns);
+        self.last_delivery_ns = time_ns;
         self.in_flight.push_back(Delivered { item, len, time_ns });
         self.in_flight_bytes += charge(len);
         Ok(end)
@@ -217,6 +262,7 @@ impl<T> Link<T> {
             self.stats.drop(Reason::Down, lost);
             while self.queue.pop().is_some() {}
             self.in_flight.clear();
+            self.last_delivery_ns = 0;
             self.in_flight_bytes = 0;
         }
     }

@@ -12,8 +12,14 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    pub fn new(model: LossConfig, seed: u64) -> Self {
-        Self { model, bad: false, state: Stream::new(seed, "loss state"), draw: Stream::new(seed, "loss") }
+    /// None when nothing is to be lost.
+    pub fn new(model: LossConfig, seed: u64) -> Option<Self> {
+        (model != LossConfig::None).then(|| Self {
+            model,
+            bad: false,
+            state: Stream::new(seed, "loss state"),
+            draw: Stream::new(seed, "loss"),
+        })
     }
 
     /// Changes the model; the streams and the state go on.
@@ -44,7 +50,7 @@ mod tests {
 
     fn losses(model: LossConfig) -> Vec<bool> {
         let mut loss = Loss::new(model, 11);
-        (0..PACKETS).map(|_| loss.loses()).collect()
+        (0..PACKETS).map(|_| loss.as_mut().is_some_and(Loss::loses)).collect()
     }
 
     fn rate(lost: &[bool]) -> f64 {

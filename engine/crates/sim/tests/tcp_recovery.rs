@@ -20,7 +20,7 @@ fn pair(kind: Kind) -> Pair {
 #[test]
 fn look() {
     for kind in [Kind::Reno, Kind::NewReno, Kind::Sack, Kind::Vegas] {
-        for losses in [&[14u64][..], &[14, 16], &[14, 15, 16], &[14,17,19,21]] {
+        for losses in [&[14u64][..], &[14, 16], &[14, 15, 16], &[14, 17, 19, 21]] {
             let mut pair = losses.iter().fold(pair(kind), |p, &l| p.drop(l, &[1]));
             pair.start();
             println!("{kind:?} {losses:?}");
@@ -28,7 +28,13 @@ fn look() {
             while pair.sender.finished_at().is_none() {
                 pair.step();
                 if pair.sent.len() > n {
-                    println!("  {} {:?} cwnd {:.2} ssthresh {:.2}", pair.now / 1_000_000, &pair.sent[n..].iter().map(|x| x.1).collect::<Vec<_>>(), pair.sender.cwnd(), pair.sender.ssthresh());
+                    println!(
+                        "  {} {:?} cwnd {:.2} ssthresh {:.2}",
+                        pair.now / 1_000_000,
+                        &pair.sent[n..].iter().map(|x| x.1).collect::<Vec<_>>(),
+                        pair.sender.cwnd(),
+                        pair.sender.ssthresh()
+                    );
                     n = pair.sent.len();
                 }
             }

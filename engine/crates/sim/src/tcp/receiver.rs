@@ -106,7 +106,10 @@ mod tests {
     fn every_packet_is_acknowledged() {
         let mut receiver = connected(None);
         assert_eq!(receiver.receive(&data(0), 1).map(|s| s.ack), Some(101));
-        assert_eq!(receiver.receive(&data(2), 2).map(|s| (s.ack, s.sack.as_slice().to_vec())), Some((101, vec![(201, 301)])));
+        assert_eq!(
+            receiver.receive(&data(2), 2).map(|s| (s.ack, s.sack.as_slice().to_vec())),
+            Some((101, vec![(201, 301)]))
+        );
         assert_eq!(receiver.receive(&data(2), 3).map(|s| s.ack), Some(101));
         assert_eq!(receiver.receive(&data(1), 4).map(|s| (s.ack, s.sack.as_slice().len())), Some((301, 0)));
         assert_eq!((receiver.received(), receiver.segments()), (300, (5, 1)));
@@ -128,7 +131,10 @@ mod tests {
     fn disorder_is_reported_at_once() {
         let mut receiver = connected(Some(DELAYED_ACK));
         assert_eq!(receiver.receive(&data(1), 5).map(|s| s.ack), Some(1));
-        assert_eq!(receiver.receive(&data(3), 6).map(|s| s.sack.as_slice().to_vec()), Some(vec![(301, 401), (101, 201)]));
+        assert_eq!(
+            receiver.receive(&data(3), 6).map(|s| s.sack.as_slice().to_vec()),
+            Some(vec![(301, 401), (101, 201)])
+        );
         // It fills a part of the gap: still at once.
         assert_eq!(receiver.receive(&data(0), 7).map(|s| s.ack), Some(201));
         assert_eq!(receiver.receive(&data(2), 8).map(|s| s.ack), Some(401));

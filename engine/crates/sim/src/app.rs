@@ -1,0 +1,64 @@
+//! What runs on a host: a program that is handed packets and the time, and answers with effects.
+
+use std::error::Error;
+use std::net::Ipv4Addr;
+
+use crate::igmp::Subscription;
+use crate::packet::{Packet, Payload};
+use crate::tcp::Segment;
+use crate::time::Nanos;
+
+/// A program on a host. It never sleeps and has no clock: the network calls it.
+pub trait App: Send {
+    /// Called once, at the time the program was given when it was added.
+    fn start(&mut self, context: &mut Context<'_>) -> Result<(), AppError>;
+    /// A packet for one of the program's ports, or for a group and port that it joined.
+    fn receive(&mut self, packet: &Packet, context: &mut Context<'_>) -> Result<(), AppError>;
+    /// `wake_at` has come.
+    fn handle_timer(&mut self, context: &mut Context<'_>) -> Result<(), AppError>;
+    /// When `handle_timer` wants to be called; read after each call.
+    fn wake_at(&self) -> Option<Nanos>;
+    /// What the program counts and measures, by name, for summaries and time series.
+    fn sample(&self) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+}
+
+/// A program failed, with its own error (an exception of another language, for one).
+pub type AppError = Box<dyn Error + Send + Sync>;
+
+/// What a program wants done. Carried out in order, when its call returns.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    Send(Packet),
+    /// Receive what is sent to the subscription's group at this port.
+    Join(Subscription, u16),
+    Leave(Subscription, u16),
+    /// Put the program's sample into the time series.
+    Sample,
+}
+
+/// What a program knows and can do during a call.
+pub struct Context<'a> {
+    pub now: Nanos,
+    /// The host's address.
+    pub address: Ipv4Addr,
+    pub effects: &'a mut Vec<Effect>,
+}
+
+impl Context<'_> {
+    pub fn send_udp(&mut self, port: u16, destination: (Ipv4Addr, u16), payload: Payload) {
+        self.effects.push(Effect::Send(Packet::udp((self.address, port), destination, payload)));
+    }
+
+    pub fn send_tcp(&mut self, port: u16, destination: (Ipv4Addr, u16), segment: Segment) {
+        self.effects.push(Effect::Send(Packet::tcp((self.address, port), destination, segment)));
+    }
+}
+
+/// What a port belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Protocol {
+    Udp,
+    Tcp,
+}
