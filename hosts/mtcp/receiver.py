@@ -49,6 +49,8 @@ from hosts.seq import extend
 
 FIN_TRIES = 10
 """A confirmation is repeated this often; after that the sender is taken to be gone (ours)."""
+PREMATURE_PACKETS = 16
+"""Data that overtook the answer to our join, kept until that comes: a few initial windows (ours)."""
 ABORT_COPIES = 3
 """A leave is not acknowledged; it is sent so often (ours)."""
 
@@ -68,6 +70,7 @@ class MtcpReceiver(ReceiverEndpoint):
         """Bytes of the stream that went to the application."""
         self._consumed = 0
         self._early: dict[int, Data | Repair] = {}  # out of order
+        self._premature: list[Data] = []  # from our sender, before it told us that we are a member
         self._next = 0  # sequence number of the packet to deliver next
         self._heard_at = 0.0
         self._echo_time_us = 0
@@ -154,10 +157,14 @@ class MtcpReceiver(ReceiverEndpoint):
             return self._foreign(packet, datagram.source, now)
         self._heard_at = now
         if isinstance(packet, (Data, Repair)):
-            if self.state != "member":
+            if self.state == "member":
+                return self._data(packet, now)
+            if self.state == "joining" and isinstance(packet, Data) and len(self._premature) < PREMATURE_PACKETS:
+                # The last one to join starts the session, and its two sockets may be read in either order.
+                self._premature.append(packet)
+            else:
                 self.counters["drop_not_member"] += 1
-                return ()
-            return self._data(packet, now)
+            return ()
         return self._control(packet, now)
 
     def _foreign(self, packet: Packet, source: Address, now: float) -> Sequence[Effect]:
@@ -186,7 +193,8 @@ class MtcpReceiver(ReceiverEndpoint):
             self._retry_at = None
             self._update_at = now + self._update_period
             self._advertised_end = self._window_end
-            return (SessionStarted(self.sender),)
+            premature, self._premature = self._premature, []
+            return (SessionStarted(self.sender), *(effect for data in premature for effect in self._data(data, now)))
         if isinstance(packet, Fin) and packet.answer and self.state == "confirming":
             return self._end_as_confirmed()
         if isinstance(packet, Abort):
