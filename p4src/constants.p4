@@ -31,7 +31,7 @@ const bit<8> MAX_REPORT_PASSES = 192;
 // RFC 3376 (8.11) repeat an unsolicited report within 1 s, so one that was lost gets its second chance.
 const bit<8> UNKNOWN_WINDOW_SHIFT = 19;
 
-// v1model's meter colours, as RFC 2698 says them in BMv2.
+// Results of a v1model meter (RFC 2698), as BMv2 numbers them.
 const bit<2> METER_GREEN = 0;
 const bit<2> METER_RED   = 2;
 

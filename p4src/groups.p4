@@ -1,10 +1,11 @@
 #ifndef CANOPY_GROUPS_P4
 #define CANOPY_GROUPS_P4
 
+#include "group_data.p4"
+#include "group_members.p4"
 #include "group_routes.p4"
 #include "igmp.p4"
 #include "igmp_unknown.p4"
-#include "replication.p4"
 #include "upstream.p4"
 
 // A packet to a group: data, or one pass of an IGMP message.

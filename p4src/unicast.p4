@@ -1,7 +1,8 @@
 #ifndef CANOPY_UNICAST_P4
 #define CANOPY_UNICAST_P4
 
-#include "ipv4_checks.p4"
+#include "metadata.p4"
+#include "ttl.p4"
 
 // Longest prefix match to a port and the neighbour's MAC address.
 control route_unicast(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
