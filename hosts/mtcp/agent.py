@@ -235,14 +235,17 @@ class Agent:
                 child.progress_at = now
 
     def _find_missing(self, child: Child, now: float, effects: list[Effect]) -> None:
+        repairs = child.repairs
+        # What shows that a repair was overtaken. Other agents cannot compare the sender's clock with theirs.
+        arrived_by = child.echo_time_us / 1e6 if self._own_clock else now
         for seq in bits(self._board.missing(child.number), self._board.base):
-            times = child.repairs.reported_missing(seq, child.rtt_s, now)
-            if times == 1:
+            if repairs.reported_missing(seq, child.rtt_s, arrived_by, now):
                 child.lost += 1
-            elif times > self._options.duplicate_nacks and seq >= self._cut_floor:
+            elif repairs.duplicates >= self._options.duplicate_nacks and seq >= self._cut_floor:
+                repairs.duplicates = 0
                 self._cut_floor = self.end
                 self.window.cut()
-                child.repairs.window.cut()
+                repairs.window.cut()
                 effects.append(CongestionSignal("duplicate_nacks", child.address))
 
     def _send_repairs(self, child: Child, now: float, effects: list[Effect]) -> None:
@@ -320,9 +323,11 @@ class Agent:
         again = packet.timeout > 0
         peer = None
         for child in self.children.values():
-            if not self._board.has(child.number, seq):
-                child.repairs.timed_out(seq)
+            if not self._board.has(child.number, seq) and child.repairs.timed_out(seq):
                 peer = child.address
+        if peer is None:  # no repair was lost: they wait for the children's retransmission windows
+            self._restart(seq, packet, packet.timeout or self.rto_rtt, now)
+            return
         self._restart(seq, packet, 2 * packet.timeout if again else self.rto_rtt, now)
         current = self.transit.counts(seq)
         if current or again:

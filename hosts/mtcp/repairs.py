@@ -6,16 +6,6 @@ from collections.abc import Iterator
 from hosts.vegas import VegasOptions, VegasWindow
 
 
-class _Repair:
-    """A packet that the child lacks."""
-
-    __slots__ = ("duplicates", "sent_at")
-
-    def __init__(self) -> None:
-        self.sent_at: float | None = None  # seconds, agent's clock; None: waits for the window
-        self.duplicates = 0  # times that the child still lacked it a round trip after a repair
-
-
 class Repairs:
     """What one child lacks and what has been done about it. The window is not reset in quiescence (3.6)."""
 
@@ -30,12 +20,15 @@ class Repairs:
         "_rtt_minimum",
         "_sent",
         "_wanted",
+        "duplicates",
         "window",
     )
 
     def __init__(self, options: VegasOptions, maximum: float) -> None:
         self.window = VegasWindow(options, maximum)
-        self._repairs: dict[int, _Repair] = {}
+        self.duplicates = 0
+        """Consecutive duplicate NACKs: repairs that were lost since the last one that was not."""
+        self._repairs: dict[int, float | None] = {}  # seq -> when it was sent; None: it waits for the window
         self._wanted: deque[int] = deque()
         self._in_flight = 0
         self._sent = 0
@@ -56,47 +49,51 @@ class Repairs:
         """The packets known to be missing."""
         return list(self._repairs)
 
-    def reported_missing(self, seq: int, rtt_s: float, now: float) -> int:
-        """Feedback says that `seq` is missing. Answers 0 when that was known and its repair may still be on the way,
-        1 when it is news, and n + 1 for the n-th consecutive duplicate: a report a round trip after the last repair.
+    def reported_missing(self, seq: int, rtt_s: float, arrived_by: float, now: float) -> bool:
+        """Feedback says that `seq` is missing; whether that is news.
+
+        A known one is a duplicate NACK when the repair must have been lost: it was sent more than a round trip ago, and
+        before `arrived_by`, the time (agent's clock) at which something was sent that has arrived.
         """
-        repair = self._repairs.get(seq)
-        if repair is None:
-            self._repairs[seq] = _Repair()
+        if seq not in self._repairs:
+            self._repairs[seq] = None
             self._wanted.append(seq)
-            return 1
-        if repair.sent_at is None or now - repair.sent_at <= rtt_s:
-            return 0
-        repair.duplicates += 1
-        self._again(seq, repair)
-        return repair.duplicates + 1
+            return True
+        sent_at = self._repairs[seq]
+        if sent_at is not None and now - sent_at > rtt_s and sent_at < arrived_by:
+            self.duplicates += 1
+            self._again(seq)
+        return False
 
-    def timed_out(self, seq: int) -> None:
-        """The retransmission timer of `seq` expired, and the child lacks it."""
-        repair = self._repairs.get(seq)
-        if repair is None:
-            self._repairs[seq] = _Repair()
+    def timed_out(self, seq: int) -> bool:
+        """The retransmission timer of `seq` expired, and the child lacks it. False when its repair has yet to be sent,
+        so that nothing can be concluded from it.
+        """
+        if seq not in self._repairs:
+            self._repairs[seq] = None
             self._wanted.append(seq)
-        elif repair.sent_at is not None:
-            self._again(seq, repair)
-            self.window.timed_out()
+            return True
+        if self._repairs[seq] is None:
+            return False
+        self._again(seq)
+        self.window.timed_out()
+        return True
 
-    def _again(self, seq: int, repair: _Repair) -> None:
-        repair.sent_at = None
+    def _again(self, seq: int) -> None:
+        self._repairs[seq] = None
         self._in_flight -= 1
         self._wanted.appendleft(seq)
 
-    def acknowledged(self, seq: int, now: float) -> bool:
-        """The child has `seq` now. Whether a repair of it had been sent."""
-        repair = self._repairs.pop(seq)
-        if repair.sent_at is None:
-            return False
+    def acknowledged(self, seq: int, now: float) -> None:
+        """The child has `seq` now."""
+        if self._repairs.pop(seq) is None:
+            return
+        self.duplicates = 0
         self._in_flight -= 1
         self._round_acknowledged += 1
         self.window.acknowledged(1)
         if self._sent - self._in_flight >= self._round_end:
             self._end_round(now)
-        return True
 
     def measured(self, rtt_s: float) -> None:
         """A repair was acknowledged after `rtt_s`."""
@@ -122,12 +119,11 @@ class Repairs:
                 self._round_full = True
                 return
             seq = wanted.popleft()
-            repair = self._repairs.get(seq)
-            if repair is None or repair.sent_at is not None:
+            if self._repairs.get(seq, now) is not None:
                 continue  # it arrived meanwhile
             if not self._in_flight and not self._round_acknowledged:
                 self._round_start = now
-            repair.sent_at = now
+            self._repairs[seq] = now
             self._in_flight += 1
             self._sent += 1
             yield seq

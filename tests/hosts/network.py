@@ -9,6 +9,7 @@ Time in seconds. Routing is by fewest hops; multicast follows it towards the mem
 """
 
 import heapq
+import math
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -122,7 +123,14 @@ class Host:
         self.progress: list[tuple[float, int]] = []
         """Receiver: (true time, bytes delivered so far)."""
         self.alive = True
+        self.quantum_s = 0.0
+        """A busy machine: the host's program runs only every so often (0: at once), for all that came meanwhile."""
         self._wake: float | None = None
+
+    def _when_scheduled(self, time: float) -> float:
+        if not self.quantum_s:
+            return time
+        return (math.floor(time / self.quantum_s) + 1) * self.quantum_s
 
     @property
     def now(self) -> float:
@@ -136,6 +144,13 @@ class Host:
         self.alive = False
 
     def receive(self, datagram: Datagram) -> None:
+        """A datagram has arrived."""
+        if self.quantum_s:
+            self.network.at(self._when_scheduled(self.network.now), self._handle, datagram)
+        else:
+            self._handle(datagram)
+
+    def _handle(self, datagram: Datagram) -> None:
         if self.alive:
             self.apply(self.endpoint.receive(datagram, now=self.now))
 
@@ -209,7 +224,7 @@ class Host:
         if wake is None:
             self._wake = None
             return
-        at = max(self.network.now, self.clock.true(wake) + 1e-9)
+        at = self._when_scheduled(max(self.network.now, self.clock.true(wake) + 1e-9))
         if self._wake is None or at < self._wake or at > self._wake + 1e-6:
             self._wake = at
             self.network.at(at, self._timer, at)
