@@ -289,7 +289,7 @@ class Network:
         self._next_hops.clear()
         return there, back
 
-    def host(self, name: str, endpoint: Endpoint, *, clock: Clock = Clock(), source: bytes = b"") -> Host:  # noqa: B008
+    def host(self, name: str, endpoint: Endpoint, *, clock: Clock = Clock(), source: bytes = b"") -> Host:
         """Run an endpoint on a node."""
         host = Host(self, name, endpoint, clock, source)
         self.hosts[name] = host
