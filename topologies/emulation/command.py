@@ -1,7 +1,6 @@
 """What `canopy emulate` prints, and its exit status."""
 
 import json
-import os
 import sys
 
 from rich.console import Console
@@ -38,9 +37,8 @@ def emulate_scenario(scenario: Scenario, options: RunOptions, *, as_json: bool) 
             sys.stdout.flush()
         else:
             print_summary(console, summary)
-        if options.hold and summary.outcome != "interrupted":
-            name = f"{scenario.name}-{os.getpid()}"
-            _note(console, f"{name} stays up: `canopy exec NODE -- COMMAND` runs a program on it; Ctrl-C ends it")
+        if options.hold and summary.sessions and summary.outcome != "interrupted":
+            _note(console, "the network stays up until Ctrl-C")
 
     try:
         summary = run_scenario(scenario, options, lambda: make_live_view(console, quiet=as_json), show)

@@ -52,14 +52,16 @@ class Play:
         """Seconds since the network was ready."""
         return time.monotonic() - self._begin
 
-    def run(self) -> str:
+    def run(self, *, until_interrupted: bool = False) -> str:
         """Play until every session has ended, or the time is over; `done`, `time limit` or `interrupted`.
 
-        ChildError or NodeError when something could not be done."""
+        Without sessions `until_interrupted` lifts the time limit. ChildError or NodeError when something could not be
+        done."""
+        endless = until_interrupted and not self.sessions
         next_sample = 0.0
         ended_at: float | None = None
         try:
-            while self.now < self._scenario.duration:
+            while endless or self.now < self._scenario.duration:
                 self._do_what_is_due()
                 self._revive()
                 if self.now >= next_sample:
@@ -72,7 +74,7 @@ class Play:
                 due = min(next_sample, next_sample if self._timeline.next_at is None else self._timeline.next_at)
                 time.sleep(max(due - self.now, 1e-3))
         except Interrupted:
-            return "interrupted"
+            return "done" if endless else "interrupted"
         return "time limit" if self.sessions else "done"
 
     def idle(self) -> None:
@@ -100,8 +102,8 @@ class Play:
         while (step := self._timeline.pop_due(self.now)) is not None:
             self._do(step)
             if step.is_fault:
-                self._sampler.event(step.action, " ".join(str(part) for part in step.subject))
-                self._view.note(f"{self.now:6.1f} s  {step}")
+                self._sampler.event(step.action, step.label)
+                self._view.note(f"{self.now:6.1f} s  {step.action} {step.label}")
 
     def _revive(self) -> None:
         """Start again what ended although the scenario did not say so, as an operator's supervisor would."""
@@ -110,7 +112,7 @@ class Play:
             self.notes.append(f"at {self.now:.1f} s {note}")
             self._sampler.event("died", name)
             self._view.note(f"{self.now:6.1f} s  {note}")
-            again = Step("start controller", ()) if name == CONTROLLER else Step("start switch", (name,))
+            again = Step("start controller", ()) if name == CONTROLLER else Step("start switch", (name,), name)
             self._timeline.add(self.now + RESPAWN_DELAY_S, again)
 
     def _do(self, step: Step) -> None:

@@ -64,9 +64,11 @@ def run_scenario(
         stack.callback(view.close)
         for note in testbed.notes:
             view.note(note)
+        if options.hold:
+            view.note(f"{testbed.state.name} is up: `canopy exec NODE -- COMMAND` runs a program on it; Ctrl-C ends it")
         play = Play(scenario, testbed, sources, sampler, view)
         stack.callback(play.stop)
-        outcome = play.run()
+        outcome = play.run(until_interrupted=options.hold)
         with uninterruptible():
             for flow in play.flows:
                 flow.stop()
@@ -78,7 +80,7 @@ def run_scenario(
                 for part in (folder.received, folder.path / "sources"):
                     shutil.rmtree(part, ignore_errors=True)
             on_result(summary)
-        if options.hold and outcome != "interrupted":
+        if options.hold and outcome != "interrupted" and play.sessions:
             play.idle()
     return summary
 

@@ -29,14 +29,13 @@ class Step:
 
     action: Action
     subject: tuple[int | str, ...]
+    label: str = ""
+    """The subject for a person."""
 
     @property
     def is_fault(self) -> bool:
         """Whether it belongs to a fault (and is marked in plots)."""
         return self.action.split()[0] in ("link", "kill") or self.action in ("start switch", "start controller")
-
-    def __str__(self) -> str:
-        return f"{self.action} {' '.join(str(part) for part in self.subject)}".strip()
 
 
 class Timeline:
@@ -83,16 +82,17 @@ def scenario_timeline(scenario: Scenario) -> Timeline:
 def _add_fault(timeline: Timeline, scenario: Scenario, fault: Fault) -> None:
     match fault:
         case LinkDown():
-            timeline.add(fault.at, Step("link down", fault.link))
+            label = " - ".join(fault.link)
+            timeline.add(fault.at, Step("link down", fault.link, label))
             if fault.duration is not None:
-                timeline.add(fault.at + fault.duration, Step("link up", fault.link))
+                timeline.add(fault.at + fault.duration, Step("link up", fault.link, label))
         case SwitchRestart():
-            timeline.add(fault.at, Step("kill switch", (fault.switch,)))
-            timeline.add(fault.at + fault.outage, Step("start switch", (fault.switch,)))
+            timeline.add(fault.at, Step("kill switch", (fault.switch,), fault.switch))
+            timeline.add(fault.at + fault.outage, Step("start switch", (fault.switch,), fault.switch))
         case ReceiverDies():
             number = next(i for i, session in enumerate(scenario.sessions) if session.id == fault.session)
             hosts = [receiver.host for receiver in scenario.sessions[number].receivers]
-            timeline.add(fault.at, Step("kill receiver", (number, hosts.index(fault.host))))
+            timeline.add(fault.at, Step("kill receiver", (number, hosts.index(fault.host)), fault.host))
         case ControllerRestart():
             timeline.add(fault.at, Step("kill controller", ()))
             timeline.add(fault.at + fault.outage, Step("start controller", ()))
