@@ -24,6 +24,17 @@ def simple_switches() -> Iterator[list[SimpleSwitch]]:
         switch.close()
 
 
+def share_simple_switches(switches: list[SimpleSwitch], number: int) -> list[SimpleSwitch]:
+    """That many of them, started if need be, and empty."""
+    executable = find_simple_switch()
+    assert executable is not None
+    while len(switches) < number:
+        switches.append(SimpleSwitch(program(), executable))
+    for switch in switches[:number]:
+        switch.reset()
+    return switches[:number]
+
+
 @pytest.fixture(params=[pytest.param(kind, marks=[pytest.mark.bmv2] if kind == "bmv2" else []) for kind in KINDS])
 def targets(request: pytest.FixtureRequest, simple_switches: list[SimpleSwitch]) -> TargetFactory:
     """Makes any number of empty switches of one kind."""
@@ -31,13 +42,7 @@ def targets(request: pytest.FixtureRequest, simple_switches: list[SimpleSwitch])
     def make(number: int) -> list[Target]:
         if request.param == "embedded":
             return [Embedded(program()) for _ in range(number)]
-        executable = find_simple_switch()
-        assert executable is not None
-        while len(simple_switches) < number:
-            simple_switches.append(SimpleSwitch(program(), executable))
-        for switch in simple_switches[:number]:
-            switch.reset()
-        return list(simple_switches[:number])
+        return list(share_simple_switches(simple_switches, number))
 
     return make
 

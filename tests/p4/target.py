@@ -145,13 +145,12 @@ class Embedded(Target):
 
     def digests(self) -> list[Digest]:
         messages = []
-        for event in self._switch.take_events():
-            if event["kind"] != "digest":
-                continue
-            names = self.program.digest_fields(event["digest"])
-            for values in event["values"]:
-                fields = {name: int.from_bytes(value, "big") for name, value in zip(names, values, strict=True)}
-                messages.append(Digest(event["digest"], fields))
+        while events := self._switch.take_events():  # takes a part of them at a time
+            for event in events:
+                names = self.program.digest_fields(event["digest"])
+                for values in event["values"]:
+                    fields = {name: int.from_bytes(value, "big") for name, value in zip(names, values, strict=True)}
+                    messages.append(Digest(event["digest"], fields))
         return messages
 
     def advance(self, microseconds: int) -> None:

@@ -4,10 +4,10 @@ import pytest
 from scapy.layers.inet import IP
 from scapy.layers.l2 import Ether
 
-from tests.p4.packets import data, join, leave
-from tests.p4.program import enum
+from tests.p4.packets import Record, data, join, leave, report
+from tests.p4.program import enum, number
 from tests.p4.setup import install, route_group, route_source
-from tests.p4.target import Target
+from tests.p4.target import Embedded, Target
 
 SOURCE = "10.0.1.1"
 OTHER_SOURCE = "10.0.1.2"
@@ -138,6 +138,22 @@ def test_ports_without_a_bit_take_no_part(target: Target, port: int) -> None:
     assert _ports(target, port, SOURCE, GROUP) == []
     assert target.drops() == {"bad_port": 2}
     assert _ports(target, 1, SOURCE, GROUP) == [2]
+
+
+def test_all_slots_at_once(embedded: Embedded) -> None:
+    """4,096 (source, group) entries, of which each has the members that its own reports say."""
+    install(embedded)
+    slots = number("MAX_SLOTS")
+    groups = [f"232.{slot >> 8}.{slot & 255}.7" for slot in range(slots)]
+    for slot, group in enumerate(groups):
+        route_source(embedded, SOURCE, group, slot, upstream=[1])
+    records = [Record("allow", group, [SOURCE]) for slot, group in enumerate(groups) if slot % 3 == 0]
+    for first in range(0, len(records), 100):
+        embedded.send(2, report(*records[first : first + 100], router_alert=False))
+    for slot in (0, 1, 2, 3, 1023, 1024, 2047, 2048, 4094, 4095):
+        assert _ports(embedded, 1, SOURCE, groups[slot]) == ([2] if slot % 3 == 0 else []), slot
+    joined = [digest["slot"] for digest in embedded.digests()]
+    assert joined == list(range(0, slots, 3))
 
 
 def test_entries_change_while_members_stay(target: Target) -> None:
