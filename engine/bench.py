@@ -85,7 +85,7 @@ def in_process(seconds: float) -> Figure:
     packets = max(1, round(_CALIBRATION_PACKETS * seconds / calibration["seconds"]))
     result = canopy_engine.bench(switch, SOURCE_PORT, packet, packets)
     rate = result["packets_out"] / result["seconds"]
-    return Figure("in process, one core", rate, "output packets/s", IN_PROCESS_TARGET)
+    return Figure("in process", rate, "output packets/s", IN_PROCESS_TARGET)
 
 
 def af_packet(seconds: float, bmv2: str | None) -> Figure:
@@ -93,7 +93,7 @@ def af_packet(seconds: float, bmv2: str | None) -> Figure:
     embedded = _in_namespace(seconds, [])
     peer = _in_namespace(seconds, ["--bmv2", bmv2]) if bmv2 else None
     return Figure(
-        "between veth pairs (AF_PACKET)",
+        "AF_PACKET, veth",
         embedded["packets_out_per_s"],
         "output packets/s",
         AF_PACKET_TARGET,
@@ -117,8 +117,8 @@ def _in_namespace(seconds: float, arguments: Iterable[str]) -> dict[str, float]:
 
 
 def _print(figures: Iterable[Figure], notes: Iterable[str]) -> None:
-    title = f"1 to {len(MEMBER_PORTS)} replication of {PACKET_BYTES:,}-byte packets"
-    table = Table("", "output packets/s", "target", BMV2, "ratio", title=title)
+    title = f"Output packets/s, {PACKET_BYTES:,}-byte packets copied 1 to {len(MEMBER_PORTS)}"
+    table = Table("", "packets/s", "target", BMV2, "ratio", title=title)
     for column in table.columns[1:]:
         column.justify = "right"
     for figure in figures:

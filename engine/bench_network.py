@@ -39,6 +39,7 @@ spends its time on packets that it drops."""
 GRPC_ADDRESS = "127.0.0.1:50051"  # in the namespace, where nothing else listens
 START_TIMEOUT_S = 30.0
 JOIN_TIMEOUT_S = 10.0
+SETTLE_S = 0.2  # for packets in queues to arrive
 
 
 def switch_interface(port: int) -> str:
@@ -84,7 +85,7 @@ def join_all() -> None:
             canopy_engine.flood(host_interface(port), join_frame(port), 0.02, 50.0)
         before = received()
         canopy_engine.flood(host_interface(SOURCE_PORT), data_frame(), 0.1, 200.0)
-        time.sleep(0.2)
+        time.sleep(SETTLE_S)
         after = received()
         if all(after[port] > before[port] for port in MEMBER_PORTS):
             return
@@ -101,7 +102,7 @@ def measure(seconds: float) -> dict[str, float]:
         rate = (members_received() - before) / elapsed
         if rate > best["packets_out_per_s"]:
             best = {"packets_out_per_s": rate, "packets_in_per_s": sent / elapsed}
-        time.sleep(0.5)  # what is still queued belongs to no measurement
+        time.sleep(SETTLE_S)  # what is still queued belongs to no measurement
     return best
 
 

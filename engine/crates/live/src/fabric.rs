@@ -368,3 +368,7 @@ impl Fabric {
 fn length(frame: &[u8]) -> u32 {
     u32::try_from(frame.len()).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+#[path = "fabric_tests.rs"]
+mod tests;

@@ -1,0 +1,236 @@
+use std::sync::Arc;
+
+use link::{Limit, LossConfig, QueueConfig};
+use p4vm::{ActionCall, EntryTarget, MatchKey, Options, Program, Replica};
+
+use super::*;
+use crate::events::SwitchEvent;
+
+/// Joins ports by a table; packets of EtherType 0x88b5 carry their queueing metadata.
+const CROSSBAR: &str = include_str!("../../../../tests/engine/data/crossbar.json");
+const CPU_PORT: u16 = 510;
+const MS: u64 = 1_000_000;
+
+struct Setup {
+    switch: Switch,
+    fabric: Fabric,
+    events: EventQueue,
+}
+
+impl Setup {
+    fn new() -> Self {
+        let program: Arc<Program> = Program::from_json(CROSSBAR).unwrap();
+        let options = Options { cpu_port: Some(CPU_PORT), ..Options::default() };
+        let fabric = Fabric::new(7, Some(CPU_PORT));
+        Self { switch: Switch::new(program, options), fabric, events: EventQueue::default() }
+    }
+
+    fn rule(&mut self, port: u16, action: &str, value: u16) {
+        let key = [MatchKey::Value(port.to_be_bytes().to_vec())];
+        let params = vec![value.to_be_bytes().to_vec()];
+        let target = EntryTarget::Action(ActionCall { action: format!("ingress.{action}"), params });
+        self.switch.table_add("crossbar", &key, 0, &target, 0).unwrap();
+    }
+
+    fn port(&mut self, number: u16, tx: LinkConfig) {
+        self.fabric.add_port(number, LinkSettings { config: tx, seed: None }, None).unwrap();
+    }
+
+    /// Carries out all events up to `now`, then lets a frame arrive.
+    fn receive(&mut self, now: u64, port: u16, frame: &[u8]) {
+        assert!(self.fabric.advance(&mut self.switch, &self.events, now, usize::MAX));
+        self.fabric.receive(&mut self.switch, &self.events, now, port, frame);
+    }
+
+    fn advance(&mut self, now: u64) {
+        assert!(self.fabric.advance(&mut self.switch, &self.events, now, usize::MAX));
+    }
+
+    fn sent(&mut self) -> Vec<(u16, Vec<u8>)> {
+        let mut sent = Vec::new();
+        self.fabric.flush(|port, frames| sent.extend(frames.iter().map(|frame| (port, frame.clone()))));
+        sent
+    }
+
+    fn stat(&self, port: u16, name: &str) -> u64 {
+        let stats = self.fabric.port(port).unwrap().link_stats();
+        stats.iter().find(|(key, _)| *key == name).unwrap().1
+    }
+}
+
+fn rate(bps: u64, packets: u32) -> LinkConfig {
+    let queue = QueueConfig::DropTail(Limit::Packets(packets));
+    LinkConfig { rate_bps: Some(bps), queue, ..LinkConfig::default() }
+}
+
+/// A frame of 1,000 bytes that asks for its queueing metadata.
+fn frame(tag: u8) -> Vec<u8> {
+    let mut frame = vec![0xff; 12];
+    frame.extend([0x88, 0xb5]);
+    frame.resize(1000, 0);
+    frame[999] = tag;
+    frame
+}
+
+/// (enq_timestamp, deq_timedelta, enq_qdepth, deq_qdepth) as egress has written them.
+fn metadata(frame: &[u8]) -> (u32, u32, u32, u32) {
+    let word = |at: usize, bytes: usize| frame[at..at + bytes].iter().fold(0, |word, &b| word << 8 | u32::from(b));
+    (word(14, 4), word(18, 4), word(22, 3), word(25, 3))
+}
+
+#[test]
+fn egress_sees_the_emulated_queue() {
+    let mut setup = Setup::new();
+    setup.port(1, LinkConfig::default());
+    setup.port(2, rate(8_000_000, 10)); // 1 ms per frame
+    setup.rule(1, "forward", 2);
+    for tag in 0..4 {
+        setup.receive(5 * MS, 1, &frame(tag));
+    }
+    // Late by far: departures are still carried out at their own times.
+    setup.advance(100 * MS);
+    let seen: Vec<_> = setup.sent().iter().map(|(_, frame)| metadata(frame)).collect();
+    assert_eq!(seen, [(5000, 0, 0, 0), (5000, 1000, 0, 2), (5000, 2000, 1, 1), (5000, 3000, 2, 0)]);
+}
+
+#[test]
+fn a_frame_leaves_after_rate_and_delay() {
+    let mut setup = Setup::new();
+    setup.port(1, LinkConfig::default());
+    setup.port(2, LinkConfig { delay_ns: 3 * MS, ..rate(8_000_000, 10) });
+    setup.rule(1, "forward", 2);
+    setup.receive(0, 1, &frame(1));
+    assert_eq!(setup.fabric.next_event_time(), Some(4 * MS));
+    setup.advance(4 * MS - 1);
+    assert_eq!(setup.sent(), []);
+    setup.advance(4 * MS);
+    assert_eq!(setup.sent().len(), 1);
+    assert_eq!(setup.fabric.next_event_time(), None);
+}
+
+#[test]
+fn replicas_wait_in_their_own_queues() {
+    let mut setup = Setup::new();
+    let ports = [2, 3, 4];
+    setup.port(1, LinkConfig::default());
+    for (port, rate_bps) in ports.into_iter().zip([8_000_000, 4_000_000, 2_000_000]) {
+        setup.port(port, rate(rate_bps, 2));
+    }
+    let replicas: Vec<Replica> = ports.iter().map(|&port| Replica { port, instance: 0 }).collect();
+    setup.switch.mcast_group_add(9, &replicas).unwrap();
+    setup.rule(1, "replicate", 9);
+    for n in 0..8 {
+        setup.receive(n * MS, 1, &frame(n as u8));
+    }
+    setup.advance(1000 * MS);
+    let sent = setup.sent();
+    let count = |port| sent.iter().filter(|(p, _)| *p == port).count();
+    // 7 ms of arrivals and two places to wait: 8, 4 + 2 and 2 + 2 of 8 frames.
+    assert_eq!(ports.map(count), [8, 6, 4]);
+    assert_eq!(ports.map(|port| setup.stat(port, "drop_queue")), [0, 2, 4]);
+}
+
+#[test]
+fn an_rx_link_comes_before_ingress() {
+    let mut setup = Setup::new();
+    let rx = LinkSettings { config: LinkConfig { delay_ns: MS, ..rate(8_000_000, 1) }, seed: None };
+    setup.fabric.add_port(1, LinkSettings::default(), Some(rx)).unwrap();
+    setup.port(2, LinkConfig::default());
+    setup.rule(1, "forward", 2);
+    for tag in 0..3 {
+        setup.receive(0, 1, &frame(tag)); // one is on the wire, one waits, one is too many
+    }
+    assert_eq!(setup.switch.counter_read("arrivals", 1).unwrap().0, 0);
+    setup.advance(2 * MS);
+    assert_eq!(setup.switch.counter_read("arrivals", 1).unwrap().0, 1);
+    setup.advance(3 * MS);
+    let enqueued: Vec<u32> = setup.sent().iter().map(|(_, frame)| metadata(frame).0).collect();
+    assert_eq!(enqueued, [2000, 3000]);
+    assert_eq!(setup.stat(1, "rx_drop_queue"), 1);
+}
+
+#[test]
+fn the_cpu_port_makes_packet_ins_and_takes_packet_outs() {
+    let mut setup = Setup::new();
+    setup.port(1, LinkConfig::default());
+    setup.rule(1, "forward", CPU_PORT);
+    setup.receive(9 * MS, 1, &frame(1));
+    let SwitchEvent::PacketIn { time_us, packet } = &setup.events.take(1)[0] else { panic!("no packet-in") };
+    assert_eq!((*time_us, &packet[..2], packet.len()), (9000, &[0, 1][..], 1002));
+    let packet_out = [&[0, 1][..], &frame(2)].concat();
+    setup.fabric.inject(&mut setup.switch, &setup.events, 10 * MS, CPU_PORT, &packet_out);
+    let sent = setup.sent();
+    assert_eq!((sent.len(), sent[0].0, sent[0].1.len()), (1, 1, 1000));
+}
+
+#[test]
+fn a_port_that_is_down_loses_what_its_links_hold() {
+    let mut setup = Setup::new();
+    setup.port(1, LinkConfig::default());
+    setup.port(2, rate(8_000_000, 10));
+    setup.rule(1, "forward", 2);
+    setup.rule(2, "forward", 1);
+    for tag in 0..3 {
+        setup.receive(0, 1, &frame(tag));
+    }
+    setup.fabric.set_up(MS / 2, 2, false);
+    setup.receive(MS, 1, &frame(3));
+    setup.receive(MS, 2, &frame(4));
+    setup.advance(10 * MS);
+    assert_eq!(setup.sent(), []);
+    assert_eq!((setup.stat(2, "drop_down"), setup.stat(2, "rx_drop_down"), setup.stat(2, "up")), (4, 1, 0));
+    setup.fabric.set_up(20 * MS, 2, true);
+    setup.receive(20 * MS, 1, &frame(5));
+    setup.advance(30 * MS);
+    assert_eq!(setup.sent().len(), 1);
+}
+
+#[test]
+fn a_seed_fixes_what_is_lost() {
+    let run = |seed| {
+        let mut setup = Setup::new();
+        setup.port(1, LinkConfig::default());
+        let config = LinkConfig { loss: LossConfig::Bernoulli(0.3), ..LinkConfig::default() };
+        setup.fabric.add_port(2, LinkSettings { config, seed }, None).unwrap();
+        setup.rule(1, "forward", 2);
+        for n in 0..100 {
+            setup.receive(n * MS, 1, &frame(n as u8));
+        }
+        setup.sent().iter().map(|(_, frame)| frame[999]).collect::<Vec<_>>()
+    };
+    assert_eq!(run(Some(1)), run(Some(1)));
+    assert_eq!(run(None), run(None));
+    assert_ne!(run(Some(1)), run(Some(2)));
+    assert!((50..90).contains(&run(None).len()));
+}
+
+#[test]
+fn copies_without_a_port_and_removed_ports_are_counted() {
+    let mut setup = Setup::new();
+    for port in [1, 2, 3] {
+        setup.port(port, LinkConfig::default());
+    }
+    setup.rule(1, "forward", 2);
+    setup.rule(3, "forward", 1);
+    setup.fabric.remove_port(2);
+    setup.receive(0, 1, &frame(1));
+    setup.receive(0, 2, &frame(2)); // not a port any more
+    setup.receive(0, 3, &frame(3)); // took the removed port's place
+    assert_eq!(setup.sent().iter().map(|(port, _)| *port).collect::<Vec<_>>(), [1]);
+    assert_eq!(setup.fabric.drop_no_port, 1);
+}
+
+#[test]
+fn a_round_is_bounded() {
+    let mut setup = Setup::new();
+    setup.port(1, LinkConfig::default());
+    setup.port(2, rate(8_000_000, 100));
+    setup.rule(1, "forward", 2);
+    for tag in 0..100 {
+        setup.receive(0, 1, &frame(tag));
+    }
+    assert!(!setup.fabric.advance(&mut setup.switch, &setup.events, 1000 * MS, 10));
+    assert_eq!(setup.sent().len(), 10);
+    setup.advance(1000 * MS);
+    assert_eq!(setup.sent().len(), 90);
+}
