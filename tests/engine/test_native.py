@@ -103,7 +103,9 @@ def test_table_entries_come_back_as_they_were_written() -> None:
 
 def test_defaults_are_set_and_reset() -> None:
     switch = new_switch()
-    assert switch.table_default("crossbar") == {"action": "ingress.drop", "params": []}
+    default = switch.table_default("crossbar")
+    assert default is not None
+    assert (default["action"], default["params"]) == ("ingress.drop", [])
     switch.table_set_default("crossbar", "ingress.forward", [word(4)])
     default = switch.table_default("crossbar")
     assert default is not None
