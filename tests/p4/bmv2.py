@@ -59,15 +59,24 @@ class SimpleSwitch(Target):
     def __init__(self, program: Program, executable: str) -> None:
         super().__init__(program)
         self._folder = tempfile.TemporaryDirectory(prefix="canopy-bmv2-")
-        p4runtime, dataplane, thrift = _free_port(), _free_port(), _free_port()
-        command = [executable, "--no-p4", "--device-id", str(DEVICE_ID), "--thrift-port", str(thrift), "-L", "off"]
+        addresses = [f"unix:{self._folder.name}/{name}" for name in ("p4runtime", "dataplane")]
+        command = [
+            executable,
+            "--no-p4",
+            "--device-id",
+            str(DEVICE_ID),
+            "--thrift-port",
+            str(_free_port()),
+            "-L",
+            "off",
+        ]
         command += ["--", "--cpu-port", str(number("CPU_PORT"))]
-        command += ["--grpc-server-addr", f"127.0.0.1:{p4runtime}", "--dp-grpc-server-addr", f"127.0.0.1:{dataplane}"]
+        command += ["--grpc-server-addr", addresses[0], "--dp-grpc-server-addr", addresses[1]]
         # A level-1 and a level-2 entry per group and port of a 12-port switch.
         command += ["--max-mc-groups", "16384", "--max-l1-entries", "65536", "--max-l2-entries", "65536"]
         with (Path(self._folder.name) / "log").open("wb") as log:
             self._process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
-        self._channels = [grpc.insecure_channel(f"127.0.0.1:{port}") for port in (p4runtime, dataplane)]
+        self._channels = [grpc.insecure_channel(address) for address in addresses]
         self._requests: queue.Queue[p4r.StreamMessageRequest | None] = queue.Queue()
         self._replication: list[p4r.Entity] = []  # groups and clone sessions
         self._digests: list[Digest] = []
