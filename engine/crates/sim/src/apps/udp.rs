@@ -1,12 +1,14 @@
 //! UDP cross traffic: at a constant rate, at random, or on and off; and a sink that counts.
 
+use std::any::Any;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use link::random::Stream;
 
 use crate::app::{App, AppError, Context, Effect};
 use crate::igmp::Subscription;
-use crate::packet::{Body, Packet, Payload};
+use crate::packet::{Body, Octets, Packet, Payload};
 use crate::random::{exponential, pareto};
 use crate::time::{from_seconds, to_seconds, Nanos};
 
@@ -38,10 +40,29 @@ pub enum Sizes {
     },
 }
 
+/// So many octets of nothing, which take no memory of their own.
+struct Zeros(usize);
+
+static NOTHING: [u8; MAX_PAYLOAD] = [0; MAX_PAYLOAD];
+
+impl Octets for Zeros {
+    fn as_slice(&self) -> &[u8] {
+        &NOTHING[..self.0.min(MAX_PAYLOAD)]
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+fn zeros(octets: usize) -> Payload {
+    Payload(Arc::new(Zeros(octets)))
+}
+
 /// Headers of Ethernet, IPv4 and UDP.
 const HEADERS: f64 = 42.0;
 /// The most that fits into an IPv4 packet.
-const MAX_PAYLOAD: f64 = 65_507.0;
+const MAX_PAYLOAD: usize = 65_507;
 
 pub struct UdpSource {
     port: u16,
@@ -62,8 +83,8 @@ pub struct UdpSource {
 impl UdpSource {
     pub fn new(port: u16, destination: (Ipv4Addr, u16), gaps: Gaps, sizes: Sizes, stream: Stream) -> Self {
         let payload = match sizes {
-            Sizes::Constant(octets) => vec![0; octets].into(),
-            Sizes::Exponential { .. } => Vec::new().into(),
+            Sizes::Constant(octets) => zeros(octets),
+            Sizes::Exponential { .. } => zeros(0),
         };
         Self {
             port,
@@ -90,8 +111,8 @@ impl UdpSource {
         match self.sizes {
             Sizes::Constant(_) => self.payload.clone(),
             Sizes::Exponential { mean } => {
-                let octets = (exponential(&mut self.stream, mean) - HEADERS).round().clamp(0.0, MAX_PAYLOAD);
-                vec![0; octets as usize].into()
+                let octets = (exponential(&mut self.stream, mean) - HEADERS).round().clamp(0.0, MAX_PAYLOAD as f64);
+                zeros(octets as usize)
             }
         }
     }
