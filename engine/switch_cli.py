@@ -10,6 +10,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
+EXIT_FAILED = 1
+"""A packet test failed."""
 EXIT_BAD_INPUT = 2
 """Nothing was run: wrong flags, a missing interface or file, a port in use, no root."""
 
@@ -33,14 +35,21 @@ class SwitchGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
-class RunCommand(TyperCommand):
-    """Takes simple_switch_grpc's `--`, behind which that has its target's own flags, and says mistakes in one line."""
+class OneLineCommand(TyperCommand):
+    """Says what is wrong with the command line in one line."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         try:
-            return super().parse_args(ctx, [word for word in args if word != "--"])
+            return super().parse_args(ctx, args)
         except TyperException as error:
             raise _fail(error.format_message()) from None
+
+
+class RunCommand(OneLineCommand):
+    """Takes simple_switch_grpc's `--` too, behind which that has its target's own flags."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [word for word in args if word != "--"])
 
 
 app = typer.Typer(cls=SwitchGroup, add_completion=False, pretty_exceptions_enable=False)
@@ -117,6 +126,89 @@ def run(
         run_switch(options)
     except SwitchError as error:
         raise _fail(str(error)) from None
+
+
+@app.command(cls=OneLineCommand)
+def stf(
+    program: Annotated[Path, typer.Argument(metavar="PROGRAM.json", help="p4c's BMv2 JSON.")],
+    tests: Annotated[list[Path], typer.Argument(metavar="TEST.stf...", help="Packet tests.")],
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="Pass over this statement (p4c's runner does with check_counter).")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of random().")] = 0,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Print what statements like register_read say.")
+    ] = False,
+) -> None:
+    """Run p4c's packet tests (STF) on a program, in this process and without root.
+
+    Each test starts with a fresh switch. Exit status: 0 when all passed, 1 when not, 2 when a file cannot be read.
+    """
+    from engine.stf.errors import StfError
+    from engine.stf.runner import run_test
+
+    passed = True
+    program_json = _read(program)
+    for test in tests:
+        try:
+            result = run_test(program_json, _read(test), seed=seed, ignore=ignore or ())
+        except StfError as error:
+            raise _fail(f"{program}: {error}") from None
+        for line in result.printed if verbose else ():
+            typer.echo(line)
+        for finding in result.findings:
+            typer.echo(finding.at(test), err=True)
+        typer.echo(f"{test}: {'passed' if result.passed else 'failed'}")
+        passed &= result.passed
+    raise typer.Exit(0 if passed else EXIT_FAILED)
+
+
+@app.command(cls=OneLineCommand)
+def stf_suite(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Holds tests (.stf), each beside its program (.p4).")],
+    pattern: Annotated[str, typer.Option(help="Only tests whose name matches this glob.")] = "*",
+    ignore: Annotated[
+        list[str] | None, typer.Option(help="Pass over this statement (p4c's runner does with check_counter).")
+    ] = None,
+    jobs: Annotated[int, typer.Option("-j", "--jobs", min=1, help="Compilers at a time.")] = 2,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Name every test, not only the failed ones.")
+    ] = False,
+) -> None:
+    """Compile and run a folder of packet tests, such as p4c's testdata/p4_16_samples (needs p4c on PATH).
+
+    Programs for other architectures than v1model are left out. Exit status: 0 when no test failed, 1 otherwise.
+    """
+    from collections import Counter
+
+    from engine.stf.errors import StfError
+    from engine.stf.suite import find_compiler, find_tests, run_suite
+
+    tests = find_tests(folder, pattern)
+    if not tests:
+        raise _fail(f"{folder}: there are no tests (NAME.stf with NAME.p4)")
+    counts: Counter[str] = Counter()
+    try:
+        find_compiler()
+        for outcome in run_suite(tests, jobs, ignore or ()):
+            counts[outcome.status] += 1
+            if verbose or outcome.status in ("failed", "not compiled"):
+                typer.echo(f"{outcome.test}: {outcome.status}")
+                for detail in outcome.details:
+                    typer.echo(f"  {detail}")
+    except StfError as error:
+        raise _fail(str(error)) from None
+    typer.echo(", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
+    raise typer.Exit(EXIT_FAILED if counts["failed"] else 0)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise _fail(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise _fail(f"{path}: not UTF-8 text") from None
 
 
 def _fail(message: str) -> typer.Exit:
