@@ -297,3 +297,6 @@ impl BoolExpr {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

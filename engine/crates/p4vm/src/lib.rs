@@ -47,3 +47,14 @@ pub use error::{ControlError, ErrorCode, LoadError};
 pub use ir::Program;
 pub use output::Outputs;
 pub use switch::Switch;
+
+/// Property tests draw the same cases each time, and leave no files behind.
+#[cfg(test)]
+pub(crate) fn seeded(cases: u32) -> proptest::test_runner::Config {
+    proptest::test_runner::Config {
+        cases,
+        failure_persistence: None,
+        rng_seed: proptest::test_runner::RngSeed::Fixed(0x0004_0001),
+        ..Default::default()
+    }
+}

@@ -7,7 +7,7 @@ mod control;
 mod expr;
 mod headers;
 mod parser;
-mod range;
+pub(crate) mod range;
 mod table;
 
 use std::collections::HashMap;

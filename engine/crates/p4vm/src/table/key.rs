@@ -1,7 +1,7 @@
 //! Keys packed into words: how the fields of a key lie side by side, and what an entry asks of them.
 
 use crate::ir::KeyField;
-use crate::value::{bytes, mask64, words_for};
+use crate::value::{bytes, mask64, word_mask, words_for};
 use crate::{ControlError, MatchKey, MatchKind};
 
 /// One field's place in a packed key: it lies within a word, or takes whole words when it is wider.
@@ -63,7 +63,9 @@ impl RangeKey {
                 && self.high.first().is_some_and(|&high| value <= high);
         }
         let Some(words) = key.get(start..start + words_for(self.part.bits) as usize) else { return false };
-        words.iter().rev().ge(self.low.iter()) && words.iter().rev().le(self.high.iter())
+        // Another field may share the last word.
+        let value = || words.iter().enumerate().map(|(i, word)| word & word_mask(self.part.bits, i as u32)).rev();
+        value().ge(self.low.iter().copied()) && value().le(self.high.iter().copied())
     }
 }
 
@@ -81,7 +83,7 @@ pub(crate) struct EntryKey {
 /// The mask of a prefix of `length` of `bits` bits.
 fn prefix_mask(length: u32, bits: u32) -> Vec<u64> {
     let clear = bits.saturating_sub(length);
-    (0..words_for(bits)).map(|i| crate::value::word_mask(bits, i) & !crate::value::word_mask(clear, i)).collect()
+    (0..words_for(bits)).map(|i| word_mask(bits, i) & !word_mask(clear, i)).collect()
 }
 
 fn full_mask(bits: u32) -> Vec<u64> {

@@ -72,3 +72,6 @@ impl Index {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

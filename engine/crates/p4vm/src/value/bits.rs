@@ -122,6 +122,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(crate::seeded(500))]
+
         #[test]
         fn reads_what_a_bit_by_bit_reader_reads(data in proptest::collection::vec(any::<u8>(), 10..24),
                                                 offset in 0usize..64, bits in 1u32..=64) {
