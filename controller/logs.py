@@ -60,8 +60,10 @@ class FinsyFilter(logging.Filter):
 def describe_failure(error: BaseException | None) -> str:
     """An exception as one line."""
     if isinstance(error, fy.P4ClientError):
-        details = next(iter(error.details.values())).message if error.details else error.message
-        return f"{error.code.name}: {details}"
+        first = next(iter(error.details.values()), None)
+        code, message = (error.code, error.message) if first is None else (first.canonical_code, first.message)
+        more = f" (and {len(error.details) - 1} more)" if len(error.details) > 1 else ""
+        return f"{code.name}: {message}{more}" if message else f"{code.name}{more}"
     if isinstance(error, RuntimeError) and "EOF" in str(error):
         return "the switch ended the connection"
     return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"

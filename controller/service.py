@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from finsy.p4schema import P4SchemaCache
 
 from controller import logs
 from controller.api import ApiError, ApiServer, Method
@@ -48,7 +47,8 @@ class Service:
         self._started = time.time()
         self.events = EventLog(state_dir / EVENTS_NAME)
         self.core = Core(network, program, self.events, down_links=_load_down_links(state_dir, network))
-        self.apps = {spec.name: SwitchApp(spec, program, self.core) for spec in network.switches}
+        seniority = time.time_ns() // 1_000_000  # the controller started last is in charge
+        self.apps = {spec.name: SwitchApp(spec, program, self.core, seniority) for spec in network.switches}
         self.core.connect(self.apps)
         views = Views(self.core, self.apps, state_dir / SESSIONS_NAME)
         methods: dict[str, Method] = {
@@ -74,12 +74,11 @@ class Service:
         self.events.open()
         tasks: list[asyncio.Task[None]] = []
         try:
-            with P4SchemaCache():  # type: ignore[no-untyped-call]
-                await self.api.start()
-                self.events.add("controller_start", network=self._network.name, pid=os.getpid())
-                tasks = [asyncio.create_task(app.run(), name=f"switch {name}") for name, app in self.apps.items()]
-                tasks += [asyncio.create_task(self._tick()), asyncio.create_task(self._begin())]
-                yield
+            await self.api.start()
+            self.events.add("controller_start", network=self._network.name, pid=os.getpid())
+            tasks = [asyncio.create_task(app.run(), name=f"switch {name}") for name, app in self.apps.items()]
+            tasks += [asyncio.create_task(self._tick()), asyncio.create_task(self._begin())]
+            yield
         finally:
             for task in tasks:
                 task.cancel()

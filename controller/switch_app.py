@@ -12,11 +12,12 @@ import logging
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from typing import Any, Protocol, cast
 
 import finsy as fy
 
+from controller.logs import describe_failure
 from controller.network import SwitchSpec
 from controller.program import Program
 from controller.state import Difference, Entity, Entry, State, difference, make_state
@@ -25,10 +26,16 @@ LOG = logging.getLogger("canopy.controller")
 
 RETRY_S = 0.5  # between attempts to reach a switch that does not answer
 MAX_RETRY_S = 8.0  # between attempts when connections fail again and again, as over a program that a switch refuses
-SYNC_RETRY_S = 2.0  # after a switch refused an entry
+REFUSAL_RETRY_S = 5.0  # after a switch refused an entry
 BATCH = 256  # updates in one write: far below gRPC's 4 MB a message and finsy's 10 s a request
 DIGEST_QUEUE = 1000  # digest lists that wait in finsy; reading them never waits for anything
 MAX_OUTBOX = 10_000  # packets that wait for the tables they need
+
+_CONNECTION_ENDED = (
+    fy.GRPCStatusCode.UNAVAILABLE,
+    fy.GRPCStatusCode.CANCELLED,
+    fy.GRPCStatusCode.DEADLINE_EXCEEDED,
+)
 
 
 class Brain(Protocol):
@@ -58,15 +65,20 @@ class Brain(Protocol):
 
 
 class SwitchApp:
-    """Keeps one switch connected and in the state that `brain.wanted` asks for. Runs until `run` is cancelled."""
+    """Keeps one switch connected and in the state that `brain.wanted` asks for. Runs until `run` is cancelled.
 
-    def __init__(self, spec: SwitchSpec, program: Program, brain: Brain) -> None:
+    Of several controllers the one with the greatest `seniority` is in charge, the others stand by.
+    """
+
+    def __init__(self, spec: SwitchSpec, program: Program, brain: Brain, seniority: int = 1) -> None:
         self.spec = spec
         self._program = program
         self._brain = brain
+        self._seniority = seniority
         self._switch: fy.Switch | None = None
         self._have: State | None = None  # what the switch has; None: not known
         self._changed = asyncio.Event()
+        self._stream_lock = asyncio.Lock()
         self._outbox: deque[fy.P4PacketOut] = deque()
         self._force_pipeline = False
         self._failure: str | None = None  # of one of finsy's tasks
@@ -75,6 +87,7 @@ class SwitchApp:
         self.status = "connecting"  # connecting, synchronising, ready, standby, refusing
         self.problem: str | None = None  # why it is not ready
         self.connected_since: float | None = None
+        self.attempts = 0  # to connect
         self.connections = 0
         self.writes = 0  # updates that changed something, since the start of the controller
         self.packets_lost = 0  # packet-outs that no connection was there for
@@ -124,7 +137,7 @@ class SwitchApp:
             try:
                 await self._connect()
             except fy.P4ClientError as error:
-                self._note(f"{error.code.name}: {error.message}" if error.message else error.code.name)
+                self._note(describe_failure(error))
                 wait = RETRY_S if error.code == fy.GRPCStatusCode.UNAVAILABLE else wait
             except asyncio.CancelledError:
                 # finsy reports the failure of its own tasks as a cancellation of this one.
@@ -153,12 +166,14 @@ class SwitchApp:
 
     async def _connect(self) -> None:
         """One connection from beginning to end."""
+        self.attempts += 1
         options = fy.SwitchOptions(
             p4info=self._program.p4info_path,
             p4blob=self._program.blob_path,
             # A pipeline whose cookie says that it is this program stays, and so does the switch's whole state.
             p4force=self._force_pipeline,
             device_id=self.spec.device_id,
+            initial_election_id=self._election_id(),
             ready_handler=self._on_ready,
         )
         self._force_pipeline = False
@@ -171,17 +186,28 @@ class SwitchApp:
                 self.connected_since = time.monotonic()
                 await end.wait()
         finally:
-            was_connected = self._switch is not None
-            self._switch, self._have, self.connected_since = None, None, None
-            self._outbox.clear()
-            if was_connected:
-                self._brain.disconnected(self.spec.name)
+            self._forget_switch()
+            self.connected_since = None
+
+    def _election_id(self) -> int:
+        """Higher than that of every controller started before, and of every connection before: a switch may believe in
+        one that is dead (its host went away, or stopped without closing)."""
+        return (self._seniority << 20) + self.attempts
+
+    def _forget_switch(self) -> None:
+        """The switch is no longer ours to write to."""
+        was_ours = self._switch is not None
+        self._switch, self._have = None, None
+        self._outbox.clear()
+        if was_ours:
+            self._brain.disconnected(self.spec.name)
 
     async def _on_ready(self, switch: fy.Switch) -> None:
         """finsy's ready handler: the pipeline is there. It runs again when this controller becomes the primary."""
         if not switch.is_primary:
-            self.status, self._switch = "standby", None
-            self._note("another controller is in charge of the switch")
+            self._forget_switch()
+            self.status = "standby"
+            self._note("a controller that was started later is in charge of the switch")
             return
         self.status, self.problem = "synchronising", None
         self._switch = switch
@@ -197,7 +223,12 @@ class SwitchApp:
             async for digest_list in lists:
                 for item in digest_list:
                     self._brain.digest(self.spec.name, name, item)
-                await switch.write([digest_list.ack()])
+                await self._send(switch, [digest_list.ack()])
+
+    async def _send(self, switch: fy.Switch, messages: Sequence[fy.P4PacketOut | fy.P4DigestListAck]) -> None:
+        """Send on the stream, which breaks when two tasks write to it at a time."""
+        async with self._stream_lock:
+            await switch.write(messages)
 
     async def _read_packets(self, switch: fy.Switch) -> None:
         packets = cast(AsyncGenerator[fy.P4PacketIn, None], switch.read_packets())
@@ -206,32 +237,23 @@ class SwitchApp:
                 self._brain.packet_in(self.spec.name, packet)
 
     async def _keep_synchronised(self, switch: fy.Switch) -> None:
-        """Bring the switch to the wanted state, and again on every change; then send the packets that wait for it."""
+        """Bring the switch to the wanted state, and again on every change and after a refusal; then send the packets
+        that wait for it."""
         first = True
         while True:
-            await self._changed.wait()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REFUSAL_RETRY_S if self.status == "refusing" else None):
+                    await self._changed.wait()
             self._changed.clear()
             # Packets that are added from now on may need tables that are not in this round's state.
             packets = [self._outbox.popleft() for _ in range(len(self._outbox))]
-            try:
-                changes = await self._synchronise(switch)
-            except fy.P4ClientError as error:
-                if error.code in (fy.GRPCStatusCode.UNAVAILABLE, fy.GRPCStatusCode.CANCELLED):
-                    raise
-                self._refused(error)
-                self._have = None  # some of it was written: read the switch again
-                self._outbox.extendleft(reversed(packets))
-                await asyncio.sleep(SYNC_RETRY_S)
-                self._changed.set()
-                continue
+            changes = await self._synchronise(switch)
             if changes is None:
                 LOG.warning("%s: what it has contradicts the controller; it starts afresh", self.spec.name)
                 await self._start_afresh(switch)
                 return
-            self.status, self.problem = "ready", None
             self.writes += len(changes)
-            if packets:
-                await switch.write(packets)
+            await self._send(switch, packets)
             if first:
                 first = False
                 self._brain.synchronised(self.spec.name, changes, fresh=self.was_fresh)
@@ -245,7 +267,13 @@ class SwitchApp:
                 return None
             self._have = have
         changes = difference(self._have, make_state(self._brain.wanted(self.spec.name)))
-        await self._write(switch, changes)
+        refusal = await self._write(switch, changes)
+        if refusal is None:
+            self.status, self.problem = "ready", None
+        else:
+            self.status = "refusing"
+            self._have = None  # some of it was written: the switch is read again
+            self._note(f"refused: {describe_failure(refusal)}; trying again every {REFUSAL_RETRY_S:g} s")
         return changes
 
     async def _read_state(self, switch: fy.Switch) -> State:
@@ -264,19 +292,27 @@ class SwitchApp:
                     raise
         return make_state(map(self._program.describe, found))
 
-    async def _write(self, switch: fy.Switch, changes: Difference) -> None:
-        """Write in batches and keep `_have` in step, so that what an error leaves behind is known to be unknown."""
+    async def _write(self, switch: fy.Switch, changes: Difference) -> fy.P4ClientError | None:
+        """Write in batches. A batch that the switch refuses in part does not keep it from getting the others; the first
+        refusal is returned."""
         assert self._have is not None
+        refused: fy.P4ClientError | None = None
         steps = ((switch.insert, changes.inserts), (switch.modify, changes.modifies), (switch.delete, changes.deletes))
         for write, entries in steps:
             for begin in range(0, len(entries), BATCH):
                 batch = entries[begin : begin + BATCH]
-                await write([entry.entity for entry in batch])
+                try:
+                    await write([entry.entity for entry in batch])
+                except fy.P4ClientError as error:
+                    if error.code in _CONNECTION_ENDED:
+                        raise
+                    refused = refused or error
                 for entry in batch:
                     if entries is changes.deletes:
                         del self._have[entry.key]
                     else:
                         self._have[entry.key] = entry
+        return refused
 
     async def _start_afresh(self, switch: fy.Switch) -> None:
         """Connect anew and load the program again. Groups and sessions go before: BMv2 would keep them, unseen."""
@@ -284,11 +320,6 @@ class SwitchApp:
             await switch.delete_many([entity])
         self._force_pipeline = True
         self._end.set()
-
-    def _refused(self, error: fy.P4ClientError) -> None:
-        self.status = "refusing"
-        details = next(iter(error.details.values())).message if error.details else error.message
-        self._note(f"the switch refused an entry: {error.code.name} {details}; trying again every {SYNC_RETRY_S:g} s")
 
 
 def _read(switch: fy.Switch, entities: Sequence[fy.P4TableEntry | fy.P4CounterEntry | Entity]) -> AsyncIterator[Any]:

@@ -20,7 +20,6 @@ from tests.p4.bmv2 import _packet_messages
 CPU_PORT = 510
 START_LIMIT_S = 15.0
 REFUSED_S = 0.02
-ACCEPTED_S = 0.1
 
 
 class Node(ABC):
@@ -87,7 +86,9 @@ class SimpleSwitchNode(Node):
         self._directory = directory
         self._process: asyncio.subprocess.Process | None = None
         self._channel: grpc.aio.Channel | None = None
-        self._waiting: asyncio.Queue[tuple[int, bytes]] = asyncio.Queue()
+        self._waiting: list[tuple[int, bytes]] = []
+        self._written: list[tuple[int, bytes]] = []  # to the present stream
+        self._arrived = asyncio.Event()
         self._streaming: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -114,7 +115,8 @@ class SimpleSwitchNode(Node):
             await self._process.wait()
 
     def receive(self, port: int, frame: bytes) -> None:
-        self._waiting.put_nowait((port, frame))
+        self._waiting.append((port, frame))
+        self._arrived.set()
 
     def set_time(self, now_us: int) -> None:
         del now_us  # it has the machine's
@@ -137,12 +139,17 @@ class SimpleSwitchNode(Node):
                 await asyncio.sleep(REFUSED_S)
             finally:
                 writing.cancel()
+            self._waiting[:0] = self._written  # a stream that was refused has taken nothing
+            self._written.clear()
 
     async def _write(self, stream: Any, request: type) -> None:
-        await asyncio.sleep(ACCEPTED_S)  # a stream that is refused must not take frames with it
         while True:
-            port, frame = await self._waiting.get()
-            await stream.write(request(device_id=self.spec.device_id, port=port, packet=frame))
+            while self._waiting:
+                port, frame = self._waiting.pop(0)
+                self._written.append((port, frame))
+                await stream.write(request(device_id=self.spec.device_id, port=port, packet=frame))
+            self._arrived.clear()
+            await self._arrived.wait()
 
 
 def free_port() -> int:
