@@ -58,16 +58,18 @@ def switch_command(
 ) -> None:
     """Packets a second of the embedded switch: in process, and between veth pairs (as root)."""
     notes: list[str] = []
-    figures = [in_process(seconds)]
-    if os.geteuid() == 0:
-        try:
-            figures.append(af_packet(seconds, shutil.which(BMV2)))
-        except BenchError as error:
-            notes.append(str(error))
-    else:
-        notes.append("Only root may open packet sockets: the measurement between veth pairs was left out.")
-    if shutil.which(BMV2) is None:
+    bmv2 = shutil.which(BMV2)
+    if bmv2 is None:
         notes.append(f"{BMV2} is not on PATH: nothing to compare with.")
+    try:
+        figures = [in_process(seconds)]
+        if os.geteuid() == 0:
+            figures.append(af_packet(seconds, bmv2))
+        else:
+            notes.append("Only root may open packet sockets: the measurement between veth pairs was left out.")
+    except BenchError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
     if as_json:
         print(json.dumps({"figures": [asdict(figure) for figure in figures], "notes": notes}))
     else:

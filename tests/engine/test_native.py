@@ -4,6 +4,7 @@ tested in engine/crates/p4vm; this is about the types and errors that cross into
 from __future__ import annotations
 
 import ast
+import hashlib
 import inspect
 import threading
 import time
@@ -14,7 +15,7 @@ import canopy_engine
 import pytest
 from canopy_engine import EngineError
 
-from tests.engine.crossbar import CPU_PORT, frame, new_switch, rule, word
+from tests.engine.crossbar import CPU_PORT, PROGRAM, frame, new_switch, rule, word
 
 if TYPE_CHECKING:
     from canopy_engine import MatchKey
@@ -62,6 +63,13 @@ def test_the_stub_names_all_of_the_module() -> None:
     for owner in ("Switch", "LiveSwitch"):
         public = {name for name in vars(getattr(canopy_engine, owner)) if not name.startswith("_")}
         assert public == {name for o, name in named if o == owner and name != "__init__"}
+
+
+def test_the_test_program_is_compiled_from_its_source() -> None:
+    """The stamp is written with `sha256sum crossbar.p4 crossbar.json` after p4c (1.2.4.1) has run."""
+    for line in (PROGRAM.parent / "crossbar.sha256").read_text().splitlines():
+        digest, name = line.split()
+        assert hashlib.sha256((PROGRAM.parent / name).read_bytes()).hexdigest() == digest, name
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"actions": 7}', "null"])
