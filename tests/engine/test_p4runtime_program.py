@@ -1,0 +1,150 @@
+"""The check that a P4Info and a device config describe the same program, and P4Info's own consistency."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from finsy.proto import p4i, rpc_code
+
+from engine.p4runtime.datapath import MemoryDataPath
+from engine.p4runtime.p4info import P4InfoIndex
+from engine.p4runtime.pipeline import build_pipeline
+from engine.p4runtime.program import check_consistency, parse_program
+from tests.engine.entities import DATA, config, p4info, refused
+
+JSON = (DATA / "entities.json").read_text()
+
+
+def table(info: p4i.P4Info, alias: str) -> p4i.Table:
+    return next(t for t in info.tables if t.preamble.alias == alias)
+
+
+def rename(items: Any) -> None:
+    items[0].preamble.name = "Pipe.other"
+
+
+CHANGES: list[tuple[str, Callable[[p4i.P4Info], object]]] = [
+    ("table 'Pipe.other' is not in", lambda i: rename(i.tables)),
+    ("counter 'Pipe.other' is not in", lambda i: rename(i.counters)),
+    ("meter 'Pipe.other' is not in", lambda i: rename(i.meters)),
+    ("register 'Pipe.other' is not in", lambda i: rename(i.registers)),
+    ("digest 'Pipe.other' is not in", lambda i: rename(i.digests)),
+    ("value set 'Pipe.other' is not in", lambda i: rename(i.value_sets)),
+    ("counter 'Pipe.port_counter' has 9 cells in the P4Info and 512", lambda i: setattr(i.counters[0], "size", 9)),
+    ("table 'Pipe.l2' has 0 match fields, not 1", lambda i: table(i, "l2").ClearField("match_fields")),
+    (
+        "table 'Pipe.l2' has 40 bits for 'hdr.ethernet.dst', not 48",
+        lambda i: setattr(table(i, "l2").match_fields[0], "bitwidth", 40),
+    ),
+    (
+        "table 'Pipe.l2' matches 'dst' where the program has",
+        lambda i: setattr(table(i, "l2").match_fields[0], "name", "dst"),
+    ),
+    (
+        "table 'Pipe.l2' matches 'hdr.ethernet.dst' as LPM, the program as exact",
+        lambda i: setattr(table(i, "l2").match_fields[0], "match_type", p4i.MatchField.LPM),
+    ),
+    ("table 'Pipe.routes' is implemented by None", lambda i: setattr(table(i, "routes"), "implementation_id", 0)),
+    (
+        "table 'Pipe.keyless' has a direct counter that the program lacks",
+        lambda i: table(i, "keyless").direct_resource_ids.append(i.direct_counters[0].preamble.id),
+    ),
+    (
+        "table 'Pipe.l2' supports idle timeouts",
+        lambda i: setattr(table(i, "l2"), "idle_timeout_behavior", p4i.Table.NOTIFY_CONTROL),
+    ),
+    (
+        "table 'Pipe.keyless' does not have the action 'Pipe.drop'",
+        lambda i: table(i, "keyless").action_refs.add(id=_action_id(i, "drop")),
+    ),
+    ("action 'Pipe.forward' has 0 parameters", lambda i: _action(i, "forward").ClearField("params")),
+    (
+        "action 'Pipe.forward' has a parameter 'p' where the program has 'port'",
+        lambda i: setattr(_action(i, "forward").params[0], "name", "p"),
+    ),
+    (
+        "action 'Pipe.forward' has 8 bits for 'port', the program 9",
+        lambda i: setattr(_action(i, "forward").params[0], "bitwidth", 8),
+    ),
+]
+
+
+def _action(info: p4i.P4Info, alias: str) -> p4i.Action:
+    return next(a for a in info.actions if a.preamble.alias == alias)
+
+
+def _action_id(info: p4i.P4Info, alias: str) -> int:
+    return _action(info, alias).preamble.id
+
+
+def test_the_programs_own_p4info_is_consistent() -> None:
+    check_consistency(P4InfoIndex(p4info()), parse_program(JSON))
+
+
+@pytest.mark.parametrize(("message", "change"), CHANGES, ids=[message[:40] for message, _ in CHANGES])
+def test_a_difference_is_refused_with_the_objects_name(message: str, change: Callable[[p4i.P4Info], object]) -> None:
+    changed = config()
+    change(changed.p4info)
+    with refused(rpc_code.INVALID_ARGUMENT, message):
+        build_pipeline(changed, MemoryDataPath())
+
+
+@pytest.mark.parametrize(
+    ("message", "change"),
+    [
+        ("same id", lambda i: i.tables.add().CopyFrom(i.tables[0])),
+        ("has id 0", lambda i: setattr(i.tables[0].preamble, "id", 0)),
+        ("undeclared action 0x5", lambda i: i.tables[0].action_refs.add(id=5)),
+        ("undeclared action profile 0x5", lambda i: setattr(i.tables[0], "implementation_id", 5)),
+        ("direct resource 0x5 that is not declared", lambda i: i.tables[0].direct_resource_ids.append(5)),
+        ("bound to an undeclared table", lambda i: setattr(i.direct_counters[0], "direct_table_id", 5)),
+        ("not whole bytes", lambda i: setattr(i.controller_packet_metadata[0].metadata[0], "bitwidth", 8)),
+        ("match kind 'hash' of field", lambda i: setattr(i.tables[0].match_fields[0], "other_match_type", "hash")),
+    ],
+)
+def test_a_p4info_with_a_contradiction_is_refused(message: str, change: Callable[[p4i.P4Info], object]) -> None:
+    changed = config()
+    change(changed.p4info)
+    with refused(rpc_code.INVALID_ARGUMENT, message):
+        build_pipeline(changed, MemoryDataPath())
+
+
+def test_a_type_translated_to_strings_is_refused_by_name() -> None:
+    changed = config()
+    field = table(changed.p4info, "l2").match_fields[0]
+    field.type_name.name = "port_name_t"
+    changed.p4info.type_info.new_types["port_name_t"].translated_type.sdn_string.SetInParent()
+    with refused(rpc_code.INVALID_ARGUMENT, r"'hdr.ethernet.dst' of table 'Pipe.l2'.*'port_name_t'"):
+        build_pipeline(changed, MemoryDataPath())
+
+
+@pytest.mark.parametrize(
+    ("blob", "message"),
+    [
+        (b"", "no device config"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b"{", "not p4c's BMv2 JSON"),
+        (b"[]", "not p4c's BMv2 JSON"),
+        (b"{}", "not p4c's BMv2 JSON"),
+    ],
+)
+def test_a_bad_device_config_is_refused(blob: bytes, message: str) -> None:
+    changed = config()
+    changed.p4_device_config = blob
+    with refused(rpc_code.INVALID_ARGUMENT, message):
+        build_pipeline(changed, MemoryDataPath())
+
+
+def test_a_config_without_p4info_is_refused() -> None:
+    changed = config()
+    changed.ClearField("p4info")
+    with refused(rpc_code.INVALID_ARGUMENT, "no P4Info"):
+        build_pipeline(changed, MemoryDataPath())
+
+
+def test_a_json_of_another_shape_is_an_error_and_no_exception() -> None:
+    root = json.loads(JSON)
+    root["header_types"] = {}
+    with refused(rpc_code.INVALID_ARGUMENT, "not p4c's BMv2 JSON"):
+        parse_program(json.dumps(root))
