@@ -77,7 +77,6 @@ control write_report(inout headers_t hdr, in metadata_t meta) {
         hdr.ipv4.total_length = 40;
         hdr.ipv4.identification = 0;
         hdr.ipv4.flags = 0;
-        hdr.ipv4.fragment_offset = 0;
         hdr.ipv4.ttl = 1;
         hdr.ipv4.source = 0;
         hdr.ipv4.destination = IGMPV3_ROUTERS;

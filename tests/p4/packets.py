@@ -131,7 +131,7 @@ def parse_report(packet: bytes) -> tuple[str, str, str | None]:
     assert packet[6:12] == bytes.fromhex(SWITCH_MAC.replace(":", ""))
     assert packet[12:14] == b"\x08\x00"
     ip = IP(packet[14:])
-    assert (ip.version, ip.ihl, ip.tos, ip.ttl, ip.proto, ip.frag, int(ip.flags)) == (4, 6, 0xC0, 1, 2, 0, 0)
+    assert (ip.version, ip.ihl, ip.tos, ip.ttl, ip.proto, ip.id, ip.frag, int(ip.flags)) == (4, 6, 0xC0, 1, 2, 0, 0, 0)
     assert (ip.src, ip.dst) == ("0.0.0.0", ALL_V3_ROUTERS)
     assert packet[34:38] == bytes.fromhex("94040000")
     assert len(packet) == 14 + ip.len
