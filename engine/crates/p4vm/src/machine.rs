@@ -69,6 +69,14 @@ pub(crate) struct PacketState {
     pub failed: bool,
 }
 
+impl PacketState {
+    /// What a multicast or clone copy inherits. As in BMv2, truncation is not among it.
+    pub(crate) fn of_copy(&self) -> Self {
+        let Self { ingress_port, ingress_length, length, .. } = *self;
+        Self { ingress_port, ingress_length, length, ..Self::default() }
+    }
+}
+
 pub(crate) struct Machine<'a> {
     pub program: &'a Program,
     pub phv: &'a mut [u64],

@@ -23,6 +23,7 @@ const COUNT: u8 = 15;
 const DROP_EGRESS: u8 = 16;
 const HASH: u8 = 17;
 const EXIT: u8 = 18;
+const STORM: u8 = 19;
 
 fn switch_with(options: Options) -> Switch {
     Switch::new(Program::from_json(include_str!("data/commands.json")).unwrap(), options)
@@ -143,6 +144,16 @@ fn endless_loops_are_cut_off() {
     assert_eq!(send(&mut switch, RECIRCULATE, 1000, 0), []);
     assert_eq!((stat(&switch, "drop_loop"), stat(&switch, "resubmitted")), (2, 100));
     assert_eq!(send(&mut switch, RESUBMIT, 100, 0), [(9, 100)]);
+}
+
+#[test]
+fn storms_of_clones_are_cut_off() {
+    let mut switch = switch();
+    let session = CloneSession { replicas: replicas(&[(4, 0), (5, 0)]), ..CloneSession::default() };
+    switch.clone_session_set(1, &session).unwrap();
+    let copies = send(&mut switch, STORM, 1, 0).len();
+    assert!((1 << 16..1 << 18).contains(&copies), "{copies} copies");
+    assert!(stat(&switch, "drop_loop") > 0);
 }
 
 #[test]

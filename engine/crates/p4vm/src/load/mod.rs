@@ -6,6 +6,7 @@ mod calculation;
 mod control;
 mod expr;
 mod headers;
+mod operator;
 mod parser;
 pub(crate) mod range;
 mod table;

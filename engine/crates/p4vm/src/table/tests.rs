@@ -83,7 +83,7 @@ impl Model {
 
 #[derive(Debug, Clone)]
 enum Step {
-    Add([Model; 3], i32),
+    Add(Box<[Model; 3]>, i32),
     /// The entry at this place among those that are there.
     Remove(usize),
     Look([u128; 3]),
@@ -93,7 +93,7 @@ fn steps(kinds: [MatchKind; 3]) -> impl Strategy<Value = Vec<Step>> {
     let keys = [key(kinds[0], BITS[0]), key(kinds[1], BITS[1]), key(kinds[2], BITS[2])];
     let values = [number(BITS[0]).boxed(), number(BITS[1]).boxed(), number(BITS[2]).boxed()];
     let step = prop_oneof![
-        3 => (keys, 0i32..4).prop_map(|(keys, priority)| Step::Add(keys, priority)),
+        3 => (keys, 0i32..4).prop_map(|(keys, priority)| Step::Add(Box::new(keys), priority)),
         1 => any::<prop::sample::Index>().prop_map(|at| Step::Remove(at.index(1 << 16))),
         4 => values.prop_map(Step::Look),
     ];
@@ -122,7 +122,7 @@ fn check(lookup: Lookup, kinds: [MatchKind; 3], steps: Vec<Step>) -> Result<(), 
                 prop_assert_eq!(index.find(&key, priority), there.map(|entry| entry.id));
                 if there.is_none() {
                     index.insert(key.clone(), priority, next_id);
-                    entries.push(Entry { models, key, priority, id: next_id });
+                    entries.push(Entry { models: *models, key, priority, id: next_id });
                     next_id += 1;
                 }
             }

@@ -22,6 +22,7 @@ const bit<8> COUNT = 15;
 const bit<8> DROP_EGRESS = 16;
 const bit<8> HASH = 17;
 const bit<8> EXIT = 18;
+const bit<8> STORM = 19;
 
 header command_t {
     bit<8>  op;
@@ -152,6 +153,9 @@ control CommandEgress(inout headers_t hdr, inout metadata_t meta, inout standard
         } else if (hdr.command.op == QUEUE) {
             hdr.command.result = standard.deq_timedelta + (bit<32>)(standard.enq_qdepth ++ 8w0)
                 + (bit<32>)standard.deq_qdepth;
+        } else if (hdr.command.op == STORM) {
+            // Each copy makes more copies.
+            clone(CloneType.E2E, (bit<32>)hdr.command.argument);
         } else if (hdr.command.op == DROP_EGRESS) {
             mark_to_drop(standard);
         }

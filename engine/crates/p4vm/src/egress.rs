@@ -1,0 +1,175 @@
+//! Egress: control, egress clones, deparser and recirculation.
+
+use std::sync::Arc;
+
+use crate::copy::Flight;
+use crate::deparser;
+use crate::ir::Program;
+use crate::machine::{Machine, PacketState, DROP_PORT};
+use crate::phv;
+use crate::pipeline::{self, Tables};
+use crate::replicate::{keep_fields, Group};
+use crate::switch::{Work, MAX_PACKET};
+use crate::{InstanceType, PacketCopy, QueueMeta, Switch};
+
+impl Switch {
+    /// Egress control and deparser of one copy. Appends the packet to `out` and returns its port, or appends nothing
+    /// and returns None when it is dropped or recirculated. Egress clones, and copies of a recirculated packet after
+    /// its next ingress, are pushed on `copies`.
+    pub fn egress(
+        &mut self,
+        now_ns: u64,
+        copy: PacketCopy,
+        queue: &QueueMeta,
+        out: &mut Vec<u8>,
+        copies: &mut Vec<PacketCopy>,
+    ) -> Option<u16> {
+        self.advance(now_ns);
+        let program = Arc::clone(&self.program);
+        let PacketCopy { mut flight, port, instance, instance_type, .. } = copy;
+        match Arc::get_mut(&mut flight) {
+            Some(inner) => std::mem::swap(&mut inner.phv, &mut self.work.phv),
+            None => self.work.phv.clone_from(&flight.phv),
+        }
+        let mut state = PacketState { exit: false, clone: None, ..flight.state };
+        self.set_egress_metadata(&program, port, instance, instance_type, queue, &state);
+        let start = out.len();
+        let sent = self.run_egress(&program, &flight, &mut state, out, copies);
+        let recirculate = state.recirculate != 0 && sent;
+        if recirculate {
+            let Flight { state: PacketState { ingress_port, .. }, passes, .. } = *flight;
+            self.recirculate(&program, ingress_port, state.recirculate, passes, (out, start), copies);
+        }
+        self.pool.give(flight);
+        if !sent || recirculate {
+            return None;
+        }
+        self.stats.packets_out += 1;
+        Some(port)
+    }
+
+    fn set_egress_metadata(
+        &mut self,
+        program: &Program,
+        port: u16,
+        instance: u16,
+        instance_type: InstanceType,
+        queue: &QueueMeta,
+        state: &PacketState,
+    ) {
+        let meta = &program.intrinsics;
+        let phv = &mut self.work.phv;
+        phv::set_field(phv, meta.egress_rid, u64::from(instance));
+        phv::set_field(phv, meta.instance_type, instance_type as u64);
+        phv::set_field(phv, meta.egress_timestamp, self.now_ns / 1000);
+        phv::set_field(phv, meta.enq_timestamp, queue.enq_timestamp_us);
+        phv::set_field(phv, meta.enq_qdepth, u64::from(queue.enq_qdepth));
+        phv::set_field(phv, meta.deq_timedelta, queue.deq_timedelta_us);
+        phv::set_field(phv, meta.deq_qdepth, u64::from(queue.deq_qdepth));
+        phv::set_field(phv, meta.qid, u64::from(queue.qid));
+        phv::set_field(phv, meta.egress_port, u64::from(port));
+        // Anything but the drop port, as BMv2 does: egress drops by writing the drop port.
+        phv::set_field(phv, meta.egress_spec, DROP_PORT + 1);
+        phv::set_field(phv, meta.packet_length, u64::from(state.length));
+    }
+
+    /// Egress control, egress clone and deparser; true: the packet was appended to `out`.
+    fn run_egress(
+        &mut self,
+        program: &Program,
+        flight: &Flight,
+        state: &mut PacketState,
+        out: &mut Vec<u8>,
+        copies: &mut Vec<PacketCopy>,
+    ) -> bool {
+        {
+            let Self { work, externs, tables, profiles, now_ns, .. } = self;
+            let Work { phv, key, scratch, .. } = work;
+            let payload = &flight.payload;
+            let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
+            pipeline::run(&mut m, &mut Tables { tables, profiles, key }, program.egress.start);
+        }
+        if let Some((session, fields)) = state.clone.take() {
+            self.clone_at_egress(program, flight, state, session, fields, copies);
+        }
+        if state.failed {
+            self.stats.drop_assert += 1;
+            return false;
+        }
+        if phv::get_field(&self.work.phv, program.intrinsics.egress_spec) == DROP_PORT {
+            self.stats.drop_egress += 1;
+            return false;
+        }
+        let Self { work, externs, now_ns, .. } = self;
+        let Work { phv, scratch, .. } = work;
+        let payload = &flight.payload;
+        let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
+        deparser::deparse(&mut m, out);
+        true
+    }
+
+    /// An egress clone has the headers as egress left them, and only the metadata of its list.
+    fn clone_at_egress(
+        &mut self,
+        program: &Program,
+        flight: &Flight,
+        state: &PacketState,
+        session: u32,
+        fields: u32,
+        copies: &mut Vec<PacketCopy>,
+    ) {
+        let Some(config) = self.pre.session(session) else {
+            self.stats.drop_no_session += 1;
+            return;
+        };
+        if flight.passes >= self.options.max_passes {
+            self.stats.drop_loop += 1;
+            return;
+        }
+        let (replicas, class, keep) = (config.replicas.len(), config.class_of_service, config.packet_length as usize);
+        let instance = InstanceType::EgressClone;
+        let mut copy = self.pool.take();
+        if let Some(inner) = Arc::get_mut(&mut copy) {
+            inner.phv.clone_from(&self.work.phv);
+            phv::reset_metadata(program, &mut inner.phv);
+            keep_fields(program, fields, &mut inner.phv, &self.work.phv);
+            let headers = deparser::header_bytes(program, &inner.phv);
+            let kept = match keep {
+                0 => flight.payload.len(),
+                keep => flight.payload.len().min(keep.saturating_sub(headers)),
+            };
+            inner.payload.clear();
+            inner.payload.extend_from_slice(flight.payload.get(..kept).unwrap_or_default());
+            inner.state = state.of_copy();
+            inner.passes = flight.passes + 1;
+        }
+        self.stats.egress_clones += 1;
+        self.replicate(program, copy, Group::Session(session), replicas, instance, Some(class), copies);
+    }
+
+    /// A recirculated packet enters ingress as it was deparsed, with the fields of its list.
+    fn recirculate(
+        &mut self,
+        program: &Program,
+        port: u16,
+        fields: u32,
+        passes: u32,
+        (out, start): (&mut Vec<u8>, usize),
+        copies: &mut Vec<PacketCopy>,
+    ) {
+        let mut bytes = std::mem::take(&mut self.work.bytes);
+        bytes.clear();
+        bytes.extend_from_slice(out.get(start..).unwrap_or_default());
+        out.truncate(start);
+        if passes >= self.options.max_passes {
+            self.stats.drop_loop += 1;
+        } else if bytes.len() > MAX_PACKET {
+            self.stats.drop_oversize += 1;
+        } else {
+            self.stats.recirculated += 1;
+            self.next_pass(program, fields);
+            self.passes(program, port, &bytes, InstanceType::Recirculate, passes + 1, copies);
+        }
+        self.work.bytes = bytes;
+    }
+}

@@ -1,0 +1,215 @@
+//! Ingress: parser, control, and where the packet goes from there.
+
+use std::sync::Arc;
+
+use crate::ir::{Field, Program};
+use crate::machine::{Machine, PacketState, DROP_PORT};
+use crate::parser;
+use crate::phv;
+use crate::pipeline::{self, Tables};
+use crate::replicate::{copy_len, keep_fields, Group};
+use crate::switch::{Work, MAX_PACKET};
+use crate::{Event, InstanceType, PacketCopy, Replica, Switch};
+
+impl Switch {
+    /// Parser, ingress control and replication of a packet that arrived at `port`: its copies are pushed on `copies`.
+    /// Resubmitted packets pass again at once. Nothing is pushed when the packet is dropped.
+    pub fn ingress(&mut self, now_ns: u64, port: u16, packet: &[u8], copies: &mut Vec<PacketCopy>) {
+        self.advance(now_ns);
+        self.stats.packets_in += 1;
+        if !self.has_port(port) {
+            self.stats.drop_bad_port += 1;
+            return;
+        }
+        if packet.len() > MAX_PACKET {
+            self.stats.drop_oversize += 1;
+            return;
+        }
+        let program = Arc::clone(&self.program);
+        let meta = &program.intrinsics;
+        self.blank(&program);
+        phv::set_field(&mut self.work.phv, meta.ingress_port, u64::from(port));
+        phv::set_field(&mut self.work.phv, meta.ingress_timestamp, self.now_ns / 1000);
+        self.passes(&program, port, packet, InstanceType::Normal, 0, copies);
+    }
+
+    fn blank(&mut self, program: &Program) {
+        self.work.phv.clone_from(&program.blank);
+    }
+
+    /// Ingress passes of one packet until it is not resubmitted any more. `work.phv` holds the metadata of the first.
+    pub(crate) fn passes(
+        &mut self,
+        program: &Program,
+        port: u16,
+        packet: &[u8],
+        instance: InstanceType,
+        passes: u32,
+        copies: &mut Vec<PacketCopy>,
+    ) {
+        let meta = &program.intrinsics;
+        let (mut instance, mut passes) = (instance, passes);
+        loop {
+            let length = packet.len() as u32;
+            phv::set_field(&mut self.work.phv, meta.packet_length, u64::from(length));
+            phv::set_field(&mut self.work.phv, meta.instance_type, instance as u64);
+            let mut state =
+                PacketState { ingress_port: port, ingress_length: length, length, ..PacketState::default() };
+            let consumed = self.run_ingress(program, packet, &mut state);
+            self.clone_at_ingress(program, port, packet, &state, passes, copies);
+            self.digest(program, state.digest);
+            if state.failed {
+                self.stats.drop_assert += 1;
+                return;
+            }
+            if state.resubmit == 0 {
+                let payload = packet.get(consumed..).unwrap_or_default();
+                self.forward(program, payload, state, passes, copies);
+                return;
+            }
+            passes += 1;
+            if passes > self.options.max_passes {
+                self.stats.drop_loop += 1;
+                return;
+            }
+            self.stats.resubmitted += 1;
+            instance = InstanceType::Resubmit;
+            self.next_pass(program, state.resubmit);
+        }
+    }
+
+    /// A blank header vector with the fields of a list kept from the pass before.
+    pub(crate) fn next_pass(&mut self, program: &Program, fields: u32) {
+        std::mem::swap(&mut self.work.phv, &mut self.work.other);
+        self.blank(program);
+        keep_fields(program, fields, &mut self.work.phv, &self.work.other);
+    }
+
+    /// Parser and ingress control; returns the bytes that the parser took.
+    fn run_ingress(&mut self, program: &Program, packet: &[u8], state: &mut PacketState) -> usize {
+        let meta = &program.intrinsics;
+        let Self { work, externs, tables, profiles, value_sets, stats, now_ns, .. } = self;
+        let Work { phv, key, scratch, .. } = work;
+        let mut m = Machine { program, phv, state, payload: &[], externs, scratch, now_ns: *now_ns };
+        let parsed = parser::parse(&mut m, packet, value_sets, key);
+        m.payload = packet.get(parsed.consumed..).unwrap_or_default();
+        phv::set_field(m.phv, meta.parser_error, u64::from(parsed.error));
+        stats.parser_errors += u64::from(parsed.error != program.errors.no_error);
+        let checksum_error = parser::checksum_error(&mut m);
+        phv::set_field(m.phv, meta.checksum_error, u64::from(checksum_error));
+        stats.checksum_errors += u64::from(checksum_error);
+        pipeline::run(&mut m, &mut Tables { tables, profiles, key }, program.ingress.start);
+        parsed.consumed
+    }
+
+    /// An ingress clone is the packet as it came in, parsed again, with the fields of its list.
+    fn clone_at_ingress(
+        &mut self,
+        program: &Program,
+        port: u16,
+        packet: &[u8],
+        state: &PacketState,
+        passes: u32,
+        copies: &mut Vec<PacketCopy>,
+    ) {
+        let Some((session, fields)) = state.clone else { return };
+        let Some(config) = self.pre.session(session) else {
+            self.stats.drop_no_session += 1;
+            return;
+        };
+        let (replicas, class) = (config.replicas.len(), config.class_of_service);
+        let packet = match config.packet_length as usize {
+            0 => packet,
+            keep => packet.get(..keep).unwrap_or(packet),
+        };
+        let meta = &program.intrinsics;
+        let Self { work, externs, value_sets, now_ns, .. } = self;
+        let Work { phv: original, other, key, scratch, .. } = work;
+        other.clone_from(&program.blank);
+        phv::set_field(other, meta.ingress_port, u64::from(port));
+        let mut copy_state = PacketState {
+            ingress_port: port,
+            ingress_length: packet.len() as u32,
+            length: packet.len() as u32,
+            ..PacketState::default()
+        };
+        let mut m =
+            Machine { program, phv: other, state: &mut copy_state, payload: &[], externs, scratch, now_ns: *now_ns };
+        let parsed = parser::parse(&mut m, packet, value_sets, key);
+        phv::reset_metadata(program, other);
+        keep_fields(program, fields, other, original);
+        let instance = InstanceType::IngressClone;
+        phv::set_field(other, meta.instance_type, instance as u64);
+        let mut flight = self.pool.take();
+        if let Some(inner) = Arc::get_mut(&mut flight) {
+            inner.phv.clone_from(&self.work.other);
+            inner.payload.clear();
+            inner.payload.extend_from_slice(packet.get(parsed.consumed..).unwrap_or_default());
+            inner.state = copy_state;
+            inner.passes = passes;
+        }
+        self.stats.ingress_clones += 1;
+        self.replicate(program, flight, Group::Session(session), replicas, instance, Some(class), copies);
+    }
+
+    /// Unicast, multicast or drop, as ingress left the metadata.
+    fn forward(
+        &mut self,
+        program: &Program,
+        payload: &[u8],
+        state: PacketState,
+        passes: u32,
+        copies: &mut Vec<PacketCopy>,
+    ) {
+        let meta = &program.intrinsics;
+        let group = phv::get_field(&self.work.phv, meta.mcast_grp) as u16;
+        let egress_spec = phv::get_field(&self.work.phv, meta.egress_spec);
+        if group == 0 && egress_spec == DROP_PORT {
+            self.stats.drop_ingress += 1;
+            return;
+        }
+        let replicas = if group == 0 { 1 } else { self.pre.group(group).map_or(0, <[Replica]>::len) };
+        if replicas == 0 {
+            self.stats.drop_no_group += 1;
+            return;
+        }
+        let mut flight = self.pool.take();
+        if let Some(inner) = Arc::get_mut(&mut flight) {
+            std::mem::swap(&mut inner.phv, &mut self.work.phv);
+            inner.payload.clear();
+            inner.payload.extend_from_slice(payload);
+            inner.state = match group {
+                0 => PacketState { exit: false, clone: None, digest: 0, ..state },
+                _ => state.of_copy(),
+            };
+            inner.passes = passes;
+        }
+        if group == 0 {
+            let priority = phv::get_field(&flight.phv, meta.priority) as u32;
+            let rid = phv::get_field(&flight.phv, meta.egress_rid) as u16;
+            let len = copy_len(program, &flight);
+            let port = egress_spec as u16;
+            self.push(
+                PacketCopy { flight, port, instance: rid, len, priority, instance_type: InstanceType::Normal },
+                copies,
+            );
+        } else {
+            self.replicate(program, flight, Group::Mcast(group), replicas, InstanceType::Replication, None, copies);
+        }
+    }
+
+    fn digest(&mut self, program: &Program, list: u32) {
+        let Some(list) = program.learn_lists.get(list as usize).and_then(Option::as_ref).filter(|_| list != 0) else {
+            return;
+        };
+        let (phv, time_us) = (&self.work.phv, self.now_ns / 1000);
+        let pushed = self.events.push(self.options.max_events, || {
+            let value = |field: &Field| {
+                crate::value::bytes::from_words(phv.get(phv::value_words(field)).unwrap_or_default(), field.bits)
+            };
+            Event::Digest { time_us, digest: Arc::clone(&list.name), values: list.fields.iter().map(value).collect() }
+        });
+        self.stats.digests += u64::from(pushed);
+        self.stats.events_lost += u64::from(!pushed);
+    }
+}

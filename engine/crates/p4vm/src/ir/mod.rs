@@ -1,0 +1,63 @@
+//! The program as it runs: everything resolved to indices at load, nothing looked up by name on a packet's way.
+
+mod action;
+mod control;
+mod headers;
+mod parser;
+
+pub(crate) use action::*;
+pub(crate) use control::*;
+pub(crate) use headers::*;
+pub(crate) use parser::*;
+
+/// The metadata that the machine itself reads and writes; None where the program does not have it.
+#[derive(Debug, Default)]
+pub(crate) struct Intrinsics {
+    pub ingress_port: Option<Field>,
+    pub egress_spec: Option<Field>,
+    pub egress_port: Option<Field>,
+    pub instance_type: Option<Field>,
+    pub packet_length: Option<Field>,
+    pub parser_error: Option<Field>,
+    pub checksum_error: Option<Field>,
+    pub ingress_timestamp: Option<Field>,
+    pub egress_timestamp: Option<Field>,
+    pub mcast_grp: Option<Field>,
+    pub egress_rid: Option<Field>,
+    pub priority: Option<Field>,
+    pub enq_timestamp: Option<Field>,
+    pub enq_qdepth: Option<Field>,
+    pub deq_timedelta: Option<Field>,
+    pub deq_qdepth: Option<Field>,
+    pub qid: Option<Field>,
+}
+
+/// A loaded program: immutable, shared between switches.
+#[derive(Debug)]
+pub struct Program {
+    pub(crate) headers: Vec<Header>,
+    pub(crate) stacks: Vec<Stack>,
+    pub(crate) unions: Vec<Union>,
+    pub(crate) union_stacks: Vec<UnionStack>,
+    /// The header vector of a packet that has not been parsed.
+    pub(crate) blank: Vec<u64>,
+    pub(crate) parser: Parser,
+    pub(crate) value_sets: Vec<ValueSet>,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) ingress: Pipeline,
+    pub(crate) egress: Pipeline,
+    pub(crate) deparser: Deparser,
+    pub(crate) checksums: Vec<Checksum>,
+    pub(crate) calculations: Vec<Calculation>,
+    pub(crate) actions: Vec<Action>,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) profiles: Vec<Profile>,
+    pub(crate) registers: Vec<Register>,
+    pub(crate) counters: Vec<Counter>,
+    pub(crate) meters: Vec<Meter>,
+    /// By the id that primitives use.
+    pub(crate) learn_lists: Vec<Option<LearnList>>,
+    pub(crate) field_lists: Vec<Option<FieldList>>,
+    pub(crate) intrinsics: Intrinsics,
+    pub(crate) errors: CoreErrors,
+}
