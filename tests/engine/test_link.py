@@ -3,7 +3,6 @@ in engine/crates/link."""
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from tests.engine.namespaces import add_veth, namespaces
 if TYPE_CHECKING:
     from canopy_engine import LinkSpec
 
-MEGABIT = 1e6
+MEGABIT = 1e6  # bit/s; rates are so low that a sender who is held up for some ms still fills the queue
 
 
 @contextmanager
@@ -64,24 +63,24 @@ def send_through(live: canopy_engine.LiveSwitch, count: int, length: int = 1000)
 
 @pytest.mark.root
 def test_the_rate_is_exact_from_the_first_frame_to_the_last() -> None:
-    with running({"rate_bps": 16 * MEGABIT, "limit_packets": 100}) as live:
+    with running({"rate_bps": 1.6 * MEGABIT, "limit_packets": 100}) as live:
         reports = [report_of(data) for data in send_through(live, 60)]
     departures = [report.departure for report in reports]
-    # 1,000 bytes take 500 us. Both summands were rounded down to microseconds.
-    assert all(499 <= later - earlier <= 501 for earlier, later in pairwise(departures))
-    assert abs(departures[-1] - departures[0] - 59 * 500) <= 1
+    # 1,000 bytes take 5 ms. Both summands were rounded down to microseconds.
+    assert all(4999 <= later - earlier <= 5001 for earlier, later in pairwise(departures))
+    assert abs(departures[-1] - departures[0] - 59 * 5000) <= 1
 
 
 @pytest.mark.root
 def test_overhead_takes_time_on_the_wire() -> None:
-    with running({"rate_bps": 8 * MEGABIT, "overhead_bytes": 1000}) as live:
+    with running({"rate_bps": 0.8 * MEGABIT, "overhead_bytes": 1000}) as live:
         departures = [report_of(data).departure for data in send_through(live, 5)]
-    assert abs(departures[-1] - departures[0] - 4 * 2000) <= 1
+    assert abs(departures[-1] - departures[0] - 4 * 20_000) <= 1
 
 
 @pytest.mark.root
 def test_the_queue_holds_its_limit_and_egress_sees_its_depth() -> None:
-    with running({"rate_bps": 1 * MEGABIT, "limit_packets": 10}) as live:
+    with running({"rate_bps": 0.25 * MEGABIT, "limit_packets": 10}) as live:
         reports = [report_of(data) for data in send_through(live, 30)]
         stats = live.port_stats()[2]
     assert stats["drop_queue"] == 30 - len(reports) > 0
@@ -93,7 +92,7 @@ def test_the_queue_holds_its_limit_and_egress_sees_its_depth() -> None:
 
 @pytest.mark.root
 def test_a_queue_in_bytes_counts_bytes() -> None:
-    with running({"rate_bps": 1 * MEGABIT, "limit_bytes": 3000}) as live:
+    with running({"rate_bps": 0.1 * MEGABIT, "limit_bytes": 3000}) as live:
         got = send_through(live, 10, length=500)
         stats = live.port_stats()[2]
     assert stats["queue_bytes_max"] == 3000
@@ -139,7 +138,7 @@ def test_loss_is_random_and_seeded() -> None:
 @pytest.mark.root
 def test_red_drops_before_the_queue_is_full() -> None:
     spec: LinkSpec = {
-        "rate_bps": 8 * MEGABIT,
+        "rate_bps": 1 * MEGABIT,
         "queue": "red",
         "limit_packets": 100,
         "red_min": 5.0,
@@ -156,12 +155,12 @@ def test_red_drops_before_the_queue_is_full() -> None:
 
 @pytest.mark.root
 def test_the_hosts_direction_has_a_link_of_its_own() -> None:
-    with running(rx={"rate_bps": 8 * MEGABIT, "limit_packets": 5}) as live:
+    with running(rx={"rate_bps": 0.8 * MEGABIT, "limit_packets": 5}) as live:
         reports = [report_of(data) for data in send_through(live, 20)]
         stats = live.port_stats()
     assert stats[1]["rx_drop_queue"] == 20 - len(reports) > 0
     gaps = [later.enq_timestamp - earlier.enq_timestamp for earlier, later in pairwise(reports)]
-    assert all(999 <= gap <= 1001 for gap in gaps)  # ingress comes after the link
+    assert all(9999 <= gap <= 10_001 for gap in gaps)  # ingress comes after the link
 
 
 @pytest.mark.root
@@ -178,17 +177,16 @@ def test_a_link_changes_while_frames_are_on_it() -> None:
 
 
 @pytest.mark.root
-def test_departures_are_on_time_under_load() -> None:
-    """A link that is offered more than its rate carries its rate."""
-    with running({"rate_bps": 40 * MEGABIT}) as live:
-        flood = threading.Thread(target=canopy_engine.flood, args=("h1", frame(length=1000), 1.2, 8000.0))
-        flood.start()
-        wait_for(lambda: live.port_stats()[2]["drop_queue"] > 0)
-        start, before = time.monotonic(), live.port_stats()[2]["tx_packets"]
-        time.sleep(0.8)
-        rate = (live.port_stats()[2]["tx_packets"] - before) / (time.monotonic() - start)
-        flood.join()
-    assert rate == pytest.approx(5000, rel=0.02)
+def test_being_late_costs_no_rate() -> None:
+    """Thousands of departures, each a little late on a busy machine, take as long as the rate says."""
+    frames, spacing_s = 3000, 200e-6
+    with running({"rate_bps": 40 * MEGABIT, "limit_packets": frames}) as live, raw_socket("h1") as one:
+        start = time.monotonic()
+        for tag in range(frames):
+            one.send(frame(tag, length=1000))
+        wait_for(lambda: live.port_stats()[2]["tx_packets"] == frames)
+        elapsed = time.monotonic() - start
+    assert frames * spacing_s <= elapsed < frames * spacing_s + 0.25
 
 
 @pytest.mark.parametrize(
