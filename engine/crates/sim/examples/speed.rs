@@ -7,18 +7,27 @@ use sim::bench;
 use sim::time::{Nanos, SECOND};
 use sim::Network;
 
+type Build = fn() -> Result<Network, Box<dyn Error>>;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let wanted = std::env::args().nth(1);
-    for (name, build, until) in [
-        ("chain", (|| bench::chains(1, 10)) as fn() -> _, 60 * SECOND),
-        ("links", || bench::chains(909, 10), SECOND / 5),
-        ("star", || bench::star(10_000), SECOND * 2),
-    ] {
+    let cases: [(&str, Build, Nanos); 4] = [
+        ("chain", || Ok(bench::chains(1, 10)?), 60 * SECOND),
+        ("links", || Ok(bench::chains(909, 10)?), SECOND / 5),
+        ("star", || Ok(bench::star(10_000)?), SECOND * 2),
+        ("p4", p4_chain, 10 * SECOND),
+    ];
+    for (name, build, until) in cases {
         if wanted.as_deref().is_none_or(|wanted| wanted == name) {
             time(name, build()?, until)?;
         }
     }
     Ok(())
+}
+
+fn p4_chain() -> Result<Network, Box<dyn Error>> {
+    let json = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../p4src/canopy.json"))?;
+    Ok(bench::p4_chain(&json, 9).map_err(|error| error.to_string())?)
 }
 
 fn time(name: &str, mut network: Network, until: Nanos) -> Result<(), Box<dyn Error>> {

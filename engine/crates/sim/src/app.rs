@@ -4,6 +4,7 @@ use std::error::Error;
 use std::net::Ipv4Addr;
 
 use crate::igmp::Subscription;
+use crate::network::NodeId;
 use crate::packet::{Packet, Payload};
 use crate::tcp::Segment;
 use crate::time::Nanos;
@@ -36,6 +37,8 @@ pub enum Effect {
     Leave(Subscription, u16),
     /// Put the program's sample into the time series.
     Sample,
+    /// Hand a frame to a switch's ingress at this port (a packet-out: the CPU port).
+    PacketOut(NodeId, u16, Vec<u8>),
 }
 
 /// What a program knows and can do during a call.

@@ -17,7 +17,7 @@ use crate::time::Nanos;
 pub enum Cargo {
     Load(Load),
     /// A copy in a P4 switch, between ingress and egress, and whether its frame may be marked.
-    Copy(Box<PacketCopy>, bool),
+    Copy(PacketCopy, bool),
 }
 
 /// Cargo with the number that ranks its arrival, drawn when it was handed to the channel.
@@ -51,22 +51,25 @@ impl Channel {
         Self { index, from, to, link, eager, arrival_at: None, departure_at: None }
     }
 
-    /// Hands a packet to the queue. One that finds no room is counted there and gone.
-    pub fn offer(&mut self, now: Nanos, number: u64, cargo: Cargo) {
+    /// Hands a packet to the queue. One that finds no room is counted there, and comes back.
+    pub fn offer(&mut self, now: Nanos, number: u64, cargo: Cargo) -> Result<(), Cargo> {
         let (len, ecn) = match &cargo {
             Cargo::Load(load) => (load.len(), load.is_ecn_capable()),
             Cargo::Copy(copy, ecn) => (copy.len() as u32, *ecn),
         };
         let flight = Flight { number, cargo };
         if self.eager {
-            // What finds no room, or is lost on the wire, is counted by the link.
-            let _ = self.link.offer_ecn(now, len, ecn, flight);
-            return;
+            return self.link.offer_ecn(now, len, ecn, flight).map_err(|dropped| dropped.item.cargo);
         }
         self.catch_up(now);
-        if let Err(flight) = self.link.pass(now, len, flight) {
-            let _ = self.link.offer_ecn(now, len, ecn, flight);
-            self.catch_up(now);
+        match self.link.pass(now, len, flight) {
+            // What is lost on the wire is counted by the link.
+            Ok(_) => Ok(()),
+            Err(flight) => {
+                let taken = self.link.offer_ecn(now, len, ecn, flight).map_err(|dropped| dropped.item.cargo);
+                self.catch_up(now);
+                taken
+            }
         }
     }
 

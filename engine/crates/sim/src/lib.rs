@@ -36,6 +36,7 @@ pub mod time;
 pub use host::{HostCounts, HostDrops};
 pub use link;
 pub use network::{AppId, BuildError, Change, LinkId, Network, NodeId, RunError, Way};
-pub use p4::{P4Drops, PacketIn, SharedSwitch};
+pub use p4::{LocalSwitch, P4Counts, PacketIn, SwitchHandle};
+pub use p4vm;
 pub use processor::ProcessingTime;
 pub use router::RouterDrops;

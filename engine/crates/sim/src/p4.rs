@@ -1,6 +1,6 @@
 //! A P4 switch in the network: the two halves of its pipeline, around queues that its channels hold.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use p4vm::{PacketCopy, QueueMeta, Switch};
 
@@ -10,56 +10,73 @@ use crate::packet::Load;
 use crate::time::{Nanos, MICROSECOND};
 
 /// A switch that a control plane holds as well.
-pub type SharedSwitch = Arc<Mutex<Switch>>;
+pub trait SwitchHandle: Send + Sync {
+    /// Gives the switch to `work`, which nobody else has meanwhile.
+    fn with(&self, work: &mut dyn FnMut(&mut Switch));
+    /// A frame for the control plane.
+    fn packet_in(&self, now: Nanos, frame: &[u8]);
+}
 
-/// A frame for the control plane.
+/// A switch in this process, for control planes written in Rust.
+pub struct LocalSwitch {
+    switch: Mutex<Switch>,
+    packet_ins: Mutex<Vec<PacketIn>>,
+}
+
+/// A frame that reached the control plane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PacketIn {
     pub time: Nanos,
     pub frame: Vec<u8>,
 }
 
+impl LocalSwitch {
+    pub fn new(switch: Switch) -> Arc<Self> {
+        Arc::new(Self { switch: Mutex::new(switch), packet_ins: Mutex::default() })
+    }
+
+    pub fn take_packet_ins(&self) -> Vec<PacketIn> {
+        std::mem::take(&mut *self.packet_ins.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl SwitchHandle for LocalSwitch {
+    fn with(&self, work: &mut dyn FnMut(&mut Switch)) {
+        // A panic elsewhere leaves a switch as it was between two packets.
+        work(&mut self.switch.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn packet_in(&self, time: Nanos, frame: &[u8]) {
+        let packet_in = PacketIn { time, frame: frame.to_vec() };
+        self.packet_ins.lock().unwrap_or_else(PoisonError::into_inner).push(packet_in);
+    }
+}
+
 /// Copies on their way to a port's queue.
 pub(crate) type Queued = Vec<(u32, Cargo)>;
 
-/// Packet-ins kept until they are taken; more are dropped and counted.
-const MAX_PACKET_INS: usize = 65_536;
-
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct P4Drops {
+pub struct P4Counts {
     /// Copies for a port without a link.
     pub no_link: u64,
-    /// Packet-ins that nobody took in time.
     pub packet_ins: u64,
 }
 
 pub(crate) struct P4Node {
-    pub switch: SharedSwitch,
-    pub mac: Mac,
-    pub packet_ins: Vec<PacketIn>,
-    pub drops: P4Drops,
+    handle: Arc<dyn SwitchHandle>,
+    mac: Mac,
     cpu_port: Option<u16>,
+    pub counts: P4Counts,
+    // Reused between packets.
     copies: Vec<PacketCopy>,
     out: Vec<u8>,
 }
 
-fn lock(switch: &SharedSwitch) -> MutexGuard<'_, Switch> {
-    // The switch keeps no invariant across a panic that a packet could break: it never panics on one.
-    switch.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl P4Node {
-    pub fn new(switch: SharedSwitch, mac: Mac) -> Self {
-        let cpu_port = lock(&switch).options().cpu_port;
-        Self {
-            switch,
-            mac,
-            packet_ins: Vec::new(),
-            drops: P4Drops::default(),
-            cpu_port,
-            copies: Vec::new(),
-            out: Vec::new(),
-        }
+    pub fn new(handle: Arc<dyn SwitchHandle>, mac: Mac) -> Self {
+        let mut cpu_port = None;
+        handle.with(&mut |switch| cpu_port = switch.options().cpu_port);
+        Self { handle, mac, cpu_port, counts: P4Counts::default(), copies: Vec::new(), out: Vec::new() }
     }
 
     /// Ingress of what arrived at `port`; its copies go to the queues. `source` is the sender's MAC address.
@@ -75,43 +92,56 @@ impl P4Node {
 
     /// As `receive`, with octets.
     pub fn ingress(&mut self, now: Nanos, port: u32, frame: &[u8], queued: &mut Queued) {
-        let switch = Arc::clone(&self.switch);
-        let mut switch = lock(&switch);
+        let Ok(port) = u16::try_from(port) else { return };
         let ecn = frame::is_ecn_capable(frame);
-        let mut copies = std::mem::take(&mut self.copies);
-        switch.ingress(now, port as u16, frame, &mut copies);
-        self.enqueue(now, &mut switch, &mut copies, ecn, queued);
-        self.copies = copies;
+        let handle = Arc::clone(&self.handle);
+        handle.with(&mut |switch| {
+            let mut copies = std::mem::take(&mut self.copies);
+            switch.ingress(now, port, frame, &mut copies);
+            self.enqueue(now, switch, &mut copies, ecn, queued);
+            self.copies = copies;
+        });
     }
 
     /// Egress of what leaves a port's queue, and its transmission. Clones go to the queues.
     pub fn depart(&mut self, now: Nanos, channel: &mut Channel, queued: &mut Queued) {
-        let switch = Arc::clone(&self.switch);
-        let mut switch = lock(&switch);
-        let mut copies = std::mem::take(&mut self.copies);
-        while let Some(left) = channel.link.dequeue(now) {
-            let Flight { number, cargo } = left.item;
-            let Cargo::Copy(copy, ecn) = cargo else { continue };
-            let meta = QueueMeta {
-                enq_timestamp_us: left.enq_time_ns / MICROSECOND,
-                enq_qdepth: left.enq_depth,
-                deq_timedelta_us: left.deq_timedelta_ns / MICROSECOND,
-                deq_qdepth: left.deq_depth,
-                qid: 0,
-            };
-            self.out.clear();
-            if switch.egress(now, *copy, &meta, &mut self.out, &mut copies).is_some() {
-                if left.marked {
-                    frame::mark(&mut self.out);
+        let handle = Arc::clone(&self.handle);
+        handle.with(&mut |switch| {
+            let mut copies = std::mem::take(&mut self.copies);
+            while let Some(left) = channel.link.dequeue(now) {
+                let Flight { number, cargo } = left.item;
+                let Cargo::Copy(copy, ecn) = cargo else { continue };
+                let meta = QueueMeta {
+                    enq_timestamp_us: left.enq_time_ns / MICROSECOND,
+                    enq_qdepth: left.enq_depth,
+                    deq_timedelta_us: left.deq_timedelta_ns / MICROSECOND,
+                    deq_qdepth: left.deq_depth,
+                    qid: 0,
+                };
+                self.out.clear();
+                if switch.egress(now, copy, &meta, &mut self.out, &mut copies).is_some() {
+                    if left.marked {
+                        frame::mark(&mut self.out);
+                    }
+                    let load = Load::Frame(self.out.as_slice().into());
+                    let flight = Flight { number, cargo: Cargo::Load(load) };
+                    // What is lost on the wire is counted by the link.
+                    let _ = channel.link.transmit(now, self.out.len() as u32, flight);
                 }
-                let load = Load::Frame(self.out.as_slice().into());
-                let flight = Flight { number, cargo: Cargo::Load(load) };
-                // What is lost on the wire is counted by the link.
-                let _ = channel.link.transmit(now, self.out.len() as u32, flight);
+                self.enqueue(now, switch, &mut copies, ecn, queued);
             }
-            self.enqueue(now, &mut switch, &mut copies, ecn, queued);
-        }
-        self.copies = copies;
+            self.copies = copies;
+        });
+    }
+
+    /// A copy found no room in its queue: its buffer serves another packet.
+    pub fn recycle(&self, copy: PacketCopy) {
+        let mut copy = Some(copy);
+        self.handle.with(&mut |switch| {
+            if let Some(copy) = copy.take() {
+                switch.recycle(copy);
+            }
+        });
     }
 
     /// Hands copies to the queues of their ports; those for the control plane have none.
@@ -124,24 +154,16 @@ impl P4Node {
         queued: &mut Queued,
     ) {
         // Egress for the control plane may clone again: what it appends is worked off here too.
-        let mut next = 0;
-        while next < copies.len() {
-            let is_for_control = Some(copies[next].port()) == self.cpu_port;
-            if !is_for_control {
-                next += 1;
-                continue;
-            }
-            let copy = copies.remove(next);
+        let is_for_control = |copy: &PacketCopy| Some(copy.port()) == self.cpu_port;
+        while let Some(at) = copies.iter().position(is_for_control) {
+            let copy = copies.remove(at);
             let meta = QueueMeta { enq_timestamp_us: now / MICROSECOND, ..QueueMeta::default() };
             self.out.clear();
             if switch.egress(now, copy, &meta, &mut self.out, copies).is_some() {
-                if self.packet_ins.len() < MAX_PACKET_INS {
-                    self.packet_ins.push(PacketIn { time: now, frame: self.out.clone() });
-                } else {
-                    self.drops.packet_ins += 1;
-                }
+                self.counts.packet_ins += 1;
+                self.handle.packet_in(now, &self.out);
             }
         }
-        queued.extend(copies.drain(..).map(|copy| (u32::from(copy.port()), Cargo::Copy(Box::new(copy), ecn))));
+        queued.extend(copies.drain(..).map(|copy| (u32::from(copy.port()), Cargo::Copy(copy, ecn))));
     }
 }

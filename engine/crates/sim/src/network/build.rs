@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use link::random::{derive, Stream};
 use link::{Link, LinkConfig};
@@ -12,7 +13,7 @@ use crate::channel::{Channel, End};
 use crate::event::{Agenda, Class, Event, Rank, What};
 use crate::frame::Mac;
 use crate::host::{Host, Program};
-use crate::p4::{P4Node, SharedSwitch};
+use crate::p4::{P4Node, SwitchHandle};
 use crate::processor::{ProcessingTime, Processor};
 use crate::router::Router;
 use crate::series::Series;
@@ -32,6 +33,7 @@ impl Network {
             names: BTreeMap::new(),
             hosts: BTreeMap::new(),
             programs: Vec::new(),
+            agents: None,
             prepared: false,
             changes: Vec::new(),
             series: Series::default(),
@@ -71,7 +73,12 @@ impl Network {
     }
 
     /// A P4 switch. Whoever else holds it controls it.
-    pub fn add_switch(&mut self, name: &str, switch: SharedSwitch, mac: Option<Mac>) -> Result<NodeId, BuildError> {
+    pub fn add_switch(
+        &mut self,
+        name: &str,
+        switch: Arc<dyn SwitchHandle>,
+        mac: Option<Mac>,
+    ) -> Result<NodeId, BuildError> {
         let mac = mac.unwrap_or_else(|| self.default_mac());
         self.add_node(name, mac, Kind::Switch(Box::new(P4Node::new(switch, mac))))
     }
@@ -144,13 +151,30 @@ impl Network {
                 return Err(BuildError::PortTaken(host_name, port));
             }
         }
+        Ok(self.add_program(host, name, app, start_at))
+    }
+
+    /// A program that belongs to no host and has no link: a control plane. It acts on time alone.
+    pub fn add_agent(&mut self, name: &str, app: Box<dyn App>, start_at: Nanos) -> AppId {
+        let host = *self.agents.get_or_insert_with(|| {
+            let stream = Stream::new(self.seed, "agents");
+            let node = NodeId(self.nodes.len() as u32);
+            self.nodes.push(Node { name: "control plane".to_owned(), mac: [0; 6], ports: Vec::new() });
+            self.kinds.push(Kind::Host(Box::new(Host::new(Ipv4Addr::UNSPECIFIED, [0; 6], stream))));
+            node
+        });
+        self.add_program(host, name, app, start_at)
+    }
+
+    fn add_program(&mut self, host: NodeId, name: &str, app: Box<dyn App>, start_at: Nanos) -> AppId {
         let id = AppId(self.programs.len() as u32);
-        let Kind::Host(to_bind) = &mut self.kinds[host.0 as usize] else { return Err(BuildError::NotAHost(host_name)) };
-        to_bind.programs.push(Program { id, app, name: name.to_owned(), wake_at: None, is_dead: false });
-        self.programs.push((host, index));
+        if let Kind::Host(on) = &mut self.kinds[host.0 as usize] {
+            self.programs.push((host, on.programs.len() as u32));
+            on.programs.push(Program { id, app, name: name.to_owned(), wake_at: None, is_dead: false });
+        }
         let rank = Rank::new(Class::Timer, self.next_number());
         self.agenda.push(Event { time: start_at.max(self.now), rank, what: What::Start(id.0) });
-        Ok(id)
+        id
     }
 
     fn add_node(&mut self, name: &str, mac: Mac, kind: Kind) -> Result<NodeId, BuildError> {

@@ -157,6 +157,8 @@ pub struct Network {
     hosts: BTreeMap<Ipv4Addr, NodeId>,
     /// Each program's host, and its place there.
     programs: Vec<(NodeId, u32)>,
+    /// Where programs without a host are.
+    agents: Option<NodeId>,
     prepared: bool,
     changes: Vec<Option<Change>>,
     series: Series,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::{BuildError, Kind, Network};
+use super::{BuildError, Kind, Network, NodeId};
 
 /// The channels that leave each node, and where each leads.
 struct Graph {
@@ -96,7 +96,12 @@ impl Network {
         }
         let root = graph.root();
         let reached = graph.first_hops(root);
-        let is_alone = |node: usize| if node == root { graph.len() == 1 } else { reached[node].is_none() };
+        let is_agents = |node: usize| self.agents == Some(NodeId(node as u32));
+        let nodes = graph.len() - usize::from(self.agents.is_some());
+        let is_alone = |node: usize| match node == root {
+            true => nodes == 1,
+            false => reached[node].is_none() && !is_agents(node),
+        };
         match (0..graph.len()).find(|&node| is_alone(node)) {
             Some(node) => Err(BuildError::Unconnected(self.nodes[node].name.clone())),
             None => Ok(()),

@@ -44,13 +44,18 @@ impl Network {
     /// Hands a frame to a switch's ingress, as if it had arrived at `port` (a packet-out: the CPU port).
     pub fn inject(&mut self, switch: NodeId, port: u16, frame: &[u8]) -> Result<(), RunError> {
         self.prepare()?;
-        let mut queued = std::mem::take(&mut self.queued);
-        match &mut self.kinds[switch.0 as usize] {
-            Kind::Switch(p4) => p4.ingress(self.now, u32::from(port), frame, &mut queued),
-            _ => return Err(BuildError::NotASwitch(self.name(switch).to_owned()).into()),
+        match self.packet_out(switch, port, frame) {
+            true => Ok(()),
+            false => Err(BuildError::NotASwitch(self.name(switch).to_owned()).into()),
         }
+    }
+
+    fn packet_out(&mut self, switch: NodeId, port: u16, frame: &[u8]) -> bool {
+        let mut queued = std::mem::take(&mut self.queued);
+        let Some(Kind::Switch(p4)) = self.kinds.get_mut(switch.0 as usize) else { return false };
+        p4.ingress(self.now, u32::from(port), frame, &mut queued);
         self.enqueue(switch.0, queued);
-        Ok(())
+        true
     }
 
     fn step(&mut self, event: Event) -> Result<(), RunError> {
@@ -167,7 +172,13 @@ impl Network {
     fn offer(&mut self, channel: u32, cargo: Cargo) {
         self.number += 1;
         let channel = &mut self.channels[channel as usize];
-        channel.offer(self.now, self.number, cargo);
+        let taken = channel.offer(self.now, self.number, cargo);
+        if let Err(Cargo::Copy(copy, _)) = taken {
+            if let Kind::Switch(p4) = &self.kinds[channel.from.node as usize] {
+                p4.recycle(copy);
+            }
+            return;
+        }
         if let Some(arrival) = channel.next_arrival() {
             self.agenda.push(arrival);
         }
@@ -181,7 +192,7 @@ impl Network {
         for (port, cargo) in queued.drain(..) {
             match (self.nodes[node as usize].ports.get(port as usize), &mut self.kinds[node as usize]) {
                 (Some(&Some(channel)), _) => self.offer(channel, cargo),
-                (_, Kind::Switch(p4)) => p4.drops.no_link += 1,
+                (_, Kind::Switch(p4)) => p4.counts.no_link += 1,
                 _ => {}
             }
         }
@@ -389,6 +400,9 @@ impl Network {
         match effect {
             Effect::Send(packet) => self.send(node, packet),
             Effect::Sample => self.sample_app(id),
+            Effect::PacketOut(switch, port, frame) => {
+                self.packet_out(switch, port, &frame);
+            }
             Effect::Join(wanted, port) => self.report_change(node, |host| host.join(wanted, port, index, now)),
             Effect::Leave(wanted, port) => self.report_change(node, |host| host.leave(wanted, port, index, now)),
         }

@@ -2,11 +2,11 @@
 
 use link::Stats;
 
-use super::{AppId, BuildError, Kind, LinkId, Network, NodeId, Way};
+use super::{AppId, Kind, LinkId, Network, NodeId, Way};
 use crate::channel::End;
 use crate::event::{Class, Event, Rank, What};
 use crate::host::{HostCounts, HostDrops, Program};
-use crate::p4::{P4Drops, PacketIn};
+use crate::p4::P4Counts;
 use crate::router::RouterDrops;
 use crate::time::Nanos;
 
@@ -23,7 +23,7 @@ pub struct LinkReport<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeReport {
     Router(RouterDrops),
-    Switch(P4Drops),
+    Switch(P4Counts),
     Host(HostCounts, HostDrops),
 }
 
@@ -47,7 +47,7 @@ impl Network {
     pub fn node_report(&self, node: NodeId) -> NodeReport {
         match &self.kinds[node.0 as usize] {
             Kind::Router(router) => NodeReport::Router(router.drops),
-            Kind::Switch(p4) => NodeReport::Switch(p4.drops),
+            Kind::Switch(p4) => NodeReport::Switch(p4.counts),
             Kind::Host(host) => NodeReport::Host(host.counts, host.drops),
         }
     }
@@ -60,14 +60,6 @@ impl Network {
     /// One value of a program's sample.
     pub fn app_value(&self, id: AppId, name: &str) -> Option<f64> {
         self.app_sample(id).into_iter().find(|&(other, _)| other == name).map(|(_, value)| value)
-    }
-
-    /// Takes the frames that a switch sent to its control plane.
-    pub fn take_packet_ins(&mut self, switch: NodeId) -> Result<Vec<PacketIn>, BuildError> {
-        match &mut self.kinds[switch.0 as usize] {
-            Kind::Switch(p4) => Ok(std::mem::take(&mut p4.packet_ins)),
-            _ => Err(BuildError::NotASwitch(self.name(switch).to_owned())),
-        }
     }
 
     /// Writes the state of all links and programs into the time series, now and at each interval.

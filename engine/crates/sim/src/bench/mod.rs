@@ -1,11 +1,16 @@
 //! Networks whose simulation is timed, by `canopy bench sim` and `examples/speed.rs`. No clock in here: callers time.
 
+pub mod canopy;
+
+use std::error::Error;
 use std::net::Ipv4Addr;
+use std::sync::Arc;
 
 use link::{Limit, LinkConfig, QueueConfig};
 
 use crate::app::Protocol;
 use crate::apps::{Gaps, Sizes, UdpSink, UdpSource};
+use crate::frame::Mac;
 use crate::network::{BuildError, Network};
 use crate::time::{Nanos, MILLISECOND};
 
@@ -67,5 +72,31 @@ pub fn star(receivers: u32) -> Result<Network, BuildError> {
     let gaps = Gaps::Constant(10 * MILLISECOND);
     let app = UdpSource::new(PORT, (group, PORT), gaps, Sizes::Constant(PAYLOAD), stream);
     network.add_app(source, "source", Box::new(app), &[(Protocol::Udp, PORT)], 10 * MILLISECOND)?;
+    Ok(network)
+}
+
+/// A chain of `switches` P4 switches that run the project's program (p4c's JSON of it), with a Poisson stream along it.
+pub fn p4_chain(program_json: &str, switches: u8) -> Result<Network, Box<dyn Error + Send + Sync>> {
+    let program = p4vm::Program::from_json(program_json)?;
+    let mut network = Network::new(1);
+    let (from, to) = (Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));
+    let sink_mac: Mac = [0x02, 0, 0, 1, 0, 0];
+    let source = network.add_host("source", from, None)?;
+    let sink = network.add_host("sink", to, Some(sink_mac))?;
+    let mac = |number: u8| -> Mac { [0x02, 0, 0, 2, 0, number] };
+    let mut last = source;
+    for number in 1..=switches {
+        let switch = canopy::switch(&program, u64::from(number), mac(number), 2)?;
+        let next = if number == switches { sink_mac } else { mac(number + 1) };
+        canopy::route_host(&switch, to, 2, next)?;
+        let node = network.add_switch(&format!("s{number}"), Arc::clone(&switch) as _, Some(mac(number)))?;
+        network.connect((last, None), (node, Some(1)), link(), link())?;
+        last = node;
+    }
+    network.connect((last, None), (sink, None), link(), link())?;
+    let stream = network.stream("source");
+    let app = UdpSource::new(PORT, (to, PORT), Gaps::Poisson { mean: GAP }, Sizes::Constant(PAYLOAD), stream);
+    network.add_app(source, "source", Box::new(app), &[(Protocol::Udp, PORT)], 0)?;
+    network.add_app(sink, "sink", Box::new(UdpSink::default()), &[(Protocol::Udp, PORT)], 0)?;
     Ok(network)
 }
