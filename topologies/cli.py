@@ -66,6 +66,10 @@ def execute(
     from topologies.emulation.access import execute_on
     from topologies.emulation.state import StateError, find_emulation
 
+    if command[0] == "--":  # typer leaves it when it comes after the first argument
+        command = command[1:]
+    if not command:
+        _fail("exec: there is no program after `--`")
     try:
         execute_on(find_emulation(run), node, command)
     except StateError as error:
