@@ -8,19 +8,23 @@ pub struct Outputs {
 }
 
 impl Outputs {
+    /// An empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// Forget the packets, keep the buffer.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
     }
 
+    /// Number of packets.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
+    /// No packet.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }

@@ -57,6 +57,7 @@ pub(crate) struct Work {
 }
 
 impl Switch {
+    /// A switch in the state after loading: const entries and default actions only.
     pub fn new(program: Arc<Program>, options: Options) -> Self {
         let work = Work { phv: program.blank.clone(), other: program.blank.clone(), ..Work::default() };
         let mut switch = Self {

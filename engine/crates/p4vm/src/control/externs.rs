@@ -37,11 +37,13 @@ impl Switch {
         Ok((cell.packets, cell.bytes))
     }
 
+    /// All cells of a counter, packets and bytes each.
     pub fn counter_read_all(&self, counter: &str) -> Result<Vec<(u64, u64)>> {
         let cells = self.externs.counters.get(self.counter(counter)?).map(Vec::as_slice).unwrap_or_default();
         Ok(cells.iter().map(|cell| (cell.packets, cell.bytes)).collect())
     }
 
+    /// Set packets and bytes of a cell.
     pub fn counter_write(&mut self, counter: &str, index: usize, packets: u64, octets: u64) -> Result<()> {
         let at = self.counter(counter)?;
         let cells = self.externs.counters.get_mut(at).map(Vec::as_mut_slice).unwrap_or_default();
@@ -51,12 +53,14 @@ impl Switch {
         Ok(())
     }
 
+    /// Packets and bytes of an entry's direct counter.
     pub fn direct_counter_read(&self, table: &str, key: &[MatchKey], priority: i32) -> Result<(u64, u64)> {
         let (at, entry) = self.located(table, key, priority)?;
         self.check_direct_counter(table, at)?;
         Ok((entry.counter.packets, entry.counter.bytes))
     }
 
+    /// Set an entry's direct counter.
     pub fn direct_counter_write(
         &mut self,
         table: &str,
@@ -109,12 +113,14 @@ impl Switch {
         Ok(())
     }
 
+    /// The rates of an entry's direct meter; None: not configured, every packet is green.
     pub fn direct_meter_read(&self, table: &str, key: &[MatchKey], priority: i32) -> Result<Option<MeterRates>> {
         let (at, entry) = self.located(table, key, priority)?;
         self.check_direct_meter(table, at)?;
         Ok(entry.meter.rates())
     }
 
+    /// Configure an entry's direct meter. Both buckets start full.
     pub fn direct_meter_write(
         &mut self,
         table: &str,
@@ -140,6 +146,7 @@ impl Switch {
         Err(ControlError::invalid(format!("table {table} has no direct meter")))
     }
 
+    /// Names of the register arrays.
     pub fn registers(&self) -> Vec<String> {
         self.program.registers.iter().map(|register| register.name.clone()).collect()
     }

@@ -12,6 +12,7 @@ use crate::{ActionCall, ControlError, GroupMembers, Switch};
 const MAX_WEIGHTS: u64 = 65_536;
 
 impl Switch {
+    /// Names of the action profiles and selectors.
     pub fn profiles(&self) -> Vec<String> {
         self.program.profiles.iter().map(|profile| profile.name.clone()).collect()
     }
@@ -34,6 +35,7 @@ impl Switch {
         Ok(Member { action, args: pack(def, &call.params)? })
     }
 
+    /// Add a member with its action.
     pub fn member_add(&mut self, profile: &str, member: u32, action: &ActionCall) -> Result<()> {
         let (at, def, state) = self.profile(profile)?;
         if state.members.contains_key(&member) {
@@ -50,6 +52,7 @@ impl Switch {
         Ok(())
     }
 
+    /// Give a member another action.
     pub fn member_modify(&mut self, profile: &str, member: u32, action: &ActionCall) -> Result<()> {
         let (at, def, state) = self.profile(profile)?;
         if !state.members.contains_key(&member) {
@@ -87,6 +90,7 @@ impl Switch {
         Ok(())
     }
 
+    /// All members of a profile.
     pub fn members(&self, profile: &str) -> Result<BTreeMap<u32, ActionCall>> {
         let (_, _, state) = self.profile(profile)?;
         let members = state.sorted_members().into_iter();
@@ -131,6 +135,7 @@ impl Switch {
         Ok(())
     }
 
+    /// All groups of a selector.
     pub fn groups(&self, profile: &str) -> Result<BTreeMap<u32, GroupMembers>> {
         let (_, _, state) = self.profile(profile)?;
         Ok(state.groups.iter().map(|(&id, group)| (id, group.members.clone())).collect())

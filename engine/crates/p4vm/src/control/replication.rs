@@ -11,14 +11,17 @@ impl Switch {
         self.pre.add_group(group, replicas)
     }
 
+    /// Replace the replicas of a group.
     pub fn mcast_group_modify(&mut self, group: u16, replicas: &[Replica]) -> Result<()> {
         self.pre.modify_group(group, replicas)
     }
 
+    /// Delete a group; packets to it are dropped and counted.
     pub fn mcast_group_delete(&mut self, group: u16) -> Result<()> {
         self.pre.delete_group(group)
     }
 
+    /// All groups with their replicas.
     pub fn mcast_groups(&self) -> BTreeMap<u16, Vec<Replica>> {
         self.pre.groups()
     }
@@ -28,10 +31,12 @@ impl Switch {
         self.pre.set_session(session, config)
     }
 
+    /// Delete a session; clones to it are dropped and counted.
     pub fn clone_session_delete(&mut self, session: u32) -> Result<()> {
         self.pre.delete_session(session)
     }
 
+    /// All clone sessions.
     pub fn clone_sessions(&self) -> BTreeMap<u32, CloneSession> {
         self.pre.sessions()
     }

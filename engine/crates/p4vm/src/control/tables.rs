@@ -155,6 +155,7 @@ impl Switch {
         Ok(())
     }
 
+    /// Delete an entry.
     pub fn table_delete(&mut self, table: &str, key: &[MatchKey], priority: i32) -> Result<()> {
         let (at, key, _, priority) = self.locate(table, key, priority)?;
         self.check_writable(at)?;
@@ -198,6 +199,7 @@ impl Switch {
         }
     }
 
+    /// Read an entry back.
     pub fn table_get(&self, table: &str, key: &[MatchKey], priority: i32) -> Result<TableEntry> {
         let (at, entry) = self.located(table, key, priority)?;
         let def = self.program.tables.get(at).ok_or_else(|| no_table(table))?;
@@ -220,6 +222,7 @@ impl Switch {
         Ok(action.and_then(|action| unpack(&self.program, action, &call.args)))
     }
 
+    /// Replace the default action, which a miss runs.
     pub fn table_set_default(&mut self, table: &str, action: &ActionCall) -> Result<()> {
         let at = self.table(table)?;
         let def = self.program.tables.get(at).ok_or_else(|| no_table(table))?;

@@ -10,6 +10,7 @@ use crate::{ControlError, MatchKey, Switch};
 const MAX_MEMBERS: usize = 4096;
 
 impl Switch {
+    /// Names of the parser value sets.
     pub fn value_sets(&self) -> Vec<String> {
         self.program.value_sets.iter().map(|set| set.name.clone()).collect()
     }
@@ -38,6 +39,7 @@ impl Switch {
         Ok(())
     }
 
+    /// The members of a value set, as they were written.
     pub fn value_set_read(&self, value_set: &str) -> Result<Vec<Vec<MatchKey>>> {
         let at = self.value_set(value_set)?;
         Ok(self.value_sets.get(at).map(|state| state.shown.clone()).unwrap_or_default())
