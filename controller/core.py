@@ -95,6 +95,7 @@ class Core:
         entries += program.digests()
         entries += program.report_sessions(spec.ports)
         entries += program.port_groups(spec.ports)
+        entries += program.report_limits(port for port in spec.ports if (switch, port) in self._host_ports)
         entries += (program.route(route) for route in self.trees.routes(switch))
         for slot in self.slots:
             source, group = slot.key
@@ -275,15 +276,16 @@ class Core:
         hosts = self.members.ports(slot.key) & self._host_ports.keys()
         return self.trees.memberships(slot.key.source, slot.key.group, hosts)
 
-    def _replay(self, joins: Iterable[tuple[GroupKey, Attachment]], *, join: bool = True) -> None:
+    def _replay(self, members: Iterable[tuple[GroupKey, Attachment]], *, join: bool = True) -> None:
         """Let reports happen (again): each switch takes them as if they had arrived at the port."""
-        packets: dict[str, list[fy.P4PacketOut]] = {}
-        for (source, group), (switch, port) in joins:
+        groups: dict[Attachment, list[GroupKey]] = {}
+        for key, where in members:
+            groups.setdefault(where, []).append(key)
+        for (switch, port), keys in groups.items():
             mac = self.network.switch_by_name[switch].mac
-            frame = igmp.report(mac, NO_ADDRESS, source, group, join=join)
-            packets.setdefault(switch, []).append(self.program.receive_at(frame, port))
-        for switch, frames in packets.items():
-            self._outlets[switch].send(frames)
+            for begin in range(0, len(keys), igmp.MAX_RECORDS):
+                frame = igmp.report(mac, NO_ADDRESS, keys[begin : begin + igmp.MAX_RECORDS], join=join)
+                self._outlets[switch].send([self.program.receive_at(frame, port)])
 
     # ---------------------------------------------------------------- links, time
 
@@ -294,10 +296,14 @@ class Core:
             return False
         self.events.add("link_up" if up else "link_down", link=self.trees.find_link(name).name)
         self._touch_all()
+        joins, leaves = [], []
         for slot in self.slots:
             needed, present = self._needed(slot), self.members.ports(slot.key)
-            self._replay((slot.key, where) for where in sorted(needed - present))
-            self._replay(((slot.key, where) for where in sorted(present - needed)), join=False)
+            joins += [(slot.key, where) for where in sorted(needed - present)]
+            leaves += [(slot.key, where) for where in sorted(present - needed)]
+        self._replay(joins)
+        self._replay(leaves, join=False)
+        self.query_now()  # brings members in that this controller has not heard of
         return True
 
     def tick(self) -> None:

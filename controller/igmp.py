@@ -7,10 +7,12 @@ long-running process.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from ipaddress import IPv4Address
 
 ALL_HOSTS = IPv4Address("224.0.0.1")
 ALL_IGMPV3_ROUTERS = IPv4Address("224.0.0.22")  # RFC 3376, section 4.2.14
+MAX_RECORDS = 100  # with a source each they are 1,200 bytes, within an Ethernet frame
 
 _QUERY = 0x11
 _REPORT_V3 = 0x22
@@ -61,14 +63,21 @@ def general_query(mac: str, source: IPv4Address, *, response_s: float, interval_
     return _frame(mac, source, ALL_HOSTS, body)
 
 
-def report(mac: str, sender: IPv4Address, source: IPv4Address | None, group: IPv4Address, *, join: bool) -> bytes:
-    """An IGMPv3 report with one record, an Ethernet frame: a join or a leave of (source, group), or of (*, group)."""
-    if source is None:
-        record, sources = (_CHANGE_TO_EXCLUDE if join else _CHANGE_TO_INCLUDE), b""
-    else:
-        record, sources = (_ALLOW_NEW_SOURCES if join else _BLOCK_OLD_SOURCES), source.packed
-    body = struct.pack("!BBHHHBBH4s", _REPORT_V3, 0, 0, 0, 1, record, 0, len(sources) // 4, group.packed) + sources
-    return _frame(mac, sender, ALL_IGMPV3_ROUTERS, body)
+def report(
+    mac: str, sender: IPv4Address, groups: Sequence[tuple[IPv4Address | None, IPv4Address]], *, join: bool
+) -> bytes:
+    """An IGMPv3 report, an Ethernet frame: one record for each (source, group), or (None, group) for any source, all
+    joins or all leaves. At most MAX_RECORDS."""
+    if len(groups) > MAX_RECORDS:
+        raise ValueError(f"{len(groups)} records are too many for one report")
+    records = b""
+    for source, group in groups:
+        if source is None:
+            kind, sources = (_CHANGE_TO_EXCLUDE if join else _CHANGE_TO_INCLUDE), b""
+        else:
+            kind, sources = (_ALLOW_NEW_SOURCES if join else _BLOCK_OLD_SOURCES), source.packed
+        records += struct.pack("!BBH4s", kind, 0, len(sources) // 4, group.packed) + sources
+    return _frame(mac, sender, ALL_IGMPV3_ROUTERS, struct.pack("!BBHHH", _REPORT_V3, 0, 0, 0, len(groups)) + records)
 
 
 def _frame(mac: str, source: IPv4Address, destination: IPv4Address, body: bytes) -> bytes:

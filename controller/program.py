@@ -27,6 +27,11 @@ P4INFO_NAME = "canopy.p4info.txtpb"
 BLOB_NAME = "canopy.json"
 CONSTANTS_NAME = "canopy.constants.json"
 
+# A host needs a few reports a tick, and one for each join or leave (p4src/README.md).
+REPORTS_PER_S = 100
+REPORT_BURST = 100
+_METER = "report_meter"
+
 MAX_BITMAP_PORTS = 12  # beyond, the groups of all bitmaps would be too many (2^12 - 1 = 4,095)
 
 # Lists are sent at once, because a join of an unknown group waits with its list (BMv2 sweeps waiting ones five times a
@@ -75,6 +80,7 @@ class Program:
                 self.schema.tables[name]
             for name in self.digest_names:
                 self.schema.digests[name]
+            self.schema.meters[_METER]
             self._constants: dict[str, Any] = json.loads((self.directory / CONSTANTS_NAME).read_text("utf-8"))
         except OSError as error:
             raise ProgramError(f"{error.filename}: {error.strerror}; `make p4` compiles the program") from None
@@ -103,6 +109,7 @@ class Program:
             fy.P4TableEntry("switch_config", is_default_action=True),
             fy.P4MulticastGroupEntry(),
             fy.P4CloneSessionEntry(),
+            fy.P4MeterEntry(_METER),
             *(fy.P4DigestEntry(name) for name in self.digest_names),
         ]
 
@@ -136,6 +143,12 @@ class Program:
     def report_sessions(self, ports: Iterable[int]) -> list[Entry]:
         """The clone sessions, one a port, that reports of the switch's own go upstream by."""
         return [self._report_session(port) for port in sorted(ports)]
+
+    def report_limits(self, ports: Iterable[int]) -> list[Entry]:
+        """How many IGMP reports a second the switch takes from each of these ports; the rest is dropped."""
+        rate, burst = REPORTS_PER_S, REPORT_BURST
+        config = fy.P4MeterConfig(cir=rate, cburst=burst, pir=rate, pburst=burst)
+        return [self.describe(fy.P4MeterEntry(_METER, index=port, config=config)) for port in sorted(ports)]
 
     @staticmethod
     def has_bitmap_groups(ports: Iterable[int]) -> bool:

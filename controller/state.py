@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import finsy as fy
 
-Entity = fy.P4TableEntry | fy.P4MulticastGroupEntry | fy.P4CloneSessionEntry | fy.P4DigestEntry
+Entity = fy.P4TableEntry | fy.P4MulticastGroupEntry | fy.P4CloneSessionEntry | fy.P4DigestEntry | fy.P4MeterEntry
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,10 @@ def describe(entity: Entity, schema: fy.P4Schema) -> Entry:
         session = fy.P4CloneSessionEntry.decode(entity.encode(schema), schema)
         value = f"{_replicas_text(session)} class={session.class_of_service} bytes={session.packet_length_bytes}"
         return Entry(f"clone_session {session.session_id}", value, entity)
+    if isinstance(entity, fy.P4MeterEntry):
+        config = entity.config
+        value = f"cir={config.cir}/{config.cburst} pir={config.pir}/{config.pburst}" if config else "none"
+        return Entry(f"meter {entity.meter_id}[{entity.index}]", value, entity)
     value = f"list={entity.max_list_size} timeout={entity.max_timeout_ns} ack={entity.ack_timeout_ns}"
     return Entry(f"digest {entity.digest_id}", value, entity)
 
@@ -95,8 +99,9 @@ def _groups_first(entry: Entry) -> bool:
 
 
 def _always_there(entry: Entry) -> bool:
-    """A table's default action is never inserted or deleted, only modified (P4Runtime, section 9.1)."""
-    return isinstance(entry.entity, fy.P4TableEntry) and entry.entity.is_default_action
+    """A table's default action and a meter's cells are only ever modified (P4Runtime, sections 9.1 and 9.4)."""
+    entity = entry.entity
+    return isinstance(entity, fy.P4MeterEntry) or (isinstance(entity, fy.P4TableEntry) and entity.is_default_action)
 
 
 def _replicas_text(entity: fy.P4MulticastGroupEntry | fy.P4CloneSessionEntry) -> str:

@@ -285,7 +285,7 @@ class SwitchApp:
                 found.append(table_entry)
         for entity in self._program.read_requests():
             try:
-                found += [entry async for entry in _read(switch, [entity])]
+                found += [entry async for entry in _read(switch, [entity]) if not _is_unset(entry)]
             except fy.P4ClientError as error:
                 # A digest that was not configured: BMv2 answers NOT_FOUND, the specification has it in the details.
                 if error.code != fy.GRPCStatusCode.NOT_FOUND and not error.is_not_found_only:
@@ -320,6 +320,11 @@ class SwitchApp:
             await switch.delete_many([entity])
         self._force_pipeline = True
         self._end.set()
+
+
+def _is_unset(entity: Entity) -> bool:
+    """A meter's cell without rates."""
+    return isinstance(entity, fy.P4MeterEntry) and entity.config is None
 
 
 def _read(switch: fy.Switch, entities: Sequence[fy.P4TableEntry | fy.P4CounterEntry | Entity]) -> AsyncIterator[Any]:

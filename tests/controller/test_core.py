@@ -208,6 +208,17 @@ def test_a_switch_that_lost_its_state_gets_its_members_back() -> None:
     assert world.switches["s1"].take() == []
 
 
+def test_a_host_of_many_groups_gets_them_back_in_few_reports() -> None:
+    world = line()
+    keys = [GroupKey(SOURCE, GROUP + n) for n in range(150)]
+    for key in keys:
+        world.unknown("s1", 2, key)
+        world.changed("s1", key, JOIN, [2], [2])
+    world.switches["s1"].take()
+    world.core.synchronised("s1", NOTHING, fresh=True)
+    assert [len(report) for _, report in world.switches["s1"].take()] == [1 + 8 + 99 * 12, 1 + 8 + 49 * 12]
+
+
 def test_a_link_that_breaks_moves_members_to_the_new_tree() -> None:
     world = World(networks.ring())
     world.unknown("s4", 1, KEY)

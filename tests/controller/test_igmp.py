@@ -66,10 +66,23 @@ def test_a_response_time_of_zero_would_mean_version_1() -> None:
     [(SOURCE, True, 5, ["10.0.0.7"]), (SOURCE, False, 6, ["10.0.0.7"]), (None, True, 4, []), (None, False, 3, [])],
 )
 def test_report(source: IPv4Address | None, join: bool, record: int, sources: list[str]) -> None:
-    frame = igmp.report(MAC, ZERO, source, GROUP, join=join)
+    frame = igmp.report(MAC, ZERO, [(source, GROUP)], join=join)
     packet = Ether(frame)
     assert (packet.dst, packet[IP].dst, packet[IP].ttl) == ("01:00:5e:00:00:16", "224.0.0.22", 1)
     assert scapy_checksum(frame[38:]) == 0
     assert packet[IGMPv3_MR].numgrp == 1
     found = packet[IGMPv3_MR].records[0]
     assert (found.rtype, found.maddr, found.numsrc, found.srcaddrs) == (record, str(GROUP), len(sources), sources)
+
+
+def test_a_report_of_many_groups_fits_a_frame() -> None:
+    groups = [(SOURCE if n % 2 else None, GROUP + n) for n in range(igmp.MAX_RECORDS)]
+    frame = igmp.report(MAC, ZERO, groups, join=True)
+    assert len(frame) <= 1514
+    assert scapy_checksum(frame[38:]) == 0
+    records = Ether(frame)[IGMPv3_MR].records
+    assert [(record.maddr, record.srcaddrs) for record in records] == [
+        (str(group), [str(source)] if source else []) for source, group in groups
+    ]
+    with pytest.raises(ValueError, match="too many"):
+        igmp.report(MAC, ZERO, [*groups, (None, GROUP)], join=True)

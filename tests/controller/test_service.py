@@ -58,6 +58,7 @@ def test_a_switch_gets_exactly_this_state(make_world: MakeWorld, tmp_path: Path)
                 "switch_config default -> set_config(bitmap_groups=0x1, epoch_shift=0x19, mac=0x20000000002)",
                 "digest members_changed -> list=1 timeout=0 ack=0",
                 "digest unknown_group -> list=1 timeout=0 ack=0",
+                "meter report_meter[1] -> cir=100/100 pir=100/100",
                 "clone_session 1 -> 1 class=0 bytes=0",
                 "clone_session 2 -> 2 class=0 bytes=0",
                 "clone_session 3 -> 3 class=0 bytes=0",
@@ -91,7 +92,7 @@ def test_members_of_known_groups_are_served_and_seen(make_world: MakeWorld, tmp_
             world.join("h4", KNOWN, SOURCE, join=False)
             await has_members(service, KNOWN_KEY, {("s1", 2)})
             await world.delivers("h1", KNOWN, ["h2"])
-            assert [e["peer"] for e in events(service, "leave")] == ["h4", "s3", "s2"]
+            assert {event["peer"] for event in events(service, "leave")} == {"h4", "s3", "s2"}
 
     run(body())
 

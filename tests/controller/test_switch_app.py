@@ -96,8 +96,9 @@ def test_a_host_that_joins_thousands_of_groups_harms_nobody(make_world: MakeWorl
         world = make_world(star(3))
         async with world.running(), controller(world.network, tmp_path / "state") as service:
             await all_ready(service)
-            for n in range(2000):
-                world.join("h3", f"232.9.{n >> 8}.{n & 255}", SOURCE)
+            for n in range(20):  # 100 groups in each report: within the limit on reports
+                first = IPv4Address("232.9.0.0") + 100 * n
+                world.report("h3", [(IPv4Address(SOURCE), first + k) for k in range(100)])
             await eventually(lambda: service.core.slots.held_by(("s1", 3)) == 256)
             await eventually(lambda: events(service, "refused"))
             world.advance(1.0)
@@ -105,6 +106,23 @@ def test_a_host_that_joins_thousands_of_groups_harms_nobody(make_world: MakeWorl
             await world.delivers("h1", GROUP, ["h2"])
             assert len(service.core.slots) == 257
             assert service.apps["s1"].ready
+
+    run(body())
+
+
+def test_a_host_that_sends_thousands_of_reports_is_cut_off(make_world: MakeWorld, tmp_path: Path) -> None:
+    async def body() -> None:
+        world = make_world(star(3))
+        async with world.running(), controller(world.network, tmp_path / "state") as service:
+            await all_ready(service)
+            world.join("h3", GROUP, SOURCE)
+            await world.delivers("h1", GROUP, ["h3"])
+            for _ in range(1000):
+                world.join("h3", GROUP, SOURCE)
+            world.join("h2", OTHER, SOURCE)
+            await world.delivers("h1", OTHER, ["h2"])
+            drops = service.core.program.drop_reasons(await service.apps["s1"].read_counter("drops"))
+            assert drops["igmp_rate"] > 500
 
     run(body())
 

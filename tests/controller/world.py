@@ -4,7 +4,7 @@ root, no interfaces; only gRPC on 127.0.0.1 and the API's Unix socket."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -73,9 +73,12 @@ class World:
 
     def join(self, name: str, group: str, source: str | None = None, *, join: bool = True) -> None:
         """A host reports that it joins (or leaves) a group."""
+        self.report(name, [(IPv4Address(source) if source else None, IPv4Address(group))], join=join)
+
+    def report(self, name: str, groups: Sequence[tuple[IPv4Address | None, IPv4Address]], *, join: bool = True) -> None:
+        """A host reports several groups at once."""
         host = self.network.host_by_name[name]
-        from_source = IPv4Address(source) if source else None
-        self.host_sends(name, igmp.report(host.mac, host.ip, from_source, IPv4Address(group), join=join))
+        self.host_sends(name, igmp.report(host.mac, host.ip, groups, join=join))
 
     def send_data(self, name: str, group: str) -> bytes:
         """A host sends a datagram to a group. The payload, which is a new one each time, tells who received it."""
