@@ -63,6 +63,11 @@ fn run_op(m: &mut Machine<'_>, op: &ParserOp, data: &[u8], at: &mut usize) -> Re
             let bits = bits.eval_u64(m.env(&[]));
             extract(m, *header, Some(bits), data, at)
         }
+        ParserOp::ExtractTo { header, bits } => {
+            let header = phv::resolve(m.env(&[]), header).ok_or(errors.stack_out_of_bounds)?;
+            let bits = bits.as_ref().map(|bits| bits.eval_u64(m.env(&[])));
+            extract(m, header, bits, data, at)
+        }
         ParserOp::ExtractNext(stack) => {
             let header = next_element(m, *stack)?;
             extract(m, header, None, data, at)?;

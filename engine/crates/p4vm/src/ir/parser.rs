@@ -1,6 +1,6 @@
 //! Parser, deparser and the checksums between them.
 
-use super::{Field, Next, Primitive};
+use super::{Field, HeaderRef, Next, Primitive};
 use crate::expr::{BoolExpr, Expr};
 use crate::externs::hash::Algorithm;
 use crate::table::key::KeyLayout;
@@ -23,14 +23,42 @@ pub(crate) struct ParseState {
 #[derive(Debug)]
 pub(crate) enum ParserOp {
     Extract(u32),
-    ExtractVarbit { header: u32, bits: Expr },
+    ExtractVarbit {
+        header: u32,
+        bits: Expr,
+    },
+    /// To a header that is only known when it runs.
+    ExtractTo {
+        header: HeaderRef,
+        bits: Option<Expr>,
+    },
     ExtractNext(u32),
-    ExtractNextVarbit { stack: u32, bits: Expr },
-    ExtractNextUnion { stack: u32, member: u32, bits: Option<Expr> },
-    Set { to: Field, value: Expr },
-    SetVarbit { to: Field, from: Field },
-    SetLookahead { to: Field, offset: u32, bits: u32 },
-    Verify { condition: BoolExpr, error: Expr },
+    ExtractNextVarbit {
+        stack: u32,
+        bits: Expr,
+    },
+    ExtractNextUnion {
+        stack: u32,
+        member: u32,
+        bits: Option<Expr>,
+    },
+    Set {
+        to: Field,
+        value: Expr,
+    },
+    SetVarbit {
+        to: Field,
+        from: Field,
+    },
+    SetLookahead {
+        to: Field,
+        offset: u32,
+        bits: u32,
+    },
+    Verify {
+        condition: BoolExpr,
+        error: Expr,
+    },
     Primitive(Primitive),
     Advance(Expr),
 }

@@ -186,6 +186,9 @@ fn extract(at: &At<'_>, bits: Option<Expr>, scope: &Scope<'_>) -> Result<ParserO
     let (kind, value) = (at.get("type")?, at.get("value")?);
     let headers = &scope.names.headers;
     Ok(match (kind.str()?, bits) {
+        ("regular", bits) if value.value.is_object() => {
+            ParserOp::ExtractTo { header: expr::header(&value, scope)?, bits }
+        }
         ("regular", None) => ParserOp::Extract(headers.header(&value)?),
         ("regular", Some(bits)) => ParserOp::ExtractVarbit { header: headers.header(&value)?, bits },
         ("stack", None) => ParserOp::ExtractNext(headers.stack(&value)?),
