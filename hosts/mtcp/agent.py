@@ -7,7 +7,6 @@ clock, `now` is on the agent's; only differences of their differences are used (
 
 import heapq
 from collections import Counter, deque
-from collections.abc import Iterable
 
 from hosts.endpoint import Address, CongestionSignal, Effect, Send
 from hosts.mtcp.child import Child
@@ -22,6 +21,9 @@ from hosts.window import Summary, TransitWindow, summarise
 
 MAX_TIMEOUT_S = 60.0
 """Exponential backoff ends here: RFC 6298 (2.5)."""
+
+FIRST_PROBES_S = 0.25
+"""Polling period until a child has answered once: the first repairs need an estimate (ours)."""
 
 
 class _Packet:
@@ -114,9 +116,6 @@ class Agent:
 
     def buffer(self, data: bytes, offset: int, size: int, send_time_us: int, now: float) -> None:
         """Packet `end` was sent (or received, for an agent that is not the sender)."""
-        if not self._packets:
-            for child in self.children.values():
-                child.progress_at = now  # it had nothing to make progress with
         self._packets[self.end] = _Packet(data, offset, size)
         self._unrepaired.append((self.end, send_time_us / 1e6, now))
         self.end += 1
@@ -143,12 +142,10 @@ class Agent:
         if cumulative > child.cumulative:
             child.cumulative = cumulative
             child.progress_at = now
-        elif cumulative == self.end:
-            child.progress_at = now
         self._measure(child, feedback, now)
         child.min_cwnd = feedback.min_cwnd
         child.max_twnd = feedback.max_twnd
-        self._advertised(child, cumulative, feedback.window)
+        self._advertised(child, cumulative, feedback.window, now)
         fresh = self._board.acknowledge(child.number, cumulative, sack, self.end)
         effects: list[Effect] = []
         if child.repairs:
@@ -168,7 +165,7 @@ class Agent:
                 self._counters["drop_echo_from_the_future"] += 1
             else:
                 child.echo_time_us = echo
-                child.rtd.add(rtd, child.rtt_s / 2)
+                child.rtd.add(rtd, self._rtt(child) / 2)
                 if rtd < child.round_rtd:
                     child.round_rtd = rtd
                 timeout = child.rtd.timeout
@@ -182,7 +179,7 @@ class Agent:
                 child.repairs.measured(rtt)
                 child.rtt.add(rtt)
 
-    def _advertised(self, child: Child, cumulative: int, window: int) -> None:
+    def _advertised(self, child: Child, cumulative: int, window: int, now: float) -> None:
         child.window = window
         if cumulative == self.end:
             offset = self.end_offset
@@ -193,6 +190,7 @@ class Agent:
             offset = packet.offset
         if offset + window > child.window_end:
             child.window_end = offset + window
+            child.progress_at = now
             self._refresh_window_end()
 
     def _completed(self, fresh: int, now: float) -> None:
@@ -238,8 +236,9 @@ class Agent:
         repairs = child.repairs
         # What shows that a repair was overtaken. Other agents cannot compare the sender's clock with theirs.
         arrived_by = child.echo_time_us / 1e6 if self._own_clock else now
+        rtt = self._rtt(child)
         for seq in bits(self._board.missing(child.number), self._board.base):
-            if repairs.reported_missing(seq, child.rtt_s, arrived_by, now):
+            if repairs.reported_missing(seq, rtt, arrived_by, now):
                 child.lost += 1
             elif repairs.duplicates >= self._options.duplicate_nacks and seq >= self._cut_floor:
                 repairs.duplicates = 0
@@ -336,14 +335,20 @@ class Agent:
             self._cut_floor = self.end
             effects.append(CongestionSignal("timeout", peer))
 
-    def hopeless(self, now: float) -> list[tuple[Child, Reason]]:
-        """Children that were silent, or made no progress though there was something to make it with, for too long."""
+    def hopeless(self, now: float, blocked: bool) -> list[tuple[Child, Reason]]:
+        """Children that were silent, or made no progress though there was something to make it with, for too long.
+
+        `blocked`: the sender has more, but an advertised window keeps it back.
+        """
         limit = now - self._options.drop_after_s
         found = []
         for child in self.children.values():
+            behind = child.cumulative < self.end or (blocked and child.window_end == self.send_window_end)
+            if not behind:
+                child.progress_at = now
             if child.heard_at <= limit:
                 found.append((child, Reason.SILENT))
-            elif child.progress_at <= limit and child.cumulative < self.end:
+            elif child.progress_at <= limit:
                 found.append((child, Reason.STALLED))
         return found
 
@@ -363,13 +368,22 @@ class Agent:
         child.heard_at = now
         child.rtt.add(rtt)
 
-    def probes_due(self, now: float) -> Iterable[Child]:
+    def _rtt(self, child: Child) -> float:
+        """The current estimate, seconds, as in "unless retransmitted within" (3.1)."""
+        if child.rtt.samples:
+            return child.rtt.mean
+        if child.rtd.samples and self._own_clock:
+            return child.rtd.mean
+        return INITIAL_TIMEOUT_S
+
+    def _probe_at(self, child: Child) -> float:
+        return child.probed_at + (self._options.probe_interval_s if child.rtt.samples else FIRST_PROBES_S)
+
+    def probes_due(self, now: float) -> list[Child]:
         """Children that were not probed within the polling period."""
-        interval = self._options.probe_interval_s
-        return [child for child in self.children.values() if now >= child.probed_at + interval]
+        return [child for child in self.children.values() if now >= self._probe_at(child)]
 
     @property
     def next_probe_at(self) -> float | None:
         """When `probes_due` has something."""
-        interval = self._options.probe_interval_s
-        return min((child.probed_at + interval for child in self.children.values()), default=None)
+        return min((self._probe_at(child) for child in self.children.values()), default=None)

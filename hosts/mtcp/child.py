@@ -4,7 +4,7 @@ from hosts.endpoint import Address
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import SACK_BITS, UNLIMITED
 from hosts.mtcp.repairs import Repairs
-from hosts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
+from hosts.rtt import DelayEstimator
 
 
 class Child:
@@ -52,11 +52,6 @@ class Child:
         self.feedback = 0  # packets
         self.lost = 0  # packets that it reported missing
         self.repaired = 0  # repairs sent to it
-
-    @property
-    def rtt_s(self) -> float:
-        """The current estimate of the round trip time, as in "unless retransmitted within" (3.1)."""
-        return self.rtt.mean if self.rtt.samples else INITIAL_TIMEOUT_S
 
     @property
     def queueing_delay_s(self) -> float:

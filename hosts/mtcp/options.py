@@ -19,9 +19,9 @@ class MtcpOptions:
     window_update_step_s: float = 1.0  # 3.9: added after each
     # Packets. Vegas has 1-3 (its paper) or 2-4 (Linux) with one acknowledgment a packet; the bursts of `ack_every`
     # packets that delayed ones release, and the timing of ordinary machines, look like a queue of their own (ours).
-    alpha: float = 3.0
-    beta: float = 6.0
-    gamma: float = 3.0
+    alpha: float = 4.0
+    beta: float = 8.0
+    gamma: float = 4.0
     duplicate_nacks: int = 3  # 2: "several consecutive duplicate NACKs"; three, as TCP's duplicate ACKs (RFC 5681)
     rto_margin_s: float = 0.2  # least distance of a timeout above the mean delay: Linux' TCP_RTO_MIN
     drop_after_s: float = 30.0  # a receiver silent or stalled for so long no longer holds the others back (ours)

@@ -150,7 +150,7 @@ class MtcpSender(SenderEndpoint):
         if isinstance(packet, Fin) and not packet.answer and (child is not None or source in self.ended):
             return self._fin(packet, source, now)
         if child is None:
-            self.counters["drop_stranger"] += 1
+            self.counters["drop_late" if source in self.ended else "drop_stranger"] += 1
             return ()
         if isinstance(packet, Probe):
             if packet.answer:
@@ -317,7 +317,7 @@ class MtcpSender(SenderEndpoint):
         return effects
 
     def _drop_hopeless(self, effects: list[Effect], now: float) -> None:
-        for child, reason in self.agent.hopeless(now):
+        for child, reason in self.agent.hopeless(now, self.limit == "advertised_window"):
             effects.append(Send(encode_abort(self.number, reason), child.address))
             effects += self._remove(child.address, "lost", reason, now)
 

@@ -1,0 +1,47 @@
+"""The Scapy layers and the structs say the same."""
+
+import pytest
+from scapy.layers.inet import IP, UDP
+from scapy.packet import Raw
+
+from hosts import dissect
+from hosts.dissect import CanopyHeader
+from hosts.mtcp import packets
+from hosts.mtcp.packets import parse
+from tests.hosts.mtcp.test_packets import examples
+
+
+@pytest.mark.parametrize("data", examples(), ids=[packets.Type(data[2]).name for data in examples()])
+def test_equal_to_the_structs(data: bytes) -> None:
+    layers = CanopyHeader(data)
+    assert not layers.haslayer(Raw)
+    body = layers.payload
+    assert type(body) is dissect.MTCP_LAYERS[packets.Type(data[2])]
+    parsed = parse(data)
+    assert layers.session == parsed.session
+    for field in parsed._fields:
+        if field in body.fields:
+            assert body.fields[field] == getattr(parsed, field), field
+    if isinstance(parsed, (packets.Data, packets.Repair)):
+        assert body.data == parsed.payload
+        assert body.length == len(parsed.payload)
+        assert layers.flags == packets.FLAG_END
+    for layer in (layers, body):  # build anew, from the fields alone
+        layer.raw_packet_cache = None
+    assert bytes(layers) == data
+
+
+def test_scapy_finds_it_behind_udp() -> None:
+    dissect.bind(5000)
+    try:
+        data = packets.encode_probe(7, False, 12345)
+        wire = bytes(IP(src="10.0.0.1", dst="232.1.1.1") / UDP(sport=40000, dport=5000) / data)
+        assert IP(wire)[dissect.MtcpProbe].time_us == 12345
+    finally:
+        dissect.unbind(5000)
+
+
+def test_scapy_can_make_packets() -> None:
+    header = CanopyHeader(type=int(packets.Type.DATA), session=9)
+    made = bytes(header / dissect.MtcpData(seq=4, send_time_us=5, offset=6, data=b"abc"))
+    assert made == packets.encode_data(9, False, 4, 5, 6, b"abc")

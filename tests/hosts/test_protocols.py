@@ -1,0 +1,61 @@
+"""Protocols by name, and their parameters."""
+
+import random
+
+import pytest
+
+from hosts import protocols
+from hosts.endpoint import Address, ReceiverEndpoint, SenderEndpoint
+from hosts.mtcp.options import MtcpOptions
+from hosts.protocols import Session
+
+SESSION = Session(Address("232.1.1.1", 5000), "10.0.0.1", 7)
+
+
+def test_a_package_is_all_it_takes() -> None:
+    assert "mtcp" in protocols.names()
+    mtcp = protocols.get("mtcp")
+    assert isinstance(mtcp.sender(SESSION, random.Random(1)), SenderEndpoint)
+    assert isinstance(mtcp.receiver(SESSION, random.Random(1), {"ack_every": 4}), ReceiverEndpoint)
+
+
+def test_unknown_protocol() -> None:
+    with pytest.raises(ValueError, match=r"unknown protocol 'sctp' \(known: .*mtcp"):
+        protocols.get("sctp")
+
+
+def test_numbers_are_distinct() -> None:
+    numbers = [protocols.get(name).number for name in protocols.names()]
+    assert len(set(numbers)) == len(numbers)
+
+
+@pytest.mark.parametrize(("text", "value"), [("2", 2), (2, 2), (2.0, 2), ("2e1", 20)])
+def test_parameters_from_text_and_numbers(text: object, value: int) -> None:
+    options = protocols.get("mtcp").parse_options({"ack_every": text, "alpha": "1.5"})
+    assert isinstance(options, MtcpOptions)
+    assert options.ack_every == value
+    assert type(options.ack_every) is int
+    assert options.alpha == 1.5
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"ack_evry": 1}, "mtcp has no parameter 'ack_evry'"),
+        ({"ack_every": "two"}, "parameter 'ack_every' must be of type int, not 'two'"),
+        ({"ack_every": 1.5}, "must be of type int"),
+        ({"ack_every": True}, "must be of type int"),
+        ({"ack_every": "inf"}, "must be of type int"),
+        ({"alpha": None}, "parameter 'alpha' must be of type float"),
+        ({"ack_every": 0}, "'ack_every' must be at least 1"),
+        ({"payload_bytes": 9000}, "'payload_bytes' must be in"),
+        ({"alpha": 5, "beta": 2}, "alpha <= beta"),
+        ({"drop_after_s": 0}, "'drop_after_s' must be positive"),
+        ({"ack_delay_s": "nan"}, "'ack_delay_s' must be positive"),
+        ({"rto_margin_s": -1}, "'rto_margin_s' must not be negative"),
+        ({"buffer_bytes": 1000}, "'buffer_bytes' must hold"),
+    ],
+)
+def test_bad_parameters_are_named(parameters: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        protocols.get("mtcp").parse_options(parameters)
