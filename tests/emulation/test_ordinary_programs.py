@@ -29,7 +29,7 @@ data, sender = s.recvfrom(2000)
 print(sender[0], data.decode(), flush=True)
 """
 
-UFTP_HASTE = ("-r", "0.02:0.01:0.5")
+UFTP_HASTE = ("-r", "0.1:0.05:0.5")
 """Round trip time to begin with, and its bounds, seconds: with uftp's default of 0.5 every phase takes seconds."""
 
 TALKER = """\
@@ -106,9 +106,10 @@ def test_tcp(held: Run) -> None:
 
 
 def test_exec_passes_status_output_and_place(held: Run, tmp_path: Path) -> None:
-    ended = held.execute("r1", "sh", "-c", "ip -4 -o addr show r1-eth0; pwd; exit 7")
+    ended = held.execute("r1", "sh", "-c", "ip -4 -o addr show r1-eth0; getent hosts r2; pwd; exit 7")
     assert ended.returncode == 7
     assert "10.0.0.2/8" in ended.stdout
+    assert re.search(r"10\.0\.0\.3\s+r2", ended.stdout)
     assert str(Path.cwd()) in ended.stdout
 
 

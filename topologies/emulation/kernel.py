@@ -9,6 +9,7 @@ from pathlib import Path
 CLONE_NEWNS = 0x00020000
 CLONE_NEWNET = 0x40000000
 """linux/sched.h"""
+MS_BIND = 1 << 12
 MS_REC = 1 << 14
 MS_PRIVATE = 1 << 18
 """linux/mount.h"""
@@ -32,6 +33,11 @@ def enter_new_network_namespace() -> None:
     _check(_libc.unshare(CLONE_NEWNET | CLONE_NEWNS), "unshare")
     _check(_libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "mount")
     _check(_libc.mount(b"sysfs", b"/sys", b"sysfs", 0, None), "mount")
+
+
+def bind_file(source: Path, target: Path) -> None:
+    """Show `source` in place of `target` in this mount namespace. OSError when there is no `target`."""
+    _check(_libc.mount(bytes(source), bytes(target), None, MS_BIND, None), f"mount {target}")
 
 
 def enter_network_namespace(pid: int) -> None:

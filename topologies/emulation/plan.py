@@ -161,6 +161,17 @@ def network_description(scenario: Scenario, plan: Plan) -> Network:
     )
 
 
+def hosts_file(plan: Plan) -> str:
+    """/etc/hosts of the emulated hosts."""
+    lines = ["127.0.0.1 localhost", *(f"{host.address} {host.name}" for host in plan.hosts.values())]
+    return "\n".join(lines) + "\n"
+
+
+RESOLVER_FILE = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
+"""/etc/resolv.conf of the emulated hosts. No name server answers there, which is known at once; the machine's own may
+have an address that the emulated network takes for one of its hosts, and programs would wait for it."""
+
+
 def derive_seed(seed: int, purpose: str) -> int:
     """A 63-bit seed for one purpose of a run, so that no two random streams of it are the same."""
     return int.from_bytes(blake2b(f"{seed}/{purpose}".encode(), digest_size=8).digest()) >> 1

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from topologies.emulation import programs
 from topologies.emulation.child import Child, ChildError
-from topologies.emulation.kernel import enter_new_network_namespace, network_namespace, process_start_time
+from topologies.emulation.kernel import bind_file, enter_new_network_namespace, network_namespace, process_start_time
 from topologies.emulation.network import EmulatedNetwork
-from topologies.emulation.plan import Plan, make_plan, network_description
+from topologies.emulation.plan import RESOLVER_FILE, Plan, hosts_file, make_plan, network_description
 from topologies.emulation.requirements import check_namespace
 from topologies.emulation.run_folder import RunFolder
 from topologies.emulation.signals import uninterruptible
@@ -52,6 +52,7 @@ class Testbed:
 
     def start(self) -> None:
         """Build the network and wait until it forwards. NodeError or ChildError says why it does not."""
+        self._give_names()
         self.network.start()
         description = network_description(self._scenario, self.plan)
         (self.state / "network.json").write_text(description.model_dump_json(indent=2), encoding="utf-8")
@@ -117,6 +118,14 @@ class Testbed:
         """The network namespaces of its hosts."""
         found = (network_namespace(self.network.pid(host)) for host in self.plan.hosts)
         return frozenset(inode for inode in found if inode is not None)
+
+    def _give_names(self) -> None:
+        """Hosts know each other by name, and ask no name server. To be done before they exist: they inherit it."""
+        for name, content in (("hosts", hosts_file(self.plan)), ("resolv.conf", RESOLVER_FILE)):
+            path = self.state / name
+            path.write_text(content, encoding="utf-8")
+            with contextlib.suppress(OSError):  # a machine without that file
+                bind_file(path, Path("/etc") / name)
 
     def _record(self) -> Emulation:
         nodes = {name: NodeRecord("host", self.network.pid(name)) for name in self.plan.hosts}
