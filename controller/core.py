@@ -184,6 +184,10 @@ class Core:
                 self.members.gone(key, where)  # not so any more; the replayed reports make it so again
             self._replay(needed)
 
+    def drifted(self, switch: str, repairs: Difference) -> None:
+        """Somebody else changed a switch's state; it is repaired."""
+        self.events.add("repaired", switch=switch, changes=str(repairs))
+
     def disconnected(self, switch: str) -> None:
         """The connection to a switch ended."""
         self.querier.stop(switch)

@@ -73,10 +73,6 @@ class MemberTable:
         """The member ports of a group, those between switches included."""
         return frozenset(self._groups.get(key, ()))
 
-    def bitmap(self, key: GroupKey, switch: str) -> int:
-        """The members of a group on one switch as the data plane writes them: port p is bit p - 1."""
-        return sum(1 << (port - 1) for at, port in self._groups.get(key, ()) if at == switch)
-
     def drop_group(self, key: GroupKey) -> None:
         """Forget a group whose slot was given back."""
         self._groups.pop(key, None)

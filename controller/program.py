@@ -39,6 +39,7 @@ MAX_BITMAP_PORTS = 12  # beyond, the groups of all bitmaps would be too many (2^
 _DIGEST_CONFIG = {"max_list_size": 1, "max_timeout_ns": 0, "ack_timeout_ns": 0}
 
 _CACHED = 1 << 16
+_CACHED_SWITCHES = 256
 
 
 class ProgramError(Exception):
@@ -86,7 +87,10 @@ class Program:
             raise ProgramError(f"{error.filename}: {error.strerror}; `make p4` compiles the program") from None
         except (ValueError, json_format.ParseError, text_format.ParseError) as error:
             raise ProgramError(f"{self.directory}: {str(error).splitlines()[0]}") from None
+        # Entries are asked for again on every change; to make one goes through P4Runtime's messages and back.
         self._entry = lru_cache(maxsize=_CACHED)(self._make_entry)
+        self._multicast_group = lru_cache(maxsize=_CACHED)(self._make_multicast_group)
+        self._port_groups = lru_cache(maxsize=_CACHED_SWITCHES)(self._make_port_groups)
 
     # ---------------------------------------------------------------- what a switch is told
 
@@ -142,7 +146,7 @@ class Program:
 
     def report_sessions(self, ports: Iterable[int]) -> list[Entry]:
         """The clone sessions, one a port, that reports of the switch's own go upstream by."""
-        return [self._report_session(port) for port in sorted(ports)]
+        return [self.describe(fy.P4CloneSessionEntry(port, replicas=[port])) for port in sorted(ports)]
 
     def report_limits(self, ports: Iterable[int]) -> list[Entry]:
         """How many IGMP reports a second the switch takes from each of these ports; the rest is dropped."""
@@ -241,20 +245,14 @@ class Program:
     ) -> Entry:
         return self.describe(fy.P4TableEntry(table, match=fy.Match(match), action=fy.Action(action, **dict(args))))
 
-    @lru_cache(maxsize=_CACHED)  # noqa: B019 - a process has one Program
-    def _multicast_group(self, group: int, members: tuple[int, ...]) -> Entry:
+    def _make_multicast_group(self, group: int, members: tuple[int, ...]) -> Entry:
         return self.describe(fy.P4MulticastGroupEntry(group, replicas=members))
 
-    @lru_cache(maxsize=256)  # noqa: B019
-    def _port_groups(self, ports: tuple[int, ...]) -> tuple[Entry, ...]:
+    def _make_port_groups(self, ports: tuple[int, ...]) -> tuple[Entry, ...]:
         if not self.has_bitmap_groups(ports):
             return (self._multicast_group(self.flood_group, ports),)
         subsets = (subset for size in range(1, len(ports) + 1) for subset in combinations(ports, size))
         return tuple(self._multicast_group(bitmap(subset), subset) for subset in subsets)
-
-    @lru_cache(maxsize=256)  # noqa: B019
-    def _report_session(self, port: int) -> Entry:
-        return self.describe(fy.P4CloneSessionEntry(port, replicas=[port]))
 
 
 def bitmap(ports: Iterable[int]) -> int:

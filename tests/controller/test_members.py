@@ -15,8 +15,6 @@ def test_members_come_stay_and_go() -> None:
     assert not members.seen(KEY, ("s1", 3), 30.0)
     assert members.seen(KEY, ("s2", 1), 40.0)
     assert members.ports(KEY) == {("s1", 3), ("s2", 1)}
-    assert members.bitmap(KEY, "s1") == 0b100
-    assert members.bitmap(KEY, "s3") == 0
     assert members.ports(ANY) == frozenset()
     assert [(m.switch, m.port) for m in members.expire(90.0)] == [("s1", 3)]
     assert members.gone(KEY, ("s2", 1))

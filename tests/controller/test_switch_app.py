@@ -8,6 +8,8 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from controller.groups import GroupKey
 from controller.service import Service
 from tests.controller import networks
@@ -74,8 +76,11 @@ def test_a_switch_that_contradicts_the_controller_starts_afresh(make_world: Make
     run(body())
 
 
-def test_a_switch_that_is_missing_does_not_hold_up_the_others(make_world: MakeWorld, tmp_path: Path) -> None:
+def test_a_switch_that_is_missing_does_not_hold_up_the_others(
+    make_world: MakeWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def body() -> None:
+        monkeypatch.setattr("controller.service.ADOPTION_S", 0.5)
         world = make_world(networks.line())
         async with world.running():
             await world.stop_switch("s3")
@@ -123,6 +128,28 @@ def test_a_host_that_sends_thousands_of_reports_is_cut_off(make_world: MakeWorld
             await world.delivers("h1", OTHER, ["h2"])
             drops = service.core.program.drop_reasons(await service.apps["s1"].read_counter("drops"))
             assert drops["igmp_rate"] > 500
+
+    run(body())
+
+
+def test_what_somebody_else_changed_is_repaired(
+    make_world: MakeWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def body() -> None:
+        monkeypatch.setattr("controller.switch_app.AUDIT_S", 0.2)
+        world = make_world(star(2))
+        async with world.running(), controller(world.network, tmp_path / "state") as service:
+            await all_ready(service)
+            app = service.apps["s1"]
+            before = app.entries()
+            assert app._switch is not None
+            assert app._have is not None
+            await app._switch.delete([app._have["multicast_group 3"].entity])
+            await eventually(lambda: events(service, "repaired"))
+            assert events(service, "repaired")[0]["changes"] == "1 inserted, 0 modified, 0 deleted"
+            await eventually(lambda: app.entries() == before)
+            await asyncio.sleep(0.5)
+            assert len(events(service, "repaired")) == 1
 
     run(body())
 
