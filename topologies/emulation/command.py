@@ -11,12 +11,12 @@ from topologies.emulation.child import ChildError
 from topologies.emulation.live_view import make_live_view
 from topologies.emulation.nodes import NodeError
 from topologies.emulation.requirements import RequirementError
-from topologies.emulation.results import SessionResult, Summary
-from topologies.emulation.run_folder import RunFolderError
 from topologies.emulation.runner import RunOptions, run_scenario
-from topologies.emulation.signals import Interrupted
-from topologies.emulation.sources import SourceError
 from topologies.emulation.state import StateError
+from topologies.run.results import SessionResult, Summary
+from topologies.run.run_folder import RunFolderError
+from topologies.run.signals import Interrupted
+from topologies.run.sources import SourceError
 from topologies.scenario import Scenario
 from topologies.scenario.quantity import format_rate, format_size
 

@@ -8,10 +8,10 @@ from topologies.emulation.flow_run import FlowRun
 from topologies.emulation.live_view import LiveView
 from topologies.emulation.sampler import INTERVAL_S, Sampler
 from topologies.emulation.session_run import SessionRun
-from topologies.emulation.signals import Interrupted, uninterruptible
-from topologies.emulation.sources import Source
 from topologies.emulation.testbed import CONTROLLER, Testbed
-from topologies.emulation.timeline import Step, scenario_timeline
+from topologies.run.signals import Interrupted, uninterruptible
+from topologies.run.sources import Source
+from topologies.run.timeline import Step, scenario_timeline
 from topologies.scenario.scenario import Scenario
 
 LINGER_S = 5.0

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from controller.api import ApiClient, ApiError
 from controller.statedir import SOCKET_NAME
-from topologies.emulation.plan import Plan
+from topologies.run.plan import Plan
 from topologies.scenario.activity import Flow, OnOffFlow, Session, TcpFlow, UdpFlow
 
 RECEIVERS_WAIT_S = 60.0

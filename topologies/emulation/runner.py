@@ -11,15 +11,15 @@ from pathlib import Path
 
 from topologies.emulation.live_view import LiveView
 from topologies.emulation.play import Play
-from topologies.emulation.report import write_report
 from topologies.emulation.requirements import RequirementError, check_requirements
-from topologies.emulation.results import Summary, find_bottleneck
-from topologies.emulation.run_folder import RunFolder, RunFolderError, create_run_folder, read_series
 from topologies.emulation.sampler import Sampler
-from topologies.emulation.signals import interruptible, uninterruptible
-from topologies.emulation.sources import prepare_sources
 from topologies.emulation.state import remove_leftovers
 from topologies.emulation.testbed import Testbed, running_testbed
+from topologies.run.report import write_report
+from topologies.run.results import Summary, find_bottleneck
+from topologies.run.run_folder import RunFolder, RunFolderError, create_run_folder, read_series
+from topologies.run.signals import interruptible, uninterruptible
+from topologies.run.sources import prepare_sources
 from topologies.scenario.activity import TcpFlow
 from topologies.scenario.scenario import Scenario
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from controller.sessions import SessionStatus, read_sessions
-from topologies.emulation.plan import Plan
-from topologies.emulation.run_folder import RunFolder, SeriesWriter
+from topologies.run.plan import Plan
+from topologies.run.run_folder import RunFolder, SeriesWriter
 
 INTERVAL_S = 0.25
 """Between two samples: short beside a transfer of seconds, long beside a round trip time."""

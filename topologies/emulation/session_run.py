@@ -11,10 +11,10 @@ from controller.sessions import SessionStatus
 from topologies.emulation import programs
 from topologies.emulation.child import Child
 from topologies.emulation.network import EmulatedNetwork
-from topologies.emulation.plan import derive_seed
-from topologies.emulation.results import ReceiverResult, SessionResult, file_sha256, sending_time
-from topologies.emulation.run_folder import RunFolder, read_series
-from topologies.emulation.sources import Source
+from topologies.run.plan import derive_seed
+from topologies.run.results import ReceiverResult, SessionResult, file_sha256, sending_time
+from topologies.run.run_folder import RunFolder, read_series
+from topologies.run.sources import Source
 from topologies.scenario.activity import Receiver, Session
 from topologies.scenario.scenario import Scenario
 

@@ -9,8 +9,8 @@ from typing import Any
 from topologies.emulation.linkspec import describe_lacks, engine_link_spec, tc_plan
 from topologies.emulation.network import SwitchKind
 from topologies.emulation.nodes import P4Switch, run_in
-from topologies.emulation.plan import Plan, SwitchPlan, derive_seed
 from topologies.emulation.requirements import traffic_control_kinds
+from topologies.run.plan import Plan, SwitchPlan, derive_seed
 from topologies.scenario.network import DirectedLink
 
 CPU_PORT = 510

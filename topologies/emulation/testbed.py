@@ -10,10 +10,7 @@ from topologies.emulation import programs
 from topologies.emulation.child import Child, ChildError
 from topologies.emulation.kernel import bind_file, enter_new_network_namespace, network_namespace, process_start_time
 from topologies.emulation.network import EmulatedNetwork
-from topologies.emulation.plan import RESOLVER_FILE, Plan, hosts_file, make_plan, network_description
 from topologies.emulation.requirements import check_namespace
-from topologies.emulation.run_folder import RunFolder
-from topologies.emulation.signals import uninterruptible
 from topologies.emulation.state import (
     MARK,
     Emulation,
@@ -23,6 +20,9 @@ from topologies.emulation.state import (
     write_record,
 )
 from topologies.emulation.switches import make_switch_kind
+from topologies.run.plan import RESOLVER_FILE, Plan, hosts_file, make_plan, network_description
+from topologies.run.run_folder import RunFolder
+from topologies.run.signals import uninterruptible
 from topologies.scenario.scenario import Scenario
 
 CONTROLLER = "controller"

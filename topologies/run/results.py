@@ -9,7 +9,7 @@ from typing import Any
 
 import networkx
 
-from topologies.emulation.plan import Plan
+from topologies.run.plan import Plan
 from topologies.scenario.network import DirectedLink
 from topologies.scenario.scenario import Scenario
 

@@ -4,8 +4,8 @@ import random
 from dataclasses import dataclass
 from pathlib import Path
 
-from topologies.emulation.plan import derive_seed
-from topologies.emulation.results import file_sha256
+from topologies.run.plan import derive_seed
+from topologies.run.results import file_sha256
 from topologies.scenario.activity import Session
 from topologies.scenario.scenario import Scenario
 

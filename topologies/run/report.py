@@ -6,9 +6,9 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from topologies.emulation import plots
-from topologies.emulation.plan import Plan, make_plan
-from topologies.emulation.run_folder import RunFolder, read_series
+from topologies.run import plots
+from topologies.run.plan import Plan, make_plan
+from topologies.run.run_folder import RunFolder, read_series
 from topologies.scenario import Scenario, load_scenario
 from topologies.scenario.network import DirectedLink, DropTail, Link, Red
 from topologies.scenario.quantity import format_duration, format_rate, format_size
