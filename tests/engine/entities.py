@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pytest
 from finsy.proto import p4i, p4r, rpc_code
@@ -22,8 +23,11 @@ CPU_PORT = 510
 
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
 
+# The same classes, which also take nested messages as dictionaries; mypy-protobuf's types do not know that.
+raw: Any = p4r
+
 # A field's value: a number for exact and optional; (value, mask), (value, prefix length) or (low, high) for the others.
-MatchValue = int | tuple[int, int]
+MatchValue: TypeAlias = int | tuple[int, int]
 
 
 def p4info() -> p4i.P4Info:
@@ -63,19 +67,20 @@ def field_match(table: str, name: str, value: MatchValue) -> p4r.FieldMatch:
     """A match of the field whose name ends in `name`."""
     field = next(f for f in _OBJECTS[table].match_fields if f.name.endswith(name))
     first, second = value if isinstance(value, tuple) else (value, 0)
+    match = p4r.FieldMatch(field_id=field.id)
+    value_bytes, second_bytes = bytestrings.encode(first), bytestrings.encode(second)
     match field.match_type:
         case p4i.MatchField.EXACT:
-            return p4r.FieldMatch(field_id=field.id, exact={"value": bytestrings.encode(first)})
+            match.exact.value = value_bytes
         case p4i.MatchField.OPTIONAL:
-            return p4r.FieldMatch(field_id=field.id, optional={"value": bytestrings.encode(first)})
+            match.optional.value = value_bytes
         case p4i.MatchField.LPM:
-            return p4r.FieldMatch(field_id=field.id, lpm={"value": bytestrings.encode(first), "prefix_len": second})
+            match.lpm.value, match.lpm.prefix_len = value_bytes, second
         case p4i.MatchField.TERNARY:
-            pair = {"value": bytestrings.encode(first), "mask": bytestrings.encode(second)}
-            return p4r.FieldMatch(field_id=field.id, ternary=pair)
+            match.ternary.value, match.ternary.mask = value_bytes, second_bytes
         case _:
-            limits = {"low": bytestrings.encode(first), "high": bytestrings.encode(second)}
-            return p4r.FieldMatch(field_id=field.id, range=limits)
+            match.range.low, match.range.high = value_bytes, second_bytes
+    return match
 
 
 def table_entry(
@@ -108,7 +113,7 @@ def multicast_group(id_: int, *replicas: tuple[int, int], metadata: bytes = b"")
     return message
 
 
-Entry = (
+Entry: TypeAlias = (
     p4r.TableEntry
     | p4r.ActionProfileMember
     | p4r.ActionProfileGroup

@@ -9,7 +9,7 @@ from google.protobuf.message import Message
 
 from engine.p4runtime.arbitration import MAX_ROLES, MAX_STREAMS_PER_ROLE, Arbitration
 from engine.p4runtime.roles import DEFAULT_ROLE, RoleKey, RoleScope, parse_role
-from tests.engine.entities import entity, id_of, refused, table_entry
+from tests.engine.entities import entity, id_of, raw, refused, table_entry
 
 DEVICE = 7
 OK, ALREADY_EXISTS, NOT_FOUND = rpc_code.OK, rpc_code.ALREADY_EXISTS, rpc_code.NOT_FOUND
@@ -294,8 +294,9 @@ def test_what_one_role_has_exclusively_another_may_not_have(arbitration: Arbitra
 
 
 def test_a_packet_in_filter() -> None:
-    config = stratum.P4RoleConfig(receives_packet_ins=True, packet_in_filter={"metadata_id": 2, "value": b"\x05"})
+    config = stratum.P4RoleConfig(receives_packet_ins=True)
+    config.packet_in_filter.metadata_id, config.packet_in_filter.value = 2, b"\x05"
     scope = parse_role(role("r", config))
-    assert scope.takes_packet_in(p4r.PacketIn(metadata=[{"metadata_id": 2, "value": b"\x05"}]))
-    assert not scope.takes_packet_in(p4r.PacketIn(metadata=[{"metadata_id": 2, "value": b"\x06"}]))
+    assert scope.takes_packet_in(raw.PacketIn(metadata=[{"metadata_id": 2, "value": b"\x05"}]))
+    assert not scope.takes_packet_in(raw.PacketIn(metadata=[{"metadata_id": 2, "value": b"\x06"}]))
     assert not scope.takes_packet_in(p4r.PacketIn())

@@ -4,7 +4,7 @@ import pytest
 from finsy.proto import p4i, p4r, rpc_code
 
 from engine.p4runtime.meters import check_config
-from tests.engine.entities import DELETE, INSERT, MODIFY, Bench, Entry, action, id_of, refused, table_entry
+from tests.engine.entities import DELETE, INSERT, MODIFY, Bench, Entry, action, id_of, raw, refused, table_entry
 
 COUNTER, METER, SET = id_of("port_counter"), id_of("cell_meter"), id_of("special_types")
 CONFIG = p4r.MeterConfig(cir=1000, cburst=10, pir=2000, pburst=20)
@@ -62,10 +62,10 @@ def test_a_counter_counts_and_is_written(bench: Bench) -> None:
         (meter(-1, CONFIG), rpc_code.INVALID_ARGUMENT),
         (meter(4, CONFIG), rpc_code.OUT_OF_RANGE),
         (meter(1, p4r.MeterConfig(cir=2, pir=1)), rpc_code.INVALID_ARGUMENT),
-        (p4r.MeterEntry(meter_id=METER, counter_data={}), rpc_code.UNIMPLEMENTED),
+        (raw.MeterEntry(meter_id=METER, counter_data={}), rpc_code.UNIMPLEMENTED),
         (value_set(1, 2, 3), rpc_code.RESOURCE_EXHAUSTED),
         (value_set(1, 1), rpc_code.ALREADY_EXISTS),
-        (p4r.ValueSetEntry(value_set_id=SET, members=[{}]), rpc_code.INVALID_ARGUMENT),
+        (raw.ValueSetEntry(value_set_id=SET, members=[{}]), rpc_code.INVALID_ARGUMENT),
         (p4r.DirectCounterEntry(), rpc_code.INVALID_ARGUMENT),
         (p4r.DirectCounterEntry(table_entry=table_entry("acl", {}, None, 1)), rpc_code.INVALID_ARGUMENT),
         (p4r.DirectCounterEntry(table_entry=table_entry("l2", {"dst": 1})), rpc_code.NOT_FOUND),
@@ -108,7 +108,7 @@ def test_a_direct_meter_and_counter_by_themselves(bench: Bench) -> None:
     assert bench.read(p4r.DirectMeterEntry(table_entry=acl))[0].direct_meter_entry.config == CONFIG
     bench.modify(p4r.DirectMeterEntry(table_entry=acl))
     assert not bench.read(p4r.DirectMeterEntry(table_entry=acl))[0].direct_meter_entry.HasField("config")
-    bench.modify(p4r.DirectCounterEntry(table_entry=l2, data={"packet_count": 4, "byte_count": 5}))
+    bench.modify(raw.DirectCounterEntry(table_entry=l2, data={"packet_count": 4, "byte_count": 5}))
     bench.modify(p4r.DirectCounterEntry(table_entry=l2))
     bench.ports(1)
     read = bench.read(p4r.DirectCounterEntry(table_entry=l2))[0].direct_counter_entry
@@ -128,7 +128,7 @@ def test_a_direct_meter_and_counter_by_themselves(bench: Bench) -> None:
     ],
 )
 def test_the_types_of_meters(config: dict[str, int], kind: int, code: int | None) -> None:
-    message = p4r.MeterConfig(**config)  # type: ignore[arg-type]
+    message = p4r.MeterConfig(**config)
     if code is None:
         check_config(message, kind, "m")
     else:
@@ -158,7 +158,7 @@ def test_undo(bench: Bench) -> None:
         bench.apply(MODIFY, meter(None)),
         bench.apply(MODIFY, value_set(2, 3)),
         bench.apply(MODIFY, p4r.DirectMeterEntry(table_entry=acl, config=CONFIG)),
-        bench.apply(MODIFY, p4r.DirectCounterEntry(table_entry=l2, data={"packet_count": 4})),
+        bench.apply(MODIFY, raw.DirectCounterEntry(table_entry=l2, data={"packet_count": 4})),
     ]
     assert bench.state() != before
     for undo in reversed(undos):

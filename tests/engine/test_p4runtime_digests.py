@@ -9,7 +9,7 @@ from engine.p4runtime.errors import P4RuntimeError
 from engine.p4runtime.p4data import P4DataCodec
 from engine.p4runtime.p4info import DigestInfo
 from engine.p4runtime.program import Program
-from tests.engine.entities import DELETE, INSERT, MODIFY, Bench, frame, id_of, refused
+from tests.engine.entities import DELETE, INSERT, MODIFY, Bench, frame, id_of, raw, refused
 
 SECOND = 1_000_000_000
 PROGRAM = Program({}, {}, frozenset(), {}, {}, {}, {}, frozenset(), {"color_t": {0: "RED", 1: "BLUE"}}, {3: "NoMatch"})
@@ -119,7 +119,7 @@ def test_a_digest_is_disabled_at_first_and_after_delete() -> None:
 
 
 def test_configuration_over_p4runtime(bench: Bench) -> None:
-    entry = p4r.DigestEntry(digest_id=id_of("learned_t"), config={"max_list_size": 2, "max_timeout_ns": 3})
+    entry = raw.DigestEntry(digest_id=id_of("learned_t"), config={"max_list_size": 2, "max_timeout_ns": 3})
     for kind in (MODIFY, DELETE):
         with refused(rpc_code.NOT_FOUND):
             bench.apply(kind, entry)
@@ -127,11 +127,11 @@ def test_configuration_over_p4runtime(bench: Bench) -> None:
     with refused(rpc_code.ALREADY_EXISTS):
         bench.insert(entry)
     assert [e.digest_entry for e in bench.read(p4r.DigestEntry())] == [entry]
-    changed = p4r.DigestEntry(digest_id=id_of("learned_t"), config={"ack_timeout_ns": 9})
+    changed = raw.DigestEntry(digest_id=id_of("learned_t"), config={"ack_timeout_ns": 9})
     bench.modify(changed)
     assert bench.read(entry)[0].digest_entry == changed
     with refused(rpc_code.INVALID_ARGUMENT, "negative"):
-        bench.apply(MODIFY, p4r.DigestEntry(digest_id=id_of("learned_t"), config={"max_list_size": -1}))
+        bench.apply(MODIFY, raw.DigestEntry(digest_id=id_of("learned_t"), config={"max_list_size": -1}))
     with refused(rpc_code.INVALID_ARGUMENT):
         bench.apply(INSERT, p4r.DigestEntry(digest_id=1))
     bench.delete(entry)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from engine.p4runtime.match import Key, KeyCodec
 from engine.p4runtime.p4info import MatchFieldInfo
-from tests.engine.entities import refused
+from tests.engine.entities import raw, refused
 
 EXACT, LPM, TERNARY = p4i.MatchField.EXACT, p4i.MatchField.LPM, p4i.MatchField.TERNARY
 RANGE, OPTIONAL = p4i.MatchField.RANGE, p4i.MatchField.OPTIONAL
@@ -24,7 +24,7 @@ CODEC = KeyCodec(
     [(width, engine) for _, _, width, _, engine in FIELDS],
     "table t",
 )
-EXACT_MATCH = p4r.FieldMatch(field_id=1, exact={"value": b"\x05"})
+EXACT_MATCH = raw.FieldMatch(field_id=1, exact={"value": b"\x05"})
 
 
 def parse(*matches: p4r.FieldMatch) -> Key:
@@ -39,20 +39,20 @@ def test_omitted_fields_match_everything() -> None:
 def test_all_kinds_and_leading_zeros() -> None:
     key = CODEC.parse(
         [
-            p4r.FieldMatch(field_id=5, optional={"value": b"\0\0\x0a"}),
-            p4r.FieldMatch(field_id=4, range={"low": b"\0", "high": b"\0\x10"}),
-            p4r.FieldMatch(field_id=3, ternary={"value": b"\0\x01", "mask": b"\x0f"}),
-            p4r.FieldMatch(field_id=2, lpm={"value": b"\x0a\0\0\0", "prefix_len": 8}),
-            p4r.FieldMatch(field_id=1, exact={"value": b"\x01\xff"}),
+            raw.FieldMatch(field_id=5, optional={"value": b"\0\0\x0a"}),
+            raw.FieldMatch(field_id=4, range={"low": b"\0", "high": b"\0\x10"}),
+            raw.FieldMatch(field_id=3, ternary={"value": b"\0\x01", "mask": b"\x0f"}),
+            raw.FieldMatch(field_id=2, lpm={"value": b"\x0a\0\0\0", "prefix_len": 8}),
+            raw.FieldMatch(field_id=1, exact={"value": b"\x01\xff"}),
         ]
     )
     assert key == (0x1FF, (0x0A000000, 8), (1, 15), (0, 16), 10)
     assert CODEC.to_proto(key) == [
-        p4r.FieldMatch(field_id=1, exact={"value": b"\x01\xff"}),
-        p4r.FieldMatch(field_id=2, lpm={"value": b"\x0a\0\0\0", "prefix_len": 8}),
-        p4r.FieldMatch(field_id=3, ternary={"value": b"\x01", "mask": b"\x0f"}),
-        p4r.FieldMatch(field_id=4, range={"low": b"\0", "high": b"\x10"}),
-        p4r.FieldMatch(field_id=5, optional={"value": b"\x0a"}),
+        raw.FieldMatch(field_id=1, exact={"value": b"\x01\xff"}),
+        raw.FieldMatch(field_id=2, lpm={"value": b"\x0a\0\0\0", "prefix_len": 8}),
+        raw.FieldMatch(field_id=3, ternary={"value": b"\x01", "mask": b"\x0f"}),
+        raw.FieldMatch(field_id=4, range={"low": b"\0", "high": b"\x10"}),
+        raw.FieldMatch(field_id=5, optional={"value": b"\x0a"}),
     ]
 
 
@@ -64,25 +64,25 @@ def test_the_data_plane_gets_full_width_strings_and_p4cs_ternary_for_optional() 
         (bytes(2), b"\xff\xff"),
         (bytes(6), bytes(6)),
     ]
-    set_optional = parse(p4r.FieldMatch(field_id=5, optional={"value": b"\x0a"}))
+    set_optional = parse(raw.FieldMatch(field_id=5, optional={"value": b"\x0a"}))
     assert CODEC.to_engine(set_optional)[4] == (b"\0\0\0\0\0\x0a", b"\xff" * 6)
 
 
 @pytest.mark.parametrize(
     ("match", "reason"),
     [
-        (p4r.FieldMatch(field_id=9, exact={"value": b"\x01"}), "no match field has id 9"),
+        (raw.FieldMatch(field_id=9, exact={"value": b"\x01"}), "no match field has id 9"),
         (EXACT_MATCH, "given twice"),
         (p4r.FieldMatch(field_id=2), "needs lpm, not an empty match"),
-        (p4r.FieldMatch(field_id=2, exact={"value": b"\x01"}), "needs lpm, not exact"),
-        (p4r.FieldMatch(field_id=2, lpm={"value": b"\0", "prefix_len": 0}), "prefix length 0"),
-        (p4r.FieldMatch(field_id=2, lpm={"value": b"\0", "prefix_len": 33}), "prefix length 33"),
-        (p4r.FieldMatch(field_id=2, lpm={"value": b"\0", "prefix_len": -1}), "prefix length -1"),
-        (p4r.FieldMatch(field_id=2, lpm={"value": b"\x0a\0\0\x01", "prefix_len": 8}), "beyond its prefix"),
-        (p4r.FieldMatch(field_id=3, ternary={"value": b"\0", "mask": b"\0"}), "mask is zero"),
-        (p4r.FieldMatch(field_id=3, ternary={"value": b"\x03", "mask": b"\x02"}), "outside its mask"),
-        (p4r.FieldMatch(field_id=4, range={"low": b"\x02", "high": b"\x01"}), "empty"),
-        (p4r.FieldMatch(field_id=4, range={"low": b"\0", "high": b"\xff\xff"}), "every value"),
+        (raw.FieldMatch(field_id=2, exact={"value": b"\x01"}), "needs lpm, not exact"),
+        (raw.FieldMatch(field_id=2, lpm={"value": b"\0", "prefix_len": 0}), "prefix length 0"),
+        (raw.FieldMatch(field_id=2, lpm={"value": b"\0", "prefix_len": 33}), "prefix length 33"),
+        (raw.FieldMatch(field_id=2, lpm={"value": b"\0", "prefix_len": -1}), "prefix length -1"),
+        (raw.FieldMatch(field_id=2, lpm={"value": b"\x0a\0\0\x01", "prefix_len": 8}), "beyond its prefix"),
+        (raw.FieldMatch(field_id=3, ternary={"value": b"\0", "mask": b"\0"}), "mask is zero"),
+        (raw.FieldMatch(field_id=3, ternary={"value": b"\x03", "mask": b"\x02"}), "outside its mask"),
+        (raw.FieldMatch(field_id=4, range={"low": b"\x02", "high": b"\x01"}), "empty"),
+        (raw.FieldMatch(field_id=4, range={"low": b"\0", "high": b"\xff\xff"}), "every value"),
     ],
 )
 def test_refused_matches(match: p4r.FieldMatch, reason: str) -> None:
@@ -93,12 +93,12 @@ def test_refused_matches(match: p4r.FieldMatch, reason: str) -> None:
 @pytest.mark.parametrize(
     "match",
     [
-        p4r.FieldMatch(field_id=1, exact={"value": b"\x02\0"}),
-        p4r.FieldMatch(field_id=1, exact={"value": b""}),
-        p4r.FieldMatch(field_id=2, lpm={"value": b"\x01\0\0\0\0", "prefix_len": 8}),
-        p4r.FieldMatch(field_id=3, ternary={"value": b"\x01", "mask": b"\x10\0"}),
-        p4r.FieldMatch(field_id=4, range={"low": b"\x01", "high": b"\x01\0\0"}),
-        p4r.FieldMatch(field_id=5, optional={"value": b"\x01" + bytes(6)}),
+        raw.FieldMatch(field_id=1, exact={"value": b"\x02\0"}),
+        raw.FieldMatch(field_id=1, exact={"value": b""}),
+        raw.FieldMatch(field_id=2, lpm={"value": b"\x01\0\0\0\0", "prefix_len": 8}),
+        raw.FieldMatch(field_id=3, ternary={"value": b"\x01", "mask": b"\x10\0"}),
+        raw.FieldMatch(field_id=4, range={"low": b"\x01", "high": b"\x01\0\0"}),
+        raw.FieldMatch(field_id=5, optional={"value": b"\x01" + bytes(6)}),
     ],
 )
 def test_values_that_do_not_fit_are_out_of_range(match: p4r.FieldMatch) -> None:

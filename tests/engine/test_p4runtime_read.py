@@ -16,6 +16,7 @@ from tests.engine.entities import (
     id_of,
     member,
     multicast_group,
+    raw,
     refused,
     table_entry,
 )
@@ -53,8 +54,8 @@ def filled(bench: Bench) -> Bench:
         (p4r.TableEntry(table_id=L2), 4),
         (p4r.TableEntry(table_id=L2, metadata=b"\x02"), 2),
         (p4r.TableEntry(table_id=L2, controller_metadata=1), 1),
-        (p4r.TableEntry(table_id=L2, action={"action": {"action_id": id_of("forward")}}), 3),
-        (p4r.TableEntry(table_id=L2, action={"action": {"action_id": id_of("drop")}}), 0),
+        (raw.TableEntry(table_id=L2, action={"action": {"action_id": id_of("forward")}}), 3),
+        (raw.TableEntry(table_id=L2, action={"action": {"action_id": id_of("drop")}}), 0),
         (table_entry("l2", {"dst": 2}), 1),
         (table_entry("l2", {"dst": 77}), 0),
         (p4r.TableEntry(table_id=ACL), 3),
@@ -72,10 +73,10 @@ def filled(bench: Bench) -> Bench:
         (p4r.CloneSessionEntry(session_id=1), 1),
         (p4r.CounterEntry(), 512),
         (p4r.CounterEntry(counter_id=id_of("port_counter")), 512),
-        (p4r.CounterEntry(counter_id=id_of("port_counter"), index={"index": 511}), 1),
+        (raw.CounterEntry(counter_id=id_of("port_counter"), index={"index": 511}), 1),
         (p4r.MeterEntry(), 4),
         (p4r.DirectCounterEntry(), 4),
-        (p4r.DirectCounterEntry(table_entry={"table_id": L2}), 4),
+        (raw.DirectCounterEntry(table_entry={"table_id": L2}), 4),
         (p4r.DirectCounterEntry(table_entry=table_entry("l2", {"dst": 1})), 1),
         (p4r.DirectMeterEntry(), 3),
         (p4r.DirectMeterEntry(table_entry=table_entry("acl", {"type": 5}, None, 1)), 1),
@@ -91,11 +92,11 @@ def test_selection(filled: Bench, request_: Entry, count: int) -> None:
     ("request_", "code"),
     [
         (p4r.TableEntry(table_id=1), rpc_code.INVALID_ARGUMENT),
-        (p4r.TableEntry(match=[{"field_id": 1}]), rpc_code.INVALID_ARGUMENT),
-        (p4r.TableEntry(table_id=L2, match=[{"field_id": 1}]), rpc_code.INVALID_ARGUMENT),
-        (p4r.TableEntry(table_id=L2, time_since_last_hit={}), rpc_code.INVALID_ARGUMENT),
-        (p4r.TableEntry(table_id=ACL, meter_counter_data={}), rpc_code.UNIMPLEMENTED),
-        (p4r.TableEntry(table_id=L2, action={"action_profile_member_id": 1}), rpc_code.INVALID_ARGUMENT),
+        (raw.TableEntry(match=[{"field_id": 1}]), rpc_code.INVALID_ARGUMENT),
+        (raw.TableEntry(table_id=L2, match=[{"field_id": 1}]), rpc_code.INVALID_ARGUMENT),
+        (raw.TableEntry(table_id=L2, time_since_last_hit={}), rpc_code.INVALID_ARGUMENT),
+        (raw.TableEntry(table_id=ACL, meter_counter_data={}), rpc_code.UNIMPLEMENTED),
+        (raw.TableEntry(table_id=L2, action={"action_profile_member_id": 1}), rpc_code.INVALID_ARGUMENT),
         (p4r.TableEntry(table_id=L2, is_default_action=True, priority=1), rpc_code.INVALID_ARGUMENT),
         (p4r.ActionProfileMember(member_id=1), rpc_code.INVALID_ARGUMENT),
         (p4r.ActionProfileMember(action_profile_id=id_of("spread"), member_id=9), rpc_code.NOT_FOUND),
@@ -103,19 +104,19 @@ def test_selection(filled: Bench, request_: Entry, count: int) -> None:
         (p4r.ActionProfileGroup(action_profile_id=id_of("spread"), group_id=9), rpc_code.NOT_FOUND),
         (p4r.MulticastGroupEntry(multicast_group_id=9), rpc_code.NOT_FOUND),
         (p4r.CloneSessionEntry(session_id=9), rpc_code.NOT_FOUND),
-        (p4r.CounterEntry(index={"index": 1}), rpc_code.INVALID_ARGUMENT),
-        (p4r.CounterEntry(counter_id=id_of("port_counter"), index={"index": 512}), rpc_code.OUT_OF_RANGE),
-        (p4r.CounterEntry(counter_id=id_of("port_counter"), index={"index": -1}), rpc_code.INVALID_ARGUMENT),
-        (p4r.MeterEntry(index={"index": 1}), rpc_code.INVALID_ARGUMENT),
-        (p4r.MeterEntry(counter_data={}), rpc_code.UNIMPLEMENTED),
+        (raw.CounterEntry(index={"index": 1}), rpc_code.INVALID_ARGUMENT),
+        (raw.CounterEntry(counter_id=id_of("port_counter"), index={"index": 512}), rpc_code.OUT_OF_RANGE),
+        (raw.CounterEntry(counter_id=id_of("port_counter"), index={"index": -1}), rpc_code.INVALID_ARGUMENT),
+        (raw.MeterEntry(index={"index": 1}), rpc_code.INVALID_ARGUMENT),
+        (raw.MeterEntry(counter_data={}), rpc_code.UNIMPLEMENTED),
         (p4r.DirectCounterEntry(table_entry=table_entry("l2", {"dst": 77})), rpc_code.NOT_FOUND),
         (p4r.DirectCounterEntry(table_entry=table_entry("acl", {"type": 5}, None, 1)), rpc_code.INVALID_ARGUMENT),
         (
-            p4r.DirectCounterEntry(table_entry={"table_id": L2, "is_default_action": True}),
+            raw.DirectCounterEntry(table_entry={"table_id": L2, "is_default_action": True}),
             rpc_code.UNIMPLEMENTED,
         ),
-        (p4r.DirectMeterEntry(counter_data={}), rpc_code.UNIMPLEMENTED),
-        (p4r.ValueSetEntry(members=[{}]), rpc_code.INVALID_ARGUMENT),
+        (raw.DirectMeterEntry(counter_data={}), rpc_code.UNIMPLEMENTED),
+        (raw.ValueSetEntry(members=[{}]), rpc_code.INVALID_ARGUMENT),
         (p4r.DigestEntry(digest_id=id_of("learned_t")), rpc_code.NOT_FOUND),
         (p4r.RegisterEntry(register_id=id_of("memory")), rpc_code.UNIMPLEMENTED),
         (p4r.ExternEntry(), rpc_code.UNIMPLEMENTED),
@@ -127,7 +128,7 @@ def test_refused_requests(filled: Bench, request_: Entry, code: int) -> None:
 
 
 def test_an_empty_request_or_replication_entry_is_refused(bench: Bench) -> None:
-    for request_ in (p4r.Entity(), p4r.Entity(packet_replication_engine_entry={})):
+    for request_ in (raw.Entity(), raw.Entity(packet_replication_engine_entry={})):
         entities, error = asyncio.run(read_batch(bench.pipeline, [request_], lambda _: True))
         assert entities == []
         assert isinstance(error, BatchError)

@@ -3,7 +3,7 @@
 import pytest
 from finsy.proto import p4r, rpc_code
 
-from tests.engine.entities import DELETE, INSERT, MODIFY, Bench, action, id_of, refused, table_entry
+from tests.engine.entities import DELETE, INSERT, MODIFY, Bench, action, id_of, raw, refused, table_entry
 
 FORWARD_3 = action("forward", port=3)
 FORWARD_4 = action("forward", port=4)
@@ -241,7 +241,7 @@ def test_a_direct_meter_with_its_entry(bench: Bench) -> None:
     assert bench.read_table(request)[0].meter_config == config
     assert not bench.read_table(acl("pass", 5, type=7))[0].HasField("meter_config")
     bench.modify(acl("deny", 5, type=7))
-    assert not bench.read_table(p4r.TableEntry(table_id=id_of("acl"), meter_config={}))[0].HasField("meter_config")
+    assert not bench.read_table(raw.TableEntry(table_id=id_of("acl"), meter_config={}))[0].HasField("meter_config")
 
 
 @pytest.mark.parametrize("field", ["counter_data", "meter_config", "meter_counter_data", "time_since_last_hit"])
