@@ -1,6 +1,7 @@
 """`canopy send` and `canopy recv`: a file from one sender to many receivers, on any Linux network with multicast."""
 
 import asyncio
+import contextlib
 import ipaddress
 import json
 import random
@@ -12,11 +13,11 @@ import typer
 
 from hosts import protocols, sockets
 from hosts.endpoint import Address
-from hosts.files import FileError
+from hosts.files import FileError, FileSource
 from hosts.header import SESSION_MAX
 from hosts.progress import Display
 from hosts.protocols import Protocol, Session
-from hosts.transfer import Outcome, Plan, receive_file, send_file
+from hosts.transfer import EXIT_BAD_INPUT, EXIT_INTERRUPTED, INTERRUPTED, Outcome, Plan, receive_file, send_file
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -65,9 +66,12 @@ def send(
         address = sockets.resolve_interface(interface, group, source)
         if status_dir is not None and not status_dir.is_dir():
             raise ValueError(f"{status_dir}: not a folder")
-        outcome = asyncio.run(
-            send_file(plan, file, name, sockets.Interface(address, ttl), display, status_folder=status_dir)
-        )
+        with contextlib.closing(FileSource(file, name)) as content:
+            outcome = asyncio.run(
+                send_file(plan, content, sockets.Interface(address, ttl), display, status_folder=status_dir)
+            )
+    except KeyboardInterrupt:
+        raise _interrupted(display) from None
     except (ValueError, FileError, sockets.SocketError, OSError) as error:
         raise _bad_input(display, error) from None
     _finish(outcome, as_json)
@@ -109,6 +113,8 @@ def recv(
                 wait=wait,
             )
         )
+    except KeyboardInterrupt:
+        raise _interrupted(display) from None
     except (ValueError, FileError, sockets.SocketError, OSError) as error:
         raise _bad_input(display, error) from None
     _finish(outcome, as_json)
@@ -163,7 +169,13 @@ def _bad_input(display: Display, error: Exception) -> typer.Exit:
         display.fail(f"{error.filename}: {error.strerror}")
     else:
         display.fail(str(error))
-    return typer.Exit(2)
+    return typer.Exit(EXIT_BAD_INPUT)
+
+
+def _interrupted(display: Display) -> typer.Exit:
+    """Before the session had its own way to end, as while a large file is hashed."""
+    display.fail(INTERRUPTED)
+    return typer.Exit(EXIT_INTERRUPTED)
 
 
 def _finish(outcome: Outcome, as_json: bool) -> None:

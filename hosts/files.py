@@ -67,7 +67,8 @@ class Manifest:
             raise FileError("the manifest's size is not a size", Reason.REFUSED_FILE)
         if not isinstance(manifest.sha256, str) or not re.fullmatch("[0-9a-f]{64}", manifest.sha256):
             raise FileError("the manifest's hash is not a SHA-256", Reason.REFUSED_FILE)
-        if not isinstance(manifest.name, str) or (problem := unsafe_name(manifest.name)):
+        problem = unsafe_name(manifest.name) if isinstance(manifest.name, str) else "it is not text"
+        if problem:
             raise FileError(f"the file's name is refused: {problem}", Reason.REFUSED_FILE)
         return manifest
 

@@ -22,7 +22,7 @@ class Session:
     session: int | None = None
     """32 bits. None at a receiver: the first session that is heard on the group."""
     receivers: int = 1
-    """Sender: start when this many have joined, or `wait` seconds after the first one."""
+    """Sender: start when so many have joined, or `wait` seconds after it began to announce itself."""
     wait: float = 10.0
 
 

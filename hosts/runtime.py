@@ -53,7 +53,9 @@ class Sink(Protocol):
         """Take the next bytes."""
 
     def finish(self) -> object:
-        """The stream has ended."""
+        """The stream has ended. Called in a thread of its own: syncing a large file to disk takes its time, and the
+        protocol has questions to answer meanwhile.
+        """
 
 
 class Runtime:
@@ -90,6 +92,7 @@ class Runtime:
         self._backlog: deque[Send] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._periodic: list[asyncio.TimerHandle] = []
+        self._finishing: asyncio.Task[None] | None = None
         self._ended: asyncio.Future[SessionEnded] = self._loop.create_future()
         self.address = Address(*self._unicast.getsockname())
 
@@ -100,6 +103,8 @@ class Runtime:
             self._step(self.endpoint.start(now=self._loop.time()))
             return await self._ended
         finally:
+            if self._finishing is not None:
+                await self._finishing
             self._close()
 
     def stop(self, reason: str) -> None:
@@ -131,7 +136,7 @@ class Runtime:
         receive = sock.recvfrom
         peers = self._peers
 
-        def readable() -> None:
+        def read() -> None:
             endpoint_receive = self.endpoint.receive
             time = self._loop.time
             for _ in range(BATCH):
@@ -154,7 +159,16 @@ class Runtime:
                     return  # the datagram ended the session
             self._settle()
 
-        self._loop.add_reader(sock, readable)
+        self._loop.add_reader(sock, self._guarded, read)
+
+    def _guarded(self, action: Callable[[], None]) -> None:
+        """Run a callback of the loop; what it raises ends `run` instead of being logged and forgotten."""
+        try:
+            action()
+        except Exception as error:
+            if self._ended.done():
+                raise
+            self._ended.set_exception(error)
 
     def _join(self, effect: JoinGroup) -> None:
         sock = sockets.open_group(effect.group)
@@ -240,7 +254,7 @@ class Runtime:
             elif type(effect) is LeaveGroup:
                 self._leave(effect)
             else:
-                queue.extend(self._event(effect))  # type: ignore[arg-type]
+                self._event(effect)  # type: ignore[arg-type]
 
     def _deliver(self, effect: Deliver) -> Sequence[Effect]:
         if self._sink is None or self.error is not None:
@@ -262,19 +276,26 @@ class Runtime:
             return self.endpoint.confirm(complete=False, now=now, reason=error.reason)
         return self.endpoint.close(now=now, reason=str(error))
 
-    def _event(self, event: Event) -> Sequence[Effect]:
-        effects: Sequence[Effect] = ()
-        if isinstance(event, StreamEnded) and isinstance(self.endpoint, ReceiverEndpoint) and self.error is None:
-            try:
-                if self._sink is not None:
-                    self._sink.finish()
-                effects = self.endpoint.confirm(complete=True, now=self._loop.time(), reason=Reason.NONE)
-            except FileError as error:
-                effects = self._failed(error)
+    async def _finish(self, sink: Sink) -> None:
+        problem: FileError | None = None
+        try:
+            await self._loop.run_in_executor(None, sink.finish)
+        except FileError as error:
+            problem = error
+        self._guarded(lambda: self._step(self._verdict(problem)))
+
+    def _verdict(self, problem: FileError | None) -> Sequence[Effect]:
+        if problem is not None:
+            return self._failed(problem)
+        assert isinstance(self.endpoint, ReceiverEndpoint)
+        return self.endpoint.confirm(complete=True, now=self._loop.time(), reason=Reason.NONE)
+
+    def _event(self, event: Event) -> None:
         self._on_event(event)
+        if isinstance(event, StreamEnded) and self._sink is not None and self.error is None:
+            self._finishing = self._loop.create_task(self._finish(self._sink))
         if isinstance(event, SessionEnded) and not self._ended.done():
             self._ended.set_result(event)
-        return effects
 
     def _settle(self) -> None:
         """After a batch of inputs: feed the sender, and set the timer."""
@@ -289,7 +310,7 @@ class Runtime:
         if timer is None or wake < timer.when():
             if timer is not None:
                 timer.cancel()
-            self._timer = self._loop.call_at(wake, self._fired)
+            self._timer = self._loop.call_at(wake, self._guarded, self._fired)
 
     def _feed(self, endpoint: SenderEndpoint, source: Source) -> None:
         while space := endpoint.send_space:

@@ -1,7 +1,6 @@
 """One transfer from its plan to its outcome: the endpoint, its runtime, the file, and who watches."""
 
 import asyncio
-import contextlib
 import signal
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -104,59 +103,56 @@ async def _signals(runtime: Runtime) -> AsyncIterator[None]:
 
 async def send_file(
     plan: Plan,
-    path: Path,
-    name: str | None,
+    source: FileSource,
     interface: sockets.Interface,
     display: Display,
     *,
     status_folder: Path | None = None,
 ) -> Outcome:
-    """Send a file. Raises FileError, SocketError and OSError for what is wrong from the start."""
-    with contextlib.closing(FileSource(path, name)) as source:
-        endpoint = plan.protocol.sender(plan.session, plan.rng, plan.parameters)
-        narrator = _Narrator(display, "sending")
-        runtime = Runtime(endpoint, interface, source=source, on_event=narrator.event, on_warning=display.say)
-        watch = _Watch(plan, runtime, display, "sender")
-        observer = watch.observer
-        number = int(getattr(endpoint, "number", plan.session.session or 0))
-        if status_folder is not None:
-            status = StatusFile(
-                status_folder, plan.protocol.name, plan.session, number, runtime.address.host, source.total_bytes
-            )
-            runtime.every(STATUS_INTERVAL_S, lambda now: status.write(observer.row(now)))
-        runtime.every(PROGRESS_INTERVAL_S, lambda now: _show(display, observer.row(now), "acked_bytes"))
-        display.say(
-            f"{path.name}: {source.manifest.size} bytes to {plan.session.group} with {plan.protocol.name}, "
-            f"session {number}; waiting for {plan.session.receivers} receiver(s)"
+    """Send a file. Raises SocketError and OSError for what is wrong from the start."""
+    manifest = source.manifest
+    endpoint = plan.protocol.sender(plan.session, plan.rng, plan.parameters)
+    narrator = _Narrator(display)
+    runtime = Runtime(endpoint, interface, source=source, on_event=narrator.event, on_warning=display.say)
+    watch = _Watch(plan, runtime, display, "sender")
+    observer = watch.observer
+    number = int(getattr(endpoint, "number", plan.session.session or 0))
+    if status_folder is not None:
+        status = StatusFile(
+            status_folder, plan.protocol.name, plan.session, number, runtime.address.host, source.total_bytes
         )
-        narrator.on_start = lambda: display.begin(path.name, source.total_bytes)
+        runtime.every(STATUS_INTERVAL_S, lambda now: status.write(observer.row(now)))
+    runtime.every(PROGRESS_INTERVAL_S, lambda now: _show(display, observer.row(now), "acked_bytes"))
+    display.say(
+        f"{manifest.name}: {manifest.size} bytes to {plan.session.group} with {plan.protocol.name}, "
+        f"session {number}; waiting for {plan.session.receivers} receiver(s)"
+    )
+    narrator.on_start = lambda: display.begin(manifest.name, source.total_bytes)
 
-        def concluded(end: SessionEnded) -> None:
-            short = _missing_receivers(plan, endpoint)
-            observer.detail = end.reason or short
-            complete = end.complete and not short
-            observer.final = "done" if complete else "aborted" if end.reason == INTERRUPTED else "failed"
+    def conclude(end: SessionEnded) -> None:
+        short = _missing_receivers(plan, endpoint)
+        observer.detail = end.reason or short
+        observer.final = "done" if end.complete and not short else "aborted" if end.reason == INTERRUPTED else "failed"
 
-        narrator.on_end = concluded
-        async with _signals(runtime):
-            try:
-                end = await runtime.run()
-            finally:
-                watch.close()
-        row = observer.row(asyncio.get_running_loop().time())
-        summary = _sender_summary(plan, number, source, narrator, observer, row)
-        counters = endpoint.counters
-        if observer.final == "done":
-            display.say(
-                f"{path.name}: all {len(summary['receivers'])} receivers have it; "
-                f"{(summary['goodput_bps'] or 0) / 1e6:.2f} Mbit/s, {counters.get('repair_packets', 0)} repairs, "
-                f"{counters.get('feedback_packets', 0)} feedback packets"
-            )
-            return Outcome(0, summary)
-        display.fail(observer.detail)
-        if runtime.error is not None:
-            return Outcome(EXIT_BAD_INPUT, summary)
-        return Outcome(EXIT_INTERRUPTED if end.reason == INTERRUPTED else EXIT_FAILED, summary)
+    narrator.on_end = conclude
+    async with _signals(runtime):
+        try:
+            end = await runtime.run()
+        finally:
+            watch.close()
+    row = observer.row(asyncio.get_running_loop().time())
+    summary = _sender_summary(plan, number, source, narrator, observer, row)
+    if observer.final == "done":
+        display.say(
+            f"{manifest.name}: all {len(summary['receivers'])} receivers have it; "
+            f"{(summary['goodput_bps'] or 0) / 1e6:.2f} Mbit/s, {summary['repair_packets']} repairs, "
+            f"{summary['feedback_packets']} feedback packets"
+        )
+        return Outcome(0, summary)
+    display.fail(observer.detail)
+    if runtime.error is not None:
+        return Outcome(EXIT_BAD_INPUT, summary)
+    return Outcome(EXIT_INTERRUPTED if end.reason == INTERRUPTED else EXIT_FAILED, summary)
 
 
 def _missing_receivers(plan: Plan, endpoint: Endpoint) -> str:
@@ -208,7 +204,7 @@ async def receive_file(
     """Receive a file. Raises FileError, SocketError and OSError for what is wrong from the start."""
     with FileSink(folder, existing) as sink:
         endpoint = plan.protocol.receiver(plan.session, plan.rng, plan.parameters)
-        narrator = _Narrator(display, "receiving")
+        narrator = _Narrator(display)
         runtime = Runtime(endpoint, interface, sink=sink, on_event=narrator.event, on_warning=display.say)
         watch = _Watch(plan, runtime, display, "receiver")
         observer = watch.observer
@@ -234,7 +230,7 @@ async def receive_file(
             finally:
                 watch.close()
         reason = str(runtime.error) if runtime.error is not None else end.reason
-        complete = end.complete and sink.path is not None
+        complete = sink.path is not None  # whole, checked and named: whatever the sender made of it
         duration = narrator.duration
         summary: dict[str, Any] = plain(
             {
@@ -261,9 +257,8 @@ async def receive_file(
 class _Narrator:
     """Says what happens, and keeps the times of start and end."""
 
-    def __init__(self, display: Display, verb: str) -> None:
+    def __init__(self, display: Display) -> None:
         self._display = display
-        self._verb = verb
         self.started_at: float | None = None
         self.ended_at: float | None = None
         self.on_start = _nothing
