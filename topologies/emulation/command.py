@@ -18,7 +18,7 @@ from topologies.run.run_folder import RunFolderError
 from topologies.run.signals import Interrupted
 from topologies.run.sources import SourceError
 from topologies.scenario import Scenario
-from topologies.scenario.quantity import format_rate, format_size
+from topologies.scenario.quantity import format_measured_rate, format_rate, format_size
 
 _EXIT_FAILED = 1
 _EXIT_BAD_INPUT = 2
@@ -70,7 +70,7 @@ def print_summary(console: Console, summary: Summary) -> None:
         ]
         _note(console, f"session {session.id} {session.state}: {', '.join(counts)}" + _detail(session.detail))
     for flow in summary.flows:
-        goodput = "nothing measured" if flow.goodput_bps is None else format_rate(flow.goodput_bps)
+        goodput = "nothing measured" if flow.goodput_bps is None else format_measured_rate(flow.goodput_bps)
         _note(console, f"{flow.kind} from {flow.source} to {flow.destination}: {goodput}")
     for bottleneck in summary.bottlenecks:
         if bottleneck.utilisation is not None:
@@ -107,7 +107,7 @@ def _session_table(session: SessionResult) -> Table:
         table.add_row(
             receiver.host,
             verdict,
-            "" if receiver.goodput_bps is None else format_rate(receiver.goodput_bps),
+            "" if receiver.goodput_bps is None else format_measured_rate(receiver.goodput_bps),
             "" if receiver.lost_packets is None else str(receiver.lost_packets),
             "" if receiver.repaired_packets is None else str(receiver.repaired_packets),
             Text(receiver.detail),

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from controller.sessions import ReceiverStatus, SessionStatus
 from topologies.emulation.sampler import Sampler
-from topologies.scenario.quantity import format_duration, format_rate, format_size
+from topologies.scenario.quantity import format_duration, format_measured_rate, format_rate, format_size
 
 LINE_INTERVAL_S = 2.0
 _RATE_WINDOW_S = 2.0
@@ -128,7 +128,7 @@ class TableView:
                 Text(sampler.host_name(address), style="bold" if limits else ""),
                 ProgressBar(total=1.0, completed=share, width=24),
                 f"{share:.0%}",
-                format_rate(rate),
+                format_measured_rate(rate),
                 "" if receiver.rtt_s is None else format_duration(receiver.rtt_s),
                 _count(receiver.lost_packets),
                 _count(receiver.repaired_packets),

@@ -11,7 +11,7 @@ from topologies.run.plan import Plan, make_plan
 from topologies.run.run_folder import RunFolder, read_series
 from topologies.scenario import Scenario, load_scenario
 from topologies.scenario.network import DirectedLink, DropTail, Link, Red
-from topologies.scenario.quantity import format_duration, format_rate, format_size
+from topologies.scenario.quantity import format_duration, format_measured_rate, format_rate, format_size
 
 
 def write_report(folder: RunFolder) -> None:
@@ -21,7 +21,7 @@ def write_report(folder: RunFolder) -> None:
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    environment.filters.update(octets=format_size, rate=_rate, seconds=_seconds, blank=_blank)
+    environment.filters.update(octets=format_size, rate=_rate, measured=_measured, seconds=_seconds, blank=_blank)
     page = environment.get_template("report.html.j2").render(
         summary=summary,
         description=scenario.description,
@@ -93,8 +93,8 @@ def _cards(summary: dict[str, Any]) -> list[dict[str, str]]:
         of = f" (session {session['id']})" if len(summary["sessions"]) > 1 else ""
         goodputs = [r["goodput_bps"] for r in session["receivers"] if r["goodput_bps"] is not None]
         if goodputs:
-            cards.append({"value": format_rate(min(goodputs)), "label": f"lowest goodput{of}"})
-            cards.append({"value": format_rate(max(goodputs)), "label": f"highest goodput{of}"})
+            cards.append({"value": format_measured_rate(min(goodputs)), "label": f"lowest goodput{of}"})
+            cards.append({"value": format_measured_rate(max(goodputs)), "label": f"highest goodput{of}"})
         if session["feedback_packets"] is not None:
             cards.append({"value": str(session["feedback_packets"]), "label": f"feedback packets at the sender{of}"})
         if session["repair_packets"] is not None:
@@ -129,6 +129,10 @@ def _queue(queue: DropTail | Red) -> str:
 
 def _rate(bps: float | None) -> str:
     return "" if bps is None else format_rate(bps)
+
+
+def _measured(bps: float | None) -> str:
+    return "" if bps is None else format_measured_rate(bps)
 
 
 def _seconds(seconds: float) -> str:

@@ -92,6 +92,12 @@ def format_rate(bps: float) -> str:
     return f"{bps:.4g} bps"
 
 
+def format_measured_rate(bps: float) -> str:
+    """`8.05 Mbps`: always two decimals, for columns of measurements."""
+    unit, factor = ("kbps", 1e3) if bps < 1e6 else ("Mbps", 1e6)
+    return f"{bps / factor:.2f} {unit}"
+
+
 def format_duration(seconds: float) -> str:
     """`5 ms` for 0.005."""
     for unit, factor in (("s", 1.0), ("ms", 1e-3)):
