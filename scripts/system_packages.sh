@@ -2,9 +2,9 @@
 # Installs the Debian packages that Canopy needs, and says clearly what is missing when it may not.
 set -euo pipefail
 
-# python3-venv: the virtual environment; mininet, iproute2, ethtool, iperf, uftp: the emulation and its tests;
+# python3-venv: the virtual environment; mininet, procps (sysctl), iproute2, ethtool, iperf, uftp: the emulation and its tests;
 # build-essential: the linker for Rust.
-packages=(python3-venv python3-dev build-essential iproute2 ethtool mininet iperf uftp)
+packages=(python3-venv python3-dev build-essential procps iproute2 ethtool mininet iperf uftp)
 
 # Rust 1.82 or later: a toolchain on PATH (rustup), else Debian's current one (rustc-web), else the distribution's own.
 minimum_rust=1.82
