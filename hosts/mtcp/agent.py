@@ -348,8 +348,8 @@ class Agent:
                 child.progress_at = now
             if child.heard_at <= limit:
                 found.append((child, Reason.SILENT))
-            elif child.progress_at <= limit:
-                found.append((child, Reason.STALLED))
+            elif child.progress_at <= limit and child.heard_at > now - 2 * self._options.probe_interval_s:
+                found.append((child, Reason.STALLED))  # it lives; one that does not is about to count as silent
         return found
 
     # --- round trip times

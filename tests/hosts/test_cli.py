@@ -147,7 +147,9 @@ def test_nobody_sends(tmp_path: Path) -> None:
 def test_fewer_receivers_than_asked_for(tmp_path: Path, file: Path) -> None:
     common = options("232.7.7.4", free_port())
     receiver = start("recv", *common, "--source", "127.0.0.1", "-o", str(tmp_path / "in"))
-    code, output, errors = run("send", str(file), *common, "--receivers", "2", "--wait", "3", "--json", "-q")
+    assert receiver.stderr is not None
+    assert receiver.stderr.readline().startswith("listening on")
+    code, output, errors = run("send", str(file), *common, "--receivers", "2", "--wait", "2", "--json", "-q")
     assert code == 1
     assert errors == "canopy: only 1 of 2 receivers joined\n"
     assert not json.loads(output)["complete"]
@@ -203,7 +205,7 @@ def test_a_killed_receiver_leaves_no_half_file_under_the_name(tmp_path: Path, fi
     assert end(receivers[0])[0] == -signal.SIGKILL
     code, _, errors = end(sender)
     assert code == 1
-    assert "silent for too long" in errors
+    assert "for too long" in errors
     assert end(receivers[1])[0] == 0
     assert (folders[1] / "file.bin").read_bytes() == file.read_bytes()
     assert not (folders[0] / "file.bin").exists()
