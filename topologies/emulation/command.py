@@ -59,6 +59,8 @@ def emulate_scenario(scenario: Scenario, options: RunOptions, *, as_json: bool) 
 def print_summary(console: Console, summary: Summary) -> None:
     """The result, for reading."""
     for session in summary.sessions:
+        name = f"{session.file}, {format_size(session.bytes)}, SHA-256 {session.sha256}"
+        _note(console, f"session {session.id}: {name}")
         console.print(_session_table(session))
         counts = [
             f"{number} {what}"
@@ -90,8 +92,7 @@ def print_summary(console: Console, summary: Summary) -> None:
 
 
 def _session_table(session: SessionResult) -> Table:
-    title = f"session {session.id}: {session.file} ({format_size(session.bytes)}, SHA-256 {session.sha256[:16]}...)"
-    table = Table(title=title, title_justify="left")
+    table = Table()
     table.add_column("receiver")
     table.add_column("SHA-256")
     for column in ("goodput", "losses", "repairs"):

@@ -100,9 +100,10 @@ class TableView:
 
     def update(self, sampler: Sampler, elapsed_s: float) -> None:
         """Redraw."""
-        tables = [self._table(status, sampler) for status in sampler.sessions.values()]
-        if tables:
-            self._live.update(Group(*tables, Text(f"{elapsed_s:.1f} s", style="dim")), refresh=True)
+        parts: list[Text | Table] = [Text(f"{elapsed_s:.1f} s", style="dim")]
+        for status in sampler.sessions.values():
+            parts += [Text(session_title(status, sampler)), self._table(status, sampler)]
+        self._live.update(Group(*parts), refresh=True)
 
     def note(self, text: str) -> None:
         """Print a line above the tables."""
@@ -113,7 +114,7 @@ class TableView:
         self._live.stop()
 
     def _table(self, status: SessionStatus, sampler: Sampler) -> Table:
-        table = Table(title=session_title(status, sampler), title_justify="left", expand=False)
+        table = Table()
         table.add_column("receiver")
         table.add_column("progress", min_width=24)
         for column in ("%", "rate", "RTT", "lost", "repaired"):

@@ -92,7 +92,7 @@ BAD = {
     "missing field": ("duration: 10 s\n", "", "x.yaml:1: `duration` is missing"),
     "zero duration": ("duration: 10 s", "duration: 0 s", "x.yaml:2: duration: must be above zero"),
     "missing kind": ("{kind: p4}", "{}", "x.yaml:4: nodes.s1: `kind` is missing"),
-    "unknown kind": ("{kind: p4}", "{kind: ovs}", "x.yaml:4: nodes.s1: kind `ovs` is none of `p4`, `host`"),
+    "unknown kind": ("{kind: p4}", "{kind: ovs}", "x.yaml:4: nodes.s1: kind `ovs` is none of `p4`"),
     "not a mapping": ("a: {kind: host}", "a: host", "x.yaml:5: nodes.a: must be a mapping"),
     "bad node name": ("b: {kind: host, ", "B-1: {kind: host, ", "x.yaml:6: nodes.B-1: `B-1` does not match"),
     "no switch": ("kind: p4", "kind: host", "x.yaml:3: nodes: no switch"),
