@@ -20,6 +20,8 @@ MAX_FILE_BYTES = 16 << 20  # then the file becomes events.jsonl.1 and a new one 
 KEPT = 1000  # events that a new follower may ask for
 FOLLOWER_QUEUE = 1000  # events that wait for a slow follower before it loses some
 
+_FREQUENT = frozenset({"join", "leave", "expire", "group_added", "group_removed"})  # logged with --verbose only
+
 
 class EventLog:
     """Events in order, each `{"time": seconds since 1970, "event": kind, ...}`."""
@@ -45,7 +47,7 @@ class EventLog:
     def add(self, event: str, **fields: Any) -> None:
         """Record an event. A full disk costs the record, never the controller."""
         record: Event = {"time": round(self._clock(), 6), "event": event} | fields
-        LOG.debug("%s %s", event, fields)
+        LOG.log(logging.DEBUG if event in _FREQUENT else logging.INFO, "%s%s", event, _as_words(fields))
         self._recent.append(record)
         for follower in self._followers:
             follower.put(record)
@@ -102,3 +104,7 @@ class _Follower:
         if not self._waiting and not self._lost:
             self._ready.clear()
         return event
+
+
+def _as_words(fields: Event) -> str:
+    return "".join(f" {name}={value}" for name, value in fields.items() if value is not None)

@@ -59,6 +59,8 @@ class FinsyFilter(logging.Filter):
 
 def describe_failure(error: BaseException | None) -> str:
     """An exception as one line."""
+    if isinstance(error, fy.P4ClientError) and error.code == fy.GRPCStatusCode.UNAVAILABLE:
+        return f"not reachable: {error.message.rsplit(': ', 1)[-1]}"
     if isinstance(error, fy.P4ClientError):
         first = next(iter(error.details.values()), None)
         code, message = (error.code, error.message) if first is None else (first.canonical_code, first.message)

@@ -75,7 +75,9 @@ class Service:
         tasks: list[asyncio.Task[None]] = []
         try:
             await self.api.start()
-            self.events.add("controller_start", network=self._network.name, pid=os.getpid())
+            self.events.add(
+                "controller_start", network=self._network.name, switches=len(self.apps), state_dir=str(self._state_dir)
+            )
             tasks = [asyncio.create_task(app.run(), name=f"switch {name}") for name, app in self.apps.items()]
             tasks += [asyncio.create_task(self._tick()), asyncio.create_task(self._begin())]
             yield
@@ -139,9 +141,7 @@ async def serve(network: Network, program: Program, state_dir: Path) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
     async with Service(network, program, state_dir).running():
-        LOG.info("controller of %s: %d switches, %s", network.name, len(network.switches), state_dir)
         await stop.wait()
-        LOG.info("stopping")
 
 
 def command(

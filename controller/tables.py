@@ -126,7 +126,7 @@ def event(record: Json) -> Text:
     fields = " ".join(
         f"{name}={value}" for name, value in record.items() if name not in ("time", "event") and value is not None
     )
-    return Text.assemble((clock, "dim"), " ", (f"{record['event']:<14}", _EVENT_STYLE.get(record["event"], "")), fields)
+    return Text.assemble((clock, "dim"), " ", (f"{record['event']:<16}", _EVENT_STYLE.get(record["event"], "")), fields)
 
 
 # -------------------------------------------------------------------- cells

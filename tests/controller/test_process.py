@@ -35,7 +35,7 @@ def start(network: Path, state_dir: Path) -> subprocess.Popen[str]:
     environment = os.environ | {"PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
     assert process.stderr is not None
-    assert "controller of network: 3 switches" in process.stderr.readline()
+    assert "controller_start network=network switches=3" in process.stderr.readline()
     return process
 
 
