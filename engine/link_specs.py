@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from canopy_engine import LinkSpec
 
 NUMBER_KEYS = frozenset({"rate_bps", "delay_us", "loss", "red_min", "red_max", "red_weight", "red_max_p"})
-INTEGER_KEYS = frozenset({"limit_packets", "limit_bytes", "seed"})
+INTEGER_KEYS = frozenset({"limit_packets", "limit_bytes", "red_mean_packet_bytes", "seed"})
+BOOLEAN_KEYS = frozenset({"red_gentle", "red_wait", "red_ecn"})
 QUEUES = ("droptail", "red")
 
 
@@ -57,10 +58,26 @@ def _spec(place: str, spec: Any) -> LinkSpec:
             continue
         if key in INTEGER_KEYS and is_number and value == int(value) and value >= 0:
             continue
-        if (key == "queue" and value in QUEUES) or (key == "red_gentle" and isinstance(value, bool)):
+        if (key == "queue" and value in QUEUES) or (key in BOOLEAN_KEYS and isinstance(value, bool)):
             continue
-        known = key in NUMBER_KEYS | INTEGER_KEYS | {"queue", "red_gentle"}
+        if key == "gilbert_elliott" and _is_four_probabilities(value):
+            continue
+        known = key in NUMBER_KEYS | INTEGER_KEYS | BOOLEAN_KEYS | {"queue", "gilbert_elliott"}
         raise LinkSpecError(f"{place}: {f'`{key}` cannot be {value!r}' if known else f'there is no `{key}`'}")
     if not 0 <= spec.get("loss", 0) <= 1:
         raise LinkSpecError(f"{place}: `loss` is a probability, not {spec['loss']}")
-    return cast("LinkSpec", {key: int(value) if key in INTEGER_KEYS else value for key, value in spec.items()})
+    return cast("LinkSpec", {key: _converted(key, value) for key, value in spec.items()})
+
+
+def _is_four_probabilities(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and len(value) == 4
+        and all(isinstance(item, int | float) and not isinstance(item, bool) and 0 <= item <= 1 for item in value)
+    )
+
+
+def _converted(key: str, value: Any) -> Any:
+    if key in INTEGER_KEYS:
+        return int(value)
+    return tuple(value) if key == "gilbert_elliott" else value

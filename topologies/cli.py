@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from topologies.scenario import Scenario, ScenarioError, load_scenario
+from topologies.scenario.abilities import Purpose
 
 EXIT_FAILED = 1
 """Not every receiver holds the whole file."""
@@ -41,7 +42,7 @@ def emulate(
 
     Exit status: 0 when every receiver holds the whole file, 1 when not, 2 when nothing could be run, 130 after Ctrl-C.
     """
-    loaded = _load(scenario, check_files=file is None)
+    loaded = _load(scenario, check_files=file is None, purpose="emulate")
     if check:
         typer.echo(f"{scenario}: a valid scenario ({len(loaded.hosts)} hosts, {len(loaded.switches)} switches)")
         return
@@ -102,9 +103,9 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="S
         raise typer.Exit(EXIT_BAD_INPUT)
 
 
-def _load(path: Path, *, check_files: bool) -> Scenario:
+def _load(path: Path, *, check_files: bool, purpose: Purpose) -> Scenario:
     try:
-        return load_scenario(path, check_files=check_files)
+        return load_scenario(path, check_files=check_files, purpose=purpose)
     except ScenarioError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(EXIT_BAD_INPUT) from None

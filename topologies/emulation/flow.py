@@ -15,6 +15,8 @@ import time
 from collections.abc import Iterator
 from typing import TextIO
 
+from topologies.run.on_off import DISTRIBUTIONS, on_periods
+
 INTERVAL_S = 0.25
 CHUNK = bytes(65536)
 _MAX_BEHIND_S = 0.05
@@ -77,17 +79,6 @@ def run_tcp_sink(address: tuple[str, int]) -> None:
                     pass
 
 
-def on_periods(
-    on_s: float | None, off_s: float, exponential: bool, rng: random.Random
-) -> Iterator[tuple[float, float]]:
-    """(start, end) of the times on, seconds from the flow's start, without end; one endless time on for `on_s` None."""
-    start = 0.0
-    while True:
-        length = float("inf") if on_s is None else rng.expovariate(1 / on_s) if exponential else on_s
-        yield start, start + length
-        start += length + (rng.expovariate(1 / off_s) if exponential and off_s else off_s)
-
-
 def run_udp_source(
     address: tuple[str, int], rate_bps: float, packet: int, periods: Iterator[tuple[float, float]], trace: Trace
 ) -> None:
@@ -145,7 +136,8 @@ def main() -> None:
     parser.add_argument("--packet", type=int, default=1000, help="bytes of UDP payload")
     parser.add_argument("--on", type=float, default=None, help="mean seconds on (default: always)")
     parser.add_argument("--off", type=float, default=0.0, help="mean seconds off")
-    parser.add_argument("--exponential", action="store_true", help="exponential times on and off")
+    parser.add_argument("--distribution", choices=DISTRIBUTIONS, default="constant", help="of times on and off")
+    parser.add_argument("--shape", type=float, default=1.5, help="of the Pareto distribution")
     parser.add_argument("--epoch", type=float, default=0.0, help="wall-clock time at which times start")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
@@ -161,7 +153,7 @@ def main() -> None:
                 run_tcp_sink(address)
             case "udp-source":
                 rng = random.Random(options.seed)
-                periods = on_periods(options.on, options.off, options.exponential, rng)
+                periods = on_periods(options.on, options.off, options.distribution, options.shape, rng)
                 run_udp_source(address, options.rate, options.packet, periods, trace)
             case "udp-sink":
                 run_udp_sink(address, trace)

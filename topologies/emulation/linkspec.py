@@ -1,14 +1,10 @@
-"""A directed link as the embedded switch takes it, and as Linux's traffic control does. No I/O."""
+"""A directed link as Linux's traffic control takes it. No I/O."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from topologies.scenario.network import DirectedLink, DropTail, Red
+from topologies.scenario.network import DirectedLink, DropTail, GilbertElliott, Red
 from topologies.scenario.quantity import format_duration, format_rate
-
-if TYPE_CHECKING:
-    from canopy_engine import LinkSpec
 
 TC_KINDS = ("tbf", "netem", "red", "pfifo", "bfifo")
 """The queueing disciplines that emulating a link with tc may use."""
@@ -18,24 +14,6 @@ MTU_FRAME = 1514
 
 TBF_BURST_S = 0.002
 """Token bucket depth, seconds of the rate: a few timer ticks, so that a slow timer does not cost rate."""
-
-
-def engine_link_spec(link: DirectedLink, seed: int) -> "LinkSpec":
-    """The link as engine/stubs/canopy_engine.pyi describes it."""
-    spec: LinkSpec = {"delay_us": link.delay_s * 1e6, "loss": link.loss, "queue": link.queue.kind, "seed": seed}
-    if link.rate_bps is not None:
-        spec["rate_bps"] = link.rate_bps
-    if link.queue.packets is not None:
-        spec["limit_packets"] = link.queue.packets
-    if link.queue.bytes is not None:
-        spec["limit_bytes"] = link.queue.bytes
-    if isinstance(link.queue, Red):
-        spec["red_min"] = link.queue.min_threshold
-        spec["red_max"] = link.queue.max_threshold
-        spec["red_weight"] = link.queue.weight
-        spec["red_max_p"] = link.queue.max_probability
-        spec["red_gentle"] = link.queue.gentle
-    return spec
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +70,8 @@ def tc_plan(link: DirectedLink, interface: str, kinds: Collection[str]) -> TcPla
         if link.delay_s:
             missing.append(Lack("no delay (this kernel has no netem)", f"{name} {format_duration(link.delay_s)}"))
         if link.loss:
-            missing.append(Lack("no random loss (this kernel has no netem)", f"{name} {link.loss:.3g}"))
+            how_much = "in bursts" if isinstance(link.loss, GilbertElliott) else f"{link.loss:.3g}"
+            missing.append(Lack("no random loss (this kernel has no netem)", f"{name} {how_much}"))
     if parent != ("root",):
         commands.append(("tc", "qdisc", "replace", "dev", interface, *parent, *_queue(link, kinds)))
         if isinstance(link.queue, Red) and "red" not in kinds:
@@ -110,7 +89,11 @@ def _netem(link: DirectedLink) -> tuple[str, ...]:
     command: tuple[str, ...] = ("handle", "10:", "netem", "limit", str(limit))
     if link.delay_s:
         command += ("delay", f"{link.delay_s * 1e6:.0f}us")
-    if link.loss:
+    if isinstance(link.loss, GilbertElliott):
+        # tc-netem(8): loss gemodel P(good to bad), P(bad to good), loss when bad, loss when good
+        values = (link.loss.good_to_bad, link.loss.bad_to_good, link.loss.bad, link.loss.good)
+        command += ("loss", "gemodel", *(f"{value * 100:.6g}%" for value in values))
+    elif link.loss:
         command += ("loss", "random", f"{link.loss * 100:.6g}%")
     return command
 

@@ -95,7 +95,7 @@ def flow_source_command(flow: Flow, address: str, trace: Path, epoch: float, see
         case OnOffFlow():
             command += ["--rate", repr(flow.rate), "--packet", str(flow.packet)]
             command += ["--on", repr(flow.on), "--off", repr(flow.off), "--seed", str(seed)]
-            command += ["--exponential"] if flow.distribution == "exponential" else []
+            command += ["--distribution", flow.distribution, "--shape", repr(flow.shape)]
     return command
 
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from topologies.emulation.linkspec import describe_lacks, engine_link_spec, tc_plan
+from topologies.emulation.linkspec import describe_lacks, tc_plan
 from topologies.emulation.network import SwitchKind
 from topologies.emulation.nodes import P4Switch, run_in
 from topologies.emulation.requirements import traffic_control_kinds
+from topologies.run.link_spec import link_spec
 from topologies.run.plan import Plan, SwitchPlan, derive_seed
 from topologies.scenario.network import DirectedLink
 
@@ -134,11 +135,7 @@ def port_links(plan: SwitchPlan, seed: int) -> dict[str, Any]:
     """Port -> the links it emulates, as `canopy switch --links` reads them."""
     links: dict[str, Any] = {}
     for port in plan.ports.values():
-        links[str(port.number)] = {"tx": _spec(port.tx, seed)}
+        links[str(port.number)] = {"tx": link_spec(port.tx, seed)}
         if port.rx is not None:
-            links[str(port.number)]["rx"] = _spec(port.rx, seed)
+            links[str(port.number)]["rx"] = link_spec(port.rx, seed)
     return links
-
-
-def _spec(link: DirectedLink, seed: int) -> Any:
-    return engine_link_spec(link, derive_seed(seed, f"link {link.source} {link.destination}"))

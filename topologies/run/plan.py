@@ -1,5 +1,6 @@
 """What a scenario becomes on this machine: interfaces, addresses, MACs, ports and link specifications. No I/O."""
 
+import itertools
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from ipaddress import IPv4Address
@@ -44,20 +45,24 @@ class PortPlan:
 
 @dataclass(frozen=True, slots=True)
 class SwitchPlan:
-    """A switch and its ports."""
+    """A switch, or a simulation's plain router, and its ports."""
 
     name: str
     device_id: int
     mac: str
     grpc_address: str
     ports: dict[int, PortPlan] = field(default_factory=dict)
+    number_to: dict[str, int] = field(default_factory=dict)
+    """Neighbour -> port."""
+
+    def add(self, port: PortPlan) -> None:
+        """Add a port."""
+        self.ports[port.number] = port
+        self.number_to[port.neighbour] = port.number
 
     def port_to(self, neighbour: str) -> PortPlan:
         """The port that leads to `neighbour`. KeyError if none does."""
-        for port in self.ports.values():
-            if port.neighbour == neighbour:
-                return port
-        raise KeyError(neighbour)
+        return self.ports[self.number_to[neighbour]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +104,7 @@ def make_plan(scenario: Scenario) -> Plan:
             mac=f"02:01:00:00:{number >> 8:02x}:{number & 0xFF:02x}",
             grpc_address=f"127.0.0.1:{P4RUNTIME_PORT + number - 1}",
         )
-        for number, name in enumerate(scenario.switches, start=1)
+        for number, name in enumerate([*scenario.switches, *scenario.routers], start=1)
     }
     numbers = _port_numbers(scenario)
     cables = []
@@ -108,12 +113,14 @@ def make_plan(scenario: Scenario) -> Plan:
         for name, neighbour in ((one, other), (other, one)):
             port = numbers[index, name]
             if name in switches:
-                switches[name].ports[port] = PortPlan(
-                    number=port,
-                    interface=f"{name}-eth{port}",
-                    neighbour=neighbour,
-                    tx=link.direction(neighbour),
-                    rx=link.direction(name) if neighbour in addresses else None,
+                switches[name].add(
+                    PortPlan(
+                        number=port,
+                        interface=f"{name}-eth{port}",
+                        neighbour=neighbour,
+                        tx=link.direction(neighbour),
+                        rx=link.direction(name) if neighbour in addresses else None,
+                    )
                 )
             else:
                 hosts[name] = HostPlan(
@@ -191,6 +198,7 @@ def _host_mac(address: IPv4Address) -> str:
 def _port_numbers(scenario: Scenario) -> dict[tuple[int, str], int]:
     """(link's index, node) -> port: the given one, or the switch's lowest free one from 1; 0 at a host."""
     taken = {(name, port) for link in scenario.links for name, port in link.ports.items()}
+    lowest: dict[str, int] = {}
     numbers = {}
     for index, link in enumerate(scenario.links):
         for name in link.between:
@@ -199,7 +207,7 @@ def _port_numbers(scenario: Scenario) -> dict[tuple[int, str], int]:
                 continue
             port = link.ports.get(name)
             if port is None:
-                port = next(number for number in range(1, 512) if (name, number) not in taken)
-                taken.add((name, port))
+                port = next(number for number in itertools.count(lowest.get(name, 1)) if (name, number) not in taken)
+                lowest[name] = port + 1
             numbers[index, name] = port
     return numbers

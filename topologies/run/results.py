@@ -141,12 +141,12 @@ def bottleneck_link(scenario: Scenario, session_index: int) -> DirectedLink | No
     for link in scenario.links:
         delay = sum(link.direction(end).delay_s for end in link.between) / 2
         graph.add_edge(*link.between, cost=1e-3 + delay)
+    paths: dict[str, list[str]] = networkx.single_source_dijkstra_path(graph, session.sender, weight="cost")
     best: DirectedLink | None = None
     for receiver in session.receivers:
         if receiver.leave is not None:
             continue
-        path = networkx.shortest_path(graph, session.sender, receiver.host, weight="cost")
-        for one, other in itertools.pairwise(path):
+        for one, other in itertools.pairwise(paths[receiver.host]):
             hop = scenario.link_between(one, other)
             directed = None if hop is None else hop.direction(other)
             if directed is None or directed.rate_bps is None:

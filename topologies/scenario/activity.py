@@ -69,12 +69,33 @@ class _Flow(Strict):
     """None: with the scenario."""
 
 
+class SimulatedTcp(Strict):
+    """The TCP of a simulation. By default it is Linux's: reno, selective and delayed acknowledgments."""
+
+    recovery: Literal["reno", "newreno", "sack", "vegas"] | None = None
+    """None: `sack` for `congestion_control: reno`, `vegas` for vegas."""
+    packet: Size = 1514
+    """Bytes of a full packet on an Ethernet link."""
+    size: Size | None = None
+    """Bytes of payload; None: without end."""
+    initial_window: Annotated[float, Field(ge=1)] = 10
+    """Packets; 10 is RFC 6928's."""
+    window_limit: Annotated[int, Field(ge=1)] | None = None
+    """Packets that may be outstanding, whatever the congestion window says."""
+    minimum_timeout: Duration = 0.2
+    """Linux's TCP_RTO_MIN."""
+    delayed_ack: Duration = 0.04
+    """How long an acknowledgment waits for a second packet, Linux's TCP_DELACK_MIN; 0 s acknowledges each packet."""
+
+
 class TcpFlow(_Flow):
-    """A bulk transfer by the kernel's TCP."""
+    """A bulk transfer by the kernel's TCP; in a simulation, by a model of it."""
 
     kind: Literal["tcp"]
     congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")] = "reno"
-    """A name of net.ipv4.tcp_available_congestion_control."""
+    """A name of net.ipv4.tcp_available_congestion_control; a simulation has reno and vegas."""
+    simulated: SimulatedTcp = SimulatedTcp()
+    """What the model is told beyond that. An emulation takes no notice of it."""
 
 
 class UdpFlow(_Flow):
@@ -97,10 +118,25 @@ class OnOffFlow(_Flow):
     """Mean time on, seconds."""
     off: Duration
     """Mean time off, seconds."""
-    distribution: Literal["constant", "exponential"] = "exponential"
+    distribution: Literal["constant", "exponential", "pareto"] = "exponential"
+    shape: Annotated[float, Field(gt=1)] = 1.5
+    """Of the Pareto distribution; 1.5 is ns-2's."""
 
 
-Flow: TypeAlias = Annotated[TcpFlow | UdpFlow | OnOffFlow, Field(discriminator="kind")]
+class WebFlow(_Flow):
+    """Short TCP transfers that begin at random, as requests of the web do. Only a simulation has it."""
+
+    kind: Literal["web"]
+    gap: Duration
+    """Mean time between the beginnings of two transfers; exponential."""
+    size: Size
+    """Mean size of a transfer, bytes; Pareto distributed."""
+    shape: Annotated[float, Field(gt=1)] = 1.2
+    """Of the Pareto distribution (Crovella and Bestavros 1997 measured 1.0 to 1.3)."""
+    simulated: SimulatedTcp = SimulatedTcp()
+
+
+Flow: TypeAlias = Annotated[TcpFlow | UdpFlow | OnOffFlow | WebFlow, Field(discriminator="kind")]
 
 
 class LinkDown(Strict):

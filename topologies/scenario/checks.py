@@ -8,7 +8,18 @@ from typing import TypeAlias
 import networkx
 
 from hosts import protocols
-from topologies.scenario.activity import ControllerRestart, LinkDown, ReceiverDies, Session, SwitchRestart
+from topologies.scenario.activity import (
+    ControllerRestart,
+    Flow,
+    LinkDown,
+    OnOffFlow,
+    ReceiverDies,
+    Session,
+    SwitchRestart,
+    TcpFlow,
+    UdpFlow,
+    WebFlow,
+)
 from topologies.scenario.errors import FieldPath
 from topologies.scenario.network import DropTail, Link, Red
 from topologies.scenario.scenario import Scenario
@@ -23,6 +34,12 @@ MAX_PORTS = 16
 """Ports of a switch that the P4 program replicates to."""
 MAX_INTERFACE_NAME = 15
 """IFNAMSIZ - 1."""
+MAX_UDP_PAYLOAD = 65507
+"""An IPv4 packet's 65,535 bytes less its header and UDP's."""
+TCP_HEADERS = 54
+"""Of Ethernet, IPv4 and TCP, without options."""
+MAX_FRAME = 65549
+"""Ethernet's header and the largest IPv4 packet."""
 
 Finding: TypeAlias = tuple[FieldPath, str]
 
@@ -44,7 +61,7 @@ def check_scenario(scenario: Scenario) -> Iterator[Finding]:
 
 
 def _check_nodes(scenario: Scenario) -> Iterator[Finding]:
-    if not scenario.switches:
+    if not scenario.switches and not scenario.routers:
         yield ("nodes",), "no switch (a node with `kind: p4`)"
     taken: dict[IPv4Address, str] = {}
     for name, host in scenario.hosts.items():
@@ -67,12 +84,12 @@ def _check_link(scenario: Scenario, path: FieldPath, link: Link) -> Iterator[Fin
     if link.between[0] == link.between[1]:
         yield (*path, "between"), f"joins `{link.between[0]}` to itself"
     elif all(name in scenario.hosts for name in link.between):
-        yield (*path, "between"), "joins two hosts; one end must be a switch"
+        yield (*path, "between"), "joins two hosts; one end must be a switch or router"
     for name in link.ports:
         if name not in link.between:
             yield (*path, "ports", name), f"`{name}` is not an end of this link"
         elif name in scenario.hosts:
-            yield (*path, "ports", name), f"`{name}` is a host; only switches have port numbers"
+            yield (*path, "ports", name), f"`{name}` is a host; only switches and routers have port numbers"
     yield from _check_queue((*path, "queue"), link.queue)
     for name, direction in link.toward.items():
         if name not in link.between:
@@ -104,7 +121,7 @@ def _check_link_pairs(scenario: Scenario) -> Iterator[Finding]:
             if (name, port) in taken:
                 yield ("links", index, "ports", name), f"port {port} of {name} is taken by links[{taken[name, port]}]"
             taken.setdefault((name, port), index)
-            if port > MAX_PORTS:
+            if port > MAX_PORTS and name in scenario.switches:
                 yield ("links", index, "ports", name), f"a switch has ports 1 to {MAX_PORTS}, not {port}"
 
 
@@ -128,8 +145,8 @@ def _check_attachment(scenario: Scenario) -> Iterator[Finding]:
 
 
 def _check_host(scenario: Scenario, path: FieldPath, name: str) -> Iterator[Finding]:
-    if name in scenario.switches:
-        yield path, f"`{name}` is a switch; this needs a host"
+    if name in scenario.switches or name in scenario.routers:
+        yield path, f"`{name}` is a {'switch' if name in scenario.switches else 'router'}; this needs a host"
     elif name not in scenario.hosts:
         yield path, f"no host is called `{name}`"
 
@@ -188,12 +205,26 @@ def _check_session_conflicts(scenario: Scenario) -> Iterator[Finding]:
 def _check_traffic(scenario: Scenario) -> Iterator[Finding]:
     for index, flow in enumerate(scenario.traffic):
         path = ("traffic", index)
+        yield from _check_packets(path, flow)
         yield from _check_host(scenario, (*path, "source"), flow.source)
         yield from _check_host(scenario, (*path, "destination"), flow.destination)
         if flow.source == flow.destination:
             yield (*path, "destination"), f"is the source, `{flow.source}`"
         if flow.stop is not None and flow.stop <= flow.start:
             yield (*path, "stop"), "must come after `start`"
+
+
+def _check_packets(path: FieldPath, flow: Flow) -> Iterator[Finding]:
+    match flow:
+        case UdpFlow() | OnOffFlow() if flow.packet > MAX_UDP_PAYLOAD:
+            yield (*path, "packet"), f"{flow.packet} bytes do not fit a UDP datagram ({MAX_UDP_PAYLOAD})"
+        case TcpFlow() | WebFlow() if not TCP_HEADERS < flow.simulated.packet <= MAX_FRAME:
+            bounds = f"{TCP_HEADERS + 1} to {MAX_FRAME}"
+            yield (*path, "simulated", "packet"), f"a packet of TCP has {bounds} bytes, not {flow.simulated.packet}"
+    if isinstance(flow, OnOffFlow) and flow.on == 0:
+        yield (*path, "on"), "must be above zero"
+    if isinstance(flow, WebFlow) and flow.gap == 0:
+        yield (*path, "gap"), "must be above zero"
 
 
 def _check_faults(scenario: Scenario) -> Iterator[Finding]:
@@ -205,7 +236,9 @@ def _check_faults(scenario: Scenario) -> Iterator[Finding]:
                 if scenario.link_between(one, other) is None:
                     yield (*path, "link"), f"no link joins `{one}` and `{other}`"
             case SwitchRestart(switch=name):
-                if name not in scenario.switches:
+                if name in scenario.routers:
+                    yield (*path, "switch"), f"`{name}` is a router, which has no state to lose"
+                elif name not in scenario.switches:
                     yield (*path, "switch"), f"no switch is called `{name}`"
             case ReceiverDies(session=session, host=host):
                 if session not in sessions:

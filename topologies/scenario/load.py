@@ -7,7 +7,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from topologies.scenario import activity, network
-from topologies.scenario.checks import check_scenario
+from topologies.scenario.abilities import Purpose, check_ability
+from topologies.scenario.checks import Finding, check_scenario
 from topologies.scenario.document import Document, parse_document
 from topologies.scenario.errors import FieldPath, Problem, ScenarioError
 from topologies.scenario.scenario import Scenario
@@ -24,10 +25,11 @@ _KNOWN_FIELDS = sorted(
 )
 
 
-def load_scenario(path: Path, *, check_files: bool = False) -> Scenario:
+def load_scenario(path: Path, *, check_files: bool = False, purpose: Purpose | None = None) -> Scenario:
     """The scenario in `path`. ScenarioError lists everything that is wrong with it.
 
-    With `check_files` the files to be sent must exist; a relative path starts at the scenario's folder."""
+    With `check_files` the files to be sent must exist; a relative path starts at the scenario's folder. With a
+    `purpose`, what cannot be run in that way is wrong too."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -35,14 +37,16 @@ def load_scenario(path: Path, *, check_files: bool = False) -> Scenario:
     except UnicodeDecodeError as error:
         raise ScenarioError([Problem(str(path), None, (), f"not UTF-8 text (at byte {error.start})")]) from None
     scenario = parse_scenario(text, str(path))
-    missing = [
+    findings: list[Finding] = [
         (("sessions", index, "file"), f"{path.parent / session.file}: no such file")
         for index, session in enumerate(scenario.sessions)
         if check_files and session.file is not None and not (path.parent / session.file).is_file()
     ]
-    if missing:
+    if purpose is not None:
+        findings += check_ability(scenario, purpose)
+    if findings:
         document = parse_document(text, str(path))
-        raise ScenarioError([_at(document, field, message) for field, message in missing])
+        raise ScenarioError([_at(document, field, message) for field, message in findings])
     return scenario
 
 

@@ -1,9 +1,9 @@
 """The network part of a scenario: nodes, links and their queues."""
 
 from ipaddress import IPv4Address
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from topologies.scenario.quantity import Duration, Fraction, Rate, Size
 
@@ -26,15 +26,44 @@ class P4Switch(Strict):
     kind: Literal["p4"]
 
 
+class Router(Strict):
+    """A plain multicast router with any number of ports, which only a simulation has. It needs no controller."""
+
+    kind: Literal["router"]
+
+
+class HostClock(Strict):
+    """How a simulated host's clock differs from the network's. (An emulated host has the machine's.)"""
+
+    offset: Duration = 0.0
+    """How far it is ahead at the start."""
+    drift_ppm: Annotated[float, Field(ge=-1000, le=1000)] = 0.0
+    """How much faster it goes, in millionths. Crystals are within 100."""
+
+
+class ProcessingTime(Strict):
+    """What a simulated host needs for each packet, drawn uniformly between two bounds, one packet after another.
+
+    Up to the bottleneck's time for a packet, at the senders, it breaks DropTail's phase effects (Floyd and Jacobson
+    1992)."""
+
+    least: Duration = 0.0
+    most: Duration
+
+
 class Host(Strict):
-    """An end system, attached to a switch by its one link."""
+    """An end system, attached to a switch or router by its one link."""
 
     kind: Literal["host"]
     address: IPv4Address | None = None
     """In 10.0.0.0/8; by default 10.0.0.1 and on, in the file's order."""
+    clock: HostClock = HostClock()
+    sending: ProcessingTime | None = None
+    """Only in a simulation, as `receiving` and `clock`; an emulated host takes what the machine gives."""
+    receiving: ProcessingTime | None = None
 
 
-Node: TypeAlias = Annotated[P4Switch | Host, Field(discriminator="kind")]
+Node: TypeAlias = Annotated[P4Switch | Router | Host, Field(discriminator="kind")]
 
 
 class DropTail(Strict):
@@ -58,6 +87,12 @@ class Red(Strict):
     max_probability: Annotated[float, Field(gt=0, le=1)] = 0.1
     gentle: bool = True
     """Between max_threshold and twice that the probability rises to 1 (Floyd 2000) instead of jumping there."""
+    wait: bool = True
+    """Drops keep a distance: none before 1/p packets have passed since the last one."""
+    ecn: bool = False
+    """Mark packets that can be marked, instead of dropping them early."""
+    mean_packet: Size = 500
+    """Bytes of a typical packet; 500 is ns-2's."""
 
 
 Queue: TypeAlias = Annotated[DropTail | Red, Field(discriminator="kind")]
@@ -66,13 +101,34 @@ DEFAULT_QUEUE = DropTail(packets=64)
 """As BMv2's egress queues."""
 
 
+class GilbertElliott(Strict):
+    """Bursts of loss: two states, each with a loss probability; before each packet the state may change."""
+
+    kind: Literal["gilbert-elliott"]
+    good_to_bad: Fraction
+    bad_to_good: Fraction
+    good: Fraction = 0.0
+    """Probability that a packet is lost in the good state."""
+    bad: Fraction = 1.0
+
+
+def _loss_kind(value: Any) -> str:
+    return "bursts" if isinstance(value, dict | GilbertElliott) else "independent"
+
+
+Loss: TypeAlias = Annotated[
+    Annotated[Fraction, Tag("independent")] | Annotated[GilbertElliott, Tag("bursts")], Discriminator(_loss_kind)
+]
+"""Probability that a frame is lost after the queue, independent of others; or bursts."""
+
+
 class Direction(Strict):
     """What one direction of a link has otherwise than the link itself."""
 
     rate: Rate | None = None
     delay: Duration | None = None
     queue: Queue | None = None
-    loss: Fraction | None = None
+    loss: Loss | None = None
 
 
 class Link(Strict):
@@ -86,8 +142,7 @@ class Link(Strict):
     delay: Duration = 0.0
     """Propagation delay, one way, seconds."""
     queue: Queue = DEFAULT_QUEUE
-    loss: Fraction = 0.0
-    """Probability that a frame is lost after the queue, independent of others."""
+    loss: Loss = 0.0
     toward: dict[NodeName, Direction] = {}
     """End -> what the direction towards that end has otherwise."""
 
@@ -114,4 +169,4 @@ class DirectedLink(BaseModel):
     rate_bps: float | None
     delay_s: float
     queue: DropTail | Red
-    loss: float
+    loss: float | GilbertElliott

@@ -6,14 +6,24 @@ from typing import Annotated
 from pydantic import Field
 
 from topologies.scenario.activity import Fault, Flow, Session
-from topologies.scenario.network import Host, Link, Node, NodeName, P4Switch, Strict
+from topologies.scenario.network import Host, Link, Node, NodeName, P4Switch, Router, Strict
 from topologies.scenario.quantity import Duration
 
 MAX_SEED = 2**63 - 1
 
 
+class Simulation(Strict):
+    """What only a simulation needs to be told."""
+
+    control_delay: Duration = 0.005
+    """From a switch to the controller, and from the controller to a switch. Some milliseconds are what P4Runtime takes
+    on one machine."""
+    sample: Duration = 0.25
+    """Between two rows of the links' time series."""
+
+
 class Scenario(Strict):
-    """What `canopy emulate` runs."""
+    """What `canopy emulate` and `canopy simulate` run."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=40)]
     description: str = ""
@@ -25,6 +35,7 @@ class Scenario(Strict):
     sessions: list[Session] = Field(default=[])
     traffic: list[Flow] = Field(default=[])
     faults: list[Fault] = Field(default=[])
+    simulation: Simulation = Simulation()
 
     @cached_property
     def hosts(self) -> dict[str, Host]:
@@ -33,9 +44,18 @@ class Scenario(Strict):
 
     @cached_property
     def switches(self) -> dict[str, P4Switch]:
-        """Name -> switch, in the file's order."""
+        """Name -> P4 switch, in the file's order."""
         return {name: node for name, node in self.nodes.items() if isinstance(node, P4Switch)}
+
+    @cached_property
+    def routers(self) -> dict[str, Router]:
+        """Name -> plain router, in the file's order."""
+        return {name: node for name, node in self.nodes.items() if isinstance(node, Router)}
 
     def link_between(self, one: str, other: str) -> Link | None:
         """The link that joins the two nodes, whichever way round it was written."""
-        return next((link for link in self.links if set(link.between) == {one, other}), None)
+        return self._link_by_ends.get(frozenset((one, other)))
+
+    @cached_property
+    def _link_by_ends(self) -> dict[frozenset[str], Link]:
+        return {frozenset(link.between): link for link in self.links}
