@@ -153,21 +153,7 @@ impl Value {
                 let cell = env.registers.get(*register as usize).and_then(|array| array.read(index));
                 cell.map_or_else(|| T::from_i64(0), |(words, bits)| T::from_words(words, bits, false))
             }
-            Self::Binary(op, left, right) => {
-                let (left, right) = (left.eval::<T>(env), right.eval::<T>(env));
-                match op {
-                    Op::Add => left.add(&right),
-                    Op::Sub => left.sub(&right),
-                    Op::Mul => left.mul(&right),
-                    Op::Div => left.div(&right),
-                    Op::Mod => left.rem(&right),
-                    Op::And => left.and(&right),
-                    Op::Or => left.or(&right),
-                    Op::Xor => left.xor(&right),
-                    Op::Shl => left.shl(right.amount()),
-                    Op::Shr => left.shr(right.amount()),
-                }
-            }
+            Self::Binary(op, left, right) => apply(*op, &left.eval::<T>(env), &right.eval::<T>(env)),
             Self::Not(value) => value.eval::<T>(env).not(),
             Self::Choose(condition, then, otherwise) => {
                 if condition.eval(env) {
@@ -183,6 +169,23 @@ impl Value {
             Self::LastIndex(stack) => T::from_i64(phv::stack_count(env, *stack) as i64 - 1),
             Self::StackSize(stack) => T::from_i64(phv::stack_count(env, *stack) as i64),
         }
+    }
+}
+
+/// Apart from `eval`, whose frame recursion multiplies.
+#[inline]
+fn apply<T: Int>(op: Op, left: &T, right: &T) -> T {
+    match op {
+        Op::Add => left.add(right),
+        Op::Sub => left.sub(right),
+        Op::Mul => left.mul(right),
+        Op::Div => left.div(right),
+        Op::Mod => left.rem(right),
+        Op::And => left.and(right),
+        Op::Or => left.or(right),
+        Op::Xor => left.xor(right),
+        Op::Shl => left.shl(right.amount()),
+        Op::Shr => left.shr(right.amount()),
     }
 }
 

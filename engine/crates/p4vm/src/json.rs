@@ -9,8 +9,9 @@ pub(crate) type Result<T> = std::result::Result<T, LoadError>;
 /// p4c writes programs of at most a few megabytes.
 const MAX_TEXT: usize = 256 << 20;
 
-/// Nesting of arrays and objects: deep expressions of real programs stay below a hundred levels.
-const MAX_DEPTH: usize = 400;
+/// Nesting of arrays and objects, which bounds recursion here and when an expression is computed. The deepest of p4c's
+/// test programs has 87 levels.
+const MAX_DEPTH: usize = 256;
 
 /// Parse a document, refusing what would exhaust memory or the stack.
 pub(crate) fn parse(text: &str) -> Result<Value> {
@@ -174,7 +175,7 @@ mod tests {
         let deep = "[".repeat(100_000);
         assert!(parse(&deep).unwrap_err().message.contains("nested"));
         assert!(parse(&format!("\"\\\"{deep}\"")).is_ok());
-        let fine = format!("{}{}", "[".repeat(300), "]".repeat(300));
+        let fine = format!("{}{}", "[".repeat(256), "]".repeat(256));
         assert!(parse(&fine).is_ok());
     }
 

@@ -51,11 +51,12 @@ pub use ir::Program;
 pub use output::Outputs;
 pub use switch::Switch;
 
-/// Property tests draw the same cases each time, and leave no files behind.
+/// Property tests draw the same cases each time, and leave no files behind. `P4VM_ROUNDS=100` draws that many times more.
 #[cfg(test)]
 pub(crate) fn seeded(cases: u32) -> proptest::test_runner::Config {
+    let rounds = std::env::var("P4VM_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1);
     proptest::test_runner::Config {
-        cases,
+        cases: cases * rounds,
         failure_persistence: None,
         rng_seed: proptest::test_runner::RngSeed::Fixed(0x0004_0001),
         ..Default::default()

@@ -316,6 +316,20 @@ fn hostile_programs_cannot_exhaust_memory_or_time() {
     document.pointer_mut("/actions/0/primitives").unwrap().as_array_mut().unwrap().push(jump);
     let error = Program::from_json(&document.to_string()).unwrap_err();
     assert!(error.message.contains("forward"), "{error}");
+    // An expression as deep as the JSON may be: the stack holds it, in the widest arithmetic too.
+    let mut document: Value = serde_json::from_str(PROGRAMS[2].1).unwrap();
+    let wide = serde_json::json!({"type": "field", "value": ["key", "wide"]});
+    let sum = (0..120).fold(
+        wide.clone(),
+        |left, _| serde_json::json!({"type": "expression", "value": {"op": "*", "left": left, "right": wide}}),
+    );
+    let assignment = serde_json::json!({"op": "assign", "parameters": [wide, sum]});
+    for action in document.pointer_mut("/actions").unwrap().as_array_mut().unwrap() {
+        action.as_object_mut().unwrap().insert("primitives".into(), Value::Array(vec![assignment.clone()]));
+    }
+    let mut switch = Switch::new(Program::from_json(&document.to_string()).unwrap(), options());
+    configure(&mut switch, &mut Random(1));
+    send(&mut switch, &mut Random(2), 50);
     let deep = format!("{}{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
     assert!(Program::from_json(&deep).unwrap_err().message.contains("deep"));
 }
