@@ -97,7 +97,11 @@ def run_switch(options: SwitchOptions) -> None:
 
 
 def check_address(address: str) -> None:
-    """That "host:port" can be listened on: gRPC itself does not say why it cannot. Raises SwitchError."""
+    """That "host:port" can be listened on: gRPC itself does not say why it cannot. Raises SwitchError.
+
+    What names a socket of another kind, as "unix:PATH" does, is left to gRPC."""
+    if address.startswith(("unix:", "vsock:")):
+        return
     host, separator, port = address.rpartition(":")
     if not separator or not port.isdecimal() or int(port) > MAX_TCP_PORT:
         raise SwitchError(f"`{address}` is not HOST:PORT")
@@ -129,9 +133,7 @@ async def _serve(options: SwitchOptions) -> None:
     stats = asyncio.create_task(_write_stats(datapath, options.stats)) if options.stats is not None else None
     try:
         monitor.start(server.device.port_changed)
-        _announce(
-            f"ready {options.address.rpartition(':')[0]}:{server.port} device {options.device_id}", options.ready_fd
-        )
+        _announce(f"ready {_served_address(options.address, server.port)} device {options.device_id}", options.ready_fd)
         await stopped.wait()
     finally:
         if stats is not None:
@@ -210,6 +212,11 @@ async def _write_stats(datapath: LiveDataPath, path: Path) -> None:
             draft.write_text(json.dumps({"ports": datapath.port_stats(), "switch": datapath.switch_stats()}) + "\n")
             os.replace(draft, path)
         await asyncio.sleep(STATS_INTERVAL_S)
+
+
+def _served_address(address: str, port: int) -> str:
+    """The address with the port that port 0 has become."""
+    return f"{address.removesuffix(':0')}:{port}" if address.endswith(":0") else address
 
 
 def _announce(line: str, ready_fd: int | None) -> None:

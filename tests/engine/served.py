@@ -94,11 +94,15 @@ class Controller:
 
     def next(self, kind: str) -> p4r.StreamMessageResponse:
         """The next message, which has to be of this kind. Raises the RpcError that ended the stream."""
+        response = self.next_of_any_kind()
+        assert response.WhichOneof("update") == kind, response
+        return response
+
+    def next_of_any_kind(self) -> p4r.StreamMessageResponse:
         response = self._responses.get(timeout=DEADLINE_S)
         if isinstance(response, grpc.RpcError):
             raise response
         assert response is not None, "the server ended the stream"
-        assert response.WhichOneof("update") == kind, response
         return response
 
     def nothing_waits(self) -> bool:
