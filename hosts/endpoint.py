@@ -38,6 +38,12 @@ class Datagram(NamedTuple):
     source: Address
     destination: Address
     """The group for multicast, the endpoint's own address for unicast."""
+    arrived_at: float | None = None
+    """When it reached the host, seconds, on the clock of `now` and not after it; None: just now.
+
+    A busy machine lets datagrams wait for the program. Measured with this, that wait is not taken for a queue in the
+    network.
+    """
 
 
 class Send(NamedTuple):

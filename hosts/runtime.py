@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import socket
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Protocol
@@ -31,6 +32,8 @@ BATCH: Final = 32
 """Datagrams read at a time, before timers and the other sockets get their turn (ours)."""
 BACKLOG: Final = 1024
 """Datagrams kept while the kernel takes no more; beyond that they are dropped, as a full queue would (ours)."""
+LONGEST_WAIT_S: Final = 1.0
+"""No datagram waits longer in a socket's buffer; a timestamp that says so is not believed (ours)."""
 PEERS: Final = 4096
 """Source addresses remembered as objects (ours)."""
 
@@ -133,15 +136,18 @@ class Runtime:
             )
 
     def _listen(self, sock: socket.socket, destination: Address) -> None:
-        receive = sock.recvfrom
+        sockets.stamp_arrivals(sock)
+        receive = sock.recvmsg
         peers = self._peers
 
         def read() -> None:
             endpoint_receive = self.endpoint.receive
-            time = self._loop.time
+            monotonic = self._loop.time
+            # Both clocks now: what turns the kernel's timestamps into times of ours.
+            offset = monotonic() - time.time()
             for _ in range(BATCH):
                 try:
-                    data, source = receive(MAX_DATAGRAM)
+                    data, ancillary, _, source = receive(MAX_DATAGRAM, sockets.TIMESTAMP_SPACE)
                 except BlockingIOError:
                     break
                 except OSError:
@@ -152,7 +158,13 @@ class Runtime:
                     if len(peers) >= PEERS:
                         peers.clear()
                     peer = peers[source] = Address(*source)
-                effects = endpoint_receive(Datagram(data, peer, destination), now=time())
+                now = monotonic()
+                arrived = sockets.arrival_time(ancillary)
+                if arrived is not None:
+                    arrived += offset
+                    if not now - LONGEST_WAIT_S < arrived <= now:
+                        arrived = None  # the system clock was set meanwhile
+                effects = endpoint_receive(Datagram(data, peer, destination, arrived), now=now)
                 if effects:
                     self._apply(effects)
                 if sock.fileno() < 0:

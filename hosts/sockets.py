@@ -19,6 +19,9 @@ IP_ADD_SOURCE_MEMBERSHIP: Final = 39
 IP_DROP_SOURCE_MEMBERSHIP: Final = 40
 IP_MULTICAST_ALL: Final = 49
 SO_RCVBUFFORCE: Final = 33  # asm-generic/socket.h; needs CAP_NET_ADMIN
+SO_TIMESTAMPNS: Final = 35  # asm-generic/socket.h, SO_TIMESTAMPNS_OLD: struct timespec of two longs
+TIMESPEC: Final = struct.Struct("@ll")
+TIMESTAMP_SPACE: Final = socket.CMSG_SPACE(TIMESPEC.size)
 SIOCGIFADDR: Final = 0x8915  # linux/sockios.h
 IFREQ: Final = struct.Struct("16sH2x4s16x")
 
@@ -149,6 +152,21 @@ def _membership(
         sock.setsockopt(socket.IPPROTO_IP, option, request)
     except OSError as error:
         raise SocketError(f"cannot {verb} {group} on {interface.address}: {error.strerror}") from None
+
+
+def stamp_arrivals(sock: socket.socket) -> None:
+    """Have the kernel say when each datagram arrived: read with `recvmsg` and `arrival_time`. Does its best."""
+    with contextlib.suppress(OSError):
+        sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+
+
+def arrival_time(ancillary: list[tuple[int, int, bytes]]) -> float | None:
+    """Seconds since 1970 on the system clock, from what `recvmsg` brought along; None when it brought nothing."""
+    for level, kind, data in ancillary:
+        if kind == SO_TIMESTAMPNS and level == socket.SOL_SOCKET and len(data) == TIMESPEC.size:
+            seconds, nanoseconds = TIMESPEC.unpack(data)
+            return float(seconds + nanoseconds * 1e-9)
+    return None
 
 
 def size_receive_buffer(sock: socket.socket, wanted: int = RECEIVE_BUFFER_BYTES) -> int:

@@ -129,8 +129,8 @@ class Agent:
 
     # --- feedback
 
-    def feedback(self, child: Child, feedback: Feedback, now: float) -> list[Effect]:
-        """An ACK or NACK of `child`."""
+    def feedback(self, child: Child, feedback: Feedback, now: float, arrived_at: float | None = None) -> list[Effect]:
+        """An ACK or NACK of `child`; `arrived_at` as in Datagram."""
         base = self._board.base
         cumulative = extend(feedback.cumulative, base)
         sack = feedback.sack
@@ -142,7 +142,7 @@ class Agent:
         if cumulative > child.cumulative:
             child.cumulative = cumulative
             child.progress_at = now
-        self._measure(child, feedback, now)
+        self._measure(child, feedback, now if arrived_at is None else arrived_at)
         child.min_cwnd = feedback.min_cwnd
         child.max_twnd = feedback.max_twnd
         self._advertised(child, cumulative, feedback.window, now)
@@ -157,10 +157,10 @@ class Agent:
             self._send_repairs(child, now, effects)
         return effects
 
-    def _measure(self, child: Child, feedback: Feedback, now: float) -> None:
+    def _measure(self, child: Child, feedback: Feedback, arrived_at: float) -> None:
         echo = feedback.echo_time_us
         if echo and echo != child.echo_time_us:
-            rtd = now - (echo + feedback.held_us) / 1e6
+            rtd = arrived_at - (echo + feedback.held_us) / 1e6
             if rtd < 0 and self._own_clock:
                 self._counters["drop_echo_from_the_future"] += 1
             else:
@@ -174,7 +174,7 @@ class Agent:
         echo = feedback.repair_echo_us
         if echo and echo != child.repair_echo_us:
             child.repair_echo_us = echo
-            rtt = now - echo / 1e6
+            rtt = arrived_at - echo / 1e6
             if rtt >= 0:
                 child.repairs.measured(rtt)
                 child.rtt.add(rtt)
@@ -359,9 +359,9 @@ class Agent:
         child.probed_at = now
         return Send(encode_probe(self._session, False, int(now * 1e6)), child.address)
 
-    def probe_answered(self, child: Child, time_us: int, now: float) -> None:
+    def probe_answered(self, child: Child, time_us: int, now: float, arrived_at: float | None = None) -> None:
         """The answer came."""
-        rtt = now - time_us / 1e6
+        rtt = (now if arrived_at is None else arrived_at) - time_us / 1e6
         if not 0 <= rtt <= MAX_TIMEOUT_S:
             self._counters["drop_probe_ack_time"] += 1
             return

@@ -70,7 +70,7 @@ class MtcpReceiver(ReceiverEndpoint):
         """Bytes of the stream that went to the application."""
         self._consumed = 0
         self._early: dict[int, Data | Repair] = {}  # out of order
-        self._premature: list[Data] = []  # from our sender, before it told us that we are a member
+        self._premature: list[tuple[Data, float]] = []  # from our sender, before it told us that we are a member
         self._next = 0  # sequence number of the packet to deliver next
         self._heard_at = 0.0
         self._echo_time_us = 0
@@ -158,10 +158,10 @@ class MtcpReceiver(ReceiverEndpoint):
         self._heard_at = now
         if isinstance(packet, (Data, Repair)):
             if self.state == "member":
-                return self._data(packet, now)
+                return self._data(packet, now, datagram.arrived_at)
             if self.state == "joining" and isinstance(packet, Data) and len(self._premature) < PREMATURE_PACKETS:
                 # The last one to join starts the session, and its two sockets may be read in either order.
-                self._premature.append(packet)
+                self._premature.append((packet, now if datagram.arrived_at is None else datagram.arrived_at))
             else:
                 self.counters["drop_not_member"] += 1
             return ()
@@ -194,7 +194,10 @@ class MtcpReceiver(ReceiverEndpoint):
             self._update_at = now + self._update_period
             self._advertised_end = self._window_end
             premature, self._premature = self._premature, []
-            return (SessionStarted(self.sender), *(effect for data in premature for effect in self._data(data, now)))
+            return (
+                SessionStarted(self.sender),
+                *(effect for data, arrived_at in premature for effect in self._data(data, now, arrived_at)),
+            )
         if isinstance(packet, Fin) and packet.answer and self.state == "confirming":
             return self._end_as_confirmed()
         if isinstance(packet, Abort):
@@ -210,7 +213,7 @@ class MtcpReceiver(ReceiverEndpoint):
     def _window_end(self) -> int:
         return self._consumed + self.options.buffer_bytes
 
-    def _data(self, packet: Data | Repair, now: float) -> Sequence[Effect]:
+    def _data(self, packet: Data | Repair, now: float, arrived_at: float | None) -> Sequence[Effect]:
         received = self.received
         seq = extend(packet.seq, received.cumulative)
         end = received.end
@@ -224,7 +227,7 @@ class MtcpReceiver(ReceiverEndpoint):
         if isinstance(packet, Data):
             self.counters["data_packets"] += 1
             self._echo_time_us = packet.send_time_us
-            self._echo_at = now
+            self._echo_at = now if arrived_at is None else arrived_at
         else:
             self.counters["repair_packets"] += 1
             self._repair_echo_us = packet.repair_time_us

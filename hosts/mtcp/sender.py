@@ -137,13 +137,14 @@ class MtcpSender(SenderEndpoint):
         child = self.agent.children.get(datagram.source)
         if child is not None and type(packet) is Feedback:
             self.counters["feedback_packets"] += 1
-            effects = self.agent.feedback(child, packet, now)
+            effects = self.agent.feedback(child, packet, now, datagram.arrived_at)
             if self.state == "sending":
                 self._transmit_into(effects, now)
             return effects
-        return self._control(packet, datagram.source, now)
+        return self._control(packet, datagram, now)
 
-    def _control(self, packet: Packet, source: Address, now: float) -> Sequence[Effect]:
+    def _control(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
+        source = datagram.source
         child = self.agent.children.get(source)
         if isinstance(packet, Join):
             return self._join(packet, source, now)
@@ -154,7 +155,7 @@ class MtcpSender(SenderEndpoint):
             return ()
         if isinstance(packet, Probe):
             if packet.answer:
-                self.agent.probe_answered(child, packet.time_us, now)
+                self.agent.probe_answered(child, packet.time_us, now, datagram.arrived_at)
                 return ()
             return (Send(encode_probe(self.number, True, packet.time_us), source),)
         if isinstance(packet, Abort):

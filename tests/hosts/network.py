@@ -146,7 +146,8 @@ class Host:
     def receive(self, datagram: Datagram) -> None:
         """A datagram has arrived."""
         if self.quantum_s:
-            self.network.at(self._when_scheduled(self.network.now), self._handle, datagram)
+            waiting = datagram._replace(arrived_at=self.now)
+            self.network.at(self._when_scheduled(self.network.now), self._handle, waiting)
         else:
             self._handle(datagram)
 

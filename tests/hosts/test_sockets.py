@@ -1,6 +1,7 @@
 """Sockets on loopback: what the kernel was really asked for."""
 
 import socket
+import time
 
 import pytest
 
@@ -49,6 +50,22 @@ def test_a_receive_buffer_is_read_back() -> None:
     with sockets.open_unicast(LOOPBACK) as sock:
         assert 0 < sockets.size_receive_buffer(sock, 100_000) <= 100_000
         assert sockets.size_receive_buffer(sock, 1 << 40 >> 10) > 0
+
+
+def test_the_kernel_says_when_a_datagram_arrived() -> None:
+    with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
+        sockets.stamp_arrivals(receiver)
+        time.sleep(0.1)  # the kernel switches its timestamps on by and by
+        before = time.time()
+        sender.sendto(b"x", receiver.getsockname())
+        after = time.time()
+        time.sleep(0.05)
+        _, ancillary, _, _ = receiver.recvmsg(10, sockets.TIMESTAMP_SPACE)
+        arrived = sockets.arrival_time(ancillary)
+        assert arrived is not None
+        assert before - 0.001 <= arrived <= after + 0.001
+    assert sockets.arrival_time([]) is None
+    assert sockets.arrival_time([(0, 35, b"")]) is None
 
 
 def _hears(sock: socket.socket, data: bytes) -> bool:

@@ -72,6 +72,19 @@ def test_figure_1() -> None:
     assert child.rtd.last == 3
 
 
+def test_the_delay_ends_with_the_arrival() -> None:
+    """What waited for a busy machine waited outside the network."""
+    agent = make_agent(own_clock=True)
+    child = agent.add_child(ONE, 10**6, now=0.0)
+    multicast(agent, 4, now=4)
+    feedback = Feedback(7, False, 1, 4_000_000, 500_000, 0, UNLIMITED, 0, 10**6, 0)
+    agent.feedback(child, feedback, 9.0, arrived_at=7.0)
+    assert child.rtd.last == pytest.approx(7.0 - 4.0 - 0.5)
+    assert child.heard_at == 9.0
+    agent.probe_answered(child, 6_000_000, 9.0, arrived_at=7.0)
+    assert child.rtt.last == pytest.approx(1.0)
+
+
 def test_figure_2() -> None:
     """The sender's clock is three units ahead: an RTD of -1, and packet 26, sent at 7.2, times out at 6.2."""
     agent = make_agent()

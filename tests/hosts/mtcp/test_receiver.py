@@ -158,6 +158,13 @@ def test_a_single_packet_waits_for_the_delay() -> None:
     assert bench.core.wake_at == pytest.approx(100.02 + 0.5)
 
 
+def test_an_acknowledgment_counts_what_it_was_held_from_the_arrival() -> None:
+    bench = Bench(ack_every=1)
+    effects = bench.core.receive(Datagram(bench.packet(0), SENDER, GROUP, bench.now - 0.25), now=bench.now)
+    (ack,) = feedback(list(effects))
+    assert ack.held_us == 250_000
+
+
 def test_a_gap_is_reported_at_once() -> None:
     bench = Bench(ack_every=100)
     bench.data(0)
