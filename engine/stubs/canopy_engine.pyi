@@ -1,7 +1,8 @@
 """The Rust half of the engine, as Python sees it. This file is the contract: the crate `native` implements it."""
 
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias, TypedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
 MatchKey: TypeAlias = bytes | tuple[bytes, int] | tuple[bytes, bytes] | None
 """exact: bytes; lpm: (bytes, prefix length); ternary: (bytes, mask); range: (low, high); optional: bytes or None."""
@@ -65,6 +66,7 @@ class LinkSpec(TypedDict, total=False):
     rate_bps: float
     delay_us: float
     loss: float  # Bernoulli, 0..1
+    gilbert_elliott: tuple[float, float, float, float]  # good to bad, bad to good, loss when good, loss when bad
     queue: str  # "droptail" | "red"
     limit_packets: int
     limit_bytes: int  # when given, the queue counts bytes
@@ -73,6 +75,9 @@ class LinkSpec(TypedDict, total=False):
     red_weight: float
     red_max_p: float
     red_gentle: bool
+    red_wait: bool
+    red_ecn: bool  # mark ECN-capable packets instead of dropping them early
+    red_mean_packet_bytes: int
     overhead_bytes: int  # that each frame costs on the wire beyond its length; default 0
     seed: int  # of the link's random choices; default: derived from the live switch's seed and the port
 
@@ -203,3 +208,170 @@ def bench(switch: Switch, port: int, packet: bytes, packets: int) -> dict[str, f
 
 def flood(interface: str, packet: bytes, seconds: float, packets_per_second: float | None = None) -> int:
     """Sends a frame on an interface at a rate, or as fast as it goes; returns how many were sent. Needs root."""
+
+class SimError(Exception):
+    """The network is described wrongly, or its run cannot go on; the message says where and why."""
+
+class SimEndpoint(Protocol):
+    """A state machine of the seam `hosts.endpoint`, as far as the simulator calls it."""
+
+    def start(self, *, now: float) -> Iterable[object]: ...
+    def receive(self, datagram: Any, /, *, now: float) -> Iterable[object]: ...
+    def handle_timer(self, *, now: float) -> Iterable[object]: ...
+    @property
+    def wake_at(self) -> float | None: ...
+
+class TcpOptions(TypedDict, total=False):
+    """Absent keys: ns-2's. `packet_bytes` is a full packet's length on the link, headers included."""
+
+    kind: Literal["reno", "newreno", "sack", "vegas"]  # default sack
+    packet_bytes: int  # default 1,000
+    transfer_bytes: int | None  # None: never ends
+    initial_window: float  # packets, default 2
+    initial_ssthresh: float  # packets, default infinite
+    window_limit: int | None  # packets; None: the congestion window alone
+    limited_transmit: bool  # RFC 3042, default True
+    min_rto: float  # seconds, default 0.2
+    clock_granularity: float  # seconds, default 0.001
+    delayed_ack: float | None  # seconds that an acknowledgment waits for a second packet; None: every packet at once
+    growth: Literal["acknowledgments", "packets"]  # what opens the window; default packets with delayed_ack
+
+class UdpOptions(TypedDict, total=False):
+    """`rate_bps` is needed; it counts packets' lengths on the link, and for onoff is the rate while on."""
+
+    rate_bps: float
+    packet_bytes: int  # length on the link, default 1,000
+    gaps: Literal["constant", "poisson", "onoff"]  # default constant
+    sizes: Literal["constant", "exponential"]  # default constant
+    mean_on: float  # seconds, default 0.5
+    mean_off: float  # seconds, default 0.5
+    shape: float  # of the periods' Pareto distribution, above 1, default 1.5
+
+class Sim:
+    """A network in virtual time; everything random in it follows from `seed`. Times are in seconds.
+
+    Events at one instant happen in this order: changes, departures from queues, arrivals (in the order in which the
+    packets were handed to their links), programs' timers. Names of nodes are unique. Methods raise SimError for what
+    does not fit the network and ValueError or TypeError for a value that is wrong in itself; while it runs (in a call
+    from one of its endpoints) only `now` may be read. Programs (endpoints, transfers, sources, sinks) are known by the
+    numbers that adding them returns.
+    """
+
+    def __init__(self, seed: int = 0, *, storm_limit: int | None = None) -> None:
+        """`storm_limit`: events that one instant may hold before `run` gives up (default: grows with the network)."""
+    # Nodes and links: before the first run.
+    def add_host(self, name: str, address: str, *, mac: bytes | None = None) -> None: ...
+    def add_router(self, name: str, address: str = "0.0.0.0") -> None:
+        """A plain multicast router of any number of ports; routes are the paths of fewest hops."""
+    def add_switch(self, name: str, switch: Switch, *, mac: bytes | None = None) -> None:
+        """A P4 switch. Its state is installed through `switch`; `mac` is where its neighbours send frames."""
+    def connect(
+        self,
+        a: str,
+        b: str,
+        forth: LinkSpec | None = None,
+        back: LinkSpec | None = None,
+        *,
+        a_port: int | None = None,
+        b_port: int | None = None,
+    ) -> int:
+        """A full-duplex link, by number; `forth` from a to b. Ports matter on switches: else the first free one."""
+    def set_processing(
+        self, host: str, *, outgoing: tuple[float, float] | None = None, incoming: tuple[float, float] | None = None
+    ) -> None:
+        """Each packet takes a time, uniform in the range, before it leaves or is handed to its program; one by one."""
+    # Programs.
+    def add_endpoint(
+        self,
+        host: str,
+        name: str,
+        endpoint: SimEndpoint,
+        *,
+        port: int,
+        seam: ModuleType,
+        start_at: float = 0.0,
+        on_effect: Callable[[object, float], Iterable[object] | None] | None = None,
+    ) -> int:
+        """`seam` is the module `hosts.endpoint`: its Address, Datagram, Send, JoinGroup and LeaveGroup are known here.
+        Other effects go to `on_effect(effect, now)`, which may return further ones. All copies of a packet carry the
+        bytes object that was sent, unless a P4 switch lies between. An exception ends `run` and comes out of it."""
+    def act_at(self, time: float, program: int, action: Callable[..., Iterable[object]]) -> None:
+        """Calls `action(now=time)` for an endpoint, and carries out the effects that it returns."""
+    def every(
+        self,
+        interval: float,
+        action: Callable[[float], Iterable[tuple[str, int, bytes]] | None],
+        *,
+        start_at: float = 0.0,
+    ) -> int:
+        """Calls `action(now)` at regular times: a control plane. It may return packet-outs: switch, port, frame."""
+    def add_tcp(
+        self, source: str, sink: str, *, start_at: float = 0.0, traced: bool = False, **options: Unpack[TcpOptions]
+    ) -> tuple[int, int]:
+        """A transfer: the programs at source and sink. `traced`: each change of its window is in the time series."""
+    def add_udp(
+        self,
+        source: str,
+        destination: str,
+        *,
+        port: int | None = None,
+        start_at: float = 0.0,
+        stop_at: float | None = None,
+        **options: Unpack[UdpOptions],
+    ) -> int:
+        """A stream to an address, a host's or a group's. What no program takes is counted at the host."""
+    def add_udp_sink(
+        self, host: str, port: int, *, join: tuple[str, str | None] | None = None, start_at: float = 0.0
+    ) -> int:
+        """Counts what arrives at a port; `join` is a group and its source (None: any)."""
+    def add_web(
+        self,
+        source: str,
+        sink: str,
+        *,
+        mean_gap: float,
+        mean_bytes: float,
+        shape: float = 1.2,
+        start_at: float = 0.0,
+        stop_at: float | None = None,
+        **options: Unpack[TcpOptions],
+    ) -> tuple[int, int]:
+        """Short transfers that begin as a Poisson stream, with Pareto distributed sizes."""
+    # Changes at a time, before anything else of that instant.
+    def link_down_at(self, time: float, link: int) -> None:
+        """Both directions lose what waits, what is under way, and what comes until the link is up."""
+    def link_up_at(self, time: float, link: int) -> None: ...
+    def configure_link_at(
+        self, time: float, link: int, *, forth: LinkSpec | None = None, back: LinkSpec | None = None
+    ) -> None: ...
+    def kill_at(self, time: float, program: int) -> None:
+        """The program dies without a word to anybody."""
+    # Running.
+    def run(self, until: float) -> None:
+        """Runs all events up to that time, and may be called again. Ctrl-C ends it with what has happened so far; time
+        that does not advance is a SimError."""
+    def inject(self, switch: str, port: int, packet: bytes) -> None:
+        """Hand a frame to a switch's ingress now, as if it had arrived at `port` (a packet-out: the CPU port)."""
+    @property
+    def now(self) -> float: ...
+    @property
+    def seed(self) -> int: ...
+    def derive_seed(self, name: str) -> int:
+        """A seed for the part called `name`, for the random generators of endpoints."""
+    @property
+    def events(self) -> int: ...
+    @property
+    def packet_hops(self) -> int: ...
+    # Reading, at any time between runs.
+    def link_stats(self, link: int) -> tuple[dict[str, int | float | str], dict[str, int | float | str]]:
+        """Forth and back: from, to, queue_packets, queue_bytes, offered_, sent_ and delivered_packets and _bytes,
+        marked_packets, max_queue_packets, max_queue_bytes, mean_queue_packets, drop_queue, drop_red, drop_loss,
+        drop_down."""
+    def node_stats(self, name: str) -> dict[str, int]:
+        """Packets sent and received, and drops by reason (drop_...)."""
+    def program_stats(self, program: int) -> dict[str, float]:
+        """Of transfers, sources and sinks: cwnd_packets, acknowledged_bytes, received_packets and so on."""
+    def sample_every(self, interval: float) -> None:
+        """Rows of all links and programs in the time series from now on."""
+    def take_series(self) -> bytes:
+        """The time series so far, and forgets them: JSON lines with time_s and kind (link or program)."""

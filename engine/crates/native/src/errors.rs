@@ -12,6 +12,13 @@ pyo3::create_exception!(
 );
 pyo3::create_exception!(canopy_engine, EngineError, PyException, "A control operation was refused: (code, message).");
 
+pyo3::create_exception!(
+    canopy_engine,
+    SimError,
+    PyException,
+    "The network is described wrongly, or its run cannot go on; the message says where and why."
+);
+
 /// An `EngineError` with its `code` attribute.
 pub fn engine_error(py: Python<'_>, code: &'static str, message: String) -> PyErr {
     let error = EngineError::new_err((code, message));

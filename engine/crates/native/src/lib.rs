@@ -5,6 +5,7 @@ mod errors;
 mod link_spec;
 mod live_switch;
 mod load;
+mod sim;
 mod switch;
 
 use pyo3::prelude::*;
@@ -14,8 +15,10 @@ fn canopy_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     let py = module.py();
     module.add("LoadError", py.get_type::<errors::LoadError>())?;
     module.add("EngineError", py.get_type::<errors::EngineError>())?;
+    module.add("SimError", py.get_type::<errors::SimError>())?;
     module.add_class::<switch::Switch>()?;
     module.add_class::<live_switch::LiveSwitch>()?;
+    module.add_class::<sim::Sim>()?;
     module.add_function(wrap_pyfunction!(load::bench, module)?)?;
     module.add_function(wrap_pyfunction!(load::flood, module)?)
 }

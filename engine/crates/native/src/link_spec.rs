@@ -1,7 +1,7 @@
 //! `LinkSpec`: one direction of a link as a dict.
 
 use link::config::DEFAULT_LIMIT_PACKETS;
-use link::{Limit, LinkConfig, LossConfig, QueueConfig, RedConfig};
+use link::{GilbertElliott, Limit, LinkConfig, LossConfig, QueueConfig, RedConfig};
 use live::LinkSettings;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -11,10 +11,11 @@ use pyo3::types::PyDict;
 const RED_MIN_PACKETS: f64 = 5.0;
 const RED_MAX_PACKETS: f64 = 15.0;
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 17] = [
     "rate_bps",
     "delay_us",
     "loss",
+    "gilbert_elliott",
     "queue",
     "limit_packets",
     "limit_bytes",
@@ -23,6 +24,9 @@ const KEYS: [&str; 13] = [
     "red_weight",
     "red_max_p",
     "red_gentle",
+    "red_wait",
+    "red_ecn",
+    "red_mean_packet_bytes",
     "seed",
     "overhead_bytes",
 ];
@@ -42,9 +46,14 @@ pub fn link_settings(spec: &Bound<'_, PyDict>) -> PyResult<LinkSettings> {
     if let Some(delay) = get::<f64>(spec, "delay_us")? {
         config.delay_ns = whole("delay_us", delay * 1000.0)?;
     }
-    if let Some(loss) = get(spec, "loss")? {
-        config.loss = LossConfig::Bernoulli(loss);
-    }
+    config.loss = match (get(spec, "loss")?, get(spec, "gilbert_elliott")?) {
+        (None, None) => LossConfig::None,
+        (Some(loss), None) => LossConfig::Bernoulli(loss),
+        (None, Some((good_to_bad, bad_to_good, loss_good, loss_bad))) => {
+            LossConfig::GilbertElliott(GilbertElliott { good_to_bad, bad_to_good, loss_good, loss_bad })
+        }
+        (Some(_), Some(_)) => return Err(PyValueError::new_err("a link has loss or gilbert_elliott, not both")),
+    };
     config.overhead_bytes = get(spec, "overhead_bytes")?.unwrap_or_default();
     let limit = match (get(spec, "limit_bytes")?, get(spec, "limit_packets")?) {
         (Some(bytes), _) => Limit::Bytes(bytes),
@@ -71,7 +80,10 @@ fn red(spec: &Bound<'_, PyDict>, limit: Limit) -> PyResult<RedConfig> {
         weight: get(spec, "red_weight")?.unwrap_or(defaults.weight),
         max_p: get(spec, "red_max_p")?.unwrap_or(defaults.max_p),
         gentle: get(spec, "red_gentle")?.unwrap_or(defaults.gentle),
-        ..defaults
+        wait: get(spec, "red_wait")?.unwrap_or(defaults.wait),
+        ecn: get(spec, "red_ecn")?.unwrap_or(defaults.ecn),
+        mean_packet_bytes: get(spec, "red_mean_packet_bytes")?.unwrap_or(defaults.mean_packet_bytes),
+        limit,
     })
 }
 

@@ -17,6 +17,10 @@ pub trait App: Send {
     fn receive(&mut self, packet: &Packet, context: &mut Context<'_>) -> Result<(), AppError>;
     /// `wake_at` has come.
     fn handle_timer(&mut self, context: &mut Context<'_>) -> Result<(), AppError>;
+    /// An action of this number was asked for by [`Change::Act`](crate::Change::Act).
+    fn act(&mut self, _number: u64, _context: &mut Context<'_>) -> Result<(), AppError> {
+        Ok(())
+    }
     /// When `handle_timer` wants to be called; read after each call.
     fn wake_at(&self) -> Option<Nanos>;
     /// What the program counts and measures, by name, for summaries and time series.

@@ -87,10 +87,21 @@ impl Network {
     /// elsewhere), with its parameters from `a` to `b` and back.
     pub fn connect(
         &mut self,
-        (a, a_port): (NodeId, Option<u32>),
-        (b, b_port): (NodeId, Option<u32>),
+        a: (NodeId, Option<u32>),
+        b: (NodeId, Option<u32>),
         forth: LinkConfig,
         back: LinkConfig,
+    ) -> Result<LinkId, BuildError> {
+        self.connect_seeded(a, b, (forth, None), (back, None))
+    }
+
+    /// As `connect`, with seeds for the directions' random choices that do not follow from the network's.
+    pub fn connect_seeded(
+        &mut self,
+        (a, a_port): (NodeId, Option<u32>),
+        (b, b_port): (NodeId, Option<u32>),
+        forth: (LinkConfig, Option<u64>),
+        back: (LinkConfig, Option<u64>),
     ) -> Result<LinkId, BuildError> {
         if self.prepared {
             return Err(BuildError::Running);
@@ -105,12 +116,13 @@ impl Network {
         Ok(link)
     }
 
-    fn add_channel(&mut self, from: End, to: End, config: LinkConfig) -> Result<(), BuildError> {
+    fn add_channel(&mut self, from: End, to: End, (config, seed): (LinkConfig, Option<u64>)) -> Result<(), BuildError> {
         let index = self.channels.len() as u32;
         let (node, peer) = (&self.nodes[from.node as usize], &self.nodes[to.node as usize]);
         let stream = format!("link/{}:{}/{}:{}", node.name, from.port, peer.name, to.port);
-        let link = Link::new(config, derive(self.seed, &stream))
-            .map_err(|error| BuildError::Link(node.name.clone(), peer.name.clone(), error))?;
+        let seed = seed.unwrap_or_else(|| derive(self.seed, &stream));
+        let link =
+            Link::new(config, seed).map_err(|error| BuildError::Link(node.name.clone(), peer.name.clone(), error))?;
         let eager = matches!(self.kinds[from.node as usize], Kind::Switch(_));
         self.channels.push(Channel::new(index, from, to, link, eager));
         Ok(())

@@ -2,7 +2,7 @@
 
 use link::LinkConfig;
 
-use super::{channel_index, AppId, BuildError, Kind, LinkId, Network, Way};
+use super::{channel_index, AppId, BuildError, Kind, LinkId, Network, RunError, Way};
 use crate::event::{Class, Event, Rank, What};
 use crate::time::Nanos;
 
@@ -15,6 +15,8 @@ pub enum Change {
     Configure(LinkId, Way, LinkConfig),
     /// A program dies without a word to anybody.
     Kill(AppId),
+    /// A program does what it knows by this number.
+    Act(AppId, u64),
 }
 
 impl Network {
@@ -34,8 +36,8 @@ impl Network {
         Ok(())
     }
 
-    pub(super) fn carry_out(&mut self, number: u32) {
-        let Some(change) = self.changes.get_mut(number as usize).and_then(Option::take) else { return };
+    pub(super) fn carry_out(&mut self, number: u32) -> Result<(), RunError> {
+        let Some(change) = self.changes.get_mut(number as usize).and_then(Option::take) else { return Ok(()) };
         let now = self.now;
         match change {
             Change::LinkDown(link) | Change::LinkUp(link) => {
@@ -51,7 +53,9 @@ impl Network {
                 self.reschedule(channel_index(link, way));
             }
             Change::Kill(id) => self.kill(id),
+            Change::Act(id, action) => return self.act(id, action),
         }
+        Ok(())
     }
 
     fn reschedule(&mut self, channel: usize) {

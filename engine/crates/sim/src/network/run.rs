@@ -89,10 +89,7 @@ impl Network {
                 self.report(host);
                 Ok(())
             }
-            What::Change(change) => {
-                self.carry_out(change);
-                Ok(())
-            }
+            What::Change(change) => self.carry_out(change),
             What::Sample => {
                 self.sample();
                 Ok(())
@@ -370,6 +367,10 @@ impl Network {
         Some((host.address, program))
     }
 
+    pub(super) fn act(&mut self, id: AppId, number: u64) -> Result<(), RunError> {
+        self.call(id, Call::Act(number))
+    }
+
     fn call(&mut self, id: AppId, call: Call<'_>) -> Result<(), RunError> {
         let mut effects = std::mem::take(&mut self.effects);
         let now = self.now;
@@ -379,6 +380,7 @@ impl Network {
                 Call::Start => program.app.start(&mut context),
                 Call::Receive(packet) => program.app.receive(packet, &mut context),
                 Call::Timer => program.app.handle_timer(&mut context),
+                Call::Act(number) => program.app.act(number, &mut context),
             };
             if let Err(error) = result {
                 let program = program.name.clone();
@@ -428,4 +430,5 @@ enum Call<'a> {
     Start,
     Receive(&'a Packet),
     Timer,
+    Act(u64),
 }

@@ -1,8 +1,10 @@
 //! What can be read of a network at any time, and its time series.
 
+use std::net::Ipv4Addr;
+
 use link::Stats;
 
-use super::{AppId, Kind, LinkId, Network, NodeId, Way};
+use super::{AppId, BuildError, Kind, LinkId, Network, NodeId, Way};
 use crate::channel::End;
 use crate::event::{Class, Event, Rank, What};
 use crate::host::{HostCounts, HostDrops, Program};
@@ -30,6 +32,17 @@ pub enum NodeReport {
 impl Network {
     pub fn links(&self) -> u32 {
         (self.channels.len() / 2) as u32
+    }
+
+    pub fn programs(&self) -> u32 {
+        self.programs.len() as u32
+    }
+
+    pub fn host_address(&self, host: NodeId) -> Result<Ipv4Addr, BuildError> {
+        match &self.kinds[host.0 as usize] {
+            Kind::Host(host) => Ok(host.address),
+            _ => Err(BuildError::NotAHost(self.name(host).to_owned())),
+        }
     }
 
     pub fn link_report(&self, link: LinkId, way: Way) -> LinkReport<'_> {

@@ -1,0 +1,323 @@
+//! Python endpoints (the seam of `hosts/endpoint.py`) as programs of the simulated network.
+
+use std::any::Any;
+use std::collections::{BTreeMap, HashMap};
+use std::net::Ipv4Addr;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple, PyType};
+use sim::app::{App, AppError, Context, Effect};
+use sim::packet::{Body, Octets, Packet, Payload};
+use sim::time::{from_seconds, to_seconds, Nanos};
+use sim::NodeId;
+
+/// A payload that Python made: the same object at each receiver.
+struct PyPayload(Py<PyBytes>);
+
+impl Octets for PyPayload {
+    fn as_slice(&self) -> &[u8] {
+        Python::attach(|py| self.0.as_bytes(py))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The classes of the seam, and addresses that have been made of them.
+pub struct Seam {
+    address: Py<PyType>,
+    datagram: Py<PyType>,
+    send: Py<PyType>,
+    join: Py<PyType>,
+    leave: Py<PyType>,
+    /// What a datagram's fields after data, source and destination are by default.
+    datagram_rest: Vec<Py<PyAny>>,
+    /// `tuple.__new__`: makes a named tuple without running its Python constructor.
+    new_tuple: Py<PyAny>,
+    /// Looked up, never iterated over.
+    addresses: Mutex<HashMap<(Ipv4Addr, u16), Py<PyAny>>>,
+}
+
+impl Seam {
+    /// Takes the classes from the module that defines the seam.
+    pub fn new(module: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = module.py();
+        let class = |name: &str| -> PyResult<Py<PyType>> {
+            let class = module.getattr(name)?.cast_into::<PyType>()?;
+            match class.is_subclass_of::<PyTuple>()? {
+                true => Ok(class.unbind()),
+                false => Err(PyTypeError::new_err(format!("{name} is not a named tuple"))),
+            }
+        };
+        let datagram = class("Datagram")?;
+        Ok(Self {
+            datagram_rest: defaults_after(datagram.bind(py), &["data", "source", "destination"])?,
+            address: class("Address")?,
+            datagram,
+            send: class("Send")?,
+            join: class("JoinGroup")?,
+            leave: class("LeaveGroup")?,
+            new_tuple: py.get_type::<PyTuple>().getattr("__new__")?.unbind(),
+            addresses: Mutex::default(),
+        })
+    }
+
+    /// The `Address` of a host and port, always the same object.
+    fn address(&self, py: Python<'_>, key: (Ipv4Addr, u16)) -> PyResult<Py<PyAny>> {
+        let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(address) = addresses.get(&key) {
+            return Ok(address.clone_ref(py));
+        }
+        let fields = (key.0.to_string(), key.1);
+        let address = self.new_tuple.call1(py, (&self.address, fields))?;
+        addresses.insert(key, address.clone_ref(py));
+        Ok(address)
+    }
+
+    fn datagram<'py>(&self, py: Python<'py>, packet: &Packet) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Body::Udp(udp) = &packet.body else { return Ok(None) };
+        let data = match udp.payload.0.as_any().downcast_ref::<PyPayload>() {
+            Some(payload) => payload.0.bind(py).clone(),
+            None => PyBytes::new(py, udp.payload.as_slice()),
+        };
+        let source = self.address(py, (packet.source, udp.source_port))?;
+        let destination = self.address(py, (packet.destination, udp.destination_port))?;
+        let fields = [data.into_any(), source.into_bound(py), destination.into_bound(py)];
+        let rest = self.datagram_rest.iter().map(|default| default.bind(py).clone());
+        let fields = PyTuple::new(py, fields.into_iter().chain(rest).collect::<Vec<_>>())?;
+        Ok(Some(self.new_tuple.bind(py).call1((&self.datagram, fields))?))
+    }
+}
+
+/// The defaults of a named tuple's fields after the first ones, which must be these.
+fn defaults_after(class: &Bound<'_, PyType>, first: &[&str]) -> PyResult<Vec<Py<PyAny>>> {
+    let fields: Vec<String> = class.getattr("_fields")?.extract()?;
+    if fields.len() < first.len() || fields.iter().zip(first).any(|(field, expected)| field != expected) {
+        return Err(PyTypeError::new_err(format!("{class} does not begin with the fields {first:?}")));
+    }
+    let defaults = class.getattr("_field_defaults")?;
+    fields[first.len()..].iter().map(|field| Ok(defaults.get_item(field)?.unbind())).collect()
+}
+
+/// Actions that were asked for and have not been carried out, by number.
+pub type Actions = Arc<Mutex<BTreeMap<u64, Py<PyAny>>>>;
+
+/// One endpoint and its port.
+pub struct PyEndpoint {
+    seam: Arc<Seam>,
+    port: u16,
+    endpoint: Py<PyAny>,
+    receive: Py<PyAny>,
+    handle_timer: Py<PyAny>,
+    /// `{"now": ...}`, filled in anew for each call.
+    keywords: Py<PyDict>,
+    /// Takes effects that are not the network's: `on_effect(effect, now)` returns further ones, or None.
+    on_effect: Option<Py<PyAny>>,
+    actions: Actions,
+    wake_at: Option<Nanos>,
+}
+
+impl PyEndpoint {
+    pub fn new(
+        seam: Arc<Seam>,
+        endpoint: &Bound<'_, PyAny>,
+        port: u16,
+        on_effect: Option<Py<PyAny>>,
+        actions: Actions,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            seam,
+            port,
+            endpoint: endpoint.clone().unbind(),
+            receive: endpoint.getattr("receive")?.unbind(),
+            handle_timer: endpoint.getattr("handle_timer")?.unbind(),
+            keywords: PyDict::new(endpoint.py()).unbind(),
+            on_effect,
+            actions,
+            wake_at: None,
+        })
+    }
+
+    /// Calls `method` with the time, carries out what it answers, and notes when it wants to be woken.
+    fn call<'py>(
+        &mut self,
+        py: Python<'py>,
+        method: &Bound<'py, PyAny>,
+        arguments: &Bound<'py, PyTuple>,
+        context: &mut Context<'_>,
+    ) -> PyResult<()> {
+        let now = PyFloat::new(py, to_seconds(context.now));
+        let keywords = self.keywords.bind(py);
+        keywords.set_item(pyo3::intern!(py, "now"), &now)?;
+        let effects = method.call(arguments, Some(keywords))?;
+        self.take_effects(py, &effects, &now, context)?;
+        let wake_at: Option<f64> = self.endpoint.bind(py).getattr(pyo3::intern!(py, "wake_at"))?.extract()?;
+        self.wake_at = wake_at.map(not_before).transpose()?;
+        Ok(())
+    }
+
+    fn take_effects<'py>(
+        &self,
+        py: Python<'py>,
+        effects: &Bound<'py, PyAny>,
+        now: &Bound<'py, PyFloat>,
+        context: &mut Context<'_>,
+    ) -> PyResult<()> {
+        // Nearly always a list or a tuple, and mostly empty.
+        if let Ok(list) = effects.cast_exact::<PyList>() {
+            return list.iter().try_for_each(|effect| self.take_effect(py, &effect, now, context));
+        }
+        effects.try_iter()?.try_for_each(|effect| self.take_effect(py, &effect?, now, context))
+    }
+
+    fn take_effect<'py>(
+        &self,
+        py: Python<'py>,
+        effect: &Bound<'py, PyAny>,
+        now: &Bound<'py, PyFloat>,
+        context: &mut Context<'_>,
+    ) -> PyResult<()> {
+        let class = effect.get_type();
+        if class.is(&self.seam.send) {
+            let (data, destination) = first_two(effect)?;
+            let data = data.cast_into::<PyBytes>()?;
+            let destination = address(&destination)?;
+            context.send_udp(self.port, destination, Payload(Arc::new(PyPayload(data.unbind()))));
+            return Ok(());
+        }
+        let is_join = class.is(&self.seam.join);
+        if is_join || class.is(&self.seam.leave) {
+            let (group, source) = first_two(effect)?;
+            let ((group, port), source) = (address(&group)?, source.extract::<Option<String>>()?);
+            if !group.is_multicast() {
+                return Err(PyValueError::new_err(format!("{group} is not a multicast group")));
+            }
+            let wanted = (group, source.map(|source| ipv4(&source)).transpose()?);
+            context.effects.push(if is_join { Effect::Join(wanted, port) } else { Effect::Leave(wanted, port) });
+            return Ok(());
+        }
+        if let Some(on_effect) = &self.on_effect {
+            let further = on_effect.bind(py).call1((effect, now))?;
+            if !further.is_none() {
+                return self.take_effects(py, &further, now, context);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl App for PyEndpoint {
+    fn start(&mut self, context: &mut Context<'_>) -> Result<(), AppError> {
+        Python::attach(|py| {
+            let start = self.endpoint.bind(py).getattr("start")?;
+            self.call(py, &start, &PyTuple::empty(py), context)
+        })
+        .map_err(AppError::from)
+    }
+
+    fn receive(&mut self, packet: &Packet, context: &mut Context<'_>) -> Result<(), AppError> {
+        Python::attach(|py| {
+            let Some(datagram) = self.seam.datagram(py, packet)? else { return Ok(()) };
+            let receive = self.receive.bind(py).clone();
+            self.call(py, &receive, &PyTuple::new(py, [datagram])?, context)
+        })
+        .map_err(|error: PyErr| error.into())
+    }
+
+    fn handle_timer(&mut self, context: &mut Context<'_>) -> Result<(), AppError> {
+        Python::attach(|py| {
+            let handle_timer = self.handle_timer.bind(py).clone();
+            self.call(py, &handle_timer, &PyTuple::empty(py), context)
+        })
+        .map_err(AppError::from)
+    }
+
+    fn act(&mut self, number: u64, context: &mut Context<'_>) -> Result<(), AppError> {
+        let action = self.actions.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+        let Some(action) = action else { return Ok(()) };
+        Python::attach(|py| self.call(py, action.bind(py), &PyTuple::empty(py), context)).map_err(AppError::from)
+    }
+
+    fn wake_at(&self) -> Option<Nanos> {
+        self.wake_at
+    }
+}
+
+/// Calls a Python function at regular times; it answers with packet-outs.
+pub struct Agent {
+    action: Py<PyAny>,
+    interval: Nanos,
+    wake_at: Option<Nanos>,
+    switches: Arc<Mutex<BTreeMap<String, NodeId>>>,
+}
+
+impl Agent {
+    pub fn new(action: Py<PyAny>, interval: Nanos, switches: Arc<Mutex<BTreeMap<String, NodeId>>>) -> Self {
+        Self { action, interval, wake_at: None, switches }
+    }
+
+    fn packet_outs(&self, py: Python<'_>, answer: &Bound<'_, PyAny>, context: &mut Context<'_>) -> PyResult<()> {
+        if answer.is_none() {
+            return Ok(());
+        }
+        for packet_out in answer.try_iter()? {
+            let (switch, port, frame): (String, u16, Bound<'_, PyBytes>) = packet_out?.extract()?;
+            let switches = self.switches.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(&node) = switches.get(&switch) else {
+                return Err(PyValueError::new_err(format!("there is no switch called {switch}")));
+            };
+            context.effects.push(Effect::PacketOut(node, port, frame.unbind().as_bytes(py).to_vec()));
+        }
+        Ok(())
+    }
+}
+
+impl App for Agent {
+    fn start(&mut self, context: &mut Context<'_>) -> Result<(), AppError> {
+        self.handle_timer(context)
+    }
+
+    fn receive(&mut self, _packet: &Packet, _context: &mut Context<'_>) -> Result<(), AppError> {
+        Ok(())
+    }
+
+    fn handle_timer(&mut self, context: &mut Context<'_>) -> Result<(), AppError> {
+        self.wake_at = Some(context.now.saturating_add(self.interval));
+        Python::attach(|py| {
+            let answer = self.action.bind(py).call1((to_seconds(context.now),))?;
+            self.packet_outs(py, &answer, context)
+        })
+        .map_err(|error: PyErr| error.into())
+    }
+
+    fn wake_at(&self) -> Option<Nanos> {
+        self.wake_at
+    }
+}
+
+/// The first nanosecond that, as seconds, is not before `seconds`: a timer never comes early.
+fn not_before(seconds: f64) -> PyResult<Nanos> {
+    if seconds.is_nan() {
+        return Err(PyValueError::new_err("wake_at is not a number"));
+    }
+    let time = from_seconds(seconds);
+    Ok(if to_seconds(time) < seconds { time.saturating_add(1) } else { time })
+}
+
+fn first_two<'py>(fields: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let fields = fields.cast::<PyTuple>()?;
+    Ok((fields.get_item(0)?, fields.get_item(1)?))
+}
+
+fn address(address: &Bound<'_, PyAny>) -> PyResult<(Ipv4Addr, u16)> {
+    let (host, port) = first_two(address)?;
+    Ok((ipv4(host.cast::<PyString>()?.to_cow()?.as_ref())?, port.extract()?))
+}
+
+/// An IPv4 address in dotted form.
+pub fn ipv4(text: &str) -> PyResult<Ipv4Addr> {
+    text.parse().map_err(|_| PyValueError::new_err(format!("{text:?} is not an IPv4 address")))
+}

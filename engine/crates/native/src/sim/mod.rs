@@ -1,0 +1,508 @@
+//! The class `Sim`: a simulated network with Python endpoints.
+
+mod endpoint;
+mod report;
+mod traffic;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use live::{LinkSettings, SharedSwitch};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use sim::app::{AppError, Protocol};
+use sim::apps::{TcpSink, TcpSource, UdpSink, UdpSource, WebSource};
+use sim::igmp::Subscription;
+use sim::link::random::derive;
+use sim::p4vm;
+use sim::time::{from_seconds, to_seconds, Nanos, MICROSECOND};
+use sim::{AppId, BuildError, Change, LinkId, Network, NodeId, ProcessingTime, RunError, SwitchHandle, Way};
+
+use crate::errors::SimError;
+use crate::link_spec::link_settings;
+use crate::switch::Switch;
+use endpoint::{ipv4, Actions, Agent, PyEndpoint, Seam};
+
+/// Events between two looks at Ctrl-C: some milliseconds.
+const SLICE: u64 = 8_192;
+/// Ports of TCP's and cross traffic's programs are taken from here on, unless named.
+const FIRST_PORT: u16 = 20_000;
+/// Connections that a web source may have at a time.
+const WEB_PORTS: u16 = 1_024;
+
+/// A switch that Python holds as well.
+struct PySwitch(Arc<SharedSwitch>);
+
+impl SwitchHandle for PySwitch {
+    fn with(&self, work: &mut dyn FnMut(&mut p4vm::Switch)) {
+        work(&mut self.0.lock());
+    }
+
+    fn packet_in(&self, now: Nanos, frame: &[u8]) {
+        self.0.events.push_packet_in(now / MICROSECOND, frame);
+    }
+}
+
+/// A network in virtual time. Not to be changed while it runs: its own endpoints may only read `now`.
+#[pyclass(frozen, module = "canopy_engine")]
+pub struct Sim {
+    network: Mutex<Network>,
+    /// Nanoseconds, for endpoints that ask during a run.
+    now: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    seam: Option<Arc<Seam>>,
+    switches: Arc<Mutex<BTreeMap<String, NodeId>>>,
+    actions: BTreeMap<u32, Actions>,
+    next_action: u64,
+    next_port: u16,
+    has_python: bool,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Seconds from Python as nanoseconds; ValueError when they are negative, not finite or beyond centuries.
+fn seconds(key: &str, value: f64) -> PyResult<Nanos> {
+    match value.is_finite() && (0.0..1e10).contains(&value) {
+        true => Ok(from_seconds(value)),
+        false => Err(PyValueError::new_err(format!("{key}: {value} is no time in seconds"))),
+    }
+}
+
+fn build_error(error: BuildError) -> PyErr {
+    SimError::new_err(error.to_string())
+}
+
+/// A program's own exception comes out as it is, with a note of where it was raised.
+fn run_error(py: Python<'_>, error: RunError, now: Nanos) -> PyErr {
+    let text = error.to_string();
+    let RunError::App { host, program, error } = error else { return SimError::new_err(text) };
+    let own: Result<Box<PyErr>, AppError> = error.downcast::<PyErr>();
+    match own {
+        Ok(error) => {
+            let note = format!("raised by {program} on {host} at {} s of simulated time", to_seconds(now));
+            match error.value(py).call_method1("add_note", (note,)) {
+                Ok(_) => *error,
+                Err(failure) => failure,
+            }
+        }
+        Err(_) => SimError::new_err(text),
+    }
+}
+
+impl Sim {
+    /// The network, unless it runs in this call's caller or in another thread.
+    fn network(&self) -> PyResult<MutexGuard<'_, Network>> {
+        match self.network.try_lock() {
+            Ok(network) => Ok(network),
+            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err("the simulation is running")),
+        }
+    }
+
+    fn build<T>(&self, what: impl FnOnce(&mut Network) -> Result<T, BuildError>) -> PyResult<T> {
+        what(&mut *self.network()?).map_err(build_error)
+    }
+
+    fn node(&self, name: &str) -> PyResult<NodeId> {
+        let node = self.network()?.node(name);
+        node.ok_or_else(|| SimError::new_err(format!("there is no node called {name}")))
+    }
+
+    fn link(&self, link: u32) -> PyResult<LinkId> {
+        match link < self.network()?.links() {
+            true => Ok(LinkId(link)),
+            false => Err(SimError::new_err(format!("there is no link {link}"))),
+        }
+    }
+
+    fn program(&self, program: u32) -> PyResult<AppId> {
+        match program < self.network()?.programs() {
+            true => Ok(AppId(program)),
+            false => Err(SimError::new_err(format!("there is no program {program}"))),
+        }
+    }
+
+    fn change(&self, time: f64, change: Change) -> PyResult<()> {
+        let time = seconds("time", time)?;
+        self.build(|network| network.change_at(time, change))
+    }
+
+    /// A port that no program of ours has taken.
+    fn new_port(&self, count: u16) -> PyResult<u16> {
+        let mut state = lock(&self.state);
+        let port = state.next_port.max(FIRST_PORT);
+        state.next_port = port.checked_add(count).ok_or_else(|| SimError::new_err("too many programs"))?;
+        Ok(port)
+    }
+
+    fn address(&self, host: &str) -> PyResult<std::net::Ipv4Addr> {
+        let host = self.node(host)?;
+        self.build(|network| network.host_address(host))
+    }
+}
+
+#[pymethods]
+impl Sim {
+    #[new]
+    #[pyo3(signature = (seed = 0, *, storm_limit = None))]
+    fn new(seed: u64, storm_limit: Option<u64>) -> Self {
+        let mut network = Network::new(seed);
+        if let Some(limit) = storm_limit {
+            network.set_storm_limit(limit);
+        }
+        Self { network: Mutex::new(network), now: AtomicU64::new(0), state: Mutex::default() }
+    }
+
+    // Nodes and links.
+
+    #[pyo3(signature = (name, address, *, mac = None))]
+    fn add_host(&self, name: &str, address: &str, mac: Option<[u8; 6]>) -> PyResult<()> {
+        let address = ipv4(address)?;
+        self.build(|network| network.add_host(name, address, mac)).map(drop)
+    }
+
+    #[pyo3(signature = (name, address = "0.0.0.0"))]
+    fn add_router(&self, name: &str, address: &str) -> PyResult<()> {
+        let address = ipv4(address)?;
+        self.build(|network| network.add_router(name, address)).map(drop)
+    }
+
+    #[pyo3(signature = (name, switch, *, mac = None))]
+    fn add_switch(&self, name: &str, switch: &Bound<'_, Switch>, mac: Option<[u8; 6]>) -> PyResult<()> {
+        let handle = Arc::new(PySwitch(Arc::clone(&switch.get().shared)));
+        let node = self.build(|network| network.add_switch(name, handle, mac))?;
+        lock(&lock(&self.state).switches).insert(name.to_owned(), node);
+        Ok(())
+    }
+
+    #[pyo3(signature = (a, b, forth = None, back = None, *, a_port = None, b_port = None))]
+    fn connect(
+        &self,
+        a: &str,
+        b: &str,
+        forth: Option<&Bound<'_, PyDict>>,
+        back: Option<&Bound<'_, PyDict>>,
+        a_port: Option<u32>,
+        b_port: Option<u32>,
+    ) -> PyResult<u32> {
+        let (a, b) = (self.node(a)?, self.node(b)?);
+        let config = |spec: Option<&Bound<'_, PyDict>>| -> PyResult<_> {
+            let LinkSettings { config, seed } = spec.map(link_settings).transpose()?.unwrap_or_default();
+            Ok((config, seed))
+        };
+        let (forth, back) = (config(forth)?, config(back)?);
+        self.build(|network| network.connect_seeded((a, a_port), (b, b_port), forth, back)).map(|link| link.0)
+    }
+
+    #[pyo3(signature = (host, *, outgoing = None, incoming = None))]
+    fn set_processing(&self, host: &str, outgoing: Option<(f64, f64)>, incoming: Option<(f64, f64)>) -> PyResult<()> {
+        let host = self.node(host)?;
+        let time = |range: Option<(f64, f64)>| -> PyResult<Option<ProcessingTime>> {
+            let Some((least, most)) = range else { return Ok(None) };
+            if least > most {
+                return Err(PyValueError::new_err(format!("a processing time from {least} to {most} s")));
+            }
+            Ok(Some(ProcessingTime { least: seconds("least", least)?, most: seconds("most", most)? }))
+        };
+        let (outgoing, incoming) = (time(outgoing)?, time(incoming)?);
+        self.build(|network| network.set_processing(host, outgoing, incoming))
+    }
+
+    // Programs.
+
+    #[pyo3(signature = (host, name, endpoint, *, port, seam, start_at = 0.0, on_effect = None))]
+    #[allow(clippy::too_many_arguments)]
+    fn add_endpoint(
+        &self,
+        host: &str,
+        name: &str,
+        endpoint: &Bound<'_, PyAny>,
+        port: u16,
+        seam: &Bound<'_, PyAny>,
+        start_at: f64,
+        on_effect: Option<Py<PyAny>>,
+    ) -> PyResult<u32> {
+        let (host, start_at) = (self.node(host)?, seconds("start_at", start_at)?);
+        let seam = {
+            let mut state = lock(&self.state);
+            state.has_python = true;
+            match &state.seam {
+                Some(seam) => Arc::clone(seam),
+                None => Arc::clone(state.seam.insert(Arc::new(Seam::new(seam)?))),
+            }
+        };
+        let actions = Actions::default();
+        let app = PyEndpoint::new(seam, endpoint, port, on_effect, Arc::clone(&actions))?;
+        let ports = [(Protocol::Udp, port)];
+        let id = self.build(|network| network.add_app(host, name, Box::new(app), &ports, start_at))?.0;
+        lock(&self.state).actions.insert(id, actions);
+        Ok(id)
+    }
+
+    /// Calls `action(now=...)` for an endpoint at `time` and carries out the effects that it returns.
+    fn act_at(&self, time: f64, program: u32, action: Py<PyAny>) -> PyResult<()> {
+        let number = {
+            let mut state = lock(&self.state);
+            state.next_action += 1;
+            let number = state.next_action;
+            let Some(actions) = state.actions.get(&program) else {
+                return Err(SimError::new_err(format!("program {program} is no Python endpoint")));
+            };
+            lock(actions).insert(number, action);
+            number
+        };
+        self.change(time, Change::Act(AppId(program), number))
+    }
+
+    #[pyo3(signature = (interval, action, *, start_at = 0.0))]
+    fn every(&self, interval: f64, action: Py<PyAny>, start_at: f64) -> PyResult<u32> {
+        let interval = seconds("interval", interval)?;
+        if interval == 0 {
+            return Err(PyValueError::new_err("interval: must be positive"));
+        }
+        let start_at = seconds("start_at", start_at)?;
+        let mut network = self.network()?;
+        let mut state = lock(&self.state);
+        state.has_python = true;
+        let agent = Agent::new(action, interval, Arc::clone(&state.switches));
+        Ok(network.add_agent("agent", Box::new(agent), start_at).0)
+    }
+
+    #[pyo3(signature = (source, sink, *, start_at = 0.0, traced = false, **options))]
+    fn add_tcp(
+        &self,
+        source: &str,
+        sink: &str,
+        start_at: f64,
+        traced: bool,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(u32, u32)> {
+        let (sender, receiver) = traffic::tcp(options)?;
+        let start_at = seconds("start_at", start_at)?;
+        let (from, to, to_address) = (self.node(source)?, self.node(sink)?, self.address(sink)?);
+        let port = self.new_port(1)?;
+        let ports = [(Protocol::Tcp, port)];
+        let mut app = TcpSource::new(sender, port, (to_address, port));
+        if traced {
+            app = app.traced();
+        }
+        self.build(|network| {
+            let sink =
+                network.add_app(to, &format!("tcp-sink-{port}"), Box::new(TcpSink::new(receiver, port)), &ports, 0)?;
+            let source = network.add_app(from, &format!("tcp-source-{port}"), Box::new(app), &ports, start_at)?;
+            Ok((source.0, sink.0))
+        })
+    }
+
+    #[pyo3(signature = (source, destination, *, port = None, start_at = 0.0, stop_at = None, **options))]
+    fn add_udp(
+        &self,
+        source: &str,
+        destination: &str,
+        port: Option<u16>,
+        start_at: f64,
+        stop_at: Option<f64>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<u32> {
+        let Some(options) = options else {
+            return Err(pyo3::exceptions::PyTypeError::new_err("rate_bps is missing"));
+        };
+        let (gaps, sizes) = traffic::udp(options)?;
+        let (node, start_at) = (self.node(source)?, seconds("start_at", start_at)?);
+        let own_port = self.new_port(1)?;
+        let destination = (ipv4(destination)?, port.unwrap_or(own_port));
+        let name = format!("udp-source-{own_port}");
+        let stop_at = stop_at.map(|time| seconds("stop_at", time)).transpose()?;
+        self.build(|network| {
+            let stream = network.stream(&format!("udp/{source}/{own_port}"));
+            let mut app = UdpSource::new(own_port, destination, gaps, sizes, stream);
+            if let Some(time) = stop_at {
+                app = app.until(time);
+            }
+            network.add_app(node, &name, Box::new(app), &[(Protocol::Udp, own_port)], start_at).map(|id| id.0)
+        })
+    }
+
+    #[pyo3(signature = (host, port, *, join = None, start_at = 0.0))]
+    fn add_udp_sink(
+        &self,
+        host: &str,
+        port: u16,
+        join: Option<(String, Option<String>)>,
+        start_at: f64,
+    ) -> PyResult<u32> {
+        let (host, start_at) = (self.node(host)?, seconds("start_at", start_at)?);
+        let joins: Vec<(Subscription, u16)> = match join {
+            None => Vec::new(),
+            Some((group, source)) => vec![((ipv4(&group)?, source.map(|source| ipv4(&source)).transpose()?), port)],
+        };
+        // A group's port may be several programs'; a unicast port is one's.
+        let ports: &[(Protocol, u16)] = if joins.is_empty() { &[(Protocol::Udp, port)] } else { &[] };
+        let app = UdpSink::joining(joins);
+        self.build(|network| network.add_app(host, &format!("udp-sink-{port}"), Box::new(app), ports, start_at))
+            .map(|id| id.0)
+    }
+
+    #[pyo3(signature = (source, sink, *, mean_gap, mean_bytes, shape = 1.2, start_at = 0.0, stop_at = None, **options))]
+    #[allow(clippy::too_many_arguments)]
+    fn add_web(
+        &self,
+        source: &str,
+        sink: &str,
+        mean_gap: f64,
+        mean_bytes: f64,
+        shape: f64,
+        start_at: f64,
+        stop_at: Option<f64>,
+        options: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(u32, u32)> {
+        let (sender, receiver) = traffic::tcp(options)?;
+        let start_at = seconds("start_at", start_at)?;
+        let stop_at = stop_at.map(|time| seconds("stop_at", time)).transpose()?;
+        let first_port = self.new_port(WEB_PORTS)?;
+        let config = traffic::web(mean_gap, mean_bytes, shape, first_port, WEB_PORTS)?;
+        let (from, to, to_address) = (self.node(source)?, self.node(sink)?, self.address(sink)?);
+        let ports: Vec<(Protocol, u16)> = (0..WEB_PORTS).map(|at| (Protocol::Tcp, first_port + at)).collect();
+        self.build(|network| {
+            let stream = network.stream(&format!("web/{source}/{first_port}"));
+            let mut app = WebSource::new(config, sender, (to_address, first_port), stream);
+            if let Some(time) = stop_at {
+                app = app.until(time);
+            }
+            let sink_app = TcpSink::new(receiver, first_port);
+            let sink = network.add_app(to, &format!("web-sink-{first_port}"), Box::new(sink_app), &ports[..1], 0)?;
+            let source = network.add_app(from, &format!("web-source-{first_port}"), Box::new(app), &ports, start_at)?;
+            Ok((source.0, sink.0))
+        })
+    }
+
+    // Changes.
+
+    fn link_down_at(&self, time: f64, link: u32) -> PyResult<()> {
+        self.change(time, Change::LinkDown(self.link(link)?))
+    }
+
+    fn link_up_at(&self, time: f64, link: u32) -> PyResult<()> {
+        self.change(time, Change::LinkUp(self.link(link)?))
+    }
+
+    #[pyo3(signature = (time, link, *, forth = None, back = None))]
+    fn configure_link_at(
+        &self,
+        time: f64,
+        link: u32,
+        forth: Option<&Bound<'_, PyDict>>,
+        back: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<()> {
+        let link = self.link(link)?;
+        for (way, spec) in [(Way::Forth, forth), (Way::Back, back)] {
+            if let Some(spec) = spec {
+                self.change(time, Change::Configure(link, way, link_settings(spec)?.config))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn kill_at(&self, time: f64, program: u32) -> PyResult<()> {
+        self.change(time, Change::Kill(self.program(program)?))
+    }
+
+    // Running.
+
+    /// Runs all events up to `until` seconds. KeyboardInterrupt and an endpoint's exception leave what has happened.
+    fn run(&self, py: Python<'_>, until: f64) -> PyResult<()> {
+        let until = seconds("until", until)?;
+        let has_python = lock(&self.state).has_python;
+        loop {
+            let (result, now) = {
+                let mut guard = self.network()?;
+                let network: &mut Network = &mut guard;
+                let mut slice = || (network.run_some(until, SLICE), network.now());
+                // Without endpoints in Python nobody here needs the interpreter.
+                if has_python {
+                    slice()
+                } else {
+                    py.detach(slice)
+                }
+            };
+            self.now.store(now, Ordering::Relaxed);
+            if result.map_err(|error| run_error(py, error, now))? {
+                return Ok(());
+            }
+            py.check_signals()?;
+        }
+    }
+
+    /// Hands a frame to a switch's ingress now, as if it had arrived at `port` (a packet-out: the CPU port).
+    fn inject(&self, py: Python<'_>, switch: &str, port: u16, packet: &[u8]) -> PyResult<()> {
+        let node = self.node(switch)?;
+        let mut network = self.network()?;
+        let now = network.now();
+        network.inject(node, port, packet).map_err(|error| run_error(py, error, now))
+    }
+
+    #[getter]
+    fn now(&self) -> f64 {
+        to_seconds(self.now.load(Ordering::Relaxed))
+    }
+
+    #[getter]
+    fn seed(&self) -> PyResult<u64> {
+        Ok(self.network()?.seed())
+    }
+
+    /// A seed for the part called `name`, for random generators of endpoints.
+    fn derive_seed(&self, name: &str) -> PyResult<u64> {
+        Ok(derive(self.network()?.seed(), name))
+    }
+
+    #[getter]
+    fn events(&self) -> PyResult<u64> {
+        Ok(self.network()?.events())
+    }
+
+    #[getter]
+    fn packet_hops(&self) -> PyResult<u64> {
+        Ok(self.network()?.packet_hops())
+    }
+
+    // Reading.
+
+    fn link_stats<'py>(&self, py: Python<'py>, link: u32) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+        let link = self.link(link)?;
+        let network = self.network()?;
+        let direction = |way| report::link(py, &network.link_report(link, way));
+        Ok((direction(Way::Forth)?, direction(Way::Back)?))
+    }
+
+    fn node_stats<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyDict>> {
+        let node = self.node(name)?;
+        report::node(py, self.network()?.node_report(node))
+    }
+
+    fn program_stats(&self, program: u32) -> PyResult<BTreeMap<&'static str, f64>> {
+        let program = self.program(program)?;
+        Ok(self.network()?.app_sample(program).into_iter().collect())
+    }
+
+    fn sample_every(&self, interval: f64) -> PyResult<()> {
+        let interval = seconds("interval", interval)?;
+        if interval == 0 {
+            return Err(PyValueError::new_err("interval: must be positive"));
+        }
+        self.network()?.sample_every(interval);
+        Ok(())
+    }
+
+    fn take_series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        Ok(PyBytes::new(py, &self.network()?.take_series()))
+    }
+}
