@@ -1,0 +1,81 @@
+from pathlib import Path
+
+import pytest
+import typer
+
+from hosts import cli as hosts_cli
+from tests.topologies.scenarios import small_scenario
+from topologies.emulation import programs
+from topologies.run.plan import make_plan
+
+SCENARIO = small_scenario()
+PLAN = make_plan(SCENARIO)
+NOWHERE = Path("/nowhere")
+
+
+def option(command: list[str], name: str) -> str:
+    return command[command.index(name) + 1]
+
+
+def test_agents_are_told_session_group_and_source() -> None:
+    sender = programs.sender_command(
+        SCENARIO.sessions[0], PLAN, NOWHERE, receivers=2, seed=9, status_directory=NOWHERE, trace=NOWHERE
+    )
+    receiver = programs.receiver_command(SCENARIO.sessions[0], PLAN, output=NOWHERE, seed=9, trace=NOWHERE)
+    for command in (sender, receiver):
+        assert [option(command, name) for name in ("--group", "--port", "--session", "--source")] == [
+            "232.1.0.3",
+            "5003",
+            "3",
+            "10.0.0.2",
+        ]
+        assert option(command, "--set") == "alpha=3"
+    assert option(sender, "--receivers") == "2"
+
+
+def test_a_session_of_any_source_names_none_and_its_policy_is_a_parameter() -> None:
+    command = programs.receiver_command(SCENARIO.sessions[1], PLAN, output=NOWHERE, seed=9, trace=NOWHERE)
+    assert "--source" not in command
+    assert option(command, "--set") == "drop_after_s=4.0"
+
+
+def test_a_sender_waits_for_one_receiver_at_least() -> None:
+    command = programs.sender_command(
+        SCENARIO.sessions[0], PLAN, NOWHERE, receivers=0, seed=9, status_directory=NOWHERE, trace=NOWHERE
+    )
+    assert option(command, "--receivers") == "1"
+
+
+@pytest.mark.parametrize("name", ["send", "recv"])
+def test_the_agents_know_every_option_they_are_given(name: str) -> None:
+    session = SCENARIO.sessions[0]
+    if name == "send":
+        command = programs.sender_command(
+            session, PLAN, NOWHERE, receivers=1, seed=1, status_directory=NOWHERE, trace=NOWHERE
+        )
+    else:
+        command = programs.receiver_command(session, PLAN, output=NOWHERE, seed=1, trace=NOWHERE)
+    group = typer.main.get_command(hosts_cli.app)
+    known = {word for parameter in group.commands[name].params for word in parameter.opts}  # type: ignore[attr-defined]
+    assert {word for word in command if word.startswith("--")} <= known
+
+
+def test_flows_are_told_what_they_are() -> None:
+    tcp, udp, on_off = (
+        programs.flow_source_command(flow, "10.0.0.1:6001", NOWHERE, 100.0, 5) for flow in SCENARIO.traffic
+    )
+    assert "tcp-source" in tcp
+    assert option(tcp, "--congestion-control") == "cubic"
+    assert "udp-source" in udp
+    assert float(option(udp, "--rate")) == 1e6
+    assert "--on" not in udp
+    assert (float(option(on_off, "--on")), float(option(on_off, "--off"))) == (0.1, 0.3)
+    assert option(on_off, "--distribution") == "exponential"
+    sinks = [programs.flow_sink_command(flow, "10.0.0.1:6001", NOWHERE, 100.0)[3] for flow in SCENARIO.traffic]
+    assert sinks == ["tcp-sink", "udp-sink", "udp-sink"]
+
+
+def test_a_controller_that_is_not_there_is_not_ready(tmp_path: Path) -> None:
+    assert not programs.controller_is_ready(tmp_path)
+    assert programs.switch_problems(tmp_path) == ""
+    assert not programs.tell_link_state(tmp_path, "s1", "s2", up=False)

@@ -1,0 +1,56 @@
+import importlib.util
+import os
+import shutil
+
+import pytest
+
+from tests.topologies.scenarios import TEXT
+from topologies.emulation import runner
+from topologies.emulation.requirements import RequirementError, check_requirements
+from topologies.scenario import parse_scenario
+
+
+def test_without_root_it_is_said_what_needs_it_and_what_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(RequirementError, match=r"emulation needs root: .*Without root these work: ") as caught:
+        check_requirements("embedded")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("mnexec", "`mnexec` is missing (Debian package `mininet`)"),
+        ("tc", "`tc` is missing (Debian package `iproute2`)"),
+        ("simple_switch_grpc", "`simple_switch_grpc` is not on PATH"),
+    ],
+)
+def test_a_missing_program_is_named_with_its_package(
+    monkeypatch: pytest.MonkeyPatch, program: str, message: str
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == program else f"/bin/{name}")
+    with pytest.raises(RequirementError) as caught:
+        check_requirements("bmv2")
+    assert str(caught.value).startswith(message)
+
+
+def test_mininet_itself_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(RequirementError, match="Mininet's Python package is missing"):
+        check_requirements("embedded")
+
+
+def test_bmv2_is_needed_for_bmv2_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "simple_switch_grpc" else f"/bin/{name}")
+    check_requirements("embedded")
+
+
+def test_a_congestion_control_that_the_kernel_lacks_is_named() -> None:
+    runner.check_congestion_controls(parse_scenario(TEXT.replace("cubic", "reno")))
+    with pytest.raises(RequirementError, match="this kernel's TCP has no congestion control `nonesuch`"):
+        runner.check_congestion_controls(parse_scenario(TEXT.replace("cubic", "nonesuch")))

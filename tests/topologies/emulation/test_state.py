@@ -1,0 +1,121 @@
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from topologies.emulation import state
+from topologies.emulation.kernel import process_start_time
+from topologies.emulation.state import Emulation, NodeRecord, StateError
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CANOPY_STATE_ROOT", str(tmp_path / "canopy"))
+    return tmp_path / "canopy"
+
+
+def put(root: Path, name: str, pid: int, started: int, nodes: dict[str, NodeRecord] | None = None) -> None:
+    (root / name).mkdir(parents=True)
+    known = {"r1": NodeRecord("host", pid)} if nodes is None else nodes
+    state.write_record(root / name, Emulation(name, pid, started, "/run", "embedded", known))
+
+
+def me() -> tuple[int, int]:
+    return os.getpid(), process_start_time(os.getpid()) or 0
+
+
+def test_a_record_is_read_back(root: Path) -> None:
+    put(root, "quick-1", *me())
+    record = state.read_record(root / "quick-1")
+    assert record is not None
+    assert record.nodes["r1"] == NodeRecord("host", os.getpid())
+    assert record.is_running
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"nodes": 3}'])
+def test_a_record_that_is_damaged_is_none(root: Path, text: str) -> None:
+    (root / "quick-1").mkdir(parents=True)
+    (root / "quick-1" / "emulation.json").write_text(text)
+    assert state.read_record(root / "quick-1") is None
+
+
+def test_a_pid_that_is_used_again_is_another_process(root: Path) -> None:
+    pid, started = me()
+    put(root, f"quick-{pid}", pid, started + 1)
+    assert state.running_emulations() == []
+
+
+def test_an_emulation_is_found_by_its_name_its_scenarios_or_alone(root: Path) -> None:
+    put(root, "quick-1", *me())
+    for name in (None, "quick", "quick-1"):
+        assert state.find_emulation(name).name == "quick-1"
+    put(root, "other-2", *me())
+    assert state.find_emulation("other").name == "other-2"
+
+
+def test_what_is_not_found_is_told(root: Path) -> None:
+    with pytest.raises(StateError, match="no emulation is running"):
+        state.find_emulation()
+    put(root, "quick-1", *me())
+    with pytest.raises(StateError, match=r"no emulation called `x` is running \(running: quick-1\)"):
+        state.find_emulation("x")
+    put(root, "quick-2", *me())
+    with pytest.raises(StateError, match="several emulations are running"):
+        state.find_emulation()
+
+
+def test_one_whose_network_is_not_up_yet_is_not_found(root: Path) -> None:
+    put(root, "quick-1", *me(), nodes={})
+    assert state.running_emulations() == []
+
+
+def test_a_state_directory_is_made_with_a_record(root: Path) -> None:
+    path = state.create_state_directory("quick")
+    assert path == root / f"quick-{os.getpid()}"
+    assert (path / "sessions").is_dir()
+    record = state.read_record(path)
+    assert record is not None
+    assert record.is_running
+    with pytest.raises(StateError, match="File exists"):
+        state.create_state_directory("quick")
+
+
+def marked_sleeper(name: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-c", "print(flush=True); import time; time.sleep(60)"],
+        env={**os.environ, state.MARK: name},
+        stdout=subprocess.PIPE,
+    )
+
+
+def test_leftovers_are_removed_with_their_processes_and_nothing_else_is(root: Path) -> None:
+    put(root, "dead-1", os.getpid(), 1)
+    put(root, "alive-2", *me())
+    (root / "something else").mkdir()
+    ours, theirs = marked_sleeper("dead-1"), marked_sleeper("dead-11")
+    for process in (ours, theirs):
+        assert process.stdout is not None
+        process.stdout.read(1)
+    try:
+        assert state.remove_leftovers() == ["dead-1"]
+        assert ours.wait(5) == -signal.SIGKILL
+        assert theirs.poll() is None
+    finally:
+        theirs.kill()
+        theirs.wait()
+    assert sorted(path.name for path in root.iterdir()) == ["alive-2", "something else"]
+
+
+def test_a_directory_that_is_being_made_is_left_alone(root: Path) -> None:
+    (root / f"quick-{os.getpid()}").mkdir(parents=True)
+    assert state.remove_leftovers() == []
+    (root / "quick-99999999").mkdir()
+    assert state.remove_leftovers() == ["quick-99999999"]
+
+
+def test_no_state_root_is_no_emulation() -> None:
+    assert state.running_emulations() == []
+    assert state.remove_leftovers() == []

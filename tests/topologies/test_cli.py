@@ -1,0 +1,96 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.topologies.scenarios import TEXT
+from topologies import cli
+
+QUICKSTART = Path(__file__).parents[2] / "topologies" / "quickstart.yaml"
+RUNNER = CliRunner()
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(TEXT)
+    (tmp_path / "payload").write_bytes(b"abc")
+    return path
+
+
+def test_check_says_that_a_scenario_is_valid() -> None:
+    result = RUNNER.invoke(cli.app, ["emulate", "--check", str(QUICKSTART)])
+    assert result.exit_code == 0
+    assert result.stdout == f"{QUICKSTART}: a valid scenario (9 hosts, 3 switches)\n"
+
+
+@pytest.mark.parametrize("command", [["emulate", "--check"], ["emulate"], ["scenario", "check"]])
+def test_mistakes_are_one_line_each_and_status_2(scenario: Path, command: list[str]) -> None:
+    scenario.write_text(TEXT.replace("rate: 100 Mbps", "rate: 100").replace("10.0.0.1", "11.0.0.1"))
+    result = RUNNER.invoke(cli.app, [*command, str(scenario)])
+    assert result.exit_code == 2
+    lines = result.stderr.splitlines()
+    assert lines[0].startswith(f"{scenario}:")
+    assert all("links[0].rate" in line or "nodes.b.address" in line for line in lines)
+
+
+def test_a_missing_file_to_send_is_told_where_it_is_named(scenario: Path) -> None:
+    (scenario.parent / "payload").unlink()
+    result = RUNNER.invoke(cli.app, ["scenario", "check", str(scenario)])
+    assert result.exit_code == 2
+    line = TEXT.splitlines().index("    file: payload") + 1
+    assert result.stderr == f"{scenario}:{line}: sessions[1].file: {scenario.parent / 'payload'}: no such file\n"
+
+
+def test_a_scenario_that_is_not_there_is_told() -> None:
+    result = RUNNER.invoke(cli.app, ["emulate", "/nowhere.yaml"])
+    assert (result.exit_code, result.stderr) == (2, "/nowhere.yaml: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--switch", "ovs"], "canopy: --switch: `ovs` is neither embedded nor bmv2\n"),
+        (["--file", "/nowhere"], "canopy: /nowhere: no such file\n"),
+        (["--out", "/proc/nowhere"], "canopy: /proc/nowhere/logs: No such file or directory\n"),
+    ],
+)
+def test_bad_options_are_one_line_and_status_2(
+    scenario: Path, options: list[str], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(scenario.parent)
+    monkeypatch.setattr("topologies.emulation.runner.check_requirements", lambda switch: None)
+    monkeypatch.setenv("CANOPY_STATE_ROOT", str(scenario.parent / "state"))
+    result = RUNNER.invoke(cli.app, ["emulate", str(scenario), *options])
+    assert result.exit_code == 2
+    assert result.stderr.replace("/proc/nowhere: No such", "/proc/nowhere/logs: No such") == message
+
+
+def test_without_root_nothing_is_touched(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(scenario.parent)
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    before = sorted(os.listdir())
+    result = RUNNER.invoke(cli.app, ["emulate", str(scenario)])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("canopy: emulation needs root")
+    assert sorted(os.listdir()) == before
+
+
+def test_exec_without_an_emulation_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CANOPY_STATE_ROOT", str(tmp_path))
+    result = RUNNER.invoke(cli.app, ["exec", "r1", "--", "true"])
+    assert result.exit_code == 2
+    assert result.stderr.startswith("canopy: no emulation is running")
+
+
+def test_exec_needs_a_program() -> None:
+    assert RUNNER.invoke(cli.app, ["exec", "r1", "--"]).exit_code == 2
+    assert RUNNER.invoke(cli.app, ["exec"]).exit_code == 2
+
+
+def test_the_schema_knows_every_kind_of_node_and_fault() -> None:
+    result = RUNNER.invoke(cli.app, ["scenario", "schema"])
+    definitions = json.loads(result.stdout)["$defs"]
+    assert {"P4Switch", "Host", "Link", "Session", "TcpFlow", "SwitchRestart", "LinkDown"} <= set(definitions)
