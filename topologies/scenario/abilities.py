@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from topologies.scenario.activity import ControllerRestart, TcpFlow, WebFlow
+from topologies.scenario.activity import ControllerRestart, TcpFlow, UdpFlow, WebFlow
 from topologies.scenario.checks import Finding
 from topologies.scenario.scenario import Scenario
 
@@ -30,6 +30,10 @@ def _check_emulation(scenario: Scenario) -> Iterator[Finding]:
     for index, flow in enumerate(scenario.traffic):
         if isinstance(flow, WebFlow):
             yield ("traffic", index, "kind"), "web traffic is only simulated (canopy simulate)"
+        if isinstance(flow, UdpFlow):
+            for field, kind in (("gaps", flow.gaps), ("sizes", flow.sizes)):
+                if kind != "constant":
+                    yield ("traffic", index, field), f"{kind} {field} are only simulated (canopy simulate)"
 
 
 def _check_simulation(scenario: Scenario) -> Iterator[Finding]:

@@ -99,13 +99,17 @@ class TcpFlow(_Flow):
 
 
 class UdpFlow(_Flow):
-    """UDP at a constant rate."""
+    """UDP at a constant rate, or as queueing theory has it."""
 
     kind: Literal["udp"]
     rate: Rate
-    """Bit/s of UDP payload."""
+    """Bit/s of UDP payload; with random gaps or sizes, on average."""
     packet: Size = 1000
-    """UDP payload, bytes."""
+    """UDP payload, bytes; with random sizes, on average."""
+    gaps: Literal["constant", "exponential"] = "constant"
+    """Between the beginnings of packets. Exponential ones (a Poisson stream) are only simulated."""
+    sizes: Literal["constant", "exponential"] = "constant"
+    """Of packets. Exponential ones are only simulated; they end where a packet has no room for more."""
 
 
 class OnOffFlow(_Flow):

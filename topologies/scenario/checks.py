@@ -111,12 +111,17 @@ def _check_queue(path: FieldPath, queue: DropTail | Red) -> Iterator[Finding]:
 
 def _check_link_pairs(scenario: Scenario) -> Iterator[Finding]:
     first: dict[frozenset[str], int] = {}
+    names: dict[str, int] = {}
     taken: dict[tuple[str, int], int] = {}
     for index, link in enumerate(scenario.links):
         pair = frozenset(link.between)
         if pair in first:
             yield ("links", index, "between"), f"the same two nodes are joined by links[{first[pair]}]"
         first.setdefault(pair, index)
+        if link.name is not None:
+            if link.name in names:
+                yield ("links", index, "name"), f"also the name of links[{names[link.name]}]"
+            names.setdefault(link.name, index)
         for name, port in link.ports.items():
             if (name, port) in taken:
                 yield ("links", index, "ports", name), f"port {port} of {name} is taken by links[{taken[name, port]}]"

@@ -134,6 +134,8 @@ class Direction(Strict):
 class Link(Strict):
     """A point-to-point link. Its rate, delay, queue and loss hold for each direction on its own."""
 
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=40)] | None = None
+    """For those who speak of it: `canopy sweep --set links.core.loss=...`."""
     between: tuple[NodeName, NodeName]
     ports: dict[NodeName, Port] = {}
     """Switch -> port; by default a switch's lowest free ports from 1, in the file's order."""

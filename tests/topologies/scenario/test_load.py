@@ -107,6 +107,11 @@ BAD = {
     "two hosts": ("[s1, b]", "[c, b]", "x.yaml:10: links[1].between: joins two hosts"),
     "unconnected": ("  - {between: [s1, b]}\n", "", "x.yaml:6: nodes.b: is connected to nothing"),
     "link twice": ("[s1, b]", "[s1, a]", "x.yaml:10: links[1].between: the same two nodes are joined by links[0]"),
+    "link name twice": (
+        "  - {between: [a, s1], rate: 10 Mbps, delay: 5 ms}\n  - {between: [s1, b]}",
+        "  - {name: core, between: [a, s1]}\n  - {name: core, between: [s1, b]}",
+        "x.yaml:10: links[1].name: also the name of links[0]",
+    ),
     "port too high": ("{s1: 9}", "{s1: 17}", "x.yaml:12: links[2].ports.s1: a switch has ports 1 to 16, not 17"),
     "port of a host": ("{s1: 9}", "{c: 1}", "x.yaml:12: links[2].ports.c: `c` is a host"),
     "port zero": ("{s1: 9}", "{s1: 0}", "x.yaml:12: links[2].ports.s1: "),
@@ -221,3 +226,13 @@ def test_a_missing_file_and_one_that_is_not_text_are_told(tmp_path: Path) -> Non
     (tmp_path / "binary.yaml").write_bytes(b"name: \xff\xfe")
     with pytest.raises(ScenarioError, match="not UTF-8 text"):
         load_scenario(tmp_path / "binary.yaml")
+
+
+def test_poisson_streams_are_only_simulated(tmp_path: Path) -> None:
+    path = tmp_path / "poisson.yaml"
+    path.write_text(
+        change("traffic:", "traffic:\n  - {kind: udp, source: a, destination: b, rate: 1 Mbps, gaps: exponential}")
+    )
+    with pytest.raises(ScenarioError, match=r"traffic\[0\].gaps: exponential gaps are only simulated"):
+        load_scenario(path, purpose="emulate")
+    assert load_scenario(path).traffic[0].kind == "udp"
