@@ -56,6 +56,20 @@ class Manifest:
         return PREFIX.pack(MAGIC, VERSION, len(body)) + body
 
     @classmethod
+    def take(cls, head: bytearray) -> "Manifest | None":
+        """Remove the manifest from the head of a stream; None when it is not all there yet. Raises FileError."""
+        if len(head) < PREFIX.size:
+            return None
+        magic, version, length = PREFIX.unpack_from(head)
+        if magic != MAGIC or version != VERSION:
+            raise FileError("the stream is not a file of this version", Reason.REFUSED_FILE)
+        if len(head) < PREFIX.size + length:
+            return None
+        manifest = cls.decode(bytes(head[PREFIX.size : PREFIX.size + length]))
+        del head[: PREFIX.size + length]
+        return manifest
+
+    @classmethod
     def decode(cls, body: bytes) -> "Manifest":
         """Read what came after the prefix. Raises FileError."""
         try:
@@ -201,16 +215,9 @@ class FileSink:
 
     def _read_head(self) -> bool:
         """Take the manifest from the head, when it is all there, and open the part file."""
-        head = self._head
-        if len(head) < PREFIX.size:
+        manifest = Manifest.take(self._head)
+        if manifest is None:
             return False
-        magic, version, length = PREFIX.unpack_from(head)
-        if magic != MAGIC or version != VERSION:
-            raise FileError("the stream is not a file of this version", Reason.REFUSED_FILE)
-        if len(head) < PREFIX.size + length:
-            return False
-        manifest = Manifest.decode(bytes(head[PREFIX.size : PREFIX.size + length]))
-        del head[: PREFIX.size + length]
         final = self.folder / manifest.name
         if final.exists() and (self.existing == "refuse" or final.is_dir()):
             raise FileError(f"{final}: {os.strerror(errno.EEXIST)}", Reason.REFUSED_FILE)

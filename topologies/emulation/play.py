@@ -102,7 +102,7 @@ class Play:
         while (step := self._timeline.pop_due(self.now)) is not None:
             self._do(step)
             if step.is_fault:
-                self._sampler.event(step.action, step.label)
+                self._sampler.event(self.now, step.action, step.label)
                 self._view.note(f"{self.now:6.1f} s  {step.action} {step.label}")
 
     def _revive(self) -> None:
@@ -110,7 +110,7 @@ class Play:
         for name, ending in self._testbed.take_deaths():
             note = f"{name} {ending} and is started again"
             self.notes.append(f"at {self.now:.1f} s {note}")
-            self._sampler.event("died", name)
+            self._sampler.event(self.now, "died", name)
             self._view.note(f"{self.now:6.1f} s  {note}")
             again = Step("start controller", ()) if name == CONTROLLER else Step("start switch", (name,), name)
             self._timeline.add(self.now + RESPAWN_DELAY_S, again)

@@ -1,8 +1,6 @@
 """Runs a scenario in real time, from a file to a run folder."""
 
 import contextlib
-import json
-import shutil
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,11 +13,11 @@ from topologies.emulation.requirements import RequirementError, check_requiremen
 from topologies.emulation.sampler import Sampler
 from topologies.emulation.state import remove_leftovers
 from topologies.emulation.testbed import Testbed, running_testbed
-from topologies.run.report import write_report
-from topologies.run.results import Summary, find_bottleneck
-from topologies.run.run_folder import RunFolder, RunFolderError, create_run_folder, read_series
+from topologies.run.results import Summary
+from topologies.run.run_folder import create_run_folder, remove_files
 from topologies.run.signals import interruptible, uninterruptible
 from topologies.run.sources import prepare_sources
+from topologies.run.summarize import summarize, write_results
 from topologies.scenario.activity import TcpFlow
 from topologies.scenario.scenario import Scenario
 
@@ -56,7 +54,7 @@ def run_scenario(
     started = datetime.now().astimezone()
     folder = create_run_folder(options.scenario_file, scenario.name, options.out, started)
     base = options.scenario_file.parent
-    sources = prepare_sources(scenario, base, options.file, folder.path / "sources")
+    sources = prepare_sources(scenario, base, options.file, folder.sources)
     with interruptible(), running_testbed(scenario, options.switch, folder) as testbed, contextlib.ExitStack() as stack:
         sampler = Sampler(testbed.plan, folder, testbed.state)
         stack.callback(sampler.close)
@@ -75,10 +73,9 @@ def run_scenario(
             play.measure()
             view.close()
             summary = _summarize(scenario, options, testbed, play, sampler, outcome, started)
-            _write(folder, summary)
+            write_results(folder, summary)
             if not options.keep_files:
-                for part in (folder.received, folder.path / "sources"):
-                    shutil.rmtree(part, ignore_errors=True)
+                remove_files(folder)
             on_result(summary)
         if options.hold and outcome != "interrupted" and play.sessions:
             play.idle()
@@ -110,34 +107,16 @@ def _summarize(
 ) -> Summary:
     elapsed = play.now
     results = [session.result(sampler.sessions.get(session.session.id), sampler.epoch) for session in play.sessions]
-    ports = read_series(testbed.folder.series / "ports.jsonl")
-    bottlenecks = [
-        found
-        for number, result in enumerate(results)
-        if (found := find_bottleneck(scenario, testbed.plan, ports, number, result)) is not None
-    ]
-    used = [bottleneck.utilisation for bottleneck in bottlenecks if bottleneck.utilisation is not None]
-    return Summary(
-        scenario=scenario.name,
-        seed=scenario.seed,
+    return summarize(
+        scenario,
+        testbed.plan,
+        testbed.folder,
+        results,
+        [flow.result() for flow in play.flows],
         switch=options.switch,
-        started_at=started.isoformat(timespec="seconds"),
+        started=started,
         epoch=sampler.epoch,
-        duration_s=round(elapsed, 3),
-        ok=all(result.ok for result in results),
+        duration_s=elapsed,
         outcome=outcome,
-        sessions=results,
-        flows=[flow.result() for flow in play.flows],
-        bottleneck_utilisation=max(used, default=None),
-        bottlenecks=bottlenecks,
         notes=[*testbed.notes, *play.notes],
-        run_folder=str(testbed.folder.path),
     )
-
-
-def _write(folder: RunFolder, summary: Summary) -> None:
-    try:
-        folder.summary.write_text(json.dumps(summary.as_json(), indent=2) + "\n", encoding="utf-8")
-        write_report(folder)
-    except OSError as error:
-        raise RunFolderError(f"{error.filename or folder.path}: {error.strerror or error}") from None

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from controller.sessions import SessionStatus, read_sessions
+from controller.sessions import read_sessions
 from topologies.run.plan import Plan
-from topologies.run.run_folder import RunFolder, SeriesWriter
+from topologies.run.run_folder import RunFolder
+from topologies.run.series import RunSeries
 
 INTERVAL_S = 0.25
 """Between two samples: short beside a transfer of seconds, long beside a round trip time."""
@@ -16,69 +17,22 @@ INTERVAL_S = 0.25
 _COUNTERS = ("rx_bytes", "rx_packets", "tx_bytes", "tx_packets")
 _QUEUE_FIELDS = ("queue_packets", "queue_bytes", "drop_queue", "drop_red", "drop_loss")
 
-_SESSION_FIELDS = (
-    "state",
-    "rate_bps",
-    "goodput_bps",
-    "cwnd",
-    "rtt_s",
-    "total_bytes",
-    "sent_bytes",
-    "repair_packets",
-    "feedback_packets",
-)
-_RECEIVER_FIELDS = (
-    "state",
-    "acked_bytes",
-    "cwnd",
-    "rtt_s",
-    "loss_rate",
-    "lost_packets",
-    "repaired_packets",
-    "rate_bps",
-)
 
-
-class Sampler:
+class Sampler(RunSeries):
     """Writes the time series of a run folder, and keeps the newest values for the live view.
 
     Times are seconds since `epoch`, the wall-clock time at which the network was ready."""
 
     def __init__(self, plan: Plan, folder: RunFolder, state_directory: Path) -> None:
-        self.epoch = time.time()
-        self.sessions: dict[int, SessionStatus] = {}
+        super().__init__(plan, folder, time.time())
         self._plan = plan
         self._state_directory = state_directory
-        self._host_names = {str(host.address): host.name for host in plan.hosts.values()}
-        self._written: dict[int, float] = {}
-        self._ports = SeriesWriter(folder.series / "ports.jsonl")
-        self._sessions = SeriesWriter(folder.series / "sessions.jsonl")
-        self._receivers = SeriesWriter(folder.series / "receivers.jsonl")
-        self._events = SeriesWriter(folder.series / "events.jsonl")
-
-    def event(self, kind: str, subject: str) -> None:
-        """Note that something was done to the network."""
-        self._events.write([{"t": round(time.time() - self.epoch, 4), "kind": kind, "subject": subject}])
 
     def sample(self) -> None:
         """Take one sample of everything."""
-        now = time.time()
-        self._ports.write(self._port_rows(now))
+        self.write_ports(self._port_rows(time.time()))
         for status in read_sessions(self._state_directory / "sessions")[0]:
-            self.sessions[status.session] = status
-            if status.updated_at != self._written.get(status.session):
-                self._written[status.session] = status.updated_at
-                self._sessions.write([self._session_row(status)])
-                self._receivers.write(self._receiver_rows(status))
-
-    def close(self) -> None:
-        """Finish the files."""
-        for writer in (self._ports, self._sessions, self._receivers, self._events):
-            writer.close()
-
-    def host_name(self, address: str) -> str:
-        """The host with that address, or the address."""
-        return self._host_names.get(address, address)
+            self.write_status(status)
 
     def _port_rows(self, now: float) -> list[dict[str, Any]]:
         counters = read_interface_counters(Path("/proc/thread-self/net/dev").read_text(encoding="ascii"))
@@ -92,23 +46,6 @@ class Sampler:
                 stats = queues.get(str(port.number), {})
                 row.update({name: stats[name] for name in _QUEUE_FIELDS if name in stats})
                 rows.append(row)
-        return rows
-
-    def _session_row(self, status: SessionStatus) -> dict[str, Any]:
-        row: dict[str, Any] = {"t": round(status.updated_at - self.epoch, 4), "session": status.session}
-        row.update({name: getattr(status, name) for name in _SESSION_FIELDS})
-        if status.limiting is not None:
-            row["limiting"] = self.host_name(status.limiting.receiver)
-            row["limiting_reason"] = status.limiting.reason
-        return row
-
-    def _receiver_rows(self, status: SessionStatus) -> list[dict[str, Any]]:
-        rows = []
-        for address, receiver in status.receivers.items():
-            row: dict[str, Any] = {"t": round(status.updated_at - self.epoch, 4), "session": status.session}
-            row["receiver"] = self.host_name(address)
-            row.update({name: getattr(receiver, name) for name in _RECEIVER_FIELDS})
-            rows.append(row)
         return rows
 
 

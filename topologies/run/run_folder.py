@@ -40,6 +40,11 @@ class RunFolder:
         return self.path / "received"
 
     @property
+    def sources(self) -> Path:
+        """What was made to be sent."""
+        return self.path / "sources"
+
+    @property
     def scenario(self) -> Path:
         """A copy of the scenario."""
         return self.path / "scenario.yaml"
@@ -68,6 +73,12 @@ def create_run_folder(scenario: Path, name: str, out: Path | None, now: datetime
     except OSError as error:
         raise RunFolderError(f"{error.filename or path}: {error.strerror or error}") from None
     return folder
+
+
+def remove_files(folder: RunFolder) -> None:
+    """Remove what was received, which has been compared with its source, and what was made to be sent."""
+    for part in (folder.received, folder.sources):
+        shutil.rmtree(part, ignore_errors=True)
 
 
 def _unused(path: Path) -> Path:
