@@ -221,7 +221,8 @@ def _served_address(address: str, port: int) -> str:
 
 def _announce(line: str, ready_fd: int | None) -> None:
     """Tell who started the switch that it serves."""
-    print(line, flush=True)
+    with suppress(OSError):
+        print(line, flush=True)
     if ready_fd is not None:
         with suppress(OSError), os.fdopen(ready_fd, "w") as pipe:
             pipe.write(line + "\n")

@@ -63,6 +63,12 @@ class Device:
     # RPCs.
 
     async def write(self, request: p4r.WriteRequest) -> None:
+        """Apply a batch. A client that gives up waiting does not stop it halfway."""
+        task = asyncio.create_task(self._write(request))
+        task.add_done_callback(_note_exception)
+        await asyncio.shield(task)
+
+    async def _write(self, request: p4r.WriteRequest) -> None:
         async with self.lock:
             scope = self.arbitration.check_primary(
                 request.device_id, (request.role, request.role_id), _election_id(request)
@@ -197,6 +203,13 @@ class Device:
 
     def close(self) -> None:
         self.notifier.close()
+
+
+def _note_exception(task: asyncio.Task[None]) -> None:
+    """Errors of a write whose client has gone are dropped, as the specification says; faults are logged."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None and not isinstance(error, P4RuntimeError | BatchError):
+        logger.error("a write failed", exc_info=error)
 
 
 def _election_id(request: p4r.WriteRequest | p4r.SetForwardingPipelineConfigRequest) -> p4r.Uint128 | None:

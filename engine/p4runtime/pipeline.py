@@ -15,7 +15,7 @@ from engine.p4runtime.errors import P4RuntimeError, invalid_argument, unimplemen
 from engine.p4runtime.meters import Meter
 from engine.p4runtime.p4data import P4DataCodec
 from engine.p4runtime.p4info import P4InfoIndex
-from engine.p4runtime.program import Program, check_consistency, parse_program
+from engine.p4runtime.program import Program, check_consistency, digest_names, read_program
 from engine.p4runtime.replication import CloneSessions, MulticastGroups
 from engine.p4runtime.tables import Entry, Table
 from engine.p4runtime.value_sets import ValueSet
@@ -61,7 +61,8 @@ class Pipeline:
         self.groups = MulticastGroups(switch)
         self.clone_sessions = CloneSessions(switch)
 
-        self._digests_by_name = {d.info.name: d for d in self.digests.values()}
+        names = digest_names(info, self.program)
+        self._digests_by_name = {names[d.info.name]: d for d in self.digests.values()}
         self._tables_by_name = {t.info.name: t for t in self.tables.values()}
 
     def digest_named(self, name: str) -> Digest | None:
@@ -117,7 +118,7 @@ def build_pipeline(config: p4r.ForwardingPipelineConfig, datapath: DataPath) -> 
     switch = datapath.make_switch(text)
     try:
         info = P4InfoIndex(config.p4info)
-        program = parse_program(text)
+        program = read_program(switch, text)
         check_consistency(info, program)
         return Pipeline(config, info, program, switch, Ports(datapath.has_port, datapath.is_port_up))
     except P4RuntimeError as error:

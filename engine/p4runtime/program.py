@@ -1,14 +1,21 @@
 """What the server has to know of p4c's BMv2 JSON, and the check that a P4Info describes the same program."""
 
+from __future__ import annotations
+
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from finsy.proto import p4i
 
 from engine.p4runtime.errors import invalid_argument
-from engine.p4runtime.p4info import MATCH_TYPE_NAMES, ActionInfo, MatchFieldInfo, P4InfoIndex, TableInfo
+from engine.p4runtime.p4info import MATCH_TYPE_NAMES, ActionInfo, MatchFieldInfo, P4InfoIndex
+from engine.p4runtime.p4info import TableInfo as TableOfP4Info
+
+if TYPE_CHECKING:
+    from canopy_engine import Switch, TableInfo
 
 # The JSON's match kinds that can stand for one of P4Info's. p4c writes `optional` as `ternary`.
 JSON_KINDS_OF: dict[int, frozenset[str]] = {
@@ -19,10 +26,13 @@ JSON_KINDS_OF: dict[int, frozenset[str]] = {
     p4i.MatchField.OPTIONAL: frozenset({"optional", "ternary"}),
 }
 
+ANONYMOUS_DIGEST = re.compile(r"digest_\d+")
+TUPLE_DIGEST = re.compile(r"tuple_\d+")
+
 
 @dataclass(frozen=True, slots=True)
 class KeyField:
-    """One field of a table's key. `width` in bits; `kind` is the JSON's match_type."""
+    """One field of a table's key. `width` in bits; `kind` is the JSON's match kind."""
 
     name: str
     width: int
@@ -65,21 +75,21 @@ class Program:
     errors: dict[int, str]
 
 
-def parse_program(text: str) -> Program:
-    """Reads the JSON, of which `canopy_engine.Switch` is the real judge. Raises INVALID_ARGUMENT."""
+def read_program(switch: Switch, text: str) -> Program:
+    """What `switch`, which has loaded the JSON `text`, says of its tables, and the JSON of the rest.
+
+    Raises INVALID_ARGUMENT."""
+    tables = {name: _table(switch.table_info(name)) for name in switch.tables()}
     try:
-        return _parse(json.loads(text))
+        return _read(json.loads(text), tables)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise invalid_argument(f"the device config is not p4c's BMv2 JSON: {error!r}") from error
 
 
-def _parse(root: dict[str, Any]) -> Program:
-    widths = _field_widths(root)
-    by_id = {a["id"]: _action(a) for a in root["actions"]}
-    tables = {t["name"]: _table(t, widths, by_id) for pipeline in root["pipelines"] for t in pipeline.get("tables", ())}
+def _read(root: dict[str, Any], tables: dict[str, Table]) -> Program:
     return Program(
         tables=tables,
-        actions={action.name: action for action in by_id.values()},
+        actions={action.name: action for table in tables.values() for action in table.actions.values()},
         profiles=frozenset(p["name"] for pipe in root["pipelines"] for p in pipe.get("action_profiles", ())),
         counters={c["name"]: c["size"] for c in root.get("counter_arrays", ()) if not c["is_direct"]},
         meters={m["name"]: m["size"] for m in root.get("meter_arrays", ()) if not m["is_direct"]},
@@ -91,37 +101,19 @@ def _parse(root: dict[str, Any]) -> Program:
     )
 
 
-def _field_widths(root: dict[str, Any]) -> dict[tuple[str, str], int]:
-    """Bits of every fixed-width field, by (header instance, field)."""
-    types = {t["name"]: {f[0]: f[1] for f in t["fields"]} for t in root["header_types"]}
-    return {
-        (header["name"], name): width
-        for header in root["headers"]
-        for name, width in types[header["header_type"]].items()
-        if isinstance(width, int)
-    }
-
-
-def _action(action: dict[str, Any]) -> Action:
-    data = action["runtime_data"]
-    return Action(action["name"], tuple(d["name"] for d in data), tuple(d["bitwidth"] for d in data))
-
-
-def _table(table: dict[str, Any], widths: dict[tuple[str, str], int], actions: dict[int, Action]) -> Table:
-    key = []
-    for field in table["key"]:
-        target = field["target"]
-        parts = target if isinstance(target, list) else [target, "$valid$"]
-        width = 1 if parts[-1] == "$valid$" else widths[parts[0], parts[1]]
-        key.append(KeyField(field.get("name", ".".join(parts)), width, field["match_type"]))
+def _table(info: TableInfo) -> Table:
+    actions = (
+        Action(action["name"], tuple(p[0] for p in action["params"]), tuple(p[1] for p in action["params"]))
+        for action in info["actions"]
+    )
     return Table(
-        name=table["name"],
-        key=tuple(key),
-        actions={actions[id_].name: actions[id_] for id_ in table["action_ids"]},
-        profile=table.get("action_profile"),
-        has_counters=table.get("with_counters", False),
-        direct_meter=table.get("direct_meters"),
-        idle_timeout=table.get("support_timeout", False),
+        name=info["name"],
+        key=tuple(KeyField(field["name"], field["bits"], field["kind"]) for field in info["key"]),
+        actions={action.name: action for action in actions},
+        profile=info["profile"],
+        has_counters=info["has_counters"],
+        direct_meter=info["meter"],
+        idle_timeout=info["supports_timeout"],
     )
 
 
@@ -135,12 +127,29 @@ def check_consistency(info: P4InfoIndex, program: Program) -> None:
         if json_table is None:
             raise _mismatch("table", table.name, "is not in the device config")
         _check_table(table, json_table, info)
-    _check_names("action profile", [p.name for p in info.profiles], program.profiles)
+    # p4c leaves a profile that no table uses out of the JSON.
+    _check_names("action profile", [p.name for p in info.profiles if p.table_ids], program.profiles)
     _check_names("value set", [v.name for v in info.value_sets], program.value_sets)
-    _check_names("digest", [d.name for d in info.digests], program.digests)
+    digest_names(info, program)
     _check_sizes("counter", [(c.name, c.size) for c in info.counters], program.counters)
     _check_sizes("meter", [(m.name, m.size) for m in info.meters], program.meters)
     _check_sizes("register", [(r.name, r.size) for r in info.registers], program.registers)
+
+
+def digest_names(info: P4InfoIndex, program: Program) -> dict[str, str]:
+    """The device config's name for each of P4Info's digests. Raises INVALID_ARGUMENT when one has none.
+
+    p4c calls a digest of an anonymous tuple digest_0, digest_1, ... in the P4Info and tuple_0, tuple_1, ... in the JSON."""
+    tuples = iter(sorted(name for name in program.digests if TUPLE_DIGEST.fullmatch(name)))
+    names = {}
+    for digest in info.digests:
+        name = digest.name
+        if name not in program.digests and ANONYMOUS_DIGEST.fullmatch(name):
+            name = next(tuples, name)
+        if name not in program.digests:
+            raise _mismatch("digest", digest.name, "is not in the device config")
+        names[digest.name] = name
+    return names
 
 
 def _mismatch(kind: str, name: str, why: str) -> Exception:
@@ -175,7 +184,7 @@ def _check_action(action: ActionInfo, json_action: Action) -> None:
             raise _mismatch("action", action.name, f"has {param.width} bits for {name!r}, the program {width}")
 
 
-def _check_table(table: TableInfo, json_table: Table, info: P4InfoIndex) -> None:
+def _check_table(table: TableOfP4Info, json_table: Table, info: P4InfoIndex) -> None:
     if len(table.fields) != len(json_table.key):
         raise _mismatch("table", table.name, f"has {len(table.fields)} match fields, not {len(json_table.key)}")
     for field, json_field in zip(table.fields, json_table.key, strict=True):
@@ -194,10 +203,11 @@ def _check_table(table: TableInfo, json_table: Table, info: P4InfoIndex) -> None
         raise _mismatch("table", table.name, "supports idle timeouts, the program's does not")
 
 
-def _check_field(table: TableInfo, field: MatchFieldInfo, json_field: KeyField) -> None:
+def _check_field(table: TableOfP4Info, field: MatchFieldInfo, json_field: KeyField) -> None:
     if field.name != json_field.name:
         raise _mismatch("table", table.name, f"matches {field.name!r} where the program has {json_field.name!r}")
-    if field.width < json_field.width:
+    # P4Info has no width for a field of type error.
+    if 0 < field.width < json_field.width:
         raise _mismatch("table", table.name, f"has {field.width} bits for {field.name!r}, not {json_field.width}")
     if json_field.kind not in JSON_KINDS_OF[field.match_type]:
         kind = MATCH_TYPE_NAMES[field.match_type]

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 # has some 10 MB. gRPC's default is 4 MiB.
 MAX_RECEIVE_BYTES = 64 * 1024 * 1024
 
+# A client that is silent for so long is asked whether it lives, and has as long to answer.
+KEEPALIVE_MS = 15_000
+
 # How long the event thread waits at a time; it bounds how late a new program's first events are noticed, and the stop.
 EVENT_WAIT_MS = 50
 
@@ -66,6 +69,9 @@ class P4RuntimeServer:
         options = [
             ("grpc.max_receive_message_length", MAX_RECEIVE_BYTES),
             ("grpc.max_send_message_length", -1),
+            # A primary behind a broken network is noticed after half a minute, and another can take over.
+            ("grpc.keepalive_time_ms", KEEPALIVE_MS),
+            ("grpc.keepalive_timeout_ms", KEEPALIVE_MS),
             # Without this two servers could share a port, and the second one would not fail.
             ("grpc.so_reuseport", 0),
         ]
@@ -105,7 +111,12 @@ class P4RuntimeServer:
         """Carry events from the data plane to the event loop, one batch at a time: when the loop is busy, they wait in
         the data plane's own bounded queue."""
         while not self._stopping.is_set():
-            switch, events = self.device.datapath.wait_events(EVENT_WAIT_MS)
+            try:
+                switch, events = self.device.datapath.wait_events(EVENT_WAIT_MS)
+            except Exception:
+                logger.exception("the data plane does not report events")
+                self._stopping.wait(EVENT_WAIT_MS / 1000)
+                continue
             if switch is None or not events:
                 continue
             handled = threading.Event()

@@ -9,7 +9,7 @@ from pathlib import Path
 import canopy_engine
 
 from engine.p4runtime.errors import P4RuntimeError
-from engine.p4runtime.program import parse_program
+from engine.p4runtime.program import read_program
 from engine.stf.cells import Cells
 from engine.stf.errors import StfError, UnmetError
 from engine.stf.packets import Ports, parse_packet, parse_port
@@ -50,7 +50,7 @@ def run_test(program_json: str, script: str, *, seed: int = 0, ignore: Collectio
     `ignore`: statements to pass over; p4c's runner for BMv2 does so with check_counter."""
     try:
         switch = canopy_engine.Switch(program_json, seed=seed)
-        program = parse_program(program_json)
+        program = read_program(switch, program_json)
     except (canopy_engine.LoadError, P4RuntimeError) as error:
         raise StfError(str(error)) from None
     tables = Tables(switch, program)

@@ -32,6 +32,29 @@ class TableEntry(TypedDict):
     idle_timeout_us: int
     idle_for_us: int
 
+class KeyFieldInfo(TypedDict):
+    name: str
+    kind: str  # exact, lpm, ternary, range, optional, valid
+    bits: int
+
+class ActionInfo(TypedDict):
+    name: str
+    params: list[tuple[str, int]]  # name and bits of each
+
+class TableInfo(TypedDict):
+    name: str
+    key: list[KeyFieldInfo]
+    actions: list[ActionInfo]
+    max_size: int
+    needs_priority: bool
+    profile: str | None
+    has_selector: bool
+    is_const: bool
+    has_const_default: bool
+    has_counters: bool
+    meter: str | None
+    supports_timeout: bool
+
 class ActionCall(TypedDict):
     action: str
     params: list[bytes]
@@ -99,7 +122,7 @@ class Switch:
         """Back to the state after loading: no entries but const ones, zero counters and registers, no groups."""
     # What the program has.
     def tables(self) -> list[str]: ...
-    def table_info(self, table: str) -> dict[str, object]: ...
+    def table_info(self, table: str) -> TableInfo: ...
     # Tables.
     def table_add(
         self,

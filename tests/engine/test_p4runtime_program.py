@@ -4,13 +4,14 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import canopy_engine
 import pytest
 from finsy.proto import p4i, rpc_code
 
 from engine.p4runtime.datapath import MemoryDataPath
 from engine.p4runtime.p4info import P4InfoIndex
 from engine.p4runtime.pipeline import build_pipeline
-from engine.p4runtime.program import check_consistency, parse_program
+from engine.p4runtime.program import check_consistency, read_program
 from tests.engine.entities import DATA, config, p4info, refused
 
 JSON = (DATA / "entities.json").read_text()
@@ -79,7 +80,7 @@ def _action_id(info: p4i.P4Info, alias: str) -> int:
 
 
 def test_the_programs_own_p4info_is_consistent() -> None:
-    check_consistency(P4InfoIndex(p4info()), parse_program(JSON))
+    check_consistency(P4InfoIndex(p4info()), read_program(canopy_engine.Switch(JSON), JSON))
 
 
 @pytest.mark.parametrize(("message", "change"), CHANGES, ids=[message[:40] for message, _ in CHANGES])
@@ -119,6 +120,15 @@ def test_a_type_translated_to_strings_is_refused_by_name() -> None:
         build_pipeline(changed, MemoryDataPath())
 
 
+def test_a_digest_of_an_anonymous_tuple_has_two_names() -> None:
+    """p4c's JSON calls it tuple_0."""
+    changed = config()
+    changed.p4info.digests[0].preamble.name = "digest_0"
+    changed.p4_device_config = changed.p4_device_config.replace(b'"learned_t"', b'"tuple_0"')
+    pipeline = build_pipeline(changed, MemoryDataPath())
+    assert pipeline.digest_named("tuple_0") is not None
+
+
 @pytest.mark.parametrize(
     ("blob", "message"),
     [
@@ -145,6 +155,15 @@ def test_a_config_without_p4info_is_refused() -> None:
 
 def test_a_json_of_another_shape_is_an_error_and_no_exception() -> None:
     root = json.loads(JSON)
-    root["header_types"] = {}
+    root["counter_arrays"] = {"size": 1}
     with refused(rpc_code.INVALID_ARGUMENT, "not p4c's BMv2 JSON"):
-        parse_program(json.dumps(root))
+        read_program(canopy_engine.Switch(JSON), json.dumps(root))
+
+
+def test_what_p4c_leaves_out_is_no_difference() -> None:
+    """A profile that no table uses, and the width of a field of type error."""
+    changed = config()
+    unused = changed.p4info.action_profiles.add()
+    unused.preamble.id, unused.preamble.name = 5, "Pipe.unused"
+    table(changed.p4info, "l2").match_fields[0].bitwidth = 0
+    build_pipeline(changed, MemoryDataPath())
