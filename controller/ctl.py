@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.measure import Measurement
 
 from controller import tables
 from controller.api import ApiClient, ApiError
@@ -24,6 +25,7 @@ StateDir = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 FAILURE = 2  # exit status for what the user can mend
+UNBOUNDED = 1 << 20  # columns, more than any table has
 
 
 @app.command()
@@ -107,7 +109,16 @@ def _show(method: str, table: Callable[[Any], Any], state_dir: Path | None, as_j
         json.dump(result, sys.stdout, indent=2)
         print()
     else:
-        Console(highlight=False).print(table(result))
+        _print(table(result))
+
+
+def _print(table: RenderableType) -> None:
+    """Print it, in a pipe or a file as wide as its widest line is: there is nothing there that it would have to fit."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        unbounded = console.options.update(width=UNBOUNDED)
+        console.width = max(1, Measurement.get(console, unbounded, table).maximum)
+    console.print(table)
 
 
 @contextmanager

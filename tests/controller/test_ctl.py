@@ -36,8 +36,8 @@ STATUS = {
 
 
 def ctl(*arguments: str) -> Coroutine[Any, Any, Result]:
-    """Run `canopy ctl ARGUMENTS` beside the event loop."""
-    return asyncio.to_thread(CliRunner(env={"COLUMNS": "200"}).invoke, app, list(arguments))
+    """Run `canopy ctl ARGUMENTS` beside the event loop, not on a terminal: no line may be broken for its columns."""
+    return asyncio.to_thread(CliRunner(env={"COLUMNS": "40"}).invoke, app, list(arguments))
 
 
 def test_every_view(make_world: MakeWorld, tmp_path: Path) -> None:
