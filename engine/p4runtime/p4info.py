@@ -127,13 +127,18 @@ class DigestInfo:
 
 @dataclass(frozen=True, slots=True)
 class PacketHeaderInfo:
-    """A @controller_header: its fields in wire order, packed without gaps."""
+    """A @controller_header: its fields in wire order, packed without gaps, and filled up to whole bytes at the end."""
 
     fields: tuple[ParamInfo, ...]
 
     @property
     def width(self) -> int:
         return sum(f.width for f in self.fields)
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return (self.width + 7) // 8
 
 
 class _Named(Protocol):
@@ -250,8 +255,6 @@ class P4InfoIndex:
                 info = PacketHeaderInfo(fields)
                 if len({f.id for f in fields}) != len(fields):
                     raise invalid_argument(f"P4Info: two fields of {name!r} have the same id")
-                if info.width % 8:
-                    raise invalid_argument(f"P4Info: {name!r} has {info.width} bits, which is not whole bytes")
                 return info
         return None
 

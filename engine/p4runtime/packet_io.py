@@ -11,11 +11,11 @@ def decode_packet_in(packet: bytes, header: PacketHeaderInfo | None) -> p4r.Pack
     """The message for a packet that the program sent to the CPU port, None when it lacks the header."""
     if header is None:
         return p4r.PacketIn(payload=packet)
-    size = header.width // 8
+    size = header.size
     if len(packet) < size:
         return None
     message = p4r.PacketIn(payload=packet[size:])
-    bits, shift = int.from_bytes(packet[:size], "big"), header.width
+    bits, shift = int.from_bytes(packet[:size], "big"), 8 * size
     for field in header.fields:
         shift -= field.width
         value = bits >> shift & ((1 << field.width) - 1)
@@ -39,4 +39,6 @@ def encode_packet_out(message: p4r.PacketOut, header: PacketHeaderInfo | None) -
         bits = bits << field.width | value
     if given:
         raise invalid_argument(f"packet-out: no metadata field has id {min(given)}")
-    return (bits.to_bytes(header.width // 8, "big") if header is not None else b"") + message.payload
+    if header is None:
+        return message.payload
+    return (bits << (8 * header.size - header.width)).to_bytes(header.size, "big") + message.payload

@@ -139,7 +139,7 @@ def check_consistency(info: P4InfoIndex, program: Program) -> None:
 def digest_names(info: P4InfoIndex, program: Program) -> dict[str, str]:
     """The device config's name for each of P4Info's digests. Raises INVALID_ARGUMENT when one has none.
 
-    p4c calls a digest of an anonymous tuple digest_0, digest_1, ... in the P4Info and tuple_0, tuple_1, ... in the JSON."""
+    p4c calls the digests of anonymous tuples digest_0, digest_1, ... in the P4Info and tuple_0, ... in the JSON."""
     tuples = iter(sorted(name for name in program.digests if TUPLE_DIGEST.fullmatch(name)))
     names = {}
     for digest in info.digests:

@@ -14,8 +14,8 @@ from engine.p4runtime.undo import Undo
 if TYPE_CHECKING:
     from canopy_engine import Switch
 
-# v1model: standard_metadata.mcast_grp and egress_rid have 16 bits, ports 9, and BMv2 numbers clone sessions with 15.
-MAX_MULTICAST_GROUP_ID = (1 << 16) - 1
+# v1model: standard_metadata.egress_rid has 16 bits, ports have 9, and BMv2 numbers groups and clone sessions with 15.
+MAX_MULTICAST_GROUP_ID = (1 << 15) - 1
 MAX_INSTANCE = (1 << 16) - 1
 MAX_PORT = (1 << 9) - 1
 MAX_CLONE_SESSION_ID = (1 << 15) - 1

@@ -56,6 +56,15 @@ def test_a_program_without_headers_gets_and_sends_bare_packets() -> None:
         encode_packet_out(packet_out({1: b"\x01"}), None)
 
 
+def test_a_header_that_is_not_whole_bytes_is_filled_up_at_its_end() -> None:
+    header = PacketHeaderInfo((ParamInfo(1, "port", 9),))
+    packet = encode_packet_out(packet_out({1: b"\x01\x01"}), header)
+    assert packet == b"\x80\x80data"
+    message = decode_packet_in(packet, header)
+    assert message is not None
+    assert message.metadata[0].value == b"\x01\x01"
+
+
 def test_a_packet_shorter_than_the_header_is_no_packet_in() -> None:
     assert decode_packet_in(b"\0\0", HEADER) is None
     assert decode_packet_in(b"\0\0\0", HEADER) is not None

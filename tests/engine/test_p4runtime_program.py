@@ -100,7 +100,6 @@ def test_a_difference_is_refused_with_the_objects_name(message: str, change: Cal
         ("undeclared action profile 0x5", lambda i: setattr(i.tables[0], "implementation_id", 5)),
         ("direct resource 0x5 that is not declared", lambda i: i.tables[0].direct_resource_ids.append(5)),
         ("bound to an undeclared table", lambda i: setattr(i.direct_counters[0], "direct_table_id", 5)),
-        ("not whole bytes", lambda i: setattr(i.controller_packet_metadata[0].metadata[0], "bitwidth", 8)),
         ("match kind 'hash' of field", lambda i: setattr(i.tables[0].match_fields[0], "other_match_type", "hash")),
     ],
 )

@@ -68,7 +68,7 @@ def test_existence(bench: Bench) -> None:
     ("entry", "message"),
     [
         (multicast_group(0, (1, 0)), "group id 0"),
-        (multicast_group(65536, (1, 0)), "group id 65536"),
+        (multicast_group(32768, (1, 0)), "group id 32768"),
         (multicast_group(1, (512, 0)), "port 512"),
         (multicast_group(1, (1, 65536)), "instance 65536"),
         (multicast_group(1, (1, 3), (2, 3), (1, 3)), "port 1 with instance 3 is named twice"),
@@ -95,6 +95,10 @@ def test_an_empty_port_is_refused_and_backup_replicas_are_not_supported(bench: B
     entry.replicas[0].backup_replicas.add(port=b"\x02")
     with refused(rpc_code.UNIMPLEMENTED, "backup"):
         bench.insert(entry)
+
+
+def test_the_largest_numbers(bench: Bench) -> None:
+    bench.insert(multicast_group(32767, (511, 65535)), session(32767, 511, class_of_service=7))
 
 
 def test_a_failed_modify_leaves_the_group_as_it_was(bench: Bench) -> None:
