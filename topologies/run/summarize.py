@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from topologies.run.plan import Plan
-from topologies.run.report import write_report
 from topologies.run.results import FlowResult, SessionResult, Summary, find_bottleneck
 from topologies.run.run_folder import RunFolder, RunFolderError, read_series
 from topologies.scenario.scenario import Scenario
@@ -53,6 +52,8 @@ def summarize(
 
 def write_results(folder: RunFolder, summary: Summary) -> None:
     """Write the summary and the report. RunFolderError."""
+    from topologies.run.report import write_report  # Matplotlib takes a second to load, which a run need not wait for
+
     try:
         folder.summary.write_text(json.dumps(summary.as_json(), indent=2) + "\n", encoding="utf-8")
         write_report(folder)
