@@ -30,7 +30,7 @@ class VegasOptions:
 class VegasWindow:
     """A congestion window in packets. Its owner says when a round trip has passed."""
 
-    __slots__ = ("_growing", "_options", "cwnd", "maximum", "ssthresh")
+    __slots__ = ("_draining", "_growing", "_options", "cwnd", "maximum", "ssthresh")
 
     def __init__(self, options: VegasOptions, maximum: float) -> None:
         """`maximum`: packets that the owner can keep in flight at all."""
@@ -39,6 +39,7 @@ class VegasWindow:
         self.cwnd = INITIAL_CWND
         self.ssthresh = maximum
         self._growing = True  # slow start grows every other round trip, so that in between the delay can be compared
+        self._draining = False  # slow start has overshot
 
     @property
     def slow_start(self) -> bool:
@@ -57,16 +58,21 @@ class VegasWindow:
         options = self._options
         if self.cwnd < self.ssthresh:
             if backlog > options.gamma:
-                # The pipe holds what did not wait; ssthresh at the window makes this congestion avoidance.
-                self.cwnd = max(LEAST_CWND, self.cwnd - (backlog - options.gamma))
-                self.ssthresh = self.cwnd
+                self._shrink(backlog - options.gamma)  # the pipe holds what did not wait
+                self._draining = True
             else:
                 self._growing = used and not self._growing
         elif backlog > options.beta:
-            self.cwnd = max(LEAST_CWND, self.cwnd - 1)
-            self.ssthresh = min(self.ssthresh, self.cwnd)
-        elif backlog < options.alpha and used:
-            self.cwnd = min(self.cwnd + 1, self.maximum)
+            # What slow start built up would take as many round trips as there are packets to go one by one (ours).
+            self._shrink(backlog - options.beta if self._draining else 1.0)
+        else:
+            self._draining = False
+            if backlog < options.alpha and used:
+                self.cwnd = min(self.cwnd + 1, self.maximum)
+
+    def _shrink(self, packets: float) -> None:
+        """Congestion avoidance from a smaller window on."""
+        self.cwnd = self.ssthresh = max(LEAST_CWND, self.cwnd - packets)
 
     def timed_out(self, again: bool = False) -> None:
         """A retransmission timer expired; `again`: for a packet on whose account it did before."""
@@ -74,6 +80,7 @@ class VegasWindow:
             self.ssthresh = max(LEAST_CWND, self.cwnd / 2)
         self.cwnd = INITIAL_CWND
         self._growing = True
+        self._draining = False
 
     def cut(self) -> None:
         """Loss that means congestion, without a timeout."""

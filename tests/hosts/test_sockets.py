@@ -63,7 +63,7 @@ def test_the_kernel_says_when_a_datagram_arrived() -> None:
         _, ancillary, _, _ = receiver.recvmsg(10, sockets.TIMESTAMP_SPACE)
         arrived = sockets.arrival_time(ancillary)
         assert arrived is not None
-        assert before - 0.001 <= arrived <= after + 0.001
+        assert before - 0.001 <= arrived <= after + 0.04
     assert sockets.arrival_time([]) is None
     assert sockets.arrival_time([(0, 35, b"")]) is None
 

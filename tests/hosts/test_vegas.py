@@ -30,6 +30,18 @@ def test_a_queue_ends_slow_start() -> None:
     assert window.cwnd == 5  # what did not wait, and gamma
 
 
+def test_what_slow_start_built_up_is_drained_at_once() -> None:
+    window = VegasWindow(OPTIONS, 512)
+    window.cwnd = 100.0
+    window.round_trip_ended(11.0, used=True)
+    assert window.cwnd == 90
+    window.round_trip_ended(24.0, used=True)  # by then the whole of it shows
+    assert window.cwnd == 70
+    window.round_trip_ended(3.0, used=True)
+    window.round_trip_ended(24.0, used=True)  # from now on one packet a round trip
+    assert window.cwnd == 69
+
+
 def _avoiding(cwnd: float) -> VegasWindow:
     window = VegasWindow(OPTIONS, 512)
     window.cwnd = window.ssthresh = cwnd
