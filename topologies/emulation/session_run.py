@@ -204,6 +204,8 @@ class SessionRun:
         return f"ended with {ending}: {child.last_words()}"
 
     def _sender_detail(self, status: SessionStatus | None) -> str:
+        if status is not None and status.detail:
+            return status.detail
         if self.sender is not None and self.sender.returncode not in (None, 0):
             return f"the sender ended with status {self.sender.returncode}: {self.sender.last_words()}"
-        return (status.detail if status is not None else None) or ""
+        return ""
