@@ -21,7 +21,7 @@ class Part(NamedTuple):
 
 
 PARTS = (
-    Part("topologies.cli", ("emulate", "exec", "scenario")),
+    Part("topologies.cli", ("emulate", "simulate", "exec", "scenario")),
     Part("hosts.cli", ("send", "recv")),
     Part("controller.ctl", ("ctl",), group="ctl"),
     Part("controller.service", ("controller",)),

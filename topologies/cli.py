@@ -1,4 +1,4 @@
-"""`canopy emulate`, `canopy exec` and `canopy scenario`. What costs time to import is imported when it is used."""
+"""`canopy emulate`, `simulate`, `exec` and `scenario`. What costs time to import is imported when it is used."""
 
 import json
 import sys
@@ -55,6 +55,40 @@ def emulate(
 
     options = RunOptions(scenario, file=file, switch=switch, hold=hold, out=out, keep_files=keep_files)
     raise typer.Exit(emulate_scenario(loaded, options, as_json=as_json))
+
+
+@app.command()
+def simulate(
+    scenario: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")],
+    check: Annotated[bool, typer.Option("--check", help="Only say what is wrong with the scenario.")] = False,
+    file: Annotated[Path | None, typer.Option(help="Send this file instead of the scenario's.")] = None,
+    switch: Annotated[str, typer.Option(help="p4, or router: plain routers in place of the P4 switches.")] = "p4",
+    until: Annotated[float | None, typer.Option(min=0, help="End after so many simulated seconds.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run folder (default: runs/NAME-TIMESTAMP).")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Instead of the scenario's.")] = None,
+    keep_files: Annotated[bool, typer.Option("--keep-files", help="Keep the received files.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")] = False,
+) -> None:
+    """Run a scenario in virtual time, with the same protocols and the same P4 program (needs no root).
+
+    Exit status: 0 when every receiver holds the whole file, 1 when not, 2 when nothing could be run, 130 after Ctrl-C.
+    """
+    loaded = _load(scenario, check_files=file is None, purpose="simulate")
+    if check:
+        forwarding = f"{len(loaded.switches)} switches" if loaded.switches else f"{len(loaded.routers)} routers"
+        typer.echo(f"{scenario}: a valid scenario ({len(loaded.hosts)} hosts, {forwarding})")
+        return
+    if switch not in ("p4", "router"):
+        _fail(f"--switch: `{switch}` is neither p4 nor router")
+    if seed is not None:
+        loaded = loaded.model_copy(update={"seed": seed})
+    from topologies.simulation.command import simulate as run
+    from topologies.simulation.runner import SimulationOptions, with_routers
+
+    if switch == "router":
+        loaded = with_routers(loaded)
+    options = SimulationOptions(scenario, file=file, out=out, until=until, keep_files=keep_files)
+    raise typer.Exit(run(loaded, options, as_json=as_json))
 
 
 @app.command(name="exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

@@ -11,11 +11,9 @@ from topologies.emulation.session_run import SessionRun
 from topologies.emulation.testbed import CONTROLLER, Testbed
 from topologies.run.signals import Interrupted, uninterruptible
 from topologies.run.sources import Source
-from topologies.run.timeline import Step, scenario_timeline
+from topologies.run.timeline import LINGER_S, Step, scenario_timeline
 from topologies.scenario.scenario import Scenario
 
-LINGER_S = 5.0
-"""How long receivers may still take when the sender has ended."""
 RESPAWN_DELAY_S = 0.5
 """A switch or controller that ended by itself is started again after this."""
 
@@ -103,7 +101,7 @@ class Play:
             self._do(step)
             if step.is_fault:
                 self._sampler.event(self.now, step.action, step.label)
-                self._view.note(f"{self.now:6.1f} s  {step.action} {step.label}")
+                self._view.note(f"{self.now:6.1f} s  {step.action} {step.label}".rstrip())
 
     def _revive(self) -> None:
         """Start again what ended although the scenario did not say so, as an operator's supervisor would."""

@@ -6,10 +6,8 @@ from pathlib import Path
 from controller.api import ApiClient, ApiError
 from controller.statedir import SOCKET_NAME
 from topologies.run.plan import Plan
+from topologies.run.timeline import RECEIVERS_WAIT_S
 from topologies.scenario.activity import Flow, OnOffFlow, Session, TcpFlow, UdpFlow
-
-RECEIVERS_WAIT_S = 60.0
-"""How long a sender waits for receivers that should have joined: their processes may start slowly on a busy machine."""
 
 
 def controller_command(network: Path, state_directory: Path) -> list[str]:

@@ -7,6 +7,11 @@ from typing import Literal, TypeAlias
 from topologies.scenario.activity import ControllerRestart, Fault, LinkDown, ReceiverDies, SwitchRestart
 from topologies.scenario.scenario import Scenario
 
+LINGER_S = 5.0
+"""How long receivers may still take when the sender has ended."""
+RECEIVERS_WAIT_S = 60.0
+"""How long a sender waits for receivers that should have joined: their processes may start slowly on a busy machine."""
+
 Action: TypeAlias = Literal[
     "start receiver",
     "start sender",

@@ -1,0 +1,220 @@
+"""One flow of cross traffic of a simulated run: the simulator's own TCP and UDP, and what the flow got."""
+
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, assert_never
+
+from hosts import endpoint as seam
+from hosts.endpoint import Address, Datagram, Send
+from topologies.run.on_off import on_periods
+from topologies.run.plan import derive_seed
+from topologies.run.results import FlowResult, counter_rate
+from topologies.run.run_folder import RunFolder, SeriesWriter, read_series
+from topologies.scenario.activity import OnOffFlow, SimulatedTcp, TcpFlow, UdpFlow, WebFlow
+from topologies.scenario.scenario import Scenario
+from topologies.simulation.agenda import Agenda
+from topologies.simulation.network import SimulatedNetwork
+
+if TYPE_CHECKING:
+    from canopy_engine import TcpOptions
+
+INTERVAL_S = 0.25
+"""Between two rows of a flow's trace, as in an emulation."""
+FIRST_PORT = 6001
+"""Port of the first UDP flow's sink; each flow has its own."""
+_UDP_HEADERS = 42
+"""Bytes of Ethernet, IPv4 and UDP."""
+_TCP_HEADERS = 54
+"""Bytes of Ethernet, IPv4 and TCP."""
+_RECOVERIES = {"reno": "sack", "vegas": "vegas"}
+"""Linux's congestion controls as the simulator's: Linux's reno recovers by selective acknowledgments."""
+
+
+class FlowRun:
+    """Starts and stops a flow, and writes its trace: one row every `INTERVAL_S` at each end."""
+
+    def __init__(
+        self, scenario: Scenario, number: int, network: SimulatedNetwork, agenda: Agenda, folder: RunFolder
+    ) -> None:
+        """`number` is the flow's place in the scenario."""
+        self.flow = scenario.traffic[number]
+        self._seed = derive_seed(scenario.seed, f"flow {number}")
+        self._port = FIRST_PORT + number
+        self._network = network
+        self._agenda = agenda
+        self._source_trace = folder.series / f"flow-{number}.jsonl"
+        self._sink_trace = folder.series / f"flow-{number}-sink.jsonl"
+        self._writers: list[SeriesWriter] = []
+        self._programs: tuple[int, int] | None = None
+        self._on_off: OnOffSource | None = None
+        self._is_running = False
+
+    def start(self) -> None:
+        """Begin to send."""
+        sim, flow = self._network.sim, self.flow
+        match flow:
+            case TcpFlow():
+                self._programs = sim.add_tcp(
+                    flow.source, flow.destination, start_at=sim.now, **_tcp_options(flow.simulated, _recovery(flow))
+                )
+            case WebFlow():
+                self._programs = sim.add_web(
+                    flow.source,
+                    flow.destination,
+                    mean_gap=flow.gap,
+                    mean_bytes=flow.size,
+                    shape=flow.shape,
+                    start_at=sim.now,
+                    **_tcp_options(flow.simulated, flow.simulated.recovery or "sack"),
+                )
+            case UdpFlow():
+                self._programs = self._start_udp(flow), sim.add_udp_sink(flow.destination, self._port)
+            case OnOffFlow():
+                self._programs = self._start_on_off(flow), sim.add_udp_sink(flow.destination, self._port)
+            case _:
+                assert_never(flow)
+        self._writers = [SeriesWriter(self._source_trace), SeriesWriter(self._sink_trace)]
+        self._is_running = True
+        self._agenda.every(INTERVAL_S, self._sample, start=self._agenda.now)
+
+    def stop(self) -> None:
+        """Send no more."""
+        if self._is_running and self._programs is not None:
+            self._network.sim.kill_at(self._network.sim.now, self._programs[0])
+            self._finish()
+
+    def finish(self) -> FlowResult:
+        """Close the traces; what the flow got."""
+        if self._is_running:
+            self._finish()
+        is_tcp = isinstance(self.flow, TcpFlow)
+        goodput = counter_rate(
+            read_series(self._source_trace if is_tcp else self._sink_trace),
+            "acked_bytes" if is_tcp else "received_bytes",
+        )
+        return FlowResult(
+            kind=self.flow.kind,
+            source=self.flow.source,
+            destination=self.flow.destination,
+            goodput_bps=None if goodput is None else round(goodput),
+        )
+
+    def _finish(self) -> None:
+        self._sample(self._agenda.now)
+        self._is_running = False
+        for writer in self._writers:
+            writer.close()
+
+    def _start_udp(self, flow: UdpFlow) -> int:
+        frame = flow.packet + _UDP_HEADERS
+        return self._network.sim.add_udp(
+            flow.source,
+            str(self._network.plan.hosts[flow.destination].address),
+            port=self._port,
+            start_at=self._network.sim.now,
+            rate_bps=flow.rate * frame / flow.packet,  # the simulator counts whole frames
+            packet_bytes=frame,
+            gaps="poisson" if flow.gaps == "exponential" else "constant",
+            sizes=flow.sizes,
+        )
+
+    def _start_on_off(self, flow: OnOffFlow) -> int:
+        destination = Address(str(self._network.plan.hosts[flow.destination].address), self._port)
+        self._on_off = OnOffSource(flow, destination, random.Random(self._seed))
+        now = self._network.sim.now
+        name = f"on-off-{self._port}"
+        return self._network.sim.add_endpoint(flow.source, name, self._on_off, port=self._port, seam=seam, start_at=now)
+
+    def _sample(self, now: float) -> None:
+        if not self._is_running or self._programs is None:
+            return
+        source, sink = (self._network.sim.program_stats(program) for program in self._programs)
+        at = {"t": round(now, 4)}
+        if isinstance(self.flow, TcpFlow):
+            row: dict[str, float | int | None] = {
+                "cwnd": source["cwnd_packets"],
+                "ssthresh": _finite(source["ssthresh_packets"]),
+                "rtt_s": _seconds(source["srtt_ms"]),
+                "mss": self.flow.simulated.packet - _TCP_HEADERS,
+                "retransmitted": int(source["retransmissions"]),
+                "timeouts": int(source["timeouts"]),
+                "acked_bytes": int(source["acknowledged_bytes"]),
+            }
+            self._writers[0].write([at | row])
+            return
+        if self._on_off is not None:
+            source = {"sent_packets": self._on_off.sent_packets, "sent_bytes": self._on_off.sent_bytes}
+        self._writers[0].write([at | {name: _whole(value) for name, value in source.items()}])
+        received = {name: _whole(sink[name]) for name in ("received_packets", "received_bytes") if name in sink}
+        self._writers[1].write([at | received])
+
+
+class OnOffSource:
+    """UDP at a constant rate while it is on (`canopy_engine.SimEndpoint`)."""
+
+    def __init__(self, flow: OnOffFlow, destination: Address, rng: random.Random) -> None:
+        self.sent_packets = 0
+        self.sent_bytes = 0
+        self.wake_at: float | None = None
+        self._gap = flow.packet * 8 / flow.rate
+        self._send = Send(bytes(flow.packet), destination)
+        self._periods = on_periods(flow.on, flow.off, flow.distribution, flow.shape, rng)
+        self._began = 0.0
+        self._on_until = 0.0
+
+    def start(self, *, now: float) -> Sequence[Send]:
+        """The first time on begins at once."""
+        self._began = now
+        self._begin_period()
+        return ()
+
+    def receive(self, datagram: Datagram, /, *, now: float) -> Sequence[Send]:
+        """Nobody answers."""
+        return ()
+
+    def handle_timer(self, *, now: float) -> Sequence[Send]:
+        """Send the packet that is due."""
+        assert self.wake_at is not None
+        self.sent_packets += 1
+        self.sent_bytes += len(self._send.data)
+        self.wake_at += self._gap
+        if self.wake_at >= self._on_until:
+            self._begin_period()
+        return (self._send,)
+
+    def _begin_period(self) -> None:
+        """The next time on that is long enough for a packet."""
+        start, end = next(self._periods)
+        while end <= start:
+            start, end = next(self._periods)
+        self.wake_at, self._on_until = self._began + start, self._began + end
+
+
+def _recovery(flow: TcpFlow) -> str:
+    return flow.simulated.recovery or _RECOVERIES[flow.congestion_control]
+
+
+def _tcp_options(tcp: SimulatedTcp, recovery: str) -> "TcpOptions":
+    options: TcpOptions = {
+        "kind": recovery,  # type: ignore[typeddict-item]  # one of the names that the scenario may have
+        "packet_bytes": tcp.packet,
+        "initial_window": tcp.initial_window,
+        "window_limit": tcp.window_limit,
+        "min_rto": tcp.minimum_timeout,
+        "delayed_ack": tcp.delayed_ack or None,
+    }
+    if tcp.size is not None:
+        options["transfer_bytes"] = tcp.size
+    return options
+
+
+def _finite(value: float) -> float | None:
+    return value if abs(value) < float("inf") else None
+
+
+def _seconds(milliseconds: float) -> float | None:
+    return milliseconds / 1e3 if milliseconds == milliseconds else None  # NaN: nothing was measured yet
+
+
+def _whole(value: float) -> int | float:
+    return int(value) if value == int(value) else value

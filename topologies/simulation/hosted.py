@@ -1,0 +1,86 @@
+"""An endpoint on a simulated host: with its application, and on the host's own clock."""
+
+from collections.abc import Callable, Sequence
+
+from hosts.application import Application, NetworkEffect, Sink, Source
+from hosts.endpoint import Datagram, Endpoint, Event
+from topologies.scenario.network import HostClock
+
+_MILLIONTH = 1e-6
+_NOTHING: tuple[NetworkEffect, ...] = ()
+
+
+class HostedEndpoint:
+    """What the simulator calls (`canopy_engine.SimEndpoint`). Times are the network's; the endpoint sees the host's."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        clock: HostClock,
+        *,
+        on_event: Callable[[Event, float], None],
+        source: Source | None = None,
+        sink: Sink | None = None,
+    ) -> None:
+        """`on_event` is told the network's time."""
+        self.endpoint = endpoint
+        self.now = 0.0
+        """The network's time of the last call."""
+        self.application = Application(
+            endpoint, source=source, sink=sink, on_event=lambda event: on_event(event, self.now)
+        )
+        self._offset = clock.offset
+        self._speed = 1.0 + clock.drift_ppm * _MILLIONTH
+        self._feeds = source is not None
+
+    def local(self, now: float) -> float:
+        """What the host's clock shows at a time of the network's."""
+        return self._offset + now * self._speed
+
+    def start(self, *, now: float) -> Sequence[NetworkEffect]:
+        """Begin."""
+        self.now = now
+        local = self.local(now)
+        return self._settled(self.application.carry_out(self.endpoint.start(now=local), local), local)
+
+    def receive(self, datagram: Datagram, /, *, now: float) -> Sequence[NetworkEffect]:
+        """Take a datagram. One that comes after the end finds no socket."""
+        if self.endpoint.closed:
+            return _NOTHING
+        self.now = now
+        local = self._offset + now * self._speed
+        effects = self.endpoint.receive(datagram, now=local)
+        if not effects and not self._feeds:
+            return _NOTHING
+        return self._settled(self.application.carry_out(effects, local), local)
+
+    def handle_timer(self, *, now: float) -> Sequence[NetworkEffect]:
+        """Do what has fallen due."""
+        self.now = now
+        local = self._offset + now * self._speed
+        return self._settled(self.application.carry_out(self.endpoint.handle_timer(now=local), local), local)
+
+    def close(self, reason: str) -> Callable[..., Sequence[NetworkEffect]]:
+        """An action that gives the session up."""
+
+        def action(*, now: float) -> Sequence[NetworkEffect]:
+            if self.endpoint.closed:
+                return _NOTHING
+            self.now = now
+            local = self.local(now)
+            return self.application.carry_out(self.endpoint.close(now=local, reason=reason), local)
+
+        return action
+
+    @property
+    def wake_at(self) -> float | None:
+        """When `handle_timer` wants to be called."""
+        if self.endpoint.closed:
+            return None
+        wake = self.endpoint.wake_at
+        return None if wake is None else (wake - self._offset) / self._speed
+
+    def _settled(self, effects: list[NetworkEffect], local: float) -> Sequence[NetworkEffect]:
+        if self._feeds:
+            effects += self.application.feed(local)
+        return effects

@@ -1,0 +1,77 @@
+"""One sender or receiver of a simulated session, and what it has come to."""
+
+from collections.abc import Callable
+
+from hosts.application import Sink, Source
+from hosts.endpoint import (
+    Endpoint,
+    Event,
+    PeerDropped,
+    PeerFinished,
+    ReceiverEndpoint,
+    SessionEnded,
+    SessionStarted,
+    StreamEnded,
+)
+from hosts.files import FileError
+from topologies.scenario.network import HostClock
+from topologies.simulation.hosted import HostedEndpoint
+
+
+class Member:
+    """Times are seconds in the run."""
+
+    def __init__(
+        self,
+        host: str,
+        endpoint: Endpoint,
+        clock: HostClock,
+        *,
+        source: Source | None = None,
+        sink: Sink | None = None,
+        on_end: Callable[["Member"], None] = lambda member: None,
+    ) -> None:
+        """`on_end` is called when the endpoint has ended its session."""
+        self.host = host
+        self.hosted = HostedEndpoint(endpoint, clock, on_event=self._note, source=source, sink=sink)
+        self.program = -1
+        """Its number in the simulator."""
+        self.started_at: float | None = None
+        self.ended_at: float | None = None
+        """When the last receiver confirmed or was dropped; at a receiver, when the session ended."""
+        self.complete_at: float | None = None
+        """When the whole file had come, and was right."""
+        self.ending: SessionEnded | None = None
+        self.is_dead = False
+        """Killed without a word."""
+        self._on_end = on_end
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it does no more, for whatever reason."""
+        return self.is_dead or self.ending is not None
+
+    @property
+    def duration(self) -> float | None:
+        """From the session's start to its end, seconds."""
+        if self.started_at is None or self.ended_at is None:
+            return None
+        return self.ended_at - self.started_at
+
+    @property
+    def error(self) -> FileError | None:
+        """What went wrong with the file, if anything did."""
+        return self.hosted.application.error
+
+    def _note(self, event: Event, now: float) -> None:
+        if isinstance(event, SessionStarted):
+            self.started_at = now
+        elif isinstance(event, PeerDropped | PeerFinished):
+            self.ended_at = now
+        elif isinstance(event, StreamEnded):
+            if isinstance(self.hosted.endpoint, ReceiverEndpoint) and self.error is None:
+                self.complete_at = now
+        elif isinstance(event, SessionEnded):
+            self.ended_at = now if self.ended_at is None else self.ended_at
+            self.ending = event
+            self._on_end(self)

@@ -1,0 +1,287 @@
+"""One session of a simulated run: its endpoints on their hosts, and what came of them."""
+
+import contextlib
+import json
+import random
+from typing import Any
+
+from controller.sessions import SessionStatus
+from hosts import endpoint as seam
+from hosts import protocols
+from hosts.endpoint import Address, Endpoint
+from hosts.files import FileSink, FileSource
+from hosts.observe import plain
+from hosts.transfer import INTERRUPTED
+from topologies.run.plan import derive_seed
+from topologies.run.results import ReceiverResult, SessionResult, sending_time
+from topologies.run.run_folder import RunFolder, read_series
+from topologies.run.series import RunSeries
+from topologies.run.sources import Source
+from topologies.run.timeline import RECEIVERS_WAIT_S
+from topologies.scenario.activity import Receiver
+from topologies.scenario.network import HostClock
+from topologies.scenario.scenario import Scenario
+from topologies.simulation.agenda import Agenda
+from topologies.simulation.member import Member
+from topologies.simulation.network import SimulatedNetwork
+from topologies.simulation.sink import CheckingSink
+from topologies.simulation.watch import StatusReport, Trace
+
+FIRST_PORT = 40000
+"""UDP port of the endpoints of the first session; each session has its own, on every host."""
+MAX_TRACES = 64
+"""With more receivers than that none of them writes a trace: nobody reads thousands, and the sender's has them all."""
+
+
+class SessionRun:
+    """Starts a session's endpoints when they are due, and ends them. Times are seconds in the run."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        number: int,
+        source: Source,
+        network: SimulatedNetwork,
+        agenda: Agenda,
+        folder: RunFolder,
+        series: RunSeries,
+        *,
+        keep_files: bool,
+    ) -> None:
+        """`number` is the session's place in the scenario."""
+        self.session = scenario.sessions[number]
+        self.source = source
+        self.sender: Member | None = None
+        self.receivers: dict[str, Member] = {}
+        self._scenario = scenario
+        self._port = FIRST_PORT + number
+        self._network = network
+        self._agenda = agenda
+        self._folder = folder
+        self._series = series
+        self._keep_files = keep_files
+        self._protocol = protocols.get(self.session.protocol)
+        self._parameters = self.session.protocol_parameters
+        self._payload = int(getattr(self._protocol.parse_options(self._parameters), "payload_bytes", 0))
+        self._sinks: dict[str, FileSink | CheckingSink] = {}
+        self._traces: dict[str, Trace] = {}
+        self._status: StatusReport | None = None
+        self._expected = 0
+        self._dismissed: dict[str, str] = {}
+        self._open_files = contextlib.ExitStack()
+
+    # --- what the scenario says
+
+    def start_receiver(self, receiver: Receiver) -> None:
+        """A receiver begins to listen. FileError when its folder cannot be written."""
+        sink = self._make_sink(receiver.host)
+        endpoint = self._protocol.receiver(self._host_session(), self._rng(receiver.host), self._parameters)
+        member = Member(receiver.host, endpoint, self._clock(receiver.host), sink=sink, on_end=self._receiver_ended)
+        self.receivers[receiver.host] = member
+        self._sinks[receiver.host] = sink
+        if len(self.session.receivers) <= MAX_TRACES:
+            self._trace(receiver.host, member, "receiver")
+        self._add(receiver.host, member, endpoint)
+
+    def start_sender(self) -> None:
+        """The sender begins to announce itself. FileError when its file cannot be read."""
+        host = self.session.sender
+        content = self._open_files.enter_context(contextlib.closing(FileSource(self.source.path)))
+        self._expected = max(1, sum(receiver.join <= self.session.start for receiver in self.session.receivers))
+        session = self._host_session(self._expected)
+        endpoint = self._protocol.sender(session, self._rng("sender"), self._parameters)
+        self.sender = Member(host, endpoint, self._clock(host), source=content, on_end=self._sender_ended)
+        trace = self._trace("sender", self.sender, "sender")
+        self._status = StatusReport(
+            session, self._protocol.name, self._address(host), content.total_bytes, trace, self._series, self._agenda
+        )
+        self._add("sender", self.sender, endpoint)
+
+    def leave(self, host: str) -> None:
+        """A receiver leaves, as the scenario says, in good order."""
+        self._dismissed[host] = "left, as the scenario says"
+        member = self.receivers.get(host)
+        if member is not None and not member.is_over:
+            sim = self._network.sim
+            sim.act_at(sim.now, member.program, member.hosted.close(INTERRUPTED))
+
+    def kill_receiver(self, host: str) -> None:
+        """A receiver dies without a word, as the scenario says."""
+        member = self.receivers.get(host)
+        if member is None or member.complete_at is None:
+            self._dismissed[host] = "killed, as the scenario says"
+        if member is not None and not member.is_over:
+            self._network.sim.kill_at(self._network.sim.now, member.program)
+            member.is_dead = True
+
+    @property
+    def sender_is_over(self) -> bool:
+        """Whether the sender has ended."""
+        return self.sender is not None and self.sender.is_over
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the sender has ended, and every receiver that was started has."""
+        return self.sender_is_over and all(member.is_over for member in self.receivers.values())
+
+    @property
+    def share(self) -> float:
+        """How much of the file the receivers have, on average, 0..1."""
+        have = sum(sink.written for sink in self._sinks.values())
+        return have / (len(self.session.receivers) * self.source.bytes) if self.source.bytes else 0.0
+
+    # --- results
+
+    def finish(self) -> SessionResult:
+        """Write what is left to write, close the files, and say what came of it all."""
+        if self._status is not None and not self.sender_is_over:
+            self._status.write(self._agenda.now, final=True)
+        for trace in self._traces.values():
+            trace.close()
+        for host, sink in self._sinks.items():
+            self._write_words(host)
+            if isinstance(sink, FileSink):
+                sink.discard()
+        self._open_files.close()
+        return self._result(self._series.sessions.get(self.session.id))
+
+    def _result(self, status: SessionStatus | None) -> SessionResult:
+        sending = sending_time(read_series(self._folder.series / f"{self._name('sender')}.jsonl"), 0.0)
+        return SessionResult(
+            id=self.session.id,
+            protocol=self.session.protocol,
+            sender=self.session.sender,
+            file=str(self.source.path),
+            bytes=self.source.bytes,
+            sha256=self.source.sha256,
+            sending_from=None if sending is None else round(sending[0], 3),
+            sending_until=None if sending is None else round(sending[1], 3),
+            state="not started" if status is None else status.state,
+            detail=(status.detail if status is not None else None) or "",
+            feedback_packets=None if status is None else status.feedback_packets,
+            repair_packets=None if status is None else status.repair_packets,
+            receivers=[self._receiver_result(receiver.host, status) for receiver in self.session.receivers],
+        )
+
+    def _receiver_result(self, host: str, status: SessionStatus | None) -> ReceiverResult:
+        address = self._address(host).host
+        member = self.receivers.get(host)
+        result = ReceiverResult(host, address, host not in self._dismissed, complete=False, detail="")
+        if status is not None and address in status.receivers:
+            result.lost_packets = status.receivers[address].lost_packets
+            result.repaired_packets = status.receivers[address].repaired_packets
+        if member is None or member.complete_at is None:
+            result.detail = self._why_incomplete(host, member)
+            return result
+        manifest = self._sinks[host].manifest
+        result.sha256 = None if manifest is None else manifest.sha256
+        if result.sha256 != self.source.sha256:
+            result.detail = "the file differs from the source"
+            return result
+        result.complete = True
+        result.detail = self._dismissed.get(host, "")
+        result.completed_at = round(member.complete_at, 3)
+        goodput = self._goodput(host, member)
+        result.goodput_bps = None if goodput is None else round(goodput)
+        return result
+
+    def _why_incomplete(self, host: str, member: Member | None) -> str:
+        if host in self._dismissed:
+            return self._dismissed[host]
+        if member is None:
+            return "had not joined yet"
+        if member.error is not None:
+            return str(member.error)
+        return "was still receiving" if member.ending is None else member.ending.reason
+
+    def _goodput(self, host: str, member: Member) -> float | None:
+        """As a receiver itself says: the file's bits over the time that its session took."""
+        return self._sinks[host].written * 8 / member.duration if member.duration else None
+
+    def _write_words(self, host: str) -> None:
+        """What the receiver would say of itself at its end (`canopy recv --json`)."""
+        member = self.receivers[host]
+        if len(self.session.receivers) > MAX_TRACES or member.is_dead:
+            return
+        words: dict[str, Any] = {
+            "role": "receiver",
+            "protocol": self._protocol.name,
+            "session": self.session.id,
+            "complete": member.complete_at is not None,
+            "detail": "" if member.complete_at is not None else self._why_incomplete(host, member),
+            "size_bytes": self._sinks[host].written,
+            "duration_s": member.duration,
+            "goodput_bps": self._goodput(host, member) if member.complete_at is not None else None,
+            "counters": dict(sorted(member.hosted.endpoint.counters.items())),
+        }
+        path = self._folder.agents / f"{self._name(host)}.json"
+        path.write_text(json.dumps(plain(words), indent=2) + "\n", encoding="utf-8")
+
+    # --- endings
+
+    def _sender_ended(self, member: Member) -> None:
+        assert member.ending is not None
+        now = member.hosted.now
+        rows = member.hosted.endpoint.sample(now=member.hosted.local(now)).get("receivers")
+        joined = len(rows) if isinstance(rows, dict) else self._expected
+        short = f"only {joined} of {self._expected} receivers joined" if joined < self._expected else ""
+        observer = self._traces["sender"].observer
+        observer.detail = member.ending.reason or short
+        observer.final = "done" if member.ending.complete and not short else "failed"
+        self._traces["sender"].write(now)
+        if self._status is not None:
+            self._status.write(now, final=True)
+
+    def _receiver_ended(self, member: Member) -> None:
+        if member.host in self._traces:
+            self._traces[member.host].write(member.hosted.now)
+
+    # --- making them
+
+    def _add(self, name: str, member: Member, endpoint: Endpoint) -> None:
+        sim = self._network.sim
+        member.program = sim.add_endpoint(
+            member.host, self._name(name), member.hosted, port=self._port, seam=seam, start_at=sim.now
+        )
+
+    def _make_sink(self, host: str) -> FileSink | CheckingSink:
+        if not self._keep_files:
+            return CheckingSink()
+        folder = self._folder.received / str(self.session.id) / host
+        folder.mkdir(parents=True, exist_ok=True)
+        return FileSink(folder, "refuse")
+
+    def _host_session(self, receivers: int = 1) -> protocols.Session:
+        is_source_specific = self.session.membership == "source-specific"
+        return protocols.Session(
+            group=Address(str(self.session.group), self.session.port),
+            source=self._address(self.session.sender).host if is_source_specific else None,
+            session=self.session.id,
+            receivers=receivers,
+            wait=RECEIVERS_WAIT_S,
+        )
+
+    def _address(self, host: str) -> Address:
+        return Address(str(self._network.plan.hosts[host].address), self._port)
+
+    def _rng(self, agent: str) -> random.Random:
+        return random.Random(derive_seed(self._scenario.seed, self._name(agent)))
+
+    def _clock(self, host: str) -> HostClock:
+        return self._scenario.hosts[host].clock
+
+    def _trace(self, agent: str, member: Member, role: str) -> Trace:
+        header = {
+            "role": role,
+            "protocol": self._protocol.name,
+            "group": str(self.session.group),
+            "port": self.session.port,
+            "address": self._address(member.host).host,
+            "session": self.session.id,
+        }
+        trace = Trace(self._folder, self._name(agent), member, header, self._payload, self._agenda)
+        self._traces[agent] = trace
+        return trace
+
+    def _name(self, agent: str) -> str:
+        return f"session-{self.session.id}-{agent}"

@@ -1,0 +1,86 @@
+"""What a simulated session's endpoints show while they run: traces (docs/trace.md), and the sender's status."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from controller.sessions import SessionStatus
+from hosts.endpoint import Address
+from hosts.observe import STATUS_INTERVAL_S, TRACE_INTERVAL_S, Observer, plain
+from hosts.protocols import Session
+from topologies.run.run_folder import RunFolder, SeriesWriter
+from topologies.run.series import RunSeries
+from topologies.simulation.agenda import Agenda
+from topologies.simulation.member import Member
+
+
+class Trace:
+    """One member's trace: a row every `TRACE_INTERVAL_S`, and one at its end."""
+
+    def __init__(
+        self, folder: RunFolder, name: str, member: Member, header: Mapping[str, Any], payload: int, agenda: Agenda
+    ) -> None:
+        """`name` is the file's; `payload` a packet's, bytes."""
+        self._member = member
+        self._writer = SeriesWriter(folder.series / f"{name}.jsonl")
+        self._writer.write([{"trace": 1, "started_at": agenda.now, **header}])
+        self._started = agenda.now
+        self._agenda = agenda
+        hosted = member.hosted
+        self.observer = Observer(hosted.endpoint, payload, hosted.local(agenda.now))
+        agenda.every(TRACE_INTERVAL_S, self._tick, start=agenda.now + TRACE_INTERVAL_S)
+
+    def row(self, now: float) -> dict[str, Any]:
+        """What the member shows now, with `t` in seconds since its start, on the network's clock."""
+        return {**self.observer.row(self._member.hosted.local(now)), "t": now - self._started}
+
+    def write(self, now: float) -> None:
+        """Append a row."""
+        self._writer.write([plain(self.row(now))])
+
+    def close(self) -> None:
+        """Finish the file."""
+        self._writer.close()
+
+    def _tick(self, now: float) -> None:
+        if not self._member.is_over:
+            self.write(now)
+
+
+class StatusReport:
+    """A sender's status, as its status file would have it (docs/status.md): every `STATUS_INTERVAL_S`."""
+
+    def __init__(
+        self,
+        session: Session,
+        protocol: str,
+        source: Address,
+        total: int,
+        trace: Trace,
+        series: RunSeries,
+        agenda: Agenda,
+    ) -> None:
+        """`source` is the sender's address, `total` the bytes of its stream."""
+        self._fixed: dict[str, Any] = {
+            "version": 1,
+            "session": session.session,
+            "protocol": protocol,
+            "group": session.group.host,
+            "port": session.group.port,
+            "source": source.host,
+            "started_at": agenda.now,
+            "total_bytes": total,
+        }
+        self._trace = trace
+        self._series = series
+        self._is_final = False
+        agenda.every(STATUS_INTERVAL_S, self._tick, start=agenda.now + STATUS_INTERVAL_S)
+
+    def write(self, now: float, *, final: bool = False) -> None:
+        """Put the status into the run's series."""
+        self._is_final = final
+        row = plain(self._trace.row(now))
+        self._series.write_status(SessionStatus.model_validate({**self._fixed, **row, "updated_at": now}))
+
+    def _tick(self, now: float) -> None:
+        if not self._is_final:
+            self.write(now)
