@@ -63,7 +63,7 @@ class ActionCodec:
             if param.id not in given:
                 raise invalid_argument(f"action {info.name!r}: parameter {param.name!r} is missing")
             what = f"action {info.name!r}, parameter {param.name!r}"
-            values.append(bytestrings.decode(given.pop(param.id), width, what))
+            values.append(bytestrings.decode(given.pop(param.id), min(param.width, width), what))
         if given:
             raise invalid_argument(f"action {info.name!r}: no parameter has id {min(given)}")
         return BoundAction(info, tuple(values), widths)

@@ -182,7 +182,7 @@ class Device:
             raise permission_denied("only a role's primary client may send packets")
         if self.active is None:
             raise failed_precondition("No forwarding pipeline config set for this device")
-        self.datapath.inject(encode_packet_out(packet, self.active.info.packet_out))
+        self.datapath.inject(encode_packet_out(packet, self.active.packet_out))
 
     def _digest_ack(self, stream: ClientStream, ack: p4r.DigestListAck) -> None:
         if self.active is None or ack.digest_id not in self.active.digests:

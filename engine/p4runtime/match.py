@@ -43,6 +43,8 @@ class FieldCodec:
         self.member = MEMBER_OF[info.match_type]
         self._what = f"{owner}, field {info.name!r}"
         self._all_ones = (1 << width) - 1
+        # A translated type may be narrower for the controller; a field of type error has no width in the P4Info.
+        self._value_width = min(info.width or width, width)
 
     def wildcard(self) -> FieldKey:
         """What an omitted FieldMatch stands for. Raises INVALID_ARGUMENT for an exact field."""
@@ -73,7 +75,7 @@ class FieldCodec:
                 return self._parse_range(match.range)
 
     def _number(self, value: bytes) -> int:
-        return bytestrings.decode(value, self.width, self._what)
+        return bytestrings.decode(value, self._value_width, self._what)
 
     def _parse_lpm(self, lpm: p4r.FieldMatch.LPM) -> FieldKey:
         value = self._number(lpm.value)

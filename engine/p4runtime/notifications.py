@@ -70,7 +70,7 @@ class Notifier:
             digest.forget_all()
 
     def _packet_in(self, pipeline: Pipeline, packet: bytes) -> None:
-        message = decode_packet_in(packet, pipeline.info.packet_in)
+        message = decode_packet_in(packet, pipeline.packet_in)
         if message is None:
             logger.warning("a packet of %d bytes for the CPU lacks the packet-in header", len(packet))
             return

@@ -19,19 +19,25 @@ MATCH_TYPE_NAMES: dict[int, str] = {value: name for name, value in p4i.MatchFiel
 
 @dataclass(frozen=True, slots=True)
 class MatchFieldInfo:
-    """One field of a table's or value set's key; `width` in bits as the controller sees it."""
+    """One field of a table's or value set's key; `width` in bits as the controller sees it.
+
+    `translated`: by @p4runtime_translation, so that the program's width is another."""
 
     id: int
     name: str
     width: int
     match_type: int
+    translated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ParamInfo:
+    """An action's parameter, or a field of a @controller_header."""
+
     id: int
     name: str
     width: int
+    translated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,18 +133,9 @@ class DigestInfo:
 
 @dataclass(frozen=True, slots=True)
 class PacketHeaderInfo:
-    """A @controller_header: its fields in wire order, packed without gaps, and filled up to whole bytes at the end."""
+    """A @controller_header: its fields in wire order, as the controller sees them."""
 
     fields: tuple[ParamInfo, ...]
-
-    @property
-    def width(self) -> int:
-        return sum(f.width for f in self.fields)
-
-    @property
-    def size(self) -> int:
-        """In bytes."""
-        return (self.width + 7) // 8
 
 
 class _Named(Protocol):
@@ -249,7 +246,7 @@ class P4InfoIndex:
         for header in self.message.controller_packet_metadata:
             if header.preamble.name == name:
                 fields = tuple(
-                    ParamInfo(m.id, m.name, widths.of(m.bitwidth, m.type_name.name, f"{name} field {m.name!r}"))
+                    ParamInfo(m.id, m.name, *widths.of(m.bitwidth, m.type_name.name, f"field {m.name!r} of {name}"))
                     for m in header.metadata
                 )
                 info = PacketHeaderInfo(fields)
@@ -280,23 +277,23 @@ class _TranslatedWidths:
     def __init__(self, types: p4t.P4TypeInfo) -> None:
         self._new_types = types.new_types
 
-    def of(self, width: int, type_name: str, what: str) -> int:
+    def of(self, width: int, type_name: str, what: str) -> tuple[int, bool]:
+        """The width, and whether it is a translated type's."""
         # Looking up a missing key would add it to the message.
-        if type_name in self._new_types:
-            spec = self._new_types[type_name]
-            if spec.WhichOneof("representation") != "translated_type":
-                return width
-            if spec.translated_type.WhichOneof("sdn_type") == "sdn_string":
-                raise unimplemented(f"{what}: type {type_name!r} is translated to strings, which this target cannot do")
-            sdn_width: int = spec.translated_type.sdn_bitwidth
-            return sdn_width
-        return width
+        if type_name not in self._new_types:
+            return width, False
+        spec = self._new_types[type_name]
+        if spec.WhichOneof("representation") != "translated_type":
+            return width, False
+        if spec.translated_type.WhichOneof("sdn_type") == "sdn_string":
+            raise unimplemented(f"{what}: type {type_name!r} is translated to strings, which this target cannot do")
+        return spec.translated_type.sdn_bitwidth, True
 
 
 def _action(action: p4i.Action, widths: _TranslatedWidths) -> ActionInfo:
     name = action.preamble.name
     params = tuple(
-        ParamInfo(p.id, p.name, widths.of(p.bitwidth, p.type_name.name, f"parameter {p.name!r} of action {name!r}"))
+        ParamInfo(p.id, p.name, *widths.of(p.bitwidth, p.type_name.name, f"parameter {p.name!r} of action {name!r}"))
         for p in action.params
     )
     if len({p.id for p in params}) != len(params):
@@ -311,8 +308,8 @@ def _match_fields(
     for f in fields:
         if f.WhichOneof("match") != "match_type" or f.match_type == p4i.MatchField.UNSPECIFIED:
             raise unimplemented(f"{owner}: match kind {f.other_match_type!r} of field {f.name!r} is not supported")
-        width = widths.of(f.bitwidth, f.type_name.name, f"field {f.name!r} of {owner}")
-        result.append(MatchFieldInfo(f.id, f.name, width, f.match_type))
+        width, translated = widths.of(f.bitwidth, f.type_name.name, f"field {f.name!r} of {owner}")
+        result.append(MatchFieldInfo(f.id, f.name, width, f.match_type, translated))
     if len({f.id for f in result}) != len(result):
         raise invalid_argument(f"P4Info: two match fields of {owner} have the same id")
     return tuple(result)

@@ -15,6 +15,7 @@ from engine.p4runtime.errors import P4RuntimeError, invalid_argument, unimplemen
 from engine.p4runtime.meters import Meter
 from engine.p4runtime.p4data import P4DataCodec
 from engine.p4runtime.p4info import P4InfoIndex
+from engine.p4runtime.packet_io import PacketHeader, packet_header
 from engine.p4runtime.program import Program, check_consistency, digest_names, read_program
 from engine.p4runtime.replication import CloneSessions, MulticastGroups
 from engine.p4runtime.tables import Entry, Table
@@ -43,6 +44,8 @@ class Pipeline:
     meters: dict[int, Meter] = field(init=False)
     value_sets: dict[int, ValueSet] = field(init=False)
     digests: dict[int, Digest] = field(init=False)
+    packet_in: PacketHeader | None = field(init=False)
+    packet_out: PacketHeader | None = field(init=False)
     groups: MulticastGroups = field(init=False)
     clone_sessions: CloneSessions = field(init=False)
 
@@ -58,6 +61,8 @@ class Pipeline:
         self.value_sets = {v.id: ValueSet(v, switch) for v in info.value_sets}
         data = P4DataCodec(info.message.type_info, self.program)
         self.digests = {d.id: Digest(d, data.builder(d.type_spec, f"digest {d.name!r}")) for d in info.digests}
+        self.packet_in = packet_header(info.packet_in, self.program.headers)
+        self.packet_out = packet_header(info.packet_out, self.program.headers)
         self.groups = MulticastGroups(switch)
         self.clone_sessions = CloneSessions(switch)
 

@@ -61,7 +61,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """The objects of a BMv2 JSON that P4Info can name, by name; sizes in cells."""
+    """The objects of a BMv2 JSON that P4Info can name, by name; sizes in cells.
+
+    `headers`: the widths of each header type's fields, in bits, by the fields' names."""
 
     tables: dict[str, Table]
     actions: dict[str, Action]
@@ -73,6 +75,7 @@ class Program:
     value_sets: frozenset[str]
     enums: dict[str, dict[int, str]]
     errors: dict[int, str]
+    headers: dict[tuple[str, ...], tuple[int, ...]]
 
 
 def read_program(switch: Switch, text: str) -> Program:
@@ -98,6 +101,11 @@ def _read(root: dict[str, Any], tables: dict[str, Table]) -> Program:
         value_sets=frozenset(v["name"] for v in root.get("parse_vsets", ())),
         enums={e["name"]: {value: name for name, value in e["entries"]} for e in root.get("enums", ())},
         errors={value: name for name, value in root.get("errors", ())},
+        headers={
+            tuple(field[0] for field in header["fields"]): tuple(field[1] for field in header["fields"])
+            for header in root["header_types"]
+            if all(isinstance(field[1], int) for field in header["fields"])
+        },
     )
 
 
@@ -179,8 +187,8 @@ def _check_action(action: ActionInfo, json_action: Action) -> None:
     for param, name, width in zip(action.params, json_action.param_names, json_action.param_widths, strict=True):
         if param.name != name:
             raise _mismatch("action", action.name, f"has a parameter {param.name!r} where the program has {name!r}")
-        # A translated type is wider for the controller than for the program; values are checked against both.
-        if param.width < width:
+        # A translated type has another width for the controller than for the program; values have to fit both.
+        if param.width != width and not param.translated:
             raise _mismatch("action", action.name, f"has {param.width} bits for {name!r}, the program {width}")
 
 
@@ -207,7 +215,7 @@ def _check_field(table: TableOfP4Info, field: MatchFieldInfo, json_field: KeyFie
     if field.name != json_field.name:
         raise _mismatch("table", table.name, f"matches {field.name!r} where the program has {json_field.name!r}")
     # P4Info has no width for a field of type error.
-    if 0 < field.width < json_field.width:
+    if field.width not in (0, json_field.width) and not field.translated:
         raise _mismatch("table", table.name, f"has {field.width} bits for {field.name!r}, not {json_field.width}")
     if json_field.kind not in JSON_KINDS_OF[field.match_type]:
         kind = MATCH_TYPE_NAMES[field.match_type]

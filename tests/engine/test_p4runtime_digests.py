@@ -12,7 +12,9 @@ from engine.p4runtime.program import Program
 from tests.engine.entities import DELETE, INSERT, MODIFY, Bench, frame, id_of, raw, refused
 
 SECOND = 1_000_000_000
-PROGRAM = Program({}, {}, frozenset(), {}, {}, {}, {}, frozenset(), {"color_t": {0: "RED", 1: "BLUE"}}, {3: "NoMatch"})
+PROGRAM = Program(
+    {}, {}, frozenset(), {}, {}, {}, {}, frozenset(), {"color_t": {0: "RED", 1: "BLUE"}}, {3: "NoMatch"}, {}
+)
 
 
 def codec(text: str = "") -> P4DataCodec:

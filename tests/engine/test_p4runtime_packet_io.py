@@ -6,10 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.p4runtime.p4info import PacketHeaderInfo, ParamInfo
-from engine.p4runtime.packet_io import decode_packet_in, encode_packet_out
+from engine.p4runtime.packet_io import decode_packet_in, encode_packet_out, packet_header
 from tests.engine.entities import refused
 
-HEADER = PacketHeaderInfo((ParamInfo(1, "port", 9), ParamInfo(2, "reason", 3), ParamInfo(7, "rest", 12)))
+INFO = PacketHeaderInfo((ParamInfo(1, "port", 9), ParamInfo(2, "reason", 3), ParamInfo(7, "rest", 12)))
+HEADER = packet_header(INFO, {})
 
 
 def packet_out(metadata: dict[int, bytes], payload: bytes = b"data") -> p4r.PacketOut:
@@ -57,12 +58,25 @@ def test_a_program_without_headers_gets_and_sends_bare_packets() -> None:
 
 
 def test_a_header_that_is_not_whole_bytes_is_filled_up_at_its_end() -> None:
-    header = PacketHeaderInfo((ParamInfo(1, "port", 9),))
+    header = packet_header(PacketHeaderInfo((ParamInfo(1, "port", 9),)), {})
     packet = encode_packet_out(packet_out({1: b"\x01\x01"}), header)
     assert packet == b"\x80\x80data"
     message = decode_packet_in(packet, header)
     assert message is not None
     assert message.metadata[0].value == b"\x01\x01"
+
+
+def test_a_translated_field_has_the_programs_width_in_the_packet() -> None:
+    """The controller sees 32 bits, the header has 9."""
+    info = PacketHeaderInfo((ParamInfo(1, "port", 32, translated=True), ParamInfo(2, "rest", 7)))
+    header = packet_header(info, {("port", "rest"): (9, 7), ("port",): (1,)})
+    packet = encode_packet_out(packet_out({1: b"\x01\x01", 2: b"\x7f"}), header)
+    assert packet == b"\x80\xffdata"
+    message = decode_packet_in(packet, header)
+    assert message is not None
+    assert [m.value for m in message.metadata] == [b"\x01\x01", b"\x7f"]
+    with refused(rpc_code.INVALID_ARGUMENT, "9 bits"):
+        encode_packet_out(packet_out({1: b"\x02\0", 2: b"\0"}), header)
 
 
 def test_a_packet_shorter_than_the_header_is_no_packet_in() -> None:

@@ -12,7 +12,7 @@ from engine.p4runtime.datapath import MemoryDataPath
 from engine.p4runtime.p4info import P4InfoIndex
 from engine.p4runtime.pipeline import build_pipeline
 from engine.p4runtime.program import check_consistency, read_program
-from tests.engine.entities import DATA, config, p4info, refused
+from tests.engine.entities import DATA, Bench, action, config, p4info, refused, table_entry
 
 JSON = (DATA / "entities.json").read_text()
 
@@ -108,6 +108,26 @@ def test_a_p4info_with_a_contradiction_is_refused(message: str, change: Callable
     change(changed.p4info)
     with refused(rpc_code.INVALID_ARGUMENT, message):
         build_pipeline(changed, MemoryDataPath())
+
+
+def test_a_translated_type_has_a_width_of_its_own() -> None:
+    """Values have to fit both the controller's and the program's."""
+    changed = config()
+    changed.p4info.type_info.new_types["address_t"].translated_type.sdn_bitwidth = 32
+    field, param = table(changed.p4info, "l2").match_fields[0], _action(changed.p4info, "forward").params[0]
+    field.type_name.name, field.bitwidth = "address_t", 32
+    param.type_name.name, param.bitwidth = "address_t", 32
+    path = MemoryDataPath()
+    bench = Bench(build_pipeline(changed, path), path)
+    path.install(bench.pipeline.switch)
+    bench.insert(table_entry("l2", {"dst": 1}, action("forward", port=3)))
+    assert bench.ports(1) == [3]
+    for entry in (
+        table_entry("l2", {"dst": 1 << 32}, action("forward", port=3)),
+        table_entry("l2", {"dst": 2}, action("forward", port=512)),
+    ):
+        with refused(rpc_code.OUT_OF_RANGE):
+            bench.insert(entry)
 
 
 def test_a_type_translated_to_strings_is_refused_by_name() -> None:
