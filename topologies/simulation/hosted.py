@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Sequence
 
-from hosts.application import Application, NetworkEffect, Sink, Source
 from hosts.endpoint import Datagram, Endpoint, Event
+from hosts.runtime import Sink, Source
 from topologies.scenario.network import HostClock
+from topologies.simulation.application import Application, NetworkEffect
 
 _MILLIONTH = 1e-6
 _NOTHING: tuple[NetworkEffect, ...] = ()

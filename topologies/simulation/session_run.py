@@ -62,7 +62,6 @@ class SessionRun:
         self._keep_files = keep_files
         self._protocol = protocols.get(self.session.protocol)
         self._parameters = self.session.protocol_parameters
-        self._payload = int(getattr(self._protocol.parse_options(self._parameters), "payload_bytes", 0))
         self._sinks: dict[str, FileSink | CheckingSink] = {}
         self._traces: dict[str, Trace] = {}
         self._status: StatusReport | None = None
@@ -93,7 +92,14 @@ class SessionRun:
         self.sender = Member(host, endpoint, self._clock(host), source=content, on_end=self._sender_ended)
         trace = self._trace("sender", self.sender, "sender")
         self._status = StatusReport(
-            session, self._protocol.name, self._address(host), content.total_bytes, trace, self._series, self._agenda
+            session,
+            self._protocol.name,
+            self._address(host),
+            content.total_bytes,
+            self.sender,
+            trace,
+            self._series,
+            self._agenda,
         )
         self._add("sender", self.sender, endpoint)
 
@@ -279,7 +285,7 @@ class SessionRun:
             "address": self._address(member.host).host,
             "session": self.session.id,
         }
-        trace = Trace(self._folder, self._name(agent), member, header, self._payload, self._agenda)
+        trace = Trace(self._folder, self._name(agent), member, header, self._agenda)
         self._traces[agent] = trace
         return trace
 

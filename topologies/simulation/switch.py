@@ -120,7 +120,7 @@ class SimulatedSwitch:
         self._synchronise(self._core)
         for packet in packets:
             message = packet.encode_update(self._program.schema).packet
-            frame = encode_packet_out(message, self._pipeline.info.packet_out)
+            frame = encode_packet_out(message, self._pipeline.packet_out)
             self._sim.inject(self.name, CPU_PORT, frame)
 
     def _synchronise(self, core: Core) -> Difference:
@@ -152,7 +152,7 @@ class SimulatedSwitch:
             return
         schema, pipeline = self._program.schema, self._pipeline
         if event["kind"] == "packet_in":
-            packet = decode_packet_in(event["packet"], pipeline.info.packet_in)
+            packet = decode_packet_in(event["packet"], pipeline.packet_in)
             if packet is not None:
                 core.packet_in(self.name, fy.P4PacketIn.decode(p4r.StreamMessageResponse(packet=packet), schema))
         elif event["kind"] == "digest":

@@ -16,17 +16,15 @@ from topologies.simulation.member import Member
 class Trace:
     """One member's trace: a row every `TRACE_INTERVAL_S`, and one at its end."""
 
-    def __init__(
-        self, folder: RunFolder, name: str, member: Member, header: Mapping[str, Any], payload: int, agenda: Agenda
-    ) -> None:
-        """`name` is the file's; `payload` a packet's, bytes."""
+    def __init__(self, folder: RunFolder, name: str, member: Member, header: Mapping[str, Any], agenda: Agenda) -> None:
+        """`name` is the file's."""
         self._member = member
         self._writer = SeriesWriter(folder.series / f"{name}.jsonl")
         self._writer.write([{"trace": 1, "started_at": agenda.now, **header}])
         self._started = agenda.now
         self._agenda = agenda
         hosted = member.hosted
-        self.observer = Observer(hosted.endpoint, payload, hosted.local(agenda.now))
+        self.observer = Observer(hosted.endpoint, hosted.local(agenda.now))
         agenda.every(TRACE_INTERVAL_S, self._tick, start=agenda.now + TRACE_INTERVAL_S)
 
     def row(self, now: float) -> dict[str, Any]:
@@ -55,6 +53,7 @@ class StatusReport:
         protocol: str,
         source: Address,
         total: int,
+        sender: Member,
         trace: Trace,
         series: RunSeries,
         agenda: Agenda,
@@ -67,9 +66,9 @@ class StatusReport:
             "group": session.group.host,
             "port": session.group.port,
             "source": source.host,
-            "started_at": agenda.now,
             "total_bytes": total,
         }
+        self._sender = sender
         self._trace = trace
         self._series = series
         self._is_final = False
@@ -78,8 +77,8 @@ class StatusReport:
     def write(self, now: float, *, final: bool = False) -> None:
         """Put the status into the run's series."""
         self._is_final = final
-        row = plain(self._trace.row(now))
-        self._series.write_status(SessionStatus.model_validate({**self._fixed, **row, "updated_at": now}))
+        status = {**self._fixed, **plain(self._trace.row(now)), "started_at": self._sender.started_at}
+        self._series.write_status(SessionStatus.model_validate({**status, "updated_at": now}))
 
     def _tick(self, now: float) -> None:
         if not self._is_final:

@@ -1,10 +1,10 @@
 """An endpoint's application, without I/O: feeds a sender from a source, hands what a receiver delivers to a sink, and
-answers the end of the stream. What is left to do on the network is returned.
+answers the end of the stream, as hosts/runtime.py does. What is left to do on the network is returned.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from hosts.endpoint import (
     Deliver,
@@ -20,29 +20,9 @@ from hosts.endpoint import (
 )
 from hosts.files import FileError
 from hosts.reason import Reason
+from hosts.runtime import Sink, Source
 
 NetworkEffect: TypeAlias = Send | JoinGroup | LeaveGroup
-
-
-class Source(Protocol):
-    """What a sender sends."""
-
-    def read(self, space: int) -> bytes:
-        """Up to `space` bytes; empty at the end. Raises FileError."""
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether `read` has given everything."""
-
-
-class Sink(Protocol):
-    """Where a receiver's bytes go. Both raise FileError with the reason for the sender."""
-
-    def write(self, data: bytes) -> None:
-        """Take the next bytes."""
-
-    def finish(self) -> object:
-        """The stream has ended."""
 
 
 class Application:
