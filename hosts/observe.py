@@ -64,9 +64,12 @@ class StatusFile:
             "group": session.group.host,
             "port": session.group.port,
             "source": source,
-            "started_at": time.time(),
             "total_bytes": total,
         }
+
+    def begin(self) -> None:
+        """Data may flow from now on."""
+        self._fixed["started_at"] = time.time()
 
     def write(self, row: Mapping[str, object]) -> None:
         """Replace the file by one with the trace row `row`, which has the names of docs/status.md."""
@@ -109,9 +112,8 @@ class TraceFile:
 class Observer:
     """Turns an endpoint's samples into rows: with the time, rates, and the states of docs/status.md."""
 
-    def __init__(self, endpoint: Endpoint, payload_bytes: int, started: float) -> None:
+    def __init__(self, endpoint: Endpoint, started: float) -> None:
         self.endpoint = endpoint
-        self._payload_bytes = payload_bytes
         self._started = started
         self._meters: dict[str, RateMeter] = {}
         self.final: str | None = None
@@ -124,9 +126,8 @@ class Observer:
         if self.final is not None:
             row["state"] = self.final
             row["detail"] = self.detail
-        if "sent_bytes" in row:
-            repaired = row["repair_packets"] * self._payload_bytes
-            row["rate_bps"] = self._rate("sent", now, row["sent_bytes"] + repaired)
+        if "udp_bytes" in row:
+            row["rate_bps"] = self._rate("sent", now, row["udp_bytes"])
             row["goodput_bps"] = self._rate("acked", now, row["acked_bytes"])
         if "received_bytes" in row:
             row["rate_bps"] = self._rate("received", now, row["received_bytes"])

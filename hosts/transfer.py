@@ -60,8 +60,7 @@ class _Watch:
 
     def __init__(self, plan: Plan, runtime: Runtime, display: Display, role: str) -> None:
         loop = asyncio.get_running_loop()
-        payload = int(getattr(plan.protocol.parse_options(plan.parameters), "payload_bytes", 0))
-        self.observer = Observer(runtime.endpoint, payload, loop.time())
+        self.observer = Observer(runtime.endpoint, loop.time())
         self._display = display
         self._runtime = runtime
         self._trace: TraceFile | None = None
@@ -72,7 +71,7 @@ class _Watch:
                 "group": plan.session.group.host,
                 "port": plan.session.group.port,
                 "address": runtime.address.host,
-                "session": plan.session.session,
+                "session": getattr(runtime.endpoint, "number", plan.session.session),
             }
             self._trace = TraceFile(plan.trace, header)
             runtime.every(TRACE_INTERVAL_S, self._write_trace)
@@ -117,17 +116,26 @@ async def send_file(
     watch = _Watch(plan, runtime, display, "sender")
     observer = watch.observer
     number = int(getattr(endpoint, "number", plan.session.session or 0))
+    status: StatusFile | None = None
     if status_folder is not None:
         status = StatusFile(
             status_folder, plan.protocol.name, plan.session, number, runtime.address.host, source.total_bytes
         )
-        runtime.every(STATUS_INTERVAL_S, lambda now: status.write(observer.row(now)))
+        writer = status
+        writer.write(observer.row(asyncio.get_running_loop().time()))
+        runtime.every(STATUS_INTERVAL_S, lambda now: writer.write(observer.row(now)))
     runtime.every(PROGRESS_INTERVAL_S, lambda now: _show(display, observer.row(now), "acked_bytes"))
     display.say(
         f"{manifest.name}: {manifest.size} bytes to {plan.session.group} with {plan.protocol.name}, "
         f"session {number}; waiting for {plan.session.receivers} receiver(s)"
     )
-    narrator.on_start = lambda: display.begin(manifest.name, source.total_bytes)
+
+    def begin() -> None:
+        display.begin(manifest.name, source.total_bytes)
+        if status is not None:
+            status.begin()
+
+    narrator.on_start = begin
 
     def conclude(end: SessionEnded) -> None:
         short = _missing_receivers(plan, endpoint)

@@ -251,8 +251,10 @@ class Agent:
         for seq in child.repairs.take(now):
             packet = self._packets[seq]
             child.repaired += 1
+            repair = encode_repair(packet.data, int(now * 1e6))
             self._counters["repair_packets"] += 1
-            effects.append(Send(encode_repair(packet.data, int(now * 1e6)), child.address))
+            self._counters["udp_bytes"] += len(repair)
+            effects.append(Send(repair, child.address))
             self._restart(seq, packet, max(packet.timeout, self.rto_rtt), now)
 
     def _restart(self, seq: int, packet: _Packet, timeout: float, now: float) -> None:

@@ -275,6 +275,7 @@ class MtcpSender(SenderEndpoint):
             agent.buffer(data, offset, size, time_us, now)
             window -= size
             self.counters["data_packets"] += 1
+            self.counters["udp_bytes"] += len(data)
             effects.append(Send(data, self.session.group))
             if end:
                 self._end_sent = True

@@ -42,10 +42,13 @@ def test_plain_values() -> None:
 def test_a_status_file_is_replaced_whole(tmp_path: Path) -> None:
     status = StatusFile(tmp_path, "mtcp", SESSION, 7, "10.0.0.1", 1000)
     for state in ("waiting", "sending"):
+        if state == "sending":
+            status.begin()
         status.write({"t": 1.0, "state": state, "cwnd": 3.5, "receivers": {}})
         assert os.listdir(tmp_path) == ["7.json"]
         read = json.loads((tmp_path / "7.json").read_text())
         assert read["state"] == state
+        assert ("started_at" in read) == (state == "sending")
     for name in ("version", "session", "protocol", "group", "source", "state", "updated_at"):
         assert name in read
     assert "t" not in read
@@ -111,17 +114,17 @@ def test_rows() -> None:
             "state": "sending",
             "sent_bytes": 0,
             "acked_bytes": 0,
-            "repair_packets": 0,
+            "udp_bytes": 0,
             "receivers": {"10.0.0.2": {"acked_bytes": 0}},
         }
     )
-    observer = Observer(fake, 1400, 100.0)
+    observer = Observer(fake, 100.0)
     observer.row(100.0)
-    fake._sample |= {"sent_bytes": 10_000, "acked_bytes": 8_000, "repair_packets": 2}
+    fake._sample |= {"sent_bytes": 10_000, "acked_bytes": 8_000, "udp_bytes": 12_800}
     fake._sample["receivers"] = {"10.0.0.2": {"acked_bytes": 9_000}}
     row = observer.row(101.0)
     assert row["t"] == 1.0
-    assert row["rate_bps"] == (10_000 + 2800) * 8
+    assert row["rate_bps"] == 12_800 * 8
     assert row["goodput_bps"] == 64_000
     assert row["receivers"]["10.0.0.2"]["rate_bps"] == 72_000
     observer.final, observer.detail = "done", "all is well"
@@ -131,7 +134,7 @@ def test_rows() -> None:
 
 def test_a_receivers_row() -> None:
     fake = Fake({"state": "member", "received_bytes": 0})
-    observer = Observer(fake, 1400, 0.0)
+    observer = Observer(fake, 0.0)
     observer.row(0.0)
     fake._sample["received_bytes"] = 1000
     assert observer.row(0.5)["rate_bps"] == 16_000
