@@ -26,6 +26,7 @@ PARTS = (
     Part("controller.ctl", ("ctl",), group="ctl"),
     Part("controller.service", ("controller",)),
     Part("engine.switch_cli", ("switch",), group="switch"),
+    Part("experiments.commands", ("reproduce", "sweep")),
     Part("engine.bench", ("bench",), group="bench"),
 )
 

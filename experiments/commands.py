@@ -1,0 +1,147 @@
+"""`canopy reproduce` and `canopy sweep`. What costs time to import is imported when it is used."""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+EXIT_FAILED = 1
+"""A row does not hold, or a run of a sweep failed."""
+EXIT_BAD_INPUT = 2
+"""Nothing was run."""
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@app.command()
+def reproduce(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[PAPER|ROW]...", help="See --list.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter runs: within 3 minutes a paper.")] = False,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Runs of each case (default: 5 simulated, 3 emulated).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
+    list_rows: Annotated[bool, typer.Option("--list", help="Only list rows, all or those named.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for ROW.json, ROW.svg (default: experiments/results).")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Simulations at a time (default: one a processor).")] = None,
+) -> None:
+    """Run experiments of the papers, and say whether what they found is found again.
+
+    Exit status: 0 when every row asked for holds, 1 when not (a row that is not built does not), 2 for an unknown name.
+    """
+    from rich.console import Console
+
+    from experiments import printing, results_folder
+    from experiments.names import UnknownNameError
+    from experiments.progress import progress_bar
+    from experiments.reproduce import Options
+    from experiments.reproduce import reproduce as run_rows
+    from experiments.rows import ROWS, select
+
+    try:
+        rows = select(names) if names else list(ROWS.values())
+    except UnknownNameError as error:
+        _fail(str(error))
+    if list_rows:
+        if as_json:
+            built = [{"row": row.id, "paper": row.paper, "world": row.world, "missing": row.missing} for row in rows]
+            print(json.dumps({"rows": built}))
+        else:
+            printing.print_rows(Console(), rows)
+        return
+    if not names:
+        _fail("reproduce: name a paper or a row; `canopy reproduce --list` shows them")
+    errors = Console(stderr=True)
+    options = Options(quick=quick, seeds=seeds, parallel=jobs or os.cpu_count() or 1)
+    try:
+        with progress_bar(errors, "runs") as on_run:
+            results = run_rows(rows, options, on_run)
+    except KeyboardInterrupt:
+        typer.echo("canopy: interrupted", err=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    folder = results_folder.RESULTS if out is None else out
+    for result in results:
+        try:
+            if result.outcomes and not results_folder.keep(result, folder, spare_fuller=out is None):
+                result.notes.append(f"the kept result of longer or more runs stays in {folder}")
+        except OSError as error:
+            result.notes.append(f"{error.filename or folder}: {error.strerror or error}")
+    if as_json:
+        print(json.dumps({"rows": [results_folder.summary(result) for result in results]}))
+        for result in results:
+            for note in result.notes:
+                typer.echo(f"{result.row.id}: {note}", err=True)
+    else:
+        printing.print_results(Console(), results)
+    if not all(result.holds for result in results):
+        raise typer.Exit(EXIT_FAILED)
+
+
+@app.command()
+def sweep(
+    scenario: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="PATH=VALUE,...", help="As links.core.loss=0.001,0.01; all are combined."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each combination, with seeds from 1 on.")] = 5,
+    out: Annotated[Path | None, typer.Option(help="Folder of the sweep (default: runs/sweep-NAME).")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time (default: one a processor).")] = None,
+    dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on this Dask cluster instead.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON, and nothing else.")] = False,
+) -> None:
+    """Simulate a scenario with every combination of settings, several seeds each. A broken sweep goes on where it was.
+
+    Exit status: 0 when all runs have results, 1 when not, 2 when nothing could be run.
+    """
+    from rich.console import Console
+
+    from experiments import sweep as sweeps
+    from experiments.dask_cluster import on_dask
+    from experiments.progress import progress_bar
+    from experiments.settings import SettingError, parse_setting
+    from experiments.sweep_table import print_table, write_table
+    from topologies.scenario import ScenarioError, load_scenario
+
+    try:
+        loaded = load_scenario(scenario, check_files=True, purpose="simulate")
+        points = sweeps.grid(loaded, scenario.parent, [parse_setting(text) for text in settings or []], seeds)
+    except ScenarioError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(EXIT_BAD_INPUT) from None
+    except SettingError as error:
+        _fail(f"--set: {error}")
+    folder = out or Path("runs") / f"sweep-{loaded.name}"
+    errors = Console(stderr=True)
+    try:
+        with progress_bar(errors, "runs") as on_run:
+            run_all = on_dask(dask) if dask else sweeps.local(jobs or os.cpu_count() or 1)
+            outcome = sweeps.run_sweep(points, folder, run_all, on_run)
+    except sweeps.SweepError as error:
+        _fail(str(error))
+    except KeyboardInterrupt:
+        typer.echo(f"canopy: interrupted; the same command goes on from {folder}", err=True)
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    for failure in outcome.failures:
+        typer.echo(f"canopy: {failure}", err=True)
+    if outcome.records:
+        table = write_table(outcome.records, folder)
+        print_table(Console(), table, folder, as_json=as_json, reused=outcome.reused)
+    if outcome.failures:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"canopy: {message}", err=True)
+    raise typer.Exit(EXIT_BAD_INPUT)
+
+
+if __name__ == "__main__":
+    app(prog_name="canopy")
+    sys.exit()

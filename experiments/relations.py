@@ -1,0 +1,89 @@
+"""Relations between measurements, as rows state them. Each judges means over seeds."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from experiments.row import Judgement, Outcome, Relation
+from experiments.statistics import Estimate, mean_interval, ratio_interval
+
+
+@dataclass(frozen=True, slots=True)
+class NearReference:
+    """Every mean is within a relative tolerance of its case's reference. Measured: mean over reference."""
+
+    tolerance: float
+    """0.05: from 95 % to 105 % of it."""
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError when an outcome has no reference, or there are no outcomes."""
+        ratios = []
+        for outcome in outcomes:
+            if not outcome.reference:
+                raise ValueError(f"{_name(outcome)}: nothing to compare with")
+            ratios.append((outcome, mean_interval(outcome.values).scaled(1 / outcome.reference)))
+        return _within(ratios, 1 - self.tolerance, 1 + self.tolerance)
+
+
+@dataclass(frozen=True, slots=True)
+class EachBetween:
+    """Every mean lies between two bounds (infinite ones bind nothing)."""
+
+    least: float = -math.inf
+    most: float = math.inf
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError when there are no outcomes."""
+        return _within([(outcome, mean_interval(outcome.values)) for outcome in outcomes], self.least, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class RatioBetween:
+    """One case's mean over another's lies between two bounds, for every quantity. Measured: that ratio."""
+
+    of: str
+    to: str
+    """Labels of cases."""
+    least: float
+    most: float = math.inf
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError when one of the two cases was not measured."""
+        ratios = []
+        for outcome in outcomes:
+            if outcome.case.label != self.of:
+                continue
+            others = [other for other in outcomes if other.case.label == self.to and other.quantity == outcome.quantity]
+            if not others:
+                raise ValueError(f"{self.to}: not measured")
+            ratios.append((outcome, ratio_interval(outcome.values, others[0].values)))
+        if not ratios:
+            raise ValueError(f"{self.of}: not measured")
+        return _within(ratios, self.least, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All of several relations. Measured: the first one's that does not hold, else the first one's."""
+
+    relations: Sequence[Relation]
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError as the relations'."""
+        judgements = [relation.judge(outcomes) for relation in self.relations]
+        return next((judgement for judgement in judgements if not judgement.holds), judgements[0])
+
+
+def _within(found: Sequence[tuple[Outcome, Estimate]], least: float, most: float) -> Judgement:
+    """The judgement of the estimate with the smallest margin to a bound."""
+    if not found:
+        raise ValueError("nothing was measured")
+    margin, outcome, estimate = min(
+        ((min(estimate.mean - least, most - estimate.mean), outcome, estimate) for outcome, estimate in found),
+        key=lambda item: item[0] if math.isfinite(item[0]) else -math.inf if math.isnan(item[0]) else math.inf,
+    )
+    return Judgement(margin >= 0, estimate, _name(outcome))
+
+
+def _name(outcome: Outcome) -> str:
+    return f"{outcome.quantity}, {outcome.case.label}" if outcome.case.label else outcome.quantity

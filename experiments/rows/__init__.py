@@ -1,0 +1,24 @@
+"""All rows, by paper; `experiments/row.py` says what a row is."""
+
+from collections.abc import Iterable, Mapping
+
+from experiments.names import UnknownNameError, did_you_mean
+from experiments.row import Row
+from experiments.rows import mtcp, rla, tcp_validation, tfmcc, vlmcc, webrc
+
+_TABLES = (mtcp.ROWS, tfmcc.ROWS, webrc.ROWS, rla.ROWS, vlmcc.ROWS, tcp_validation.ROWS)
+
+ROWS: Mapping[str, Row] = {row.id: row for table in _TABLES for row in table}
+"""Id -> row, in the papers' order."""
+PAPERS = tuple(dict.fromkeys(row.paper for row in ROWS.values()))
+
+
+def select(names: Iterable[str]) -> list[Row]:
+    """The rows of these papers and ids, each once, in the papers' order. UnknownNameError."""
+    wanted: set[str] = set()
+    for name in names:
+        found = {row.id for row in ROWS.values() if name in (row.id, row.paper)}
+        if not found:
+            raise UnknownNameError(f"no paper or row is called `{name}`" + did_you_mean(name, (*PAPERS, *ROWS)))
+        wanted |= found
+    return [row for row in ROWS.values() if row.id in wanted]

@@ -1,0 +1,130 @@
+"""Runs of scenarios as processes of their own: `canopy simulate` and `canopy emulate`, several at a time."""
+
+import contextlib
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import yaml
+
+from topologies.run.run_folder import RunFolder, read_series
+
+World: TypeAlias = Literal["sim", "emu"]
+_COMMANDS: Mapping[World, str] = {"sim": "simulate", "emu": "emulate"}
+_FINISHED = (0, 1)
+"""Exit statuses that leave results; 1 says that not everybody has a whole file, which is no concern of a rate's."""
+_LAST_WORDS = 400
+"""Characters of a failed program's output that are shown."""
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+class RunError(Exception):
+    """A run ended without results; one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A scenario, as its file would have it, in one of the two worlds."""
+
+    document: Mapping[str, Any]
+    seed: int
+    world: World = "sim"
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What a run left."""
+
+    run: Run
+    summary: Mapping[str, Any]
+    folder: RunFolder
+
+    def series(self, name: str) -> list[dict[str, Any]]:
+        """Rows of one time series, by its file's name without ending; empty when it was not written."""
+        return read_series(self.folder.series / f"{name}.jsonl")
+
+
+class Programs:
+    """The running programs, so that all of them can be ended."""
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen[str]] = set()
+        self._lock = threading.Lock()
+        self._is_closed = False
+
+    def run(self, command: Sequence[str]) -> tuple[int, str, str]:
+        """Exit status and output of a program. RunError when programs are not wanted any more."""
+        with self._lock:
+            if self._is_closed:
+                raise RunError("interrupted")
+            program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self._running.add(program)
+        try:
+            output, errors = program.communicate()
+        finally:
+            with self._lock:
+                self._running.discard(program)
+        return program.returncode, output, errors
+
+    def close(self) -> None:
+        """End all that run, and start no more."""
+        with self._lock:
+            self._is_closed = True
+            for program in self._running:
+                with contextlib.suppress(OSError):
+                    program.terminate()
+
+
+def execute(run: Run, programs: Programs, measure: Callable[[Finished], Result]) -> Result:
+    """Run a scenario in a folder that is gone afterwards, and measure. RunError when it gives no results."""
+    with tempfile.TemporaryDirectory(prefix="canopy-run-") as scratch:
+        scenario = Path(scratch) / "scenario.yaml"
+        scenario.write_text(yaml.safe_dump(dict(run.document), sort_keys=False), encoding="utf-8")
+        folder = RunFolder(Path(scratch) / "run")
+        command = [sys.executable, "-m", "topologies.cli", _COMMANDS[run.world], str(scenario)]
+        command += ["--out", str(folder.path), "--seed", str(run.seed), "--json"]
+        status, output, errors = programs.run(command)
+        try:
+            summary = json.loads(folder.summary.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            summary = None
+        if status not in _FINISHED or summary is None:
+            words = (errors or output).strip().replace(str(scenario), "scenario")
+            raise RunError(words[-_LAST_WORDS:] or f"canopy {_COMMANDS[run.world]} ended with status {status}")
+        try:
+            return measure(Finished(run, summary, folder))
+        except ValueError as error:
+            raise RunError(str(error)) from error
+
+
+def in_parallel(
+    jobs: Sequence[Job], work: Callable[[Job, Programs], Result], parallel: int
+) -> Iterator[tuple[Job, Result | RunError]]:
+    """Each job with its result, in the order in which they end. Whoever stops listening ends the programs too."""
+    programs = Programs()
+    waiting: dict[Future[Result], Job] = {}
+    with ThreadPoolExecutor(max_workers=max(parallel, 1)) as pool:
+        try:
+            waiting = {pool.submit(work, job, programs): job for job in jobs}
+            while waiting:
+                done, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in done:
+                    job = waiting.pop(future)
+                    try:
+                        result: Result | RunError = future.result()
+                    except RunError as error:
+                        result = error
+                    yield job, result
+        finally:
+            for future in waiting:
+                future.cancel()
+            programs.close()
