@@ -13,6 +13,8 @@ Rows: TypeAlias = Sequence[Mapping[str, Any]]
 Curve: TypeAlias = Sequence[tuple[float, float]]
 
 COLOURS = ("#0b6e4f", "#d1495b", "#2e5eaa", "#edae49", "#7a4e9c", "#00a6a6", "#a65628", "#5b6770", "#c2185b", "#7cb518")
+MAX_CURVES = 16
+"""In one plot, with one line of legend each."""
 _SMOOTHING_S = 0.5
 """Throughput is shown over so long a time: shorter shows single packets, longer hides a window's cut."""
 _FAULT_COLOUR = "#8a8f98"
@@ -20,9 +22,10 @@ _FAULT_COLOUR = "#8a8f98"
 
 def throughput(ports: Rows, hosts: Sequence[str], events: Rows, limit_bps: float | None) -> str | None:
     """Mbit/s towards each of `hosts`."""
-    figure, axes = _figure("Throughput towards each host", "Mbit/s")
-    for number, host in enumerate(hosts):
-        curve = [(row["t"], row["tx_bytes"]) for row in ports if row["neighbour"] == host and "tx_bytes" in row]
+    by_host = group(ports, "neighbour")
+    sent = {host: [(row["t"], row["tx_bytes"]) for row in by_host.get(host, ()) if "tx_bytes" in row] for host in hosts}
+    figure, axes = _figure(f"Throughput towards {_each('host', sent)}", "Mbit/s")
+    for number, (host, curve) in enumerate(representatives(sent).items()):
         _plot(axes, [(at, bps / 1e6) for at, bps in rates(curve)], host, number)
     if limit_bps is not None:
         axes.axhline(limit_bps / 1e6, color="#222222", linewidth=0.9, linestyle=(0, (6, 3)))
@@ -69,11 +72,10 @@ def losses(receivers: Rows, sessions: Rows, events: Rows) -> str | None:
     """Packets that each receiver reported lost, and those sent again, so far."""
     figure, axes = _figure("Losses and repairs", "packets so far")
     number = 0
-    for receiver, rows in group(receivers, "receiver").items():
-        curve = [(row["t"], row["lost_packets"]) for row in rows if row.get("lost_packets") is not None]
-        if curve and curve[-1][1] > 0:
-            _plot(axes, curve, f"lost at {receiver}", number)
-            number += 1
+    curves = _by_receiver(receivers, "lost_packets")
+    for receiver, curve in representatives({name: lost for name, lost in curves.items() if lost[-1][1] > 0}).items():
+        _plot(axes, curve, f"lost at {receiver}", number)
+        number += 1
     for session, rows in group(sessions, "session").items():
         curve = [(row["t"], row["repair_packets"]) for row in rows if row.get("repair_packets") is not None]
         _plot(axes, curve, f"repairs of session {session}", number, style="--")
@@ -83,11 +85,32 @@ def losses(receivers: Rows, sessions: Rows, events: Rows) -> str | None:
 
 def progress(receivers: Rows, events: Rows) -> str | None:
     """Megabytes that each receiver has acknowledged so far."""
-    figure, axes = _figure("Progress", "MB acknowledged")
-    for number, (receiver, rows) in enumerate(group(receivers, "receiver").items()):
-        curve = [(row["t"], row["acked_bytes"] / 1e6) for row in rows if row.get("acked_bytes") is not None]
-        _plot(axes, curve, receiver, number)
+    curves = _by_receiver(receivers, "acked_bytes")
+    figure, axes = _figure(f"Progress of {_each('receiver', curves)}", "MB acknowledged")
+    for number, (receiver, curve) in enumerate(representatives(curves).items()):
+        _plot(axes, [(at, octets / 1e6) for at, octets in curve], receiver, number)
     return _finish(figure, axes, events)
+
+
+def representatives(curves: Mapping[str, Curve]) -> Mapping[str, Curve]:
+    """All of them, or of more than `MAX_CURVES` so many, from the one that ends lowest to the one that ends highest."""
+    if len(curves) <= MAX_CURVES:
+        return curves
+    ranked = sorted(curves, key=lambda name: (curves[name][-1][1] if curves[name] else 0.0, name))
+    chosen = {ranked[round(place * (len(ranked) - 1) / (MAX_CURVES - 1))] for place in range(MAX_CURVES)}
+    return {name: curve for name, curve in curves.items() if name in chosen}
+
+
+def _each(what: str, curves: Mapping[str, Curve]) -> str:
+    return f"each {what}" if len(curves) <= MAX_CURVES else f"{MAX_CURVES} of {len(curves)} {what}s"
+
+
+def _by_receiver(receivers: Rows, column: str) -> dict[str, Curve]:
+    found = {
+        name: [(row["t"], row[column]) for row in rows if row.get(column) is not None]
+        for name, rows in group(receivers, "receiver").items()
+    }
+    return {name: curve for name, curve in found.items() if curve}
 
 
 def rates(curve: Curve) -> list[tuple[float, float]]:
