@@ -107,7 +107,7 @@ def running() -> Iterator[tuple[Served, Controller]]:
 
 
 @given(st.lists(st.builds(p4r.Update, type=st.sampled_from([0, 1, 2, 3]), entity=entities()), max_size=6))
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_write_ends_with_a_status_and_rolls_back(updates: list[p4r.Update]) -> None:
     bench = bench_of_the_module()
     before = bench.state()
@@ -120,7 +120,7 @@ def test_any_write_ends_with_a_status_and_rolls_back(updates: list[p4r.Update]) 
 
 
 @given(st.lists(entities(), max_size=6))
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_read_ends_with_a_status(requests: list[p4r.Entity]) -> None:
     entities_, error = asyncio.run(read_batch(bench_of_the_module().pipeline, requests, lambda _: True))
     assert isinstance(entities_, list)
@@ -138,7 +138,7 @@ def bench_of_the_module() -> Bench:
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_request_over_the_wire_gets_an_answer(running: tuple[Served, Controller], data: st.DataObject) -> None:
     _, primary = running
     choices: list[tuple[type[Any], Any]] = [
@@ -176,7 +176,7 @@ def test_bytes_that_are_no_message_are_answered(running: tuple[Served, Controlle
 
 
 @given(messages(p4r.StreamMessageRequest))
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 def test_any_stream_message_is_answered_or_ends_the_stream(
     running: tuple[Served, Controller], request_: p4r.StreamMessageRequest
 ) -> None:
@@ -189,7 +189,7 @@ def test_any_stream_message_is_answered_or_ends_the_stream(
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_damaged_config_is_refused_or_works(running: tuple[Served, Controller], data: st.DataObject) -> None:
     """Bytes of the P4Info or of the JSON are changed."""
     _, primary = running

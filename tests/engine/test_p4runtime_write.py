@@ -127,7 +127,7 @@ def updates(draw: st.DrawFn) -> p4r.Update:
 
 
 @given(st.lists(updates(), max_size=8), st.lists(updates(), min_size=1, max_size=8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_batch_that_is_rolled_back_leaves_no_trace(first: list[p4r.Update], second: list[p4r.Update]) -> None:
     bench = new_bench()
     write(bench, *first)
