@@ -160,6 +160,11 @@ class Endpoint(ABC):
     counters: dict[str, int]
     """What was sent, received and, with its reason, dropped."""
 
+    @property
+    @abstractmethod
+    def session_id(self) -> int | None:
+        """The common header's session; None at a receiver that has not heard of one yet."""
+
     @abstractmethod
     def start(self, *, now: float) -> Sequence[Effect]:
         """Begin; called once, before anything else."""

@@ -71,7 +71,7 @@ class _Watch:
                 "group": plan.session.group.host,
                 "port": plan.session.group.port,
                 "address": runtime.address.host,
-                "session": getattr(runtime.endpoint, "number", plan.session.session),
+                "session": runtime.endpoint.session_id,
             }
             self._trace = TraceFile(plan.trace, header)
             runtime.every(TRACE_INTERVAL_S, self._write_trace)
@@ -115,7 +115,7 @@ async def send_file(
     runtime = Runtime(endpoint, interface, source=source, on_event=narrator.event, on_warning=display.say)
     watch = _Watch(plan, runtime, display, "sender")
     observer = watch.observer
-    number = int(getattr(endpoint, "number", plan.session.session or 0))
+    number = endpoint.session_id or 0
     status: StatusFile | None = None
     if status_folder is not None:
         status = StatusFile(
@@ -244,7 +244,7 @@ async def receive_file(
             {
                 "role": "receiver",
                 "protocol": plan.protocol.name,
-                "session": getattr(endpoint, "number", plan.session.session),
+                "session": endpoint.session_id,
                 "complete": complete,
                 "detail": "" if complete else reason,
                 **sink.describe(),

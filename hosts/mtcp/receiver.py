@@ -123,6 +123,10 @@ class MtcpReceiver(ReceiverEndpoint):
         return effects + self._end(False, reason)
 
     @property
+    def session_id(self) -> int | None:
+        return self.number
+
+    @property
     def closed(self) -> bool:
         return self.state == "closed"
 

@@ -74,7 +74,7 @@ def sender_sample(sender: "MtcpSender", now: float) -> Sample:
         rows[address] = _child_row(child, state, sender, now)
     names = _names(rows)
     return {
-        "state": sender.state,
+        "state": "closing" if sender.end_sent and not sender.closed else sender.state,
         "detail": sender.detail,
         "cwnd": _cwnd(sender),
         "ssthresh": agent.window.ssthresh,

@@ -80,7 +80,8 @@ class MtcpSender(SenderEndpoint):
         """What kept the sender from sending the next packet: cwnd, advertised_window, sack, rate, application."""
         self._unsent = bytearray()
         self._finishing = False
-        self._end_sent = False
+        self.end_sent = False
+        """Whether the last packet of the stream has left, so that only repairs and confirmations are missing."""
         self._closing_at: float | None = None  # closing: when it is over
         self._wait_until = 0.0
         self._announce_at = 0.0
@@ -108,6 +109,10 @@ class MtcpSender(SenderEndpoint):
         if self.closed:
             return ()
         return self._abort(Reason.INTERRUPTED, reason)
+
+    @property
+    def session_id(self) -> int:
+        return self.number
 
     @property
     def closed(self) -> bool:
@@ -192,7 +197,7 @@ class MtcpSender(SenderEndpoint):
     def _fin(self, packet: Fin, source: Address, now: float) -> Sequence[Effect]:
         effects: list[Effect] = [Send(encode_fin(self.number, True, packet.complete, packet.reason), source)]
         if source in self.agent.children:
-            premature = packet.complete and not self._end_sent
+            premature = packet.complete and not self.end_sent
             state = "complete" if packet.complete and not premature else "left"
             effects += self._remove(source, state, Reason.BROKEN_STREAM if premature else packet.reason, now)
         return effects
@@ -219,7 +224,7 @@ class MtcpSender(SenderEndpoint):
     def _end(self) -> SessionEnded:
         self.state = "closed"
         failed = [f"{address}: {end.reason}" for address, end in self.ended.items() if end.state != "complete"]
-        if not self._end_sent:
+        if not self.end_sent:
             self.detail = "no receiver is left" + (f" ({'; '.join(failed)})" if failed else "")
             return SessionEnded(False, self.detail)
         self.detail = "; ".join(failed)
@@ -251,7 +256,7 @@ class MtcpSender(SenderEndpoint):
         own = summary.min_cwnd == int(agent.window.cwnd * payload_bytes)
         while True:
             size = min(payload_bytes, len(unsent))
-            if size < payload_bytes and (not self._finishing or self._end_sent):
+            if size < payload_bytes and (not self._finishing or self.end_sent):
                 self.limit = "application"
                 return
             if size > window:
@@ -278,7 +283,7 @@ class MtcpSender(SenderEndpoint):
             self.counters["udp_bytes"] += len(data)
             effects.append(Send(data, self.session.group))
             if end:
-                self._end_sent = True
+                self.end_sent = True
 
     def _rate_allows(self, size: int, now: float) -> bool:
         at = now if self._rate_at is None or self._rate_at < now - self.options.ack_delay_s else self._rate_at

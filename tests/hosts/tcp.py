@@ -37,6 +37,10 @@ class TcpSender(Endpoint):
         self._deadline: float | None = start_at
         self._running = False
 
+    @property
+    def session_id(self) -> int | None:
+        return None
+
     def start(self, *, now: float) -> Sequence[Effect]:
         return ()
 
@@ -124,6 +128,10 @@ class TcpReceiver(Endpoint):
         self.arrivals: list[float] = []
         """When each new packet arrived."""
         self._received = ReceivedSet()
+
+    @property
+    def session_id(self) -> int | None:
+        return None
 
     def start(self, *, now: float) -> Sequence[Effect]:
         return ()

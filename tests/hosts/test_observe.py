@@ -84,6 +84,10 @@ class Fake(Endpoint):
         self.counters = {}
         self._sample = sample
 
+    @property
+    def session_id(self) -> int | None:
+        return None
+
     def start(self, *, now: float) -> Sequence[Effect]:
         return ()
 
