@@ -16,7 +16,9 @@ PROGRAMS = {
     "uftp": "uftp",
     "uftpd": "uftp",
 }
-SWITCHES = ["embedded", pytest.param("bmv2", marks=pytest.mark.bmv2)]
+BMV2 = [pytest.param("bmv2", marks=pytest.mark.bmv2)] if shutil.which("simple_switch_grpc") else []
+SWITCHES = ["embedded", *BMV2]
+"""The kinds of switch that this machine has; BMv2 is optional."""
 
 Start = Callable[..., Run]
 
@@ -56,18 +58,9 @@ def start(base: Path) -> Iterator[Start]:
         run.end()
 
 
-@pytest.fixture
-def bmv2_if_asked(request: pytest.FixtureRequest) -> None:
-    """Skip a test's BMv2 half where the user has no BMv2: it is optional."""
-    if request.node.get_closest_marker("bmv2") and shutil.which("simple_switch_grpc") is None:
-        pytest.skip("simple_switch_grpc is not on PATH")
-
-
 @pytest.fixture(scope="module", params=SWITCHES)
 def held(base: Path, request: pytest.FixtureRequest) -> Iterator[Run]:
     """A network without sessions, held up for a module's tests, on each kind of switch."""
-    if request.param == "bmv2" and shutil.which("simple_switch_grpc") is None:
-        pytest.skip("simple_switch_grpc is not on PATH")
     scenario = base / f"held-{request.param}.yaml"
     scenario.write_text(TWO_SWITCHES.format(name=f"held-{request.param}", rate="20 Mbps"))
     run = Run(scenario, base / f"held-{request.param}", base / "state", "--hold", "--switch", request.param)

@@ -13,7 +13,7 @@ QUICKSTART = Path(__file__).parents[2] / "topologies" / "quickstart.yaml"
 
 
 @pytest.mark.parametrize("switch", SWITCHES)
-def test_eight_receivers_get_the_whole_file(start: Start, base: Path, switch: str, bmv2_if_asked: None) -> None:
+def test_eight_receivers_get_the_whole_file(start: Start, base: Path, switch: str) -> None:
     file = base / f"payload-{switch}.bin"
     file.write_bytes(bytes(range(256)) * 1200)
     run = start(QUICKSTART, "--file", str(file), "--switch", switch)
