@@ -8,16 +8,23 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from canopy_engine import LinkSpec
 
-NUMBER_KEYS = frozenset({"rate_bps", "delay_us", "loss", "red_min", "red_max", "red_weight", "red_max_p"})
-INTEGER_KEYS = frozenset({"limit_packets", "limit_bytes", "red_mean_packet_bytes", "seed"})
-BOOLEAN_KEYS = frozenset({"red_gentle", "red_wait", "red_ecn"})
+# What each key takes. The data plane has the last word, once it knows a link's keys together.
+POSITIVE_NUMBERS = frozenset({"rate_bps", "red_min", "red_max", "red_weight"})
+NUMBERS = frozenset({"delay_us"})
+PROBABILITIES = frozenset({"loss", "red_max_p"})
+POSITIVE_INTEGERS = frozenset({"limit_packets", "limit_bytes", "red_mean_packet_bytes"})
+INTEGERS = frozenset({"overhead_bytes", "seed"})
+FLAGS = frozenset({"red_gentle", "red_wait", "red_ecn"})
 QUEUES = ("droptail", "red")
+# The probabilities of a two-state loss process.
+GILBERT_ELLIOTT_LENGTH = 4
 
 
 class LinkSpecError(ValueError):
@@ -52,32 +59,39 @@ def _directions(path: Path, port: str, value: Any) -> dict[str, LinkSpec]:
 def _spec(place: str, spec: Any) -> LinkSpec:
     if not isinstance(spec, dict):
         raise LinkSpecError(f"{place}: not an object")
-    for key, value in spec.items():
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        if key in NUMBER_KEYS and is_number and value >= 0:
-            continue
-        if key in INTEGER_KEYS and is_number and value == int(value) and value >= 0:
-            continue
-        if (key == "queue" and value in QUEUES) or (key in BOOLEAN_KEYS and isinstance(value, bool)):
-            continue
-        if key == "gilbert_elliott" and _is_four_probabilities(value):
-            continue
-        known = key in NUMBER_KEYS | INTEGER_KEYS | BOOLEAN_KEYS | {"queue", "gilbert_elliott"}
-        raise LinkSpecError(f"{place}: {f'`{key}` cannot be {value!r}' if known else f'there is no `{key}`'}")
-    if not 0 <= spec.get("loss", 0) <= 1:
-        raise LinkSpecError(f"{place}: `loss` is a probability, not {spec['loss']}")
-    return cast("LinkSpec", {key: _converted(key, value) for key, value in spec.items()})
+    return cast("LinkSpec", {key: _value(place, key, value) for key, value in spec.items()})
 
 
-def _is_four_probabilities(value: Any) -> bool:
-    return (
-        isinstance(value, list)
-        and len(value) == 4
-        and all(isinstance(item, int | float) and not isinstance(item, bool) and 0 <= item <= 1 for item in value)
-    )
-
-
-def _converted(key: str, value: Any) -> Any:
-    if key in INTEGER_KEYS:
+def _value(place: str, key: str, value: Any) -> object:
+    wrong = LinkSpecError(f"{place}: `{key}` cannot be {value!r}")
+    if key == "queue":
+        if value not in QUEUES:
+            raise wrong
+        return value
+    if key in FLAGS:
+        if not isinstance(value, bool):
+            raise wrong
+        return value
+    if key == "gilbert_elliott":
+        if not isinstance(value, list) or len(value) != GILBERT_ELLIOTT_LENGTH or not all(map(_is_probability, value)):
+            raise wrong
+        return tuple(value)
+    if key not in POSITIVE_NUMBERS | NUMBERS | PROBABILITIES | POSITIVE_INTEGERS | INTEGERS:
+        raise LinkSpecError(f"{place}: there is no `{key}`")
+    if not _is_number(value) or value < 0:
+        raise wrong
+    if (key in POSITIVE_NUMBERS | POSITIVE_INTEGERS and value == 0) or (key in PROBABILITIES and value > 1):
+        raise wrong
+    if key in POSITIVE_INTEGERS | INTEGERS:
+        if value != int(value):
+            raise wrong
         return int(value)
-    return tuple(value) if key == "gilbert_elliott" else value
+    return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_probability(value: Any) -> bool:
+    return _is_number(value) and 0 <= value <= 1

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Protocol
 import canopy_engine
 from finsy.proto import rpc_code
 
-from engine.p4runtime.errors import P4RuntimeError, failed_precondition, invalid_argument
+from engine.p4runtime.errors import P4RuntimeError, failed_precondition, from_engine, invalid_argument
 
 if TYPE_CHECKING:
     from canopy_engine import Event, LinkSpec, LiveSwitch, Switch
 
-# Packets for the CPU that a MemoryDataPath keeps for its reader, as many as a switch's own event queue takes at a time.
-MAX_WAITING_EVENTS = 1024
+# Events that a MemoryDataPath keeps for its reader, as many as a switch's own queue.
+MAX_WAITING_EVENTS = 65_536
 
 
 class DataPath(Protocol):
@@ -84,11 +84,14 @@ class LiveDataPath:
 
     def install(self, switch: Switch) -> None:
         live = canopy_engine.LiveSwitch(switch, seed=self._seed)
-        try:
-            for port in self._ports.values():
+        for port in self._ports.values():
+            place = f"port {port.number}, {port.interface}"
+            try:
                 live.add_port(port.number, port.interface, tx=port.tx, rx=port.rx)
-        except OSError as error:
-            raise P4RuntimeError(rpc_code.INTERNAL, f"port {port.number}, {port.interface}: {error.strerror}") from None
+            except OSError as error:
+                raise P4RuntimeError(rpc_code.INTERNAL, f"{place}: {error.strerror}") from None
+            except ValueError as error:
+                raise failed_precondition(f"{place}: its link cannot be emulated: {error}") from None
         # The old program forwards until here, and its ports are free before the new one takes them over.
         self.close()
         live.start()
@@ -99,7 +102,10 @@ class LiveDataPath:
             raise failed_precondition("no program runs yet")
         if self._cpu_port is None:
             raise failed_precondition("the switch has no CPU port")
-        self._live.inject(self._cpu_port, packet)
+        try:
+            self._live.inject(self._cpu_port, packet)
+        except canopy_engine.EngineError as error:
+            raise from_engine(error) from None
 
     def wait_events(self, timeout_ms: int) -> tuple[Switch | None, list[Event]]:
         switch = self._switch

@@ -27,10 +27,12 @@ def test_links_are_read_by_port_and_direction(tmp_path: Path) -> None:
         "red_weight": 0.002,
         "red_max_p": 0.1,
         "red_gentle": True,
+        "overhead_bytes": 24,
         "seed": 7,
     }
-    links = load_links(write(tmp_path, {"1": {"tx": spec, "rx": {}}, "12": {}}))
-    assert links == {1: {"tx": spec, "rx": {}}, 12: {}}
+    bursty = {"gilbert_elliott": [0.01, 0.5, 0, 1]}
+    links = load_links(write(tmp_path, {"1": {"tx": spec, "rx": bursty}, "12": {}}))
+    assert links == {1: {"tx": spec, "rx": {"gilbert_elliott": (0.01, 0.5, 0, 1)}}, 12: {}}
     assert isinstance(links[1]["tx"]["limit_packets"], int)
 
 
@@ -50,7 +52,10 @@ def test_links_are_read_by_port_and_direction(tmp_path: Path) -> None:
         ({"1": {"rx": {"limit_packets": 1.5}}}, "`limit_packets` cannot be 1.5"),
         ({"1": {"rx": {"queue": "codel"}}}, "`queue` cannot be 'codel'"),
         ({"1": {"rx": {"red_gentle": 1}}}, "`red_gentle` cannot be 1"),
-        ({"1": {"rx": {"loss": 1.5}}}, "`loss` is a probability, not 1.5"),
+        ({"1": {"rx": {"loss": 1.5}}}, "`loss` cannot be 1.5"),
+        ({"1": {"rx": {"limit_packets": 0}}}, "`limit_packets` cannot be 0"),
+        ({"1": {"rx": {"gilbert_elliott": [0, 1, 2, 0]}}}, "`gilbert_elliott` cannot be [0, 1, 2, 0]"),
+        ('{"1": {"rx": {"delay_us": Infinity}}}', "`delay_us` cannot be inf"),
     ],
 )
 def test_mistakes_are_named_with_their_place(tmp_path: Path, content: Any, message: str) -> None:
