@@ -93,9 +93,11 @@ class Summary:
     scenario: str
     seed: int
     switch: str
+    """`embedded` or `bmv2` of an emulation, `simulated` or `router` of a simulation."""
     started_at: str
     epoch: float
-    """When the network was ready, seconds since 1970: where all times in the run folder start."""
+    """When the network was ready, seconds since 1970: where all times in the run folder start. 0 in a simulation, whose
+    times are virtual."""
     duration_s: float
     ok: bool
     outcome: str

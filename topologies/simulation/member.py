@@ -42,6 +42,8 @@ class Member:
         self.complete_at: float | None = None
         """When the whole file had come, and was right."""
         self.ending: SessionEnded | None = None
+        self.closed_at = 0.0
+        """When that was."""
         self.is_dead = False
         """Killed without a word."""
         self._on_end = on_end
@@ -73,5 +75,5 @@ class Member:
                 self.complete_at = now
         elif isinstance(event, SessionEnded):
             self.ended_at = now if self.ended_at is None else self.ended_at
-            self.ending = event
+            self.ending, self.closed_at = event, now
             self._on_end(self)

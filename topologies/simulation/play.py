@@ -50,6 +50,7 @@ class Play:
         self._series = series
         self._view = view
         self._ended_at: float | None = None
+        self._lingered = False
         self._measured_at: float | None = None
 
     def run(self, until: float) -> str:
@@ -78,11 +79,17 @@ class Play:
             return "interrupted"
         return "time limit" if self.sessions else "done"
 
+    def duration(self, outcome: str) -> float:
+        """How long the run lasted: to the last session's very end, if that is how it ended."""
+        closed = max((session.closed_at for session in self.sessions), default=0.0)
+        return closed if outcome == "done" and closed > 0 and not self._lingered else self._agenda.now
+
     def _is_over(self, now: float) -> bool:
         if not self.sessions or not all(session.sender_is_over for session in self.sessions):
             return False
         self._ended_at = now if self._ended_at is None else self._ended_at
-        return all(session.is_over for session in self.sessions) or now > self._ended_at + LINGER_S
+        self._lingered = now > self._ended_at + LINGER_S
+        return self._lingered or all(session.is_over for session in self.sessions)
 
     def measure(self) -> None:
         """Write a row for each port, unless that has been done at this time."""

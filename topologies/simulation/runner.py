@@ -74,10 +74,10 @@ def simulate_scenario(
                 folder,
                 [session.finish() for session in play.sessions],
                 [flow.finish() for flow in play.flows],
-                switch="simulated P4" if control is not None else "plain routers, no",
+                switch="simulated" if control is not None else "router",
                 started=started,
                 epoch=0.0,
-                duration_s=agenda.now,
+                duration_s=play.duration(outcome),
                 outcome=outcome,
                 notes=[str(progress), *(control.notes if control is not None else [])],
             )

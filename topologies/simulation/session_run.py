@@ -131,6 +131,11 @@ class SessionRun:
         return self.sender_is_over and all(member.is_over for member in self.receivers.values())
 
     @property
+    def closed_at(self) -> float:
+        """When the last of its endpoints that have ended did."""
+        return max((member.closed_at for member in (*self.receivers.values(), self.sender) if member), default=0.0)
+
+    @property
     def share(self) -> float:
         """How much of the file the receivers have, on average, 0..1."""
         have = sum(sink.written for sink in self._sinks.values())
