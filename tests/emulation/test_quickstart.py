@@ -38,7 +38,7 @@ def test_eight_receivers_get_the_whole_file(start: Start, base: Path, switch: st
 
 def test_the_bottleneck_is_used(start: Start) -> None:
     """The file that `make run` sends; a second attempt, as a machine that is busy with other things may spoil one."""
-    used = []
+    used: list[float] = []
     while len(used) < 2 and max(used, default=0.0) < 0.85:
         run = start(QUICKSTART)
         assert run.wait() == 0, run.said()
