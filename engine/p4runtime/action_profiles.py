@@ -67,12 +67,12 @@ class OneShot:
     members: tuple[WeightedMember, ...]
 
 
+@dataclass(frozen=True, slots=True)
 class Ports:
     """Which ports exist, and which of them are up."""
 
-    def __init__(self, known: Callable[[int], bool], is_up: Callable[[int], bool]) -> None:
-        self.known = known
-        self.is_up = is_up
+    known: Callable[[int], bool]
+    is_up: Callable[[int], bool]
 
 
 @dataclass(slots=True)
