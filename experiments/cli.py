@@ -27,7 +27,7 @@ PARTS = (
     Part("controller.service", ("controller",)),
     Part("engine.switch_cli", ("switch",), group="switch"),
     Part("experiments.commands", ("reproduce", "sweep")),
-    Part("engine.bench", ("bench",), group="bench"),
+    Part("experiments.bench_sim", ("bench",), group="bench"),
 )
 
 HELP = """Congestion-controlled multicast over programmable switches.
