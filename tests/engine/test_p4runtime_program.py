@@ -1,5 +1,6 @@
 """The check that a P4Info and a device config describe the same program, and P4Info's own consistency."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from typing import Any
@@ -77,6 +78,12 @@ def _action(info: p4i.P4Info, alias: str) -> p4i.Action:
 
 def _action_id(info: p4i.P4Info, alias: str) -> int:
     return _action(info, alias).preamble.id
+
+
+def test_the_test_program_was_compiled_since_it_changed() -> None:
+    """Otherwise run tests/engine/data/compile."""
+    digest, name = (DATA / "entities.sha256").read_text().split()
+    assert hashlib.sha256((DATA / name).read_bytes()).hexdigest() == digest
 
 
 def test_the_programs_own_p4info_is_consistent() -> None:
