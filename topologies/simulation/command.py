@@ -8,7 +8,7 @@ from rich.console import Console
 
 from controller.program import ProgramError
 from hosts.files import FileError
-from topologies.run.printing import print_summary
+from topologies.run.printing import print_note, print_summary
 from topologies.run.run_folder import RunFolderError
 from topologies.run.signals import Interrupted
 from topologies.run.sources import SourceError
@@ -41,6 +41,8 @@ def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -
         sys.stdout.write(json.dumps(summary.as_json(), indent=2) + "\n")
     else:
         print_summary(console, summary)
+        for note in summary.notes:
+            print_note(console, note)
     if summary.outcome == "interrupted":
         return _SIGNALLED + _SIGINT
     return 0 if summary.ok else _EXIT_FAILED
