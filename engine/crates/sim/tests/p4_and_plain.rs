@@ -178,8 +178,8 @@ fn p4_switch(number: usize) -> Arc<LocalSwitch> {
     let switch = canopy::switch(&program, 1, switch_mac(number), 3).unwrap();
     // For each host the port, and the neighbour there.
     let below = [[0, 1, 1, 2, 2], [9, 2, 3, 9, 9], [9, 9, 9, 2, 3]][number];
-    for host in 0..5 {
-        let (port, mac) = match (number, below[host]) {
+    for (host, port) in below.into_iter().enumerate() {
+        let (port, mac) = match (number, port) {
             (0, 0) => (1, host_mac(0)),
             (0, leaf) => (leaf as u16 + 1, switch_mac(leaf)),
             (_, 9) => (1, switch_mac(0)),

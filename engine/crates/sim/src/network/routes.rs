@@ -50,9 +50,8 @@ impl Graph {
     fn spanning_tree(&self, links: usize) -> Vec<bool> {
         let mut on_tree = vec![false; links];
         let mut reached = vec![false; self.len()];
-        let root = self.root();
-        reached[root] = true;
-        let mut frontier = VecDeque::from([root]);
+        let mut frontier: VecDeque<usize> = self.is_host.iter().position(|is_host| !is_host).into_iter().collect();
+        frontier.iter().for_each(|&root| reached[root] = true);
         while let Some(node) = frontier.pop_front() {
             for &(channel, peer) in &self.neighbours[node] {
                 if !self.is_host[peer] && !std::mem::replace(&mut reached[peer], true) {
