@@ -29,10 +29,10 @@ class StateDirError(Exception):
 
 
 def default_roots() -> list[Path]:
-    """Directories that hold one state directory for each running emulation."""
-    roots = [Path("/run/canopy")]
+    """Directories that hold one state directory for each running emulation; CANOPY_STATE_ROOT takes the place of all."""
     if root := os.environ.get("CANOPY_STATE_ROOT"):
-        roots.insert(0, Path(root))
+        return [Path(root)]
+    roots = [Path("/run/canopy")]
     if runtime := os.environ.get("XDG_RUNTIME_DIR"):
         roots.append(Path(runtime) / "canopy")
     return roots

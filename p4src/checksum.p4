@@ -19,7 +19,7 @@ control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
     }
 }
 
-// Only a report of our own is summed afresh; a forwarded packet's checksum is adjusted with its TTL (ipv4.p4).
+// Only a report of our own is summed afresh; a forwarded packet's checksum is adjusted with its TTL (ttl.p4).
 control canopy_update_checksum(inout headers_t hdr, inout metadata_t meta) {
     apply {
         update_checksum(

@@ -105,7 +105,7 @@ enum bit<8> drop_reason_t {
     wrong_port      = 16,   // data from another port than its source's side
     no_members      = 17,
     bad_port        = 18,   // a group's packet from a port beyond 16
-    igmp_checksum   = 19,
+    igmp_checksum   = 19,   // of an IGMP message, or of the IPv4 header in front of it
     igmp_malformed  = 20,   // fragments, records beyond the message
     igmp_type       = 21,
     igmp_ignored    = 22,   // report cut off after MAX_REPORT_PASSES
