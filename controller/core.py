@@ -311,7 +311,7 @@ class Core:
         return True
 
     def tick(self) -> None:
-        """Once a second or so: forget silent members, give back idle slots, send the queries that are due."""
+        """Several times a second: forget silent members, give back idle slots, send the queries that are due."""
         now = self.clock()
         for member in self.members.expire(now):
             self._tell("expire", member.key, (member.switch, member.port))

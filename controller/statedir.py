@@ -29,7 +29,7 @@ class StateDirError(Exception):
 
 
 def default_roots() -> list[Path]:
-    """Directories that hold one state directory for each running emulation; CANOPY_STATE_ROOT takes the place of all."""
+    """Directories that hold one state directory for each running emulation; CANOPY_STATE_ROOT replaces them all."""
     if root := os.environ.get("CANOPY_STATE_ROOT"):
         return [Path(root)]
     roots = [Path("/run/canopy")]
