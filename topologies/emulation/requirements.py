@@ -18,6 +18,7 @@ _PROGRAMS = {
     "ip": "iproute2",
     "tc": "iproute2",
     "ethtool": "ethtool",
+    "sysctl": "procps",
 }
 """Program -> Debian package."""
 

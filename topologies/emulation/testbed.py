@@ -10,7 +10,7 @@ from topologies.emulation import programs
 from topologies.emulation.child import Child, ChildError
 from topologies.emulation.kernel import bind_file, enter_new_network_namespace, network_namespace, process_start_time
 from topologies.emulation.network import EmulatedNetwork
-from topologies.emulation.requirements import check_namespace
+from topologies.emulation.requirements import RequirementError, check_namespace
 from topologies.emulation.state import (
     MARK,
     Emulation,
@@ -151,7 +151,7 @@ def running_testbed(scenario: Scenario, switch_kind: str, folder: RunFolder) -> 
     machine = network_namespace()
     testbed: Testbed | None = None
     try:
-        enter_new_network_namespace()
+        _enter_namespace()
         check_namespace()
         testbed = Testbed(scenario, switch_kind, folder, state)
         testbed.start()
@@ -159,6 +159,17 @@ def running_testbed(scenario: Scenario, switch_kind: str, folder: RunFolder) -> 
     finally:
         with uninterruptible():
             _clean_up(state, testbed, machine)
+
+
+def _enter_namespace() -> None:
+    """RequirementError when this machine does not let it be, as in a container or a chroot."""
+    try:
+        enter_new_network_namespace()
+    except OSError as error:
+        raise RequirementError(
+            f"this machine gives no network namespace ({error.strerror}): a container must be privileged "
+            "(CAP_SYS_ADMIN), and a chroot's `/` a mount point (mount --bind DIR DIR)"
+        ) from None
 
 
 def _clean_up(state: Path, testbed: Testbed | None, machine: int | None) -> None:

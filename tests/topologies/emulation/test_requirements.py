@@ -22,6 +22,7 @@ def test_without_root_it_is_said_what_needs_it_and_what_does_not(monkeypatch: py
     [
         ("mnexec", "`mnexec` is missing (Debian package `mininet`)"),
         ("tc", "`tc` is missing (Debian package `iproute2`)"),
+        ("sysctl", "`sysctl` is missing (Debian package `procps`)"),
         ("simple_switch_grpc", "`simple_switch_grpc` is not on PATH"),
     ],
 )
