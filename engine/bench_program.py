@@ -119,7 +119,7 @@ def _apply(switch: canopy_engine.Switch, entry: Entry) -> None:
     if entry.match is None:
         switch.table_set_default(entry.table, name, values)
         return
-    key = [_to_bytes(entry.match[field["name"]], field["bits"]) for field in info["key"]]  # type: ignore[attr-defined]
+    key = [_to_bytes(entry.match[field["name"]], field["bits"]) for field in info["key"]]
     switch.table_add(entry.table, key, name, values)
 
 

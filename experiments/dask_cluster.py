@@ -30,7 +30,7 @@ def on_dask(address: str) -> RunAll:
                 for point in points
             }
             try:
-                for future in distributed.as_completed(list(futures)):
+                for future in distributed.as_completed(list(futures), loop=client.loop):
                     failure = future.exception()
                     if failure is None:
                         yield futures[future], future.result()

@@ -26,11 +26,15 @@ _LOSSES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05)
 _QUEUE_RATE = 100e6
 _UDP_HEADERS = 42
 _MD1_BYTES = 1000
-_MD1_LOADS = (0.5, 0.6, 0.7, 0.8, 0.9)
+_MD1: Mapping[float, int] = {0.5: 30, 0.6: 40, 0.7: 60, 0.8: 120, 0.9: 400}
+"""Load -> seconds of a quick run. The higher the load, the more alike are waits one after another, and the longer it
+takes until the mean of five runs is known to half a percent."""
 _MM1K_BYTES = 6000
 """Mean size on the link: large beside the headers, small beside the largest packet, so that it is exponential."""
-_MM1K = ((0.7, 9), (0.95, 7), (1.2, 9))
-"""Loads, and places in the queue beside the one in transmission."""
+_MM1K = ((0.7, 9, 1500), (0.95, 7, 500), (1.2, 9, 500))
+"""Loads, places in the queue beside the one in transmission, and seconds of a quick run: few losses take long."""
+_FULL = 3
+"""How much longer a full run of a queue is."""
 
 
 def padhye_goodput(mss: float, rtt: float, loss: float) -> float:
@@ -120,7 +124,9 @@ def _padhye_measure(run: Finished) -> Mapping[str, float]:
     return {"goodput": flow_goodput(run, 0, since=_START_UP_S) / 1e6}
 
 
-def _queue_case(load: float, packet: int, sizes: str, places: int, duration: str, wait: float, loss: float) -> Case:
+def _queue_case(
+    load: float, packet: int, sizes: str, places: int, seconds: int, references: Mapping[str, float]
+) -> Case:
     """A Poisson stream of packets of `packet` bytes on the link, on average, into a link of 100 Mbps."""
     payload = packet - _UDP_HEADERS
     flow = {
@@ -131,45 +137,35 @@ def _queue_case(load: float, packet: int, sizes: str, places: int, duration: str
         "gaps": "exponential",
         "sizes": sizes,
     }
-    document = dumbbell(
-        [flow],
-        name="queue",
-        duration=duration,
-        bottleneck={
-            "rate": f"{_QUEUE_RATE!r} bps",
-            "delay": "0 s",
-            "queue": {"kind": "droptail", "packets": places},
-        },
-        access={},
-    )
-    references = {"wait": wait * 1e6} | ({"loss": loss} if loss else {})
-    label = f"load {load:g}" + (f", {places} places" if loss else "")
-    return Case(label, document, x=load, references=references)
+    bottleneck = {"rate": f"{_QUEUE_RATE!r} bps", "delay": "0 s", "queue": {"kind": "droptail", "packets": places}}
+    document = dumbbell([flow], name="queue", duration=f"{seconds} s", bottleneck=bottleneck, access={})
+    document["simulation"] = {"sample": "10 s"}
+    return Case(f"load {load:g}", document, x=load, references=references)
 
 
 def _md1_cases(quick: bool) -> Sequence[Case]:
     service = _MD1_BYTES * 8 / _QUEUE_RATE
-    # Waits are the more alike, one after another, the higher the load is: that takes longer to average.
     return [
         _queue_case(
             load,
             _MD1_BYTES,
             "constant",
             1_000_000,
-            f"{(10 if quick else 60) * (4 if load > 0.8 else 1)} s",
-            md1_wait(load, service),
-            0.0,
+            seconds if quick else seconds * _FULL,
+            {"wait": md1_wait(load, service) * 1e6},
         )
-        for load in _MD1_LOADS
+        for load, seconds in _MD1.items()
     ]
 
 
 def _mm1k_cases(quick: bool) -> Sequence[Case]:
     service = _MM1K_BYTES * 8 / _QUEUE_RATE
     cases = []
-    for load, places in _MM1K:
+    for load, places, seconds in _MM1K:
         loss, wait = mm1k(load, places, service)
-        cases.append(_queue_case(load, _MM1K_BYTES, "exponential", places, "100 s" if quick else "400 s", wait, loss))
+        references = {"wait": wait * 1e6, "loss": loss}
+        length = seconds if quick else seconds * _FULL
+        cases.append(_queue_case(load, _MM1K_BYTES, "exponential", places, length, references))
     return cases
 
 

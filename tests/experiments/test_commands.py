@@ -1,0 +1,105 @@
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from experiments.commands import app
+from experiments.rows import ROWS
+from tests.experiments.networks import small
+
+RUNNER = CliRunner()
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "small.yaml"
+    path.write_text(yaml.safe_dump(small(), sort_keys=False))
+    return path
+
+
+def test_the_list_has_every_row_and_says_what_is_not_built() -> None:
+    result = RUNNER.invoke(app, ["reproduce", "--list"], env={"COLUMNS": "300"})
+    assert result.exit_code == 0
+    assert all(f" {row} " in result.stdout for row in ROWS)
+    assert "not built: needs the protocol webrc" in result.stdout
+
+
+def test_the_list_can_be_of_one_paper_and_for_a_program() -> None:
+    result = RUNNER.invoke(app, ["reproduce", "vlmcc", "--list", "--json"])
+    assert [row["row"] for row in json.loads(result.stdout)["rows"]] == [
+        "vlmcc-fig4",
+        "vlmcc-fig6",
+        "vlmcc-fig8",
+        "vlmcc-loss",
+    ]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["tcp-padhie"], ["tcp-padhie", "--list"], ["tcp-padhye", "tcp-padhie", "--json"]]
+)
+def test_an_unknown_name_is_exit_status_2_and_lists_what_comes_near(arguments: list[str]) -> None:
+    result = RUNNER.invoke(app, ["reproduce", *arguments])
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "no paper or row is called `tcp-padhie`; did you mean `tcp-padhye`" in result.stderr
+
+
+def test_no_name_is_exit_status_2() -> None:
+    result = RUNNER.invoke(app, ["reproduce"])
+    assert result.exit_code == 2
+    assert "--list" in result.stderr
+
+
+def test_json_is_one_object_and_a_row_that_is_not_built_does_not_hold() -> None:
+    result = RUNNER.invoke(app, ["reproduce", "vlmcc-loss", "--json"])
+    assert result.exit_code == 1
+    (row,) = json.loads(result.stdout)["rows"]
+    assert list(row) == ["row", "paper", "measured", "interval", "unit", "holds"]
+    assert row["holds"] is False
+    assert "vlmcc-loss: not built: needs the protocol vlmcc" in result.stderr
+
+
+def test_a_real_row_holds_with_exit_status_0(tmp_path: Path) -> None:
+    arguments = ["reproduce", "tcp-share", "--quick", "--seeds", "1", "--json", "--out", str(tmp_path)]
+    result = RUNNER.invoke(app, arguments)
+    (row,) = json.loads(result.stdout)["rows"]
+    assert (result.exit_code, row["holds"]) == (0, True), result.stdout + result.stderr
+    assert 0.95 <= row["measured"] <= 1
+    assert row["interval"] is None, "one run has none"
+    assert {path.name for path in tmp_path.iterdir()} == {"tcp-share.json", "tcp-share.svg"}
+
+
+def test_a_sweep_makes_one_table_and_goes_on_where_it_was(scenario: Path, tmp_path: Path) -> None:
+    arguments = ["sweep", str(scenario), "--seeds", "2", "--out", str(tmp_path / "out")]
+    result = RUNNER.invoke(app, [*arguments, "--set", "links.core.rate=500 kbps", "--json"])
+    assert result.exit_code == 0, result.stderr
+    rows = {row["measurement"]: row for row in json.loads(result.stdout)}
+    assert rows["flow_0.goodput_bps"]["runs"] == 2
+    assert rows["flow_0.goodput_bps"]["links.core.rate"] == "500 kbps"
+    assert 450e3 < rows["flow_0.goodput_bps"]["mean"] < 500e3
+    again = RUNNER.invoke(app, [*arguments, "--set", "links.core.rate=500 kbps, 600 kbps"])
+    assert again.exit_code == 0
+    assert "2 runs were there already" in again.stdout
+    assert (tmp_path / "out" / "sweep.parquet").is_file()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("links.coer.loss=0", "links has no `coer`; did you mean `core`? (there is core, "),
+        ("links.core.loss", "is not PATH=VALUE"),
+        ("links.core.loss=2", "links.core.loss=2: links[0].loss: must be between 0 and 1"),
+    ],
+)
+def test_a_bad_setting_is_exit_status_2(scenario: Path, setting: str, message: str) -> None:
+    result = RUNNER.invoke(app, ["sweep", str(scenario), "--set", setting])
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_a_sweep_of_no_scenario_is_exit_status_2(tmp_path: Path) -> None:
+    result = RUNNER.invoke(app, ["sweep", str(tmp_path / "none.yaml")])
+    assert result.exit_code == 2
+    assert "No such file" in result.stderr

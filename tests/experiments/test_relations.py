@@ -1,0 +1,65 @@
+import math
+
+import pytest
+
+from experiments.relations import EachBetween, Every, NearReference, RatioBetween
+from experiments.row import Case, Outcome
+
+
+def outcome(label: str, *values: float, reference: float | None = None, quantity: str = "goodput") -> Outcome:
+    return Outcome(Case(label, {}, references={} if reference is None else {quantity: reference}), quantity, values)
+
+
+def test_near_reference_shows_the_case_that_is_farthest_off() -> None:
+    outcomes = [outcome("a", 9.8, 10.0, reference=10), outcome("b", 5.4, 5.6, reference=5)]
+    judgement = NearReference(0.2).judge(outcomes)
+    assert judgement.holds
+    assert judgement.where == "goodput, b"
+    assert judgement.measured.mean == pytest.approx(1.1)
+    assert judgement.measured.low < 1.1 < judgement.measured.high
+    assert not NearReference(0.09).judge(outcomes).holds
+
+
+def test_the_mean_decides_and_a_bound_itself_holds() -> None:
+    assert EachBetween(least=0.95).judge([outcome("a", 0.9, 1.0)]).holds
+    assert not EachBetween(least=0.95).judge([outcome("a", 0.9, 0.99)]).holds
+    assert EachBetween(0.5, 1.5).judge([outcome("a", 1.5)]).holds
+
+
+def test_one_bad_case_of_many_breaks_the_relation() -> None:
+    judgement = EachBetween(most=2).judge([outcome("a", 1), outcome("b", 3), outcome("c", 0)])
+    assert (judgement.holds, judgement.where) == (False, "goodput, b")
+
+
+def test_what_is_no_number_does_not_hold() -> None:
+    assert not EachBetween(least=0).judge([outcome("a", math.nan), outcome("b", 1)]).holds
+
+
+def test_ratio_between_compares_each_quantity() -> None:
+    outcomes = [
+        outcome("of", 9.5, 9.5),
+        outcome("to", 10, 10),
+        outcome("of", 4.0, 4.0, quantity="losses"),
+        outcome("to", 5.0, 5.0, quantity="losses"),
+    ]
+    judgement = RatioBetween("of", "to", 0.9, 1.1).judge(outcomes)
+    assert (judgement.holds, judgement.where) == (False, "losses, of")
+    assert judgement.measured.mean == pytest.approx(0.8)
+    assert RatioBetween("of", "to", 0.8).judge(outcomes).holds
+
+
+def test_every_shows_the_relation_that_is_broken() -> None:
+    outcomes = [outcome("one", 10), outcome("many", 7)]
+    relations = [RatioBetween("many", "one", 0.5), RatioBetween("many", "one", 0.8)]
+    judgement = Every(relations).judge(outcomes)
+    assert not judgement.holds
+    assert judgement.measured.mean == pytest.approx(0.7)
+
+
+def test_too_little_for_a_verdict_is_said() -> None:
+    with pytest.raises(ValueError, match="nothing was measured"):
+        EachBetween().judge([])
+    with pytest.raises(ValueError, match="nothing to compare with"):
+        NearReference(0.1).judge([outcome("a", 1)])
+    with pytest.raises(ValueError, match="kernel: not measured"):
+        RatioBetween("of", "kernel", 0.9).judge([outcome("of", 1)])

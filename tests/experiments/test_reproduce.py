@@ -1,0 +1,138 @@
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from experiments.plot import draw
+from experiments.relations import EachBetween, NearReference
+from experiments.reproduce import Options, RowResult, reproduce
+from experiments.results_folder import keep, summary
+from experiments.row import Case, Experiment, Figure, Outcome, Relation, Row
+from experiments.runs import Finished, Programs, Run, RunError
+from tests.experiments.networks import small
+
+AT_LEAST_2 = EachBetween(least=2)
+FIGURE = Figure("load", {"rate": "Mbit/s"}, "theory", log_x=True)
+
+
+def measure(run: Finished) -> Mapping[str, float]:
+    return {"rate": float(run.run.seed)}
+
+
+def make_row(cases: Sequence[Case], relation: Relation = AT_LEAST_2) -> Row:
+    experiment = Experiment(lambda quick: cases, measure, relation, FIGURE)
+    return Row("a-row", "a-paper", "sim", "title", "value", "counts", "Mbit/s", experiment)
+
+
+def quiet(done: int, total: int) -> None:
+    pass
+
+
+@pytest.fixture
+def fake_runs(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
+    """Runs are noted, and measured without being made; seed 13 fails."""
+    runs: list[Run] = []
+
+    def execute(run: Run, programs: Programs, measure: object) -> Mapping[str, float]:
+        runs.append(run)
+        if run.seed == 13:
+            raise RunError("unlucky")
+        return {"rate": float(run.seed)}
+
+    monkeypatch.setattr("experiments.reproduce.execute", execute)
+    return runs
+
+
+def test_a_row_is_run_with_five_seeds_and_judged_by_its_mean(fake_runs: list[Run]) -> None:
+    seen: list[tuple[int, int]] = []
+    row = make_row([Case("one", {}, x=1), Case("two", {}, x=2)])
+    (result,) = reproduce([row], Options(), lambda done, total: seen.append((done, total)))
+    assert sorted(run.seed for run in fake_runs) == sorted([1, 2, 3, 4, 5] * 2)
+    assert result.holds
+    assert result.judgement is not None
+    assert result.judgement.measured.mean == 3.0
+    assert result.notes == []
+    assert seen[0] == (0, 10)
+    assert seen[-1] == (10, 10)
+
+
+def test_fewer_runs_than_a_reproduction_needs_are_told(fake_runs: list[Run]) -> None:
+    (result,) = reproduce([make_row([Case("", {})], EachBetween(least=1))], Options(seeds=2), quiet)
+    assert result.holds
+    assert result.notes == ["2 of the 5 sim runs that a reproduction needs"]
+
+
+def test_a_row_with_a_failed_run_does_not_hold(fake_runs: list[Run]) -> None:
+    (result,) = reproduce([make_row([Case("one", {})])], Options(seeds=13), quiet)
+    assert not result.holds
+    assert result.notes == ["one, seed 13: unlucky"]
+    assert len(result.outcomes[0].values) == 12
+
+
+def test_a_row_that_is_not_built_does_not_hold() -> None:
+    row = Row("b-row", "a-paper", "sim", "title", "value", "counts", missing="the protocol x")
+    (result,) = reproduce([row], Options(), quiet)
+    assert not result.holds
+    assert result.notes == ["not built: needs the protocol x"]
+    assert summary(result) == {
+        "row": "b-row",
+        "paper": "value",
+        "measured": None,
+        "interval": None,
+        "unit": "",
+        "holds": False,
+    }
+
+
+def test_emulated_parts_need_root_and_the_rest_runs(fake_runs: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    (result,) = reproduce([make_row([Case("kernel", {}, "emu"), Case("sim", {})])], Options(), quiet)
+    assert {run.world for run in fake_runs} == {"sim"}
+    assert not result.holds
+    assert "needs root" in result.notes[0]
+
+
+def test_a_row_needs_either_an_experiment_or_a_reason() -> None:
+    with pytest.raises(ValueError, match="either"):
+        Row("c", "p", "sim", "t", "v", "c")
+
+
+def test_a_real_run_from_scenario_to_verdict_and_files(tmp_path: Path) -> None:
+    def received(run: Finished) -> Mapping[str, float]:
+        return {"rate": run.summary["flows"][0]["goodput_bps"] / 1e6}
+
+    cases = [Case("lossy", small(loss=0.1), x=0.1, references={"rate": 0.9})]
+    row = Row(
+        "d-row", "p", "sim", "t", "v", "c", "x", Experiment(lambda quick: cases, received, NearReference(0.1), FIGURE)
+    )
+    (result,) = reproduce([row], Options(seeds=2), quiet)
+    assert result.holds, result.notes
+    assert len(set(result.outcomes[0].values)) == 2, "another seed gives another result"
+    assert keep(result, tmp_path, spare_fuller=True)
+    kept = json.loads((tmp_path / "d-row.json").read_text())
+    assert kept["cases"][0]["values"] == list(result.outcomes[0].values)
+    assert kept["interval"][0] < kept["measured"] < kept["interval"][1]
+    assert (tmp_path / "d-row.svg").read_text().startswith("<svg")
+
+
+def made(values: Sequence[float], *, quick: bool, label: str = "one") -> RowResult:
+    result = RowResult(make_row([]), Options(quick=quick))
+    result.outcomes = [Outcome(Case(label, {}, x=1.0, references={"rate": 2.0}), "rate", values)]
+    return result
+
+
+def test_a_quick_result_does_not_replace_a_full_one(tmp_path: Path) -> None:
+    assert keep(made([1.0, 2.0], quick=False), tmp_path, spare_fuller=True)
+    assert not keep(made([1.0] * 9, quick=True), tmp_path, spare_fuller=True)
+    assert not keep(made([1.0], quick=False), tmp_path, spare_fuller=True)
+    assert keep(made([1.0, 2.0, 3.0], quick=False), tmp_path, spare_fuller=True)
+    assert keep(made([1.0], quick=True), tmp_path, spare_fuller=False)
+    assert not keep(RowResult(make_row([]), Options()), tmp_path, spare_fuller=False)
+
+
+def test_the_same_result_is_the_same_picture() -> None:
+    text = draw(made([1.0, 2.0], quick=True))
+    assert text == draw(made([1.0, 2.0], quick=True))
+    assert "Date" not in text

@@ -1,0 +1,102 @@
+import json
+import re
+from collections.abc import Mapping
+
+import pytest
+import yaml
+
+from experiments.names import UnknownNameError
+from experiments.row import Case, Row
+from experiments.rows import PAPERS, ROWS, select
+from experiments.rows.tcp_validation import md1_wait, mm1k, padhye_goodput
+from topologies.scenario import parse_scenario
+from topologies.scenario.abilities import Purpose, check_ability
+
+TARGETS = re.findall(
+    r"\S+",
+    """
+mtcp-fig6 mtcp-fig7 mtcp-fig9 mtcp-fig10 mtcp-fig11 mtcp-fig12 mtcp-fig13 mtcp-fig14 mtcp-table1 mtcp-fig18 mtcp-fig19
+tfmcc-fig1 tfmcc-fig2 tfmcc-fig3 tfmcc-fig4 tfmcc-fig5 tfmcc-fig6 tfmcc-fig7 tfmcc-fig9 tfmcc-fig10 tfmcc-fig11
+tfmcc-fig12 tfmcc-fig13 tfmcc-fig14 tfmcc-fig15 tfmcc-fig16 tfmcc-fig17 tfmcc-fig18 tfmcc-fig19 tfmcc-fig20 tfmcc-fig21
+webrc-fig4 webrc-fig5 webrc-fig6 webrc-fig7 webrc-fig8 webrc-fig9 webrc-fig10 webrc-fig11
+rla-fig4 rla-fig5 rla-fig7 rla-fig8 rla-fig9 rla-two rla-fig10 rla-drift rla-theorems
+vlmcc-fig4 vlmcc-fig6 vlmcc-fig8 vlmcc-loss
+tcp-kernel tcp-share tcp-padhye queue-md1 queue-mm1k
+""",
+)
+
+PURPOSES: Mapping[str, Purpose] = {"sim": "simulate", "emu": "emulate"}
+
+
+def test_every_row_is_listed() -> None:
+    assert list(ROWS) == TARGETS
+    assert PAPERS == ("mtcp", "tfmcc", "webrc", "rla", "vlmcc", "tcp-validation")
+
+
+@pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: row.id)
+def test_a_row_says_what_it_is_held_against_and_whether_it_is_built(row: Row) -> None:
+    assert row.title
+    assert row.value
+    assert row.counts
+    assert (row.experiment is None) == bool(row.missing)
+    assert row.id.startswith(row.paper) or row.paper == "tcp-validation"
+
+
+CASES = [
+    (f"{row.id}-{case.label}-{quick}", case)
+    for row in ROWS.values()
+    if row.experiment is not None
+    for quick in (True, False)
+    for case in row.experiment.cases(quick)
+]
+
+
+@pytest.mark.parametrize("case", [case for _, case in CASES], ids=[name for name, _ in CASES])
+def test_a_rows_scenarios_can_be_run(case: Case) -> None:
+    scenario = parse_scenario(yaml.safe_dump(json.loads(json.dumps(case.document)), sort_keys=False))
+    assert list(check_ability(scenario, PURPOSES[case.world])) == []
+
+
+def test_cases_of_a_row_have_names_of_their_own() -> None:
+    for row in ROWS.values():
+        if row.experiment is not None:
+            labels = [case.label for case in row.experiment.cases(True)]
+            assert len(set(labels)) == len(labels) == len(row.experiment.cases(False))
+
+
+def test_a_paper_stands_for_its_rows_and_each_comes_once() -> None:
+    assert [row.id for row in select(["vlmcc", "vlmcc-fig4"])] == TARGETS[TARGETS.index("vlmcc-fig4") :][:4]
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [("mtpc", "`mtcp`"), ("tfmcc-fig22", "`tfmcc-fig2"), ("tcp-pad", "`tcp-padhye`"), ("vlmcc-fig5", "`vlmcc-fig")],
+)
+def test_an_unknown_name_is_told_with_what_comes_near(name: str, near: str) -> None:
+    with pytest.raises(UnknownNameError, match=f"no paper or row is called `{name}`; did you mean .*{near}"):
+        select(["mtcp", name])
+
+
+def test_a_name_like_no_other_has_no_suggestion() -> None:
+    with pytest.raises(UnknownNameError, match=r"called `zzzz`$"):
+        select(["zzzz"])
+
+
+def test_padhye_at_known_points() -> None:
+    # By hand: 8 * 1000 / (0.1 * (sqrt(0.02 / 3) + 12 * sqrt(0.03 / 8) * 0.01 * 1.0032))
+    assert padhye_goodput(1000, 0.1, 0.01) == pytest.approx(898_658, rel=1e-5)
+    assert padhye_goodput(1000, 0.1, 0.01) == pytest.approx(2 * padhye_goodput(1000, 0.2, 0.01))
+    rates = [padhye_goodput(1000, 0.1, loss) for loss in (0.001, 0.01, 0.1)]
+    assert rates == sorted(rates, reverse=True)
+
+
+def test_queueing_theory_at_known_points() -> None:
+    assert md1_wait(0.5, 2.0) == pytest.approx(1.0)
+    # One place beside the one in service, load 1/2: 4/7, 2/7, 1/7 for 0, 1, 2 in the system.
+    loss, wait = mm1k(0.5, 1, 1.0)
+    assert loss == pytest.approx(1 / 7)
+    assert wait == pytest.approx((1 / 7) / (0.5 * 6 / 7))
+    # With many places nothing is lost, and the wait is an M/M/1's.
+    loss, wait = mm1k(0.5, 200, 1.0)
+    assert loss < 1e-12
+    assert wait == pytest.approx(1.0)
