@@ -1,0 +1,71 @@
+"""What only one way of running a scenario can give."""
+
+from pathlib import Path
+
+import pytest
+
+from topologies.scenario import ScenarioError, load_scenario
+from topologies.scenario.abilities import Purpose
+
+TEXT = """\
+name: x
+duration: 1 s
+nodes:
+  s1: {kind: p4}
+  a: {kind: host}
+  b: {kind: host}
+links:
+  - {between: [a, s1]}
+  - {between: [s1, b]}
+traffic:
+  - {kind: tcp, source: a, destination: b}
+"""
+
+
+@pytest.mark.parametrize(
+    ("purpose", "change", "message"),
+    [
+        ("emulate", ("kind: p4", "kind: router"), ":4: nodes.s1.kind: a plain router is only simulated"),
+        ("emulate", ("tcp,", "web, gap: 1 s, size: 9 kB,"), ":11: traffic[0].kind: web traffic is only simulated"),
+        ("simulate", ("tcp,", "tcp, congestion_control: cubic,"), "traffic[0].congestion_control: the simulator's TCP"),
+        (
+            "simulate",
+            ("a: {kind: host}", "a: {kind: host, sending: {least: 2 ms, most: 1 ms}}"),
+            ":5: nodes.a.sending.least: must not exceed `most`",
+        ),
+        ("simulate", ("traffic:", "simulation: {control_delay: 0 s}\ntraffic:"), "must be at least 100 us"),
+        ("simulate", ("traffic:", "simulation: {sample: 1 us}\ntraffic:"), "must be at least 1 ms"),
+        (
+            "simulate",
+            ("s1: {kind: p4}", "s1: {kind: p4}\n  s2: {kind: router}\n  c: {kind: host}"),
+            "nodes.s2.kind: a network has either P4 switches or plain routers",
+        ),
+    ],
+    ids=["router", "web", "cubic", "processing", "delay", "sample", "mixed"],
+)
+def test_what_cannot_be_had_is_told_with_its_line(
+    tmp_path: Path, purpose: Purpose, change: tuple[str, str], message: str
+) -> None:
+    text = TEXT.replace(*change)
+    if "s2" in text:
+        text = text.replace("links:", "links:\n  - {between: [s1, s2]}\n  - {between: [s2, c]}")
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    load_scenario(path)
+    with pytest.raises(ScenarioError) as error:
+        load_scenario(path, purpose=purpose)
+    assert message in str(error.value)
+
+
+def test_a_controller_that_is_not_there_cannot_restart(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(TEXT.replace("p4", "router") + "faults:\n  - {kind: controller-restart, at: 0 s}\n")
+    with pytest.raises(ScenarioError, match="no controller without P4 switches"):
+        load_scenario(path, purpose="simulate")
+
+
+@pytest.mark.parametrize("purpose", ["emulate", "simulate"])
+def test_what_both_have_is_fine(tmp_path: Path, purpose: Purpose) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(TEXT)
+    assert load_scenario(path, purpose=purpose).traffic
