@@ -7,10 +7,10 @@ from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack
 MatchKey: TypeAlias = bytes | tuple[bytes, int] | tuple[bytes, bytes] | None
 """exact: bytes; lpm: (bytes, prefix length); ternary: (bytes, mask); range: (low, high); optional: bytes or None."""
 
-# Priority, wherever an entry carries one: a signed 32-bit number, and the larger one wins, as P4Runtime has it. The JSON
-# counts the other way: its priority j is max(j of the table) + 1 - j here, so that N entries have N, N-1, ..., 1. Tables
-# without ternary, range or optional fields have 0. Byte strings are big-endian; those handed in may have leading zeros or
-# lack them.
+# Priority, wherever an entry carries one: a signed 32-bit number, and the larger one wins, as P4Runtime has it. The
+# JSON counts the other way: its priority j is max(j of the table) + 1 - j here, so that N entries have N, N-1, ..., 1.
+# Tables without ternary, range or optional fields have 0. Byte strings are big-endian; those handed in may have leading
+# zeros or lack them.
 
 class LoadError(ValueError):
     """The program is not p4c's BMv2 JSON; the message names the place, as in `actions[3].primitives[0].parameters`."""
@@ -107,7 +107,9 @@ class LinkSpec(TypedDict, total=False):
 class Switch:
     """One P4 switch without I/O or clock: p4c's BMv2 JSON and its control state. Names are the JSON's. Thread-safe."""
 
-    def __init__(self, program_json: str, *, seed: int = 0, cpu_port: int | None = None, num_ports: int = 512) -> None: ...
+    def __init__(
+        self, program_json: str, *, seed: int = 0, cpu_port: int | None = None, num_ports: int = 512
+    ) -> None: ...
     @property
     def cpu_port(self) -> int | None: ...
     def process(self, port: int, packet: bytes, now_us: int = 0) -> list[tuple[int, bytes]]:
@@ -211,9 +213,7 @@ class LiveSwitch:
     """A Switch between AF_PACKET ports, each with its emulated link; one Rust thread, no GIL. Needs root."""
 
     def __init__(self, switch: Switch, *, seed: int = 0) -> None: ...
-    def add_port(
-        self, port: int, interface: str, *, tx: LinkSpec | None = None, rx: LinkSpec | None = None
-    ) -> None:
+    def add_port(self, port: int, interface: str, *, tx: LinkSpec | None = None, rx: LinkSpec | None = None) -> None:
         """Raises OSError (with errno) when the interface is missing or may not be opened."""
     def remove_port(self, port: int) -> None: ...
     def set_link(self, port: int, *, tx: LinkSpec | None = None, rx: LinkSpec | None = None) -> None: ...

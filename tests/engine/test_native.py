@@ -128,7 +128,7 @@ def test_table_info_describes_the_table() -> None:
     assert "crossbar" in switch.tables()
     info = switch.table_info("crossbar")
     assert info["key"] == [{"name": "ingress_port", "kind": "exact", "bits": 9}]
-    assert {"name": "ingress.forward", "params": [("port", 9)]} in info["actions"]  # type: ignore[operator]
+    assert {"name": "ingress.forward", "params": [("port", 9)]} in info["actions"]
     assert info["supports_timeout"] is True
 
 
