@@ -179,7 +179,7 @@ class Core:
         self.events.add("switch_ready", switch=switch, fresh=fresh, changes=str(changes))
         self.querier.start(switch, self.clock())
         if fresh:
-            needed = [(slot.key, where) for slot in self.slots for where in self._needed(slot) if where[0] == switch]
+            needed = [(slot.key, at) for slot in self.slots for at in sorted(self._needed(slot)) if at[0] == switch]
             for key, where in needed:
                 self.members.gone(key, where)  # not so any more; the replayed reports make it so again
             self._replay(needed)

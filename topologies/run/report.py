@@ -10,7 +10,7 @@ from topologies.run import plots
 from topologies.run.plan import Plan, make_plan
 from topologies.run.run_folder import RunFolder, read_series
 from topologies.scenario import Scenario, load_scenario
-from topologies.scenario.network import DirectedLink, DropTail, Link, Red
+from topologies.scenario.network import DirectedLink, DropTail, GilbertElliott, Link, Red
 from topologies.scenario.quantity import format_duration, format_measured_rate, format_rate, format_size
 
 
@@ -116,8 +116,16 @@ def _link_row(link: DirectedLink, arrow: str) -> dict[str, Any]:
         "rate_bps": link.rate_bps,
         "delay": format_duration(link.delay_s),
         "queue": _queue(link.queue),
-        "loss": f"{link.loss:.3g}" if link.loss else "",
+        "loss": _loss(link.loss),
     }
+
+
+def _loss(loss: float | GilbertElliott) -> str:
+    if isinstance(loss, GilbertElliott):
+        return (
+            f"bursts: {loss.good:.3g} and {loss.bad:.3g}, changing with {loss.good_to_bad:.3g}, {loss.bad_to_good:.3g}"
+        )
+    return f"{loss:.3g}" if loss else ""
 
 
 def _queue(queue: DropTail | Red) -> str:
