@@ -17,7 +17,7 @@ SOURCE = "10.0.0.1"
 FAST: "LinkSpec" = {"rate_bps": 100e6, "delay_us": 1000.0}
 
 
-@dataclass
+@dataclass(eq=False)
 class Listener:
     """Joins when it starts and remembers what it got."""
 

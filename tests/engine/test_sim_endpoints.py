@@ -1,6 +1,8 @@
 """Python endpoints in the simulated network: the seam of hosts/endpoint.py in virtual time."""
 
+import gc
 import time
+import weakref
 from collections.abc import Sequence
 
 import pytest
@@ -211,7 +213,41 @@ def test_a_network_that_runs_may_only_be_asked_for_the_time() -> None:
 
     sim.add_endpoint("h1", "curious", Ticker(1.0, act), port=1, seam=seam)
     sim.run(3.5)
-    assert len(asked) == 4
+    assert asked == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_a_network_that_its_endpoints_hold_is_collected() -> None:
+    class Holder(Listener):
+        sim: Sim
+
+    def leave_behind() -> weakref.ref[Holder]:
+        sim = star(1)
+        holder = Holder(GROUP)
+        holder.sim = sim
+        program = listen(sim, "h1", holder)
+        sim.act_at(5.0, program, holder.leave)
+        sim.every(1.0, lambda now: [] if sim.now == now else None)
+        sim.run(2.0)
+        return weakref.ref(holder)
+
+    left = leave_behind()
+    gc.collect()
+    assert left() is None
+
+
+def test_collecting_garbage_during_a_run_harms_nothing() -> None:
+    sim = star(3)
+    listeners = [Listener(GROUP) for _ in range(3)]
+    for number, listener in enumerate(listeners, start=1):
+        listen(sim, f"h{number}", listener)
+
+    def act(count: int, now: float) -> Sequence[Effect]:
+        gc.collect()
+        return [Send(b"x", GROUP)]
+
+    sim.add_endpoint("source", "collector", Ticker(1.0, act), port=1, seam=seam, start_at=0.5)
+    sim.run(5.0)
+    assert [len(listener.received) for listener in listeners] == [5, 5, 5]
 
 
 def test_oversize_datagrams_are_counted() -> None:

@@ -1,5 +1,6 @@
 //! What runs on a host: a program that is handed packets and the time, and answers with effects.
 
+use std::any::Any;
 use std::error::Error;
 use std::net::Ipv4Addr;
 
@@ -23,6 +24,10 @@ pub trait App: Send {
     }
     /// When `handle_timer` wants to be called; read after each call.
     fn wake_at(&self) -> Option<Nanos>;
+    /// Lets the program's owner recognise it.
+    fn as_any(&self) -> Option<&dyn Any> {
+        None
+    }
     /// What the program counts and measures, by name, for summaries and time series.
     fn sample(&self) -> Vec<(&'static str, f64)> {
         Vec::new()

@@ -3,9 +3,11 @@
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple, PyType};
 use sim::app::{App, AppError, Context, Effect};
@@ -105,6 +107,9 @@ fn defaults_after(class: &Bound<'_, PyType>, first: &[&str]) -> PyResult<Vec<Py<
 /// Actions that were asked for and have not been carried out, by number.
 pub type Actions = Arc<Mutex<BTreeMap<u64, Py<PyAny>>>>;
 
+/// Nanoseconds of simulated time, for programs that ask their network.
+pub type Clock = Arc<AtomicU64>;
+
 /// One endpoint and its port.
 pub struct PyEndpoint {
     seam: Arc<Seam>,
@@ -117,6 +122,7 @@ pub struct PyEndpoint {
     /// Takes effects that are not the network's: `on_effect(effect, now)` returns further ones, or None.
     on_effect: Option<Py<PyAny>>,
     actions: Actions,
+    clock: Clock,
     wake_at: Option<Nanos>,
 }
 
@@ -127,6 +133,7 @@ impl PyEndpoint {
         port: u16,
         on_effect: Option<Py<PyAny>>,
         actions: Actions,
+        clock: Clock,
     ) -> PyResult<Self> {
         Ok(Self {
             seam,
@@ -137,8 +144,22 @@ impl PyEndpoint {
             keywords: PyDict::new(endpoint.py()).unbind(),
             on_effect,
             actions,
+            clock,
             wake_at: None,
         })
+    }
+
+    /// Shows the garbage collector what it holds. What a running action holds is on the stack.
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.endpoint)?;
+        visit.call(&self.receive)?;
+        visit.call(&self.handle_timer)?;
+        visit.call(&self.keywords)?;
+        visit.call(&self.on_effect)?;
+        match self.actions.try_lock() {
+            Ok(actions) => actions.values().try_for_each(|action| visit.call(action)),
+            Err(_) => Ok(()),
+        }
     }
 
     /// Calls `method` with the time, carries out what it answers, and notes when it wants to be woken.
@@ -149,6 +170,7 @@ impl PyEndpoint {
         arguments: &Bound<'py, PyTuple>,
         context: &mut Context<'_>,
     ) -> PyResult<()> {
+        self.clock.store(context.now, Ordering::Relaxed);
         let now = PyFloat::new(py, to_seconds(context.now));
         let keywords = self.keywords.bind(py);
         keywords.set_item(pyo3::intern!(py, "now"), &now)?;
@@ -244,6 +266,10 @@ impl App for PyEndpoint {
     fn wake_at(&self) -> Option<Nanos> {
         self.wake_at
     }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
+    }
 }
 
 /// Calls a Python function at regular times; it answers with packet-outs.
@@ -252,11 +278,21 @@ pub struct Agent {
     interval: Nanos,
     wake_at: Option<Nanos>,
     switches: Arc<Mutex<BTreeMap<String, NodeId>>>,
+    clock: Clock,
 }
 
 impl Agent {
-    pub fn new(action: Py<PyAny>, interval: Nanos, switches: Arc<Mutex<BTreeMap<String, NodeId>>>) -> Self {
-        Self { action, interval, wake_at: None, switches }
+    pub fn new(
+        action: Py<PyAny>,
+        interval: Nanos,
+        switches: Arc<Mutex<BTreeMap<String, NodeId>>>,
+        clock: Clock,
+    ) -> Self {
+        Self { action, interval, wake_at: None, switches, clock }
+    }
+
+    pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.action)
     }
 
     fn packet_outs(&self, py: Python<'_>, answer: &Bound<'_, PyAny>, context: &mut Context<'_>) -> PyResult<()> {
@@ -286,6 +322,7 @@ impl App for Agent {
 
     fn handle_timer(&mut self, context: &mut Context<'_>) -> Result<(), AppError> {
         self.wake_at = Some(context.now.saturating_add(self.interval));
+        self.clock.store(context.now, Ordering::Relaxed);
         Python::attach(|py| {
             let answer = self.action.bind(py).call1((to_seconds(context.now),))?;
             self.packet_outs(py, &answer, context)
@@ -295,6 +332,10 @@ impl App for Agent {
 
     fn wake_at(&self) -> Option<Nanos> {
         self.wake_at
+    }
+
+    fn as_any(&self) -> Option<&dyn Any> {
+        Some(self)
     }
 }
 

@@ -2,151 +2,45 @@
 
 mod endpoint;
 mod report;
+mod shared;
+mod state;
 mod traffic;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
-use live::{LinkSettings, SharedSwitch};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use live::LinkSettings;
+use pyo3::exceptions::PyValueError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use sim::app::{AppError, Protocol};
+use sim::app::{App, Protocol};
 use sim::apps::{TcpSink, TcpSource, UdpSink, UdpSource, WebSource};
 use sim::igmp::Subscription;
 use sim::link::random::derive;
-use sim::p4vm;
-use sim::time::{from_seconds, to_seconds, Nanos, MICROSECOND};
-use sim::{AppId, BuildError, Change, LinkId, Network, NodeId, ProcessingTime, RunError, SwitchHandle, Way};
+use sim::time::to_seconds;
+use sim::{AppId, Change, Network, ProcessingTime, Way};
 
 use crate::errors::SimError;
 use crate::link_spec::link_settings;
 use crate::switch::Switch;
-use endpoint::{ipv4, Actions, Agent, PyEndpoint, Seam};
+use endpoint::{ipv4, Actions, Agent, Clock, PyEndpoint, Seam};
+use shared::{lock, run_error, seconds, PySwitch};
+use state::State;
 
 /// Events between two looks at Ctrl-C: some milliseconds.
 const SLICE: u64 = 8_192;
-/// Ports of TCP's and cross traffic's programs are taken from here on, unless named.
-const FIRST_PORT: u16 = 20_000;
 /// Connections that a web source may have at a time.
 const WEB_PORTS: u16 = 1_024;
-
-/// A switch that Python holds as well.
-struct PySwitch(Arc<SharedSwitch>);
-
-impl SwitchHandle for PySwitch {
-    fn with(&self, work: &mut dyn FnMut(&mut p4vm::Switch)) {
-        work(&mut self.0.lock());
-    }
-
-    fn packet_in(&self, now: Nanos, frame: &[u8]) {
-        self.0.events.push_packet_in(now / MICROSECOND, frame);
-    }
-}
 
 /// A network in virtual time. Not to be changed while it runs: its own endpoints may only read `now`.
 #[pyclass(frozen, module = "canopy_engine")]
 pub struct Sim {
     network: Mutex<Network>,
     /// Nanoseconds, for endpoints that ask during a run.
-    now: AtomicU64,
+    now: Clock,
     state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    seam: Option<Arc<Seam>>,
-    switches: Arc<Mutex<BTreeMap<String, NodeId>>>,
-    actions: BTreeMap<u32, Actions>,
-    next_action: u64,
-    next_port: u16,
-    has_python: bool,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Seconds from Python as nanoseconds; ValueError when they are negative, not finite or beyond centuries.
-fn seconds(key: &str, value: f64) -> PyResult<Nanos> {
-    match value.is_finite() && (0.0..1e10).contains(&value) {
-        true => Ok(from_seconds(value)),
-        false => Err(PyValueError::new_err(format!("{key}: {value} is no time in seconds"))),
-    }
-}
-
-fn build_error(error: BuildError) -> PyErr {
-    SimError::new_err(error.to_string())
-}
-
-/// A program's own exception comes out as it is, with a note of where it was raised.
-fn run_error(py: Python<'_>, error: RunError, now: Nanos) -> PyErr {
-    let text = error.to_string();
-    let RunError::App { host, program, error } = error else { return SimError::new_err(text) };
-    let own: Result<Box<PyErr>, AppError> = error.downcast::<PyErr>();
-    match own {
-        Ok(error) => {
-            let note = format!("raised by {program} on {host} at {} s of simulated time", to_seconds(now));
-            match error.value(py).call_method1("add_note", (note,)) {
-                Ok(_) => *error,
-                Err(failure) => failure,
-            }
-        }
-        Err(_) => SimError::new_err(text),
-    }
-}
-
-impl Sim {
-    /// The network, unless it runs in this call's caller or in another thread.
-    fn network(&self) -> PyResult<MutexGuard<'_, Network>> {
-        match self.network.try_lock() {
-            Ok(network) => Ok(network),
-            Err(TryLockError::Poisoned(poisoned)) => Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err("the simulation is running")),
-        }
-    }
-
-    fn build<T>(&self, what: impl FnOnce(&mut Network) -> Result<T, BuildError>) -> PyResult<T> {
-        what(&mut *self.network()?).map_err(build_error)
-    }
-
-    fn node(&self, name: &str) -> PyResult<NodeId> {
-        let node = self.network()?.node(name);
-        node.ok_or_else(|| SimError::new_err(format!("there is no node called {name}")))
-    }
-
-    fn link(&self, link: u32) -> PyResult<LinkId> {
-        match link < self.network()?.links() {
-            true => Ok(LinkId(link)),
-            false => Err(SimError::new_err(format!("there is no link {link}"))),
-        }
-    }
-
-    fn program(&self, program: u32) -> PyResult<AppId> {
-        match program < self.network()?.programs() {
-            true => Ok(AppId(program)),
-            false => Err(SimError::new_err(format!("there is no program {program}"))),
-        }
-    }
-
-    fn change(&self, time: f64, change: Change) -> PyResult<()> {
-        let time = seconds("time", time)?;
-        self.build(|network| network.change_at(time, change))
-    }
-
-    /// A port that no program of ours has taken.
-    fn new_port(&self, count: u16) -> PyResult<u16> {
-        let mut state = lock(&self.state);
-        let port = state.next_port.max(FIRST_PORT);
-        state.next_port = port.checked_add(count).ok_or_else(|| SimError::new_err("too many programs"))?;
-        Ok(port)
-    }
-
-    fn address(&self, host: &str) -> PyResult<std::net::Ipv4Addr> {
-        let host = self.node(host)?;
-        self.build(|network| network.host_address(host))
-    }
 }
 
 #[pymethods]
@@ -158,7 +52,7 @@ impl Sim {
         if let Some(limit) = storm_limit {
             network.set_storm_limit(limit);
         }
-        Self { network: Mutex::new(network), now: AtomicU64::new(0), state: Mutex::default() }
+        Self { network: Mutex::new(network), now: Clock::default(), state: Mutex::default() }
     }
 
     // Nodes and links.
@@ -240,7 +134,8 @@ impl Sim {
             }
         };
         let actions = Actions::default();
-        let app = PyEndpoint::new(seam, endpoint, port, on_effect, Arc::clone(&actions))?;
+        let clock = Arc::clone(&self.now);
+        let app = PyEndpoint::new(seam, endpoint, port, on_effect, Arc::clone(&actions), clock)?;
         let ports = [(Protocol::Udp, port)];
         let id = self.build(|network| network.add_app(host, name, Box::new(app), &ports, start_at))?.0;
         lock(&self.state).actions.insert(id, actions);
@@ -272,7 +167,7 @@ impl Sim {
         let mut network = self.network()?;
         let mut state = lock(&self.state);
         state.has_python = true;
-        let agent = Agent::new(action, interval, Arc::clone(&state.switches));
+        let agent = Agent::new(action, interval, Arc::clone(&state.switches), Arc::clone(&self.now));
         Ok(network.add_agent("agent", Box::new(agent), start_at).0)
     }
 
@@ -500,6 +395,26 @@ impl Sim {
         }
         self.network()?.sample_every(interval);
         Ok(())
+    }
+
+    // Endpoints may hold the network that holds them. While it runs it is on the stack, and needs no visit.
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let Ok(network) = self.network.try_lock() else { return Ok(()) };
+        for app in network.apps().filter_map(App::as_any) {
+            if let Some(endpoint) = app.downcast_ref::<PyEndpoint>() {
+                endpoint.traverse(&visit)?;
+            } else if let Some(agent) = app.downcast_ref::<Agent>() {
+                agent.traverse(&visit)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn __clear__(&self) {
+        if let Ok(mut network) = self.network.try_lock() {
+            *network = Network::new(network.seed());
+        }
     }
 
     fn take_series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

@@ -36,6 +36,7 @@ impl Network {
             agents: None,
             prepared: false,
             changes: Vec::new(),
+            free_changes: Vec::new(),
             series: Series::default(),
             sample_interval: None,
             at_instant: 0,

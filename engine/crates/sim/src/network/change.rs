@@ -30,14 +30,24 @@ impl Network {
             })?;
         }
         let number = self.next_number();
-        let what = What::Change(self.changes.len() as u32);
-        self.changes.push(Some(change));
+        let change_number = match self.free_changes.pop() {
+            Some(free) => {
+                self.changes[free as usize] = Some(change);
+                free
+            }
+            None => {
+                self.changes.push(Some(change));
+                self.changes.len() as u32 - 1
+            }
+        };
+        let what = What::Change(change_number);
         self.agenda.push(Event { time: time.max(self.now), rank: Rank::new(Class::Control, number), what });
         Ok(())
     }
 
     pub(super) fn carry_out(&mut self, number: u32) -> Result<(), RunError> {
         let Some(change) = self.changes.get_mut(number as usize).and_then(Option::take) else { return Ok(()) };
+        self.free_changes.push(number);
         let now = self.now;
         match change {
             Change::LinkDown(link) | Change::LinkUp(link) => {

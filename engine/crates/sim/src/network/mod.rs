@@ -2,6 +2,7 @@
 
 mod build;
 mod change;
+mod hosts;
 mod routes;
 mod run;
 mod stats;
@@ -160,7 +161,9 @@ pub struct Network {
     /// Where programs without a host are.
     agents: Option<NodeId>,
     prepared: bool,
+    /// Changes to come, by number, and the numbers that are free.
     changes: Vec<Option<Change>>,
+    free_changes: Vec<u32>,
     series: Series,
     sample_interval: Option<Nanos>,
     /// Events since time advanced, and how many are too many.

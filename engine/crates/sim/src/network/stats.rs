@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use link::Stats;
 
 use super::{AppId, BuildError, Kind, LinkId, Network, NodeId, Way};
+use crate::app::App;
 use crate::channel::End;
 use crate::event::{Class, Event, Rank, What};
 use crate::host::{HostCounts, HostDrops, Program};
@@ -63,6 +64,15 @@ impl Network {
             Kind::Switch(p4) => NodeReport::Switch(p4.counts),
             Kind::Host(host) => NodeReport::Host(host.counts, host.drops),
         }
+    }
+
+    /// All programs, in no order of importance.
+    pub fn apps(&self) -> impl Iterator<Item = &dyn App> {
+        let hosts = self.kinds.iter().filter_map(|kind| match kind {
+            Kind::Host(host) => Some(host),
+            _ => None,
+        });
+        hosts.flat_map(|host| host.programs.iter().map(|program| &*program.app as &dyn App))
     }
 
     /// What a program counts and measures.
