@@ -141,7 +141,7 @@ pub(crate) struct Node {
 /// Events that one instant may hold, beyond those that the size of the network explains.
 const STORM: u64 = 1_000_000;
 /// And for each channel and program.
-const STORM_EACH: u64 = 1_000;
+const STORM_EACH: u64 = 100;
 
 /// A network in virtual time. Everything random in it follows from its seed.
 pub struct Network {

@@ -58,7 +58,7 @@ impl Network {
             self.at_instant = 0;
         }
         self.at_instant += 1;
-        if self.at_instant > STORM {
+        if self.at_instant > self.storm_limit.unwrap_or(STORM) {
             self.check_storm(&event)?;
         }
         if let What::Arrival(channel) = event.what {
