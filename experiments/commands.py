@@ -12,7 +12,8 @@ EXIT_FAILED = 1
 """A row does not hold, or a run of a sweep failed."""
 EXIT_BAD_INPUT = 2
 """Nothing was run."""
-EXIT_INTERRUPTED = 130
+SIGNALLED = 128
+"""A shell's status of a program that a signal ended is this plus the signal's number."""
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -43,6 +44,7 @@ def reproduce(
     from experiments.reproduce import Options
     from experiments.reproduce import reproduce as run_rows
     from experiments.rows import ROWS, select
+    from topologies.run.signals import Interrupted, interruptible
 
     try:
         rows = select(names) if names else list(ROWS.values())
@@ -60,11 +62,11 @@ def reproduce(
     errors = Console(stderr=True)
     options = Options(quick=quick, seeds=seeds, parallel=jobs or os.cpu_count() or 1)
     try:
-        with progress_bar(errors, "runs") as on_run:
+        with interruptible(), progress_bar(errors, "runs") as on_run:
             results = run_rows(rows, options, on_run)
-    except KeyboardInterrupt:
+    except Interrupted as interrupt:
         typer.echo("canopy: interrupted", err=True)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        raise typer.Exit(SIGNALLED + interrupt.number) from None
     folder = results_folder.RESULTS if out is None else out
     for result in results:
         try:
@@ -107,6 +109,7 @@ def sweep(
     from experiments.progress import progress_bar
     from experiments.settings import SettingError, parse_setting
     from experiments.sweep_table import print_table, write_table
+    from topologies.run.signals import Interrupted, interruptible
     from topologies.scenario import ScenarioError, load_scenario
 
     try:
@@ -120,14 +123,14 @@ def sweep(
     folder = out or Path("runs") / f"sweep-{loaded.name}"
     errors = Console(stderr=True)
     try:
-        with progress_bar(errors, "runs") as on_run:
+        with interruptible(), progress_bar(errors, "runs") as on_run:
             run_all = on_dask(dask) if dask else sweeps.local(jobs or os.cpu_count() or 1)
             outcome = sweeps.run_sweep(points, folder, run_all, on_run)
     except sweeps.SweepError as error:
         _fail(str(error))
-    except KeyboardInterrupt:
+    except Interrupted as interrupt:
         typer.echo(f"canopy: interrupted; the same command goes on from {folder}", err=True)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        raise typer.Exit(SIGNALLED + interrupt.number) from None
     for failure in outcome.failures:
         typer.echo(f"canopy: {failure}", err=True)
     if outcome.records:

@@ -1,7 +1,7 @@
 """Runs a sweep's points on an existing Dask cluster. Needs the package `distributed` (`pip install canopy[dask]`)."""
 
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 
 from experiments.runs import Programs, Run, RunError, execute
@@ -19,7 +19,7 @@ def on_dask(address: str) -> RunAll:
     except ImportError:
         raise SweepError("--dask needs the package distributed: pip install 'canopy[dask]'") from None
 
-    def run_all(points: Sequence[Point]) -> Iterator[tuple[Point, Metrics | RunError]]:
+    def run_all(points: Sequence[Point]) -> Generator[tuple[Point, Metrics | RunError], None, None]:
         try:
             client = distributed.Client(address, timeout=_CONNECT_TIMEOUT_S, set_as_default=False)
         except (OSError, ValueError) as error:

@@ -27,7 +27,7 @@ def draw(result: RowResult) -> str:
     with mpl.rc_context({"svg.hashsalt": result.row.id, "font.size": 9}):
         canvas = Canvas(figsize=(_SIZE_IN[0] * len(quantities), _SIZE_IN[1]), layout="constrained")
         FigureCanvasSVG(canvas)
-        canvas.suptitle(f"{result.row.id}: {result.row.title}", fontsize=9, x=0.01, ha="left")
+        canvas.suptitle(f"{result.row.id}: {result.row.title}", fontsize=9, x=0.01, ha="left", wrap=True)
         all_axes = canvas.subplots(1, len(quantities), squeeze=False)[0]
         for axes, quantity in zip(all_axes, quantities, strict=True):
             outcomes = [outcome for outcome in result.outcomes if outcome.quantity == quantity]
@@ -58,6 +58,8 @@ def _draw_curve(axes: Axes, outcomes: Sequence[Outcome], figure: Figure) -> None
         axes.minorticks_off()
     if figure.log_y:
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("{x:g}")
     else:
         axes.set_ylim(bottom=0)
     axes.grid(color="#e4e7eb", linewidth=0.7)

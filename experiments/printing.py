@@ -42,7 +42,12 @@ def print_results(console: Console, results: Sequence[RowResult]) -> None:
 
 def format_estimate(estimate: Estimate) -> str:
     """`0.98 [0.97, 0.99]`; without brackets when the interval has no bounds."""
-    text = f"{estimate.mean:.4g}"
+    text = _number(estimate.mean)
     if math.isfinite(estimate.low) and math.isfinite(estimate.high):
-        text += f" [{estimate.low:.4g}, {estimate.high:.4g}]"
+        text += f" [{_number(estimate.low)}, {_number(estimate.high)}]"
     return text
+
+
+def _number(value: float) -> str:
+    """Four digits, or all whole ones of a large number."""
+    return f"{value:.4g}" if abs(value) < 9999.5 else f"{value:,.0f}"

@@ -3,6 +3,7 @@
 import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 
 from experiments.row import LEAST_RUNS, Case, Judgement, Outcome, Row
@@ -72,14 +73,15 @@ def reproduce(rows: Sequence[Row], options: Options, on_run: Callable[[int, int]
     done = 0
     on_run(done, total)
     for batch, parallel in ((simulated, options.parallel), (emulated, 1)):
-        for job, measured in in_parallel(batch, _Job.work, parallel):
-            if isinstance(measured, RunError):
-                where = ", ".join(part for part in (job.case.label, f"seed {job.seed}") if part)
-                results[job.row.id].notes.append(f"{where}: {measured}")
-            else:
-                values[job.row.id, job.case_number][job.seed] = measured
-            done += 1
-            on_run(done, total)
+        with closing(in_parallel(batch, _Job.work, parallel)) as finished:
+            for job, measured in finished:
+                if isinstance(measured, RunError):
+                    where = ", ".join(part for part in (job.case.label, f"seed {job.seed}") if part)
+                    results[job.row.id].notes.append(f"{where}: {measured}")
+                else:
+                    values[job.row.id, job.case_number][job.seed] = measured
+                done += 1
+                on_run(done, total)
     for result in results.values():
         _judge(result, values)
     return list(results.values())

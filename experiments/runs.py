@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,8 +108,8 @@ def execute(run: Run, programs: Programs, measure: Callable[[Finished], Result])
 
 def in_parallel(
     jobs: Sequence[Job], work: Callable[[Job, Programs], Result], parallel: int
-) -> Iterator[tuple[Job, Result | RunError]]:
-    """Each job with its result, in the order in which they end. Whoever stops listening ends the programs too."""
+) -> Generator[tuple[Job, Result | RunError], None, None]:
+    """Each job with its result, in the order in which they end. Closing it ends the programs too."""
     programs = Programs()
     waiting: dict[Future[Result], Job] = {}
     with ThreadPoolExecutor(max_workers=max(parallel, 1)) as pool:

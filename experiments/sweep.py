@@ -3,7 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -55,7 +56,7 @@ class SweepOutcome:
     """Runs that an earlier sweep had made."""
 
 
-RunAll: TypeAlias = Callable[[Sequence[Point]], Iterator[tuple[Point, Metrics | RunError]]]
+RunAll: TypeAlias = Callable[[Sequence[Point]], Generator[tuple[Point, Metrics | RunError], None, None]]
 
 
 def grid(scenario: Scenario, base: Path, settings: Sequence[Setting], seeds: int) -> list[Point]:
@@ -119,13 +120,14 @@ def run_sweep(
     found = {point.key: record for point in points if (record := _read(results, point)) is not None}
     outcome.reused = len(found)
     on_run(len(found), len(points))
-    for point, result in run_all([point for point in points if point.key not in found]):
-        if isinstance(result, RunError):
-            outcome.failures.append(f"{_describe(point)}: {result}")
-        else:
-            found[point.key] = Record(point.key, point.seed, point.settings, result)
-            _write(results, found[point.key])
-        on_run(len(found) + len(outcome.failures), len(points))
+    with closing(run_all([point for point in points if point.key not in found])) as finished:
+        for point, result in finished:
+            if isinstance(result, RunError):
+                outcome.failures.append(f"{_describe(point)}: {result}")
+            else:
+                found[point.key] = Record(point.key, point.seed, point.settings, result)
+                _write(results, found[point.key])
+            on_run(len(found) + len(outcome.failures), len(points))
     outcome.records = [found[point.key] for point in points if point.key in found]
     return outcome
 

@@ -48,5 +48,5 @@ def test_whoever_stops_listening_ends_the_programs() -> None:
     begin = time.monotonic()
     jobs = in_parallel(["0", "600", "600"], work, 2)
     assert next(jobs) == ("0", 0)
-    jobs.close()  # type: ignore[attr-defined]  # a generator
+    jobs.close()
     assert time.monotonic() - begin < 60

@@ -3,7 +3,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 import pytest
@@ -36,7 +36,7 @@ class FakeRuns:
         self._failing = failing
         self._left = interrupted_after
 
-    def __call__(self, points: Sequence[Point]) -> Iterator[tuple[Point, Metrics | RunError]]:
+    def __call__(self, points: Sequence[Point]) -> Generator[tuple[Point, Metrics | RunError], None, None]:
         for point in points:
             if self._left is not None and len(self.run) == self._left:
                 raise KeyboardInterrupt
