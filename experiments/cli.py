@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import typer
+from typer.exceptions import Abort, TyperException
 
 
 class Part(NamedTuple):
@@ -57,6 +58,14 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     return root
 
 
-def main() -> None:
-    """Entry point of the `canopy` command."""
-    build(sys.argv[1:])(prog_name="canopy")
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line; its exit status. Wrong usage is one line on stderr and 2."""
+    try:
+        status = build(arguments)(args=list(arguments), prog_name="canopy", standalone_mode=False)
+    except TyperException as error:
+        if message := error.format_message():  # none when the help was asked for, by saying nothing
+            print(f"canopy: {message}", file=sys.stderr)
+        return error.exit_code
+    except Abort:
+        return 1
+    return status if isinstance(status, int) else 0

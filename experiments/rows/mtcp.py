@@ -38,16 +38,16 @@ ROWS = (
             f"mtcp-fig{number}",
             "mtcp",
             "emu",
-            f"tree of Fig. 5, bottleneck on one inter-site link, one TCP on each{setting}",
-            "MTCP takes about what the slowest TCP does",
+            f"tree of Fig. 5, bottleneck on one inter-site link, one TCP on each; {setting}",
+            f"MTCP and the slowest TCP at about {rate}",
             "MTCP / slowest TCP in 0.7-1.15",
             missing=_AGENTS,
         )
-        for number, setting in (
-            (10, ""),
-            (11, ", the first 50 s at 1 s"),
-            (12, ", another link"),
-            (13, ", a third link"),
+        for number, setting, rate in (
+            (10, "areas A1 and A4", "280 KB/s"),
+            (11, "areas A1 and A4, the first 50 s at 1 s", "280 KB/s"),
+            (12, "areas A1 to A4", "70 KB/s (Emory - NCSU)"),
+            (13, "areas A1 to A5", "60 KB/s (GaTech - Utexas)"),
         )
     ),
     Row(
