@@ -209,6 +209,10 @@ class SenderEndpoint(Endpoint):
         """Append up to `send_space` bytes to the stream. Raises ValueError beyond that or after `finish`."""
 
     @abstractmethod
+    def start_now(self, *, now: float) -> Sequence[Effect]:
+        """Wait for no more receivers: begin with those that have joined. Nothing when none has, or it has begun."""
+
+    @abstractmethod
     def finish(self, *, now: float) -> Sequence[Effect]:
         """The stream ends here. SessionEnded follows when every receiver has confirmed it or was dropped."""
 

@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 import struct
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -175,6 +176,8 @@ class FileSink:
         """The final name, once the file has it."""
         self.written = 0
         """Bytes of the file."""
+        self.opened_at: float | None = None
+        """When the first bytes came, on the monotonic clock: what a receiver's goodput is measured from."""
         self._head = bytearray()
         self._part: Path | None = None
         self._file: BinaryIO | None = None
@@ -231,6 +234,7 @@ class FileSink:
             self._part = self._part if self._file else None
             raise self._unwritable(error) from None
         self.manifest = manifest
+        self.opened_at = time.monotonic()
         return True
 
     def finish(self) -> Path:

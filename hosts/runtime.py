@@ -114,6 +114,11 @@ class Runtime:
         """End the session early, in good order."""
         self._step(self.endpoint.close(now=self._loop.time(), reason=reason))
 
+    def start_now(self) -> None:
+        """Have a sender wait for no more receivers."""
+        if isinstance(self.endpoint, SenderEndpoint):
+            self._step(self.endpoint.start_now(now=self._loop.time()))
+
     def every(self, interval: float, action: Callable[[float], None]) -> None:
         """Call `action(now)` every `interval` seconds, and a last time at the end."""
 

@@ -88,15 +88,16 @@ class _Watch:
 
 @asynccontextmanager
 async def _signals(runtime: Runtime) -> AsyncIterator[None]:
-    """SIGINT, SIGTERM and SIGHUP end the session in good order."""
+    """SIGINT, SIGTERM and SIGHUP end the session in good order; on SIGUSR1 a sender waits for no more receivers."""
     loop = asyncio.get_running_loop()
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     for number in numbers:
         loop.add_signal_handler(number, runtime.stop, INTERRUPTED)
+    loop.add_signal_handler(signal.SIGUSR1, runtime.start_now)
     try:
         yield
     finally:
-        for number in numbers:
+        for number in (*numbers, signal.SIGUSR1):
             loop.remove_signal_handler(number)
 
 
@@ -239,7 +240,9 @@ async def receive_file(
                 watch.close()
         reason = str(runtime.error) if runtime.error is not None else end.reason
         complete = sink.path is not None  # whole, checked and named: whatever the sender made of it
-        duration = narrator.duration
+        duration = None
+        if sink.opened_at is not None and narrator.ended_at is not None:
+            duration = narrator.ended_at - sink.opened_at  # not from the join: a session may wait for others
         summary: dict[str, Any] = plain(
             {
                 "role": "receiver",
@@ -280,7 +283,7 @@ class _Narrator:
 
     @property
     def duration(self) -> float | None:
-        """From the start to the last receiver's confirmation (at a receiver: to the end), seconds."""
+        """From the start to the last receiver's confirmation, seconds."""
         if self.started_at is None or self.ended_at is None:
             return None
         return self.ended_at - self.started_at

@@ -170,6 +170,12 @@ class MtcpSender(SenderEndpoint):
 
     # --- who takes part
 
+    def start_now(self, *, now: float) -> Sequence[Effect]:
+        effects: list[Effect] = []
+        if self.state == "waiting" and self.agent.children:
+            self._begin(effects, now)
+        return effects
+
     def _join(self, packet: Join, source: Address, now: float) -> Sequence[Effect]:
         if source in self.agent.children:
             return (Send(encode_join_ack(self.number, Reason.NONE), source),)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.emulation.conftest import Start
-from tests.emulation.harness import TWO_SWITCHES, session
+from tests.emulation.harness import TWO_SWITCHES, session, wait_for
 
 pytestmark = [pytest.mark.root, pytest.mark.emulation]
 
@@ -41,3 +41,19 @@ def test_a_receiver_is_killed(start: Start) -> None:
     assert not r2["complete"]
     assert "killed by signal 9" in r2["detail"]
     assert not (run.folder / "received" / "1" / "r2" / "session-1.bin").exists()
+
+
+def test_nobody_waits_for_a_receiver_that_died_before_it_joined(start: Start) -> None:
+    run = start(TRANSFER + session("1 MB"))
+
+    def victims() -> list[int]:
+        return [pid for pid, line in run.processes().items() if "recv" in line and str(Path("1") / "r2") in line]
+
+    wait_for(lambda: bool(victims()), "r2 is started")
+    os.kill(victims()[0], signal.SIGKILL)
+    assert run.wait() == 1
+    summary = run.summary()
+    r1, r2 = summary["sessions"][0]["receivers"]
+    assert r1["complete"]
+    assert not r2["complete"]
+    assert summary["duration_s"] < 30

@@ -6,7 +6,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
-from experiments.cli import PARTS, build, parts_for
+from experiments.cli import PARTS, build, parts_for, run
 
 COMMANDS = [command for part in PARTS for command in part.commands]
 
@@ -35,3 +35,27 @@ def test_only_the_part_asked_for_is_loaded() -> None:
     script = "import sys; from experiments.cli import build; build(['recv']); print('mininet' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["no-such"], ["send"], ["send", "x", "--port", "99999"], ["ctl", "switches", "--no"]]
+)
+def test_wrong_usage_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("canopy: ")
+    assert said.err.count("\n") == 1
+
+
+def test_an_interrupted_import_is_no_traceback() -> None:
+    script = (
+        "import sys, types\n"
+        "broken = types.ModuleType('experiments.cli')\n"
+        "def interrupted(arguments): raise KeyboardInterrupt\n"
+        "broken.run = interrupted\n"
+        "sys.modules['experiments.cli'] = broken\n"
+        "from experiments.entry import main\n"
+        "main()\n"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (130, "")

@@ -94,6 +94,8 @@ class Play:
     def measure(self) -> None:
         """Take a sample and show it."""
         self._sampler.sample()
+        for session in self.sessions:
+            session.note_deaths(self._sampler.sessions.get(session.session.id))
         self._view.update(self._sampler, self.now)
 
     def _do_what_is_due(self) -> None:

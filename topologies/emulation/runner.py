@@ -71,6 +71,8 @@ def run_scenario(
             for flow in play.flows:
                 flow.stop()
             play.measure()
+            if outcome == "time limit":
+                play.stop()  # nobody goes on while the summary says what came of it
             view.close()
             summary = _summarize(scenario, options, testbed, play, sampler, outcome, started)
             write_results(folder, summary)

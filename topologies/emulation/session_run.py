@@ -91,6 +91,15 @@ class SessionRun:
         if host in self.receivers:
             self.receivers[host].kill()
 
+    def note_deaths(self, status: SessionStatus | None) -> None:
+        """Have the sender start without receivers that died before they joined, once all others have joined."""
+        if self.sender is None or self.sender.returncode is not None or status is None or status.state != "waiting":
+            return
+        alive = {host for host, child in self.receivers.items() if child.returncode is None}
+        joined = {str(self._network.plan.hosts[host].address) for host in alive} & status.receivers.keys()
+        if alive and len(alive) < len(self.receivers) and len(joined) == len(alive):
+            self.sender.signal(signal.SIGUSR1)
+
     @property
     def children(self) -> list[Child]:
         """All processes that were started."""

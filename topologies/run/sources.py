@@ -1,6 +1,7 @@
 """What sessions send: files that exist, or bytes made from the scenario's seed."""
 
 import random
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,6 +53,8 @@ def _make(scenario: Scenario, session: Session, folder: Path) -> Path:
     left = session.size or 0
     try:
         folder.mkdir(exist_ok=True)
+        if left > (free := shutil.disk_usage(folder).free):
+            raise SourceError(f"{path}: {left} bytes are asked for, {free} are free")
         with path.open("wb") as file:
             while left > 0:
                 left -= file.write(rng.randbytes(min(left, _CHUNK)))

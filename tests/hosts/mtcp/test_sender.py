@@ -107,6 +107,16 @@ def test_it_announces_itself_until_enough_have_joined() -> None:
     assert bench.core.state == "sending"
 
 
+def test_it_starts_without_those_that_are_not_waited_for() -> None:
+    bench = Bench(2)
+    assert list(bench.core.start_now(now=bench.now)) == []
+    assert bench.core.state == "waiting"
+    bench.get(encode_join(7, 5000))
+    assert SessionStarted() in bench.core.start_now(now=bench.now)
+    assert bench.core.state == "sending"
+    assert list(bench.core.start_now(now=bench.now)) == []
+
+
 def test_a_repeated_join_is_answered_again() -> None:
     bench = Bench(1)
     bench.get(encode_join(7, 5000))
