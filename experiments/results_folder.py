@@ -66,14 +66,14 @@ def keep(result: RowResult, folder: Path, *, spare_fuller: bool) -> bool:
 
 
 def _is_fuller(path: Path, result: RowResult) -> bool:
-    """Whether the kept result comes from longer or more runs, or from more cases."""
+    """Whether the kept result comes from longer or more runs, or more cases, or without failed runs."""
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-        rank = (not kept["quick"], len(kept["cases"]), kept["runs"])
+        rank = (not kept["quick"], not kept["notes"], len(kept["cases"]), kept["runs"])
     except (OSError, ValueError, KeyError, TypeError):
         return False
     new = details(result)
-    return bool(rank > (not new["quick"], len(new["cases"]), new["runs"]))
+    return bool(rank > (not new["quick"], not new["notes"], len(new["cases"]), new["runs"]))
 
 
 def _number(value: float) -> float | None:
