@@ -62,7 +62,7 @@ def _kernel_cases(quick: bool) -> Sequence[Case]:
     document = dumbbell(
         [{"kind": "tcp", "congestion_control": "reno"}],
         name="tcp-kernel",
-        duration="20 s" if quick else "60 s",
+        duration="15 s" if quick else "60 s",
         bottleneck={"rate": "10 Mbps", "delay": "18 ms", "queue": {"kind": "droptail", "packets": _BDP_PACKETS}},
         access={"rate": "100 Mbps", "delay": "1 ms", "queue": {"kind": "droptail", "packets": 1000}},
         switch="p4",
@@ -82,7 +82,7 @@ def _share_cases(quick: bool) -> Sequence[Case]:
                 # Starts half a second apart: flows that start as one lose as one.
                 [{"kind": "tcp", "start": f"{number * 500} ms"} for number in range(count)],
                 name=f"tcp-share-{count}",
-                duration="120 s" if quick else "300 s",
+                duration="80 s" if quick else "300 s",
                 bottleneck={"rate": "10 Mbps", "delay": "18 ms", "queue": {"kind": "droptail", "packets": 50}},
                 access={"rate": "100 Mbps", "delay": "1 ms", "queue": {"kind": "droptail", "packets": 1000}},
                 # Up to the bottleneck's time for a packet, against DropTail's phase effects.
