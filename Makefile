@@ -50,10 +50,10 @@ lint-python: setup
 
 lint-rust: setup
 	cd engine && cargo fmt --all --check
-	cd engine && cargo clippy --profile check --locked --all-targets --quiet -- -D warnings
+	cd engine && cargo clippy --profile tests --locked --all-targets --quiet -- -D warnings
 
 test-rust: setup ## the engine's own tests
-	cd engine && cargo test --profile check --locked --quiet
+	cd engine && cargo test --profile tests --locked --quiet
 
 test-python: setup ## unit and packet-level tests; the ones that need root are in test-emulation
 	$(BIN)/pytest -n 2 -m 'not root and not emulation'

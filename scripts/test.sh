@@ -11,10 +11,10 @@ step "formatting, lints and types"
 "$bin/ruff" check .
 "$bin/mypy"
 (cd engine && cargo fmt --all --check)
-(cd engine && cargo clippy --profile check --locked --all-targets --quiet -- -D warnings)
+(cd engine && cargo clippy --profile tests --locked --all-targets --quiet -- -D warnings)
 
 step "Rust tests"
-(cd engine && cargo test --profile check --locked --quiet)
+(cd engine && cargo test --profile tests --locked --quiet)
 
 step "Python tests: unit and packet-level"
 "$bin/pytest" -n 2 -m "not root and not emulation"
