@@ -6,26 +6,23 @@ import socket
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from hosts import sockets
+from hosts.application import Application, NetworkEffect, Sink, Source
 from hosts.endpoint import (
     Address,
     Datagram,
-    Deliver,
     Effect,
     Endpoint,
     Event,
     JoinGroup,
     LeaveGroup,
-    ReceiverEndpoint,
     Send,
     SenderEndpoint,
     SessionEnded,
-    StreamEnded,
 )
 from hosts.files import FileError
-from hosts.reason import Reason
 
 MAX_DATAGRAM: Final = 65535
 BATCH: Final = 32
@@ -38,29 +35,6 @@ PEERS: Final = 4096
 """Source addresses remembered as objects (ours)."""
 
 
-class Source(Protocol):
-    """What a sender sends."""
-
-    def read(self, space: int) -> bytes:
-        """Up to `space` bytes; empty at the end."""
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether `read` has given everything."""
-
-
-class Sink(Protocol):
-    """Where a receiver's bytes go. Both raise FileError with the reason for the sender."""
-
-    def write(self, data: bytes) -> None:
-        """Take the next bytes."""
-
-    def finish(self) -> object:
-        """The stream has ended. Called in a thread of its own: syncing a large file to disk takes its time, and the
-        protocol has questions to answer meanwhile.
-        """
-
-
 class Runtime:
     """One endpoint, its sockets, its timer and its application's end of the stream."""
 
@@ -71,19 +45,24 @@ class Runtime:
         *,
         source: Source | None = None,
         sink: Sink | None = None,
+        read_rate_bps: float | None = None,
         on_event: Callable[[Event], None] = lambda event: None,
         on_warning: Callable[[str], None] = lambda text: None,
         port: int = 0,
     ) -> None:
-        """Raises SocketError."""
+        """`read_rate_bps`: how fast the application reads, bit/s (None: at once). Raises SocketError."""
         self.endpoint = endpoint
         self.counters: Counter[str] = Counter()
         """send_errors, backlog_drops: what the sockets did not take."""
-        self.error: FileError | None = None
-        """What went wrong with the file, if anything did."""
+        self._application = Application(
+            endpoint,
+            source=source,
+            sink=sink,
+            read_rate_bps=read_rate_bps,
+            on_event=self._event,
+            finish=self._finish_elsewhere,
+        )
         self._interface = interface
-        self._source = source
-        self._sink = sink
         self._on_event = on_event
         self._on_warning = on_warning
         self._warned = False
@@ -98,6 +77,11 @@ class Runtime:
         self._finishing: asyncio.Task[None] | None = None
         self._ended: asyncio.Future[SessionEnded] = self._loop.create_future()
         self.address = Address(*self._unicast.getsockname())
+
+    @property
+    def error(self) -> FileError | None:
+        """What went wrong with the file, if anything did."""
+        return self._application.error
 
     async def run(self) -> SessionEnded:
         """Drive the endpoint to its end. Raises SocketError when a group cannot be joined."""
@@ -253,45 +237,20 @@ class Runtime:
 
     def _apply(self, effects: Iterable[Effect]) -> None:
         """Carry out effects, those that they lead to included, in order."""
-        queue = deque(effects)
-        delivered = 0
-        while queue or delivered:
-            if not queue:
-                queue.extend(self._consumed(delivered))
-                delivered = 0
-                continue
-            effect = queue.popleft()
+        self._put_on_network(self._application.carry_out(effects, self._loop.time()))
+
+    def _put_on_network(self, effects: Iterable[NetworkEffect]) -> None:
+        for effect in effects:
             if type(effect) is Send:
                 self._send(effect)
-            elif type(effect) is Deliver:
-                delivered += len(effect.data)
-                queue.extend(self._deliver(effect))
             elif type(effect) is JoinGroup:
                 self._join(effect)
             elif type(effect) is LeaveGroup:
                 self._leave(effect)
-            else:
-                self._event(effect)  # type: ignore[arg-type]
 
-    def _deliver(self, effect: Deliver) -> Sequence[Effect]:
-        if self._sink is None or self.error is not None:
-            return ()
-        try:
-            self._sink.write(effect.data)
-        except FileError as error:
-            return self._failed(error)
-        return ()
-
-    def _consumed(self, count: int) -> Sequence[Effect]:
-        assert isinstance(self.endpoint, ReceiverEndpoint)
-        return self.endpoint.consumed(count, now=self._loop.time())
-
-    def _failed(self, error: FileError) -> Sequence[Effect]:
-        self.error = error
-        now = self._loop.time()
-        if isinstance(self.endpoint, ReceiverEndpoint):
-            return self.endpoint.confirm(complete=False, now=now, reason=error.reason)
-        return self.endpoint.close(now=now, reason=str(error))
+    def _finish_elsewhere(self, sink: Sink) -> None:
+        """In a thread: syncing a large file to disk takes its time, and the protocol has questions to answer."""
+        self._finishing = self._loop.create_task(self._finish(sink))
 
     async def _finish(self, sink: Sink) -> None:
         problem: FileError | None = None
@@ -299,53 +258,37 @@ class Runtime:
             await self._loop.run_in_executor(None, sink.finish)
         except FileError as error:
             problem = error
-        self._guarded(lambda: self._step(self._verdict(problem)))
+        self._guarded(lambda: self._finished(problem))
 
-    def _verdict(self, problem: FileError | None) -> Sequence[Effect]:
-        if problem is not None:
-            return self._failed(problem)
-        assert isinstance(self.endpoint, ReceiverEndpoint)
-        return self.endpoint.confirm(complete=True, now=self._loop.time(), reason=Reason.NONE)
+    def _finished(self, problem: FileError | None) -> None:
+        self._put_on_network(self._application.finished(problem, self._loop.time()))
+        self._settle()
 
     def _event(self, event: Event) -> None:
         self._on_event(event)
-        if isinstance(event, StreamEnded) and self._sink is not None and self.error is None:
-            self._finishing = self._loop.create_task(self._finish(self._sink))
         if isinstance(event, SessionEnded) and not self._ended.done():
             self._ended.set_result(event)
 
     def _settle(self) -> None:
         """After a batch of inputs: feed the sender, and set the timer."""
         endpoint = self.endpoint
-        if isinstance(endpoint, SenderEndpoint) and self._source is not None and not endpoint.closed:
-            self._feed(endpoint, self._source)
-        wake = endpoint.wake_at
-        timer = self._timer
-        if wake is None or endpoint.closed:
+        self._put_on_network(self._application.feed(self._loop.time()))
+        if endpoint.closed:
             return
+        wake, read_at = endpoint.wake_at, self._application.read_at
+        if read_at is not None and (wake is None or read_at < wake):
+            wake = read_at
+        timer = self._timer
         # A timer that fires early does no harm, so one is moved only when it would fire late.
-        if timer is None or wake < timer.when():
+        if wake is not None and (timer is None or wake < timer.when()):
             if timer is not None:
                 timer.cancel()
             self._timer = self._loop.call_at(wake, self._guarded, self._fired)
 
-    def _feed(self, endpoint: SenderEndpoint, source: Source) -> None:
-        while space := endpoint.send_space:
-            try:
-                data = source.read(space)
-            except FileError as error:
-                self._apply(self._failed(error))
-                return
-            now = self._loop.time()
-            if data:
-                self._apply(endpoint.write(data, now=now))
-            if source.exhausted:
-                self._apply(endpoint.finish(now=now))
-                return
-            if not data:
-                return
-
     def _fired(self) -> None:
         self._timer = None
         if not self.endpoint.closed:
-            self._step(self.endpoint.handle_timer(now=self._loop.time()))
+            now = self._loop.time()
+            self._apply(self.endpoint.handle_timer(now=now))
+            self._put_on_network(self._application.read(now))
+            self._settle()

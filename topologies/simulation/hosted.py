@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Sequence
 
+from hosts.application import Application, NetworkEffect, Sink, Source
 from hosts.endpoint import Datagram, Endpoint, Event
-from hosts.runtime import Sink, Source
 from topologies.scenario.network import HostClock
-from topologies.simulation.application import Application, NetworkEffect
 
 _MILLIONTH = 1e-6
+_ROUNDING_S = 1e-9
+"""A timer of a host whose clock is wrong comes so much later: rounded on the way to the network's time and back, it must
+not seem to be early, or it would be set for the same moment for ever."""
 _NOTHING: tuple[NetworkEffect, ...] = ()
 
 
@@ -22,16 +24,22 @@ class HostedEndpoint:
         on_event: Callable[[Event, float], None],
         source: Source | None = None,
         sink: Sink | None = None,
+        read_rate_bps: float | None = None,
     ) -> None:
-        """`on_event` is told the network's time."""
+        """`on_event` is told the network's time; `read_rate_bps` is how fast the application reads (None: at once)."""
         self.endpoint = endpoint
         self.now = 0.0
         """The network's time of the last call."""
         self.application = Application(
-            endpoint, source=source, sink=sink, on_event=lambda event: on_event(event, self.now)
+            endpoint,
+            source=source,
+            sink=sink,
+            read_rate_bps=read_rate_bps,
+            on_event=lambda event: on_event(event, self.now),
         )
         self._offset = clock.offset
         self._speed = 1.0 + clock.drift_ppm * _MILLIONTH
+        self._late = _ROUNDING_S if clock.offset or clock.drift_ppm else 0.0
         self._feeds = source is not None
 
     def local(self, now: float) -> float:
@@ -59,7 +67,10 @@ class HostedEndpoint:
         """Do what has fallen due."""
         self.now = now
         local = self._offset + now * self._speed
-        return self._settled(self.application.carry_out(self.endpoint.handle_timer(now=local), local), local)
+        effects = self.application.carry_out(self.endpoint.handle_timer(now=local), local)
+        if self.application.read_at is not None:
+            effects += self.application.read(local)
+        return self._settled(effects, local)
 
     def close(self, reason: str) -> Callable[..., Sequence[NetworkEffect]]:
         """An action that gives the session up."""
@@ -79,7 +90,10 @@ class HostedEndpoint:
         if self.endpoint.closed:
             return None
         wake = self.endpoint.wake_at
-        return None if wake is None else (wake - self._offset) / self._speed
+        read_at = self.application.read_at
+        if read_at is not None and (wake is None or read_at < wake):
+            wake = read_at
+        return None if wake is None else (wake - self._offset) / self._speed + self._late
 
     def _settled(self, effects: list[NetworkEffect], local: float) -> Sequence[NetworkEffect]:
         if self._feeds:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from hosts.application import Sink, Source
 from hosts.endpoint import (
     Endpoint,
     Event,
@@ -13,7 +14,6 @@ from hosts.endpoint import (
     StreamEnded,
 )
 from hosts.files import FileError
-from hosts.runtime import Sink, Source
 from topologies.scenario.network import HostClock
 from topologies.simulation.hosted import HostedEndpoint
 

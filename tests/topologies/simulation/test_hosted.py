@@ -1,89 +1,14 @@
 """Endpoints on hosts whose clocks are wrong."""
 
-from collections.abc import Sequence
-
 import pytest
 
-from hosts.endpoint import (
-    Address,
-    Datagram,
-    Deliver,
-    Effect,
-    Event,
-    JoinGroup,
-    ReceiverEndpoint,
-    Send,
-    SessionEnded,
-    StreamEnded,
-)
-from hosts.files import FileError
+from hosts.endpoint import Datagram, Event, JoinGroup, Send, SessionEnded, StreamEnded
 from hosts.reason import Reason
+from tests.hosts.recorder import GROUP, PEER, FullSink, ListSink, Recorder
 from topologies.scenario.network import HostClock
 from topologies.simulation.hosted import HostedEndpoint
 
-GROUP = Address("232.1.0.1", 5001)
-PEER = Address("10.0.0.1", 40000)
 CLOCK = HostClock.model_validate({"offset": "100 s", "drift_ppm": 1000})
-
-
-class Recorder(ReceiverEndpoint):
-    """Notes its calls; delivers what it receives; ends the stream with an empty datagram."""
-
-    def __init__(self) -> None:
-        self.counters = {}
-        self.calls: list[tuple[str, float]] = []
-        self.consumed_bytes: list[int] = []
-        self.confirmed: list[tuple[bool, Reason]] = []
-        self._closed = False
-
-    @property
-    def session_id(self) -> int | None:
-        return 1
-
-    def start(self, *, now: float) -> Sequence[Effect]:
-        self.calls.append(("start", now))
-        return (JoinGroup(GROUP, None),)
-
-    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        self.calls.append(("receive", now))
-        if not datagram.data:
-            return (StreamEnded(0),)
-        half = len(datagram.data) // 2
-        return (Deliver(0, datagram.data[:half]), Deliver(half, datagram.data[half:]))
-
-    def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        self.calls.append(("timer", now))
-        return ()
-
-    @property
-    def wake_at(self) -> float | None:
-        return 200.0
-
-    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
-        self._closed = True
-        return (Send(b"bye", PEER), SessionEnded(False, reason))
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
-
-    def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
-        self.consumed_bytes.append(count)
-        return (Send(b"window", PEER),)
-
-    def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
-        self.confirmed.append((complete, reason))
-        return (Send(b"done", PEER),)
-
-
-class FullSink:
-    """Has no room."""
-
-    def write(self, data: bytes) -> None:
-        raise FileError("full", Reason.CANNOT_WRITE)
-
-    def finish(self) -> None:
-        raise AssertionError
 
 
 def host(
@@ -132,3 +57,13 @@ def test_after_the_end_nothing_is_heard() -> None:
     assert hosted.receive(Datagram(b"abcd", PEER, GROUP), now=3.0) == ()
     assert hosted.wake_at is None
     assert recorder.calls == []
+
+
+def test_a_slow_application_reads_on_its_hosts_clock() -> None:
+    recorder = Recorder()
+    sink = ListSink()
+    hosted = HostedEndpoint(recorder, CLOCK, on_event=lambda event, now: None, sink=sink, read_rate_bps=8.0)
+    hosted.receive(Datagram(b"abcd", PEER, GROUP), now=1.0)
+    assert hosted.wake_at == pytest.approx(1.0 + 2 / 1.001)
+    assert hosted.handle_timer(now=3.0) == [Send(b"window", PEER)]
+    assert sink.data == b"ab"

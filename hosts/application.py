@@ -1,10 +1,13 @@
 """An endpoint's application, without I/O: feeds a sender from a source, hands what a receiver delivers to a sink, and
-answers the end of the stream, as hosts/runtime.py does. What is left to do on the network is returned.
+answers the end of the stream. Both runtimes use it; what is left to do on the network is returned to them.
+
+An application may be slow: with `read_rate_bps` what was delivered waits, and takes the receiver's buffer, until it is
+read. That is what flow control is for.
 """
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from hosts.endpoint import (
     Deliver,
@@ -20,9 +23,29 @@ from hosts.endpoint import (
 )
 from hosts.files import FileError
 from hosts.reason import Reason
-from hosts.runtime import Sink, Source
 
 NetworkEffect: TypeAlias = Send | JoinGroup | LeaveGroup
+
+
+class Source(Protocol):
+    """What a sender sends."""
+
+    def read(self, space: int) -> bytes:
+        """Up to `space` bytes; empty at the end. Raises FileError."""
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether `read` has given everything."""
+
+
+class Sink(Protocol):
+    """Where a receiver's bytes go. Both raise FileError with the reason for the sender."""
+
+    def write(self, data: bytes) -> None:
+        """Take the next bytes."""
+
+    def finish(self) -> object:
+        """The stream has ended. It may take its time, as syncing a large file to disk does."""
 
 
 class Application:
@@ -34,14 +57,22 @@ class Application:
         *,
         source: Source | None = None,
         sink: Sink | None = None,
+        read_rate_bps: float | None = None,
         on_event: Callable[[Event], None] = lambda event: None,
+        finish: Callable[[Sink], None] | None = None,
     ) -> None:
+        """`read_rate_bps`: how fast it reads, bit/s; None: at once. `finish` has the sink finish elsewhere, as in a
+        thread, and `finished` takes what came of it; None: here and now."""
         self.endpoint = endpoint
         self.error: FileError | None = None
         """What went wrong with the file, if anything did."""
         self._source = source
         self._sink = sink
+        self._read_rate_bps = read_rate_bps
+        self._unread: deque[Deliver | StreamEnded] = deque()
+        self._read_at: float | None = None
         self._on_event = on_event
+        self._finish = finish
 
     def carry_out(self, effects: Iterable[Effect], now: float) -> list[NetworkEffect]:
         """Carry out what is not for the network, with what that leads to; the rest comes back in order."""
@@ -57,6 +88,8 @@ class Application:
             kind = type(effect)
             if kind is Send or kind is JoinGroup or kind is LeaveGroup:
                 left.append(effect)  # type: ignore[arg-type]
+            elif self._read_rate_bps is not None and (kind is Deliver or kind is StreamEnded):
+                self._postpone(effect, now)  # type: ignore[arg-type]
             elif kind is Deliver:
                 delivered += len(effect.data)  # type: ignore[union-attr]
                 queue.extend(self._deliver(effect, now))  # type: ignore[arg-type]
@@ -86,6 +119,38 @@ class Application:
                 break
         return left
 
+    @property
+    def read_at(self) -> float | None:
+        """When a slow application reads next; None: it waits for nothing but the network."""
+        return None if self.endpoint.closed else self._read_at
+
+    def read(self, now: float) -> list[NetworkEffect]:
+        """Have a slow application read what it has had the time for."""
+        left: list[NetworkEffect] = []
+        while (at := self.read_at) is not None and at <= now:
+            item = self._unread.popleft()
+            self._read_at = at + self._reading_time(self._unread[0]) if self._unread else None
+            if isinstance(item, StreamEnded):
+                left += self.carry_out(self._event(item, now), now)
+            else:
+                left += self.carry_out(self._deliver(item, now), now)
+                left += self.carry_out(self._consumed(len(item.data), now), now)
+        return left
+
+    def finished(self, problem: FileError | None, now: float) -> list[NetworkEffect]:
+        """What came of a sink that finished elsewhere."""
+        return self.carry_out(self._verdict(problem, now), now)
+
+    def _postpone(self, item: Deliver | StreamEnded, now: float) -> None:
+        self._unread.append(item)
+        if self._read_at is None:
+            self._read_at = now + self._reading_time(item)
+
+    def _reading_time(self, item: Deliver | StreamEnded) -> float:
+        if isinstance(item, StreamEnded) or self._read_rate_bps is None:
+            return 0.0
+        return len(item.data) * 8 / self._read_rate_bps
+
     def _deliver(self, effect: Deliver, now: float) -> Sequence[Effect]:
         if self._sink is None or self.error is not None:
             return ()
@@ -108,11 +173,23 @@ class Application:
     def _event(self, event: Event, now: float) -> Sequence[Effect]:
         effects: Sequence[Effect] = ()
         if isinstance(event, StreamEnded) and isinstance(self.endpoint, ReceiverEndpoint) and self.error is None:
-            try:
-                if self._sink is not None:
-                    self._sink.finish()
-                effects = self.endpoint.confirm(complete=True, now=now, reason=Reason.NONE)
-            except FileError as error:
-                effects = self._failed(error, now)
+            effects = self._end_of_stream(now)
         self._on_event(event)
         return effects
+
+    def _end_of_stream(self, now: float) -> Sequence[Effect]:
+        if self._sink is not None:
+            if self._finish is not None:
+                self._finish(self._sink)
+                return ()
+            try:
+                self._sink.finish()
+            except FileError as error:
+                return self._verdict(error, now)
+        return self._verdict(None, now)
+
+    def _verdict(self, problem: FileError | None, now: float) -> Sequence[Effect]:
+        if problem is not None:
+            return self._failed(problem, now)
+        assert isinstance(self.endpoint, ReceiverEndpoint)
+        return self.endpoint.confirm(complete=True, now=now, reason=Reason.NONE)

@@ -1,0 +1,84 @@
+"""The application's end of a stream: reading as it comes or slowly, the end, and files that fail."""
+
+import pytest
+
+from hosts.application import Application, Sink
+from hosts.endpoint import Datagram, Deliver, Event, JoinGroup, Send, StreamEnded
+from hosts.files import FileError
+from hosts.reason import Reason
+from tests.hosts.recorder import GROUP, PEER, FullSink, ListSink, Recorder
+
+WINDOW = Send(b"window", PEER)
+DONE = Send(b"done", PEER)
+
+
+def received(data: bytes) -> Datagram:
+    return Datagram(data, PEER, GROUP)
+
+
+def test_what_is_for_the_network_comes_back_in_order() -> None:
+    recorder = Recorder()
+    application = Application(recorder, sink=ListSink())
+    one, join, two = Send(b"1", PEER), JoinGroup(GROUP, None), Send(b"2", PEER)
+    assert application.carry_out([one, Deliver(0, b"ab"), join, Deliver(2, b"c"), two], 0.0) == [one, join, two, WINDOW]
+    assert recorder.consumed_bytes == [3]
+
+
+def test_the_end_is_confirmed_when_the_sink_has_finished() -> None:
+    recorder, sink = Recorder(), ListSink()
+    events: list[Event] = []
+    application = Application(recorder, sink=sink, on_event=events.append)
+    assert application.carry_out([StreamEnded(0)], 0.0) == [DONE]
+    assert sink.is_finished
+    assert events == [StreamEnded(0)]
+    assert recorder.confirmed == [(True, Reason.NONE)]
+
+
+@pytest.mark.parametrize(
+    ("problem", "verdict"),
+    [(None, (True, Reason.NONE)), (FileError("bad", Reason.WRONG_HASH), (False, Reason.WRONG_HASH))],
+)
+def test_a_sink_that_finishes_elsewhere(problem: FileError | None, verdict: tuple[bool, Reason]) -> None:
+    recorder, sink = Recorder(), ListSink()
+    begun: list[Sink] = []
+    application = Application(recorder, sink=sink, finish=begun.append)
+    assert application.carry_out([StreamEnded(0)], 0.0) == []
+    assert begun == [sink]
+    assert recorder.confirmed == []
+    assert application.finished(problem, 1.0) == [DONE]
+    assert recorder.confirmed == [verdict]
+    assert application.error is problem
+
+
+def test_after_a_failure_nothing_more_is_written() -> None:
+    recorder = Recorder()
+    application = Application(recorder, sink=FullSink())
+    application.carry_out([Deliver(0, b"ab")], 0.0)
+    application.carry_out([Deliver(2, b"cd"), StreamEnded(4)], 0.0)
+    assert recorder.confirmed == [(False, Reason.CANNOT_WRITE)]
+    assert recorder.consumed_bytes == [2, 2]
+
+
+def test_a_slow_application_reads_at_its_rate() -> None:
+    """80 bit/s: ten bytes a second. What waits is neither written nor given back."""
+    recorder, sink = Recorder(), ListSink()
+    application = Application(recorder, sink=sink, read_rate_bps=80)
+    application.carry_out([Deliver(0, bytes(10)), Deliver(10, bytes(20)), StreamEnded(30)], 5.0)
+    assert recorder.consumed_bytes == []
+    assert application.read_at == 6.0
+    assert application.read(5.9) == []
+    assert application.read(6.0) == [WINDOW]
+    assert (recorder.consumed_bytes, len(sink.data)) == ([10], 10)
+    assert application.read_at == 8.0
+    # One that was late has not lost its time, and the end is seen when all was read.
+    assert application.read(9.0) == [WINDOW, DONE]
+    assert (recorder.consumed_bytes, len(sink.data), sink.is_finished) == ([10, 20], 30, True)
+    assert application.read_at is None
+
+
+def test_a_slow_application_that_waited_begins_anew() -> None:
+    application = Application(Recorder(), sink=ListSink(), read_rate_bps=80)
+    application.carry_out([Deliver(0, bytes(10))], 0.0)
+    application.read(1.0)
+    application.carry_out([Deliver(10, bytes(10))], 100.0)
+    assert application.read_at == 101.0
