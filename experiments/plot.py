@@ -1,8 +1,9 @@
-"""A row's figure, as the paper draws it: its axes, our means with their intervals, and what they are held against."""
+"""A row's figure, as the paper draws it: its axes, our means with their intervals or one run over time, and what they
+are held against."""
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -10,49 +11,83 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
 
 from experiments.reproduce import RowResult
-from experiments.row import Figure, Outcome
+from experiments.row import Curve, Figure, Outcome, Timeline
 from experiments.statistics import mean_interval
 
-_OURS = "#0b6e4f"
+_COLOURS = ("#0b6e4f", "#c2571a", "#3a5ba0", "#8a3b8f", "#7a7a1f", "#555555")
+"""Ours first."""
+_MARKERS = "os^vD*"
 _REFERENCE = "#222222"
+_GRID = "#e4e7eb"
 _SIZE_IN = (5.6, 3.4)
+_TIMELINE_IN = (7.2, 3.4)
 
 
 def draw(result: RowResult) -> str:
-    """The figure as SVG; the same result gives the same text. ValueError without outcomes."""
+    """The figure as SVG; the same result gives the same text. ValueError without anything to draw."""
     if not result.outcomes or result.row.experiment is None:
         raise ValueError(f"{result.row.id}: nothing was measured")
     figure = result.row.experiment.figure
-    quantities = list(dict.fromkeys(outcome.quantity for outcome in result.outcomes))
     with mpl.rc_context({"svg.hashsalt": result.row.id, "font.size": 9}):
-        canvas = Canvas(figsize=(_SIZE_IN[0] * len(quantities), _SIZE_IN[1]), layout="constrained")
-        FigureCanvasSVG(canvas)
+        if isinstance(figure, Timeline):
+            canvas = _timelines(result.curves, figure)
+        else:
+            canvas = _quantities(result.outcomes, figure)
         canvas.suptitle(f"{result.row.id}: {result.row.title}", fontsize=9, x=0.01, ha="left", wrap=True)
-        all_axes = canvas.subplots(1, len(quantities), squeeze=False)[0]
-        for axes, quantity in zip(all_axes, quantities, strict=True):
-            outcomes = [outcome for outcome in result.outcomes if outcome.quantity == quantity]
-            if figure.x_label:
-                _draw_curve(axes, outcomes, figure)
-            else:
-                _draw_bars(axes, outcomes)
-            axes.set_ylabel(figure.y_labels.get(quantity, quantity))
-            axes.spines[["top", "right"]].set_visible(False)
         output = io.StringIO()
         canvas.savefig(output, format="svg", metadata={"Date": None, "Creator": None})
     text = output.getvalue()
     return "\n".join(line.rstrip() for line in text[text.index("<svg") :].splitlines()) + "\n"
 
 
-def _draw_curve(axes: Axes, outcomes: Sequence[Outcome], figure: Figure) -> None:
-    outcomes = sorted(outcomes, key=lambda outcome: outcome.case.x)
-    x = [outcome.case.x for outcome in outcomes]
-    references = [(outcome.case.x, outcome.reference) for outcome in outcomes if outcome.reference is not None]
+def _canvas(width: float, height: float) -> Canvas:
+    canvas = Canvas(figsize=(width, height), layout="constrained")
+    FigureCanvasSVG(canvas)
+    return canvas
+
+
+# --- one quantity over the cases
+
+
+def _quantities(all_outcomes: Sequence[Outcome], figure: Figure) -> Canvas:
+    """Axes for each quantity that the figure names (all, if it names none that was measured)."""
+    measured = list(dict.fromkeys(outcome.quantity for outcome in all_outcomes))
+    quantities = [quantity for quantity in measured if quantity in figure.y_labels] or measured
+    canvas = _canvas(_SIZE_IN[0] * len(quantities), _SIZE_IN[1])
+    for axes, quantity in zip(canvas.subplots(1, len(quantities), squeeze=False)[0], quantities, strict=True):
+        outcomes = [outcome for outcome in all_outcomes if outcome.quantity == quantity]
+        if figure.x_label:
+            _draw_curves(axes, outcomes, figure)
+        else:
+            _draw_bars(axes, outcomes)
+        axes.set_ylabel(figure.y_labels.get(quantity, quantity))
+        axes.spines[["top", "right"]].set_visible(False)
+    return canvas
+
+
+def _draw_curves(axes: Axes, all_outcomes: Sequence[Outcome], figure: Figure) -> None:
+    all_outcomes = sorted(all_outcomes, key=lambda outcome: outcome.case.x)
+    references = {outcome.case.x: outcome.reference for outcome in all_outcomes if outcome.reference is not None}
     if references:
-        axes.plot(*zip(*references, strict=True), "--", color=_REFERENCE, linewidth=1, label=figure.reference_label)
-    means, halves = _means(outcomes)
-    axes.errorbar(x, means, yerr=halves, fmt="o-", color=_OURS, markersize=4, linewidth=1.2, capsize=3, label="ours")
+        axes.plot(*zip(*references.items(), strict=True), "--", color=_REFERENCE, lw=1, label=figure.reference_label)
+    all_series = list(dict.fromkeys(outcome.case.series for outcome in all_outcomes))
+    for number, series in enumerate(all_series):
+        outcomes = [outcome for outcome in all_outcomes if outcome.case.series == series]
+        means, halves = _means(outcomes)
+        axes.errorbar(
+            [outcome.case.x for outcome in outcomes],
+            means,
+            yerr=halves,
+            fmt=f"{_MARKERS[number % len(_MARKERS)]}-",
+            color=_COLOURS[number % len(_COLOURS)],
+            markersize=4,
+            linewidth=1.2,
+            capsize=3,
+            label=series or "ours",
+        )
     axes.set_xlabel(figure.x_label)
     if figure.log_x:
+        x = sorted({outcome.case.x for outcome in all_outcomes})
         axes.set_xscale("log")
         axes.set_xticks(x, [f"{value:g}" for value in x])
         axes.minorticks_off()
@@ -62,13 +97,13 @@ def _draw_curve(axes: Axes, outcomes: Sequence[Outcome], figure: Figure) -> None
         axes.yaxis.set_minor_formatter("{x:g}")
     else:
         axes.set_ylim(bottom=0)
-    axes.grid(color="#e4e7eb", linewidth=0.7)
+    axes.grid(color=_GRID, linewidth=0.7)
     axes.legend(frameon=False)
 
 
 def _draw_bars(axes: Axes, outcomes: Sequence[Outcome]) -> None:
     means, halves = _means(outcomes)
-    axes.bar([outcome.case.label for outcome in outcomes], means, yerr=halves, color=_OURS, width=0.5, capsize=4)
+    axes.bar([outcome.case.label for outcome in outcomes], means, yerr=halves, color=_COLOURS[0], width=0.5, capsize=4)
 
 
 def _means(outcomes: Sequence[Outcome]) -> tuple[list[float], list[float]]:
@@ -76,3 +111,32 @@ def _means(outcomes: Sequence[Outcome]) -> tuple[list[float], list[float]]:
     estimates = [mean_interval(outcome.values) for outcome in outcomes]
     halves = [estimate.high - estimate.mean for estimate in estimates]
     return [estimate.mean for estimate in estimates], [half if math.isfinite(half) else 0.0 for half in halves]
+
+
+# --- one run over time
+
+
+def _timelines(curves: Mapping[str, Sequence[Curve]], figure: Timeline) -> Canvas:
+    """Axes for each case, one below the other."""
+    if not curves:
+        raise ValueError("no run left anything to draw")
+    canvas = _canvas(_TIMELINE_IN[0], _TIMELINE_IN[1] * len(curves))
+    all_axes = canvas.subplots(len(curves), 1, squeeze=False, sharex=True)[:, 0]
+    for axes, (label, lines) in zip(all_axes, curves.items(), strict=True):
+        _draw_timeline(axes, lines)
+        axes.set_ylabel(figure.y_label)
+        if len(curves) > 1:
+            axes.set_title(label, fontsize=9)
+    all_axes[-1].set_xlabel(figure.x_label)
+    return canvas
+
+
+def _draw_timeline(axes: Axes, lines: Sequence[Curve]) -> None:
+    colours = iter(_COLOURS * len(lines))
+    for line in lines:
+        colour, style = (_REFERENCE, ":") if line.is_reference else (next(colours), "-")
+        axes.plot(*zip(*line.points, strict=True), linestyle=style, color=colour, linewidth=1.1, label=line.label)
+    axes.set_ylim(bottom=0)
+    axes.grid(color=_GRID, linewidth=0.7)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(frameon=False, loc="upper right")

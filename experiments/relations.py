@@ -1,11 +1,12 @@
 """Relations between measurements, as rows state them. Each judges means over seeds."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experiments.row import Judgement, Outcome, Relation
-from experiments.statistics import Estimate, mean_interval, ratio_interval
+from experiments.statistics import Estimate, difference_interval, mean_interval, ratio_interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,56 @@ class RatioBetween:
         if not ratios:
             raise ValueError(f"{self.of}: not measured")
         return _within(ratios, self.least, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """Each case's mean is above (or below) the one's before it, with 95 % confidence that there is a difference.
+
+    Measured: the difference of the two neighbours that are least apart, in the direction that is wanted."""
+
+    rises: bool = False
+    """By default values fall from case to case."""
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError when a quantity has fewer than two cases, or a case a single run only."""
+        differences = []
+        for quantity in dict.fromkeys(outcome.quantity for outcome in outcomes):
+            row = [outcome for outcome in outcomes if outcome.quantity == quantity]
+            if len(row) < 2:
+                raise ValueError(f"{quantity}: one case has no order")
+            for before, after in itertools.pairwise(row):
+                upper, lower = (after, before) if self.rises else (before, after)
+                if len(upper.values) < 2 or len(lower.values) < 2:
+                    raise ValueError(f"{_name(after)}: an order needs at least two runs of each case")
+                where = f"{_name(before)} to {after.case.label}"
+                differences.append((where, difference_interval(upper.values, lower.values)))
+        if not differences:
+            raise ValueError("nothing was measured")
+        where, least = min(differences, key=lambda item: item[1].low)
+        return Judgement(least.low > 0, least, where)
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """A relation between some of the outcomes: one quantity, one line of the figure, some cases."""
+
+    relation: Relation
+    quantity: str | None = None
+    series: str | None = None
+    labels: Sequence[str] | None = None
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError as the relation's, which is told of nothing else."""
+        return self.relation.judge(
+            [
+                outcome
+                for outcome in outcomes
+                if self.quantity in (None, outcome.quantity)
+                and self.series in (None, outcome.case.series)
+                and (self.labels is None or outcome.case.label in self.labels)
+            ]
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,17 @@
 """Runs rows: every case of each with several seeds, in parallel processes, then the relation's judgement."""
 
+import json
 import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
-from experiments.row import LEAST_RUNS, Case, Judgement, Outcome, Row
+from experiments.row import LEAST_RUNS, Case, Curve, Experiment, Judgement, Outcome, Row
 from experiments.runs import Finished, Programs, Run, RunError, World, execute, in_parallel
+
+FIRST_SEED = 1
+"""Of a row's runs; figures over time show this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class RowResult:
     row: Row
     options: Options
     outcomes: list[Outcome] = field(default_factory=list)
+    curves: dict[str, Sequence[Curve]] = field(default_factory=dict)
+    """Case -> the lines of its first run, for a figure over time."""
     judgement: Judgement | None = None
     notes: list[str] = field(default_factory=list)
 
@@ -43,43 +49,76 @@ class RowResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class _Found:
+    """What one run says to one row."""
+
+    values: Mapping[str, float]
+    curves: Sequence[Curve]
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """That a row wants a run of one of its cases."""
+
     row: Row
+    experiment: Experiment
     case_number: int
     case: Case
     seed: int
-    measure: Callable[[Finished], Mapping[str, float]]
 
-    def work(self, programs: Programs) -> Mapping[str, float]:
-        return execute(Run(self.case.document, self.seed, self.case.world), programs, self.measure)
+    def find(self, run: Finished) -> "_Found | RunError":
+        """Measure."""
+        try:
+            values = self.experiment.measure(run)
+            wants_curves = self.experiment.curves is not None and self.seed == FIRST_SEED
+            return _Found(values, self.experiment.curves(run) if wants_curves and self.experiment.curves else ())
+        except ValueError as error:
+            return RunError(str(error))
+
+    @property
+    def where(self) -> str:
+        """For a person."""
+        return ", ".join(part for part in (self.case.label, f"seed {self.seed}") if part)
 
 
-_Values = dict[tuple[str, int], dict[int, Mapping[str, float]]]
-"""(Row, case) -> seed -> quantities."""
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One run, for all rows that want the same scenario with the same seed in the same world."""
+
+    run: Run
+    needs: list[_Need]
+
+    def work(self, programs: Programs) -> "list[_Found | RunError]":
+        return execute(self.run, programs, lambda finished: [need.find(finished) for need in self.needs])
+
+
+_Values = dict[tuple[str, int], dict[int, _Found]]
+"""(Row, case) -> seed -> what was found."""
 
 
 def reproduce(rows: Sequence[Row], options: Options, on_run: Callable[[int, int], None]) -> list[RowResult]:
     """Run and judge rows. `on_run` is told how many of how many runs are done."""
     results = {row.id: RowResult(row, options) for row in rows}
-    jobs = [job for row in rows for job in _jobs(row, options)]
-    emulated = [job for job in jobs if job.case.world == "emu"]
+    jobs = _jobs(rows, options)
+    emulated = [job for job in jobs if job.run.world == "emu"]
     if emulated and os.geteuid() != 0:
-        for row_id in dict.fromkeys(job.row.id for job in emulated):
+        for row_id in dict.fromkeys(need.row.id for job in emulated for need in job.needs):
             results[row_id].notes.append("the emulated part was left out: it needs root")
         emulated = []
-    simulated = [job for job in jobs if job.case.world == "sim"]
+    simulated = [job for job in jobs if job.run.world == "sim"]
     total = len(simulated) + len(emulated)
     values: _Values = defaultdict(dict)
     done = 0
     on_run(done, total)
     for batch, parallel in ((simulated, options.parallel), (emulated, 1)):
         with closing(in_parallel(batch, _Job.work, parallel)) as finished:
-            for job, measured in finished:
-                if isinstance(measured, RunError):
-                    where = ", ".join(part for part in (job.case.label, f"seed {job.seed}") if part)
-                    results[job.row.id].notes.append(f"{where}: {measured}")
-                else:
-                    values[job.row.id, job.case_number][job.seed] = measured
+            for job, answer in finished:
+                found = [answer] * len(job.needs) if isinstance(answer, RunError) else answer
+                for need, one in zip(job.needs, found, strict=True):
+                    if isinstance(one, RunError):
+                        results[need.row.id].notes.append(f"{need.where}: {one}")
+                    else:
+                        values[need.row.id, need.case_number][need.seed] = one
                 done += 1
                 on_run(done, total)
     for result in results.values():
@@ -87,15 +126,19 @@ def reproduce(rows: Sequence[Row], options: Options, on_run: Callable[[int, int]
     return list(results.values())
 
 
-def _jobs(row: Row, options: Options) -> list[_Job]:
-    if row.experiment is None:
-        return []
-    measure = row.experiment.measure
-    return [
-        _Job(row, number, case, seed, measure)
-        for number, case in enumerate(row.experiment.cases(options.quick))
-        for seed in range(1, options.runs(case.world) + 1)
-    ]
+def _jobs(rows: Sequence[Row], options: Options) -> list[_Job]:
+    """All runs that rows need, each once."""
+    jobs: dict[tuple[World, str, int], _Job] = {}
+    for row in rows:
+        if row.experiment is None:
+            continue
+        for number, case in enumerate(row.experiment.cases(options.quick)):
+            content = json.dumps(case.document, sort_keys=True)
+            for seed in range(FIRST_SEED, FIRST_SEED + options.runs(case.world)):
+                run = Run(case.document, seed, case.world)
+                job = jobs.setdefault((case.world, content, seed), _Job(run, []))
+                job.needs.append(_Need(row, row.experiment, number, case, seed))
+    return list(jobs.values())
 
 
 def _judge(result: RowResult, values: _Values) -> None:
@@ -108,7 +151,9 @@ def _judge(result: RowResult, values: _Values) -> None:
     for number, case in enumerate(experiment.cases(result.options.quick)):
         worlds.add(case.world)
         by_seed = values.get((result.row.id, number), {})
-        found = [by_seed[seed] for seed in sorted(by_seed)]
+        found = [by_seed[seed].values for seed in sorted(by_seed)]
+        if FIRST_SEED in by_seed and by_seed[FIRST_SEED].curves:
+            result.curves[case.label] = by_seed[FIRST_SEED].curves
         for quantity in dict.fromkeys(name for quantities in found for name in quantities):
             column = tuple(quantities[quantity] for quantities in found if quantity in quantities)
             result.outcomes.append(Outcome(case, quantity, column))

@@ -61,7 +61,12 @@ def keep(result: RowResult, folder: Path, *, spare_fuller: bool) -> bool:
     folder.mkdir(parents=True, exist_ok=True)
     text = json.dumps(details(result), indent=1)
     (folder / f"{result.row.id}.json").write_text(text + "\n", encoding="utf-8")
-    (folder / f"{result.row.id}.svg").write_text(draw(result), encoding="utf-8")
+    try:
+        figure = draw(result)
+    except ValueError as error:
+        result.notes.append(f"no figure: {error}")
+    else:
+        (folder / f"{result.row.id}.svg").write_text(figure, encoding="utf-8")
     return True
 
 

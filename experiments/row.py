@@ -25,6 +25,18 @@ class Case:
     """Where it stands on the figure's first axis."""
     references: Mapping[str, float] = field(default_factory=dict)
     """Quantity -> what theory or the paper says, in the unit of the measurement."""
+    series: str = ""
+    """Which line of the figure it is a point of, where there are several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A line over time from one run."""
+
+    label: str
+    points: Sequence[tuple[float, float]]
+    is_reference: bool = False
+    """Drawn dashed: what the paper or theory says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +83,26 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class Timeline:
+    """How curves over time are drawn: those of the first run of each case, each case with axes of its own."""
+
+    y_label: str
+    x_label: str = "time, s"
+
+
+@dataclass(frozen=True, slots=True)
+class Assisted:
+    """The same experiment with help of the switches, which no paper has."""
+
+    document: Callable[[Document], Document]
+    """A case's scenario with assistance."""
+    relation: Relation | None = None
+    """Where what counts is something else than without; None: the same."""
+    counts: str = ""
+    """That in words."""
+
+
+@dataclass(frozen=True, slots=True)
 class Experiment:
     """How a row is run and judged."""
 
@@ -79,7 +111,11 @@ class Experiment:
     measure: Callable[[Finished], Mapping[str, float]]
     """Quantity -> value of one run. ValueError, with the reason, when the run does not give it."""
     relation: Relation
-    figure: Figure
+    figure: Figure | Timeline
+    curves: Callable[[Finished], Sequence[Curve]] | None = None
+    """What a Timeline draws of one run. ValueError, with the reason, when the run does not give it."""
+    assisted: Assisted | None = None
+    """None: switches cannot help here."""
 
 
 RowWorld: TypeAlias = Literal["sim", "emu", "sim, emu", "formulas"]

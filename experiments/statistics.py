@@ -59,6 +59,21 @@ def ratio_interval(
     return _around(ratio, total, freedom, confidence)
 
 
+def difference_interval(ones: Sequence[float], others: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
+    """The difference of two independent means with Welch's interval. ValueError without values."""
+    if not ones or not others:
+        raise ValueError("no values")
+    difference = math.fsum(ones) / len(ones) - math.fsum(others) / len(others)
+    parts = [(_squared_error(values), len(values) - 1) for values in (ones, others) if len(values) > 1]
+    if len(parts) < 2:
+        return Estimate(difference, -math.inf, math.inf)
+    total = math.fsum(part for part, _ in parts)
+    if total == 0:
+        return Estimate(difference, difference, difference)
+    freedom = total**2 / math.fsum(part**2 / degrees for part, degrees in parts)
+    return _around(difference, total, freedom, confidence)
+
+
 def jain_index(shares: Sequence[float]) -> float:
     """Jain's fairness index, 1/n to 1; 0 when nobody gets anything. ValueError without shares."""
     if not shares:

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from experiments.relations import EachBetween, Every, NearReference, RatioBetween
+from experiments.relations import EachBetween, Every, NearReference, Only, Ordered, RatioBetween
 from experiments.row import Case, Outcome
 
 
@@ -54,6 +54,38 @@ def test_every_shows_the_relation_that_is_broken() -> None:
     judgement = Every(relations).judge(outcomes)
     assert not judgement.holds
     assert judgement.measured.mean == pytest.approx(0.7)
+
+
+def test_an_order_needs_confidence_in_every_step() -> None:
+    clear = [outcome("a", 10, 10.1, 9.9), outcome("b", 8, 8.1, 7.9), outcome("c", 5, 5.2, 4.8)]
+    judgement = Ordered().judge(clear)
+    assert judgement.holds
+    assert judgement.where == "goodput, a to b"
+    assert judgement.measured.mean == pytest.approx(2)
+    assert judgement.measured.low > 0
+    assert not Ordered(rises=True).judge(clear).holds
+    assert Ordered(rises=True).judge(clear[::-1]).holds
+    # The mean falls, but runs differ more than that.
+    assert not Ordered().judge([outcome("a", 10, 12, 8), outcome("b", 9, 11, 7)]).holds
+    assert not Ordered().judge([outcome("a", 1.0, 1.0), outcome("b", 1.0, 1.0)]).holds
+
+
+def test_an_order_of_single_runs_is_none() -> None:
+    with pytest.raises(ValueError, match="at least two runs"):
+        Ordered().judge([outcome("a", 10), outcome("b", 8, 8.1)])
+    with pytest.raises(ValueError, match="one case has no order"):
+        Ordered().judge([outcome("a", 10, 11)])
+
+
+def test_only_some_outcomes_count() -> None:
+    deep = Outcome(Case("deep", {}, series="multilevel"), "goodput", [1.0])
+    outcomes = [outcome("a", 5), outcome("b", 9), outcome("a", 7, quantity="loss"), deep]
+    bound = EachBetween(most=6)
+    assert Only(bound, quantity="goodput", labels=["a"]).judge(outcomes).holds
+    assert not Only(bound, quantity="loss").judge(outcomes).holds
+    assert Only(bound, series="multilevel").judge(outcomes).where == "goodput, deep"
+    with pytest.raises(ValueError, match="nothing was measured"):
+        Only(bound, quantity="delay").judge(outcomes)
 
 
 def test_too_little_for_a_verdict_is_said() -> None:

@@ -1,6 +1,7 @@
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,10 @@ from experiments.plot import draw
 from experiments.relations import EachBetween, NearReference
 from experiments.reproduce import Options, RowResult, reproduce
 from experiments.results_folder import keep, summary
-from experiments.row import Case, Experiment, Figure, Outcome, Relation, Row
+from experiments.row import Case, Curve, Experiment, Figure, Outcome, Relation, Row, Timeline
 from experiments.runs import Finished, Programs, Run, RunError
 from tests.experiments.networks import small
+from topologies.run.run_folder import RunFolder
 
 AT_LEAST_2 = EachBetween(least=2)
 FIGURE = Figure("load", {"rate": "Mbit/s"}, "theory", log_x=True)
@@ -26,6 +28,11 @@ def make_row(cases: Sequence[Case], relation: Relation = AT_LEAST_2) -> Row:
     return Row("a-row", "a-paper", "sim", "title", "value", "counts", "Mbit/s", experiment)
 
 
+def built(row: Row) -> Experiment:
+    assert row.experiment is not None
+    return row.experiment
+
+
 def quiet(done: int, total: int) -> None:
     pass
 
@@ -35,11 +42,11 @@ def fake_runs(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
     """Runs are noted, and measured without being made; seed 13 fails."""
     runs: list[Run] = []
 
-    def execute(run: Run, programs: Programs, measure: object) -> Mapping[str, float]:
+    def execute(run: Run, programs: Programs, measure: Callable[[Finished], object]) -> object:
         runs.append(run)
         if run.seed == 13:
             raise RunError("unlucky")
-        return {"rate": float(run.seed)}
+        return measure(Finished(run, {}, RunFolder(Path())))
 
     monkeypatch.setattr("experiments.reproduce.execute", execute)
     return runs
@@ -47,7 +54,7 @@ def fake_runs(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
 
 def test_a_row_is_run_with_five_seeds_and_judged_by_its_mean(fake_runs: list[Run]) -> None:
     seen: list[tuple[int, int]] = []
-    row = make_row([Case("one", {}, x=1), Case("two", {}, x=2)])
+    row = make_row([Case("one", {"case": 1}, x=1), Case("two", {"case": 2}, x=2)])
     (result,) = reproduce([row], Options(), lambda done, total: seen.append((done, total)))
     assert sorted(run.seed for run in fake_runs) == sorted([1, 2, 3, 4, 5] * 2)
     assert result.holds
@@ -56,6 +63,26 @@ def test_a_row_is_run_with_five_seeds_and_judged_by_its_mean(fake_runs: list[Run
     assert result.notes == []
     assert seen[0] == (0, 10)
     assert seen[-1] == (10, 10)
+
+
+def test_what_two_rows_want_is_run_once(fake_runs: list[Run]) -> None:
+    one = make_row([Case("one", {"case": 1}), Case("two", {"case": 2})])
+    other = replace(one, id="b-row", experiment=replace(built(one), cases=lambda quick: [Case("2", {"case": 2})]))
+    results = reproduce([one, other], Options(seeds=3), quiet)
+    assert len(fake_runs) == 6
+    assert [outcome.case.label for result in results for outcome in result.outcomes] == ["one", "two", "2"]
+    assert all(list(outcome.values) == [1.0, 2.0, 3.0] for result in results for outcome in result.outcomes)
+
+
+def test_curves_are_those_of_the_first_run(fake_runs: list[Run]) -> None:
+    def curves(run: Finished) -> Sequence[Curve]:
+        return [Curve("rate", [(0.0, 0.0), (1.0, float(run.run.seed))])]
+
+    row = make_row([Case("one", {"case": 1}), Case("two", {"case": 2})])
+    row = replace(row, experiment=replace(built(row), figure=Timeline("KB/s"), curves=curves))
+    (result,) = reproduce([row], Options(seeds=2), quiet)
+    assert {label: lines[0].points[1] for label, lines in result.curves.items()} == {"one": (1, 1), "two": (1, 1)}
+    assert draw(result).count("KB/s") == 2
 
 
 def test_fewer_runs_than_a_reproduction_needs_are_told(fake_runs: list[Run]) -> None:

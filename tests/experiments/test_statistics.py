@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from experiments.statistics import jain_index, mean_interval, ratio_interval
+from experiments.statistics import difference_interval, jain_index, mean_interval, ratio_interval
 
 FLOATS = st.floats(-1e6, 1e6, allow_nan=False)
 
@@ -66,3 +66,13 @@ def test_jains_index_of_known_shares() -> None:
     assert jain_index([1, 0, 0, 0]) == pytest.approx(0.25)
     assert jain_index([1, 3]) == pytest.approx(0.8)
     assert jain_index([0, 0]) == 0
+
+
+def test_the_interval_of_a_difference_is_welchs() -> None:
+    ones, others = [10.1, 9.7, 10.4, 10.0], [8.0, 9.5, 8.2]
+    estimate = difference_interval(ones, others)
+    test = stats.ttest_ind(ones, others, equal_var=False).confidence_interval(0.95)
+    assert (estimate.low, estimate.high) == (pytest.approx(test.low), pytest.approx(test.high))
+    assert difference_interval([1.0], others).low == -math.inf
+    with pytest.raises(ValueError, match="no values"):
+        difference_interval([], others)
