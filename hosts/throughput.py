@@ -1,0 +1,70 @@
+"""The long-term throughput of TCP as an equation, and its inverses.
+
+Padhye, Firoiu, Towsley and Kurose's model as the TFMCC paper prints it (Eq. (1): one acknowledgment a packet, b = 1,
+and RTO = 4 RTT), and Mathis, Semke, Mahdavi and Ott's simpler one (Eq. (4), Appendix B). Rates are in bytes per second
+where the packet size `s` is in bytes; round trip times in seconds; `p` is the loss event rate, in (0, 1].
+"""
+
+from math import inf, sqrt
+from typing import Final
+
+MATHIS_C: Final = sqrt(3 / 2)
+"""Eq. (4)'s constant."""
+LEAST_LOSS: Final = 1e-12
+"""Below this the inverse does not look: no history of this project reaches a million million packets."""
+
+
+def packets_per_rtt(p: float, *, b: float = 1.0) -> float:
+    """Eq. (1) without packet size and round trip time. `b`: packets that an acknowledgment stands for.
+
+    Raises ValueError for `p` outside (0, 1].
+    """
+    if not 0 < p <= 1:
+        raise ValueError(f"a loss event rate is in (0, 1], not {p}")
+    return 1 / (sqrt(2 * b * p / 3) + 12 * sqrt(3 * b * p / 8) * p * (1 + 32 * p * p))
+
+
+def throughput(p: float, rtt: float, s: float) -> float:
+    """Eq. (1): bytes per second."""
+    return s * packets_per_rtt(p) / rtt
+
+
+def loss_event_rate(rate: float, rtt: float, s: float) -> float:
+    """The inverse of Eq. (1): the `p` at which TCP would get `rate` bytes per second.
+
+    A rate below Eq. (1)'s at p = 1 gives 1; one beyond all that can be measured gives `LEAST_LOSS`.
+    """
+    wanted = rate * rtt / s
+    if not wanted > packets_per_rtt(1.0):
+        return 1.0
+    if wanted >= packets_per_rtt(LEAST_LOSS):
+        return LEAST_LOSS
+    # With q = sqrt(p) and a right side f that grows with q and is convex: sqrt(2/3) q + 12 sqrt(3/8) q^3 (1 + 32 q^4) =
+    # 1 / wanted. Newton's method from above falls monotonically to the root.
+    target = 1 / wanted
+    linear, cubic = sqrt(2 / 3), 12 * sqrt(3 / 8)
+    q = min(1.0, target / linear)
+    for _ in range(100):
+        square = q * q
+        value = q * (linear + cubic * square * (1 + 32 * square * square))
+        step = (value - target) / (linear + cubic * square * (3 + 224 * square * square))
+        q -= step
+        if step <= q * 1e-15:
+            break
+    return min(1.0, q * q)
+
+
+def simple_throughput(p: float, rtt: float, s: float) -> float:
+    """Eq. (4): bytes per second."""
+    return MATHIS_C * s / (rtt * sqrt(p)) if p > 0 else inf
+
+
+def simple_loss_event_rate(rate: float, rtt: float, s: float) -> float:
+    """The inverse of Eq. (4), at most 1: simpler to compute than Eq. (1)'s, and a little more conservative."""
+    least = MATHIS_C * s
+    return (least / (rate * rtt)) ** 2 if rate * rtt > least else 1.0
+
+
+def loss_events_per_rtt(p: float, *, b: float = 1.0) -> float:
+    """Appendix A: how many loss events a round trip time holds when the rate is Eq. (1)'s."""
+    return p * packets_per_rtt(p, b=b)
