@@ -16,9 +16,12 @@ The runtime's contract
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from hosts.reason import Reason
+
+UNICAST_TTL: Final = 64
+"""Time to live of unicast datagrams when they are sent (RFC 1340's default), so that receivers can count the hops."""
 
 
 class Address(NamedTuple):
@@ -43,6 +46,10 @@ class Datagram(NamedTuple):
 
     A busy machine lets datagrams wait for the program. Measured with this, that wait is not taken for a queue in the
     network.
+    """
+    hops: int | None = None
+    """How many routers and P4 switches a unicast datagram passed (both runtimes send them with `UNICAST_TTL`); None for
+    a group's, and where it is not known.
     """
 
 

@@ -136,7 +136,7 @@ class Runtime:
             offset = monotonic() - time.time()
             for _ in range(BATCH):
                 try:
-                    data, ancillary, _, source = receive(MAX_DATAGRAM, sockets.TIMESTAMP_SPACE)
+                    data, ancillary, _, source = receive(MAX_DATAGRAM, sockets.ANCILLARY_SPACE)
                 except BlockingIOError:
                     break
                 except OSError:
@@ -153,7 +153,8 @@ class Runtime:
                     arrived += offset
                     if not now - LONGEST_WAIT_S < arrived <= now:
                         arrived = None  # the system clock was set meanwhile
-                effects = endpoint_receive(Datagram(data, peer, destination, arrived), now=now)
+                datagram = Datagram(data, peer, destination, arrived, sockets.hops(ancillary))
+                effects = endpoint_receive(datagram, now=now)
                 if effects:
                     self._apply(effects)
                 if sock.fileno() < 0:

@@ -12,16 +12,18 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
-from hosts.endpoint import Address
+from hosts.endpoint import UNICAST_TTL, Address
 
 # linux/in.h; Python's socket module names them from 3.12 on only.
 IP_ADD_SOURCE_MEMBERSHIP: Final = 39
 IP_DROP_SOURCE_MEMBERSHIP: Final = 40
+IP_RECVTTL: Final = 12
 IP_MULTICAST_ALL: Final = 49
 SO_RCVBUFFORCE: Final = 33  # asm-generic/socket.h; needs CAP_NET_ADMIN
 SO_TIMESTAMPNS: Final = 35  # asm-generic/socket.h, SO_TIMESTAMPNS_OLD: struct timespec of two longs
 TIMESPEC: Final = struct.Struct("@ll")
-TIMESTAMP_SPACE: Final = socket.CMSG_SPACE(TIMESPEC.size)
+TTL: Final = struct.Struct("@i")
+ANCILLARY_SPACE: Final = socket.CMSG_SPACE(TIMESPEC.size) + socket.CMSG_SPACE(TTL.size)
 SIOCGIFADDR: Final = 0x8915  # linux/sockios.h
 IFREQ: Final = struct.Struct("16sH2x4s16x")
 
@@ -108,6 +110,8 @@ def open_unicast(interface: Interface, port: int = 0) -> socket.socket:
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(interface.address))
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, interface.ttl)
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, interface.loop)
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, UNICAST_TTL)
+        sock.setsockopt(socket.IPPROTO_IP, IP_RECVTTL, 1)
         sock.bind((interface.address, port))
     except OSError as error:
         sock.close()
@@ -166,6 +170,17 @@ def arrival_time(ancillary: list[tuple[int, int, bytes]]) -> float | None:
         if kind == SO_TIMESTAMPNS and level == socket.SOL_SOCKET and len(data) == TIMESPEC.size:
             seconds, nanoseconds = TIMESPEC.unpack(data)
             return float(seconds + nanoseconds * 1e-9)
+    return None
+
+
+def hops(ancillary: list[tuple[int, int, bytes]]) -> int | None:
+    """How many routers a unicast datagram passed, if it began with `UNICAST_TTL`; None when `recvmsg` did not bring
+    its time to live along, as for a group's, or when it began with more.
+    """
+    for level, kind, data in ancillary:
+        if kind == socket.IP_TTL and level == socket.IPPROTO_IP and len(data) == TTL.size:
+            passed = UNICAST_TTL - int(TTL.unpack(data)[0])
+            return passed if passed >= 0 else None
     return None
 
 

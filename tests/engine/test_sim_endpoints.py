@@ -50,6 +50,23 @@ def test_replies_come_back_to_the_senders_port() -> None:
     assert [(datagram.data, datagram.source) for _, datagram in asker.received] == [(b"cba", Address("10.0.1.2", 7))]
 
 
+def test_unicast_datagrams_say_how_many_routers_they_passed() -> None:
+    """Two routers in a row; a group's datagrams say nothing, and neither does a seam that has no such field."""
+    sim = star(2)
+    sim.add_router("far")
+    sim.add_host("h3", "10.0.1.4")
+    sim.connect("router", "far")
+    sim.connect("far", "h3")
+    near, far, group = Listener(), Listener(), Listener(GROUP)
+    listen(sim, "h1", near)
+    listen(sim, "h3", far)
+    listen(sim, "h2", group)
+    for port, destination in enumerate([Address("10.0.1.2", 5000), Address("10.0.1.4", 5000), GROUP], start=4000):
+        sim.add_endpoint("source", "sender", sender(b"x", destination, 10.0), port=port, seam=seam, start_at=1.0)
+    sim.run(2.0)
+    assert [datagram.hops for listener in (near, far, group) for _, datagram in listener.received] == [1, 2, None]
+
+
 def test_a_member_hears_a_group_from_its_source_and_at_its_port_only() -> None:
     sim = star(3)
     other = Address("10.0.1.4", 4000)

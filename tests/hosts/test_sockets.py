@@ -6,7 +6,7 @@ import time
 import pytest
 
 from hosts import sockets
-from hosts.endpoint import Address
+from hosts.endpoint import UNICAST_TTL, Address
 from hosts.sockets import Interface, SocketError
 
 LOOPBACK = Interface("127.0.0.1")
@@ -36,6 +36,7 @@ def test_bad_interfaces(name: str, source: str | None, message: str) -> None:
 def test_unicast_options() -> None:
     with sockets.open_unicast(Interface("127.0.0.1", ttl=7, loop=False)) as sock:
         assert sock.getsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL) == 7
+        assert sock.getsockopt(socket.IPPROTO_IP, socket.IP_TTL) == UNICAST_TTL
         assert sock.getsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP) == 0
         chosen = sock.getsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, 4)
         assert socket.inet_ntoa(chosen) == "127.0.0.1"
@@ -60,7 +61,7 @@ def test_the_kernel_says_when_a_datagram_arrived() -> None:
         sender.sendto(b"x", receiver.getsockname())
         after = time.time()
         time.sleep(0.05)
-        _, ancillary, _, _ = receiver.recvmsg(10, sockets.TIMESTAMP_SPACE)
+        _, ancillary, _, _ = receiver.recvmsg(10, sockets.ANCILLARY_SPACE)
         arrived = sockets.arrival_time(ancillary)
         assert arrived is not None
         assert before - 0.001 <= arrived <= after + 0.04
@@ -123,3 +124,17 @@ def test_groups_that_cannot_be_joined() -> None:
         sockets.join(member, "10.0.0.1", None, LOOPBACK)
     with pytest.raises(SocketError, match="cannot open"):
         sockets.open_group(Address("192.0.2.200", 5000))
+
+
+def test_hops_are_counted_from_the_time_to_live() -> None:
+    with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
+        sockets.stamp_arrivals(receiver)
+        for ttl, expected in ((64, 0), (61, 3), (1, 63), (65, None), (255, None)):
+            sender.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, ttl)
+            sender.sendto(b"x", receiver.getsockname())
+            receiver.setblocking(True)
+            _, ancillary, _, _ = receiver.recvmsg(10, sockets.ANCILLARY_SPACE)
+            assert sockets.hops(ancillary) == expected
+            assert sockets.arrival_time(ancillary) is not None
+    assert sockets.hops([]) is None
+    assert sockets.hops([(socket.IPPROTO_IP, socket.IP_TTL, b"")]) is None

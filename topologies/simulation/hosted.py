@@ -8,8 +8,8 @@ from topologies.scenario.network import HostClock
 
 _MILLIONTH = 1e-6
 _ROUNDING_S = 1e-9
-"""A timer of a host whose clock is wrong comes so much later: rounded on the way to the network's time and back, it must
-not seem to be early, or it would be set for the same moment for ever."""
+"""A timer of a host whose clock is wrong comes so much later: rounded on the way to the network's time and back, it
+must not seem to be early, or it would be set for the same moment for ever."""
 _NOTHING: tuple[NetworkEffect, ...] = ()
 
 

@@ -11,7 +11,7 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyFloat, PyList, PyString, PyTuple, PyType};
 use sim::app::{App, AppError, Context, Effect};
-use sim::packet::{Body, Octets, Packet, Payload};
+use sim::packet::{Body, Octets, Packet, Payload, DEFAULT_TTL};
 use sim::time::{from_seconds, to_seconds, Nanos};
 use sim::NodeId;
 
@@ -28,6 +28,9 @@ impl Octets for PyPayload {
     }
 }
 
+/// The first fields of a `Datagram`, which every packet has.
+const DATAGRAM_FIELDS: [&str; 3] = ["data", "source", "destination"];
+
 /// The classes of the seam, and addresses that have been made of them.
 pub struct Seam {
     address: Py<PyType>,
@@ -37,6 +40,8 @@ pub struct Seam {
     leave: Py<PyType>,
     /// What a datagram's fields after data, source and destination are by default.
     datagram_rest: Vec<Py<PyAny>>,
+    /// Which of those is `hops`, if there is one: of a unicast packet it is filled in.
+    hops: Option<usize>,
     /// `tuple.__new__`: makes a named tuple without running its Python constructor.
     new_tuple: Py<PyAny>,
     /// Looked up, never iterated over.
@@ -55,8 +60,10 @@ impl Seam {
             }
         };
         let datagram = class("Datagram")?;
+        let fields: Vec<String> = datagram.bind(py).getattr("_fields")?.extract()?;
         Ok(Self {
-            datagram_rest: defaults_after(datagram.bind(py), &["data", "source", "destination"])?,
+            datagram_rest: defaults_after(datagram.bind(py), &DATAGRAM_FIELDS)?,
+            hops: fields.iter().skip(DATAGRAM_FIELDS.len()).position(|field| field == "hops"),
             address: class("Address")?,
             datagram,
             send: class("Send")?,
@@ -89,7 +96,13 @@ impl Seam {
         let destination = self.address(py, (packet.destination, udp.destination_port))?;
         let fields = [data.into_any(), source.into_bound(py), destination.into_bound(py)];
         let rest = self.datagram_rest.iter().map(|default| default.bind(py).clone());
-        let fields = PyTuple::new(py, fields.into_iter().chain(rest).collect::<Vec<_>>())?;
+        let mut fields: Vec<_> = fields.into_iter().chain(rest).collect();
+        if let Some(at) = self.hops.filter(|_| !packet.destination.is_multicast()) {
+            if let Some(hops) = DEFAULT_TTL.checked_sub(packet.ttl) {
+                fields[DATAGRAM_FIELDS.len() + at] = hops.into_pyobject(py)?.into_any();
+            }
+        }
+        let fields = PyTuple::new(py, fields)?;
         Ok(Some(self.new_tuple.bind(py).call1((&self.datagram, fields))?))
     }
 }
