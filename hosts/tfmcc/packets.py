@@ -307,7 +307,7 @@ def parse_data(data: bytes) -> Data | None:
 
     Receivers that share a process are handed the same bytes one after another: these are read once.
     """
-    global _recent  # noqa: PLW0603
+    global _recent
     if data is _recent[0]:
         return _recent[1]
     if len(data) < DATA_BYTES or data[2] != Type.DATA or data[0] != VERSION or data[1] != NUMBER:
@@ -331,7 +331,7 @@ def _parse_data(data: bytes, size: int) -> Data:
     if fields[7] >= NO_RATE or fields[8] > NO_RATE or fields[9] > NO_RATE:
         raise PacketError("value")
     # session, flags, seq ... max_rtt, clr ... offset
-    return Data(fields[4], fields[3], *fields[5:11], *fields[12:], data[DATA_BYTES:])
+    return Data._make((fields[4], fields[3], *fields[5:11], *fields[12:], data[DATA_BYTES:]))
 
 
 def _report_fields(data: bytes) -> dict[str, int]:
