@@ -15,7 +15,9 @@ from scapy.fields import (
     ByteField,
     FieldLenField,
     IntField,
+    IPField,
     LongField,
+    PacketListField,
     ShortField,
     StrLenField,
     XByteField,
@@ -24,9 +26,10 @@ from scapy.layers.inet import UDP
 from scapy.packet import Packet, bind_layers, split_layers
 
 from hosts.mtcp import packets as mtcp
+from hosts.mtcp import wire
 from hosts.reason import Reason
 
-PROTOCOLS = {mtcp.NUMBER: "MTCP"}
+PROTOCOLS = {wire.NUMBER: "MTCP"}
 REASONS = {int(reason): reason.name for reason in Reason}
 
 
@@ -36,7 +39,7 @@ class CanopyHeader(Packet):
     name = "Canopy"
     fields_desc = [  # noqa: RUF012
         ByteField("version", 1),
-        ByteEnumField("protocol", mtcp.NUMBER, PROTOCOLS),
+        ByteEnumField("protocol", wire.NUMBER, PROTOCOLS),
         ByteField("type", 0),
         XByteField("flags", 0),
         IntField("session", 0),
@@ -47,7 +50,7 @@ def _stream_fields() -> list[Any]:
     return [
         IntField("seq", 0),
         FieldLenField("length", None, length_of="data", fmt="!H"),
-        ShortField("reserved", 0),
+        ShortField("cwnd", 0),
         LongField("send_time_us", 0),
         LongField("offset", 0),
     ]
@@ -80,18 +83,47 @@ class MtcpFeedback(Packet):
         IntField("held_us", 0),
         LongField("echo_time_us", 0),
         LongField("repair_echo_us", 0),
-        IntField("min_cwnd", mtcp.UNLIMITED),
+        IntField("min_cwnd", wire.UNLIMITED),
         IntField("max_twnd", 0),
         IntField("window", 0),
         BitField("sack", 0, mtcp.SACK_BITS),
     ]
 
 
-class MtcpProbe(Packet):
-    """PROBE and PROBE_ACK."""
+class MtcpAddress(Packet):
+    """One of a list."""
 
-    name = "MTCP probe"
-    fields_desc = [LongField("time_us", 0)]  # noqa: RUF012
+    name = "MTCP address"
+    fields_desc = [IPField("host", "0.0.0.0"), ShortField("port", 0)]  # noqa: RUF012
+
+    def extract_padding(self, s: bytes) -> tuple[bytes, bytes]:
+        """What follows is the next one's."""
+        return b"", s
+
+
+def _addresses(count: str) -> PacketListField:
+    return PacketListField("addresses", [], MtcpAddress, count_from=lambda packet: packet.getfieldval(count))
+
+
+class MtcpProbe(Packet):
+    """PROBE."""
+
+    name = "MTCP PROBE"
+    fields_desc = [  # noqa: RUF012
+        LongField("time_us", 0),
+        IntField("rtt_us", 0),
+        IntField("silence_ms", 0),
+        FieldLenField("count", None, count_of="addresses", fmt="!H"),
+        ShortField("reserved", 0),
+        _addresses("count"),
+    ]
+
+
+class MtcpProbeAck(Packet):
+    """PROBE_ACK."""
+
+    name = "MTCP PROBE_ACK"
+    fields_desc = [LongField("time_us", 0), LongField("clock_us", 0)]  # noqa: RUF012
 
 
 class MtcpAnnounce(Packet):
@@ -105,13 +137,36 @@ class MtcpJoin(Packet):
     """JOIN."""
 
     name = "MTCP JOIN"
-    fields_desc = [IntField("window", 0)]  # noqa: RUF012
+    fields_desc = [  # noqa: RUF012
+        IntField("window", 0),
+        IntField("cumulative", 0),
+        ShortField("epoch", 0),
+        ShortField("reserved", 0),
+    ]
 
 
-class MtcpReason(Packet):
-    """JOIN_ACK and ABORT."""
+class MtcpJoinAck(Packet):
+    """JOIN_ACK."""
 
-    name = "MTCP reason"
+    name = "MTCP JOIN_ACK"
+    fields_desc = [  # noqa: RUF012
+        ByteEnumField("reason", 0, REASONS),
+        FieldLenField("count", None, count_of="addresses", fmt="!B"),
+        ShortField("number", 0),
+        ShortField("epoch", 0),
+        ShortField("reserved", 0),
+        IntField("first", 0),
+        LongField("offset", 0),
+        IPField("child_host", "0.0.0.0"),
+        ShortField("child_port", 0),
+        _addresses("count"),
+    ]
+
+
+class MtcpAbort(Packet):
+    """ABORT."""
+
+    name = "MTCP ABORT"
     fields_desc = [ByteEnumField("reason", 0, REASONS), ByteField("reserved8", 0), ShortField("reserved", 0)]  # noqa: RUF012
 
 
@@ -126,23 +181,94 @@ class MtcpFin(Packet):
     ]
 
 
+class MtcpQuery(Packet):
+    """QUERY."""
+
+    name = "MTCP QUERY"
+    fields_desc = [LongField("time_us", 0)]  # noqa: RUF012
+
+
+class MtcpOffer(Packet):
+    """OFFER."""
+
+    name = "MTCP OFFER"
+    fields_desc = [  # noqa: RUF012
+        LongField("time_us", 0),
+        ShortField("load", 0),
+        ByteField("level", 0),
+        FieldLenField("count", None, count_of="addresses", fmt="!B"),
+        _addresses("count"),
+    ]
+
+
+class MtcpMove(Packet):
+    """MOVE."""
+
+    name = "MTCP MOVE"
+    fields_desc = [IPField("host", "0.0.0.0"), ShortField("port", 0), ShortField("reserved", 0)]  # noqa: RUF012
+
+
+class MtcpEntry(Packet):
+    """One member in a REPORT."""
+
+    name = "MTCP member"
+    fields_desc = [  # noqa: RUF012
+        IPField("host", "0.0.0.0"),
+        ShortField("port", 0),
+        IPField("parent_host", "0.0.0.0"),
+        ShortField("parent_port", 0),
+        ShortField("epoch", 0),
+        BitField("marks", 0, 4),
+        BitField("state", 0, 4),
+        ByteEnumField("reason", 0, REASONS),
+    ]
+
+    def extract_padding(self, s: bytes) -> tuple[bytes, bytes]:
+        """What follows is the next one's."""
+        return b"", s
+
+
+class MtcpReport(Packet):
+    """REPORT."""
+
+    name = "MTCP REPORT"
+    fields_desc = [  # noqa: RUF012
+        IntField("number", 0),
+        FieldLenField("count", None, count_of="members", fmt="!H"),
+        ShortField("reserved", 0),
+        PacketListField("members", [], MtcpEntry, count_from=lambda packet: packet.count),
+    ]
+
+
+class MtcpReportAck(Packet):
+    """REPORT_ACK."""
+
+    name = "MTCP REPORT_ACK"
+    fields_desc = [IntField("number", 0)]  # noqa: RUF012
+
+
 MTCP_LAYERS = {
-    mtcp.Type.DATA: MtcpData,
-    mtcp.Type.REPAIR: MtcpRepair,
-    mtcp.Type.ACK: MtcpFeedback,
-    mtcp.Type.NACK: MtcpFeedback,
-    mtcp.Type.PROBE: MtcpProbe,
-    mtcp.Type.PROBE_ACK: MtcpProbe,
-    mtcp.Type.ANNOUNCE: MtcpAnnounce,
-    mtcp.Type.JOIN: MtcpJoin,
-    mtcp.Type.JOIN_ACK: MtcpReason,
-    mtcp.Type.FIN: MtcpFin,
-    mtcp.Type.FIN_ACK: MtcpFin,
-    mtcp.Type.ABORT: MtcpReason,
+    wire.Type.DATA: MtcpData,
+    wire.Type.REPAIR: MtcpRepair,
+    wire.Type.ACK: MtcpFeedback,
+    wire.Type.NACK: MtcpFeedback,
+    wire.Type.PROBE: MtcpProbe,
+    wire.Type.PROBE_ACK: MtcpProbeAck,
+    wire.Type.ANNOUNCE: MtcpAnnounce,
+    wire.Type.JOIN: MtcpJoin,
+    wire.Type.JOIN_ACK: MtcpJoinAck,
+    wire.Type.FIN: MtcpFin,
+    wire.Type.FIN_ACK: MtcpFin,
+    wire.Type.ABORT: MtcpAbort,
+    wire.Type.QUERY: MtcpQuery,
+    wire.Type.OFFER: MtcpOffer,
+    wire.Type.MOVE: MtcpMove,
+    wire.Type.REPORT: MtcpReport,
+    wire.Type.REPORT_ACK: MtcpReportAck,
 }
 
 for _type, _layer in MTCP_LAYERS.items():
-    bind_layers(CanopyHeader, _layer, version=1, protocol=mtcp.NUMBER, type=int(_type))
+    bind_layers(CanopyHeader, _layer, version=1, protocol=wire.NUMBER, type=int(_type))
 
 
 def bind(port: int) -> None:

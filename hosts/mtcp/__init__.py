@@ -1,9 +1,9 @@
 """MTCP: Rhee, Balaguru and Rouskas, "MTCP: scalable TCP-like congestion control for reliable multicast" (2002)."""
 
 from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import NUMBER
 from hosts.mtcp.receiver import MtcpReceiver
 from hosts.mtcp.sender import MtcpSender
+from hosts.mtcp.wire import NUMBER
 from hosts.protocols import Protocol
 
 PROTOCOL = Protocol("mtcp", NUMBER, MtcpOptions, MtcpSender, MtcpReceiver)

@@ -10,8 +10,9 @@ from collections import Counter, deque
 
 from hosts.endpoint import Address, CongestionSignal, Effect, Send
 from hosts.mtcp.child import Child
+from hosts.mtcp.control import encode_probe
 from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import SACK_BITS, Feedback, encode_probe, encode_repair
+from hosts.mtcp.packets import SACK_BITS, Feedback, encode_repair
 from hosts.reason import Reason
 from hosts.rtt import INITIAL_TIMEOUT_S
 from hosts.sack import Scoreboard, bits
@@ -359,7 +360,7 @@ class Agent:
     def probe(self, child: Child, now: float) -> Send:
         """Ask a child for a round trip time (3.3)."""
         child.probed_at = now
-        return Send(encode_probe(self._session, False, int(now * 1e6)), child.address)
+        return Send(encode_probe(self._session, int(now * 1e6), int(child.rtt.mean * 1e6)), child.address)
 
     def probe_answered(self, child: Child, time_us: int, now: float, arrived_at: float | None = None) -> None:
         """The answer came."""

@@ -2,8 +2,9 @@
 
 from hosts.endpoint import Address
 from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import SACK_BITS, UNLIMITED
+from hosts.mtcp.packets import SACK_BITS
 from hosts.mtcp.repairs import Repairs
+from hosts.mtcp.wire import UNLIMITED
 from hosts.rtt import DelayEstimator
 
 

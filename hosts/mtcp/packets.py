@@ -1,46 +1,23 @@
 """MTCP's packets: fixed-size fields after the common header, in network order.
 
 DATA and REPAIR carry the stream; ACK and NACK, which differ in their type only, carry feedback and the congestion
-summary (MTCP, 3.1 and 3.7); PROBE and PROBE_ACK measure the round trip time between an agent and its child (3.3). The
-rest opens and closes a session (ours: the paper gives no format). Times are microseconds of the clock that is named;
-sizes are bytes; sequence numbers count packets.
+summary (MTCP, 3.1 and 3.7). The rest builds and keeps the tree: hosts/mtcp/control.py. Times are microseconds of the
+clock that is named; sizes are bytes; sequence numbers count packets.
 
 `parse` answers with one of the tuples below or raises PacketError; nothing else can come of any input.
 """
 
-import enum
 import struct
 from typing import Final, NamedTuple, TypeAlias
 
 from hosts.header import HEADER, HEADER_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
-from hosts.reason import Reason
-
-NUMBER: Final = 1
-"""MTCP's protocol number in the common header."""
+from hosts.mtcp.control import Control, parse_control
+from hosts.mtcp.wire import NUMBER, UNLIMITED, Type, check_size
 
 SACK_BITS: Final = 512
 """Reach of the selective acknowledgment, and so the most packets in flight: 0.5 s at 10 Mbit/s and 1,400 bytes
 (ours)."""
 SACK_BYTES: Final = SACK_BITS // 8
-UNLIMITED: Final = 2**32 - 1
-"""A leaf's min_cwnd: all ones, the neutral element of the minimum."""
-
-
-class Type(enum.IntEnum):
-    """Values of the common header's type."""
-
-    DATA = 1
-    REPAIR = 2
-    ACK = 3
-    NACK = 4
-    PROBE = 5
-    PROBE_ACK = 6
-    ANNOUNCE = 7
-    JOIN = 8
-    JOIN_ACK = 9
-    FIN = 10
-    FIN_ACK = 11
-    ABORT = 12
 
 
 FLAG_END: Final = 0x01
@@ -55,6 +32,7 @@ class Data(NamedTuple):
     seq: int  # 32 bits on the wire
     send_time_us: int  # sender's clock, when it was first multicast
     offset: int  # of the payload's first byte in the stream
+    cwnd: int  # packets: the window that governs the sender, so that an agent knows whether its own is the limit
     payload: bytes
 
 
@@ -85,63 +63,12 @@ class Feedback(NamedTuple):
     sack: int  # bit i: packet cumulative + 1 + i has arrived
 
 
-class Probe(NamedTuple):
-    """A question for the round trip time, or its answer."""
-
-    session: int
-    answer: bool
-    time_us: int  # clock of who asks
-
-
-class Announce(NamedTuple):
-    """Multicast by the sender until it starts: join me at the address this comes from."""
-
-    session: int
-    payload_bytes: int  # largest payload of a packet
-
-
-class Join(NamedTuple):
-    """A receiver wants to be a child."""
-
-    session: int
-    window: int  # bytes of its receive buffer
-
-
-class JoinAck(NamedTuple):
-    """The answer; `reason` is NONE when it is welcome."""
-
-    session: int
-    reason: Reason
-
-
-class Fin(NamedTuple):
-    """A receiver's last word (`answer` False), or its parent's receipt for that."""
-
-    session: int
-    answer: bool
-    complete: bool
-    reason: Reason
-
-
-class Abort(NamedTuple):
-    """The sender ends the session or drops this receiver, or a receiver leaves."""
-
-    session: int
-    reason: Reason
-
-
-Packet: TypeAlias = Data | Repair | Feedback | Probe | Announce | Join | JoinAck | Fin | Abort
+Packet: TypeAlias = Data | Repair | Feedback | Control
 
 # Field layouts after the common header; hosts/dissect.py says the same in Scapy's terms.
-DATA: Final = struct.Struct("!BBBBIIHHQQ")  # ... seq, length, reserved, send_time_us, offset
+DATA: Final = struct.Struct("!BBBBIIHHQQ")  # ... seq, length, cwnd, send_time_us, offset
 REPAIR: Final = struct.Struct("!BBBBIIHHQQQ")  # ... and repair_time_us
 FEEDBACK: Final = struct.Struct(f"!BBBBIIIQQIII{SACK_BYTES}s")
-PROBE: Final = struct.Struct("!BBBBIQ")
-ANNOUNCE: Final = struct.Struct("!BBBBIHH")
-JOIN: Final = struct.Struct("!BBBBII")
-JOIN_ACK: Final = struct.Struct("!BBBBIBBH")
-FIN: Final = struct.Struct("!BBBBIBBH")
-ABORT: Final = struct.Struct("!BBBBIBBH")
 
 DATA_BYTES: Final = DATA.size
 REPAIR_BYTES: Final = REPAIR.size
@@ -150,12 +77,13 @@ DEFAULT_PAYLOAD_BYTES: Final = 1400
 """A repair of it, with IPv4 and UDP, makes 1,468 bytes: it fits an MTU of 1,500."""
 
 
-def encode_data(session: int, end: bool, seq: int, send_time_us: int, offset: int, payload: bytes) -> bytes:
+def encode_data(
+    session: int, end: bool, seq: int, send_time_us: int, offset: int, payload: bytes, cwnd: int = 0
+) -> bytes:
     """A DATA packet. `seq` is taken modulo 2^32."""
-    return (
-        DATA.pack(VERSION, NUMBER, Type.DATA, end, session, seq & 0xFFFFFFFF, len(payload), 0, send_time_us, offset)
-        + payload
-    )
+    seq, cwnd = seq & 0xFFFFFFFF, min(cwnd, 0xFFFF)
+    head = DATA.pack(VERSION, NUMBER, Type.DATA, end, session, seq, len(payload), cwnd, send_time_us, offset)
+    return head + payload
 
 
 def encode_repair(data: bytes, repair_time_us: int) -> bytes:
@@ -195,36 +123,6 @@ def encode_feedback(
     )
 
 
-def encode_probe(session: int, answer: bool, time_us: int) -> bytes:
-    """A PROBE, or the PROBE_ACK to one."""
-    return PROBE.pack(VERSION, NUMBER, Type.PROBE_ACK if answer else Type.PROBE, 0, session, time_us)
-
-
-def encode_announce(session: int, payload_bytes: int) -> bytes:
-    """An ANNOUNCE."""
-    return ANNOUNCE.pack(VERSION, NUMBER, Type.ANNOUNCE, 0, session, payload_bytes, 0)
-
-
-def encode_join(session: int, window: int) -> bytes:
-    """A JOIN."""
-    return JOIN.pack(VERSION, NUMBER, Type.JOIN, 0, session, min(window, UNLIMITED))
-
-
-def encode_join_ack(session: int, reason: Reason) -> bytes:
-    """A JOIN_ACK; Reason.NONE admits."""
-    return JOIN_ACK.pack(VERSION, NUMBER, Type.JOIN_ACK, 0, session, reason, 0, 0)
-
-
-def encode_fin(session: int, answer: bool, complete: bool, reason: Reason) -> bytes:
-    """A FIN, or the FIN_ACK to one."""
-    return FIN.pack(VERSION, NUMBER, Type.FIN_ACK if answer else Type.FIN, 0, session, complete, reason, 0)
-
-
-def encode_abort(session: int, reason: Reason) -> bytes:
-    """An ABORT."""
-    return ABORT.pack(VERSION, NUMBER, Type.ABORT, 0, session, reason, 0, 0)
-
-
 def parse(data: bytes) -> Packet:
     """Read a datagram. Raises PacketError: truncated, oversized, version, protocol, type, value."""
     size = len(data)
@@ -238,11 +136,11 @@ def parse(data: bytes) -> Packet:
     if kind == Type.DATA:
         if size < DATA_BYTES:
             raise PacketError("truncated")
-        _, _, _, _, _, seq, length, _, send_time_us, offset = DATA.unpack_from(data)
-        _check_size(size, DATA_BYTES + length)
-        return Data(session, bool(flags & FLAG_END), seq, send_time_us, offset, data[DATA_BYTES:])
+        _, _, _, _, _, seq, length, cwnd, send_time_us, offset = DATA.unpack_from(data)
+        check_size(size, DATA_BYTES + length)
+        return Data(session, bool(flags & FLAG_END), seq, send_time_us, offset, cwnd, data[DATA_BYTES:])
     if kind in (Type.ACK, Type.NACK):
-        _check_size(size, FEEDBACK.size)
+        check_size(size, FEEDBACK.size)
         _, _, _, _, _, cumulative, held_us, echo, repair_echo, min_cwnd, max_twnd, window, sack = FEEDBACK.unpack(data)
         return Feedback(
             session,
@@ -260,50 +158,7 @@ def parse(data: bytes) -> Packet:
         if size < REPAIR_BYTES:
             raise PacketError("truncated")
         _, _, _, _, _, seq, length, _, send_time_us, offset, repair_time_us = REPAIR.unpack_from(data)
-        _check_size(size, REPAIR_BYTES + length)
+        check_size(size, REPAIR_BYTES + length)
         payload = data[REPAIR_BYTES:]
         return Repair(session, bool(flags & FLAG_END), seq, send_time_us, offset, repair_time_us, payload)
-    return _parse_control(data, kind, session)
-
-
-def _parse_control(data: bytes, kind: int, session: int) -> Packet:
-    size = len(data)
-    if kind in (Type.PROBE, Type.PROBE_ACK):
-        _check_size(size, PROBE.size)
-        return Probe(session, kind == Type.PROBE_ACK, PROBE.unpack(data)[5])
-    if kind == Type.ANNOUNCE:
-        _check_size(size, ANNOUNCE.size)
-        payload_bytes = ANNOUNCE.unpack(data)[5]
-        if not 0 < payload_bytes <= MAX_PAYLOAD_BYTES:
-            raise PacketError("value")
-        return Announce(session, payload_bytes)
-    if kind == Type.JOIN:
-        _check_size(size, JOIN.size)
-        return Join(session, JOIN.unpack(data)[5])
-    if kind == Type.JOIN_ACK:
-        _check_size(size, JOIN_ACK.size)
-        return JoinAck(session, _reason(JOIN_ACK.unpack(data)[5]))
-    if kind in (Type.FIN, Type.FIN_ACK):
-        _check_size(size, FIN.size)
-        _, _, _, _, _, complete, reason, _ = FIN.unpack(data)
-        if complete > 1:
-            raise PacketError("value")
-        return Fin(session, kind == Type.FIN_ACK, bool(complete), _reason(reason))
-    if kind == Type.ABORT:
-        _check_size(size, ABORT.size)
-        return Abort(session, _reason(ABORT.unpack(data)[5]))
-    raise PacketError("type")
-
-
-def _check_size(size: int, right: int) -> None:
-    if size < right:
-        raise PacketError("truncated")
-    if size > right:
-        raise PacketError("oversized")
-
-
-def _reason(value: int) -> Reason:
-    try:
-        return Reason(value)
-    except ValueError:
-        raise PacketError("value") from None
+    return parse_control(data, kind, flags, session)

@@ -23,25 +23,21 @@ from hosts.endpoint import (
     StreamEnded,
 )
 from hosts.header import PacketError
-from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import (
-    SACK_BITS,
-    UNLIMITED,
+from hosts.mtcp.control import (
     Abort,
     Announce,
-    Data,
     Fin,
+    Join,
     JoinAck,
-    Packet,
     Probe,
-    Repair,
     encode_abort,
-    encode_feedback,
     encode_fin,
     encode_join,
-    encode_probe,
-    parse,
+    encode_probe_ack,
 )
+from hosts.mtcp.options import MtcpOptions
+from hosts.mtcp.packets import SACK_BITS, Data, Packet, Repair, encode_feedback, parse
+from hosts.mtcp.wire import UNLIMITED
 from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.sack import ReceivedSet
@@ -188,8 +184,8 @@ class MtcpReceiver(ReceiverEndpoint):
         return self._repeat_join(now)
 
     def _control(self, packet: Packet, now: float) -> Sequence[Effect]:
-        if isinstance(packet, Probe) and not packet.answer:
-            return (self._to_sender(encode_probe(packet.session, True, packet.time_us)),)
+        if isinstance(packet, Probe):
+            return (self._to_sender(encode_probe_ack(packet.session, packet.time_us, 0)),)
         if isinstance(packet, JoinAck) and self.state == "joining":
             if packet.reason is not Reason.NONE:
                 return self._end(False, f"refused: {packet.reason.text}")
@@ -300,7 +296,11 @@ class MtcpReceiver(ReceiverEndpoint):
 
     def _repeat_join(self, now: float) -> Sequence[Effect]:
         self._retry_at = now + self._retry_s
-        return (self._to_sender(encode_join(self.number or 0, self.options.buffer_bytes)),)
+        return (
+            self._to_sender(
+                encode_join(Join(self.number or 0, False, False, False, True, 0, self.options.buffer_bytes, 0))
+            ),
+        )
 
     def _repeat_fin(self, now: float) -> Sequence[Effect]:
         if self._tries == FIN_TRIES:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hosts.endpoint import Address, Sample
 from hosts.mtcp.child import Child
-from hosts.mtcp.packets import UNLIMITED
+from hosts.mtcp.wire import UNLIMITED
 
 if TYPE_CHECKING:
     from hosts.mtcp.sender import MtcpSender

@@ -26,23 +26,21 @@ from hosts.endpoint import (
 from hosts.header import SESSION_MAX, PacketError
 from hosts.mtcp.agent import Agent
 from hosts.mtcp.child import Child
-from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import (
-    SACK_BITS,
+from hosts.mtcp.control import (
     Abort,
-    Feedback,
     Fin,
     Join,
-    Packet,
+    JoinAck,
     Probe,
+    ProbeAck,
     encode_abort,
     encode_announce,
-    encode_data,
     encode_fin,
     encode_join_ack,
-    encode_probe,
-    parse,
+    encode_probe_ack,
 )
+from hosts.mtcp.options import MtcpOptions
+from hosts.mtcp.packets import SACK_BITS, Feedback, Packet, encode_data, parse
 from hosts.mtcp.report import sender_sample
 from hosts.protocols import Session
 from hosts.reason import Reason
@@ -158,11 +156,11 @@ class MtcpSender(SenderEndpoint):
         if child is None:
             self.counters["drop_late" if source in self.ended else "drop_stranger"] += 1
             return ()
+        if isinstance(packet, ProbeAck):
+            self.agent.probe_answered(child, packet.time_us, now, datagram.arrived_at)
+            return ()
         if isinstance(packet, Probe):
-            if packet.answer:
-                self.agent.probe_answered(child, packet.time_us, now, datagram.arrived_at)
-                return ()
-            return (Send(encode_probe(self.number, True, packet.time_us), source),)
+            return (Send(encode_probe_ack(self.number, packet.time_us, int(now * 1e6)), source),)
         if isinstance(packet, Abort):
             return self._remove(source, "left", packet.reason, now)
         self.counters["drop_unexpected"] += 1
@@ -178,13 +176,13 @@ class MtcpSender(SenderEndpoint):
 
     def _join(self, packet: Join, source: Address, now: float) -> Sequence[Effect]:
         if source in self.agent.children:
-            return (Send(encode_join_ack(self.number, Reason.NONE), source),)
+            return (Send(encode_join_ack(JoinAck(self.number, False, Reason.NONE, packet.epoch)), source),)
         reason = Reason.NONE
         if self.state != "waiting" or source in self.ended:
             reason = Reason.STARTED
         elif len(self.agent.children) >= self.options.max_receivers:
             reason = Reason.FULL
-        answer = Send(encode_join_ack(self.number, reason), source)
+        answer = Send(encode_join_ack(JoinAck(self.number, False, reason, packet.epoch)), source)
         if reason is not Reason.NONE:
             self.counters["refused"] += 1
             return (answer, PeerRefused(source, reason.text))

@@ -6,17 +6,18 @@ from scapy.packet import Raw
 
 from hosts import dissect
 from hosts.dissect import CanopyHeader
-from hosts.mtcp import packets
+from hosts.mtcp import control, packets
 from hosts.mtcp.packets import parse
+from hosts.mtcp.wire import Type
 from tests.hosts.mtcp.test_packets import examples
 
 
-@pytest.mark.parametrize("data", examples(), ids=[packets.Type(data[2]).name for data in examples()])
+@pytest.mark.parametrize("data", examples(), ids=[Type(data[2]).name for data in examples()])
 def test_equal_to_the_structs(data: bytes) -> None:
     layers = CanopyHeader(data)
     assert not layers.haslayer(Raw)
     body = layers.payload
-    assert type(body) is dissect.MTCP_LAYERS[packets.Type(data[2])]
+    assert type(body) is dissect.MTCP_LAYERS[Type(data[2])]
     parsed = parse(data)
     assert layers.session == parsed.session
     for field in parsed._fields:
@@ -34,7 +35,7 @@ def test_equal_to_the_structs(data: bytes) -> None:
 def test_scapy_finds_it_behind_udp() -> None:
     dissect.bind(5000)
     try:
-        data = packets.encode_probe(7, False, 12345)
+        data = control.encode_probe(7, 12345)
         wire = bytes(IP(src="10.0.0.1", dst="232.1.1.1") / UDP(sport=40000, dport=5000) / data)
         assert IP(wire)[dissect.MtcpProbe].time_us == 12345
     finally:
@@ -42,6 +43,6 @@ def test_scapy_finds_it_behind_udp() -> None:
 
 
 def test_scapy_can_make_packets() -> None:
-    header = CanopyHeader(type=int(packets.Type.DATA), session=9)
+    header = CanopyHeader(type=int(Type.DATA), session=9)
     made = bytes(header / dissect.MtcpData(seq=4, send_time_us=5, offset=6, data=b"abc"))
     assert made == packets.encode_data(9, False, 4, 5, 6, b"abc")

@@ -8,7 +8,8 @@ from hosts.endpoint import Address, CongestionSignal, Effect, Send
 from hosts.mtcp.agent import MAX_TIMEOUT_S, Agent
 from hosts.mtcp.child import Child
 from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import UNLIMITED, Feedback, Repair, encode_data, parse
+from hosts.mtcp.packets import Feedback, Repair, encode_data, parse
+from hosts.mtcp.wire import UNLIMITED
 from hosts.reason import Reason
 
 ONE = Address("10.0.0.1", 1)

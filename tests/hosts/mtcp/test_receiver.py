@@ -18,22 +18,21 @@ from hosts.endpoint import (
     SessionStarted,
     StreamEnded,
 )
-from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import (
-    UNLIMITED,
-    Feedback,
+from hosts.mtcp.control import (
     Fin,
     Join,
+    JoinAck,
     encode_abort,
     encode_announce,
-    encode_data,
     encode_fin,
     encode_join_ack,
     encode_probe,
-    encode_repair,
-    parse,
+    encode_probe_ack,
 )
+from hosts.mtcp.options import MtcpOptions
+from hosts.mtcp.packets import Feedback, encode_data, encode_repair, parse
 from hosts.mtcp.receiver import FIN_TRIES, PREMATURE_PACKETS, MtcpReceiver
+from hosts.mtcp.wire import UNLIMITED
 from hosts.protocols import Session
 from hosts.reason import Reason
 from tests.hosts.mtcp.test_packets import examples
@@ -53,7 +52,7 @@ class Bench:
         self.started = self.core.start(now=self.now)
         if member:
             self.get(encode_announce(7, 1400), to=GROUP)
-            self.get(encode_join_ack(7, Reason.NONE))
+            self.get(encode_join_ack(JoinAck(7, False, Reason.NONE, 0)))
 
     def get(self, data: bytes, *, source: Address = SENDER, to: Address = ME) -> list[Effect]:
         return list(self.core.receive(Datagram(data, source, to), now=self.now))
@@ -93,10 +92,10 @@ def test_it_joins_when_it_hears_the_sender() -> None:
     (join,) = bench.get(encode_announce(7, 1400), to=GROUP)
     assert isinstance(join, Send)
     assert join.destination == SENDER
-    assert parse(join.data) == Join(7, 1 << 20)
+    assert parse(join.data) == Join(7, False, False, False, True, 0, 1 << 20, 0)
     (again,) = bench.wake()
     assert again == join
-    bench.get(encode_join_ack(7, Reason.NONE))
+    bench.get(encode_join_ack(JoinAck(7, False, Reason.NONE, 0)))
     assert bench.core.state == "member"
 
 
@@ -110,7 +109,7 @@ def test_it_listens_to_the_source_it_was_told() -> None:
 def test_a_refusal_ends_it() -> None:
     bench = Bench(member=False)
     bench.get(encode_announce(7, 1400), to=GROUP)
-    effects = bench.get(encode_join_ack(7, Reason.STARTED))
+    effects = bench.get(encode_join_ack(JoinAck(7, False, Reason.STARTED, 0)))
     assert effects == [
         LeaveGroup(GROUP, SENDER.host),
         SessionEnded(False, "refused: the session has already started"),
@@ -123,7 +122,7 @@ def test_data_that_overtake_the_admission_are_kept() -> None:
     bench.get(encode_announce(7, 1400), to=GROUP)
     assert bench.data(0) == []
     assert bench.data(1) == []
-    effects = bench.get(encode_join_ack(7, Reason.NONE))
+    effects = bench.get(encode_join_ack(JoinAck(7, False, Reason.NONE, 0)))
     assert effects[0] == SessionStarted(SENDER)
     assert delivered(effects) == bytes(10) + b"\x01" * 10
     assert [ack.cumulative for ack in feedback(effects)] == [2]
@@ -201,8 +200,8 @@ def test_window_updates_in_silence() -> None:
 
 def test_probes_are_answered_at_once() -> None:
     bench = Bench()
-    (answer,) = bench.get(encode_probe(7, False, 42))
-    assert answer == Send(encode_probe(7, True, 42), SENDER)
+    (answer,) = bench.get(encode_probe(7, 42))
+    assert answer == Send(encode_probe_ack(7, 42, 0), SENDER)
 
 
 # --- the buffer
@@ -316,7 +315,7 @@ def test_a_stream_that_contradicts_itself() -> None:
         (encode_data(7, False, 600, 1, 0, b"x"), SENDER, "drop_outside_window"),
         (encode_data(7, False, 1, 1, 2**63, b"x"), SENDER, "drop_outside_window"),
         (encode_fin(7, True, True, Reason.NONE), SENDER, "drop_unexpected"),
-        (encode_join_ack(7, Reason.FULL), SENDER, "drop_unexpected"),
+        (encode_join_ack(JoinAck(7, False, Reason.FULL, 0)), SENDER, "drop_unexpected"),
         (encode_announce(7, 1400), SENDER, "drop_unexpected"),
     ],
 )

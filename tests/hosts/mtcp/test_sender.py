@@ -17,26 +17,22 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
-from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import (
-    SACK_BITS,
-    UNLIMITED,
+from hosts.mtcp.control import (
     Abort,
     Announce,
-    Data,
     Fin,
+    Join,
     JoinAck,
-    Packet,
     Probe,
     encode_abort,
-    encode_data,
-    encode_feedback,
     encode_fin,
     encode_join,
-    encode_probe,
-    parse,
+    encode_probe_ack,
 )
+from hosts.mtcp.options import MtcpOptions
+from hosts.mtcp.packets import SACK_BITS, Data, Packet, encode_data, encode_feedback, parse
 from hosts.mtcp.sender import LINGER_S, MtcpSender
+from hosts.mtcp.wire import UNLIMITED
 from hosts.protocols import Session
 from hosts.reason import Reason
 from tests.hosts.mtcp.test_packets import examples
@@ -46,6 +42,11 @@ ME = Address("10.0.0.1", 4000)
 ONE = Address("10.0.0.2", 4001)
 TWO = Address("10.0.0.3", 4001)
 STRANGER = Address("10.0.0.9", 4001)
+
+
+def join(window: int) -> bytes:
+    """A leaf's."""
+    return encode_join(Join(7, False, False, False, True, 0, window, 0))
 
 
 class Bench:
@@ -97,12 +98,12 @@ def test_it_announces_itself_until_enough_have_joined() -> None:
     bench = Bench(2)
     assert packets(bench.started, GROUP) == [Announce(7, 1400)]
     assert packets(bench.wake(), GROUP) == [Announce(7, 1400)]
-    effects = bench.get(encode_join(7, 5000))
-    assert packets(effects, ONE)[0] == JoinAck(7, Reason.NONE)
+    effects = bench.get(join(5000))
+    assert packets(effects, ONE)[0] == JoinAck(7, False, Reason.NONE, 0)
     assert isinstance(packets(effects, ONE)[1], Probe)
     assert PeerJoined(ONE) in effects
     assert bench.core.state == "waiting"
-    effects = bench.get(encode_join(7, 5000), TWO)
+    effects = bench.get(join(5000), TWO)
     assert SessionStarted() in effects
     assert bench.core.state == "sending"
 
@@ -111,7 +112,7 @@ def test_it_starts_without_those_that_are_not_waited_for() -> None:
     bench = Bench(2)
     assert list(bench.core.start_now(now=bench.now)) == []
     assert bench.core.state == "waiting"
-    bench.get(encode_join(7, 5000))
+    bench.get(join(5000))
     assert SessionStarted() in bench.core.start_now(now=bench.now)
     assert bench.core.state == "sending"
     assert list(bench.core.start_now(now=bench.now)) == []
@@ -119,25 +120,25 @@ def test_it_starts_without_those_that_are_not_waited_for() -> None:
 
 def test_a_repeated_join_is_answered_again() -> None:
     bench = Bench(1)
-    bench.get(encode_join(7, 5000))
-    effects = bench.get(encode_join(7, 5000))
-    assert packets(effects) == [JoinAck(7, Reason.NONE)]
+    bench.get(join(5000))
+    effects = bench.get(join(5000))
+    assert packets(effects) == [JoinAck(7, False, Reason.NONE, 0)]
     assert len(bench.core.agent.children) == 1
 
 
 def test_latecomers_are_refused() -> None:
     bench = Bench(1)
-    bench.get(encode_join(7, 5000))
-    effects = bench.get(encode_join(7, 5000), TWO)
-    assert packets(effects, TWO) == [JoinAck(7, Reason.STARTED)]
+    bench.get(join(5000))
+    effects = bench.get(join(5000), TWO)
+    assert packets(effects, TWO) == [JoinAck(7, False, Reason.STARTED, 0)]
     assert PeerRefused(TWO, "the session has already started") in effects
 
 
 def test_who_left_does_not_come_back() -> None:
     bench = Bench(2)
-    bench.get(encode_join(7, 5000))
+    bench.get(join(5000))
     bench.get(encode_abort(7, Reason.INTERRUPTED))
-    assert packets(bench.get(encode_join(7, 5000))) == [JoinAck(7, Reason.STARTED)]
+    assert packets(bench.get(join(5000))) == [JoinAck(7, False, Reason.STARTED, 0)]
 
 
 def test_a_random_session_id_from_the_seed() -> None:
@@ -151,14 +152,14 @@ def test_a_random_session_id_from_the_seed() -> None:
 
 def sending(**options: float) -> Bench:
     bench = Bench(1, **options)
-    bench.get(encode_join(7, 1 << 20))
+    bench.get(join(1 << 20))
     return bench
 
 
 def test_nothing_leaves_before_the_start() -> None:
     bench = Bench(1)
     assert bench.write(10_000) == []
-    assert data(bench.get(encode_join(7, 1 << 20))) == [0]
+    assert data(bench.get(join(1 << 20))) == [0]
 
 
 def test_it_sends_the_current_window_and_is_clocked_by_acknowledgments() -> None:
@@ -183,7 +184,7 @@ def test_a_subtree_s_smaller_window_counts() -> None:
 
 def test_it_sends_no_more_than_is_advertised() -> None:
     bench = Bench(1)
-    bench.get(encode_join(7, 3000))
+    bench.get(join(3000))
     bench.core.agent.window.cwnd = 10.0
     assert data(bench.write(50_000)) == [0, 1]
     assert bench.core.limit == "advertised_window"
@@ -269,7 +270,7 @@ def test_nobody_is_complete_before_the_end_was_sent() -> None:
 
 def test_closing_tells_everybody() -> None:
     bench = Bench(2)
-    bench.get(encode_join(7, 5000))
+    bench.get(join(5000))
     effects = list(bench.core.close(now=bench.now, reason="stop"))
     assert packets(effects, ONE) == [Abort(7, Reason.INTERRUPTED)]
     assert packets(effects, GROUP) == [Abort(7, Reason.INTERRUPTED)] * 3
@@ -284,13 +285,13 @@ def test_closing_tells_everybody() -> None:
     ("packet", "source", "counter"),
     [
         (b"\x01", ONE, "drop_truncated"),
-        (encode_probe(7, True, 1) + b"x", ONE, "drop_oversized"),
-        (encode_probe(8, True, 1), ONE, "drop_other_session"),
+        (encode_probe_ack(7, 1, 0) + b"x", ONE, "drop_oversized"),
+        (encode_probe_ack(8, 1, 0), ONE, "drop_other_session"),
         (encode_feedback(7, False, 0, 0, 0, 0, 0, 0, 0, 0), STRANGER, "drop_stranger"),
         (encode_fin(7, False, True, Reason.NONE), STRANGER, "drop_stranger"),
         (encode_abort(7, Reason.INTERRUPTED), STRANGER, "drop_stranger"),
         (encode_feedback(7, False, 9, 0, 0, 0, 0, 0, 0, 0), ONE, "drop_ack_of_unsent"),
-        (encode_probe(7, True, 2**60), ONE, "drop_probe_ack_time"),
+        (encode_probe_ack(7, 2**60, 0), ONE, "drop_probe_ack_time"),
         (encode_data(7, False, 0, 1, 0, b"x"), ONE, "drop_unexpected"),
     ],
 )
@@ -315,8 +316,8 @@ def test_dropped_and_counted(packet: bytes, source: Address, counter: str) -> No
 def test_nothing_makes_it_raise(steps: list[tuple[bytes, list[tuple[int, int]], Address, float]]) -> None:
     """Any bytes, from receivers or not, at any time."""
     bench = Bench(2)
-    bench.get(encode_join(7, 1 << 20), ONE)
-    bench.get(encode_join(7, 1 << 20), TWO)
+    bench.get(join(1 << 20), ONE)
+    bench.get(join(1 << 20), TWO)
     bench.write(100_000)
     for raw, changes, source, pause in steps:
         changed = bytearray(raw)

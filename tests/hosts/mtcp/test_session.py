@@ -12,7 +12,8 @@ from hosts.endpoint import (
     SessionStarted,
 )
 from hosts.mtcp.agent import Agent
-from hosts.mtcp.packets import DATA_BYTES, Type
+from hosts.mtcp.packets import DATA_BYTES
+from hosts.mtcp.wire import Type
 from hosts.sack import ReceivedSet
 from tests.hosts.mtcp.world import World
 from tests.hosts.network import Clock
