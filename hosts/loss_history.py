@@ -183,7 +183,7 @@ class LossHistory:
     def _begin(self, seq: int, at: float, interval: float) -> None:
         """An event begins, which ends `interval`."""
         if self.events and self._is_discounting:
-            discount = self._discount()
+            discount = self._discount(interval)
             if discount < 1:
                 for i, old in enumerate(self._discounts):
                     self._discounts[i] = old * discount
@@ -217,19 +217,18 @@ class LossHistory:
         """Packets since the last event's first loss."""
         return max(1, self.highest - self._event_first)
 
-    def _discount(self) -> float:
-        """RFC 5348, 5.5: how much less the older intervals weigh while the open one is more than twice their mean."""
-        open_interval = self.open_interval
-        if open_interval <= 2 * self._older_mean:
+    def _discount(self, interval: float) -> float:
+        """RFC 5348, 5.5: how much less the older intervals weigh when the newest is more than twice their mean."""
+        if interval <= 2 * self._older_mean:
             return 1.0
-        return max(2 * self._older_mean / open_interval, LEAST_DISCOUNT)
+        return max(2 * self._older_mean / interval, LEAST_DISCOUNT)
 
     @property
     def loss_event_rate(self) -> float:
         """p of Eq. (1), in (0, 1]; 0 before the first loss."""
         if self.events == 0:
             return 0.0
-        discount = self._discount() if self._is_discounting else 1.0
+        discount = self._discount(self.open_interval) if self._is_discounting else 1.0
         weight = self._weights[0] + discount * self._older_weight
         mean = (self._weights[0] * self.open_interval + discount * self._older_total) / weight
         return min(1.0, 1 / max(mean, self._older_mean, 1.0))

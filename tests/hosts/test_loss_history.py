@@ -26,8 +26,7 @@ def naive(
         pairs = list(zip(weights, intervals, discounts, strict=False))
         return sum(w * i * d for w, i, d in pairs) / sum(w * d for w, _, d in pairs)
 
-    def discount() -> float:
-        size = max(1, highest - starts[-1][0])
+    def discount(size: float) -> float:
         return max(LEAST_DISCOUNT, 2 * mean() / size) if discounting and size > 2 * mean() else 1.0
 
     for seq, at in arrivals[1:]:
@@ -46,7 +45,7 @@ def naive(
             if not starts:
                 intervals, discounts = [initial], [1.0]
             elif lost_at > starts[-1][1] + rtt:
-                factor = discount()
+                factor = discount(lost - starts[-1][0])
                 intervals = [lost - starts[-1][0], *intervals][: len(weights)]
                 discounts = [1.0, *(d * factor for d in discounts)][: len(weights)]
             else:
@@ -54,8 +53,8 @@ def naive(
             starts.append((lost, lost_at))
     if not starts:
         return 0, 0.0
-    factor = discount()
     size = max(1, highest - starts[-1][0])
+    factor = discount(size)
     older = list(zip(weights[1:], intervals, discounts, strict=False))
     total = weights[0] * size + factor * sum(w * i * d for w, i, d in older)
     weight = weights[0] + factor * sum(w * d for w, _, d in older)
