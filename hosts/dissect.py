@@ -86,6 +86,12 @@ class MtcpFeedback(Packet):
         IntField("min_cwnd", wire.UNLIMITED),
         IntField("max_twnd", 0),
         IntField("window", 0),
+        IntField("queue_us", 0),
+        IntField("bound_us", 0),
+        ShortField("number", 0),
+        ShortField("repeats", 0),
+        BitField("children", 0, mtcp.MERGE_CHILDREN),
+        BitField("holders", 0, mtcp.MERGE_CHILDREN),
         BitField("sack", 0, mtcp.SACK_BITS),
     ]
 

@@ -22,6 +22,12 @@ SACK_BYTES: Final = SACK_BITS // 8
 
 FLAG_END: Final = 0x01
 """DATA, REPAIR: the stream ends with this packet."""
+FLAG_MERGED: Final = 0x01
+"""ACK: a switch made it from several children's; see `Feedback`."""
+FLAG_MERGE: Final = 0x02
+"""ACK, NACK: switches may merge it with those of the same parent's other children."""
+MERGE_CHILDREN: Final = 128
+"""Children whose feedback can be merged: those with a smaller number (bits of `children` and `holders`)."""
 
 
 class Data(NamedTuple):
@@ -61,6 +67,16 @@ class Feedback(NamedTuple):
     max_twnd: int  # bytes: maximum of the transit windows below; 0 from a leaf
     window: int  # bytes free for the stream from `cumulative` on (the advertised window)
     sack: int  # bit i: packet cumulative + 1 + i has arrived
+    # What follows is for switches that merge feedback (docs/assist.md); a host fills in the first four. In a merged
+    # one `cumulative`, `sack`, the windows and what follows are those of all `children`, the rest is `number`'s own.
+    merge: bool = False  # may be merged
+    number: int = 0  # the child's number at its parent (JOIN_ACK)
+    children: int = 0  # whose feedback it is, bit = number; from a host: its own bit
+    holders: int = 0  # those of them that lack the packet `cumulative`; from a host: its own bit
+    merged: bool = False  # a switch made it
+    queue_us: int = 0  # by how much the one that waits longest waits longer than `number` does (RTD above its least)
+    bound_us: int = 0  # from `number`'s RTD here to the largest time-out of all (mean and deviations of the RTD)
+    repeats: int = 0  # NACKs that repeated others and were left out since the last one
 
 
 Packet: TypeAlias = Data | Repair | Feedback | Control
@@ -68,7 +84,7 @@ Packet: TypeAlias = Data | Repair | Feedback | Control
 # Field layouts after the common header; hosts/dissect.py says the same in Scapy's terms.
 DATA: Final = struct.Struct("!BBBBIIHHQQ")  # ... seq, length, cwnd, send_time_us, offset
 REPAIR: Final = struct.Struct("!BBBBIIHHQQQ")  # ... and repair_time_us
-FEEDBACK: Final = struct.Struct(f"!BBBBIIIQQIII{SACK_BYTES}s")
+FEEDBACK: Final = struct.Struct(f"!BBBBIIIQQIIIIIHH16s16s{SACK_BYTES}s")
 
 DATA_BYTES: Final = DATA.size
 REPAIR_BYTES: Final = REPAIR.size
@@ -104,13 +120,19 @@ def encode_feedback(
     max_twnd: int,
     window: int,
     sack: int,
+    *,
+    merge: bool = False,
+    number: int = 0,
 ) -> bytes:
-    """An ACK or NACK; the fields are Feedback's. Sizes beyond 32 bits are cut to the largest."""
+    """A host's ACK or NACK; the fields are Feedback's. Sizes beyond 32 bits are cut to the largest."""
+    mine = 0
+    if merge and number < MERGE_CHILDREN:
+        mine = 1 << number
     return FEEDBACK.pack(
         VERSION,
         NUMBER,
         Type.NACK if nack else Type.ACK,
-        0,
+        FLAG_MERGE if mine else 0,
         session,
         cumulative & 0xFFFFFFFF,
         min(held_us, UNLIMITED),
@@ -119,7 +141,67 @@ def encode_feedback(
         min(min_cwnd, UNLIMITED),
         min(max_twnd, UNLIMITED),
         min(window, UNLIMITED),
+        0,
+        0,
+        number & 0xFFFF,
+        0,
+        mine.to_bytes(16, "big"),
+        mine.to_bytes(16, "big"),
         (sack & ((1 << SACK_BITS) - 1)).to_bytes(SACK_BYTES, "big"),
+    )
+
+
+def encode_merged(feedback: Feedback) -> bytes:
+    """Feedback as it is, all its fields within their widths: what a switch makes, for tests and models."""
+    flags = (FLAG_MERGED if feedback.merged else 0) | (FLAG_MERGE if feedback.merge else 0)
+    kind = Type.NACK if feedback.nack else Type.ACK
+    return FEEDBACK.pack(
+        VERSION,
+        NUMBER,
+        kind,
+        flags,
+        feedback.session,
+        feedback.cumulative,
+        feedback.held_us,
+        feedback.echo_time_us,
+        feedback.repair_echo_us,
+        feedback.min_cwnd,
+        feedback.max_twnd,
+        feedback.window,
+        feedback.queue_us,
+        feedback.bound_us,
+        feedback.number,
+        feedback.repeats,
+        feedback.children.to_bytes(16, "big"),
+        feedback.holders.to_bytes(16, "big"),
+        feedback.sack.to_bytes(SACK_BYTES, "big"),
+    )
+
+
+def _parse_feedback(data: bytes, nack: bool, flags: int, session: int) -> Feedback:
+    check_size(len(data), FEEDBACK.size)
+    fields = FEEDBACK.unpack(data)
+    cumulative, held_us, echo, repair_echo, min_cwnd, max_twnd, window = fields[5:12]
+    queue_us, bound_us, number, repeats, children, holders, sack = fields[12:]
+    return Feedback(
+        session,
+        nack,
+        cumulative,
+        echo,
+        held_us,
+        repair_echo,
+        min_cwnd,
+        max_twnd,
+        window,
+        int.from_bytes(sack, "big"),
+        bool(flags & FLAG_MERGE),
+        number,
+        int.from_bytes(children, "big"),
+        int.from_bytes(holders, "big"),
+        bool(flags & FLAG_MERGED),
+        queue_us,
+        bound_us,
+        repeats,
     )
 
 
@@ -140,20 +222,7 @@ def parse(data: bytes) -> Packet:
         check_size(size, DATA_BYTES + length)
         return Data(session, bool(flags & FLAG_END), seq, send_time_us, offset, cwnd, data[DATA_BYTES:])
     if kind in (Type.ACK, Type.NACK):
-        check_size(size, FEEDBACK.size)
-        _, _, _, _, _, cumulative, held_us, echo, repair_echo, min_cwnd, max_twnd, window, sack = FEEDBACK.unpack(data)
-        return Feedback(
-            session,
-            kind == Type.NACK,
-            cumulative,
-            echo,
-            held_us,
-            repair_echo,
-            min_cwnd,
-            max_twnd,
-            window,
-            int.from_bytes(sack, "big"),
-        )
+        return _parse_feedback(data, kind == Type.NACK, flags, session)
     if kind == Type.REPAIR:
         if size < REPAIR_BYTES:
             raise PacketError("truncated")

@@ -75,6 +75,29 @@ def test_feedback(values: tuple[int, bool, int, int, int, int, int, int, int, in
     assert parse(packets.encode_feedback(*values)) == Feedback(*values)
 
 
+U128 = st.integers(0, 2**128 - 1)
+
+
+@given(
+    st.builds(
+        Feedback,
+        *(U32, st.booleans(), U32, U64, U32, U64, U32, U32, U32, st.integers(0, 2**SACK_BITS - 1)),
+        *(st.booleans(), st.integers(0, 2**16 - 1), U128, U128, st.booleans(), U32, U32, st.integers(0, 2**16 - 1)),
+    )
+)
+def test_merged_feedback(feedback: Feedback) -> None:
+    assert parse(packets.encode_merged(feedback)) == feedback
+
+
+@given(st.booleans(), st.integers(0, 2**16 - 1))
+def test_a_child_stands_for_itself_alone(merge: bool, number: int) -> None:
+    parsed = parse(packets.encode_feedback(7, False, 1, 2, 3, 4, 5, 6, 7, 0, merge=merge, number=number))
+    assert isinstance(parsed, Feedback)
+    mine = 1 << number if merge and number < packets.MERGE_CHILDREN else 0
+    assert (parsed.number, parsed.children, parsed.holders) == (number, mine, mine)
+    assert (parsed.merge, parsed.merged) == (mine != 0, False)
+
+
 def test_feedback_is_cut_to_what_fits() -> None:
     big = 2**80
     parsed = parse(packets.encode_feedback(1, False, 2**32 + 5, 1, big, 1, big, big, big, 1 << SACK_BITS))
@@ -127,7 +150,7 @@ def examples() -> list[bytes]:
         data,
         packets.encode_repair(data, 9),
         packets.encode_feedback(7, False, 1, 2, 3, 4, 5, 6, 7, 0b1011),
-        packets.encode_feedback(7, True, 1, 2, 3, 4, 5, 6, 7, 0b1011),
+        packets.encode_feedback(7, True, 1, 2, 3, 4, 5, 6, 7, 0b1011, merge=True, number=5),
         control.encode_probe(7, 1, 2, 3, (here, there)),
         control.encode_probe_ack(7, 1, 2),
         control.encode_announce(7, 1400),
