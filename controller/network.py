@@ -10,7 +10,7 @@ import json
 from functools import cached_property
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
@@ -97,6 +97,7 @@ class SessionSpec(_Model):
     group: IPv4Address
     source: IPv4Address | None = None  # None: any source
     port: Annotated[int, Field(ge=1, le=65535)] | None = None
+    assist: Literal["none", "switch"] = "none"  # whether its endpoints want switches to summarise feedback
 
     @field_validator("group")
     @classmethod

@@ -31,6 +31,7 @@ class ReceiverStatus(_Status):
     """What the sender knows of one receiver. Windows in packets, rates in bit/s, None for what is not known."""
 
     state: str | None = None
+    parent: str | None = None
     cwnd: Finite | None = None
     rtt_s: Finite | None = None
     loss_rate: Finite | None = None

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import ipaddress
 import json
 import random
@@ -26,6 +27,9 @@ PortOption = Annotated[int, typer.Option(help="UDP port of the group.", min=1, m
 ProtocolOption = Annotated[str, typer.Option(help="Congestion control protocol.")]
 InterfaceOption = Annotated[str | None, typer.Option(help="Interface name or local IPv4 address [default: by route].")]
 SessionOption = Annotated[int | None, typer.Option(help="Session id.", min=0, max=SESSION_MAX)]
+LocalPortOption = Annotated[
+    int, typer.Option(help="UDP port to send from, where others find it [default: any].", min=0, max=65535)
+]
 SetOption = Annotated[list[str] | None, typer.Option("--set", help="A protocol parameter, as in ack_every=2.")]
 TraceOption = Annotated[Path | None, typer.Option(help="Write measurements to this file, JSON lines.")]
 SeedOption = Annotated[int | None, typer.Option(help="Seed of the protocol's randomness [default: random].")]
@@ -44,6 +48,7 @@ def send(
     receivers: Annotated[int, typer.Option(help="Start when so many have joined.", min=1)] = 1,
     wait: Annotated[float, typer.Option(help="Start after so many seconds with those that have.", min=0)] = 10.0,
     session: SessionOption = None,
+    local_port: LocalPortOption = 0,
     name: Annotated[str | None, typer.Option(help="The file's name at the receivers [default: its own].")] = None,
     ttl: Annotated[int, typer.Option(help="Time to live of multicast packets.", min=0, max=255)] = sockets.DEFAULT_TTL,
     rate_limit: Annotated[float | None, typer.Option(help="Never send faster than so many bit/s.", min=1)] = None,
@@ -63,6 +68,7 @@ def send(
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
         plan = _plan(protocol, group, port, source, session, parameters, seed, trace, receivers=receivers, wait=wait)
+        plan = dataclasses.replace(plan, local_port=local_port)
         address = sockets.resolve_interface(interface, group, source)
         if status_dir is not None and not status_dir.is_dir():
             raise ValueError(f"{status_dir}: not a folder")
@@ -86,6 +92,12 @@ def recv(
     interface: InterfaceOption = None,
     source: Annotated[str | None, typer.Option(help="The sender's address: join (source, group).")] = None,
     session: SessionOption = None,
+    local_port: LocalPortOption = 0,
+    agent: Annotated[bool, typer.Option("--agent", help="Serve other receivers as their parent.")] = False,
+    parent: Annotated[
+        str | None, typer.Option(help="ADDRESS:PORT of the parent, or `sender` [default: the nearest].")
+    ] = None,
+    read_rate: Annotated[float | None, typer.Option(help="Read what arrives at so many bit/s only.", min=1)] = None,
     wait: Annotated[float | None, typer.Option(help="Give up when no sender was heard for so long.", min=0)] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a file that exists.")] = False,
     settings: SetOption = None,
@@ -99,7 +111,13 @@ def recv(
     """
     display = Display(quiet=quiet)
     try:
-        plan = _plan(protocol, group, port, source, session, _parameters(settings), seed, trace)
+        parameters = _parameters(settings)
+        if agent:
+            parameters["agent"] = True
+        if parent is not None:
+            parameters["parent"] = parent
+        plan = _plan(protocol, group, port, source, session, parameters, seed, trace)
+        plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate)
         if source is None and ipaddress.IPv4Address(group) in ipaddress.IPv4Network("232.0.0.0/8"):
             raise ValueError(f"{group} is source-specific (RFC 4607): give --source")
         address = sockets.resolve_interface(interface, group)

@@ -24,6 +24,11 @@ class Session:
     receivers: int = 1
     """Sender: start when so many have joined, or `wait` seconds after it began to announce itself."""
     wait: float = 10.0
+    realtime: bool = False
+    """Data in real time: it starts at once, nothing is repeated and nobody is waited for; what arrives is delivered
+    datagram by datagram (`DeliverDatagram`). Only for protocols that can."""
+    deliver: bool = True
+    """Receiver of real-time data: hand it to the application; else it is only counted."""
 
 
 OptionsT = TypeVar("OptionsT")
@@ -40,6 +45,11 @@ class Protocol(Generic[OptionsT]):
     """A frozen dataclass; every field has a default and its unit in the name or comment."""
     make_sender: Callable[[Session, OptionsT, random.Random], SenderEndpoint]
     make_receiver: Callable[[Session, OptionsT, random.Random], ReceiverEndpoint]
+
+    @property
+    def option_names(self) -> frozenset[str]:
+        """The parameters that it has."""
+        return frozenset(self.options.__annotations__)
 
     def sender(
         self, session: Session, rng: random.Random, parameters: Mapping[str, Any] | None = None

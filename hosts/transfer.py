@@ -45,6 +45,10 @@ class Plan:
     parameters: Mapping[str, Any]
     rng: Random
     trace: Path | None
+    local_port: int = 0
+    """UDP port of the endpoint's own address; 0: any."""
+    read_rate_bps: float | None = None
+    """How fast a receiver's application reads; None: at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,14 @@ async def send_file(
     manifest = source.manifest
     endpoint = plan.protocol.sender(plan.session, plan.rng, plan.parameters)
     narrator = _Narrator(display)
-    runtime = Runtime(endpoint, interface, source=source, on_event=narrator.event, on_warning=display.say)
+    runtime = Runtime(
+        endpoint,
+        interface,
+        source=source,
+        on_event=narrator.event,
+        on_warning=display.say,
+        port=plan.local_port,
+    )
     watch = _Watch(plan, runtime, display, "sender")
     observer = watch.observer
     number = endpoint.session_id or 0
@@ -189,6 +200,7 @@ def _sender_summary(
             "sha256": source.manifest.sha256,
             "duration_s": duration,
             "goodput_bps": goodput,
+            "cpu_s": narrator.cpu_s,
             "data_packets": row.get("data_packets"),
             "repair_packets": row.get("repair_packets"),
             "feedback_packets": row.get("feedback_packets"),
@@ -214,7 +226,15 @@ async def receive_file(
     with FileSink(folder, existing) as sink:
         endpoint = plan.protocol.receiver(plan.session, plan.rng, plan.parameters)
         narrator = _Narrator(display)
-        runtime = Runtime(endpoint, interface, sink=sink, on_event=narrator.event, on_warning=display.say)
+        runtime = Runtime(
+            endpoint,
+            interface,
+            sink=sink,
+            read_rate_bps=plan.read_rate_bps,
+            on_event=narrator.event,
+            on_warning=display.say,
+            port=plan.local_port,
+        )
         watch = _Watch(plan, runtime, display, "receiver")
         observer = watch.observer
 
@@ -272,6 +292,8 @@ class _Narrator:
         self._display = display
         self.started_at: float | None = None
         self.ended_at: float | None = None
+        self._cpu_before = 0.0
+        self._cpu_after = 0.0
         self.on_start = _nothing
         self.on_end = _ignore
         self.refused: list[str] = []
@@ -288,10 +310,16 @@ class _Narrator:
             return None
         return self.ended_at - self.started_at
 
+    @property
+    def cpu_s(self) -> float | None:
+        """What this program took of a processor from the start to the end, user and system time, seconds."""
+        return None if self.duration is None else self._cpu_after - self._cpu_before
+
     def event(self, event: Event) -> None:
         """Take one event of the endpoint."""
         if isinstance(event, SessionStarted):
             self.started_at = time.monotonic()
+            self._cpu_before = time.process_time()
             self.on_start()
         elif isinstance(event, PeerJoined):
             self._display.say(f"{event.peer} joined")
@@ -305,6 +333,7 @@ class _Narrator:
             self.ended_at = time.monotonic()
             self._display.say(f"{event.peer} {'has the whole file' if event.complete else f'failed: {event.reason}'}")
         elif isinstance(event, SessionEnded):
+            self._cpu_after = time.process_time()
             if self.ended_at is None:
                 self.ended_at = time.monotonic()
             self.on_end(event)

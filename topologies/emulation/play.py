@@ -31,8 +31,8 @@ class Play:
     ) -> None:
         self.notes: list[str] = []
         self.sessions = [
-            SessionRun(scenario, session, sources[session.id], testbed.network, testbed.folder, testbed.state)
-            for session in scenario.sessions
+            SessionRun(scenario, number, sources[session.id], testbed.network, testbed.folder, testbed.state)
+            for number, session in enumerate(scenario.sessions)
         ]
         self.flows = [
             FlowRun(scenario, number, flow, testbed.network, testbed.folder, sampler.epoch)

@@ -5,9 +5,12 @@ from pathlib import Path
 
 from controller.api import ApiClient, ApiError
 from controller.statedir import SOCKET_NAME
+from hosts.endpoint import Address
+from topologies.run.members import member_parameters
 from topologies.run.plan import Plan
 from topologies.run.timeline import RECEIVERS_WAIT_S
-from topologies.scenario.activity import Flow, OnOffFlow, Session, TcpFlow, UdpFlow
+from topologies.scenario.activity import Flow, OnOffFlow, TcpFlow, UdpFlow
+from topologies.scenario.session import Receiver, Session
 
 
 def controller_command(network: Path, state_directory: Path) -> list[str]:
@@ -46,13 +49,21 @@ def tell_link_state(state_directory: Path, one: str, other: str, *, up: bool) ->
 
 
 def sender_command(
-    session: Session, plan: Plan, file: Path, *, receivers: int, seed: int, status_directory: Path, trace: Path
+    session: Session,
+    plan: Plan,
+    local_port: int,
+    file: Path,
+    *,
+    receivers: int,
+    seed: int,
+    status_directory: Path,
+    trace: Path,
 ) -> list[str]:
-    """A session's sender, which waits for so many receivers."""
+    """A session's sender, which waits for so many receivers; `local_port` is that of all the session's members."""
     return _agent(
         "send",
         str(file),
-        *_session_options(session, plan),
+        *_session_options(session, plan, session.sender, local_port),
         "--receivers",
         str(max(receivers, 1)),
         "--wait",
@@ -67,11 +78,15 @@ def sender_command(
     )
 
 
-def receiver_command(session: Session, plan: Plan, *, output: Path, seed: int, trace: Path) -> list[str]:
-    """A session's receiver, which puts the file into the folder `output`."""
+def receiver_command(
+    session: Session, plan: Plan, local_port: int, receiver: Receiver, *, output: Path, seed: int, trace: Path
+) -> list[str]:
+    """A session's receiver, which puts the file into the folder `output`; `local_port` is that of all members."""
+    reading = [] if receiver.read_rate is None else ["--read-rate", repr(receiver.read_rate)]
     return _agent(
         "recv",
-        *_session_options(session, plan),
+        *_session_options(session, plan, receiver.host, local_port),
+        *reading,
         "--output",
         str(output),
         "--trace",
@@ -111,11 +126,12 @@ def _agent(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "hosts.cli", *arguments]
 
 
-def _session_options(session: Session, plan: Plan) -> list[str]:
+def _session_options(session: Session, plan: Plan, host: str, local_port: int) -> list[str]:
     options = ["--protocol", session.protocol, "--group", str(session.group), "--port", str(session.port)]
-    options += ["--session", str(session.id)]
+    options += ["--session", str(session.id), "--local-port", str(local_port)]
     if session.membership == "source-specific":
         options += ["--source", str(plan.hosts[session.sender].address)]
-    for name, value in session.protocol_parameters.items():
+    parameters = member_parameters(session, host, lambda name: Address(str(plan.hosts[name].address), local_port))
+    for name, value in parameters.items():
         options += ["--set", f"{name}={value}"]
     return options

@@ -11,12 +11,13 @@ from controller.sessions import SessionStatus
 from topologies.emulation import programs
 from topologies.emulation.child import Child
 from topologies.emulation.network import EmulatedNetwork
+from topologies.run.members import FIRST_PORT, drop_after_s
 from topologies.run.plan import derive_seed
-from topologies.run.results import ReceiverResult, SessionResult, file_sha256, sending_time
+from topologies.run.results import ReceiverResult, SessionResult, dropped_hosts, file_sha256, sending_time
 from topologies.run.run_folder import RunFolder, read_series
 from topologies.run.sources import Source
-from topologies.scenario.activity import Receiver, Session
 from topologies.scenario.scenario import Scenario
+from topologies.scenario.session import Receiver
 
 
 class SessionRun:
@@ -25,19 +26,22 @@ class SessionRun:
     def __init__(
         self,
         scenario: Scenario,
-        session: Session,
+        number: int,
         source: Source,
         network: EmulatedNetwork,
         folder: RunFolder,
         state_directory: Path,
     ) -> None:
-        self.session = session
+        """`number` is the session's place in the scenario."""
+        self.session = scenario.sessions[number]
+        self._port = FIRST_PORT + number
         self.source = source
         self.sender: Child | None = None
         self.receivers: dict[str, Child] = {}
         self.started_at: float | None = None
         self._scenario = scenario
         self._network = network
+        self._hosts = network.plan.hosts_by_address()
         self._folder = folder
         self._status_directory = state_directory / "sessions"
         self._dismissed: dict[str, str] = {}
@@ -53,6 +57,8 @@ class SessionRun:
             programs.receiver_command(
                 self.session,
                 self._network.plan,
+                self._port,
+                receiver,
                 output=output,
                 seed=derive_seed(self._scenario.seed, name),
                 trace=self._trace(receiver.host),
@@ -70,6 +76,7 @@ class SessionRun:
             programs.sender_command(
                 self.session,
                 self._network.plan,
+                self._port,
                 self.source.path,
                 receivers=len(waiting),
                 seed=derive_seed(self._scenario.seed, name),
@@ -139,6 +146,9 @@ class SessionRun:
             detail=self._sender_detail(status),
             feedback_packets=None if status is None else status.feedback_packets,
             repair_packets=None if status is None else status.repair_packets,
+            drop_after_s=drop_after_s(self.session),
+            dropped=dropped_hosts(status, self._hosts),
+            cpu_s=self._own_words("sender").get("cpu_s"),
         )
         for receiver in self.session.receivers:
             result.receivers.append(self._receiver_result(receiver, status, epoch))
@@ -181,9 +191,7 @@ class SessionRun:
             complete=False,
             detail="",
         )
-        if status is not None and address in status.receivers:
-            result.lost_packets = status.receivers[address].lost_packets
-            result.repaired_packets = status.receivers[address].repaired_packets
+        result.take_status(status, self._hosts)
         path = self.output_folder(receiver.host) / self.source.path.name
         try:
             result.sha256 = file_sha256(path)

@@ -81,6 +81,10 @@ class Plan:
     switches: dict[str, SwitchPlan]
     cables: tuple[Cable, ...]
 
+    def hosts_by_address(self) -> dict[str, str]:
+        """Address -> the host's name."""
+        return {str(host.address): host.name for host in self.hosts.values()}
+
     def port_towards(self, one: str, other: str) -> tuple[SwitchPlan, PortPlan]:
         """The switch and its port that emulate the direction from `one` to `other`."""
         name, neighbour = (one, other) if one in self.switches else (other, one)
@@ -162,6 +166,7 @@ def network_description(scenario: Scenario, plan: Plan) -> Network:
                 group=session.group,
                 source=plan.hosts[session.sender].address if session.membership == "source-specific" else None,
                 port=session.port,
+                assist=session.assist,
             )
             for session in scenario.sessions
         ],

@@ -23,6 +23,9 @@ def print_summary(console: Console, summary: Summary) -> None:
             if number is not None
         ]
         print_note(console, f"session {session.id} {session.state}: {', '.join(counts)}" + _detail(session.detail))
+        if session.dropped:
+            policy = "" if session.drop_after_s is None else f" (after {session.drop_after_s:g} s)"
+            print_note(console, f"session {session.id}: left behind as too slow{policy}: {', '.join(session.dropped)}")
     for flow in summary.flows:
         goodput = "nothing measured" if flow.goodput_bps is None else format_measured_rate(flow.goodput_bps)
         print_note(console, f"{flow.kind} from {flow.source} to {flow.destination}: {goodput}")
@@ -49,6 +52,7 @@ def _session_table(session: SessionResult) -> Table:
     table.add_column("SHA-256")
     for column in ("goodput", "losses", "repairs"):
         table.add_column(column, justify="right")
+    table.add_column("parent")
     table.add_column("detail", overflow="fold")
     for receiver in session.receivers:
         if receiver.complete:
@@ -63,6 +67,7 @@ def _session_table(session: SessionResult) -> Table:
             "" if receiver.goodput_bps is None else format_measured_rate(receiver.goodput_bps),
             "" if receiver.lost_packets is None else str(receiver.lost_packets),
             "" if receiver.repaired_packets is None else str(receiver.repaired_packets),
+            receiver.parent or "",
             Text(receiver.detail),
         )
     return table

@@ -9,6 +9,7 @@ from typing import Any
 
 import networkx
 
+from controller.sessions import SessionStatus
 from topologies.run.plan import Plan
 from topologies.scenario.network import DirectedLink
 from topologies.scenario.scenario import Scenario
@@ -34,6 +35,16 @@ class ReceiverResult:
     """The file's size over the time that it took, as the receiver says."""
     lost_packets: int | None = None
     repaired_packets: int | None = None
+    parent: str | None = None
+    """The host that was its parent in the logical tree when the sender last knew it."""
+
+    def take_status(self, status: SessionStatus | None, hosts: Mapping[str, str]) -> None:
+        """Put in what the sender said of it last; `hosts` are the hosts' names by address."""
+        said = None if status is None else status.receivers.get(self.address)
+        if said is not None:
+            self.lost_packets = said.lost_packets
+            self.repaired_packets = said.repaired_packets
+            self.parent = hosts.get((said.parent or "").partition(":")[0])
 
 
 @dataclass(slots=True)
@@ -55,6 +66,13 @@ class SessionResult:
     feedback_packets: int | None = None
     repair_packets: int | None = None
     receivers: list[ReceiverResult] = field(default_factory=list)
+    drop_after_s: float | None = None
+    """The policy for slow receivers: one that is silent, or makes no progress, for so long is left behind."""
+    dropped: list[str] = field(default_factory=list)
+    """The hosts that this happened to."""
+    cpu_s: float | None = None
+    """What the sender's program took of a processor from the session's start to its end, user and system time. In a
+    simulation: what its host's `feedback` says that handling feedback took; None without it."""
 
     @property
     def ok(self) -> bool:
@@ -113,6 +131,13 @@ class Summary:
     def as_json(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
+
+
+def dropped_hosts(status: SessionStatus | None, hosts: Mapping[str, str]) -> list[str]:
+    """The receivers that were left behind; `hosts` are the hosts' names by address."""
+    receivers = {} if status is None else status.receivers
+    lost = (address.partition(":")[0] for address, said in receivers.items() if said.state == "lost")
+    return [hosts.get(address, address) for address in lost]
 
 
 def sending_time(trace: Sequence[Mapping[str, Any]], epoch: float) -> tuple[float, float] | None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from topologies.run.plan import derive_seed
 from topologies.run.results import file_sha256
-from topologies.scenario.activity import Session
 from topologies.scenario.scenario import Scenario
+from topologies.scenario.session import Session
 
 _CHUNK = 1 << 20
 

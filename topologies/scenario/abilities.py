@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from topologies.scenario.activity import ControllerRestart, TcpFlow, UdpFlow, WebFlow
-from topologies.scenario.checks import Finding
+from topologies.scenario.errors import Finding
 from topologies.scenario.scenario import Scenario
 
 Purpose: TypeAlias = Literal["emulate", "simulate"]

@@ -1,64 +1,14 @@
-"""What happens on a scenario's network: sessions, cross traffic and faults.
+"""What happens on a scenario's network beside its sessions: cross traffic and faults.
 
 Times are seconds from the moment when the network is ready.
 """
 
-from ipaddress import IPv4Address
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field
 
 from topologies.scenario.network import NodeName, Strict
 from topologies.scenario.quantity import Duration, Rate, Size
-
-UdpPort = Annotated[int, Field(ge=1, le=65535)]
-
-
-class Receiver(Strict):
-    """One receiver of a session; its bare name will do."""
-
-    host: NodeName
-    join: Duration = 0.0
-    leave: Duration | None = None
-    """None: when it has everything."""
-
-
-def _named_receiver(value: Any) -> Any:
-    return {"host": value} if isinstance(value, str) else value
-
-
-class SlowReceivers(Strict):
-    """What becomes of a receiver that holds up the others: they wait for it, but not longer than this."""
-
-    drop_after: Duration
-    """A receiver that is silent, or makes no progress, for so long is left behind, and the session says so."""
-
-
-class Session(Strict):
-    """One sender's data, delivered to many receivers."""
-
-    id: Annotated[int, Field(ge=0, le=2**32 - 1)]
-    protocol: str
-    sender: NodeName
-    group: IPv4Address
-    membership: Literal["source-specific", "any-source"] = "source-specific"
-    port: UdpPort
-    start: Duration = 0.0
-    file: str | None = None
-    """A path, relative to the scenario's folder."""
-    size: Size | None = None
-    """Instead of a file: so many bytes that are made from the scenario's seed."""
-    receivers: Annotated[list[Annotated[Receiver, BeforeValidator(_named_receiver)]], Field(min_length=1)]
-    slow_receivers: SlowReceivers | None = None
-    """None: the protocol's own default."""
-    parameters: dict[str, bool | int | float | str] = Field(default={})
-    """The protocol's own options, by the names in its options class; help by switches is one of them (`assist`)."""
-
-    @property
-    def protocol_parameters(self) -> dict[str, bool | int | float | str]:
-        """`parameters`, with what other fields say about the protocol."""
-        policy = {} if self.slow_receivers is None else {"drop_after_s": self.slow_receivers.drop_after}
-        return {**self.parameters, **policy}
 
 
 class _Flow(Strict):

@@ -3,33 +3,27 @@
 from collections import Counter
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
-from typing import TypeAlias
 
 import networkx
 
-from hosts import protocols
 from topologies.scenario.activity import (
     ControllerRestart,
     Flow,
     LinkDown,
     OnOffFlow,
     ReceiverDies,
-    Session,
     SwitchRestart,
     TcpFlow,
     UdpFlow,
     WebFlow,
 )
-from topologies.scenario.errors import FieldPath
+from topologies.scenario.errors import FieldPath, Finding
 from topologies.scenario.network import DropTail, Link, Red
 from topologies.scenario.scenario import Scenario
+from topologies.scenario.session_checks import check_host, check_sessions
 
 HOST_NETWORK = IPv4Network("10.0.0.0/8")
 """Where hosts live; every switch routes it and answers ARP for it."""
-SOURCE_SPECIFIC = IPv4Network("232.0.0.0/8")
-"""RFC 4607: groups here have no any-source members."""
-LOCAL_CONTROL = IPv4Network("224.0.0.0/24")
-"""RFC 5771: never forwarded by a router."""
 MAX_PORTS = 16
 """Ports of a switch that the P4 program replicates to."""
 MAX_INTERFACE_NAME = 15
@@ -41,8 +35,6 @@ TCP_HEADERS = 54
 MAX_FRAME = 65549
 """Ethernet's header and the largest IPv4 packet."""
 
-Finding: TypeAlias = tuple[FieldPath, str]
-
 
 def check_scenario(scenario: Scenario) -> Iterator[Finding]:
     """Every mistake that is not one of a single field: its path and what is wrong."""
@@ -51,9 +43,7 @@ def check_scenario(scenario: Scenario) -> Iterator[Finding]:
         yield from _check_link(scenario, ("links", index), link)
     yield from _check_link_pairs(scenario)
     yield from _check_attachment(scenario)
-    for index, session in enumerate(scenario.sessions):
-        yield from _check_session(scenario, ("sessions", index), session)
-    yield from _check_session_conflicts(scenario)
+    yield from check_sessions(scenario)
     yield from _check_traffic(scenario)
     yield from _check_faults(scenario)
     if scenario.duration == 0:
@@ -149,70 +139,12 @@ def _check_attachment(scenario: Scenario) -> Iterator[Finding]:
             yield ("nodes", name), f"cannot be reached from the rest of the network ({', '.join(sorted(part))})"
 
 
-def _check_host(scenario: Scenario, path: FieldPath, name: str) -> Iterator[Finding]:
-    if name in scenario.switches or name in scenario.routers:
-        yield path, f"`{name}` is a {'switch' if name in scenario.switches else 'router'}; this needs a host"
-    elif name not in scenario.hosts:
-        yield path, f"no host is called `{name}`"
-
-
-def _check_session(scenario: Scenario, path: FieldPath, session: Session) -> Iterator[Finding]:
-    yield from _check_host(scenario, (*path, "sender"), session.sender)
-    seen: set[str] = set()
-    for index, receiver in enumerate(session.receivers):
-        here = (*path, "receivers", index)
-        yield from _check_host(scenario, here, receiver.host)
-        if receiver.host == session.sender:
-            yield here, f"`{receiver.host}` is the sender"
-        if receiver.host in seen:
-            yield here, f"`{receiver.host}` is listed twice"
-        seen.add(receiver.host)
-        if receiver.leave is not None and receiver.leave <= receiver.join:
-            yield (*here, "leave"), "must come after `join`"
-    if not session.group.is_multicast:
-        yield (*path, "group"), f"{session.group} is not a multicast address (224.0.0.0 to 239.255.255.255)"
-    elif session.group in LOCAL_CONTROL:
-        yield (*path, "group"), f"{session.group} is in {LOCAL_CONTROL}, which routers do not forward"
-    elif session.group in SOURCE_SPECIFIC and session.membership == "any-source":
-        yield (*path, "membership"), f"groups in {SOURCE_SPECIFIC} are source-specific (RFC 4607)"
-    if (session.file is None) == (session.size is None):
-        yield path, "needs something to send: either `file` or `size`"
-    try:
-        protocol = protocols.get(session.protocol)
-    except ValueError as error:
-        yield (*path, "protocol"), str(error)
-        return
-    both = session.protocol_parameters
-    for field, parameters in (("parameters", session.parameters), ("slow_receivers", both)):
-        try:
-            protocol.parse_options(parameters)
-        except ValueError as error:
-            yield (*path, field), str(error)
-            return
-
-
-def _check_session_conflicts(scenario: Scenario) -> Iterator[Finding]:
-    ids: dict[int, int] = {}
-    groups: dict[tuple[IPv4Address, int], int] = {}
-    for index, session in enumerate(scenario.sessions):
-        if session.id in ids:
-            yield ("sessions", index, "id"), f"also the id of sessions[{ids[session.id]}]"
-        ids.setdefault(session.id, index)
-        key = (session.group, session.port)
-        if key in groups:
-            yield (
-                ("sessions", index, "port"),
-                f"{session.group} port {session.port} is used by sessions[{groups[key]}]",
-            )
-        groups.setdefault(key, index)
-
-
 def _check_traffic(scenario: Scenario) -> Iterator[Finding]:
     for index, flow in enumerate(scenario.traffic):
         path = ("traffic", index)
         yield from _check_packets(path, flow)
-        yield from _check_host(scenario, (*path, "source"), flow.source)
-        yield from _check_host(scenario, (*path, "destination"), flow.destination)
+        yield from check_host(scenario, (*path, "source"), flow.source)
+        yield from check_host(scenario, (*path, "destination"), flow.destination)
         if flow.source == flow.destination:
             yield (*path, "destination"), f"is the source, `{flow.source}`"
         if flow.stop is not None and flow.stop <= flow.start:

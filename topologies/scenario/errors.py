@@ -7,6 +7,9 @@ from typing import TypeAlias
 FieldPath: TypeAlias = tuple[str | int, ...]
 """Keys and list indices from the document's root, as in `("links", 2, "rate")`."""
 
+Finding: TypeAlias = tuple[FieldPath, str]
+"""A field, and what is wrong with it."""
+
 
 def format_field(path: FieldPath) -> str:
     """`links[2].rate` for ("links", 2, "rate")."""

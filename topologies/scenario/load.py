@@ -6,17 +6,17 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from topologies.scenario import activity, network
+from topologies.scenario import activity, network, session
 from topologies.scenario.abilities import Purpose, check_ability
-from topologies.scenario.checks import Finding, check_scenario
+from topologies.scenario.checks import check_scenario
 from topologies.scenario.document import Document, parse_document
-from topologies.scenario.errors import FieldPath, Problem, ScenarioError
+from topologies.scenario.errors import FieldPath, Finding, Problem, ScenarioError
 from topologies.scenario.scenario import Scenario
 
 _KNOWN_FIELDS = sorted(
     {
         name
-        for module in (activity, network)
+        for module in (activity, network, session)
         for model in vars(module).values()
         if isinstance(model, type) and issubclass(model, BaseModel)
         for name in model.model_fields
@@ -38,9 +38,9 @@ def load_scenario(path: Path, *, check_files: bool = False, purpose: Purpose | N
         raise ScenarioError([Problem(str(path), None, (), f"not UTF-8 text (at byte {error.start})")]) from None
     scenario = parse_scenario(text, str(path))
     findings: list[Finding] = [
-        (("sessions", index, "file"), f"{path.parent / session.file}: no such file")
-        for index, session in enumerate(scenario.sessions)
-        if check_files and session.file is not None and not (path.parent / session.file).is_file()
+        (("sessions", index, "file"), f"{path.parent / one.file}: no such file")
+        for index, one in enumerate(scenario.sessions)
+        if check_files and one.file is not None and not (path.parent / one.file).is_file()
     ]
     if purpose is not None:
         findings += check_ability(scenario, purpose)

@@ -5,9 +5,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from topologies.scenario.activity import Fault, Flow, Session
+from topologies.scenario.activity import Fault, Flow
 from topologies.scenario.network import Host, Link, Node, NodeName, P4Switch, Router, Strict
 from topologies.scenario.quantity import Duration
+from topologies.scenario.session import Session
 
 MAX_SEED = 2**63 - 1
 

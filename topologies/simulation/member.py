@@ -29,11 +29,14 @@ class Member:
         *,
         source: Source | None = None,
         sink: Sink | None = None,
+        read_rate_bps: float | None = None,
         on_end: Callable[["Member"], None] = lambda member: None,
     ) -> None:
         """`on_end` is called when the endpoint has ended its session."""
         self.host = host
-        self.hosted = HostedEndpoint(endpoint, clock, on_event=self._note, source=source, sink=sink)
+        self.hosted = HostedEndpoint(
+            endpoint, clock, on_event=self._note, source=source, sink=sink, read_rate_bps=read_rate_bps
+        )
         self.program = -1
         """Its number in the simulator."""
         self.started_at: float | None = None

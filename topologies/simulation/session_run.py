@@ -12,23 +12,22 @@ from hosts.endpoint import Address, Endpoint
 from hosts.files import FileSink, FileSource
 from hosts.observe import plain
 from hosts.transfer import INTERRUPTED
+from topologies.run.members import FIRST_PORT, Parameters, drop_after_s, member_parameters
 from topologies.run.plan import derive_seed
-from topologies.run.results import ReceiverResult, SessionResult, sending_time
+from topologies.run.results import ReceiverResult, SessionResult, dropped_hosts, sending_time
 from topologies.run.run_folder import RunFolder, read_series
 from topologies.run.series import RunSeries
 from topologies.run.sources import Source
 from topologies.run.timeline import RECEIVERS_WAIT_S
-from topologies.scenario.activity import Receiver
 from topologies.scenario.network import HostClock
 from topologies.scenario.scenario import Scenario
+from topologies.scenario.session import Receiver
 from topologies.simulation.agenda import Agenda
 from topologies.simulation.member import Member
 from topologies.simulation.network import SimulatedNetwork
 from topologies.simulation.sink import CheckingSink
 from topologies.simulation.watch import StatusReport, Trace
 
-FIRST_PORT = 40000
-"""UDP port of the endpoints of the first session; each session has its own, on every host."""
 MAX_TRACES = 64
 """With more receivers than that none of them writes a trace: nobody reads thousands, and the sender's has them all."""
 
@@ -56,12 +55,12 @@ class SessionRun:
         self._scenario = scenario
         self._port = FIRST_PORT + number
         self._network = network
+        self._hosts = network.plan.hosts_by_address()
         self._agenda = agenda
         self._folder = folder
         self._series = series
         self._keep_files = keep_files
         self._protocol = protocols.get(self.session.protocol)
-        self._parameters = self.session.protocol_parameters
         self._sinks: dict[str, FileSink | CheckingSink] = {}
         self._traces: dict[str, Trace] = {}
         self._status: StatusReport | None = None
@@ -74,8 +73,17 @@ class SessionRun:
     def start_receiver(self, receiver: Receiver) -> None:
         """A receiver begins to listen. FileError when its folder cannot be written."""
         sink = self._make_sink(receiver.host)
-        endpoint = self._protocol.receiver(self._host_session(), self._rng(receiver.host), self._parameters)
-        member = Member(receiver.host, endpoint, self._clock(receiver.host), sink=sink, on_end=self._receiver_ended)
+        endpoint = self._protocol.receiver(
+            self._host_session(), self._rng(receiver.host), self._parameters(receiver.host)
+        )
+        member = Member(
+            receiver.host,
+            endpoint,
+            self._clock(receiver.host),
+            sink=sink,
+            read_rate_bps=receiver.read_rate,
+            on_end=self._receiver_ended,
+        )
         self.receivers[receiver.host] = member
         self._sinks[receiver.host] = sink
         if len(self.session.receivers) <= MAX_TRACES:
@@ -88,7 +96,7 @@ class SessionRun:
         content = self._open_files.enter_context(contextlib.closing(FileSource(self.source.path)))
         self._expected = max(1, sum(receiver.join <= self.session.start for receiver in self.session.receivers))
         session = self._host_session(self._expected)
-        endpoint = self._protocol.sender(session, self._rng("sender"), self._parameters)
+        endpoint = self._protocol.sender(session, self._rng("sender"), self._parameters(host))
         self.sender = Member(host, endpoint, self._clock(host), source=content, on_end=self._sender_ended)
         trace = self._trace("sender", self.sender, "sender")
         self._status = StatusReport(
@@ -171,6 +179,8 @@ class SessionRun:
             detail=(status.detail if status is not None else None) or "",
             feedback_packets=None if status is None else status.feedback_packets,
             repair_packets=None if status is None else status.repair_packets,
+            drop_after_s=drop_after_s(self.session),
+            dropped=dropped_hosts(status, self._hosts),
             receivers=[self._receiver_result(receiver.host, status) for receiver in self.session.receivers],
         )
 
@@ -178,9 +188,7 @@ class SessionRun:
         address = self._address(host).host
         member = self.receivers.get(host)
         result = ReceiverResult(host, address, host not in self._dismissed, complete=False, detail="")
-        if status is not None and address in status.receivers:
-            result.lost_packets = status.receivers[address].lost_packets
-            result.repaired_packets = status.receivers[address].repaired_packets
+        result.take_status(status, self._hosts)
         if member is None or member.complete_at is None:
             result.detail = self._why_incomplete(host, member)
             return result
@@ -274,6 +282,9 @@ class SessionRun:
 
     def _address(self, host: str) -> Address:
         return Address(str(self._network.plan.hosts[host].address), self._port)
+
+    def _parameters(self, host: str) -> Parameters:
+        return member_parameters(self.session, host, self._address)
 
     def _rng(self, agent: str) -> random.Random:
         return random.Random(derive_seed(self._scenario.seed, self._name(agent)))

@@ -7,10 +7,13 @@ from hosts import cli as hosts_cli
 from tests.topologies.scenarios import small_scenario
 from topologies.emulation import programs
 from topologies.run.plan import make_plan
+from topologies.scenario.session import Receiver
 
 SCENARIO = small_scenario()
 PLAN = make_plan(SCENARIO)
 NOWHERE = Path("/nowhere")
+PORT = 20000
+SLOW = Receiver.model_validate({"host": "b", "read_rate": "1 Mbps"})
 
 
 def option(command: list[str], name: str) -> str:
@@ -19,9 +22,11 @@ def option(command: list[str], name: str) -> str:
 
 def test_agents_are_told_session_group_and_source() -> None:
     sender = programs.sender_command(
-        SCENARIO.sessions[0], PLAN, NOWHERE, receivers=2, seed=9, status_directory=NOWHERE, trace=NOWHERE
+        SCENARIO.sessions[0], PLAN, PORT, NOWHERE, receivers=2, seed=9, status_directory=NOWHERE, trace=NOWHERE
     )
-    receiver = programs.receiver_command(SCENARIO.sessions[0], PLAN, output=NOWHERE, seed=9, trace=NOWHERE)
+    receiver = programs.receiver_command(
+        SCENARIO.sessions[0], PLAN, PORT, Receiver(host="b"), output=NOWHERE, seed=9, trace=NOWHERE
+    )
     for command in (sender, receiver):
         assert [option(command, name) for name in ("--group", "--port", "--session", "--source")] == [
             "232.1.0.3",
@@ -34,14 +39,16 @@ def test_agents_are_told_session_group_and_source() -> None:
 
 
 def test_a_session_of_any_source_names_none_and_its_policy_is_a_parameter() -> None:
-    command = programs.receiver_command(SCENARIO.sessions[1], PLAN, output=NOWHERE, seed=9, trace=NOWHERE)
+    command = programs.receiver_command(
+        SCENARIO.sessions[1], PLAN, PORT, Receiver(host="c"), output=NOWHERE, seed=9, trace=NOWHERE
+    )
     assert "--source" not in command
     assert option(command, "--set") == "drop_after_s=4.0"
 
 
 def test_a_sender_waits_for_one_receiver_at_least() -> None:
     command = programs.sender_command(
-        SCENARIO.sessions[0], PLAN, NOWHERE, receivers=0, seed=9, status_directory=NOWHERE, trace=NOWHERE
+        SCENARIO.sessions[0], PLAN, PORT, NOWHERE, receivers=0, seed=9, status_directory=NOWHERE, trace=NOWHERE
     )
     assert option(command, "--receivers") == "1"
 
@@ -51,10 +58,10 @@ def test_the_agents_know_every_option_they_are_given(name: str) -> None:
     session = SCENARIO.sessions[0]
     if name == "send":
         command = programs.sender_command(
-            session, PLAN, NOWHERE, receivers=1, seed=1, status_directory=NOWHERE, trace=NOWHERE
+            session, PLAN, PORT, NOWHERE, receivers=1, seed=1, status_directory=NOWHERE, trace=NOWHERE
         )
     else:
-        command = programs.receiver_command(session, PLAN, output=NOWHERE, seed=1, trace=NOWHERE)
+        command = programs.receiver_command(session, PLAN, PORT, SLOW, output=NOWHERE, seed=1, trace=NOWHERE)
     group = typer.main.get_command(hosts_cli.app)
     known = {word for parameter in group.commands[name].params for word in parameter.opts}  # type: ignore[attr-defined]
     assert {word for word in command if word.startswith("--")} <= known

@@ -1,0 +1,92 @@
+"""The sessions of a scenario: who sends what to whom, in which logical tree, and with what help."""
+
+from functools import cached_property
+from ipaddress import IPv4Address
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Discriminator, Field, Tag
+
+from topologies.scenario.network import NodeName, Strict
+from topologies.scenario.quantity import Duration, Rate, Size
+
+UdpPort = Annotated[int, Field(ge=1, le=65535)]
+
+DEFAULT_FAN_OUT = 16
+"""Children of one parent, unless a session says otherwise: as many as the MTCP paper found harmless (4.1.1)."""
+
+
+class Receiver(Strict):
+    """One receiver of a session; its bare name will do."""
+
+    host: NodeName
+    join: Duration = 0.0
+    leave: Duration | None = None
+    """None: when it has everything."""
+    agent: bool = False
+    """It may have children in the session's logical tree. One that has children in a given tree is an agent anyway."""
+    read_rate: Rate | None = None
+    """How fast its application reads, bit/s; None: at once. What it has not read yet takes its receive buffer."""
+
+
+def _named_receiver(value: Any) -> Any:
+    return {"host": value} if isinstance(value, str) else value
+
+
+class SlowReceivers(Strict):
+    """What becomes of a receiver that holds up the others: they wait for it, but not longer than this."""
+
+    drop_after: Duration
+    """A receiver that is silent, or makes no progress, for so long is left behind, and the session says so."""
+
+
+def _tree_kind(value: Any) -> str:
+    return "given" if isinstance(value, dict) else "word"
+
+
+Tree: TypeAlias = Annotated[
+    Annotated[Literal["one-level", "automatic"], Tag("word")] | Annotated[dict[NodeName, list[NodeName]], Tag("given")],
+    Discriminator(_tree_kind),
+]
+"""The logical tree: `one-level` makes every receiver a child of the sender; in an `automatic` one each finds the
+nearest parent that has room; otherwise parent -> its children, by hosts' names, to any depth."""
+
+
+class Session(Strict):
+    """One sender's data, delivered to many receivers."""
+
+    id: Annotated[int, Field(ge=0, le=2**32 - 1)]
+    protocol: str
+    sender: NodeName
+    group: IPv4Address
+    membership: Literal["source-specific", "any-source"] = "source-specific"
+    port: UdpPort
+    start: Duration = 0.0
+    file: str | None = None
+    """A path, relative to the scenario's folder."""
+    size: Size | None = None
+    """Instead of a file: so many bytes that are made from the scenario's seed."""
+    receivers: Annotated[list[Annotated[Receiver, BeforeValidator(_named_receiver)]], Field(min_length=1)]
+    tree: Tree = "one-level"
+    fan_out: Annotated[int, Field(ge=1)] | None = None
+    """Children of one parent at most; None: 16 in a tree, and no limit in one level."""
+    assist: Literal["none", "switch"] = "none"
+    """`switch`: P4 switches summarise the receivers' feedback on its way."""
+    slow_receivers: SlowReceivers | None = None
+    """None: the protocol's own default."""
+    parameters: dict[str, bool | int | float | str] = Field(default={})
+    """The protocol's own options, by the names in its options class."""
+
+    @cached_property
+    def parents(self) -> dict[str, str]:
+        """Receiver -> its parent, of those whose parent is given."""
+        if isinstance(self.tree, dict):
+            return {child: parent for parent, children in self.tree.items() for child in children}
+        if self.tree == "one-level":
+            return {receiver.host: self.sender for receiver in self.receivers}
+        return {}
+
+    @cached_property
+    def agents(self) -> frozenset[str]:
+        """The receivers that may have children."""
+        asked = {receiver.host for receiver in self.receivers if receiver.agent}
+        return frozenset((asked | set(self.parents.values())) - {self.sender})
