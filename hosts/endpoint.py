@@ -84,6 +84,23 @@ class Deliver(NamedTuple):
     data: bytes
 
 
+class DeliverDatagram(NamedTuple):
+    """The payload of one packet of a real-time session, as it arrived: with gaps, and late ones out of order.
+
+    It takes no buffer and wants no `consumed`.
+    """
+
+    seq: int
+    """Counts packets from the session's start; what is missing was lost."""
+    offset: int
+    """Of the first byte in the stream."""
+    data: bytes
+    sent_at: float
+    """Sender's clock, seconds."""
+    arrived_at: float
+    """Receiver's clock, seconds."""
+
+
 @dataclass(frozen=True, slots=True)
 class PeerJoined:
     """A receiver (or an agent below this one) takes part from now on."""
@@ -156,7 +173,7 @@ Event: TypeAlias = (
     | SessionEnded
     | CongestionSignal
 )
-Effect: TypeAlias = Send | JoinGroup | LeaveGroup | Deliver | Event
+Effect: TypeAlias = Send | JoinGroup | LeaveGroup | Deliver | DeliverDatagram | Event
 Sample: TypeAlias = Mapping[str, object]
 """One trace row: JSON-ready values, named with their units (docs/trace.md)."""
 

@@ -18,6 +18,7 @@ class Reason(enum.IntEnum):
     REFUSED_FILE = 8
     BROKEN_STREAM = 9
     FAILED = 10
+    TOO_SLOW = 11
 
     @property
     def text(self) -> str:
@@ -37,4 +38,5 @@ _TEXTS: Final = {
     Reason.REFUSED_FILE: "the file is refused",
     Reason.BROKEN_STREAM: "the stream contradicts itself",
     Reason.FAILED: "failed",
+    Reason.TOO_SLOW: "cannot take the session's least rate",
 }

@@ -1,0 +1,67 @@
+"""The sender's rate: cut at once, raised by what the CLR allows, doubled in slowstart (2.2, 2.6)."""
+
+from typing import Final
+
+SETTLED: Final = 1 - 1e-9
+
+
+class RateControl:
+    """Bytes per second; times in seconds. `at(now)` is the rate; everything else changes where it goes."""
+
+    __slots__ = ("_always_limited", "_from", "_least", "_most", "_since", "_slope", "_target", "is_limited")
+
+    def __init__(self, rate: float, least: float, most: float, *, always_limited: bool) -> None:
+        """`least` and `most` bound the rate whatever is asked; `always_limited`: see `allow`."""
+        self._least = least
+        self._most = most
+        self._always_limited = always_limited
+        self.is_limited = always_limited
+        """Whether increases are limited to one packet per round trip time (2.2)."""
+        self._from = self._target = self._bounded(rate)
+        self._since = 0.0
+        self._slope = 0.0
+
+    def _bounded(self, rate: float) -> float:
+        return min(max(rate, self._least), self._most)
+
+    def at(self, now: float) -> float:
+        """The rate now."""
+        if self._target == self._from:
+            return self._from
+        rate = self._from + self._slope * (now - self._since)
+        if rate >= self._target * SETTLED:
+            self._from = self._target
+            self.is_limited = self._always_limited  # the successor's rate is reached
+            return self._target
+        return rate
+
+    def cut(self, rate: float, now: float) -> None:
+        """A receiver can take no more than `rate`."""
+        self._from = self._target = min(self.at(now), self._bounded(rate))
+        self._since = now
+
+    def allow(self, rate: float, rtt: float, packet_bytes: int, now: float) -> None:
+        """The CLR's rate: down at once; up at once too, as its loss history limits that, or one packet per RTT."""
+        current = self.at(now)
+        rate = self._bounded(rate)
+        if rate <= current or not self.is_limited:
+            self._from = self._target = rate
+        else:
+            self._aim(current, rate, packet_bytes / rtt**2, now)
+
+    def hold(self, now: float) -> None:
+        """No further increase until something is heard; the next ones are limited, for the CLR has gone."""
+        self._from = self._target = self.at(now)
+        self.is_limited = True
+
+    def slowstart(self, rate: float, rtt: float, now: float) -> None:
+        """2.6: the rate moves to its target within a round trip time."""
+        current = self.at(now)
+        rate = self._bounded(rate)
+        if rate <= current:
+            self._from = self._target = current
+        else:
+            self._aim(current, rate, (rate - current) / rtt, now)
+
+    def _aim(self, current: float, target: float, slope: float, now: float) -> None:
+        self._from, self._target, self._slope, self._since = current, target, slope, now

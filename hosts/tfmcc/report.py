@@ -1,0 +1,50 @@
+"""What TFMCC's sender shows of itself: the fields of docs/trace.md, which are those of docs/status.md."""
+
+from typing import TYPE_CHECKING
+
+from hosts.endpoint import Sample
+
+if TYPE_CHECKING:
+    from hosts.tfmcc.sender import TfmccSender
+
+
+def sender_sample(sender: "TfmccSender", now: float) -> Sample:
+    """The sender's trace row."""
+    clr = sender.clr
+    counters = sender.counters
+    rate = sender.control.at(now) * 8
+    return {
+        "state": sender.state,
+        "detail": sender.detail,
+        "allowed_bps": rate,
+        "slowstart": sender.slowstart,
+        "slowstart_peak_bps": sender.slowstart_peak * 8,
+        "round": sender.rounds.number,
+        "round_reports": sender.rounds.reports,
+        "max_rtt_s": sender.rounds.max_rtt,
+        "feedback_delay_s": sender.feedback_delay(now),
+        "rtt_s": None if clr is None else clr.rtt,
+        "clr": None if clr is None else clr.address.host,
+        "clr_changes": counters["clr_changes"],
+        "first_rtts": sender.first_rtts,
+        "limiting": _limiting(sender, now),
+        "sent_bytes": sender.sent_bytes,
+        "udp_bytes": counters["udp_bytes"],
+        "data_packets": counters["data_packets"],
+        "feedback_packets": counters["feedback_packets"],
+    }
+
+
+def _limiting(sender: "TfmccSender", now: float) -> dict[str, object] | None:
+    """Who limits the rate, in the terms of docs/status.md."""
+    clr = sender.clr
+    if clr is None or sender.state != "sending":
+        return None
+    return {
+        "receiver": clr.address.host,
+        "reason": "loss" if clr.loss_rate > 0 else "rtt",
+        "rtt_s": clr.rtt,
+        "loss_rate": clr.loss_rate,
+        "rate_bps": clr.rate * 8,
+        "last_heard_s": now - clr.heard_at,
+    }
