@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from canopy_engine import Sim
 
@@ -13,11 +13,25 @@ from hosts.tfmcc.options import TfmccOptions
 from hosts.tfmcc.receiver import TfmccReceiver
 from hosts.tfmcc.sender import TfmccSender
 
+if TYPE_CHECKING:
+    from canopy_engine import LinkSpec
+else:
+    LinkSpec = dict
+
 GROUP = Address("239.1.1.1", 5000)
 PORT = 40000
 LINK_HEADERS = 14
 PAYLOAD = 1000 - LINK_HEADERS - 28 - 64
 """Of packets of 1,000 bytes on the link, as the paper's are."""
+
+
+def _link(given: Mapping[str, Any]) -> LinkSpec:
+    return cast(LinkSpec, dict(given))
+
+
+def _back(given: Mapping[str, Any]) -> LinkSpec:
+    """The way back: as long, and never full."""
+    return {"delay_us": given.get("delay_us", 0.0), "limit_packets": 10_000}
 
 
 class Greedy:
@@ -58,7 +72,7 @@ class World:
         seed: int = 1,
         deliver: bool = False,
     ) -> None:
-        """`receivers`: the link of each from the edge, with `join` (s) beside its own keys; `bottleneck`: core to edge."""
+        """`receivers`: each one's link from the edge, and `join` in seconds; `bottleneck`: core to edge."""
         self.sim = Sim(seed)
         self.options = TfmccOptions(**{"payload_bytes": PAYLOAD, **(options or {})})
         self.delivered: dict[int, list[DeliverDatagram]] = {}
@@ -67,7 +81,7 @@ class World:
         sim.add_router("core")
         sim.add_router("edge")
         sim.connect("sender", "core", {"rate_bps": 1e9, "limit_packets": 10_000}, {"rate_bps": 1e9})
-        self.bottleneck = sim.connect("core", "edge", dict(bottleneck or {}), {"limit_packets": 10_000})
+        self.bottleneck = sim.connect("core", "edge", _link(bottleneck or {}), _back(bottleneck or {}))
         session = Session(GROUP, session=7, realtime=True, deliver=deliver)
         self.sender = TfmccSender(session, self.options, Random(seed))
         self.receivers: list[TfmccReceiver] = []
@@ -78,8 +92,7 @@ class World:
             join = link.pop("join", 0.0)
             name = f"r{number}"
             sim.add_host(name, f"10.{1 + number // 65536}.{number // 256 % 256}.{number % 256}")
-            back = {key: value for key, value in link.items() if key in ("delay_us", "rate_bps")}
-            self.links.append(sim.connect("edge", name, link, back | {"limit_packets": 10_000}))
+            self.links.append(sim.connect("edge", name, _link(link), _back(link)))
             receiver = TfmccReceiver(session, self.options, Random(seed * 1_000_003 + number))
             self.receivers.append(receiver)
 
