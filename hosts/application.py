@@ -11,6 +11,7 @@ from typing import Protocol, TypeAlias
 
 from hosts.endpoint import (
     Deliver,
+    DeliverDatagram,
     Effect,
     Endpoint,
     Event,
@@ -57,17 +58,20 @@ class Application:
         *,
         source: Source | None = None,
         sink: Sink | None = None,
+        take: Callable[[DeliverDatagram], None] = lambda datagram: None,
         read_rate_bps: float | None = None,
         on_event: Callable[[Event], None] = lambda event: None,
         finish: Callable[[Sink], None] | None = None,
     ) -> None:
-        """`read_rate_bps`: how fast it reads, bit/s; None: at once. `finish` has the sink finish elsewhere, as in a
-        thread, and `finished` takes what came of it; None: here and now."""
+        """`take` gets what a real-time session delivers. `read_rate_bps`: how fast it reads, bit/s; None: at once.
+        `finish` has the sink finish elsewhere, as in a thread, and `finished` takes what came of it; None: here and
+        now."""
         self.endpoint = endpoint
         self.error: FileError | None = None
         """What went wrong with the file, if anything did."""
         self._source = source
         self._sink = sink
+        self._take = take
         self._read_rate_bps = read_rate_bps
         self._unread: deque[Deliver | StreamEnded] = deque()
         self._read_at: float | None = None
@@ -93,6 +97,8 @@ class Application:
             elif kind is Deliver:
                 delivered += len(effect.data)  # type: ignore[union-attr]
                 queue.extend(self._deliver(effect, now))  # type: ignore[arg-type]
+            elif kind is DeliverDatagram:
+                self._take(effect)  # type: ignore[arg-type]
             else:
                 queue.extend(self._event(effect, now))  # type: ignore[arg-type]
         return left

@@ -128,6 +128,7 @@ class Observer:
             row["detail"] = self.detail
         if "udp_bytes" in row:
             row["rate_bps"] = self._rate("sent", now, row["udp_bytes"])
+        if row.get("acked_bytes") is not None:
             row["goodput_bps"] = self._rate("acked", now, row["acked_bytes"])
         if "received_bytes" in row:
             row["rate_bps"] = self._rate("received", now, row["received_bytes"])

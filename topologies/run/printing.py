@@ -11,7 +11,9 @@ from topologies.scenario.quantity import format_measured_rate, format_rate, form
 def print_summary(console: Console, summary: Summary) -> None:
     """The result, for reading."""
     for session in summary.sessions:
-        name = f"{session.file}, {format_size(session.bytes)}, SHA-256 {session.sha256}"
+        name = session.file
+        if session.sha256:
+            name += f", {format_size(session.bytes)}, SHA-256 {session.sha256}"
         print_note(console, f"session {session.id}: {name}")
         console.print(_session_table(session))
         counts = [

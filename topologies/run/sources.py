@@ -26,10 +26,17 @@ class Source:
     sha256: str
 
 
+REALTIME = Source(Path("real-time data"), 0, "")
+"""Nothing that could be read: data in real time, without end."""
+
+
 def prepare_sources(scenario: Scenario, base: Path, override: Path | None, folder: Path) -> dict[int, Source]:
     """Session id -> source. Relative paths start at `base`; made ones are put into `folder`. SourceError."""
     sources = {}
     for session in scenario.sessions:
+        if session.realtime:
+            sources[session.id] = REALTIME
+            continue
         if override is not None:
             path = override
         elif session.file is not None:

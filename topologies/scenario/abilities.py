@@ -27,6 +27,9 @@ def _check_emulation(scenario: Scenario) -> Iterator[Finding]:
             ("nodes", name, "kind"),
             "a plain router is only simulated (canopy simulate)",
         )
+    for index, session in enumerate(scenario.sessions):
+        if session.realtime:
+            yield ("sessions", index, "realtime"), "real-time data without end are only simulated (canopy simulate)"
     for index, flow in enumerate(scenario.traffic):
         if isinstance(flow, WebFlow):
             yield ("traffic", index, "kind"), "web traffic is only simulated (canopy simulate)"
@@ -58,5 +61,6 @@ def _check_simulation(scenario: Scenario) -> Iterator[Finding]:
                 yield ("nodes", name, field, "least"), "must not exceed `most`"
     if scenario.simulation.control_delay < LEAST_CONTROL_DELAY_S:
         yield ("simulation", "control_delay"), f"must be at least {LEAST_CONTROL_DELAY_S * 1e6:g} us"
-    if scenario.simulation.sample < LEAST_SAMPLE_S:
-        yield ("simulation", "sample"), f"must be at least {LEAST_SAMPLE_S * 1e3:g} ms"
+    for field, interval in (("sample", scenario.simulation.sample), ("trace", scenario.simulation.trace)):
+        if interval < LEAST_SAMPLE_S:
+            yield ("simulation", field), f"must be at least {LEAST_SAMPLE_S * 1e3:g} ms"

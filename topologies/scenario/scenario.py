@@ -21,6 +21,8 @@ class Simulation(Strict):
     on one machine."""
     sample: Duration = 0.25
     """Between two rows of the links' time series."""
+    trace: Duration = 0.2
+    """Between two rows of the traces of senders and receivers; docs/trace.md's by default."""
 
 
 class Scenario(Strict):

@@ -65,6 +65,8 @@ class Session(Strict):
     """A path, relative to the scenario's folder."""
     size: Size | None = None
     """Instead of a file: so many bytes that are made from the scenario's seed."""
+    realtime: bool = False
+    """Instead of a file: real-time data without end, as much as may be sent; what is lost is not repeated."""
     receivers: Annotated[list[Annotated[Receiver, BeforeValidator(_named_receiver)]], Field(min_length=1)]
     tree: Tree = "one-level"
     fan_out: Annotated[int, Field(ge=1)] | None = None

@@ -25,7 +25,7 @@ from topologies.scenario.session import Receiver
 from topologies.simulation.agenda import Agenda
 from topologies.simulation.member import Member
 from topologies.simulation.network import SimulatedNetwork
-from topologies.simulation.sink import CheckingSink
+from topologies.simulation.sink import CheckingSink, EndlessSource
 from topologies.simulation.watch import StatusReport, Trace
 
 MAX_TRACES = 64
@@ -72,7 +72,7 @@ class SessionRun:
 
     def start_receiver(self, receiver: Receiver) -> None:
         """A receiver begins to listen. FileError when its folder cannot be written."""
-        sink = self._make_sink(receiver.host)
+        sink = None if self.session.realtime else self._make_sink(receiver.host)
         endpoint = self._protocol.receiver(
             self._host_session(), self._rng(receiver.host), self._parameters(receiver.host)
         )
@@ -85,7 +85,8 @@ class SessionRun:
             on_end=self._receiver_ended,
         )
         self.receivers[receiver.host] = member
-        self._sinks[receiver.host] = sink
+        if sink is not None:
+            self._sinks[receiver.host] = sink
         if len(self.session.receivers) <= MAX_TRACES:
             self._trace(receiver.host, member, "receiver")
         self._add(receiver.host, member, endpoint)
@@ -93,7 +94,11 @@ class SessionRun:
     def start_sender(self) -> None:
         """The sender begins to announce itself. FileError when its file cannot be read."""
         host = self.session.sender
-        content = self._open_files.enter_context(contextlib.closing(FileSource(self.source.path)))
+        content: FileSource | EndlessSource = EndlessSource()
+        total = None
+        if not self.session.realtime:
+            content = self._open_files.enter_context(contextlib.closing(FileSource(self.source.path)))
+            total = content.total_bytes
         self._expected = max(1, sum(receiver.join <= self.session.start for receiver in self.session.receivers))
         session = self._host_session(self._expected)
         endpoint = self._protocol.sender(session, self._rng("sender"), self._parameters(host))
@@ -103,7 +108,7 @@ class SessionRun:
             session,
             self._protocol.name,
             self._address(host),
-            content.total_bytes,
+            total,
             self.sender,
             trace,
             self._series,
@@ -157,8 +162,9 @@ class SessionRun:
             self._status.write(self._agenda.now, final=True)
         for trace in self._traces.values():
             trace.close()
-        for host, sink in self._sinks.items():
+        for host in self.receivers:
             self._write_words(host)
+        for sink in self._sinks.values():
             if isinstance(sink, FileSink):
                 sink.discard()
         self._open_files.close()
@@ -189,6 +195,8 @@ class SessionRun:
         member = self.receivers.get(host)
         result = ReceiverResult(host, address, host not in self._dismissed, complete=False, detail="")
         result.take_status(status, self._hosts)
+        if self.session.realtime:
+            return self._realtime_result(result, host, member)
         if member is None or member.complete_at is None:
             result.detail = self._why_incomplete(host, member)
             return result
@@ -204,6 +212,21 @@ class SessionRun:
         result.goodput_bps = None if goodput is None else round(goodput)
         return result
 
+    def _realtime_result(self, result: ReceiverResult, host: str, member: Member | None) -> ReceiverResult:
+        """There is no whole that could be had: who took part to its end is all right."""
+        result.detail = self._dismissed.get(host, "")
+        result.complete = (
+            member is not None and member.started_at is not None and (member.ending is None or host in self._dismissed)
+        )
+        if member is None or not result.complete:
+            result.detail = result.detail or self._why_incomplete(host, member)
+        elif member.started_at is not None:
+            until = member.closed_at if member.ending is not None else self._agenda.now
+            octets = member.hosted.endpoint.sample(now=member.hosted.local(until)).get("received_bytes")
+            if isinstance(octets, int) and until > member.started_at:
+                result.goodput_bps = round(octets * 8 / (until - member.started_at))
+        return result
+
     def _why_incomplete(self, host: str, member: Member | None) -> str:
         if host in self._dismissed:
             return self._dismissed[host]
@@ -215,7 +238,12 @@ class SessionRun:
 
     def _goodput(self, host: str, member: Member) -> float | None:
         """As a receiver itself says: the file's bits over the time that its session took."""
-        return self._sinks[host].written * 8 / member.duration if member.duration else None
+        return self._written(host) * 8 / member.duration if member.duration else None
+
+    def _written(self, host: str) -> int:
+        """Bytes of the file that a receiver has."""
+        sink = self._sinks.get(host)
+        return 0 if sink is None else sink.written
 
     def _write_words(self, host: str) -> None:
         """What the receiver would say of itself at its end (`canopy recv --json`)."""
@@ -228,7 +256,7 @@ class SessionRun:
             "session": self.session.id,
             "complete": member.complete_at is not None,
             "detail": "" if member.complete_at is not None else self._why_incomplete(host, member),
-            "size_bytes": self._sinks[host].written,
+            "size_bytes": self._written(host),
             "duration_s": member.duration,
             "goodput_bps": self._goodput(host, member) if member.complete_at is not None else None,
             "counters": dict(sorted(member.hosted.endpoint.counters.items())),
@@ -278,6 +306,8 @@ class SessionRun:
             session=self.session.id,
             receivers=receivers,
             wait=RECEIVERS_WAIT_S,
+            realtime=self.session.realtime,
+            deliver=False,
         )
 
     def _address(self, host: str) -> Address:
@@ -301,7 +331,8 @@ class SessionRun:
             "address": self._address(member.host).host,
             "session": self.session.id,
         }
-        trace = Trace(self._folder, self._name(agent), member, header, self._agenda)
+        interval = self._scenario.simulation.trace
+        trace = Trace(self._folder, self._name(agent), member, header, self._agenda, interval)
         self._traces[agent] = trace
         return trace
 

@@ -1,9 +1,21 @@
-"""A receiver's file that is checked as it comes and not kept: a thousand receivers need no thousand copies on disk."""
+"""What applications of a simulation send and take without a disk: data without end, and a file that is checked as it
+comes and not kept, so that a thousand receivers need no thousand copies.
+"""
 
 import hashlib
 
 from hosts.files import FileError, Manifest
 from hosts.reason import Reason
+
+
+class EndlessSource:
+    """What a sender of real-time data sends: as much as it may."""
+
+    exhausted = False
+
+    def read(self, space: int) -> bytes:
+        """So many bytes, whatever they are."""
+        return bytes(space)
 
 
 class CheckingSink:

@@ -5,7 +5,7 @@ from typing import Any
 
 from controller.sessions import SessionStatus
 from hosts.endpoint import Address
-from hosts.observe import STATUS_INTERVAL_S, TRACE_INTERVAL_S, Observer, plain
+from hosts.observe import STATUS_INTERVAL_S, Observer, plain
 from hosts.protocols import Session
 from topologies.run.run_folder import RunFolder, SeriesWriter
 from topologies.run.series import RunSeries
@@ -14,10 +14,18 @@ from topologies.simulation.member import Member
 
 
 class Trace:
-    """One member's trace: a row every `TRACE_INTERVAL_S`, and one at its end."""
+    """One member's trace: a row every so often, and one at its end."""
 
-    def __init__(self, folder: RunFolder, name: str, member: Member, header: Mapping[str, Any], agenda: Agenda) -> None:
-        """`name` is the file's."""
+    def __init__(
+        self,
+        folder: RunFolder,
+        name: str,
+        member: Member,
+        header: Mapping[str, Any],
+        agenda: Agenda,
+        interval: float,
+    ) -> None:
+        """`name` is the file's; `interval` is in seconds."""
         self._member = member
         self._writer = SeriesWriter(folder.series / f"{name}.jsonl")
         self._writer.write([{"trace": 1, "started_at": agenda.now, **header}])
@@ -25,7 +33,7 @@ class Trace:
         self._agenda = agenda
         hosted = member.hosted
         self.observer = Observer(hosted.endpoint, hosted.local(agenda.now))
-        agenda.every(TRACE_INTERVAL_S, self._tick, start=agenda.now + TRACE_INTERVAL_S)
+        agenda.every(interval, self._tick, start=agenda.now + interval)
 
     def row(self, now: float) -> dict[str, Any]:
         """What the member shows now, with `t` in seconds since its start, on the network's clock."""
@@ -52,13 +60,13 @@ class StatusReport:
         session: Session,
         protocol: str,
         source: Address,
-        total: int,
+        total: int | None,
         sender: Member,
         trace: Trace,
         series: RunSeries,
         agenda: Agenda,
     ) -> None:
-        """`source` is the sender's address, `total` the bytes of its stream."""
+        """`source` is the sender's address, `total` the bytes of its stream, if it has an end."""
         self._fixed: dict[str, Any] = {
             "version": 1,
             "session": session.session,
