@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import hosts
 from hosts.endpoint import Address, ReceiverEndpoint, SenderEndpoint
+from hosts.header import HEADER_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,13 @@ class Protocol(Generic[OptionsT]):
     """A frozen dataclass; every field has a default and its unit in the name or comment."""
     make_sender: Callable[[Session, OptionsT, random.Random], SenderEndpoint]
     make_receiver: Callable[[Session, OptionsT, random.Random], ReceiverEndpoint]
+    feedback_types: frozenset[int] = frozenset()
+    """Types, in the common header, of what receivers tell the sender of their reception: the packets whose number grows
+    with that of the receivers."""
+
+    def is_feedback(self, data: bytes) -> bool:
+        """Whether a datagram is of these types."""
+        return len(data) >= HEADER_BYTES and data[1] == self.number and data[2] in self.feedback_types
 
     @property
     def option_names(self) -> frozenset[str]:

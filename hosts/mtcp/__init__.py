@@ -3,7 +3,9 @@
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.receiver import MtcpReceiver
 from hosts.mtcp.sender import MtcpSender
-from hosts.mtcp.wire import NUMBER
+from hosts.mtcp.wire import NUMBER, Type
 from hosts.protocols import Protocol
 
-PROTOCOL = Protocol("mtcp", NUMBER, MtcpOptions, MtcpSender, MtcpReceiver)
+PROTOCOL = Protocol(
+    "mtcp", NUMBER, MtcpOptions, MtcpSender, MtcpReceiver, feedback_types=frozenset({Type.ACK, Type.NACK})
+)

@@ -26,6 +26,7 @@ class Recorder(ReceiverEndpoint):
     def __init__(self) -> None:
         self.counters = {}
         self.calls: list[tuple[str, float]] = []
+        self.datagrams: list[Datagram] = []
         self.consumed_bytes: list[int] = []
         self.confirmed: list[tuple[bool, Reason]] = []
         self._closed = False
@@ -40,6 +41,7 @@ class Recorder(ReceiverEndpoint):
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         self.calls.append(("receive", now))
+        self.datagrams.append(datagram)
         if not datagram.data:
             return (StreamEnded(0),)
         half = len(datagram.data) // 2

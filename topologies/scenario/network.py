@@ -51,6 +51,15 @@ class ProcessingTime(Strict):
     most: Duration
 
 
+class FeedbackTime(Strict):
+    """What a simulated host's processor needs for each feedback packet, one after another. Other packets pass it by."""
+
+    time: Duration
+    queue: Annotated[int, Field(ge=1)] = 1000
+    """Packets that wait, the one being handled included; what finds no room is lost. 1000 is about what an endpoint's
+    receive buffer of 1 MiB has room for."""
+
+
 class Host(Strict):
     """An end system, attached to a switch or router by its one link."""
 
@@ -61,6 +70,8 @@ class Host(Strict):
     sending: ProcessingTime | None = None
     """Only in a simulation, as `receiving` and `clock`; an emulated host takes what the machine gives."""
     receiving: ProcessingTime | None = None
+    feedback: FeedbackTime | None = None
+    """Likewise; None: no time at all."""
 
 
 Node: TypeAlias = Annotated[P4Switch | Router | Host, Field(discriminator="kind")]

@@ -1,16 +1,33 @@
 """An endpoint on a simulated host: with its application, and on the host's own clock."""
 
+from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from hosts.application import Application, NetworkEffect, Sink, Source
 from hosts.endpoint import Datagram, Endpoint, Event
 from topologies.scenario.network import HostClock
+from topologies.simulation.feedback import FeedbackServer
 
 _MILLIONTH = 1e-6
 _ROUNDING_S = 1e-9
 """A timer of a host whose clock is wrong comes so much later: rounded on the way to the network's time and back, it
 must not seem to be early, or it would be set for the same moment for ever."""
+_RIGHT_CLOCK = HostClock()
 _NOTHING: tuple[NetworkEffect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What an endpoint finds at its host."""
+
+    clock: HostClock = _RIGHT_CLOCK
+    read_rate_bps: float | None = None
+    """How fast the application reads; None: at once."""
+    server: FeedbackServer | None = None
+    """The processor that feedback waits for; None: it takes no time."""
+    is_feedback: Callable[[bytes], bool] = lambda data: False
+    """What the server is needed for."""
 
 
 class HostedEndpoint:
@@ -19,14 +36,13 @@ class HostedEndpoint:
     def __init__(
         self,
         endpoint: Endpoint,
-        clock: HostClock,
+        conditions: Conditions,
         *,
         on_event: Callable[[Event, float], None],
         source: Source | None = None,
         sink: Sink | None = None,
-        read_rate_bps: float | None = None,
     ) -> None:
-        """`on_event` is told the network's time; `read_rate_bps` is how fast the application reads (None: at once)."""
+        """`on_event` is told the network's time."""
         self.endpoint = endpoint
         self.now = 0.0
         """The network's time of the last call."""
@@ -34,13 +50,20 @@ class HostedEndpoint:
             endpoint,
             source=source,
             sink=sink,
-            read_rate_bps=read_rate_bps,
+            read_rate_bps=conditions.read_rate_bps,
             on_event=lambda event: on_event(event, self.now),
         )
+        clock = conditions.clock
         self._offset = clock.offset
         self._speed = 1.0 + clock.drift_ppm * _MILLIONTH
         self._late = _ROUNDING_S if clock.offset or clock.drift_ppm else 0.0
         self._feeds = source is not None
+        self._server = conditions.server
+        self._is_feedback = conditions.is_feedback
+        self._waiting: deque[tuple[float, Datagram]] = deque()
+        """Feedback, by the time at which the server is through with it."""
+        self.served = 0
+        """Feedback packets that the server has handled for this endpoint."""
 
     def local(self, now: float) -> float:
         """What the host's clock shows at a time of the network's."""
@@ -58,6 +81,11 @@ class HostedEndpoint:
             return _NOTHING
         self.now = now
         local = self._offset + now * self._speed
+        if self._server is not None and self._is_feedback(datagram.data):
+            through = self._server.admit(now)
+            if through is not None:
+                self._waiting.append((through, datagram._replace(arrived_at=local)))
+            return _NOTHING
         effects = self.endpoint.receive(datagram, now=local)
         if not effects and not self._feeds:
             return _NOTHING
@@ -67,7 +95,9 @@ class HostedEndpoint:
         """Do what has fallen due."""
         self.now = now
         local = self._offset + now * self._speed
-        effects = self.application.carry_out(self.endpoint.handle_timer(now=local), local)
+        effects = self._serve(now, local) if self._waiting else []
+        if not self.endpoint.closed:
+            effects += self.application.carry_out(self.endpoint.handle_timer(now=local), local)
         if self.application.read_at is not None:
             effects += self.application.read(local)
         return self._settled(effects, local)
@@ -84,16 +114,37 @@ class HostedEndpoint:
 
         return action
 
+    def forget(self) -> None:
+        """It was killed: nothing of it waits for the host's processor any more."""
+        while self._waiting and self._server is not None:
+            self._waiting.popleft()
+            self._server.release()
+
     @property
     def wake_at(self) -> float | None:
         """When `handle_timer` wants to be called."""
         if self.endpoint.closed:
-            return None
+            return self._waiting[0][0] if self._waiting else None  # others at this host may wait for its turn
         wake = self.endpoint.wake_at
         read_at = self.application.read_at
         if read_at is not None and (wake is None or read_at < wake):
             wake = read_at
-        return None if wake is None else (wake - self._offset) / self._speed + self._late
+        at = None if wake is None else (wake - self._offset) / self._speed + self._late
+        if self._waiting and (at is None or self._waiting[0][0] < at):
+            return self._waiting[0][0]
+        return at
+
+    def _serve(self, now: float, local: float) -> list[NetworkEffect]:
+        """Take the feedback that the server is through with."""
+        assert self._server is not None
+        effects: list[NetworkEffect] = []
+        while self._waiting and self._waiting[0][0] <= now:
+            _, datagram = self._waiting.popleft()
+            self._server.release()
+            self.served += 1
+            if not self.endpoint.closed:
+                effects += self.application.carry_out(self.endpoint.receive(datagram, now=local), local)
+        return effects
 
     def _settled(self, effects: list[NetworkEffect], local: float) -> Sequence[NetworkEffect]:
         if self._feeds:

@@ -14,8 +14,7 @@ from hosts.endpoint import (
     StreamEnded,
 )
 from hosts.files import FileError
-from topologies.scenario.network import HostClock
-from topologies.simulation.hosted import HostedEndpoint
+from topologies.simulation.hosted import Conditions, HostedEndpoint
 
 
 class Member:
@@ -25,18 +24,15 @@ class Member:
         self,
         host: str,
         endpoint: Endpoint,
-        clock: HostClock,
+        conditions: Conditions,
         *,
         source: Source | None = None,
         sink: Sink | None = None,
-        read_rate_bps: float | None = None,
         on_end: Callable[["Member"], None] = lambda member: None,
     ) -> None:
         """`on_end` is called when the endpoint has ended its session."""
         self.host = host
-        self.hosted = HostedEndpoint(
-            endpoint, clock, on_event=self._note, source=source, sink=sink, read_rate_bps=read_rate_bps
-        )
+        self.hosted = HostedEndpoint(endpoint, conditions, on_event=self._note, source=source, sink=sink)
         self.program = -1
         """Its number in the simulator."""
         self.started_at: float | None = None

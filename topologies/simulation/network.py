@@ -9,6 +9,7 @@ from topologies.run.link_spec import link_spec
 from topologies.run.plan import Plan, derive_seed
 from topologies.scenario.network import Host
 from topologies.scenario.scenario import Scenario
+from topologies.simulation.feedback import FeedbackServer
 
 _QUEUE_FIELDS = (
     "queue_packets",
@@ -28,6 +29,10 @@ class SimulatedNetwork:
         """`switches` are the P4 switches by name; the plan's others become plain routers. SimError."""
         self.sim = Sim(derive_seed(scenario.seed, "simulator"))
         self.plan = plan
+        self.feedback_servers = {
+            name: FeedbackServer(host.feedback) for name, host in scenario.hosts.items() if host.feedback is not None
+        }
+        """The processors of hosts that need time for feedback."""
         self._links: dict[frozenset[str], int] = {}
         self._causes: dict[int, set[str]] = {}
         for host in plan.hosts.values():

@@ -19,10 +19,10 @@ from topologies.run.run_folder import RunFolder, read_series
 from topologies.run.series import RunSeries
 from topologies.run.sources import Source
 from topologies.run.timeline import RECEIVERS_WAIT_S
-from topologies.scenario.network import HostClock
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Receiver
 from topologies.simulation.agenda import Agenda
+from topologies.simulation.hosted import Conditions
 from topologies.simulation.member import Member
 from topologies.simulation.network import SimulatedNetwork
 from topologies.simulation.sink import CheckingSink, EndlessSource
@@ -79,9 +79,8 @@ class SessionRun:
         member = Member(
             receiver.host,
             endpoint,
-            self._clock(receiver.host),
+            self._conditions(receiver.host, receiver.read_rate),
             sink=sink,
-            read_rate_bps=receiver.read_rate,
             on_end=self._receiver_ended,
         )
         self.receivers[receiver.host] = member
@@ -102,7 +101,7 @@ class SessionRun:
         self._expected = max(1, sum(receiver.join <= self.session.start for receiver in self.session.receivers))
         session = self._host_session(self._expected)
         endpoint = self._protocol.sender(session, self._rng("sender"), self._parameters(host))
-        self.sender = Member(host, endpoint, self._clock(host), source=content, on_end=self._sender_ended)
+        self.sender = Member(host, endpoint, self._conditions(host), source=content, on_end=self._sender_ended)
         trace = self._trace("sender", self.sender, "sender")
         self._status = StatusReport(
             session,
@@ -132,6 +131,7 @@ class SessionRun:
         if member is not None and not member.is_over:
             self._network.sim.kill_at(self._network.sim.now, member.program)
             member.is_dead = True
+            member.hosted.forget()
 
     @property
     def sender_is_over(self) -> bool:
@@ -187,8 +187,13 @@ class SessionRun:
             repair_packets=None if status is None else status.repair_packets,
             drop_after_s=drop_after_s(self.session),
             dropped=dropped_hosts(status, self._hosts),
+            cpu_s=self._cpu_s(),
             receivers=[self._receiver_result(receiver.host, status) for receiver in self.session.receivers],
         )
+
+    def _cpu_s(self) -> float | None:
+        server = self._network.feedback_servers.get(self.session.sender)
+        return None if server is None or self.sender is None else round(self.sender.hosted.served * server.time_s, 6)
 
     def _receiver_result(self, host: str, status: SessionStatus | None) -> ReceiverResult:
         address = self._address(host).host
@@ -319,8 +324,13 @@ class SessionRun:
     def _rng(self, agent: str) -> random.Random:
         return random.Random(derive_seed(self._scenario.seed, self._name(agent)))
 
-    def _clock(self, host: str) -> HostClock:
-        return self._scenario.hosts[host].clock
+    def _conditions(self, host: str, read_rate_bps: float | None = None) -> Conditions:
+        return Conditions(
+            clock=self._scenario.hosts[host].clock,
+            read_rate_bps=read_rate_bps,
+            server=self._network.feedback_servers.get(host),
+            is_feedback=self._protocol.is_feedback,
+        )
 
     def _trace(self, agent: str, member: Member, role: str) -> Trace:
         header = {

@@ -5,8 +5,9 @@ import pytest
 from hosts.endpoint import Datagram, Event, JoinGroup, Send, SessionEnded, StreamEnded
 from hosts.reason import Reason
 from tests.hosts.recorder import GROUP, PEER, FullSink, ListSink, Recorder
-from topologies.scenario.network import HostClock
-from topologies.simulation.hosted import HostedEndpoint
+from topologies.scenario.network import FeedbackTime, HostClock
+from topologies.simulation.feedback import FeedbackServer
+from topologies.simulation.hosted import Conditions, HostedEndpoint
 
 CLOCK = HostClock.model_validate({"offset": "100 s", "drift_ppm": 1000})
 
@@ -16,7 +17,9 @@ def host(
 ) -> tuple[HostedEndpoint, Recorder, list[tuple[Event, float]]]:
     events: list[tuple[Event, float]] = []
     recorder = Recorder()
-    hosted = HostedEndpoint(recorder, clock, on_event=lambda event, now: events.append((event, now)), sink=sink)
+    hosted = HostedEndpoint(
+        recorder, Conditions(clock), on_event=lambda event, now: events.append((event, now)), sink=sink
+    )
     return hosted, recorder, events
 
 
@@ -62,8 +65,44 @@ def test_after_the_end_nothing_is_heard() -> None:
 def test_a_slow_application_reads_on_its_hosts_clock() -> None:
     recorder = Recorder()
     sink = ListSink()
-    hosted = HostedEndpoint(recorder, CLOCK, on_event=lambda event, now: None, sink=sink, read_rate_bps=8.0)
+    hosted = HostedEndpoint(recorder, Conditions(CLOCK, read_rate_bps=8.0), on_event=lambda event, now: None, sink=sink)
     hosted.receive(Datagram(b"abcd", PEER, GROUP), now=1.0)
     assert hosted.wake_at == pytest.approx(1.0 + 2 / 1.001)
     assert hosted.handle_timer(now=3.0) == [Send(b"window", PEER)]
     assert sink.data == b"ab"
+
+
+def test_feedback_waits_for_the_processor_and_other_packets_do_not() -> None:
+    """A second each, two at a time; the kernel's arrival times are kept, on the host's clock."""
+    server = FeedbackServer(FeedbackTime.model_validate({"time": "1 s", "queue": 2}))
+    recorder = Recorder()
+    conditions = Conditions(
+        HostClock.model_validate({"offset": "100 s"}), server=server, is_feedback=lambda data: data == b"fb"
+    )
+    hosted = HostedEndpoint(recorder, conditions, on_event=lambda event, now: None)
+    for at in (1.0, 1.5, 1.75):
+        assert hosted.receive(Datagram(b"fb", PEER, GROUP), now=at) == ()
+    assert recorder.datagrams == []
+    assert server.dropped == 1
+    hosted.receive(Datagram(b"other", PEER, GROUP), now=1.8)
+    assert [datagram.data for datagram in recorder.datagrams] == [b"other"]
+    assert hosted.wake_at == 2.0
+    hosted.handle_timer(now=2.0)
+    assert hosted.wake_at == 3.0
+    hosted.handle_timer(now=3.0)
+    assert [datagram.arrived_at for datagram in recorder.datagrams[1:]] == [101.0, 101.5]
+    assert hosted.served == 2
+
+
+def test_endpoints_of_a_host_share_its_processor() -> None:
+    server = FeedbackServer(FeedbackTime.model_validate({"time": "1 s", "queue": 2}))
+    conditions = Conditions(server=server, is_feedback=lambda data: True)
+    one, other = (HostedEndpoint(Recorder(), conditions, on_event=lambda event, now: None) for _ in range(2))
+    for hosted in (one, other, one):
+        hosted.receive(Datagram(b"fb", PEER, GROUP), now=0.0)
+    assert (one.wake_at, other.wake_at, server.dropped) == (1.0, 2.0, 1)
+    one.close("enough")(now=0.5)
+    assert one.wake_at == 1.0
+    one.handle_timer(now=1.0)
+    other.forget()
+    assert [server.admit(1.0), server.admit(1.0)] == [3.0, 4.0]
