@@ -35,13 +35,14 @@ traffic:
         ),
         ("simulate", ("traffic:", "simulation: {control_delay: 0 s}\ntraffic:"), "must be at least 100 us"),
         ("simulate", ("traffic:", "simulation: {sample: 1 us}\ntraffic:"), "must be at least 1 ms"),
+        ("simulate", ("traffic:", "simulation: {trace: 0 s}\ntraffic:"), "simulation.trace: must be at least 1 ms"),
         (
             "simulate",
             ("s1: {kind: p4}", "s1: {kind: p4}\n  s2: {kind: router}\n  c: {kind: host}"),
             "nodes.s2.kind: a network has either P4 switches or plain routers",
         ),
     ],
-    ids=["router", "web", "cubic", "processing", "delay", "sample", "mixed"],
+    ids=["router", "web", "cubic", "processing", "delay", "sample", "trace", "mixed"],
 )
 def test_what_cannot_be_had_is_told_with_its_line(
     tmp_path: Path, purpose: Purpose, change: tuple[str, str], message: str

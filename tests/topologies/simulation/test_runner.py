@@ -134,3 +134,8 @@ def test_two_hundred_receivers_on_one_router(tmp_path: Path) -> None:
     assert run.summary.ok
     assert len(run.summary.sessions[0].receivers) == 200
     assert "session-1-r7.jsonl" not in run.files()
+
+
+def test_traces_are_as_fine_as_the_scenario_wants(tmp_path: Path) -> None:
+    run = simulate(tmp_path, LOSSY.replace("duration: ", "simulation: {trace: 50 ms}\nduration: ", 1))
+    assert [row["t"] for row in run.series("session-1-sender")[1:4]] == pytest.approx([0.05, 0.1, 0.15])
