@@ -14,7 +14,7 @@ ENGINE_STAMP := $(VENV)/.stamp-engine
 RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \
 	engine/Cargo.toml engine/Cargo.lock
 
-.PHONY: help setup run test lint lint-python lint-rust test-python test-rust test-emulation bench p4 format clean
+.PHONY: help setup run test lint lint-python lint-rust test-python test-rust test-emulation fuzz bench p4 format clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -51,6 +51,7 @@ lint-python: setup
 lint-rust: setup
 	cd engine && cargo fmt --all --check
 	cd engine && cargo clippy --profile tests --locked --all-targets --quiet -- -D warnings
+	cd engine/fuzz && cargo fmt --all --check && cargo clippy --release --locked --quiet -- -D warnings
 
 test-rust: setup ## the engine's own tests
 	cd engine && cargo test --profile tests --locked --quiet
@@ -60,6 +61,9 @@ test-python: setup ## unit and packet-level tests; the ones that need root are i
 
 test-emulation: setup ## tests in network namespaces (root)
 	$(BIN)/pytest -m 'root or emulation'
+
+fuzz: setup ## try inputs that nobody thought of on the switch (CANOPY_FUZZ_SECONDS=60)
+	@scripts/fuzz.sh
 
 p4: setup ## recompile the P4 program (needs p4c)
 	$(BIN)/python p4src/build.py
@@ -71,6 +75,7 @@ format: setup ## rewrite the sources in the house style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	cd engine && cargo fmt --all
+	cd engine/fuzz && cargo fmt --all
 
 clean: ## remove what set-up and builds made
-	rm -rf $(VENV) engine/target *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) engine/target engine/fuzz/target engine/fuzz/work engine/fuzz/found *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

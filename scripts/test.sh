@@ -12,9 +12,13 @@ step "formatting, lints and types"
 "$bin/mypy"
 (cd engine && cargo fmt --all --check)
 (cd engine && cargo clippy --profile tests --locked --all-targets --quiet -- -D warnings)
+(cd engine/fuzz && cargo fmt --all --check && cargo clippy --release --locked --quiet -- -D warnings)
 
 step "Rust tests"
 (cd engine && cargo test --profile tests --locked --quiet)
+
+step "fuzzing: ${CANOPY_FUZZ_SECONDS:-60} s (CANOPY_FUZZ_SECONDS)"
+scripts/fuzz.sh
 
 step "Python tests: unit and packet-level"
 "$bin/pytest" -n 2 -m "not root and not emulation"

@@ -1,0 +1,56 @@
+//! A switch that runs our program, set up with the routes and groups that the corpus' packets use.
+
+use std::cell::RefCell;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use p4vm::{Outputs, Program};
+use sim::bench::canopy::{route_host, route_source, switch};
+use sim::{LocalSwitch, SwitchHandle};
+
+use crate::checks::check_outputs;
+
+/// The ports that have hosts; port 510 is the controller's.
+pub const PORTS: u16 = 8;
+
+/// tests/p4/packets.py's SWITCH_MAC, so that packets made there are taken here.
+const SWITCH_MAC: [u8; 6] = [2, 0, 0, 0, 0, 0xfe];
+const SOURCE: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 1);
+const GROUP: Ipv4Addr = Ipv4Addr::new(239, 1, 1, 1);
+const SOURCE_GROUP: Ipv4Addr = Ipv4Addr::new(232, 1, 1, 1);
+
+/// A switch in the state in which each input finds it.
+pub struct World {
+    switch: Arc<LocalSwitch>,
+    outputs: RefCell<Outputs>,
+    now_us: u64,
+}
+
+impl World {
+    /// Our program, configured: hosts 10.0.0.1 to 10.0.0.8, a source behind port 1 and its groups.
+    pub fn new(program: &Arc<Program>) -> Self {
+        let local = switch(program, 0, SWITCH_MAC, PORTS).expect("the controller's entries are accepted");
+        for port in 1..=PORTS {
+            let host = Ipv4Addr::new(10, 0, 0, port as u8);
+            route_host(&local, host, port, [2, 0, 0, 0, 1, port as u8]).expect("a host's route is accepted");
+        }
+        route_host(&local, SOURCE, 1, [2, 0, 0, 0, 2, 1]).expect("the source's route is accepted");
+        for (slot, group) in [(1, SOURCE_GROUP), (2, GROUP)] {
+            route_source(&local, (SOURCE, group), slot, 1, 1).expect("a group's route is accepted");
+        }
+        Self { switch: local, outputs: RefCell::default(), now_us: 0 }
+    }
+
+    /// Sends one frame in at a port after a pause, and checks all that comes out.
+    pub fn send(&mut self, pause_us: u64, port: u16, frame: &[u8]) {
+        self.now_us += pause_us;
+        let now_ns = self.now_us * 1000;
+        let outputs = self.outputs.get_mut();
+        outputs.clear();
+        self.switch.with(&mut |switch| {
+            switch.process(now_ns, port, frame, outputs);
+            switch.take_events(usize::MAX);
+        });
+        check_outputs(port, frame, outputs);
+    }
+}

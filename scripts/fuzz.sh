@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Runs the fuzz targets of engine/fuzz, all at the same time, from the corpus in the repository: fuzz.sh [SECONDS] [TARGET...]
+#
+# The flags are those that cargo-fuzz gives, but for the sanitizers, which need a nightly compiler and look for misuse of
+# memory, of which code without `unsafe` is not capable. So any stable compiler does; cargo-fuzz itself works there too.
+set -euo pipefail
+cd "$(dirname "$0")/../engine/fuzz"
+seconds=${1:-${CANOPY_FUZZ_SECONDS:-60}}
+shift || true
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || targets=(program packets headers)
+
+host=$(rustc -vV | awk '/^host:/ {print $2}')
+passes=(-Cpasses=sancov-module)
+for option in level=4 inline-8bit-counters pc-table trace-compares; do
+    passes+=("-Cllvm-args=-sanitizer-coverage-$option")
+done
+RUSTFLAGS="--cfg=fuzzing ${passes[*]}" cargo build --release --locked --quiet --target "$host"
+
+# An input may take ten seconds and a target a gigabyte; both are far beyond what any takes that is as it should be.
+limits=(-timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=512)
+mkdir -p found
+pids=()
+for target in "${targets[@]}"; do
+    mkdir -p "work/$target"
+    options=("${limits[@]}" -max_total_time="$seconds" -artifact_prefix="found/$target-" -print_final_stats=1)
+    "target/$host/release/$target" "${options[@]}" "work/$target" "corpus/$target" >"work/$target.log" 2>&1 &
+    pids+=($!)
+done
+failed=0
+for at in "${!targets[@]}"; do
+    target=${targets[$at]}
+    if wait "${pids[$at]}"; then
+        runs=$(awk '/stat::number_of_executed_units/ {print $2}' "work/$target.log")
+        echo "fuzzing: $target: $runs inputs in ${seconds} s, nothing found"
+    else
+        failed=1
+        echo "fuzzing: $target failed; the input is in engine/fuzz/found, the end of its log:" >&2
+        tail -n 40 "work/$target.log" >&2
+    fi
+done
+exit "$failed"
