@@ -10,6 +10,7 @@ use crate::phv;
 use crate::pipeline::{self, Tables};
 use crate::replicate::{keep_fields, Group};
 use crate::switch::{Work, MAX_PACKET};
+use crate::trace::{Observer, Recorder, Silent};
 use crate::{InstanceType, PacketCopy, QueueMeta, Switch};
 
 impl Switch {
@@ -33,18 +34,23 @@ impl Switch {
         }
         let mut state = PacketState { exit: false, clone: None, ..flight.state };
         self.set_egress_metadata(&program, port, instance, instance_type, queue, &state);
+        self.trace_copy(state.traced, port);
         let start = out.len();
         let sent = self.run_egress(&program, &flight, &mut state, out, copies);
         let recirculate = state.recirculate != 0 && sent;
         if recirculate {
-            let Flight { state: PacketState { ingress_port, .. }, passes, .. } = *flight;
-            self.recirculate(&program, ingress_port, state.recirculate, passes, (out, start), copies);
+            let Flight { state: PacketState { ingress_port, traced, .. }, passes, .. } = *flight;
+            self.recirculate(&program, ingress_port, state.recirculate, (passes, traced), (out, start), copies);
         }
         self.pool.give(flight);
         if !sent || recirculate {
             return None;
         }
         self.stats.packets_out += 1;
+        self.trace_line(
+            state.traced,
+            format_args!("Transmitting packet of size {} out of port {port}", out.len() - start),
+        );
         Some(port)
     }
 
@@ -83,28 +89,41 @@ impl Switch {
         copies: &mut Vec<PacketCopy>,
     ) -> bool {
         {
-            let Self { work, externs, tables, profiles, now_ns, .. } = self;
+            let Self { work, externs, tables, profiles, now_ns, trace, .. } = self;
             let Work { phv, key, scratch, .. } = work;
             let payload = &flight.payload;
+            let recorder = Recorder::of(trace, state.traced);
             let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
-            pipeline::run(&mut m, &mut Tables { tables, profiles, key }, program.egress.start);
+            let mut tables = Tables { tables, profiles, key };
+            match recorder {
+                None => pipeline::run(&mut m, &mut tables, program.egress.start, &mut Silent),
+                Some(mut recorder) => {
+                    recorder.pipeline(&m, "egress");
+                    pipeline::run(&mut m, &mut tables, program.egress.start, &mut recorder);
+                }
+            }
         }
         if let Some((session, fields)) = state.clone.take() {
             self.clone_at_egress(program, flight, state, session, fields, copies);
         }
         if state.failed {
             self.stats.drop_assert += 1;
+            self.trace_line(state.traced, format_args!("Dropping packet: an assertion failed"));
             return false;
         }
         if phv::get_field(&self.work.phv, program.intrinsics.egress_spec) == DROP_PORT {
             self.stats.drop_egress += 1;
+            self.trace_line(state.traced, format_args!("Dropping packet at the end of egress"));
             return false;
         }
-        let Self { work, externs, now_ns, .. } = self;
+        let Self { work, externs, now_ns, trace, .. } = self;
         let Work { phv, scratch, .. } = work;
         let payload = &flight.payload;
         let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
         deparser::deparse(&mut m, out);
+        if let Some(mut recorder) = Recorder::of(trace, m.state.traced) {
+            recorder.deparsed(&m);
+        }
         true
     }
 
@@ -120,6 +139,7 @@ impl Switch {
     ) {
         let Some(config) = self.pre.session(session) else {
             self.stats.drop_no_session += 1;
+            self.trace_line(state.traced, format_args!("No clone: session {session} does not exist"));
             return;
         };
         if flight.passes >= self.options.max_passes {
@@ -144,6 +164,7 @@ impl Switch {
             inner.passes = flight.passes + 1;
         }
         self.stats.egress_clones += 1;
+        self.trace_line(state.traced, format_args!("Cloning packet at egress to session {session}: {replicas} copies"));
         self.replicate(program, copy, Group::Session(session), replicas, instance, Some(class), copies);
     }
 
@@ -153,7 +174,7 @@ impl Switch {
         program: &Program,
         port: u16,
         fields: u32,
-        passes: u32,
+        (passes, traced): (u32, u64),
         (out, start): (&mut Vec<u8>, usize),
         copies: &mut Vec<PacketCopy>,
     ) {
@@ -167,8 +188,9 @@ impl Switch {
             self.stats.drop_oversize += 1;
         } else {
             self.stats.recirculated += 1;
+            self.trace_line(traced, format_args!("Recirculating packet"));
             self.next_pass(program, fields);
-            self.passes(program, port, &bytes, InstanceType::Recirculate, passes + 1, copies);
+            self.passes(program, port, &bytes, InstanceType::Recirculate, (passes + 1, traced), copies);
         }
         self.work.bytes = bytes;
     }

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use crate::ir::{Field, Program};
 use crate::machine::{Machine, PacketState, DROP_PORT};
-use crate::parser;
+use crate::parser::{self, ValueSetState};
 use crate::phv;
 use crate::pipeline::{self, Tables};
 use crate::replicate::{copy_len, keep_fields, Group};
+use crate::stats::Stats;
 use crate::switch::{Work, MAX_PACKET};
+use crate::trace::{Observer, Recorder, Silent};
 use crate::{Event, InstanceType, PacketCopy, Replica, Switch};
 
 impl Switch {
@@ -30,7 +32,8 @@ impl Switch {
         self.blank(&program);
         phv::set_field(&mut self.work.phv, meta.ingress_port, u64::from(port));
         phv::set_field(&mut self.work.phv, meta.ingress_timestamp, self.now_ns / 1000);
-        self.passes(&program, port, packet, InstanceType::Normal, 0, copies);
+        let traced = self.trace_packet(port, packet.len());
+        self.passes(&program, port, packet, InstanceType::Normal, (0, traced), copies);
     }
 
     fn blank(&mut self, program: &Program) {
@@ -43,23 +46,23 @@ impl Switch {
         program: &Program,
         port: u16,
         packet: &[u8],
-        instance: InstanceType,
-        passes: u32,
+        mut instance: InstanceType,
+        (mut passes, traced): (u32, u64),
         copies: &mut Vec<PacketCopy>,
     ) {
         let meta = &program.intrinsics;
-        let (mut instance, mut passes) = (instance, passes);
         loop {
             let length = packet.len() as u32;
             phv::set_field(&mut self.work.phv, meta.packet_length, u64::from(length));
             phv::set_field(&mut self.work.phv, meta.instance_type, instance as u64);
             let mut state =
-                PacketState { ingress_port: port, ingress_length: length, length, ..PacketState::default() };
+                PacketState { ingress_port: port, ingress_length: length, length, traced, ..PacketState::default() };
             let consumed = self.run_ingress(program, packet, &mut state);
             self.clone_at_ingress(program, port, packet, &state, passes, copies);
             self.digest(program, state.digest);
             if state.failed {
                 self.stats.drop_assert += 1;
+                self.trace_line(traced, format_args!("Dropping packet: an assertion failed"));
                 return;
             }
             if state.resubmit == 0 {
@@ -70,9 +73,11 @@ impl Switch {
             passes += 1;
             if passes > self.options.max_passes {
                 self.stats.drop_loop += 1;
+                self.trace_line(traced, format_args!("Dropping packet: resubmitted too often"));
                 return;
             }
             self.stats.resubmitted += 1;
+            self.trace_line(traced, format_args!("Resubmitting packet"));
             instance = InstanceType::Resubmit;
             self.next_pass(program, state.resubmit);
         }
@@ -87,19 +92,15 @@ impl Switch {
 
     /// Parser and ingress control; returns the bytes that the parser took.
     fn run_ingress(&mut self, program: &Program, packet: &[u8], state: &mut PacketState) -> usize {
-        let meta = &program.intrinsics;
-        let Self { work, externs, tables, profiles, value_sets, stats, now_ns, .. } = self;
+        let Self { work, externs, tables, profiles, value_sets, stats, now_ns, trace, .. } = self;
         let Work { phv, key, scratch, .. } = work;
+        let recorder = Recorder::of(trace, state.traced);
         let mut m = Machine { program, phv, state, payload: &[], externs, scratch, now_ns: *now_ns };
-        let parsed = parser::parse(&mut m, packet, value_sets, key);
-        m.payload = packet.get(parsed.consumed..).unwrap_or_default();
-        phv::set_field(m.phv, meta.parser_error, u64::from(parsed.error));
-        stats.parser_errors += u64::from(parsed.error != program.errors.no_error);
-        let checksum_error = parser::checksum_error(&mut m);
-        phv::set_field(m.phv, meta.checksum_error, u64::from(checksum_error));
-        stats.checksum_errors += u64::from(checksum_error);
-        pipeline::run(&mut m, &mut Tables { tables, profiles, key }, program.ingress.start);
-        parsed.consumed
+        let mut tables = Tables { tables, profiles, key };
+        match recorder {
+            None => ingress_pass(&mut m, &mut tables, value_sets, packet, stats, &mut Silent),
+            Some(mut recorder) => ingress_pass(&mut m, &mut tables, value_sets, packet, stats, &mut recorder),
+        }
     }
 
     /// An ingress clone is the packet as it came in, parsed again, with the fields of its list.
@@ -115,6 +116,7 @@ impl Switch {
         let Some((session, fields)) = state.clone else { return };
         let Some(config) = self.pre.session(session) else {
             self.stats.drop_no_session += 1;
+            self.trace_line(state.traced, format_args!("No clone: session {session} does not exist"));
             return;
         };
         let (replicas, class) = (config.replicas.len(), config.class_of_service);
@@ -131,11 +133,12 @@ impl Switch {
             ingress_port: port,
             ingress_length: packet.len() as u32,
             length: packet.len() as u32,
+            traced: state.traced,
             ..PacketState::default()
         };
         let mut m =
             Machine { program, phv: other, state: &mut copy_state, payload: &[], externs, scratch, now_ns: *now_ns };
-        let parsed = parser::parse(&mut m, packet, value_sets, key);
+        let parsed = parser::parse(&mut m, packet, value_sets, key, &mut Silent);
         phv::reset_metadata(program, other);
         keep_fields(program, fields, other, original);
         let instance = InstanceType::IngressClone;
@@ -149,6 +152,10 @@ impl Switch {
             inner.passes = passes;
         }
         self.stats.ingress_clones += 1;
+        self.trace_line(
+            state.traced,
+            format_args!("Cloning packet at ingress to session {session}: {replicas} copies"),
+        );
         self.replicate(program, flight, Group::Session(session), replicas, instance, Some(class), copies);
     }
 
@@ -166,11 +173,13 @@ impl Switch {
         let egress_spec = phv::get_field(&self.work.phv, meta.egress_spec);
         if group == 0 && egress_spec == DROP_PORT {
             self.stats.drop_ingress += 1;
+            self.trace_line(state.traced, format_args!("Dropping packet at the end of ingress"));
             return;
         }
         let replicas = if group == 0 { 1 } else { self.pre.group(group).map_or(0, <[Replica]>::len) };
         if replicas == 0 {
             self.stats.drop_no_group += 1;
+            self.trace_line(state.traced, format_args!("Dropping packet: multicast group {group} has no members"));
             return;
         }
         let mut flight = self.pool.take();
@@ -189,11 +198,13 @@ impl Switch {
             let rid = phv::get_field(&flight.phv, meta.egress_rid) as u16;
             let len = copy_len(program, &flight);
             let port = egress_spec as u16;
+            self.trace_line(state.traced, format_args!("Egress port is {port}"));
             self.push(
                 PacketCopy { flight, port, instance: rid, len, priority, instance_type: InstanceType::Normal },
                 copies,
             );
         } else {
+            self.trace_line(state.traced, format_args!("Multicast group {group}: {replicas} copies"));
             self.replicate(program, flight, Group::Mcast(group), replicas, InstanceType::Replication, None, copies);
         }
     }
@@ -212,4 +223,27 @@ impl Switch {
         self.stats.digests += u64::from(pushed);
         self.stats.events_lost += u64::from(!pushed);
     }
+}
+
+/// Parser, checksums and control; returns the bytes that the parser took.
+fn ingress_pass<'a, O: Observer>(
+    m: &mut Machine<'a>,
+    tables: &mut Tables<'_>,
+    value_sets: &[ValueSetState],
+    packet: &'a [u8],
+    stats: &mut Stats,
+    observer: &mut O,
+) -> usize {
+    let program = m.program;
+    let meta = &program.intrinsics;
+    let parsed = parser::parse(m, packet, value_sets, tables.key, observer);
+    m.payload = packet.get(parsed.consumed..).unwrap_or_default();
+    phv::set_field(m.phv, meta.parser_error, u64::from(parsed.error));
+    stats.parser_errors += u64::from(parsed.error != program.errors.no_error);
+    let checksum_error = parser::checksum_error(m);
+    phv::set_field(m.phv, meta.checksum_error, u64::from(checksum_error));
+    stats.checksum_errors += u64::from(checksum_error);
+    observer.pipeline(m, "ingress");
+    pipeline::run(m, tables, program.ingress.start, observer);
+    parsed.consumed
 }

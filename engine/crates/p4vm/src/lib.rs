@@ -42,6 +42,7 @@ mod replicate;
 mod stats;
 mod switch;
 mod table;
+mod trace;
 mod value;
 
 pub use api::*;

@@ -67,13 +67,15 @@ pub(crate) struct PacketState {
     pub exit: bool,
     /// An assertion failed.
     pub failed: bool,
+    /// Number of the packet in the trace; 0: it is in none.
+    pub traced: u64,
 }
 
 impl PacketState {
     /// What a multicast or clone copy inherits. As in BMv2, truncation is not among it.
     pub(crate) fn of_copy(&self) -> Self {
-        let Self { ingress_port, ingress_length, length, .. } = *self;
-        Self { ingress_port, ingress_length, length, ..Self::default() }
+        let Self { ingress_port, ingress_length, length, traced, .. } = *self;
+        Self { ingress_port, ingress_length, length, traced, ..Self::default() }
     }
 }
 

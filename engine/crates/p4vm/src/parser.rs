@@ -6,6 +6,7 @@ use crate::ir::Header;
 use crate::ir::{Case, CaseValue, Field, Next, ParseState, ParserOp, SelectKey, END};
 use crate::machine::Machine;
 use crate::phv;
+use crate::trace::Observer;
 use crate::value::{bits, words_for};
 
 /// States that a parser may enter for one packet: a program that loops without taking bytes is cut off here. The
@@ -30,7 +31,25 @@ pub(crate) struct Parsed {
 }
 
 /// Parse from the beginning. On an error the packet keeps what was extracted before it.
-pub(crate) fn parse(m: &mut Machine<'_>, data: &[u8], sets: &[ValueSetState], key: &mut Vec<u64>) -> Parsed {
+pub(crate) fn parse<O: Observer>(
+    m: &mut Machine<'_>,
+    data: &[u8],
+    sets: &[ValueSetState],
+    key: &mut Vec<u64>,
+    observer: &mut O,
+) -> Parsed {
+    let parsed = walk(m, data, sets, key, observer);
+    observer.parsed(m, parsed.error);
+    parsed
+}
+
+fn walk<O: Observer>(
+    m: &mut Machine<'_>,
+    data: &[u8],
+    sets: &[ValueSetState],
+    key: &mut Vec<u64>,
+    observer: &mut O,
+) -> Parsed {
     let program = m.program;
     let (mut at, mut next, mut steps) = (0, program.parser.start, 0);
     while next != END {
@@ -39,11 +58,14 @@ pub(crate) fn parse(m: &mut Machine<'_>, data: &[u8], sets: &[ValueSetState], ke
         if steps > MAX_STEPS {
             return Parsed { consumed: at, error: program.errors.parser_timeout };
         }
+        observer.state(m, next);
         for op in &state.ops {
             if let Err(error) = run_op(m, op, data, &mut at) {
+                observer.extracted(m);
                 return Parsed { consumed: at, error };
             }
         }
+        observer.extracted(m);
         next = match select(m, state, data, at, sets, key) {
             Ok(next) => next,
             Err(error) => return Parsed { consumed: at, error },

@@ -1,11 +1,11 @@
 //! Controls: the walk from table to table.
 
-use crate::action;
 use crate::ir::{Next, Node, Table, END};
 use crate::machine::{Machine, MAX_VALUE_WORDS};
 use crate::phv;
 use crate::table::profile::ProfileState;
 use crate::table::{EntryRef, TableState};
+use crate::trace::Observer;
 use crate::value::words_for;
 
 /// The tables of a switch, with what they share.
@@ -17,24 +17,24 @@ pub(crate) struct Tables<'a> {
 }
 
 /// Run a control from `start` to its end or an `exit`. The loader has made sure that it has no cycle.
-pub(crate) fn run(m: &mut Machine<'_>, tables: &mut Tables<'_>, start: Next) {
+pub(crate) fn run<O: Observer>(m: &mut Machine<'_>, tables: &mut Tables<'_>, start: Next, observer: &mut O) {
     let mut next = start;
     while next != END && !m.state.exit {
         next = match m.program.nodes.get(next as usize) {
             Some(Node::If { condition, then, otherwise }) => {
-                if condition.eval(m.env(&[])) {
+                let holds = condition.eval(m.env(&[]));
+                observer.condition(m, next, holds);
+                if holds {
                     *then
                 } else {
                     *otherwise
                 }
             }
             Some(Node::Call { action, args, next }) => {
-                if let Some(action) = m.program.actions.get(*action as usize) {
-                    action::run(m, &action.body, args);
-                }
+                observer.act(m, *action, args);
                 *next
             }
-            Some(Node::Apply(table)) => apply(m, tables, *table),
+            Some(Node::Apply(table)) => apply(m, tables, *table, observer),
             None => END,
         };
     }
@@ -65,22 +65,23 @@ fn build_key(m: &Machine<'_>, table: &Table, key: &mut Vec<u64>) {
     }
 }
 
-fn apply(m: &mut Machine<'_>, tables: &mut Tables<'_>, index: u32) -> Next {
+fn apply<O: Observer>(m: &mut Machine<'_>, tables: &mut Tables<'_>, index: u32, observer: &mut O) -> Next {
     let program = m.program;
     let (Some(table), Some(state)) = (program.tables.get(index as usize), tables.tables.get_mut(index as usize)) else {
         return END;
     };
-    let entry = if table.key.is_empty() {
+    let place = if table.key.is_empty() {
         None
     } else {
         build_key(m, table, tables.key);
-        let place = state.index.lookup(tables.key);
-        place.and_then(|place| state.entries.get_mut(place as usize)?.as_mut())
+        state.index.lookup(tables.key)
     };
+    observer.table(m, table, tables.key, place);
+    let entry = place.and_then(|place| state.entries.get_mut(place as usize)?.as_mut());
     let Some(entry) = entry else {
         return match &state.default {
             Some(call) => {
-                let next = run_slot(m, table, call.slot, &call.args);
+                let next = run_slot(m, table, call.slot, &call.args, observer);
                 table.hit_miss.map_or(next, |(_, miss)| miss)
             }
             None => table.hit_miss.map_or(table.base_next, |(_, miss)| miss),
@@ -96,22 +97,20 @@ fn apply(m: &mut Machine<'_>, tables: &mut Tables<'_>, index: u32) -> Next {
         phv::set_field(m.phv, Some(target), entry.meter.execute(units, m.now_ns) as u64);
     }
     let next = match &entry.target {
-        EntryRef::Call(call) => run_slot(m, table, call.slot, &call.args),
-        EntryRef::Member(member) => run_member(m, table, tables.profiles, Some(*member)),
+        EntryRef::Call(call) => run_slot(m, table, call.slot, &call.args, observer),
+        EntryRef::Member(member) => run_member(m, table, tables.profiles, Some(*member), observer),
         EntryRef::Group(group) => {
             let member = choose(m, table, tables.profiles, *group);
-            run_member(m, table, tables.profiles, member)
+            run_member(m, table, tables.profiles, member, observer)
         }
     };
     table.hit_miss.map_or(next, |(hit, _)| hit)
 }
 
 #[inline]
-fn run_slot(m: &mut Machine<'_>, table: &Table, slot: u32, args: &[u64]) -> Next {
+fn run_slot<O: Observer>(m: &mut Machine<'_>, table: &Table, slot: u32, args: &[u64], observer: &mut O) -> Next {
     let Some((action, next)) = table.actions.get(slot as usize) else { return table.base_next };
-    if let Some(action) = m.program.actions.get(*action as usize) {
-        action::run(m, &action.body, args);
-    }
+    observer.act(m, *action, args);
     *next
 }
 
@@ -127,11 +126,17 @@ fn choose(m: &mut Machine<'_>, table: &Table, profiles: &[ProfileState], group: 
 }
 
 /// Run a member's action; one of an empty group does nothing.
-fn run_member(m: &mut Machine<'_>, table: &Table, profiles: &[ProfileState], member: Option<u32>) -> Next {
+fn run_member<O: Observer>(
+    m: &mut Machine<'_>,
+    table: &Table,
+    profiles: &[ProfileState],
+    member: Option<u32>,
+    observer: &mut O,
+) -> Next {
     let member = table.profile.zip(member).and_then(|(p, id)| profiles.get(p as usize)?.members.get(&id));
     let Some(member) = member else { return table.base_next };
     match table.actions.iter().position(|(action, _)| *action == member.action) {
-        Some(slot) => run_slot(m, table, slot as u32, &member.args),
+        Some(slot) => run_slot(m, table, slot as u32, &member.args, observer),
         None => table.base_next,
     }
 }

@@ -11,6 +11,7 @@ use crate::pre::Pre;
 use crate::stats::Stats;
 use crate::table::profile::ProfileState;
 use crate::table::TableState;
+use crate::trace::Trace;
 use crate::{Options, Outputs, PacketCopy, QueueMeta};
 
 /// An IPv4 or IPv6 packet, or an Ethernet frame of any common MTU, is not longer.
@@ -39,6 +40,7 @@ pub struct Switch {
     pub(crate) swept_ns: u64,
     pub(crate) pool: Pool,
     pub(crate) work: Work,
+    pub(crate) trace: Option<Box<Trace>>,
 }
 
 /// Buffers of the packet being processed, used again for the next one.
@@ -74,6 +76,7 @@ impl Switch {
             program,
             options,
             work,
+            trace: None,
         };
         switch.load_state();
         switch

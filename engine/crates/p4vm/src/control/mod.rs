@@ -38,7 +38,7 @@ fn pack(action: &Action, params: &[Vec<u8>]) -> Result<Box<[u64]>> {
 }
 
 /// An action with its packed parameters, as the control plane gave it.
-fn unpack(program: &Program, action: u32, args: &[u64]) -> Option<ActionCall> {
+pub(crate) fn unpack(program: &Program, action: u32, args: &[u64]) -> Option<ActionCall> {
     let action = program.actions.get(action as usize)?;
     let params = action.params.iter().map(|param| {
         let start = param.word as usize;

@@ -4,11 +4,13 @@ mod action;
 mod control;
 mod headers;
 mod parser;
+mod sources;
 
 pub(crate) use action::*;
 pub(crate) use control::*;
 pub(crate) use headers::*;
 pub(crate) use parser::*;
+pub(crate) use sources::Sources;
 
 /// The metadata that the machine itself reads and writes; None where the program does not have it.
 #[derive(Debug, Default)]
@@ -60,4 +62,5 @@ pub struct Program {
     pub(crate) field_lists: Vec<Option<FieldList>>,
     pub(crate) intrinsics: Intrinsics,
     pub(crate) errors: CoreErrors,
+    pub(crate) sources: Sources,
 }

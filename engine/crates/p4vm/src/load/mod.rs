@@ -9,6 +9,7 @@ mod headers;
 mod operator;
 mod parser;
 pub(crate) mod range;
+mod sources;
 mod table;
 
 use std::collections::HashMap;
@@ -85,6 +86,7 @@ fn load(root: &At<'_>) -> Result<Program> {
         field_lists,
         intrinsics,
         errors,
+        sources: sources::load(root)?,
     })
 }
 

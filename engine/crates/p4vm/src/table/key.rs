@@ -43,6 +43,13 @@ impl KeyLayout {
             *slot |= word << part.shift;
         }
     }
+
+    /// A field's value out of a packed key.
+    pub(crate) fn get(&self, part: usize, key: &[u64]) -> Vec<u64> {
+        let Some(part) = self.parts.get(part) else { return Vec::new() };
+        let word = |i: u32| key.get((part.word + i) as usize).copied().unwrap_or(0) >> part.shift;
+        (0..words_for(part.bits)).map(|i| word(i) & word_mask(part.bits, i)).collect()
+    }
 }
 
 /// A range that one field must lie in, both ends included; words most significant first, so that they compare.
