@@ -1,4 +1,4 @@
-"""Makes the fuzz targets' corpus from our own programs and packets: `python -m engine.fuzz.make_corpus`.
+"""Makes the fuzz targets' corpus from our own programs and packets: `python -m tests.engine.fuzz_corpus`.
 
 What a fuzzer has found is added by hand, as corpus/TARGET/found-WHAT, and is left alone here.
 """
@@ -12,17 +12,17 @@ from tests.hosts.mtcp.test_packets import examples
 from tests.p4.fuzz import sound_packets
 from tests.p4.packets import data, join, unicast
 
-FUZZ = Path(__file__).parent
-ENGINE = FUZZ.parent
+ROOT = Path(__file__).parents[2]
+CORPUS = ROOT / "engine/fuzz/corpus"
 PROGRAMS = [
-    *((ENGINE / "crates/p4vm/tests/data").joinpath(f"{name}.json") for name in ("checksums", "l2", "matching", "parsing")),
-    *((ENGINE.parent / "tests/engine/data").joinpath(f"{name}.json") for name in ("crossbar", "entities")),
+    *(ROOT / f"engine/crates/p4vm/tests/data/{name}.json" for name in ("checksums", "l2", "matching", "parsing")),
+    *(ROOT / f"tests/engine/data/{name}.json" for name in ("crossbar", "entities")),
 ]
 CONTROLLER = 17
 """What targets/packets.rs takes for the controller's port."""
 CANOPY = 8
 """The bit by which targets/headers.rs tells a Canopy datagram from an IGMP message."""
-UPWARDS = 1
+TO_HOST_1 = (2 * 1 + 1) << 4
 """The bits above it: to a group (0), or to host n (2 * n + 1)."""
 
 
@@ -63,13 +63,13 @@ def headers() -> Iterator[tuple[str, bytes]]:
         yield f"igmp-{number}", step(number % 8, 1, message)
     member = step(1, 0, join("232.1.1.1", "10.0.1.1")[38:])
     for datagram in examples():
-        down, up = step(CANOPY, 0, datagram), step(2 | CANOPY | (2 * 1 + 1) << 4, 0, datagram)
+        down, up = step(CANOPY, 0, datagram), step(2 | CANOPY | TO_HOST_1, 0, datagram)
         yield f"mtcp-{datagram[2]}", member + down + up
 
 
 def main() -> None:
     for target, entries in (("program", programs()), ("packets", packets()), ("headers", headers())):
-        folder = FUZZ / "corpus" / target
+        folder = CORPUS / target
         folder.mkdir(parents=True, exist_ok=True)
         for path in folder.iterdir():
             if not path.name.startswith("found-"):
