@@ -140,6 +140,57 @@ BAD = {
     "receiver twice": ("- b\n", "- c\n", "x.yaml:24: sessions[0].receivers[1]: `c` is listed twice"),
     "switch receives": ("- b\n", "- s1\n", "x.yaml:23: sessions[0].receivers[0]: `s1` is a switch"),
     "leave first": ("leave: 5 s", "leave: 1 s", "x.yaml:24: sessions[0].receivers[1].leave: must come after `join`"),
+    "agent without a tree": (
+        "- b\n",
+        "- {host: b, agent: true}\n",
+        "x.yaml:23: sessions[0].receivers[0].agent: nobody has an agent for a parent in a tree of one level",
+    ),
+    "no word for a tree": ("size: 1 MB", "size: 1 MB\n    tree: auto", "x.yaml:22: sessions[0].tree: input should be"),
+    "too wide a level": (
+        "size: 1 MB",
+        "size: 1 MB\n    fan_out: 1",
+        "x.yaml:22: sessions[0].fan_out: 2 receivers are the sender's children in one level",
+    ),
+    "stranger as parent": (
+        "size: 1 MB",
+        "size: 1 MB\n    tree: {a: [b, c], s1: []}",
+        "x.yaml:22: sessions[0].tree.s1: `s1` is neither the sender nor a receiver of this session",
+    ),
+    "stranger as child": (
+        "size: 1 MB",
+        "size: 1 MB\n    tree:\n      a: [b, c]\n      b:\n        - d",
+        "x.yaml:25: sessions[0].tree.b[0]: `d` is not a receiver of this session",
+    ),
+    "sender as child": (
+        "size: 1 MB",
+        "size: 1 MB\n    tree: {a: [b, c], b: [a]}",
+        "x.yaml:22: sessions[0].tree.b[0]: `a` is the sender, which is the root of the tree",
+    ),
+    "two parents": (
+        "size: 1 MB",
+        "size: 1 MB\n    tree: {a: [b, c], b: [c]}",
+        "x.yaml:22: sessions[0].tree.b[0]: `c` is also a child of `a`",
+    ),
+    "no parent": (
+        "size: 1 MB",
+        "size: 1 MB\n    tree: {a: [b]}",
+        "x.yaml:22: sessions[0].tree: no parent is given for `c`",
+    ),
+    "circle": (
+        "size: 1 MB",
+        "size: 1 MB\n    tree:\n      a: []\n      b: [c]\n      c: [b]",
+        "x.yaml:24: sessions[0].tree.b: no tree: `b` is below `c` is below `b`",
+    ),
+    "fan-out": (
+        "size: 1 MB",
+        "size: 1 MB\n    fan_out: 1\n    tree: {a: [b, c]}",
+        "x.yaml:23: sessions[0].tree.a: has 2 children, more than 1 (`fan_out`)",
+    ),
+    "read nothing": (
+        "- b\n",
+        "- {host: b, read_rate: 0 Mbps}\n",
+        "x.yaml:23: sessions[0].receivers[0].read_rate: must be",
+    ),
     "drop after 0": (
         "size: 1 MB",
         "size: 1 MB\n    slow_receivers: {drop_after: 0 s}",
