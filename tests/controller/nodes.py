@@ -15,7 +15,7 @@ import grpc
 from controller.network import SwitchSpec
 from engine.p4runtime.datapath import MemoryDataPath
 from engine.p4runtime.server import P4RuntimeServer
-from tests.p4.bmv2 import _packet_messages
+from tests.simple_switch import packet_messages
 
 CPU_PORT = 510
 START_LIMIT_S = 15.0
@@ -123,7 +123,7 @@ class SimpleSwitchNode(Node):
 
     async def _stream(self, channel: grpc.aio.Channel) -> None:
         """Exchange packets. BMv2 refuses the stream as long as it has no program."""
-        request, response = _packet_messages()
+        request, response = packet_messages()
         call: Any = channel.stream_stream(
             "/p4.bm.DataplaneInterface/PacketStream",
             request_serializer=request.SerializeToString,

@@ -4,9 +4,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.p4.bmv2 import SimpleSwitch, find_simple_switch
+from tests.p4.bmv2 import SimpleSwitch
 from tests.p4.program import program
 from tests.p4.target import Embedded, Target
+from tests.simple_switch import find_simple_switch
 
 KINDS = ["embedded"]
 if find_simple_switch() is not None:

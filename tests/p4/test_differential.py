@@ -5,12 +5,13 @@ from collections import Counter
 
 import pytest
 
-from tests.p4.bmv2 import SimpleSwitch, find_simple_switch
+from tests.p4.bmv2 import SimpleSwitch
 from tests.p4.conftest import share_simple_switches
 from tests.p4.fuzz import GROUP, SOURCE, random_packet, sound_packets
 from tests.p4.program import number, program
 from tests.p4.setup import install, route_group, route_host, route_source
 from tests.p4.target import Digest, Embedded, Target
+from tests.simple_switch import find_simple_switch
 
 PACKETS = 600
 

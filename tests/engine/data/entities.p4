@@ -173,7 +173,7 @@ control Pipe(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
         if (hdr.packet_out.isValid()) {
             std.egress_spec = hdr.packet_out.egress_port;
             hdr.packet_out.setInvalid();
-        } else {
+        } else if (hdr.ethernet.isValid()) {
             sources.apply();
             keyless.apply();
             hops.apply();

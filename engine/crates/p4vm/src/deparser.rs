@@ -30,7 +30,8 @@ pub(crate) fn deparse(m: &mut Machine<'_>, out: &mut Vec<u8>) {
     }
     writer.finish();
     out.extend_from_slice(m.payload);
-    if let Some(length) = m.state.truncate {
+    // As in BMv2, what goes back to ingress is whole: truncation is for a packet that leaves.
+    if let Some(length) = m.state.truncate.filter(|_| m.state.recirculate == 0) {
         out.truncate(start + length as usize);
     }
 }
