@@ -134,6 +134,9 @@ def _timelines(curves: Mapping[str, Sequence[Curve]], figure: Timeline) -> Canva
 def _draw_timeline(axes: Axes, lines: Sequence[Curve]) -> None:
     colours = iter(_COLOURS * len(lines))
     for line in lines:
+        if line.marker:
+            axes.plot(*zip(*line.points, strict=True), line.marker, color=next(colours), ms=4, label=line.label)
+            continue
         colour, style = (_REFERENCE, ":") if line.is_reference else (next(colours), "-")
         axes.plot(*zip(*line.points, strict=True), linestyle=style, color=colour, linewidth=1.1, label=line.label)
     axes.set_ylim(bottom=0)

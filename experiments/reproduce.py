@@ -105,7 +105,7 @@ def reproduce(rows: Sequence[Row], options: Options, on_run: Callable[[int, int]
         for row_id in dict.fromkeys(need.row.id for job in emulated for need in job.needs):
             results[row_id].notes.append("the emulated part was left out: it needs root")
         emulated = []
-    simulated = [job for job in jobs if job.run.world == "sim"]
+    simulated = [job for job in jobs if job.run.world != "emu"]
     total = len(simulated) + len(emulated)
     values: _Values = defaultdict(dict)
     done = 0

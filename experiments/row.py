@@ -8,9 +8,9 @@ from experiments.runs import Finished, World
 from experiments.statistics import Estimate
 
 Document: TypeAlias = Mapping[str, Any]
-"""A scenario as its YAML file would have it."""
+"""A scenario as its YAML file would have it; in the world `formula` whatever the measure wants to be told."""
 
-LEAST_RUNS: Mapping[World, int] = {"sim": 5, "emu": 3}
+LEAST_RUNS: Mapping[World, int] = {"sim": 5, "emu": 3, "formula": 5}
 """A row is reproduced when its relation holds for the mean of so many runs."""
 
 
@@ -37,6 +37,8 @@ class Curve:
     points: Sequence[tuple[float, float]]
     is_reference: bool = False
     """Drawn dashed: what the paper or theory says."""
+    marker: str = ""
+    """Points of this kind (matplotlib's) instead of a line."""
 
 
 @dataclass(frozen=True, slots=True)

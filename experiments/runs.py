@@ -16,8 +16,9 @@ import yaml
 
 from topologies.run.run_folder import RunFolder, read_series
 
-World: TypeAlias = Literal["sim", "emu"]
-_COMMANDS: Mapping[World, str] = {"sim": "simulate", "emu": "emulate"}
+World: TypeAlias = Literal["sim", "emu", "formula"]
+"""`formula`: the row's measure computes by itself, from the document and the seed; nothing is run."""
+_COMMANDS: Mapping[str, str] = {"sim": "simulate", "emu": "emulate"}
 _FINISHED = (0, 1)
 """Exit statuses that leave results; 1 says that not everybody has a whole file, which is no concern of a rate's."""
 _LAST_WORDS = 400
@@ -33,7 +34,7 @@ class RunError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A scenario, as its file would have it, in one of the two worlds."""
+    """A scenario, as its file would have it, in one of the two worlds; or what a formula is computed for."""
 
     document: Mapping[str, Any]
     seed: int
@@ -86,6 +87,8 @@ class Programs:
 
 def execute(run: Run, programs: Programs, measure: Callable[[Finished], Result]) -> Result:
     """Run a scenario in a folder that is gone afterwards, and measure. RunError when it gives no results."""
+    if run.world == "formula":
+        return measure(Finished(run, {}, RunFolder(Path())))
     with tempfile.TemporaryDirectory(prefix="canopy-run-") as scratch:
         scenario = Path(scratch) / "scenario.yaml"
         scenario.write_text(yaml.safe_dump(dict(run.document), sort_keys=False), encoding="utf-8")

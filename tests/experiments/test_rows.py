@@ -48,6 +48,7 @@ CASES = [
     if row.experiment is not None
     for quick in (True, False)
     for case in row.experiment.cases(quick)
+    if case.world != "formula"
 ]
 
 
