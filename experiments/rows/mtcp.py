@@ -1,20 +1,12 @@
 """The rows of MTCP: Rhee, Balaguru and Rouskas, "MTCP: Scalable TCP-like Congestion Control for Reliable Multicast"."""
 
 from experiments.row import Row
+from experiments.rows import mtcp_scalability
 
 _AGENTS = "MTCP with sender's agents (a tree of more than one level)"
-_CPU = "the sender's CPU share, which runs do not measure yet"
 
 ROWS = (
-    Row(
-        "mtcp-fig6",
-        "mtcp",
-        "sim, emu",
-        "1 to 16 receivers on one LAN, 10 Mbps and 7 MB (100 Mbps and 70 MB in sim)",
-        "throughput falls only slightly with the number of receivers",
-        "16 receivers at least 80 % of one; the sender's CPU share does not grow",
-        missing=_CPU,
-    ),
+    mtcp_scalability.ROWS[0],
     Row(
         "mtcp-fig7",
         "mtcp",
