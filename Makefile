@@ -11,6 +11,9 @@ export CARGO_TERM_COLOR ?= auto
 SYSTEM_STAMP := $(VENV)/.stamp-system
 PACKAGES_STAMP := $(VENV)/.stamp-packages
 ENGINE_STAMP := $(VENV)/.stamp-engine
+# A client for the P4Runtime server's tests, in an environment of its own: it needs an older protobuf than everything else.
+P4RUNTIME_SHELL := $(VENV)/p4runtime-shell
+P4RUNTIME_SHELL_STAMP := $(VENV)/.stamp-p4runtime-shell
 RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \
 	engine/Cargo.toml engine/Cargo.lock
 
@@ -33,12 +36,17 @@ $(ENGINE_STAMP): $(PACKAGES_STAMP) $(RUST_SOURCES)
 	cd engine/crates/native && $(CURDIR)/$(BIN)/maturin develop --release --locked --quiet
 	@touch $@
 
+$(P4RUNTIME_SHELL_STAMP): $(SYSTEM_STAMP) tests/p4runtime_shell/constraints.txt
+	@$(PYTHON) -m venv --clear $(P4RUNTIME_SHELL)
+	$(P4RUNTIME_SHELL)/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/p4runtime_shell/constraints.txt p4runtime-shell
+	@touch $@
+
 setup: $(ENGINE_STAMP) ## install and build all that is needed (no root once the system packages are there)
 
 run: setup ## send a real file to eight receivers over three P4 switches (FILE=path for your own)
 	@$(BIN)/canopy emulate $(SCENARIO) $(if $(FILE),--file '$(FILE)')
 
-test: setup ## every check: formatting, lints, types, unit, packet-level and emulation tests
+test: setup $(P4RUNTIME_SHELL_STAMP) ## every check: formatting, lints, types, unit, packet-level and emulation tests
 	@scripts/test.sh
 
 lint: lint-python lint-rust ## formatting, lints and types only
@@ -56,7 +64,7 @@ lint-rust: setup
 test-rust: setup ## the engine's own tests
 	cd engine && cargo test --profile tests --locked --quiet
 
-test-python: setup ## unit and packet-level tests; the ones that need root are in test-emulation
+test-python: setup $(P4RUNTIME_SHELL_STAMP) ## unit and packet-level tests; the ones that need root are in test-emulation
 	$(BIN)/pytest -n 2 -m 'not root and not emulation'
 
 test-emulation: setup ## tests in network namespaces (root)

@@ -31,8 +31,13 @@ class Difference:
         return f"{self.what}\n  only ours:   {_shown(ours)}\n  only theirs: {_shown(theirs)}"
 
 
-def differences(program: Program, ours: Side, theirs: Side, *, seed: int, packets: int) -> Iterator[Difference]:
-    """Install random entries, send random packets, and read everything back; what differs, as it is found."""
+def differences(
+    program: Program, ours: Side, theirs: Side, *, seed: int, packets: int, cut: bool = True
+) -> Iterator[Difference]:
+    """Install random entries, send random packets, and read everything back; what differs, as it is found.
+
+    `cut`: see `Packets`. What a field of an invalid header reads as is undefined, and in BMv2 left over from an earlier
+    packet."""
     values = Values(random.Random(seed), program.parsed)
     entries = Entries(program.p4info, values)
     updates = list(entries.updates())
@@ -41,7 +46,7 @@ def differences(program: Program, ours: Side, theirs: Side, *, seed: int, packet
         for update, mine, other in zip(batch, ours.write(batch), theirs.write(batch), strict=True):
             if mine != other:
                 yield Difference(f"{program}, seed {seed}, update {update}", mine, other)
-    maker = Packets(program.parsed, program.p4info, entries.tables, values)
+    maker = Packets(program.parsed, program.p4info, entries.tables, values, cut=cut)
     for number in range(packets):
         port, packet = maker.next()
         # simple_switch_grpc has several egress threads: the order of a packet's copies is by chance.

@@ -50,9 +50,17 @@ class Packets:
     """Makes packets for one program and the entries in its tables."""
 
     def __init__(
-        self, program: Mapping[str, Any], p4info: p4i.P4Info, tables: Mapping[str, list[p4r.TableEntry]], values: Values
+        self,
+        program: Mapping[str, Any],
+        p4info: p4i.P4Info,
+        tables: Mapping[str, list[p4r.TableEntry]],
+        values: Values,
+        *,
+        cut: bool = True,
     ) -> None:
+        """`cut`: some packets end within a header, which only a program that looks at validity can stand."""
         self._values = values
+        self._cut = cut
         self._chooser = values.chooser
         types = {kind["name"]: kind["fields"] for kind in program["header_types"]}
         self._fields = {header["name"]: types[header["header_type"]] for header in program["headers"]}
@@ -71,7 +79,7 @@ class Packets:
         bits = self._walk()
         self._grant_wishes(bits)
         packet = bits.to_bytes() + self._chooser.randbytes(self._chooser.randrange(MAX_PAYLOAD_BYTES))
-        if self._chooser.random() < 0.05:
+        if self._cut and self._chooser.random() < 0.05:
             packet = packet[: self._chooser.randrange(len(packet) + 1)]
         port = self._wished_port if self._wished_port is not None else self._values.port()
         return port, packet or b"\0"
