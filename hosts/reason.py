@@ -19,6 +19,13 @@ class Reason(enum.IntEnum):
     BROKEN_STREAM = 9
     FAILED = 10
     TOO_SLOW = 11
+    SLOWEST = 12
+    MOVED = 16
+    NOT_A_CHILD = 17
+    BELOW = 18
+    TOO_DEEP = 19
+    NOT_HELD = 20
+    SENDER_SILENT = 21
 
     @property
     def text(self) -> str:
@@ -39,4 +46,11 @@ _TEXTS: Final = {
     Reason.BROKEN_STREAM: "the stream contradicts itself",
     Reason.FAILED: "failed",
     Reason.TOO_SLOW: "cannot take the session's least rate",
+    Reason.SLOWEST: "much slower than all others",
+    Reason.MOVED: "has moved to another parent",
+    Reason.NOT_A_CHILD: "is no child of this parent",
+    Reason.BELOW: "lies above the parent that it asks",
+    Reason.TOO_DEEP: "the tree is as deep as it may be",
+    Reason.NOT_HELD: "lacks what its parent no longer has",
+    Reason.SENDER_SILENT: "the sender was silent for too long",
 }

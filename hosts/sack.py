@@ -66,40 +66,90 @@ class ReceivedSet:
 class Scoreboard:
     """What each of several children has acknowledged of the packets from `base` on, and what all of them have.
 
-    `base` is the first packet that not all children have acknowledged.
+    `base` is the first packet that not all children have acknowledged. The cost of an acknowledgment is that of the
+    packets it is news about, however many children there are.
     """
 
-    __slots__ = ("_complete", "_masks", "base")
+    __slots__ = ("_complete", "_have", "_masks", "base")
 
     def __init__(self, base: int = 0) -> None:
         self.base = base
         self._masks: dict[int, int] = {}
+        self._have: dict[int, int] = {}  # packet -> how many children have it; not for complete ones
         self._complete = 0
 
-    def add_child(self, child: int) -> None:
-        """From now on packets wait for this child too; those already complete stay so."""
-        self._masks[child] = self._complete
+    def add_child(self, child: int, first: int | None = None) -> None:
+        """From now on packets wait for this child too. It lacks all from `first` on; None: all that are not complete
+        yet. A `first` below the base takes the base back.
+        """
+        if first is None:
+            self._masks[child] = self._complete
+            return
+        if first < self.base:
+            back = self.base - first
+            for other in self._masks:
+                self._masks[other] = self._masks[other] << back | (1 << back) - 1
+            self._complete = self._complete << back | (1 << back) - 1
+            self.base = first
+        below = (1 << first - self.base) - 1
+        for seq in bits(self._complete & ~below, self.base):
+            self._have[seq] = len(self._masks)
+        for seq in bits(below & ~self._complete, self.base):
+            self._have[seq] = self._have.get(seq, 0) + 1
+        self._complete &= below
+        self._masks[child] = below
 
     def remove_child(self, child: int, end: int) -> int:
         """Packets no longer wait for this child. Returns what that completes (see `acknowledge`), below `end`."""
-        del self._masks[child]
-        return self._settle(end)
+        for seq in bits(self._masks.pop(child) & ~self._complete, self.base):
+            self._have[seq] -= 1
+        fresh = 0
+        for index in range(max(0, end - self.base)):
+            if not self._complete >> index & 1 and self._have.get(self.base + index, 0) == len(self._masks):
+                self._have.pop(self.base + index, None)
+                fresh |= 1 << index
+        self._complete |= fresh
+        return fresh
 
     def acknowledge(self, child: int, cumulative: int, sack: int, end: int) -> int:
         """`child` has all below `cumulative`, and cumulative + 1 + i for each bit i of `sack`; `end` is one more than
         the last packet sent. Returns the packets that all children have now and had not before, as a bitmap above the
-        base *before* this call. Call `advance` when done with it.
+        base *before* this call. Call `advance` when done with it. What is said of packets from `end` on is kept for
+        `sent`.
         """
-        shift = cumulative - self.base
-        self._masks[child] |= (1 << shift) - 1 | sack << shift + 1 if shift >= 0 else sack >> -shift - 1
-        return self._settle(end)
-
-    def _settle(self, end: int) -> int:
-        complete = (1 << max(0, end - self.base)) - 1
-        for mask in self._masks.values():
-            complete &= mask
-        fresh = complete & ~self._complete
+        base = self.base
+        shift = cumulative - base
+        old = self._masks[child]
+        mask = old | ((1 << shift) - 1 | sack << shift + 1 if shift >= 0 else sack >> -shift - 1)
+        news = mask & ~old
+        if not news:
+            return 0
+        self._masks[child] = mask
+        have = self._have
+        children = len(self._masks)
+        fresh = 0
+        news &= ~self._complete
+        while news:
+            low = news & -news
+            news ^= low
+            seq = base + low.bit_length() - 1
+            count = have.get(seq, 0) + 1
+            if count == children and seq < end:
+                have.pop(seq, None)
+                fresh |= low
+            else:
+                have[seq] = count
         self._complete |= fresh
+        return fresh
+
+    def sent(self, seq: int) -> int:
+        """Packet `seq` is among those that were sent now. What that completes, as `acknowledge` returns it."""
+        if seq < self.base or self._have.get(seq, 0) < len(self._masks):
+            return 0
+        fresh = 1 << seq - self.base & ~self._complete
+        if fresh:
+            self._have.pop(seq, None)
+            self._complete |= fresh
         return fresh
 
     def advance(self) -> int:
@@ -111,6 +161,14 @@ class Scoreboard:
             for child in self._masks:
                 self._masks[child] >>= run
         return run
+
+    def lacking(self, seq: int) -> int:
+        """How many children have not acknowledged `seq`."""
+        return 0 if self.is_complete(seq) else len(self._masks) - self._have.get(seq, 0)
+
+    def is_complete(self, seq: int) -> bool:
+        """Whether all children have `seq`."""
+        return seq < self.base or bool(self._complete >> (seq - self.base) & 1)
 
     def missing(self, child: int) -> int:
         """Bitmap above `base`: what `child` has not, below the highest that it has."""

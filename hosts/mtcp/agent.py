@@ -5,50 +5,41 @@ The sender holds one for its own children; any other agent is a receiver that ho
 clock, `now` is on the agent's; only differences of their differences are used (3.2).
 """
 
-import heapq
 from collections import Counter, deque
 
 from hosts.endpoint import Address, CongestionSignal, Effect, Send
+from hosts.least import Least
 from hosts.mtcp.child import Child
-from hosts.mtcp.control import encode_probe
+from hosts.mtcp.deadlines import Deadlines
+from hosts.mtcp.delays import Delays
 from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import SACK_BITS, Feedback, encode_repair
-from hosts.reason import Reason
-from hosts.rtt import INITIAL_TIMEOUT_S
+from hosts.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback, encode_repair
+from hosts.mtcp.store import PacketStore, StoredPacket
+from hosts.mtcp.wire import UNLIMITED
 from hosts.sack import Scoreboard, bits
 from hosts.seq import extend
 from hosts.vegas import VegasWindow
-from hosts.window import Summary, TransitWindow, summarise
-
-MAX_TIMEOUT_S = 60.0
-"""Exponential backoff ends here: RFC 6298 (2.5)."""
-
-FIRST_PROBES_S = 0.25
-"""Polling period until a child has answered once: the first repairs need an estimate (ours)."""
-
-
-class _Packet:
-    """A buffered packet."""
-
-    __slots__ = ("data", "deadline", "offset", "size", "timeout")
-
-    def __init__(self, data: bytes, offset: int, size: int) -> None:
-        self.data = data  # the DATA datagram
-        self.offset = offset
-        self.size = size  # payload bytes
-        self.timeout = 0.0  # seconds; 0: not repaired yet, so that RTO_RTD counts
-        self.deadline = 0.0  # when `timeout` expires, agent's clock
+from hosts.window import Summary, TransitWindow
 
 
 class Agent:
     """The parent's half of one level of the tree."""
 
     def __init__(
-        self, session: int, options: MtcpOptions, counters: Counter[str], *, first: int, own_clock: bool
+        self,
+        session: int,
+        options: MtcpOptions,
+        counters: Counter[str],
+        *,
+        first: int,
+        own_clock: bool,
+        first_offset: int = 0,
     ) -> None:
-        """`first` is the sequence number of the first packet. `own_clock`: the agent is the sender itself, so that a
-        relative time delay is a round trip time and never negative.
+        """`first` and `first_offset` are the first packet's. `own_clock`: the agent is the sender itself, so that
+        nothing is acknowledged that it does not have. Another agent's counters are its own as a receiver, too: what it
+        does for its children has names with `child_` before them.
         """
+        self.prefix = "" if own_clock else "child_"
         self._session = session
         self._options = options
         self._counters = counters
@@ -56,52 +47,95 @@ class Agent:
         self.window = VegasWindow(options.vegas, SACK_BITS)
         self.transit = TransitWindow()
         self.children: dict[Address, Child] = {}
-        self.window_used = not own_clock
-        """Whether cwnd limited the sender in this round trip. Only the sender knows; another agent assumes it."""
-        self.end = first
-        """One more than the last packet that was buffered."""
-        self.end_offset = 0
-        """Stream offset of the packet `end`."""
-        self.send_window_end = 0
-        """Stream offset up to which all children take data: the minimum of the advertised windows."""
+        self.by_number: dict[int, Child] = {}
+        self.delays = Delays(self.children, options, counters, own_clock=own_clock)
+        self.window_used = False
+        """Whether cwnd limited the sender in this round trip."""
+        self.governing_cwnd = 0
+        """Packets: the window that governed the sender lately, 0 when that is not known."""
+        self.store = PacketStore(first, first_offset, 0 if own_clock else options.agent_history)
+        self._window_ends = Least(0)
+        self._keep_offsets = Least(float("inf"))
+        self._min_cwnds = Least(UNLIMITED)
+        self._max_twnds = Least(0)  # negative, so that the least is the largest
         self._board = Scoreboard(first)
-        self._packets: dict[int, _Packet] = {}
-        self._unrepaired: deque[tuple[int, float, float]] = (
-            deque()
-        )  # seq, send time (sender's clock), buffered at (ours)
-        self._repaired: list[tuple[float, int]] = []  # heap of (deadline, seq), with stale entries
-        self._next_number = 0
+        self._deadlines = Deadlines(self.store, self._board, self.delays)
+        self._repairing: dict[int, Child] = {}  # children that lack something, by number
+        self._free_numbers = deque(range(MERGE_CHILDREN))
+        self._next_number = MERGE_CHILDREN
         self._cut_floor = first  # duplicate NACKs for packets before it have been reacted on
         self._round_end = first
         self._round_start: float | None = None
         self._round_packets = 0
-        self._rto_rtd: float | None = None
 
     # --- children
 
-    def add_child(self, address: Address, window: int, now: float) -> Child:
-        """Admit a child that has everything before `end`; `window` is its free buffer in bytes."""
-        child = Child(self._next_number, address, self._options, now)
-        self._next_number += 1
-        child.cumulative = self.end
-        child.window = window
-        child.window_end = self.end_offset + window
+    def add_child(
+        self,
+        address: Address,
+        buffer_bytes: int,
+        now: float,
+        *,
+        first: int | None = None,
+        first_offset: int | None = None,
+    ) -> Child:
+        """Admit a child with a buffer of so many bytes, that has everything before packet `first` (default: `end`),
+        which must be held.
+        """
+        first = self.end if first is None else first
+        offset = self.store.offset_of(first) if first_offset is None else first_offset
+        if self._free_numbers:
+            number = self._free_numbers.popleft()
+        else:
+            number, self._next_number = self._next_number, self._next_number + 1
+        if not self.children and not self._own_clock:
+            self._begin_windows()
+        child = Child(
+            number,
+            address,
+            self._options,
+            now,
+            first=first,
+            first_offset=self.end_offset if offset is None else offset,
+            buffer_bytes=buffer_bytes,
+        )
         self.children[address] = child
-        self._board.add_child(child.number)
-        self._refresh_window_end()
-        self._refresh_rto()
+        self.by_number[number] = child
+        settled = [seq for seq in range(first, self.end) if self._board.is_complete(seq)]
+        self._board.add_child(number, first if first < self.end else None)
+        self._window_ends.set(number, child.window_end)
+        self._keep_offsets.set(number, child.keep_offset)
+        self._min_cwnds.set(number, child.min_cwnd)
+        self._max_twnds.set(number, -child.max_twnd)
+        self.delays.refresh()
+        for seq in settled:  # nobody waited for them any more
+            packet = self.store.packets.get(seq)
+            if packet is not None:
+                self._deadlines.restart(seq, packet, self.delays.rto_rtt, now)
         return child
+
+    def _begin_windows(self) -> None:
+        """The first child of an agent whose session is under way: slow start would halt everybody for it. The window
+        that governs the sender is where it begins (ours).
+        """
+        self.window = VegasWindow(self._options.vegas, SACK_BITS)
+        if self.governing_cwnd:
+            self.window.cwnd = self.window.ssthresh = float(self.governing_cwnd)
+        self.transit.reset(self.end)
 
     def remove_child(self, address: Address, now: float) -> None:
         """The child leaves, and with it all that it held back."""
         child = self.children.pop(address)
-        fresh = self._board.remove_child(child.number, self.end)
-        self._completed(fresh, now)
-        self._refresh_window_end()
-        self._refresh_rto()
-
-    def _refresh_window_end(self) -> None:
-        self.send_window_end = min((child.window_end for child in self.children.values()), default=0)
+        number = child.number
+        del self.by_number[number]
+        self._repairing.pop(number, None)
+        if number < MERGE_CHILDREN:
+            self._free_numbers.append(number)  # the others come first: switches may still remember this one
+        for values in (self._window_ends, self._keep_offsets, self._min_cwnds, self._max_twnds):
+            values.remove(number)
+        fresh = self._board.remove_child(number, self.end)
+        self.completed(fresh, now)
+        self.delays.refresh()
 
     # --- packets
 
@@ -111,106 +145,164 @@ class Agent:
         return self._board.base
 
     @property
+    def end(self) -> int:
+        """One more than the last packet that was buffered."""
+        return self.store.end
+
+    @property
+    def end_offset(self) -> int:
+        """Stream offset of the packet `end`."""
+        return self.store.end_offset
+
+    @property
     def in_flight(self) -> int:
         """Packets from the first that not all children have to the last sent."""
-        return self.end - self._board.base
+        return self.store.end - self._board.base
+
+    @property
+    def send_window_end(self) -> int:
+        """Stream offset up to which all children take data: the minimum of the advertised windows."""
+        return int(self._window_ends.value)
+
+    @property
+    def keep_offset(self) -> int | None:
+        """Up to here in the stream nobody below needs anything any more; None without children."""
+        return int(self._keep_offsets.value) if self.children else None
 
     def buffer(self, data: bytes, offset: int, size: int, send_time_us: int, now: float) -> None:
-        """Packet `end` was sent (or received, for an agent that is not the sender)."""
-        self._packets[self.end] = _Packet(data, offset, size)
-        self._unrepaired.append((self.end, send_time_us / 1e6, now))
-        self.end += 1
-        self.end_offset = offset + size
-        self.transit.sent(size)
+        """Packet `end` is multicast now."""
+        self.arrived(self.store.end, data, offset, size, send_time_us, now)
+
+    def arrived(self, seq: int, data: bytes, offset: int, size: int, send_time_us: int | None, now: float) -> None:
+        """Keep packet `seq`. `send_time_us` is None when it was no multicast that brought it: then it is not in transit
+        to the children either, and what they lack of it is repaired from here.
+        """
+        fresh = self._board.sent(seq)
+        packet = StoredPacket(data, offset, size, not fresh and send_time_us is not None)
+        self.store.put(seq, packet)
+        if fresh:
+            self.completed(fresh, now)
+        elif self._board.is_complete(seq):
+            self._trim()
+        elif send_time_us is not None:
+            self._deadlines.multicast(seq, send_time_us / 1e6, now)
+            self.transit.sent(size)
+        else:
+            self._deadlines.restart(seq, packet, self.delays.rto_rtt, now)
+
+    def repair_waiting(self, seq: int, now: float) -> list[Effect]:
+        """Repair packet `seq`, which the agent itself had lacked, to the children that have told that they lack it."""
+        effects: list[Effect] = []
+        for child in self.children.values():
+            if seq >= self._board.base and self._board.missing(child.number) >> (seq - self._board.base) & 1:
+                child.lost += child.repairs.reported_missing(seq, self.delays.rtt(child), now, now)
+                self._repairing[child.number] = child
+                self._send_repairs(child, now, effects)
+        return effects
+
+    def governed_by(self, cwnd: int) -> None:
+        """The sender says (with new data) that it goes by a window of `cwnd` packets. A window well above that does not
+        limit it, and has no reason to grow.
+        """
+        self.governing_cwnd = cwnd
+        if self.window.cwnd <= 2 * cwnd + 2:
+            self.window_used = True
+
+    @property
+    def min_cwnd_below(self) -> int:
+        """The least window that a child reports of its own children, in bytes."""
+        return int(self._min_cwnds.value)
 
     def summary(self) -> Summary:
         """min_cwnd and max_twnd of the subtree, in bytes (3.8)."""
         cwnd = int(self.window.cwnd * self._options.payload_bytes)
-        return summarise(cwnd, self.transit.size, ((c.min_cwnd, c.max_twnd) for c in self.children.values()))
+        return Summary(min(cwnd, int(self._min_cwnds.value)), max(self.transit.size, -int(self._max_twnds.value)))
 
     # --- feedback
 
     def feedback(self, child: Child, feedback: Feedback, now: float, arrived_at: float | None = None) -> list[Effect]:
         """An ACK or NACK of `child`; `arrived_at` as in Datagram."""
-        base = self._board.base
-        cumulative = extend(feedback.cumulative, base)
-        sack = feedback.sack
-        if cumulative + (sack.bit_length() + 1 if sack else 0) > self.end or cumulative < 0:
+        cumulative = extend(feedback.cumulative, self._board.base)
+        if not self.is_possible(cumulative, feedback.sack):
             self._counters["drop_ack_of_unsent"] += 1
             return []
         child.heard_at = now
         child.feedback += 1
-        if cumulative > child.cumulative:
-            child.cumulative = cumulative
-            child.progress_at = now
-        self._measure(child, feedback, now if arrived_at is None else arrived_at)
-        child.min_cwnd = feedback.min_cwnd
-        child.max_twnd = feedback.max_twnd
-        self._advertised(child, cumulative, feedback.window, now)
-        fresh = self._board.acknowledge(child.number, cumulative, sack, self.end)
+        self.delays.feedback_arrived(child, feedback, now if arrived_at is None else arrived_at)
+        self.note_summary(child, feedback.min_cwnd, feedback.max_twnd)
+        return self.acknowledge(child, cumulative, feedback.sack, feedback.window, now)
+
+    def is_possible(self, cumulative: int, sack: int) -> bool:
+        """Whether an acknowledgment can be of packets that were sent. Only the sender knows exactly; at other agents a
+        child may be ahead, by as much as the sender may send at all.
+        """
+        limit = self.end if self._own_clock else self.end + SACK_BITS
+        return cumulative + (sack.bit_length() + 1 if sack else 0) <= limit and cumulative >= 0
+
+    def note_summary(self, child: Child, min_cwnd: int, max_twnd: int) -> None:
+        """What a child says of the windows below it."""
+        child.min_cwnd = min_cwnd
+        child.max_twnd = max_twnd
+        self._min_cwnds.set(child.number, min_cwnd)
+        self._max_twnds.set(child.number, -max_twnd)
+
+    def acknowledge(self, child: Child, cumulative: int, sack: int, window: int, now: float) -> list[Effect]:
+        """`child` has these packets and takes `window` bytes from `cumulative` on: what is missing is repaired."""
         effects: list[Effect] = []
-        if child.repairs:
-            self._settle_repairs(child, now)
-        self._completed(fresh, now)
+        fresh = self.note_received(child, cumulative, sack, window, now)
+        self.completed(fresh, now)
         if sack:
             self._find_missing(child, now, effects)
         if child.repairs:
             self._send_repairs(child, now, effects)
         return effects
 
-    def _measure(self, child: Child, feedback: Feedback, arrived_at: float) -> None:
-        echo = feedback.echo_time_us
-        if echo and echo != child.echo_time_us:
-            rtd = arrived_at - (echo + feedback.held_us) / 1e6
-            if rtd < 0 and self._own_clock:
-                self._counters["drop_echo_from_the_future"] += 1
-            else:
-                child.echo_time_us = echo
-                child.rtd.add(rtd, self._rtt(child) / 2)
-                if rtd < child.round_rtd:
-                    child.round_rtd = rtd
-                timeout = child.rtd.timeout
-                if self._rto_rtd is None or (timeout is not None and timeout > self._rto_rtd):
-                    self._refresh_rto()
-        echo = feedback.repair_echo_us
-        if echo and echo != child.repair_echo_us:
-            child.repair_echo_us = echo
-            rtt = arrived_at - echo / 1e6
-            if rtt >= 0:
-                child.repairs.measured(rtt)
-                child.rtt.add(rtt)
+    def note_received(self, child: Child, cumulative: int, sack: int, window: int, now: float) -> int:
+        """Put down what a child has. Returns what all children have now, for `completed`."""
+        if cumulative > child.cumulative:
+            child.cumulative = cumulative
+            child.progress_at = now
+        self._advertised(child, cumulative, window, now)
+        fresh = self._board.acknowledge(child.number, cumulative, sack, self.end)
+        if child.repairs:
+            self._settle_repairs(child, now)
+        return fresh
 
     def _advertised(self, child: Child, cumulative: int, window: int, now: float) -> None:
         child.window = window
-        if cumulative == self.end:
-            offset = self.end_offset
-        else:
-            packet = self._packets.get(cumulative)
-            if packet is None:
-                return  # an old report
-            offset = packet.offset
-        if offset + window > child.window_end:
+        offset = self.store.offset_of(cumulative)
+        if offset is not None and offset + window > child.window_end:
             child.window_end = offset + window
             child.progress_at = now
-            self._refresh_window_end()
+            self._window_ends.set(child.number, child.window_end)
+            self._keep_offsets.set(child.number, child.keep_offset)
 
-    def _completed(self, fresh: int, now: float) -> None:
+    def completed(self, fresh: int, now: float) -> None:
         """All children have the packets in the bitmap `fresh` (above the base) now."""
         if not fresh:
             return
         base = self._board.base
         transit = self.transit
+        packets = self.store.packets
         new = 0
         for seq in bits(fresh, base):
-            packet = self._packets.pop(seq)
-            if transit.counts(seq):
-                new += 1
-                transit.acknowledged(seq, packet.size)
+            packet = packets.get(seq)
+            if packet is not None and packet.counts:
+                packet.counts = False
+                if transit.counts(seq):
+                    new += 1
+                    transit.acknowledged(seq, packet.size)
         self._board.advance()
+        self._trim()
+        if not self.children:
+            return
         self._round_packets += fresh.bit_count()
         self.window.acknowledged(new)
         if base + fresh.bit_length() > self._round_end:
             self._end_round(now)
+
+    def _trim(self) -> None:
+        self.store.trim(self._board.base, self._keep_offsets.value)
 
     def _end_round(self, now: float) -> None:
         elapsed = 0.0 if self._round_start is None else now - self._round_start
@@ -219,11 +311,11 @@ class Agent:
             self.window.round_trip_ended(delay * self._round_packets / elapsed, self.window_used)
         for child in self.children.values():
             child.round_rtd = float("inf")
-        self._refresh_rto()
+        self.delays.refresh()
         self._round_end = self.end
         self._round_start = now
         self._round_packets = 0
-        self.window_used = not self._own_clock
+        self.window_used = False
 
     # --- repairs
 
@@ -232,161 +324,76 @@ class Agent:
             if self._board.has(child.number, seq):
                 child.repairs.acknowledged(seq, now)
                 child.progress_at = now
+        if not child.repairs:
+            self._repairing.pop(child.number, None)
 
     def _find_missing(self, child: Child, now: float, effects: list[Effect]) -> None:
         repairs = child.repairs
         # What shows that a repair was overtaken. Other agents cannot compare the sender's clock with theirs.
         arrived_by = child.echo_time_us / 1e6 if self._own_clock else now
-        rtt = self._rtt(child)
+        rtt = self.delays.rtt(child)
         for seq in bits(self._board.missing(child.number), self._board.base):
+            if seq not in self.store.packets:
+                continue  # the agent lacks it as well, and has asked for it
             if repairs.reported_missing(seq, rtt, arrived_by, now):
                 child.lost += 1
+                self._repairing[child.number] = child
             elif repairs.duplicates >= self._options.duplicate_nacks and seq >= self._cut_floor:
-                repairs.duplicates = 0
-                self._cut_floor = self.end
-                self.window.cut()
-                repairs.window.cut()
-                effects.append(CongestionSignal("duplicate_nacks", child.address))
+                self._cut(child, effects)
+
+    def _cut(self, child: Child, effects: list[Effect]) -> None:
+        """Several consecutive duplicate NACKs mean congestion (2)."""
+        child.repairs.duplicates = 0
+        self._cut_floor = self.end
+        self.window.cut()
+        child.repairs.window.cut()
+        effects.append(CongestionSignal("duplicate_nacks", child.address))
 
     def _send_repairs(self, child: Child, now: float, effects: list[Effect]) -> None:
         for seq in child.repairs.take(now):
-            packet = self._packets[seq]
+            packet = self.store.packets[seq]
             child.repaired += 1
             repair = encode_repair(packet.data, int(now * 1e6))
-            self._counters["repair_packets"] += 1
-            self._counters["udp_bytes"] += len(repair)
+            self._counters[f"{self.prefix}repair_packets"] += 1
+            self._counters[f"{self.prefix}udp_bytes"] += len(repair)
             effects.append(Send(repair, child.address))
-            self._restart(seq, packet, max(packet.timeout, self.rto_rtt), now)
-
-    def _restart(self, seq: int, packet: _Packet, timeout: float, now: float) -> None:
-        packet.timeout = min(timeout, MAX_TIMEOUT_S)
-        packet.deadline = now + packet.timeout
-        heapq.heappush(self._repaired, (packet.deadline, seq))
+            self._deadlines.restart(seq, packet, max(packet.timeout, self.delays.rto_rtt), now)
 
     # --- timers
 
     @property
-    def rto_rtd(self) -> float | None:
-        """From a packet's send time on the sender's clock to its timeout on ours, seconds; None before any measurement.
-
-        The time that a child holds an acknowledgment back is not in its delay, and is added here.
-        """
-        return None if self._rto_rtd is None else self._rto_rtd + self._options.ack_delay_s
-
-    def _refresh_rto(self) -> None:
-        """Called once a round trip, and at once when a child's timeout rises above the maximum."""
-        values = [child.rtd.timeout for child in self.children.values()]
-        known = [value for value in values if value is not None]
-        self._rto_rtd = max(known) if known and len(known) == len(values) else None
-
-    @property
-    def rto_rtt(self) -> float:
-        """From a repair to its timeout, seconds."""
-        values = [child.rtt.timeout or INITIAL_TIMEOUT_S for child in self.children.values()]
-        return max(values, default=INITIAL_TIMEOUT_S)
-
-    def _first_deadline(self) -> float | None:
-        """When the oldest packet that was never repaired expires."""
-        unrepaired = self._unrepaired
-        while unrepaired:
-            seq, send_time, buffered_at = unrepaired[0]
-            packet = self._packets.get(seq)
-            if packet is not None and not packet.timeout:
-                rto = self.rto_rtd
-                return buffered_at + INITIAL_TIMEOUT_S if rto is None else send_time + rto
-            unrepaired.popleft()
-        return None
-
-    @property
     def wake_at(self) -> float | None:
         """When `handle_timer` is due: for retransmissions only."""
-        deadline = self._first_deadline()
-        if self._repaired and (deadline is None or self._repaired[0][0] < deadline):
-            return self._repaired[0][0]
-        return deadline
+        return self._deadlines.next_at
 
     def handle_timer(self, now: float) -> list[Effect]:
         """Repair what has timed out."""
         effects: list[Effect] = []
-        while (deadline := self._first_deadline()) is not None and deadline <= now:
-            self._expired(self._unrepaired.popleft()[0], now, effects)
-        while self._repaired and self._repaired[0][0] <= now:
-            deadline, seq = heapq.heappop(self._repaired)
-            packet = self._packets.get(seq)
-            if packet is not None and packet.deadline == deadline:
-                self._expired(seq, now, effects)
-        for child in self.children.values():
-            if child.repairs:
-                self._send_repairs(child, now, effects)
+        while (seq := self._deadlines.pop_expired(now)) is not None:
+            self._expired(seq, now, effects)
+        for child in list(self._repairing.values()):
+            self._send_repairs(child, now, effects)
         return effects
 
     def _expired(self, seq: int, now: float, effects: list[Effect]) -> None:
-        packet = self._packets[seq]
-        again = packet.timeout > 0
+        packet = self.store.packets[seq]
         peer = None
+        again = False  # a repair was lost
         for child in self.children.values():
-            if not self._board.has(child.number, seq) and child.repairs.timed_out(seq):
+            if self._board.has(child.number, seq):
+                continue
+            known = seq in child.repairs
+            if child.repairs.timed_out(seq):
+                self._repairing[child.number] = child
                 peer = child.address
+                again |= known
         if peer is None:  # no repair was lost: they wait for the children's retransmission windows
-            self._restart(seq, packet, packet.timeout or self.rto_rtt, now)
+            self._deadlines.restart(seq, packet, packet.timeout or self.delays.rto_rtt, now)
             return
-        self._restart(seq, packet, 2 * packet.timeout if again else self.rto_rtt, now)
-        current = self.transit.counts(seq)
+        self._deadlines.restart(seq, packet, 2 * packet.timeout if again else self.delays.rto_rtt, now)
+        current = packet.counts and self.transit.counts(seq)
         if current or again:
             self.window.timed_out(again=not current)
             self.transit.reset(self.end)
             self._cut_floor = self.end
             effects.append(CongestionSignal("timeout", peer))
-
-    def hopeless(self, now: float, blocked: bool) -> list[tuple[Child, Reason]]:
-        """Children that were silent, or made no progress though there was something to make it with, for too long.
-
-        `blocked`: the sender has more, but an advertised window keeps it back.
-        """
-        limit = now - self._options.drop_after_s
-        found = []
-        for child in self.children.values():
-            behind = child.cumulative < self.end or (blocked and child.window_end == self.send_window_end)
-            if not behind:
-                child.progress_at = now
-            if child.heard_at <= limit:
-                found.append((child, Reason.SILENT))
-            elif child.progress_at <= limit and child.heard_at > now - 2 * self._options.probe_interval_s:
-                found.append((child, Reason.STALLED))  # it lives; one that does not is about to count as silent
-        return found
-
-    # --- round trip times
-
-    def probe(self, child: Child, now: float) -> Send:
-        """Ask a child for a round trip time (3.3)."""
-        child.probed_at = now
-        return Send(encode_probe(self._session, int(now * 1e6), int(child.rtt.mean * 1e6)), child.address)
-
-    def probe_answered(self, child: Child, time_us: int, now: float, arrived_at: float | None = None) -> None:
-        """The answer came."""
-        rtt = (now if arrived_at is None else arrived_at) - time_us / 1e6
-        if not 0 <= rtt <= MAX_TIMEOUT_S:
-            self._counters["drop_probe_ack_time"] += 1
-            return
-        child.heard_at = now
-        child.rtt.add(rtt)
-
-    def _rtt(self, child: Child) -> float:
-        """The current estimate, seconds, as in "unless retransmitted within" (3.1)."""
-        if child.rtt.samples:
-            return child.rtt.mean
-        if child.rtd.samples and self._own_clock:
-            return child.rtd.mean
-        return INITIAL_TIMEOUT_S
-
-    def _probe_at(self, child: Child) -> float:
-        return child.probed_at + (self._options.probe_interval_s if child.rtt.samples else FIRST_PROBES_S)
-
-    def probes_due(self, now: float) -> list[Child]:
-        """Children that were not probed within the polling period."""
-        return [child for child in self.children.values() if now >= self._probe_at(child)]
-
-    @property
-    def next_probe_at(self) -> float | None:
-        """When `probes_due` has something."""
-        return min((self._probe_at(child) for child in self.children.values()), default=None)

@@ -13,12 +13,18 @@ class Child:
 
     __slots__ = (
         "address",
+        "agent",
+        "buffer_bytes",
         "cumulative",
         "echo_time_us",
+        "epoch",
         "feedback",
+        "first",
+        "first_offset",
         "heard_at",
         "lost",
         "max_twnd",
+        "merge",
         "min_cwnd",
         "number",
         "probed_at",
@@ -29,14 +35,31 @@ class Child:
         "round_rtd",
         "rtd",
         "rtt",
+        "spare",
         "window",
         "window_end",
     )
 
-    def __init__(self, number: int, address: Address, options: MtcpOptions, now: float) -> None:
+    def __init__(
+        self,
+        number: int,
+        address: Address,
+        options: MtcpOptions,
+        now: float,
+        *,
+        first: int,
+        first_offset: int,
+        buffer_bytes: int,
+    ) -> None:
+        """`first` and `first_offset`: from which packet and byte on it gets the stream from here."""
         self.number = number
         self.address = address
-        self.cumulative = 0  # the first packet that it lacks
+        self.epoch = 0  # of its join
+        self.agent = self.spare = False  # what it said of itself
+        self.merge = False  # switches may merge its feedback with others'
+        self.first = first
+        self.first_offset = first_offset
+        self.cumulative = first  # the first packet that it lacks
         self.rtd = DelayEstimator(options.rto_margin_s)  # its clock's origin is the sender's minus ours
         self.rtt = DelayEstimator(options.rto_margin_s)
         self.round_rtd = float("inf")  # least relative time delay in this round trip
@@ -44,8 +67,9 @@ class Child:
         self.repair_echo_us = 0
         self.min_cwnd = UNLIMITED  # bytes
         self.max_twnd = 0  # bytes
-        self.window = 0  # bytes, as it was advertised
-        self.window_end = 0  # stream offset up to which it takes data
+        self.buffer_bytes = buffer_bytes  # its whole buffer
+        self.window = buffer_bytes  # bytes free, as it was advertised
+        self.window_end = first_offset + buffer_bytes  # stream offset up to which it takes data
         self.repairs = Repairs(options.vegas, SACK_BITS)
         self.heard_at = now
         self.progress_at = now
@@ -53,6 +77,15 @@ class Child:
         self.feedback = 0  # packets
         self.lost = 0  # packets that it reported missing
         self.repaired = 0  # repairs sent to it
+
+    @property
+    def keep_offset(self) -> int:
+        """Up to here in the stream neither the child nor anybody below it needs anything any more.
+
+        A node takes data up to its buffer's size beyond the first byte that it, or somebody below it, still needs: so
+        its advertised window says what that byte is.
+        """
+        return self.window_end - self.buffer_bytes
 
     @property
     def queueing_delay_s(self) -> float:

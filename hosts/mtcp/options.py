@@ -1,7 +1,9 @@
 """MTCP's parameters. Where the paper gives a value it is the default; the rest says where it comes from."""
 
 from dataclasses import dataclass
+from ipaddress import IPv4Address
 
+from hosts.endpoint import Address
 from hosts.mtcp.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES
 from hosts.vegas import VegasOptions
 
@@ -28,14 +30,29 @@ class MtcpOptions:
     silence_s: float = 30.0  # a receiver gives a silent sender up after this (ours)
     announce_s: float = 0.25  # between announcements, and between repeated joins (ours)
     rate_limit_bps: float = 0.0  # of UDP payload, repairs not counted; 0: none
-    max_receivers: int = 256  # children of one agent (ours; the paper found 16 harmless)
+    # The tree (ours, but for the limit).
+    parent: str = "auto"  # who that is: `auto` (the nearest agent with room), `sender`, or HOST:PORT[,HOST:PORT ...]
+    agent: bool = False  # a receiver offers itself as a parent
+    spare: bool = True  # a receiver becomes one when no agent has room
+    fan_out: int = 16  # children of one agent or sender: the paper found so many harmless (4.1)
+    agent_history: int = 64  # packets an agent keeps though all its children have them: a few round trips
+    parent_timeout_s: float = 6.0  # a parent silent for so long is dead: three probes, and a dozen of the child's own
+    from_start: bool = True  # a receiver that joins late wants the whole stream or nothing
 
     def __post_init__(self) -> None:
         if not 0 < self.payload_bytes <= MAX_PAYLOAD_BYTES:
             raise ValueError(f"parameter 'payload_bytes' must be in 1..{MAX_PAYLOAD_BYTES}")
         if self.buffer_bytes < 4 * self.payload_bytes:
             raise ValueError("parameter 'buffer_bytes' must hold at least 4 packets")
-        for name in ("ack_delay_s", "probe_interval_s", "window_update_s", "drop_after_s", "silence_s", "announce_s"):
+        for name in (
+            "ack_delay_s",
+            "probe_interval_s",
+            "window_update_s",
+            "drop_after_s",
+            "silence_s",
+            "announce_s",
+            "parent_timeout_s",
+        ):
             if not 0 < getattr(self, name) < 1e6:
                 raise ValueError(f"parameter '{name}' must be positive")
         for name in ("window_update_step_s", "rto_margin_s", "rate_limit_bps", "gamma"):
@@ -43,11 +60,31 @@ class MtcpOptions:
                 raise ValueError(f"parameter '{name}' must not be negative")
         if not 0 <= self.alpha <= self.beta < 1e6:
             raise ValueError("parameters must satisfy 0 <= alpha <= beta")
-        for name in ("ack_every", "duplicate_nacks", "max_receivers"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"parameter '{name}' must be at least 1")
+        for name in ("ack_every", "duplicate_nacks", "fan_out", "agent_history"):
+            if not 1 <= getattr(self, name) <= 0xFFFF:
+                raise ValueError(f"parameter '{name}' must be in 1..65535")
+        self.given_parents  # noqa: B018  (checks it)
+
+    @property
+    def given_parents(self) -> tuple[Address, ...] | None:
+        """The parents to try, in order; empty: the sender only; None: to be found. ValueError says what is wrong."""
+        if self.parent == "auto":
+            return None
+        if self.parent == "sender":
+            return ()
+        return tuple(_address(text.strip()) for text in self.parent.split(","))
 
     @property
     def vegas(self) -> VegasOptions:
         """The thresholds that cwnd and the retransmission windows use."""
         return VegasOptions(self.alpha, self.beta, self.gamma)
+
+
+def _address(text: str) -> Address:
+    host, _, port = text.partition(":")
+    try:
+        if not 0 < int(port) <= 0xFFFF:
+            raise ValueError
+        return Address(str(IPv4Address(host)), int(port))
+    except ValueError:
+        raise ValueError(f"parameter 'parent' must be auto, sender or HOST:PORT[,...], not '{text}'") from None

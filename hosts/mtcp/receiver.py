@@ -1,7 +1,7 @@
-"""MTCP's receiver: a leaf of the tree.
+"""MTCP's receiver: a leaf of the tree, or an agent in it.
 
-It hears the announcement, joins, delivers the stream in order, and feeds back what it has: delayed acknowledgments,
-NACKs at once, window updates in silence (3.1, 3.7, 3.9).
+It hears the announcement, finds a parent, delivers the stream in order, and feeds back what it has. When others join
+it, it buffers and repairs what they lack, and sums up their congestion in its own feedback.
 """
 
 import random
@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from hosts.endpoint import (
     Address,
     Datagram,
-    Deliver,
     Effect,
     JoinGroup,
     LeaveGroup,
@@ -20,103 +19,91 @@ from hosts.endpoint import (
     Send,
     SessionEnded,
     SessionStarted,
-    StreamEnded,
 )
 from hosts.header import PacketError
+from hosts.mtcp.attachment import ABORT_COPIES, Attachment
 from hosts.mtcp.control import (
     Abort,
     Announce,
     Fin,
     Join,
     JoinAck,
+    Move,
+    Offer,
     Probe,
+    ProbeAck,
+    ReportAck,
     encode_abort,
     encode_fin,
-    encode_join,
-    encode_probe_ack,
 )
 from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import SACK_BITS, Data, Packet, Repair, encode_feedback, parse
-from hosts.mtcp.wire import UNLIMITED
+from hosts.mtcp.packets import Data, Packet, Repair, parse
+from hosts.mtcp.reception import Reception
+from hosts.mtcp.report import receiver_sample
+from hosts.mtcp.serving import Serving
+from hosts.mtcp.upward import Upward
 from hosts.protocols import Session
 from hosts.reason import Reason
-from hosts.sack import ReceivedSet
 from hosts.seq import extend
 
 FIN_TRIES = 10
-"""A confirmation is repeated this often; after that the sender is taken to be gone (ours)."""
+"""A confirmation is repeated this often; after that the parent is taken to be gone (ours)."""
 PREMATURE_PACKETS = 16
 """Data that overtook the answer to our join, kept until that comes: a few initial windows (ours)."""
-ABORT_COPIES = 3
-"""A leave is not acknowledged; it is sent so often (ours)."""
+ELSEWHERE = (Reason.NOT_A_CHILD, Reason.MOVED)
+"""A parent that says so is not the end of the session: there are others."""
 
 
 class MtcpReceiver(ReceiverEndpoint):
-    """See the module. States: listening (for an announcement), joining, member, confirming, closed."""
+    """See the module. States: listening (for an announcement), joining, member, leaving (until its children have
+    moved), confirming, closed.
+    """
 
     def __init__(self, session: Session, options: MtcpOptions, rng: random.Random) -> None:
         self.session = session
         self.options = options
         self.counters: Counter[str] = Counter()
         self.state = "listening"
-        self.sender: Address | None = None
         self.number = session.session
-        self.received = ReceivedSet()
-        self.delivered = 0
-        """Bytes of the stream that went to the application."""
-        self._consumed = 0
-        self._early: dict[int, Data | Repair] = {}  # out of order
-        self._premature: list[tuple[Data, float]] = []  # from our sender, before it told us that we are a member
-        self._next = 0  # sequence number of the packet to deliver next
-        self._heard_at = 0.0
-        self._echo_time_us = 0
-        self._echo_at = 0.0
-        self._repair_echo_us = 0
-        self._unacknowledged = 0  # packets since the last feedback
-        self._ack_at: float | None = None
-        self._update_period = options.window_update_s
-        self._update_at: float | None = None
-        self._advertised_end = 0  # stream offset that the last feedback allowed
-        self._ended = False  # the last byte was delivered
-        self._retry_at: float | None = None  # of a JOIN or FIN
-        self._retry_s = options.announce_s
+        self.reception = Reception(options.buffer_bytes)
+        self.place = Attachment(options)
+        self.upward = Upward(options, self.reception)
+        self.serving: Serving | None = None
+        """What it does for others; None while nobody has asked."""
+        self._premature: list[tuple[Data, float]] = []  # from our sender, before we were told that we are a member
+        self._search_at: float | None = None
+        self._retry_at: float | None = None  # of a FIN
         self._tries = 0
-        self._verdict = (False, Reason.NONE)
+        self._leave_by: float | None = None
+        self._verdict: tuple[bool, Reason] | None = None
+        self._farewell = ""
 
     # --- the application's side
 
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
-        self._consumed += count
-        if self._consumed > self.delivered:
+        reception = self.reception
+        reception.consumed += count
+        if reception.consumed > reception.delivered:
             raise ValueError("more bytes consumed than were delivered")
-        # Tell a sender that stopped before the closed window (RFC 9293, 3.8.6.2.2: half the buffer at once).
-        room = self._window_end - self._advertised_end
-        least = min(2 * self.options.payload_bytes, self.options.buffer_bytes // 2)
-        if (
-            self.state == "member"
-            and self._advertised_end - self.delivered < self.options.payload_bytes
-            and room >= least
-            and not self._ended
-        ):
-            return (self._feedback(False, now),)
-        return ()
+        feedback = self.upward.opened(now)
+        return () if feedback is None else (self._to_parent(feedback),)
 
     def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
-        if self.state != "member":
+        if self._verdict is not None or self.state not in ("member", "leaving"):
             return ()
         self._verdict = (complete, reason)
-        self.state = "confirming"
-        self._ack_at = self._update_at = None
-        self._retry_s = self.options.announce_s
-        return self._repeat_fin(now)
+        if self.serving is None:
+            return self._begin_fin(now)
+        if not complete:
+            return [*self._leave(now, reason.text), *self._end_if_alone(now)]
+        return [*self.serving.completed(now), *self._end_if_alone(now)]
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         if self.closed:
             return ()
-        effects: list[Effect] = []
-        if self.sender is not None and self.number is not None:
-            effects += [Send(encode_abort(self.number, Reason.INTERRUPTED), self.sender)] * ABORT_COPIES
-        return effects + self._end(False, reason)
+        if self.serving is not None and self.serving.children and self.state == "member":
+            return self._leave(now, reason)
+        return self._abort(Reason.INTERRUPTED, Reason.NOT_A_CHILD, reason)
 
     @property
     def session_id(self) -> int | None:
@@ -127,22 +114,12 @@ class MtcpReceiver(ReceiverEndpoint):
         return self.state == "closed"
 
     def sample(self, *, now: float) -> Sample:
-        return {
-            "state": self.state,
-            "received_bytes": self.delivered,
-            "early_packets": len(self._early),
-            "unconsumed_bytes": self.delivered - self._consumed,
-            "data_packets": self.counters["data_packets"],
-            "repair_packets": self.counters["repair_packets"],
-            "duplicate_packets": self.counters["duplicate_packets"],
-            "nacks": self.counters["nacks"],
-            "feedback_packets": self.counters["feedback_packets"],
-        }
+        return receiver_sample(self, now)
 
     # --- inputs
 
     def start(self, *, now: float) -> Sequence[Effect]:
-        self._heard_at = now
+        self.place.sender_heard_at = now
         return (JoinGroup(self.session.group, self.session.source),)
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
@@ -153,196 +130,302 @@ class MtcpReceiver(ReceiverEndpoint):
         except PacketError as error:
             self.counters[f"drop_{error.reason}"] += 1
             return ()
-        if packet.session != self.number or datagram.source != self.sender:
-            return self._foreign(packet, datagram.source, now)
-        self._heard_at = now
-        if isinstance(packet, (Data, Repair)):
-            if self.state == "member":
-                return self._data(packet, now, datagram.arrived_at)
-            if self.state == "joining" and isinstance(packet, Data) and len(self._premature) < PREMATURE_PACKETS:
-                # The last one to join starts the session, and its two sockets may be read in either order.
-                self._premature.append((packet, now if datagram.arrived_at is None else datagram.arrived_at))
-            else:
-                self.counters["drop_not_member"] += 1
-            return ()
-        return self._control(packet, now)
+        place = self.place
+        source = datagram.source
+        if packet.session != self.number or place.sender is None:
+            return self._first_heard(packet, source, now)
+        if source == place.sender:
+            place.sender_heard_at = now
+            if type(packet) is Data:
+                return self._data(packet, datagram, now)
+        if source == place.parent:
+            place.heard_at = now
+            return self._from_parent(packet, datagram, now)
+        return self._from_others(packet, datagram, now)
 
-    def _foreign(self, packet: Packet, source: Address, now: float) -> Sequence[Effect]:
-        """From someone who is not, or not yet, known as the sender."""
+    def _first_heard(self, packet: Packet, source: Address, now: float) -> Sequence[Effect]:
+        """From somebody, while the sender is not known yet."""
         if self.number is not None and packet.session != self.number:
             self.counters["drop_other_session"] += 1
             return ()
         wanted = self.session.source is None or source.host == self.session.source
-        # Data instead of an announcement: the session has started; asking to join brings the sender's refusal.
+        # Data instead of an announcement: the session has started without us.
         if self.state != "listening" or not wanted or not isinstance(packet, (Announce, Data)):
             self.counters["drop_stranger"] += 1
             return ()
-        self.number = packet.session
-        self.sender = source
+        self.number = self.place.session = packet.session
+        self.place.sender = source
+        self.place.sender_heard_at = now
         self.state = "joining"
-        self._heard_at = now
-        return self._repeat_join(now)
+        if self.options.given_parents is None and not self.options.agent and isinstance(packet, Announce):
+            self._search_at = now + self.options.announce_s  # agents first, so that there is somebody to be found
+            return ()
+        return self.place.look(self._introduction(), now)
 
-    def _control(self, packet: Packet, now: float) -> Sequence[Effect]:
-        if isinstance(packet, Probe):
-            return (self._to_sender(encode_probe_ack(packet.session, packet.time_us, 0)),)
-        if isinstance(packet, JoinAck) and self.state == "joining":
-            if packet.reason is not Reason.NONE:
-                return self._end(False, f"refused: {packet.reason.text}")
-            self.state = "member"
-            self._retry_at = None
-            self._update_at = now + self._update_period
-            self._advertised_end = self._window_end
-            premature, self._premature = self._premature, []
-            return (
-                SessionStarted(self.sender),
-                *(effect for data, arrived_at in premature for effect in self._data(data, now, arrived_at)),
-            )
+    def _introduction(self) -> Join:
+        member = self.state != "joining"
+        options = self.options
+        return Join(
+            self.number or 0,
+            options.agent or (self.serving is not None and bool(self.serving.children)),
+            options.spare,
+            member,
+            options.from_start,
+            0,
+            options.buffer_bytes,
+            self.reception.received.cumulative if member else 0,
+        )
+
+    def _from_parent(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
+        place = self.place
+        if type(packet) is Repair:
+            return self._data(packet, datagram, now)
+        if type(packet) is Probe:
+            effects = place.probed(packet, now)
+            return [*effects, *self._look_elsewhere(now)] if place.is_in_a_loop else effects
+        if isinstance(packet, ProbeAck):
+            place.probe_answered(packet)
+            return ()
+        if isinstance(packet, ReportAck) and self.serving is not None:
+            self.serving.roster.acknowledged(packet.number)
+            return [*self.serving.report(now), *self._end_if_alone(now)]
         if isinstance(packet, Fin) and packet.answer and self.state == "confirming":
             return self._end_as_confirmed()
+        if isinstance(packet, Move) and self.state == "member":
+            return self._look_elsewhere(now, packet.parent) if place.search is None else ()
         if isinstance(packet, Abort):
-            if self.state == "confirming" and self._verdict[0]:
-                return self._end_as_confirmed()  # it has the whole stream, whatever becomes of the others
-            return self._end(False, f"the sender ended the session: {packet.reason.text}")
-        self.counters["drop_unexpected"] += 1
+            if (packet.reason in ELSEWHERE and place.parent != place.sender) or packet.reason is Reason.NOT_A_CHILD:
+                return self._look_elsewhere(now) if self.state in ("member", "leaving") else ()
+            return self._dismissed(packet.reason, now)
+        return self._from_others(packet, datagram, now)
+
+    def _from_others(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
+        """From a child, from the sender, from somebody who may become a parent or a child."""
+        place = self.place
+        source = datagram.source
+        if isinstance(packet, Offer):
+            return place.offered(packet, datagram, now)
+        if isinstance(packet, JoinAck):
+            return self._join_answered(packet, source, now)
+        if type(packet) is Repair and source == place.former:
+            return self._data(packet, datagram, now)
+        if source == place.sender:
+            if isinstance(packet, Announce):
+                return ()
+            if isinstance(packet, Abort):
+                return self._dismissed(packet.reason, now)
+        if self.state in ("member", "leaving") and place.address is not None:
+            if self.serving is None and Serving.is_wanted(packet):
+                self.serving = Serving(self, now)
+            if self.serving is not None:
+                answer = self.serving.receive(packet, datagram, now)
+                if answer is not None:
+                    return [*answer, *self._end_if_alone(now)]
+        self.counters["drop_unexpected" if source in (place.sender, place.parent) else "drop_stranger"] += 1
         return ()
+
+    # --- the parent
+
+    def _join_answered(self, packet: JoinAck, source: Address, now: float) -> Sequence[Effect]:
+        place = self.place
+        accepted, effects = place.answered(packet, source, now)
+        if accepted:
+            self.upward.begin(packet.session, packet.number, packet.merge, now)
+            if self.state == "joining":
+                self.state = "member"
+                self.reception.begin(packet.first, packet.offset)
+                if self.options.agent:
+                    self.serving = Serving(self, now)
+                premature, self._premature = self._premature, []
+                effects.append(SessionStarted(source))
+                for data, arrived_at in premature:
+                    effects += self._take(data, now, arrived_at)
+            else:
+                effects.append(self._to_parent(self.upward.feedback(True, now)))
+                if self.serving is not None:
+                    self.serving.roster.tell_all()
+                    effects += self.serving.report(now)
+            return effects
+        if place.search is not None and place.search.refused is not Reason.NONE:
+            return [*effects, *self._end(False, f"refused: {place.search.refused.text}")]
+        return effects
+
+    def _look_elsewhere(self, now: float, to: Address | None = None) -> list[Effect]:
+        """The parent is dead or does not want us, or leaves and tells `to` join: then it still serves meanwhile."""
+        place = self.place
+        if place.search is not None:
+            return []
+        self.counters["reparented"] += 1
+        ancestors = place.lineage[1:] if place.address not in place.lineage else ()
+        if to is None:
+            self.upward.stop()
+        if place.sender is not None and not ancestors:
+            ancestors = (place.sender,)
+        if to is not None:
+            ancestors = (to, *(address for address in ancestors if address != to))
+        return place.look(self._introduction(), now, ancestors)
+
+    def _dismissed(self, reason: Reason, now: float) -> Sequence[Effect]:
+        """The sender has ended the session, or the parent has given us up."""
+        if self._verdict is not None and self._verdict[0]:
+            return [*self._tell_children(reason), *self._end_as_confirmed()]  # it has the whole stream all the same
+        return [*self._tell_children(reason), *self._end(False, f"the sender ended the session: {reason.text}")]
+
+    def _tell_children(self, reason: Reason) -> list[Effect]:
+        """Who was given up is not the sender: its children go on elsewhere."""
+        if self.serving is None:
+            return []
+        return self.serving.family.dismiss(Reason.NOT_A_CHILD if reason in (Reason.SILENT, Reason.STALLED) else reason)
 
     # --- data
 
-    @property
-    def _window_end(self) -> int:
-        return self._consumed + self.options.buffer_bytes
+    def _data(self, packet: Data | Repair, datagram: Datagram, now: float) -> Sequence[Effect]:
+        if self.state == "member" or self.state == "leaving":
+            return self._take(packet, now, datagram.arrived_at)
+        if self.state == "joining" and type(packet) is Data and len(self._premature) < PREMATURE_PACKETS:
+            # The last one to join starts the session, and its two sockets may be read in either order.
+            self._premature.append((packet, now if datagram.arrived_at is None else datagram.arrived_at))
+        else:
+            self.counters["drop_not_member"] += 1
+        return ()
 
-    def _data(self, packet: Data | Repair, now: float, arrived_at: float | None) -> Sequence[Effect]:
-        received = self.received
+    def _take(self, packet: Data | Repair, now: float, arrived_at: float | None) -> Sequence[Effect]:
+        reception = self.reception
+        received = reception.received
         seq = extend(packet.seq, received.cumulative)
-        end = received.end
-        if (
-            seq - received.cumulative > SACK_BITS
-            or packet.offset + len(packet.payload) > self._window_end
-            or (seq >= received.cumulative and packet.offset < self.delivered)
-        ):
+        if not reception.takes(seq, packet):
             self.counters["drop_outside_window"] += 1
             return ()
-        if isinstance(packet, Data):
-            self.counters["data_packets"] += 1
-            self._echo_time_us = packet.send_time_us
-            self._echo_at = now if arrived_at is None else arrived_at
-        else:
-            self.counters["repair_packets"] += 1
-            self._repair_echo_us = packet.repair_time_us
+        self.counters["data_packets" if type(packet) is Data else "repair_packets"] += 1
         effects: list[Effect] = []
-        if received.add(seq):
-            self._early[seq] = packet
-            if not self._deliver(effects):
+        end = received.end
+        is_new = received.add(seq)
+        if is_new:
+            reception.early[seq] = packet
+            if not reception.deliver(effects):
                 effects += self.confirm(complete=False, now=now, reason=Reason.BROKEN_STREAM)
                 return effects
         else:
             self.counters["duplicate_packets"] += 1
-        self._unacknowledged += 1
-        self._update_period = self.options.window_update_s
-        self._update_at = now + self._update_period
-        if seq > end:
+        if self.serving is not None:
+            effects += self.serving.arrived(seq, packet, is_new, now)
+        gap = seq > end
+        if gap:
             self.counters["nacks"] += 1
-            effects.append(self._feedback(True, now))
-        elif type(packet) is Repair or self._ended or self._unacknowledged >= self.options.ack_every:
-            effects.append(self._feedback(False, now))
-        elif self._ack_at is None:
-            self._ack_at = now + self.options.ack_delay_s
+        feedback = self.upward.arrived(packet, gap, now, arrived_at)
+        if feedback is not None:
+            effects.append(self._to_parent(feedback))
         return effects
 
-    def _deliver(self, effects: list[Effect]) -> bool:
-        """Deliver what is in order now; False when the stream contradicts itself."""
-        while (packet := self._early.pop(self._next, None)) is not None:
-            if packet.offset != self.delivered or self._ended:
-                return False
-            self._next += 1
-            if packet.payload:
-                self.delivered += len(packet.payload)
-                effects.append(Deliver(packet.offset, packet.payload))
-            if packet.end:
-                self._ended = True
-                effects.append(StreamEnded(self.delivered))
-        return True
-
-    def _feedback(self, nack: bool, now: float) -> Send:
-        """What has arrived, and the (neutral) summary of a leaf."""
-        received = self.received
-        self._unacknowledged = 0
-        self._ack_at = None
-        self._advertised_end = self._window_end
+    def _to_parent(self, data: bytes) -> Send:
+        assert self.place.parent is not None
         self.counters["feedback_packets"] += 1
-        self._update_at = now + self._update_period
-        held_us = int((now - self._echo_at) * 1e6) if self._echo_time_us else 0
-        data = encode_feedback(
-            self.number or 0,
-            nack,
-            received.cumulative,
-            self._echo_time_us,
-            held_us,
-            self._repair_echo_us,
-            UNLIMITED,
-            0,
-            self._window_end - self.delivered,
-            received.sack,
-        )
-        return self._to_sender(data)
+        return Send(data, self.place.parent)
 
-    # --- retries and timers
+    def summary_changed(self, now: float) -> list[Effect]:
+        """The children have made room for more."""
+        feedback = self.upward.summary_changed(now)
+        return [] if feedback is None else [self._to_parent(feedback)]
 
-    def _to_sender(self, data: bytes) -> Send:
-        assert self.sender is not None
-        return Send(data, self.sender)
+    # --- the end
 
-    def _repeat_join(self, now: float) -> Sequence[Effect]:
-        self._retry_at = now + self._retry_s
-        return (
-            self._to_sender(
-                encode_join(Join(self.number or 0, False, False, False, True, 0, self.options.buffer_bytes, 0))
-            ),
-        )
+    def _leave(self, now: float, text: str) -> list[Effect]:
+        """Hand the children over, and go when they have gone."""
+        assert self.serving is not None
+        self.state = "leaving"
+        self._farewell = text
+        self._leave_by = now + self.options.drop_after_s
+        to = self.place.parent or self.place.sender
+        return self.serving.family.leave(to, now) if to is not None else []
+
+    def _end_if_alone(self, now: float) -> list[Effect]:
+        """An agent goes when its children have gone, and its parent knows what became of them."""
+        assert self.serving is not None
+        if self.serving.children or not self.serving.roster.is_told:
+            return []
+        if self.state == "leaving" and self._verdict is None:
+            return list(self._abort(Reason.INTERRUPTED, Reason.NOT_A_CHILD, self._farewell))
+        if self.state in ("member", "leaving") and self._verdict is not None:
+            return list(self._begin_fin(now))
+        return []
+
+    def _begin_fin(self, now: float) -> Sequence[Effect]:
+        self.state = "confirming"
+        self.upward.stop()
+        return self._repeat_fin(now)
 
     def _repeat_fin(self, now: float) -> Sequence[Effect]:
         if self._tries == FIN_TRIES:
             return self._end_as_confirmed()
         self._tries += 1
-        self._retry_at = now + self._retry_s
-        return (self._to_sender(encode_fin(self.number or 0, False, *self._verdict)),)
+        self._retry_at = now + self.options.announce_s
+        assert self._verdict is not None
+        assert self.place.parent is not None
+        return (Send(encode_fin(self.number or 0, False, *self._verdict), self.place.parent),)
 
     def _end_as_confirmed(self) -> list[Effect]:
+        assert self._verdict is not None
         complete, reason = self._verdict
         return self._end(complete, "" if complete else reason.text)
 
+    def _abort(self, to_parent: Reason, to_children: Reason, text: str) -> list[Effect]:
+        """Leave at once."""
+        effects: list[Effect] = [] if self.serving is None else self.serving.family.dismiss(to_children)
+        if self.place.parent is not None and self.number is not None:
+            effects += [Send(encode_abort(self.number, to_parent), self.place.parent)] * ABORT_COPIES
+        return effects + self._end(False, text)
+
     def _end(self, complete: bool, reason: str) -> list[Effect]:
         self.state = "closed"
-        self._early.clear()
+        self.reception.early.clear()
+        self.serving = None
         return [LeaveGroup(self.session.group, self.session.source), SessionEnded(complete, reason)]
+
+    # --- timers
 
     @property
     def wake_at(self) -> float | None:
-        if self.state == "member":
-            at = self._heard_at + self.options.silence_s
-            if self._ack_at is not None and self._ack_at < at:
-                at = self._ack_at
-            if self._update_at is not None and self._update_at < at:
-                at = self._update_at
-            return at
-        return self._retry_at if self.state in ("joining", "confirming") else None
+        state = self.state
+        if state == "confirming":
+            return self._retry_at
+        if state == "listening" or state == "closed":
+            return None
+        at = self.place.sender_heard_at + self.options.silence_s
+        for other in (self.upward.wake_at, self.place.wake_at):
+            if other is not None and other < at:
+                at = other
+        if self.serving is not None:
+            other = self.serving.wake_at
+            if other is not None and other < at:
+                at = other
+        if self._search_at is not None and self._search_at < at:
+            at = self._search_at
+        return at
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        if self.state == "member":
-            if now >= self._heard_at + self.options.silence_s:
-                return self._end(False, f"the sender was silent for {self.options.silence_s:g} s")
-            if self._ack_at is not None and now >= self._ack_at:
-                return (self._feedback(False, now),)
-            if self._update_at is not None and now >= self._update_at:
-                self._update_period += self.options.window_update_step_s
-                return (self._feedback(False, now),)
-        elif self._retry_at is not None and now >= self._retry_at:
-            if self.state == "confirming":
-                return self._repeat_fin(now)
-            if self.state == "joining":
-                if now >= self._heard_at + self.options.silence_s:
-                    return self._end(False, f"the sender was silent for {self.options.silence_s:g} s")
-                return self._repeat_join(now)
-        return ()
+        if self.state == "confirming":
+            return self._repeat_fin(now) if self._retry_at is not None and now >= self._retry_at else ()
+        if self.state in ("listening", "closed"):
+            return ()
+        if now >= self.place.sender_heard_at + self.options.silence_s:
+            text = f"the sender was silent for {self.options.silence_s:g} s"
+            return [*self._tell_children(Reason.SENDER_SILENT), *self._end(False, text)]
+        effects: list[Effect] = []
+        if self._search_at is not None and now >= self._search_at:
+            self._search_at = None
+            effects += self.place.look(self._introduction(), now)
+        feedback = self.upward.handle_timer(now)
+        if feedback is not None:
+            effects.append(self._to_parent(feedback))
+        if self.place.is_parent_dead(now):
+            effects += self._look_elsewhere(now)
+        effects += self.place.handle_timer(now)
+        search = self.place.search
+        if search is not None and search.refused is not Reason.NONE:
+            return [*effects, *self._end(False, f"refused: {search.refused.text}")]
+        if self.serving is not None:
+            effects += self.serving.handle_timer(now)
+            effects += self._end_if_alone(now)
+            if self.state == "leaving" and self._leave_by is not None and now >= self._leave_by:
+                effects += self._abort(Reason.INTERRUPTED, Reason.NOT_A_CHILD, self._farewell)
+        return effects

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 from hosts.endpoint import Address, Sample
 from hosts.mtcp.child import Child
-from hosts.mtcp.wire import UNLIMITED
+from hosts.mtcp.control import State
 
 if TYPE_CHECKING:
+    from hosts.mtcp.receiver import MtcpReceiver
     from hosts.mtcp.sender import MtcpSender
+
+_STATES = {State.ACTIVE: "active", State.COMPLETE: "complete", State.LEFT: "left", State.LOST: "lost"}
+"""In the words of docs/status.md."""
 
 
 def _child_row(child: Child, state: str, sender: "MtcpSender", now: float) -> dict[str, object]:
@@ -47,7 +51,7 @@ def _limiting(sender: "MtcpSender", names: dict[Address, str]) -> dict[str, obje
         # The sender's cwnd is that of all its children; the one with the longest queue on its path holds it down.
         child = max(children, key=lambda child: child.rtd.mean - child.rtd.minimum)
     return {
-        "receiver": names[child.address],
+        "receiver": names.get(child.address, str(child.address)),
         "reason": reason,
         "cwnd": _cwnd(sender),
         "rtt_s": child.rtt.mean if child.rtt.samples else None,
@@ -58,8 +62,7 @@ def _limiting(sender: "MtcpSender", names: dict[Address, str]) -> dict[str, obje
 
 def _cwnd(sender: "MtcpSender") -> float:
     """The window that governs the sender, in packets."""
-    below = min((child.min_cwnd for child in sender.agent.children.values()), default=UNLIMITED)
-    return min(sender.agent.window.cwnd, below / sender.options.payload_bytes)
+    return min(sender.agent.window.cwnd, sender.agent.min_cwnd_below / sender.options.payload_bytes)
 
 
 def sender_sample(sender: "MtcpSender", now: float) -> Sample:
@@ -69,10 +72,15 @@ def sender_sample(sender: "MtcpSender", now: float) -> Sample:
     summary = agent.summary()
     payload = sender.options.payload_bytes
     delays = [child.rtt.mean for child in agent.children.values() if child.rtt.samples]
-    rows = {address: _child_row(child, "active", sender, now) for address, child in agent.children.items()}
-    for address, (state, _, child) in sender.ended.items():
-        rows[address] = _child_row(child, state, sender, now)
-    names = _names(rows)
+    members = sender.roster.members
+    names = _names(members)
+    rows: dict[Address, dict[str, object]] = {}
+    for address, entry in members.items():
+        child = agent.children.get(address) or sender.family.former.get(address)
+        state = _STATES[entry.state]
+        rows[address] = {"state": state} if child is None else _child_row(child, state, sender, now)
+        if address not in agent.children and entry.parent in names:
+            rows[address]["parent"] = names[entry.parent]
     return {
         "state": "closing" if sender.end_sent and not sender.closed else sender.state,
         "detail": sender.detail,
@@ -83,8 +91,8 @@ def sender_sample(sender: "MtcpSender", now: float) -> Sample:
         "min_cwnd": summary.min_cwnd / payload,
         "max_twnd": summary.max_twnd / payload,
         "rtt_s": max(delays, default=None),
-        "rto_rtd_s": agent.rto_rtd,
-        "rto_rtt_s": agent.rto_rtt,
+        "rto_rtd_s": agent.delays.rto_rtd,
+        "rto_rtt_s": agent.delays.rto_rtt,
         "limit": sender.limit,
         "limiting": _limiting(sender, names),
         "sent_bytes": agent.end_offset,
@@ -95,6 +103,45 @@ def sender_sample(sender: "MtcpSender", now: float) -> Sample:
         "feedback_packets": counters["feedback_packets"],
         "receivers": {names[address]: row for address, row in rows.items()},
     }
+
+
+def receiver_sample(receiver: "MtcpReceiver", now: float) -> Sample:
+    """A receiver's trace row; an agent's also has the windows and what it does for its children."""
+    reception = receiver.reception
+    counters = receiver.counters
+    place = receiver.place
+    sample: dict[str, object] = {
+        "state": receiver.state,
+        "received_bytes": reception.delivered,
+        "early_packets": len(reception.early),
+        "unconsumed_bytes": reception.delivered - reception.consumed,
+        "data_packets": counters["data_packets"],
+        "repair_packets": counters["repair_packets"],
+        "duplicate_packets": counters["duplicate_packets"],
+        "nacks": counters["nacks"],
+        "feedback_packets": counters["feedback_packets"],
+    }
+    if place.parent is not None:
+        sample |= {"parent": str(place.parent), "level": len(place.lineage), "reparented": counters["reparented"]}
+    if receiver.serving is not None:
+        agent = receiver.serving.agent
+        payload = receiver.options.payload_bytes
+        summary = agent.summary()
+        sample |= {
+            "children": len(agent.children),
+            "cwnd": agent.window.cwnd,
+            "ssthresh": agent.window.ssthresh,
+            "slow_start": agent.window.slow_start,
+            "twnd": agent.transit.size / payload,
+            "min_cwnd": summary.min_cwnd / payload,
+            "max_twnd": summary.max_twnd / payload,
+            "rto_rtd_s": agent.delays.rto_rtd,
+            "rto_rtt_s": agent.delays.rto_rtt,
+            "child_feedback_packets": counters["child_feedback_packets"],
+            "child_repair_packets": counters["child_repair_packets"],
+            "held_packets": len(agent.store.packets),
+        }
+    return sample
 
 
 def _names(addresses: Collection[Address]) -> dict[Address, str]:

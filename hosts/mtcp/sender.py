@@ -1,13 +1,12 @@
 """MTCP's sender: the root of the tree.
 
-It announces itself on the group until enough receivers have joined, multicasts the stream within the current window
-(3.7), and ends when every receiver has confirmed the stream or was dropped. Its agent handles the feedback.
+It announces itself on the group until enough receivers have joined, somewhere in the tree, multicasts the stream within
+the current window (3.7), and ends when every receiver has confirmed the stream or was dropped.
 """
 
 import random
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from hosts.endpoint import (
     Address,
@@ -25,23 +24,12 @@ from hosts.endpoint import (
 )
 from hosts.header import SESSION_MAX, PacketError
 from hosts.mtcp.agent import Agent
-from hosts.mtcp.child import Child
-from hosts.mtcp.control import (
-    Abort,
-    Fin,
-    Join,
-    JoinAck,
-    Probe,
-    ProbeAck,
-    encode_abort,
-    encode_announce,
-    encode_fin,
-    encode_join_ack,
-    encode_probe_ack,
-)
+from hosts.mtcp.control import Entry, Join, State, encode_abort, encode_announce
+from hosts.mtcp.family import Family
 from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import SACK_BITS, Feedback, Packet, encode_data, parse
+from hosts.mtcp.packets import SACK_BITS, Feedback, encode_data, parse
 from hosts.mtcp.report import sender_sample
+from hosts.mtcp.roster import FINAL, Roster
 from hosts.protocols import Session
 from hosts.reason import Reason
 
@@ -49,33 +37,34 @@ LINGER_S = 0.5
 """After the last confirmation the sender stays this long to answer repeated ones (ours: several FIN retries)."""
 ABORT_COPIES = 3
 """An abort is not acknowledged; it is sent so often (ours)."""
-
-
-class Ended(NamedTuple):
-    """How a receiver ended."""
-
-    state: str
-    """In the words of docs/status.md: complete, left, lost."""
-    reason: str
-    """Empty for a complete one."""
-    child: Child
+QUIET_S = 1.0
+"""A sender that had nothing to send for so long announces itself again, for those that come late (ours)."""
+CANDIDATES = 64
+"""So many agents are named to somebody who looks for a parent (ours)."""
 
 
 class MtcpSender(SenderEndpoint):
-    """See the module."""
+    """See the module. It is the root's Node (hosts/mtcp/family.py)."""
 
-    def __init__(self, session: Session, options: MtcpOptions, rng: random.Random) -> None:
+    def __init__(self, session: Session, options: MtcpOptions, rng: random.Random, *, first: int = 0) -> None:
+        """`first` is the sequence number of the first packet."""
         self.session = session
         self.options = options
         self.number = rng.randint(1, SESSION_MAX) if session.session is None else session.session
         self.counters: Counter[str] = Counter()
         self.state = "waiting"  # waiting, sending, closing, closed
         self.detail = ""
-        self.agent = Agent(self.number, options, self.counters, first=0, own_clock=True)
-        self.ended: dict[Address, Ended] = {}
-        """Receivers that are through."""
+        self.address: Address | None = None
+        self.lineage: tuple[Address, ...] = ()
+        self.agent = Agent(self.number, options, self.counters, first=first, own_clock=True)
+        self.roster = Roster()
+        """All receivers of the session."""
+        self.family = Family(self.number, options, self.counters, self, self.agent, self.roster)
         self.limit = "application"
         """What kept the sender from sending the next packet: cwnd, advertised_window, sack, rate, application."""
+        self._rng = rng
+        self._active: set[Address] = set()  # members that have not ended
+        self._orphans: dict[Address, float] = {}  # members below one that ended, and when they should have turned up
         self._unsent = bytearray()
         self._finishing = False
         self.end_sent = False
@@ -139,56 +128,80 @@ class MtcpSender(SenderEndpoint):
             return ()
         child = self.agent.children.get(datagram.source)
         if child is not None and type(packet) is Feedback:
-            self.counters["feedback_packets"] += 1
-            effects = self.agent.feedback(child, packet, now, datagram.arrived_at)
-            if self.state == "sending":
-                self._transmit_into(effects, now)
-            return effects
-        return self._control(packet, datagram, now)
+            effects = self.family.feedback(child, packet, datagram, now)
+        else:
+            self.address = datagram.destination
+            answer = self.family.control(packet, datagram, now)
+            if answer is None:
+                self.counters["drop_stranger" if child is None else "drop_unexpected"] += 1
+                return ()
+            effects = answer
+            if self.state != "closing":
+                self._advance(effects, now)
+        if self.state == "sending":
+            self._transmit_into(effects, now)
+        return effects
 
-    def _control(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
-        source = datagram.source
-        child = self.agent.children.get(source)
-        if isinstance(packet, Join):
-            return self._join(packet, source, now)
-        if isinstance(packet, Fin) and not packet.answer and (child is not None or source in self.ended):
-            return self._fin(packet, source, now)
-        if child is None:
-            self.counters["drop_late" if source in self.ended else "drop_stranger"] += 1
-            return ()
-        if isinstance(packet, ProbeAck):
-            self.agent.probe_answered(child, packet.time_us, now, datagram.arrived_at)
-            return ()
-        if isinstance(packet, Probe):
-            return (Send(encode_probe_ack(self.number, packet.time_us, int(now * 1e6)), source),)
-        if isinstance(packet, Abort):
-            return self._remove(source, "left", packet.reason, now)
-        self.counters["drop_unexpected"] += 1
-        return ()
+    # --- who takes part: what Family asks and tells
 
-    # --- who takes part
+    def refuses(self, join: Join, source: Address, now: float) -> Reason:
+        return Reason.STARTED if self.state == "closing" else Reason.NONE
+
+    def refused(self, source: Address, reason: Reason) -> list[Effect]:
+        if reason is Reason.STARTED or (reason is Reason.FULL and not self.candidates()):
+            return [PeerRefused(source, reason.text)]
+        return []
+
+    def sender_clock_us(self, at: float) -> int:
+        return int(at * 1e6)
+
+    def sender_silence_s(self, now: float) -> float:
+        return 0.0
+
+    def candidates(self) -> tuple[Address, ...]:
+        load = Counter(entry.parent for entry in self.roster.members.values() if entry.state not in FINAL)
+        limit = self.options.fan_out
+        open_to = [
+            entry
+            for entry in self.roster.members.values()
+            if entry.state is State.ACTIVE and load[entry.address] < limit and entry.address not in self._orphans
+        ]
+        agents = [entry.address for entry in open_to if entry.agent or load[entry.address]]
+        if not agents and len(self.agent.children) >= limit:
+            agents = [entry.address for entry in open_to if entry.spare]
+        return tuple(self._rng.sample(agents, CANDIDATES) if len(agents) > CANDIDATES else agents)
+
+    def changed(self, entry: Entry, now: float) -> list[Effect]:
+        """Follow a member from its joining to its end; who was below it is expected to turn up elsewhere in time."""
+        address = entry.address
+        if entry.state is State.ACTIVE:
+            if address in self._orphans:
+                for below in (address, *(other.address for other in self.roster.below(address))):
+                    self._orphans.pop(below, None)
+            if address in self._active:
+                return []
+            self._active.add(address)
+            return [PeerJoined(address)]
+        if entry.state is State.COMPLETE and not self.end_sent:
+            entry = entry._replace(state=State.LEFT, reason=Reason.BROKEN_STREAM)
+            self.roster.members[address] = entry
+        effects: list[Effect] = [] if address in self._active else [PeerJoined(address)]
+        self._active.discard(address)
+        self._orphans.pop(address, None)
+        if entry.state is not State.COMPLETE:
+            for orphan in self.roster.below(address):
+                if orphan.state is State.ACTIVE and orphan.address not in self.agent.children:
+                    self._orphans.setdefault(orphan.address, now + self.options.drop_after_s)
+        if entry.state is State.LOST:
+            effects.append(PeerDropped(address, entry.reason.text))
+        else:
+            complete = entry.state is State.COMPLETE
+            effects.append(PeerFinished(address, complete, "" if complete else entry.reason.text))
+        return effects
 
     def start_now(self, *, now: float) -> Sequence[Effect]:
         effects: list[Effect] = []
         if self.state == "waiting" and self.agent.children:
-            self._begin(effects, now)
-        return effects
-
-    def _join(self, packet: Join, source: Address, now: float) -> Sequence[Effect]:
-        if source in self.agent.children:
-            return (Send(encode_join_ack(JoinAck(self.number, False, Reason.NONE, packet.epoch)), source),)
-        reason = Reason.NONE
-        if self.state != "waiting" or source in self.ended:
-            reason = Reason.STARTED
-        elif len(self.agent.children) >= self.options.max_receivers:
-            reason = Reason.FULL
-        answer = Send(encode_join_ack(JoinAck(self.number, False, reason, packet.epoch)), source)
-        if reason is not Reason.NONE:
-            self.counters["refused"] += 1
-            return (answer, PeerRefused(source, reason.text))
-        child = self.agent.add_child(source, packet.window, now)
-        effects: list[Effect] = [answer, PeerJoined(source), self.agent.probe(child, now)]
-        if len(self.agent.children) >= self.session.receivers:
             self._begin(effects, now)
         return effects
 
@@ -198,36 +211,19 @@ class MtcpSender(SenderEndpoint):
         effects.append(SessionStarted())
         self._transmit_into(effects, now)
 
-    def _fin(self, packet: Fin, source: Address, now: float) -> Sequence[Effect]:
-        effects: list[Effect] = [Send(encode_fin(self.number, True, packet.complete, packet.reason), source)]
-        if source in self.agent.children:
-            premature = packet.complete and not self.end_sent
-            state = "complete" if packet.complete and not premature else "left"
-            effects += self._remove(source, state, Reason.BROKEN_STREAM if premature else packet.reason, now)
-        return effects
-
-    def _remove(self, source: Address, state: str, reason: Reason, now: float) -> list[Effect]:
-        """A receiver is through, one way or the other: what it held back goes on."""
-        text = "" if state == "complete" else reason.text
-        self.ended[source] = Ended(state, text, self.agent.children[source])
-        self.agent.remove_child(source, now)
-        effects: list[Effect] = []
-        if state == "lost":
-            effects.append(PeerDropped(source, text))
-        else:
-            effects.append(PeerFinished(source, state == "complete", text))
-        if self.state == "sending":
-            if not self.agent.children:
-                self.state = "closing"
-                self._closing_at = now + LINGER_S
-                self._unsent.clear()
-            else:
-                self._transmit_into(effects, now)
-        return effects
+    def _advance(self, effects: list[Effect], now: float) -> None:
+        """Begin when enough have joined; end when all are through."""
+        if self.state == "waiting" and len(self._active) >= self.session.receivers:
+            self._begin(effects, now)
+        elif self.state == "sending" and not self._active and not self.agent.children:
+            self.state = "closing"
+            self._closing_at = now + LINGER_S
+            self._unsent.clear()
 
     def _end(self) -> SessionEnded:
         self.state = "closed"
-        failed = [f"{address}: {end.reason}" for address, end in self.ended.items() if end.state != "complete"]
+        others = [end for end in self.roster.members.values() if end.state is not State.COMPLETE]
+        failed = [f"{end.address}: {end.reason.text}" for end in others]
         if not self.end_sent:
             self.detail = "no receiver is left" + (f" ({'; '.join(failed)})" if failed else "")
             return SessionEnded(False, self.detail)
@@ -237,7 +233,7 @@ class MtcpSender(SenderEndpoint):
     def _abort(self, reason: Reason, text: str) -> list[Effect]:
         packet = encode_abort(self.number, reason)
         effects: list[Effect] = [Send(packet, self.session.group)] * ABORT_COPIES
-        effects += [Send(packet, address) for address in self.agent.children]
+        effects += self.family.dismiss(reason)
         self.state = "closed"
         self.detail = text
         effects.append(SessionEnded(False, text))
@@ -258,6 +254,7 @@ class MtcpSender(SenderEndpoint):
         summary = agent.summary()
         window = summary.current_window
         own = summary.min_cwnd == int(agent.window.cwnd * payload_bytes)
+        cwnd = summary.min_cwnd // payload_bytes
         while True:
             size = min(payload_bytes, len(unsent))
             if size < payload_bytes and (not self._finishing or self.end_sent):
@@ -279,12 +276,13 @@ class MtcpSender(SenderEndpoint):
                 return
             end = self._finishing and size == len(unsent)
             time_us = int(now * 1e6)
-            data = encode_data(self.number, end, agent.end, time_us, offset, bytes(unsent[:size]))
+            data = encode_data(self.number, end, agent.end, time_us, offset, bytes(unsent[:size]), cwnd)
             del unsent[:size]
             agent.buffer(data, offset, size, time_us, now)
             window -= size
             self.counters["data_packets"] += 1
             self.counters["udp_bytes"] += len(data)
+            self._announce_at = now + QUIET_S
             effects.append(Send(data, self.session.group))
             if end:
                 self.end_sent = True
@@ -300,46 +298,49 @@ class MtcpSender(SenderEndpoint):
 
     @property
     def wake_at(self) -> float | None:
-        if self.state == "sending":
-            times = [self.agent.wake_at, self.agent.next_probe_at]
-            if self.limit == "rate":
-                times.append(self._rate_at)
-            return min((time for time in times if time is not None), default=None)
+        if self.state == "closing":
+            return self._closing_at
+        if self.state == "closed":
+            return None
+        at = self._announce_at
+        family_at = self.family.wake_at
+        if family_at is not None and family_at < at:
+            at = family_at
         if self.state == "waiting":
-            probe_at = self.agent.next_probe_at
-            at = min(self._announce_at, self._wait_until)
-            return at if probe_at is None else min(at, probe_at)
-        return self._closing_at if self.state == "closing" else None
+            return min(at, self._wait_until)
+        if self.limit == "rate" and self._rate_at is not None and self._rate_at < at:
+            return self._rate_at
+        return at
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        effects: list[Effect] = []
-        if self.state in ("waiting", "sending"):
-            for child in self.agent.probes_due(now):
-                effects.append(self.agent.probe(child, now))
-                # Probes keep up the conversation, so silence is judged when they are due.
-            self._drop_hopeless(effects, now)
+        if self.state == "closing" and self._closing_at is not None and now >= self._closing_at:
+            return (self._end(),)
+        if self.state not in ("waiting", "sending"):
+            return ()
+        effects = self.family.handle_timer(now, blocked=self.limit == "advertised_window")
+        self._give_up_orphans(effects, now)
         if self.state == "waiting":
             self._wait(effects, now)
-        elif self.state == "sending":
-            effects += self.agent.handle_timer(now)
+        self._advance(effects, now)
+        if self.state == "sending":
             self._transmit_into(effects, now)
-        elif self.state == "closing" and self._closing_at is not None and now >= self._closing_at:
-            effects.append(self._end())
+        if self.state in ("waiting", "sending") and now >= self._announce_at:
+            self._announce_at = now + (self.options.announce_s if self.state == "waiting" else QUIET_S)
+            effects.append(Send(encode_announce(self.number, self.options.payload_bytes), self.session.group))
         return effects
 
-    def _drop_hopeless(self, effects: list[Effect], now: float) -> None:
-        for child, reason in self.agent.hopeless(now, self.limit == "advertised_window"):
-            effects.append(Send(encode_abort(self.number, reason), child.address))
-            effects += self._remove(child.address, "lost", reason, now)
+    def _give_up_orphans(self, effects: list[Effect], now: float) -> None:
+        for address in [address for address, until in self._orphans.items() if now >= until]:
+            del self._orphans[address]
+            entry = self.roster.members[address]._replace(state=State.LOST, reason=Reason.SILENT)
+            if self.roster.note(entry):
+                effects += self.changed(entry, now)
 
     def _wait(self, effects: list[Effect], now: float) -> None:
-        joined = len(self.agent.children)
+        joined = len(self._active)
         self.detail = f"{joined} of {self.session.receivers} receivers have joined"
         if now >= self._wait_until:
             if joined:
                 self._begin(effects, now)
             else:
                 effects += self._abort(Reason.NONE, f"no receiver joined within {self.session.wait:g} s")
-        elif now >= self._announce_at:
-            self._announce_at = now + self.options.announce_s
-            effects.append(Send(encode_announce(self.number, self.options.payload_bytes), self.session.group))

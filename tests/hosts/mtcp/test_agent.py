@@ -5,12 +5,12 @@ from collections import Counter
 import pytest
 
 from hosts.endpoint import Address, CongestionSignal, Effect, Send
-from hosts.mtcp.agent import MAX_TIMEOUT_S, Agent
+from hosts.mtcp.agent import Agent
 from hosts.mtcp.child import Child
+from hosts.mtcp.delays import MAX_TIMEOUT_S
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import Feedback, Repair, encode_data, parse
 from hosts.mtcp.wire import UNLIMITED
-from hosts.reason import Reason
 
 ONE = Address("10.0.0.1", 1)
 TWO = Address("10.0.0.2", 1)
@@ -40,6 +40,11 @@ def report(
     return agent.feedback(child, feedback, now)
 
 
+def probe_answered(agent: Agent, child: Child, time_us: int, now: float, arrived_at: float | None = None) -> None:
+    """A probe of `time_us` was answered."""
+    agent.delays.probe_answered(child, time_us, now if arrived_at is None else arrived_at)
+
+
 def repairs(effects: list[Effect]) -> list[tuple[int, Address]]:
     """(sequence number, child) of each repair."""
     found = []
@@ -60,7 +65,7 @@ def settle_delays(agent: Agent, child: Child, rtd: float, rtt: float, start: flo
     for step in range(200):
         sent = start + step
         multicast(agent, sent, now=sent + rtd - 0.5)
-        agent.probe_answered(child, round((sent + rtd - rtt) * 1e6), sent + rtd)
+        probe_answered(agent, child, round((sent + rtd - rtt) * 1e6), sent + rtd)
         report(agent, child, agent.end, echo=sent, now=sent + rtd)
 
 
@@ -82,7 +87,7 @@ def test_the_delay_ends_with_the_arrival() -> None:
     agent.feedback(child, feedback, 9.0, arrived_at=7.0)
     assert child.rtd.last == pytest.approx(7.0 - 4.0 - 0.5)
     assert child.heard_at == 9.0
-    agent.probe_answered(child, 6_000_000, 9.0, arrived_at=7.0)
+    probe_answered(agent, child, 6_000_000, 9.0, arrived_at=7.0)
     assert child.rtt.last == pytest.approx(1.0)
 
 
@@ -91,7 +96,7 @@ def test_figure_2() -> None:
     agent = make_agent()
     child = agent.add_child(ONE, 10**6, now=0.0)
     settle_delays(agent, child, rtd=-1.0, rtt=1.0, start=T - 300)
-    assert agent.rto_rtd == pytest.approx(-1.0)
+    assert agent.delays.rto_rtd == pytest.approx(-1.0)
     multicast(agent, T + 5, now=T + 3)
     report(agent, child, agent.end, echo=T + 5, now=T + 4)
     assert child.rtd.last == -1
@@ -107,8 +112,8 @@ def test_figure_3() -> None:
     agent = make_agent()
     child = agent.add_child(ONE, 10**6, now=0.0)
     settle_delays(agent, child, rtd=7.0, rtt=1.0, start=T - 300)
-    assert agent.rto_rtd == pytest.approx(7.0)
-    assert agent.rto_rtt == pytest.approx(1.0)
+    assert agent.delays.rto_rtd == pytest.approx(7.0)
+    assert agent.delays.rto_rtt == pytest.approx(1.0)
     lost = agent.end
     multicast(agent, T, now=T + 5.5)
     for at in (7.0, 8.0, 10.0, 14.0):
@@ -132,7 +137,7 @@ def test_before_any_measurement_a_second_passes() -> None:
     agent = make_agent()
     agent.add_child(ONE, 10**6, now=0.0)
     multicast(agent, 5000.0, now=3.0)
-    assert agent.rto_rtd is None
+    assert agent.delays.rto_rtd is None
     assert agent.wake_at == 4.0
 
 
@@ -142,20 +147,20 @@ def test_the_timeouts_are_the_children_s_maximum() -> None:
     far = agent.add_child(TWO, 10**6, now=0.0)
     for step in range(100):
         multicast(agent, step, now=step)
-        agent.probe_answered(near, step * 10**6, step + 0.01)
+        probe_answered(agent, near, step * 10**6, step + 0.01)
         report(agent, near, agent.end, echo=step, now=step + 0.01)
-        agent.probe_answered(far, step * 10**6, step + 0.3)
+        probe_answered(agent, far, step * 10**6, step + 0.3)
         report(agent, far, agent.end, echo=step, now=step + 0.3)
-    assert agent.rto_rtd == pytest.approx(0.3 + 0.1 + 0.02, abs=0.01)
-    assert agent.rto_rtt == pytest.approx(0.3 + 0.1, abs=0.01)
+    assert agent.delays.rto_rtd == pytest.approx(0.3 + 0.1 + 0.02, abs=0.01)
+    assert agent.delays.rto_rtt == pytest.approx(0.3 + 0.1, abs=0.01)
     agent.remove_child(TWO, 100.0)
-    assert agent.rto_rtd == pytest.approx(0.01 + 0.1 + 0.02, abs=0.01)
+    assert agent.delays.rto_rtd == pytest.approx(0.01 + 0.1 + 0.02, abs=0.01)
 
 
 def test_a_nack_is_repaired_at_once_and_once_a_round_trip() -> None:
     agent = make_agent(own_clock=True)
     child = agent.add_child(ONE, 10**6, now=0.0)
-    agent.probe_answered(child, 0, 0.1)
+    probe_answered(agent, child, 0, 0.1)
     for step in range(8):
         multicast(agent, 1 + step / 100, now=1 + step / 100)
     assert repairs(report(agent, child, 0, 0b1, echo=1.01, now=1.11, nack=True)) == [(0, ONE)]
@@ -187,7 +192,7 @@ def test_each_child_gets_its_own_repair() -> None:
 def test_independent_losses_are_no_congestion() -> None:
     agent = make_agent(own_clock=True)
     child = agent.add_child(ONE, 10**6, now=0.0)
-    agent.probe_answered(child, 0, 0.05)
+    probe_answered(agent, child, 0, 0.05)
     agent.window.cwnd = agent.window.ssthresh = 20.0
     found: list[str] = []
     for step in range(1, 200):
@@ -205,7 +210,7 @@ def test_independent_losses_are_no_congestion() -> None:
 def test_consecutive_duplicate_nacks_are_congestion() -> None:
     agent = make_agent(own_clock=True)
     child = agent.add_child(ONE, 10**6, now=0.0)
-    agent.probe_answered(child, 0, 0.05)
+    probe_answered(agent, child, 0, 0.05)
     agent.window.cwnd = agent.window.ssthresh = 20.0
     found: list[str] = []
     multicast(agent, 1, now=1)
@@ -327,7 +332,7 @@ def test_sequence_numbers_wrap() -> None:
 
 @pytest.mark.parametrize(("cumulative", "sack"), [(6, 0), (2**31, 0), (3, 0b100), (0, 1 << 500), (2**32 - 1, 0)])
 def test_acknowledgments_of_what_was_not_sent_are_dropped(cumulative: int, sack: int) -> None:
-    agent = make_agent()
+    agent = make_agent(own_clock=True)
     child = agent.add_child(ONE, 10**6, now=0.0)
     for _ in range(5):
         multicast(agent, 1, now=1)
@@ -342,46 +347,9 @@ def test_echoes_from_the_future_are_not_measured() -> None:
     child = agent.add_child(ONE, 10**6, now=0.0)
     multicast(agent, 1, now=1)
     report(agent, child, 1, echo=2000, now=1.1)
-    agent.probe_answered(child, 2**63, 1.1)
+    probe_answered(agent, child, 2**63, 1.1)
     assert child.rtd.samples == child.rtt.samples == 0
     assert agent._counters == {"drop_echo_from_the_future": 1, "drop_probe_ack_time": 1}
-
-
-def hopeless(agent: Agent, now: float, *, blocked: bool = False) -> list[tuple[Address, Reason]]:
-    return [(child.address, reason) for child, reason in agent.hopeless(now, blocked)]
-
-
-def test_who_is_hopeless() -> None:
-    agent = make_agent(MtcpOptions(drop_after_s=10))
-    one = agent.add_child(ONE, 10**6, now=0.0)
-    agent.add_child(TWO, 10**6, now=0.0)
-    assert hopeless(agent, 9.9) == []
-    report(agent, one, 0, now=9.0)
-    assert hopeless(agent, 10.0) == [(TWO, Reason.SILENT)]
-    agent.remove_child(TWO, 10.0)
-    report(agent, one, 0, now=49.0)
-    assert hopeless(agent, 49.0) == []  # it was idle: only now there is something to make progress with
-    multicast(agent, 50, now=50)
-    report(agent, one, 0, now=50.1)
-    assert hopeless(agent, 58.9) == []
-    report(agent, one, 0, now=60.0)
-    assert hopeless(agent, 60.1) == [(ONE, Reason.STALLED)]
-
-
-def test_a_closed_window_is_a_stall_when_it_blocks_the_sender() -> None:
-    agent = make_agent(MtcpOptions(drop_after_s=10))
-    one = agent.add_child(ONE, 1000, now=0.0)
-    agent.add_child(TWO, 5000, now=0.0)
-    multicast(agent, 1, now=1)
-    for child in list(agent.children.values()):
-        agent.feedback(child, Feedback(7, False, 1, 0, 0, 0, UNLIMITED, 0, 0 if child is one else 4000, 0), 1.1)
-    for now in (5.0, 10.0, 15.0):
-        for child in list(agent.children.values()):
-            agent.feedback(child, Feedback(7, False, 1, 0, 0, 0, UNLIMITED, 0, 0 if child is one else 4000, 0), now)
-        if now < 15:
-            assert hopeless(agent, now, blocked=True) == []
-    assert hopeless(agent, 15.0, blocked=True) == [(ONE, Reason.STALLED)]
-    assert hopeless(agent, 15.0, blocked=False) == []
 
 
 def test_a_child_that_leaves_takes_what_it_held_back() -> None:

@@ -1,7 +1,7 @@
 """A sender, receivers and a tree between them, in virtual time."""
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from hosts import protocols
@@ -40,13 +40,19 @@ class World:
         clocks: Mapping[str, Clock] | None = None,
         wanted: int | None = None,
         wait: float = 5.0,
+        first: int = 0,
+        parents: Mapping[int, int] | None = None,
+        agents: Collection[int] = (),
     ) -> None:
+        """`parents`: receiver -> its parent, a receiver too (the others' is the sender's to say). `agents` offer to
+        serve. Delays and losses are those of a receiver's own link.
+        """
         self.network = Network(seed)
         self.data = random.Random(seed).randbytes(size or 0)
         clocks = clocks or {}
         rng = random.Random(seed)
         session = Session(GROUP, receivers=receivers if wanted is None else wanted, wait=wait)
-        self.sender_core = MtcpSender(session, MTCP.parse_options(parameters or {}), rng)
+        self.sender_core = MtcpSender(session, MTCP.parse_options(parameters or {}), rng, first=first)
         self.sender = self.network.host(
             "sender", self.sender_core, clock=clocks.get("sender", Clock()), source=self.data
         )
@@ -72,7 +78,12 @@ class World:
                 jitter_s=jitter_s,
             )
             self.links.append(link)
-            self.add_receiver(f"r{index}", clocks.get(f"r{index}", Clock()))
+        for index in range(receivers):
+            own: dict[str, Any] = {"agent": index in agents or index in (parents or {}).values()}
+            if parents is not None:
+                parent = parents.get(index)
+                own["parent"] = "sender" if parent is None else str(self.network.address(f"r{parent}"))
+            self.add_receiver(f"r{index}", clocks.get(f"r{index}", Clock()), {**own, **(parameters or {})})
 
     def add_receiver(self, name: str, clock: Clock = Clock(), parameters: Mapping[str, Any] | None = None) -> Host:  # noqa: B008
         """Put a receiver on a node that has a link."""

@@ -1,0 +1,101 @@
+"""Relative time delays and round trip times to an agent's children, and the timeouts they give (MTCP, 3.2 to 3.4)."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from hosts.endpoint import Address
+from hosts.mtcp.child import Child
+from hosts.mtcp.options import MtcpOptions
+from hosts.mtcp.packets import Feedback
+from hosts.rtt import INITIAL_TIMEOUT_S
+
+MAX_TIMEOUT_S = 60.0
+"""Exponential backoff ends here, and no round trip is longer: RFC 6298 (2.5)."""
+
+
+class Delays:
+    """Measures them, and keeps the maxima over the children."""
+
+    __slots__ = ("_children", "_counters", "_options", "_own_clock", "_rto_rtd", "drift_s", "rto_rtt")
+
+    def __init__(
+        self, children: Mapping[Address, Child], options: MtcpOptions, counters: Counter[str], *, own_clock: bool
+    ) -> None:
+        """`own_clock`: send times are of the agent's own clock, so that a relative time delay is a round trip time and
+        never negative.
+        """
+        self._children = children
+        self._options = options
+        self._counters = counters
+        self._own_clock = own_clock
+        self._rto_rtd: float | None = None
+        self.rto_rtt = INITIAL_TIMEOUT_S
+        """From a repair to its timeout, seconds."""
+        self.drift_s = 0.0
+        """By how much the sender's clock has gained on the agent's since the session began."""
+
+    @property
+    def rto_rtd(self) -> float | None:
+        """From a packet's send time on the sender's clock to its timeout on the agent's, seconds; None before any
+        measurement.
+
+        The time that a child held an acknowledgment back is not in its delay, and is added here.
+        """
+        return None if self._rto_rtd is None else self._rto_rtd - self.drift_s + self._options.ack_delay_s
+
+    def feedback_arrived(self, child: Child, feedback: Feedback, arrived_at: float) -> None:
+        """Take the delays that feedback shows. Delays are kept as if the two clocks ran at one rate."""
+        echo = feedback.echo_time_us
+        if echo and echo != child.echo_time_us:
+            rtd = arrived_at - (echo + feedback.held_us) / 1e6 + self.drift_s
+            if rtd < 0 and self._own_clock:
+                self._counters["drop_echo_from_the_future"] += 1
+            else:
+                child.echo_time_us = echo
+                child.rtd.add(rtd, self.rtt(child) / 2)
+                if rtd < child.round_rtd:
+                    child.round_rtd = rtd
+                timeout = child.rtd.timeout
+                if self._rto_rtd is None or (timeout is not None and timeout > self._rto_rtd):
+                    self.refresh()
+        echo = feedback.repair_echo_us
+        if echo and echo != child.repair_echo_us:
+            child.repair_echo_us = echo
+            rtt = arrived_at - echo / 1e6
+            if 0 <= rtt <= MAX_TIMEOUT_S:
+                child.repairs.measured(rtt)
+                self._add_rtt(child, rtt)
+
+    def probe_answered(self, child: Child, time_us: int, arrived_at: float) -> bool:
+        """An answer to a probe (3.3); False when it cannot be true."""
+        rtt = arrived_at - time_us / 1e6
+        if not 0 <= rtt <= MAX_TIMEOUT_S:
+            self._counters["drop_probe_ack_time"] += 1
+            return False
+        self._add_rtt(child, rtt)
+        return True
+
+    def _add_rtt(self, child: Child, rtt: float) -> None:
+        first = not child.rtt.samples
+        child.rtt.add(rtt)
+        timeout = child.rtt.timeout
+        if first:
+            self.refresh()
+        elif timeout is not None and timeout > self.rto_rtt:
+            self.rto_rtt = timeout
+
+    def rtt(self, child: Child) -> float:
+        """The current estimate, seconds, as in "unless retransmitted within" (3.1)."""
+        if child.rtt.samples:
+            return child.rtt.mean
+        if child.rtd.samples and self._own_clock:
+            return child.rtd.mean
+        return INITIAL_TIMEOUT_S
+
+    def refresh(self) -> None:
+        """Both maxima anew. Called once a round trip, when children come and go, and at once when one rises."""
+        children = self._children.values()
+        values = [child.rtd.timeout for child in children]
+        known = [value for value in values if value is not None]
+        self._rto_rtd = max(known) if known and len(known) == len(values) else None
+        self.rto_rtt = max((child.rtt.timeout or INITIAL_TIMEOUT_S for child in children), default=INITIAL_TIMEOUT_S)

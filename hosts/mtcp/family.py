@@ -1,0 +1,341 @@
+"""The children of a sender or agent: who is admitted, how they are probed, and how they end.
+
+What is told of them goes into the roster; their feedback goes to the agent (hosts/mtcp/agent.py).
+"""
+
+from collections import Counter
+from typing import Protocol
+
+from hosts.endpoint import Address, Datagram, Effect, Send
+from hosts.least import Least
+from hosts.mtcp.agent import Agent
+from hosts.mtcp.child import Child
+from hosts.mtcp.control import (
+    Abort,
+    Entry,
+    Fin,
+    Join,
+    JoinAck,
+    Offer,
+    Probe,
+    ProbeAck,
+    Query,
+    Report,
+    State,
+    encode_abort,
+    encode_fin,
+    encode_join_ack,
+    encode_move,
+    encode_offer,
+    encode_probe,
+    encode_probe_ack,
+    encode_report_ack,
+)
+from hosts.mtcp.options import MtcpOptions
+from hosts.mtcp.packets import SACK_BITS, Feedback, Packet
+from hosts.mtcp.roster import FINAL, Roster
+from hosts.reason import Reason
+from hosts.seq import extend
+
+FIRST_PROBES_S = 0.25
+"""Polling period until a child has answered once: the first repairs need an estimate (ours)."""
+MAX_LEVELS = 16
+"""Below the sender: a path's addresses fit every probe (ours)."""
+SERVING_PATIENCE = 2
+"""A child that serves others is given so much more time for progress than those have: they are to be dropped, by it
+(ours)."""
+
+
+class Node(Protocol):
+    """What a family asks of the sender or receiver that it belongs to."""
+
+    @property
+    def address(self) -> Address | None:
+        """Its own, as others see it."""
+
+    @property
+    def lineage(self) -> tuple[Address, ...]:
+        """Its parent, that one's parent, and so on up to the sender."""
+
+    def refuses(self, join: Join, source: Address, now: float) -> Reason:
+        """Why somebody cannot be a child just now; NONE when it can. Family's own rules come on top."""
+
+    def refused(self, source: Address, reason: Reason) -> list[Effect]:
+        """Somebody was."""
+
+    def sender_clock_us(self, at: float) -> int:
+        """What the sender's clock showed at a time of one's own; 0 when that is not known."""
+
+    def sender_silence_s(self, now: float) -> float:
+        """How long ago the sender was heard of."""
+
+    def candidates(self) -> tuple[Address, ...]:
+        """Who else may be asked for a place."""
+
+    def changed(self, entry: Entry, now: float) -> list[Effect]:
+        """The roster says something new of a member."""
+
+
+class Family:
+    """See the module."""
+
+    def __init__(
+        self, session: int, options: MtcpOptions, counters: Counter[str], node: Node, agent: Agent, roster: Roster
+    ) -> None:
+        self.session = session
+        self.options = options
+        self.counters = counters
+        self.node = node
+        self.agent = agent
+        self.roster = roster
+        self.children = agent.children
+        self._feedback_counter = f"{agent.prefix}feedback_packets"
+        self.former: dict[Address, Child] = {}
+        """What was known of those that are through."""
+        self.closing = False
+        """Nobody is admitted any more, and the children have been told to move."""
+        self._move_to: Address | None = None
+        self._move_at = 0.0
+        self._probe_times = Least(float("inf"))
+        self._moved: dict[Address, tuple[Child, float]] = {}  # former children, and when they should have turned up
+        self._judge_at = 0.0
+
+    # --- inputs
+
+    def feedback(self, child: Child, packet: Feedback, datagram: Datagram, now: float) -> list[Effect]:
+        """A child's acknowledgment."""
+        self.counters[self._feedback_counter] += 1
+        return self.agent.feedback(child, packet, now, datagram.arrived_at)
+
+    def control(self, packet: Packet, datagram: Datagram, now: float) -> list[Effect] | None:
+        """A packet to a parent, from a child or somebody who wants to be one. None when it is something else."""
+        source = datagram.source
+        if isinstance(packet, Join):
+            return self._join(packet, source, now)
+        if isinstance(packet, Query):
+            return [self._offer(packet, source)]
+        child = self.children.get(source)
+        if isinstance(packet, Fin) and not packet.answer:
+            return self._fin(packet, source, now)
+        if child is None:
+            return self._stranger(packet, source)
+        child.heard_at = now
+        if isinstance(packet, ProbeAck):
+            arrived_at = now if datagram.arrived_at is None else datagram.arrived_at
+            if self.agent.delays.probe_answered(child, packet.time_us, arrived_at):
+                self._plan_probe(child)
+            return []
+        if isinstance(packet, Probe):
+            clock = self.node.sender_clock_us(now if datagram.arrived_at is None else datagram.arrived_at)
+            return [Send(encode_probe_ack(self.session, packet.time_us, clock), source)]
+        if isinstance(packet, Report):
+            child.agent = True
+            effects: list[Effect] = [Send(encode_report_ack(self.session, packet.number), source)]
+            for entry in packet.entries:
+                effects += self._note(entry, now)
+            return effects
+        if isinstance(packet, Abort):
+            if packet.reason is Reason.MOVED:
+                self._drop(child, now)
+                self._moved[source] = (child, now + self.options.drop_after_s)
+                return []
+            return self.remove(child, State.LEFT, packet.reason, now)
+        return None
+
+    def _stranger(self, packet: Packet, source: Address) -> list[Effect] | None:
+        """Whoever takes us for a parent that we are not must look for another."""
+        if isinstance(packet, (Feedback, Probe, Report)):
+            known = self.roster.members.get(source)
+            self.counters["drop_stranger" if known is None or known.state not in FINAL else "drop_late"] += 1
+            return [Send(encode_abort(self.session, Reason.NOT_A_CHILD), source)]
+        return None
+
+    # --- who is a child
+
+    def _join(self, join: Join, source: Address, now: float) -> list[Effect]:
+        child = self.children.get(source)
+        if child is not None and child.epoch == join.epoch:
+            return [self._answer(join, source, child)]
+        reason = self._refuses(join, source, now)
+        if reason is not Reason.NONE:
+            self.counters["refused"] += 1
+            ack = JoinAck(self.session, False, reason, join.epoch, child=source)
+            return [Send(encode_join_ack(ack), source), *self.node.refused(source, reason)]
+        if child is not None:  # it went elsewhere, and comes back
+            self._drop(child, now)
+        store = self.agent.store
+        if join.member:
+            first = extend(join.cumulative, self.agent.base)
+        elif store.first_offset == 0:
+            first = store.first
+        else:
+            first = max(store.first, store.end - SACK_BITS // 2)
+        child = self.agent.add_child(source, join.window, now, first=first)
+        child.epoch = join.epoch
+        child.agent, child.spare = join.agent, join.spare
+        self._moved.pop(source, None)
+        effects: list[Effect] = [self._answer(join, source, child)]
+        effects += self._note(self._entry(child, State.ACTIVE, Reason.NONE), now)
+        effects.append(self._probe(child, now))
+        return effects
+
+    def _refuses(self, join: Join, source: Address, now: float) -> Reason:
+        reason = self.node.refuses(join, source, now)
+        if reason is not Reason.NONE:
+            return reason
+        known = self.roster.members.get(source)
+        if known is not None and (known.state in (State.COMPLETE, State.LEFT) or self._is_restarted(join, known)):
+            return Reason.STARTED
+        lineage = self.node.lineage
+        store = self.agent.store
+        if source in lineage:
+            return Reason.BELOW
+        if len(lineage) + 1 >= MAX_LEVELS:
+            return Reason.TOO_DEEP
+        if self.closing or (len(self.children) >= self.options.fan_out and source not in self.children):
+            return Reason.FULL
+        if join.member:
+            first = extend(join.cumulative, self.agent.base)
+            return Reason.NONE if store.first <= first <= store.end + SACK_BITS else Reason.NOT_HELD
+        return Reason.STARTED if join.from_start and store.first_offset != 0 else Reason.NONE
+
+    def _is_restarted(self, join: Join, known: Entry) -> bool:
+        """Whether one that was given up asks as if it were new: what it had is not what it gets."""
+        return known.state is State.LOST and not join.member
+
+    def _answer(self, join: Join, source: Address, child: Child) -> Send:
+        ack = JoinAck(
+            self.session,
+            child.merge,
+            Reason.NONE,
+            join.epoch,
+            child.number,
+            child.first,
+            child.first_offset,
+            source,
+            self.node.lineage,
+        )
+        return Send(encode_join_ack(ack), source)
+
+    def _offer(self, query: Query, source: Address) -> Send:
+        lineage = self.node.lineage
+        room = not self.closing and len(self.children) < self.options.fan_out and source not in lineage
+        room = room and len(lineage) + 1 < MAX_LEVELS
+        agent = not lineage or bool(self.children) or self.options.agent
+        offer = Offer(
+            self.session, room, agent, query.time_us, len(self.children), len(lineage), self.node.candidates()
+        )
+        return Send(encode_offer(offer), source)
+
+    # --- how they end
+
+    def _fin(self, packet: Fin, source: Address, now: float) -> list[Effect] | None:
+        child = self.children.get(source)
+        receipt = Send(encode_fin(self.session, True, packet.complete, packet.reason), source)
+        if child is None:
+            known = self.roster.members.get(source)
+            return [receipt] if known is not None and known.state in FINAL else None
+        state = State.COMPLETE if packet.complete else State.LEFT
+        return [receipt, *self.remove(child, state, packet.reason, now)]
+
+    def remove(self, child: Child, state: State, reason: Reason, now: float) -> list[Effect]:
+        """A child is through, one way or the other: what it held back goes on."""
+        self._drop(child, now)
+        self.former[child.address] = child
+        return self._note(self._entry(child, state, reason), now)
+
+    def _entry(self, child: Child, state: State, reason: Reason) -> Entry:
+        parent = self.node.address or child.address
+        return Entry(child.address, parent, child.epoch, state, reason, child.agent, child.spare)
+
+    def _drop(self, child: Child, now: float) -> None:
+        self._probe_times.remove(child.number)
+        self.agent.remove_child(child.address, now)
+
+    def _note(self, entry: Entry, now: float) -> list[Effect]:
+        return self.node.changed(entry, now) if self.roster.note(entry) else []
+
+    def leave(self, to: Address, now: float) -> list[Effect]:
+        """The node leaves: its children are told, again and again, to join `to`."""
+        self.closing = True
+        self._move_to = to
+        return self._tell_to_move(now)
+
+    def _tell_to_move(self, now: float) -> list[Effect]:
+        assert self._move_to is not None
+        self._move_at = now + self.options.announce_s
+        packet = encode_move(self.session, self._move_to)
+        return [Send(packet, address) for address in self.children]
+
+    def dismiss(self, reason: Reason) -> list[Effect]:
+        """All children are told that it is over, or that they must look for another parent (NOT_A_CHILD)."""
+        packet = encode_abort(self.session, reason)
+        return [Send(packet, address) for address in self.children]
+
+    # --- timers
+
+    @property
+    def wake_at(self) -> float | None:
+        """When `handle_timer` is due."""
+        if not self.children and not self._moved:
+            return None
+        at = self._probe_times.value
+        if self._judge_at < at:
+            at = self._judge_at
+        if self._move_to is not None and self._move_at < at:
+            at = self._move_at
+        agent_at = self.agent.wake_at
+        return at if agent_at is None or at < agent_at else agent_at
+
+    def handle_timer(self, now: float, *, blocked: bool) -> list[Effect]:
+        """Probes, repairs and verdicts. `blocked`: there is more to send, but an advertised window keeps it back."""
+        effects = self.agent.handle_timer(now)
+        while self._probe_times.value <= now:
+            child = self.agent.by_number[self._probe_times.key]
+            if now >= self._probe_at(child):
+                effects.append(self._probe(child, now))
+            else:  # it has been measured meanwhile
+                self._plan_probe(child)
+        if self._move_to is not None and now >= self._move_at:
+            effects += self._tell_to_move(now)
+        if now >= self._judge_at:
+            self._judge_at = now + min(1.0, self.options.drop_after_s / 10)
+            for source, (child, until) in list(self._moved.items()):
+                if now >= until:  # nobody else has told of it, or this is not the latest that is known of it
+                    del self._moved[source]
+                    effects += self._note(self._entry(child, State.LOST, Reason.SILENT), now)
+            for child, reason in self._hopeless(now, blocked):
+                self.counters["dropped"] += 1
+                effects.append(Send(encode_abort(self.session, reason), child.address))
+                effects += self.remove(child, State.LOST, reason, now)
+        return effects
+
+    def _probe_at(self, child: Child) -> float:
+        return child.probed_at + (self.options.probe_interval_s if child.rtt.samples else FIRST_PROBES_S)
+
+    def _plan_probe(self, child: Child) -> None:
+        self._probe_times.set(child.number, self._probe_at(child))
+
+    def _probe(self, child: Child, now: float) -> Send:
+        """Ask a child for a round trip time (3.3), and tell it what it should know."""
+        child.probed_at = now
+        self._plan_probe(child)
+        rtt_us = int(child.rtt.mean * 1e6) if child.rtt.samples else 0
+        silence_ms = int(self.node.sender_silence_s(now) * 1000)
+        packet = encode_probe(self.session, int(now * 1e6), rtt_us, silence_ms, self.node.lineage)
+        return Send(packet, child.address)
+
+    def _hopeless(self, now: float, blocked: bool) -> list[tuple[Child, Reason]]:
+        """Children that were silent, or made no progress though there was something to make it with, for too long."""
+        limit = self.options.drop_after_s
+        found = []
+        for child in self.children.values():
+            behind = child.cumulative < self.agent.end or (blocked and child.window_end == self.agent.send_window_end)
+            if not behind:
+                child.progress_at = now
+            patience = limit * (SERVING_PATIENCE if child.agent else 1)
+            if child.heard_at <= now - limit:
+                found.append((child, Reason.SILENT))
+            elif child.progress_at <= now - patience and child.heard_at > now - 2 * self.options.probe_interval_s:
+                found.append((child, Reason.STALLED))  # it lives; one that does not is about to count as silent
+        return found

@@ -1,0 +1,184 @@
+"""What a receiver tells its parent, and when: delayed acknowledgments, NACKs at once, window updates in silence (MTCP,
+3.1, 3.7 to 3.9).
+"""
+
+from hosts.mtcp.agent import Agent
+from hosts.mtcp.options import MtcpOptions
+from hosts.mtcp.packets import Data, Repair, encode_feedback
+from hosts.mtcp.reception import Reception
+from hosts.mtcp.wire import UNLIMITED
+
+
+class Upward:
+    """Times are seconds on the receiver's clock."""
+
+    __slots__ = (
+        "_ack_at",
+        "_advertised_end",
+        "_echo_at",
+        "_echo_time_us",
+        "_options",
+        "_reception",
+        "_repair_echo_us",
+        "_told_room",
+        "_unacknowledged",
+        "_update_at",
+        "_update_period",
+        "agent",
+        "merge",
+        "number",
+        "paused",
+        "session",
+    )
+
+    def __init__(self, options: MtcpOptions, reception: Reception) -> None:
+        self._options = options
+        self._reception = reception
+        self.session = 0
+        self.number = 0
+        """At the parent."""
+        self.merge = False
+        """Whether switches may merge this feedback with others'."""
+        self.agent: Agent | None = None
+        """What the receiver keeps of its own children, when it is an agent: then a summary is due (3.8)."""
+        self.paused = True
+        """There is no parent."""
+        self._echo_time_us = 0
+        self._echo_at = 0.0
+        self._repair_echo_us = 0
+        self._told_room = 0  # bytes that the last summary left the sender
+        self._unacknowledged = 0  # packets since the last feedback
+        self._ack_at: float | None = None
+        self._update_period = options.window_update_s
+        self._update_at: float | None = None
+        self._advertised_end = 0  # stream offset that the last feedback allowed
+
+    def begin(self, session: int, number: int, merge: bool, now: float) -> None:
+        """There is a parent, maybe a new one: it measures repairs by its own clock."""
+        self.session = session
+        self.number = number
+        self.merge = merge
+        self.paused = False
+        self._repair_echo_us = 0
+        self._unacknowledged = 0
+        self._ack_at = None
+        self._update_at = now + self._update_period
+        self._advertised_end = self.window_end
+
+    @property
+    def window_end(self) -> int:
+        """Place in the stream up to which this receiver takes data: its buffer is also that of all below it."""
+        reception = self._reception
+        agent = self.agent
+        keep_offset = None if agent is None else agent.keep_offset
+        if keep_offset is None or keep_offset >= reception.consumed:
+            return reception.window_end
+        return keep_offset + reception.buffer_bytes
+
+    def arrived(self, packet: Data | Repair, gap: bool, now: float, arrived_at: float | None) -> bytes | None:
+        """A packet came in; `gap`: it shows that one before it is missing. The feedback to send at once, if any is."""
+        if type(packet) is Data:
+            self._echo_time_us = packet.send_time_us
+            self._echo_at = now if arrived_at is None else arrived_at
+        else:
+            assert isinstance(packet, Repair)
+            self._repair_echo_us = packet.repair_time_us
+        self._update_period = self._options.window_update_s
+        self._update_at = now + self._update_period
+        if self.paused:
+            return None
+        self._unacknowledged += 1
+        if gap:
+            return self.feedback(True, now)
+        if type(packet) is Repair or self._reception.ended or self._unacknowledged >= self._options.ack_every:
+            return self.feedback(False, now)
+        if self._ack_at is None:
+            self._ack_at = now + self._options.ack_delay_s
+        return None
+
+    def feedback(self, nack: bool, now: float) -> bytes:
+        """What has arrived, and the summary: neutral elements from a leaf."""
+        reception = self._reception
+        received = reception.received
+        agent = self.agent
+        self._unacknowledged = 0
+        self._ack_at = None
+        end = self._advertised_end = self.window_end
+        self._update_at = now + self._update_period
+        held_us = int((now - self._echo_at) * 1e6) if self._echo_time_us else 0
+        min_cwnd, max_twnd = UNLIMITED, 0
+        if agent is not None and agent.children:
+            summary = agent.summary()
+            min_cwnd, max_twnd = summary
+            self._told_room = summary.current_window
+        return encode_feedback(
+            self.session,
+            nack,
+            received.cumulative,
+            self._echo_time_us,
+            held_us,
+            self._repair_echo_us,
+            min_cwnd,
+            max_twnd,
+            max(0, end - reception.delivered),
+            received.sack,
+            merge=self.merge,
+            number=self.number,
+        )
+
+    def opened(self, now: float) -> bytes | None:
+        """There is more room: tell a parent whose sender stopped before the closed window (RFC 9293, 3.8.6.2.2: half
+        the buffer at once).
+        """
+        reception = self._reception
+        least = min(2 * self._options.payload_bytes, self._options.buffer_bytes // 2)
+        if (
+            self.paused
+            or reception.ended
+            or self._advertised_end - reception.delivered >= self._options.payload_bytes
+            or self.window_end - self._advertised_end < least
+        ):
+            return None
+        return self.feedback(False, now)
+
+    def summary_changed(self, now: float) -> bytes | None:
+        """Feedback from below has come in. When it leaves the sender more room, that is told like the arrival of as
+        many packets would be (ours): a sender that waits for room sends nothing that could be acknowledged, and a
+        window update may be half a second away (3.9).
+        """
+        if self.paused or self.agent is None:
+            return None
+        room = self.agent.summary().current_window - self._told_room
+        if room >= self._options.ack_every * self._options.payload_bytes:
+            return self.feedback(False, now)
+        if room > 0 and self._ack_at is None:
+            self._ack_at = now + self._options.ack_delay_s
+        return self.opened(now)
+
+    def stop(self) -> None:
+        """Nothing more is to be told."""
+        self.paused = True
+        self._ack_at = self._update_at = None
+
+    @property
+    def wake_at(self) -> float | None:
+        """When feedback is due."""
+        if self.paused:
+            return None
+        ack_at, update_at = self._ack_at, self._update_at
+        if ack_at is None or (update_at is not None and update_at < ack_at):
+            return update_at
+        return ack_at
+
+    def handle_timer(self, now: float) -> bytes | None:
+        """The delayed acknowledgment, or a window update: 500 ms after the last feedback, then each time 1 s later
+        (3.9).
+        """
+        if self.paused:
+            return None
+        if self._ack_at is not None and now >= self._ack_at:
+            return self.feedback(False, now)
+        if self._update_at is not None and now >= self._update_at:
+            self._update_period += self._options.window_update_step_s
+            return self.feedback(False, now)
+        return None
