@@ -38,6 +38,7 @@
 #include "groups.p4"
 #include "replication.p4"
 #include "drops.p4"
+#include "mtcp.p4"
 #include "deparser.p4"
 
 control canopy_ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
@@ -45,7 +46,8 @@ control canopy_ingress(inout headers_t hdr, inout metadata_t meta, inout standar
         mark_to_drop(standard_metadata);    // a packet whose egress port is never set would go to port 0
         switch_config_lookup.apply(meta);
 
-        if (standard_metadata.parser_error != error.NoError && meta.cursor.passes == 0) {
+        if (standard_metadata.parser_error != error.NoError && meta.cursor.passes == 0
+                && !(hdr.ipv4.isValid() && hdr.ipv4.ihl == 5 && hdr.ipv4.protocol == IP_PROTOCOL_UDP)) {
             meta.drop_reason = drop_reason_t.parse_error;
         } else if (meta.configured == 0) {
             meta.drop_reason = drop_reason_t.not_configured;
@@ -61,6 +63,9 @@ control canopy_ingress(inout headers_t hdr, inout metadata_t meta, inout standar
                 process_group.apply(hdr, meta, standard_metadata);
             } else {
                 route_unicast.apply(hdr, meta, standard_metadata);
+            }
+            if (meta.mtcp.type != 0 && meta.drop_reason == drop_reason_t.none) {
+                assist_mtcp.apply(hdr, meta, standard_metadata);
             }
         } else if (hdr.arp.isValid()) {
             answer_arp.apply(hdr, meta, standard_metadata);

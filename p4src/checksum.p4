@@ -3,7 +3,17 @@
 
 #include "metadata.p4"
 
-// Both set the same standard_metadata.checksum_error. A later pass of a report was verified in the first one.
+// All of a feedback packet that its UDP checksum covers (RFC 768).
+#define FEEDBACK_FIELDS \
+    { hdr.ipv4.source, hdr.ipv4.destination, 8w0, hdr.ipv4.protocol, hdr.udp.length, \
+      hdr.udp.source_port, hdr.udp.destination_port, hdr.udp.length, \
+      hdr.canopy.version, hdr.canopy.protocol, hdr.canopy.type, hdr.canopy.flags, hdr.canopy.session, \
+      hdr.feedback.cumulative, hdr.feedback.held_us, hdr.feedback.echo_time_us, hdr.feedback.repair_echo_us, \
+      hdr.feedback.min_cwnd, hdr.feedback.max_twnd, hdr.feedback.window, hdr.feedback.queue_us, \
+      hdr.feedback.bound_us, hdr.feedback.number, hdr.feedback.repeats, hdr.feedback.children, \
+      hdr.feedback.holders, hdr.feedback.sack }
+
+// All set the same standard_metadata.checksum_error. A later pass of a report was verified in the first one.
 control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
     apply {
         verify_checksum(
@@ -16,6 +26,11 @@ control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
             hdr.igmp.isValid() && meta.cursor.passes == 0,
             { hdr.igmp.type, hdr.igmp.code, hdr.igmp.body },
             hdr.igmp.checksum, HashAlgorithm.csum16);
+        // What is merged gets a checksum of ours: damage must not be hidden by it. 0 means that there is none.
+        verify_checksum(
+            hdr.feedback.isValid() && hdr.udp.checksum != 0,
+            FEEDBACK_FIELDS,
+            hdr.udp.checksum, HashAlgorithm.csum16);
     }
 }
 
@@ -33,6 +48,11 @@ control canopy_update_checksum(inout headers_t hdr, inout metadata_t meta) {
             { hdr.igmp.type, hdr.igmp.code, hdr.igmp.body, hdr.record.type, hdr.record.auxiliary_length,
               hdr.record.number_of_sources, hdr.record.group, hdr.source.address },
             hdr.igmp.checksum, HashAlgorithm.csum16);
+        // A sum of 0 should leave as 0xffff (RFC 768); as it is, one summary in 65,536 is protected by Ethernet only.
+        update_checksum(
+            meta.merged == 1,
+            FEEDBACK_FIELDS,
+            hdr.udp.checksum, HashAlgorithm.csum16);
     }
 }
 

@@ -12,6 +12,14 @@
 // Places for recently reported unknown groups, per port; see igmp_unknown.p4.
 #define UNKNOWN_PER_PORT 1024
 
+// MTCP's feedback. Sessions: the row is the session's low bits, so that sessions numbered in order share none. Slots: one per
+// session and parent agent whose feedback passes; of 256 two in use fall together with 1 in 256, and one of them then passes
+// unmerged. A slot's cells take 3 KB on 16 ports, its children's minima 0.8 KB.
+#define MTCP_SESSIONS 1024
+#define MTCP_SLOTS 256
+// Children of one parent whose feedback merges: the width of the bitmaps in it (MERGE_CHILDREN in hosts/mtcp/packets.py).
+#define MTCP_CHILDREN 128
+
 typedef bit<9>  port_t;
 typedef bit<16> port_bitmap_t;
 typedef bit<12> slot_t;
@@ -31,6 +39,31 @@ const bit<8> MAX_REPORT_PASSES = 192;
 // RFC 3376 (8.11) repeat an unsolicited report within 1 s, so one that was lost gets its second chance.
 const bit<8> UNKNOWN_WINDOW_SHIFT = 19;
 
+// MTCP's packets (hosts/mtcp/packets.py, control.py): version, protocol and type of the common header; flags.
+const bit<8>  MTCP_DATA  = 1;
+const bit<8>  MTCP_ACK   = 3;
+const bit<8>  MTCP_NACK  = 4;
+const bit<8>  MTCP_PROBE = 5;
+const bit<8>  MTCP_ABORT = 12;
+const bit<8>  MTCP_FLAG_MERGED = 0x01;
+const bit<16> MTCP_FEEDBACK_UDP_BYTES = 160;
+
+// A summary is held back no longer than an acknowledgment may be (`ack_delay_s`; MTCP 3.1: "a few tens of milliseconds").
+const bit<48> MTCP_PERIOD_US = 20000;
+// A child that is silent for so long while others answer is left out; a pause of all counts as this much. The second
+// retransmission of what it does not acknowledge (0.2 s after the first, at least) finds it left out.
+const bit<32> MTCP_SILENCE_US = 500000;
+const bit<48> MTCP_GAP_US     = 300000;
+// A port whose children change twice within this time has feedback of several behind it that nobody merges.
+const bit<48> MTCP_CHANGE_US  = 1000000;
+// A slot or session that nobody used for so long is free. Window updates come 0.5, 1.5 and 2.5 s apart (MTCP 3.9).
+const bit<48> MTCP_IDLE_US    = 4194304;
+const bit<32> MTCP_IDLE_MS    = 4096;       // the same in 1.024 ms
+// Nobody lags by more packets than this: a bitmap reaches 512, an agent's buffer some thousands.
+const bit<32> MTCP_MAX_BEHIND = 65536;
+// The least distance of a time-out above the mean delay: Linux' TCP_RTO_MIN, `rto_margin_s` of the hosts.
+const bit<32> MTCP_LEAST_MARGIN_US = 200000;
+
 // Results of a v1model meter (RFC 2698), as BMv2 numbers them.
 const bit<2> METER_GREEN = 0;
 const bit<2> METER_RED   = 2;
@@ -40,6 +73,7 @@ const bit<16> ETHERTYPE_IPV4 = 0x0800;
 const bit<16> ETHERTYPE_ARP  = 0x0806;
 const bit<16> ETHERTYPE_LLDP = 0x88cc;
 const bit<8>  IP_PROTOCOL_IGMP = 2;
+const bit<8>  IP_PROTOCOL_UDP  = 17;
 const bit<16> ARP_REQUEST = 1;
 const bit<16> ARP_REPLY   = 2;
 
@@ -110,7 +144,26 @@ enum bit<8> drop_reason_t {
     igmp_type       = 21,
     igmp_ignored    = 22,   // report cut off after MAX_REPORT_PASSES
     igmp_rate       = 23,   // beyond the port's rate in report_meter
-    packet_out      = 24    // a packet-out with an unknown mode
+    packet_out      = 24,   // a packet-out with an unknown mode
+    udp_checksum    = 25,   // of MTCP feedback that may be merged, or of the IPv4 header in front of it
+    forged_feedback = 26    // merged feedback from a port where there is no switch
+}
+
+// What became of MTCP feedback that may be merged: the index into the counter `feedback`.
+enum bit<8> feedback_t {
+    none         = 0,
+    summary      = 1,   // left as a summary
+    absorbed     = 2,   // its values are in the slot, and in the next summary
+    repeated     = 3,   // likewise, a NACK that repeats one
+    nack         = 4,   // passed: NACKs do
+    repair       = 5,   // passed: it answers a repair
+    first        = 6,   // passed: the first of a port, or of other children than before
+    alone        = 7,   // passed: nobody else's is there to merge it with
+    shared_port  = 8,   // passed: several behind one port that nobody merged
+    stale        = 9,   // passed: overtaken by a later one
+    out_of_range = 10,  // passed: acknowledges what has not passed here, or no data of the session has
+    no_slot      = 11,  // passed: its slot is another's
+    malformed    = 12   // passed: the children it names are not its own
 }
 
 enum bit<7> packet_out_mode_t {

@@ -14,6 +14,9 @@ control canopy_deparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.igmp);
         packet.emit(hdr.record);
         packet.emit(hdr.source);
+        packet.emit(hdr.udp);
+        packet.emit(hdr.canopy);
+        packet.emit(hdr.feedback);
     }
 }
 

@@ -66,6 +66,41 @@ header igmp_source_t {
     ipv4_address_t address;
 }
 
+// RFC 768
+header udp_t {
+    bit<16> source_port;
+    bit<16> destination_port;
+    bit<16> length;
+    bit<16> checksum;
+}
+
+// What every Canopy datagram starts with (hosts/header.py).
+header canopy_t {
+    bit<8>  version;
+    bit<8>  protocol;
+    bit<8>  type;
+    bit<8>  flags;
+    bit<32> session;
+}
+
+// MTCP's ACK and NACK (hosts/mtcp/packets.py).
+header mtcp_feedback_t {
+    bit<32>  cumulative;        // the first packet that is missing
+    bit<32>  held_us;
+    bit<64>  echo_time_us;      // send time of the last data packet, sender's clock
+    bit<64>  repair_echo_us;    // send time of the last repair, parent's clock
+    bit<32>  min_cwnd;
+    bit<32>  max_twnd;
+    bit<32>  window;
+    bit<32>  queue_us;          // by how much the child that waits longest waits longer than `number` does
+    bit<32>  bound_us;          // from the delay of `number` to the largest time-out
+    bit<16>  number;            // the child that this comes from
+    bit<16>  repeats;           // NACKs left out since the last summary
+    bit<128> children;          // whom it stands for
+    bit<128> holders;           // those of them that lack `cumulative`
+    bit<512> sack;              // bit i: packet cumulative + 1 + i
+}
+
 @controller_header("packet_out")
 header packet_out_t {
     port_t        port;
@@ -90,6 +125,9 @@ struct headers_t {
     igmp_t         igmp;
     igmp_record_t  record;
     igmp_source_t  source;
+    udp_t          udp;
+    canopy_t       canopy;
+    mtcp_feedback_t feedback;
 }
 
 #endif

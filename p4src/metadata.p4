@@ -44,6 +44,60 @@ struct members_changed {
     time_us_t      timestamp;
 }
 
+// What the parser read of an MTCP packet without taking it apart.
+struct mtcp_packet_t {
+    bit<8>  type;               // 0: it is none
+    bit<32> session;
+    bit<32> value;              // of data the sequence number, of a probe the round trip time
+}
+
+// The merging of one MTCP feedback packet with what its slot has of the other ports.
+struct merge_t {
+    bit<32>       slot;
+    bit<1>        owned;        // the slot is this parent's
+    bit<112>      state;        // mtcp_slot_t
+    bit<16>       generation;
+    bit<32>       active;
+    port_bitmap_t ports;        // whose cells count
+    bit<32>       cell;         // of the ingress port
+    feedback_t    outcome;
+
+    // Of the arriving packet.
+    bit<1>        admitted;
+    bit<1>        known;        // its port speaks for the same children as before
+    bit<1>        stale;
+    bit<1>        again;        // says nothing new of what has arrived
+    bit<1>        repaired;     // answers a repair
+    bit<1>        repeat;       // a NACK that repeats one
+    bit<1>        measured;     // has a relative time delay: rtd
+    bit<32>       rtd;
+    bit<32>       queue;        // rtd above the least of the child that it comes from
+    bit<32>       own_queue;    // largest of all that it stands for
+    bit<32>       own_bound;
+    bit<512>      own_sack;
+
+    // The aggregate; with `others` the other ports that are in it.
+    port_bitmap_t others;
+    bit<32>       cumulative;
+    bit<128>      children;
+    bit<128>      holders;
+    bit<32>       cwnd;
+    bit<32>       twnd;
+    bit<32>       window;
+    port_bitmap_t waiting;      // other ports, before it is known which are silent
+    bit<128>      delays;       // mtcp_delays_t of the one that is added, and by what it is behind
+    bit<32>       behind;
+    bit<1>        timed;        // one of the others has a delay
+    bit<32>       least_queue;  // of the others
+    bit<32>       largest_queue;
+    bit<32>       largest_bound;
+    bit<513>      missing;      // bit i: somebody lacks packet cumulative + i
+    bit<512>      sack;
+    bit<64>       sent;         // mtcp_sent_t
+    bit<1>        advanced;
+    bit<1>        emit;
+}
+
 struct metadata_t {
     @field_list(FIELDS_RESUBMIT)
     port_t        ingress_port;     // where the packet came in, or is said to have come in by a packet-out
@@ -83,6 +137,13 @@ struct metadata_t {
     slot_t        slot;
 
     bit<7>        packet_in_reason;
+
+    // MTCP's feedback.
+    mtcp_packet_t mtcp;
+    bit<1>        assist;       // switch_config: merge
+    port_bitmap_t switch_ports; // ports with a switch behind them
+    merge_t       merge;
+    bit<1>        merged;       // rewritten as a summary
 }
 
 #endif

@@ -83,8 +83,54 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     state ipv4_payload {
         transition select(hdr.ipv4.protocol, hdr.ipv4.fragment_offset, hdr.ipv4.destination) {
             (IP_PROTOCOL_IGMP, 0, 0xe0000000 &&& 0xf0000000): igmp;
+            (IP_PROTOCOL_UDP, 0, _): udp;
             default: accept;
         }
+    }
+
+    // Looks at what may be one of MTCP's packets, and takes apart only feedback that may be merged. A datagram that is too
+    // short to be looked at is none of them: canopy.p4 forgives the error.
+    state udp {
+        bit<96> head = packet.lookahead<bit<96>>();     // UDP; version, protocol, type, flags
+        transition select(head[31:0], hdr.ipv4.destination[31:28], head[63:48], hdr.ipv4.total_length) {
+            (0x01010100 &&& 0xffffff00, 14, _, _): mtcp_data;
+            (0x01010302 &&& 0xffffff02, _, MTCP_FEEDBACK_UDP_BYTES, MTCP_FEEDBACK_UDP_BYTES + 20): mtcp_feedback;
+            (0x01010402 &&& 0xffffff02, _, MTCP_FEEDBACK_UDP_BYTES, MTCP_FEEDBACK_UDP_BYTES + 20): mtcp_feedback;
+            (0x01010500 &&& 0xffffff00, _, _, _): mtcp_probe;
+            (0x01010c00 &&& 0xffffff00, _, _, _): mtcp_abort;
+            default: accept;
+        }
+    }
+
+    state mtcp_data {
+        bit<160> head = packet.lookahead<bit<160>>();   // and session, sequence number
+        meta.mtcp.type = MTCP_DATA;
+        meta.mtcp.session = head[63:32];
+        meta.mtcp.value = head[31:0];
+        transition accept;
+    }
+
+    state mtcp_probe {
+        bit<224> head = packet.lookahead<bit<224>>();   // and session, time, round trip time
+        meta.mtcp.type = MTCP_PROBE;
+        meta.mtcp.session = head[127:96];
+        meta.mtcp.value = head[31:0];
+        transition accept;
+    }
+
+    state mtcp_abort {
+        bit<128> head = packet.lookahead<bit<128>>();   // and session
+        meta.mtcp.type = MTCP_ABORT;
+        meta.mtcp.session = head[31:0];
+        transition accept;
+    }
+
+    state mtcp_feedback {
+        packet.extract(hdr.udp);
+        packet.extract(hdr.canopy);
+        packet.extract(hdr.feedback);
+        meta.mtcp.type = hdr.canopy.type;
+        transition accept;
     }
 
     // The first pass leaves the records in the payload, where the message's checksum covers them.

@@ -1,0 +1,153 @@
+#ifndef CANOPY_MTCP_P4
+#define CANOPY_MTCP_P4
+
+#include "mtcp_state.p4"
+#include "mtcp_sessions.p4"
+#include "mtcp_slots.p4"
+#include "mtcp_ports.p4"
+#include "mtcp_delays.p4"
+#include "mtcp_nacks.p4"
+#include "mtcp_summary.p4"
+
+// Do the children that a packet names fit who sends it? A host speaks for itself alone; only a switch speaks for several.
+control check_children(in headers_t hdr, in metadata_t meta, out bit<1> sound) {
+    apply {
+        bit<128> own = 128w1 << (bit<8>)hdr.feedback.number;
+        sound = 0;
+        if (hdr.feedback.number < MTCP_CHILDREN) {
+            if (hdr.canopy.flags[0:0] == 0) {
+                if (hdr.feedback.children == own && hdr.feedback.holders == own) {
+                    sound = 1;
+                }
+            } else if ((hdr.feedback.children & own) != 0 && hdr.feedback.holders != 0
+                       && (hdr.feedback.holders & ~hdr.feedback.children) == 0) {
+                sound = 1;
+            }
+        }
+    } // apply
+} // check_children
+
+// An ACK or NACK that may be merged, once its slot is entered. It passes as it is, becomes a summary, or is absorbed.
+control merge_feedback(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    apply {
+        aggregate_windows.apply(hdr, meta);
+        admit_port.apply(hdr, meta);
+        if (meta.merge.admitted == 1 && (meta.merge.children & hdr.feedback.children) != 0) {
+            // Another port speaks for the same child.
+            meta.merge.admitted = 0;
+            meta.merge.ports = meta.merge.ports & ~meta.ingress_bit;
+            meta.merge.outcome = feedback_t.shared_port;
+        }
+        if (meta.merge.admitted == 1) {
+            store_feedback.apply(hdr, meta);
+            meta.merge.repeat = 0;
+            if (meta.merge.stale == 1) {
+                meta.merge.outcome = feedback_t.stale;
+            } else {
+                measure_delay.apply(hdr, meta);
+                if (hdr.canopy.type == MTCP_NACK) {
+                    recognise_repeat.apply(hdr, meta);
+                }
+                if (meta.merge.known == 0) {
+                    // passes: `first`
+                } else if (hdr.canopy.type == MTCP_NACK && meta.merge.repeat == 0) {
+                    meta.merge.outcome = feedback_t.nack;
+                } else if (meta.merge.others == 0) {
+                    meta.merge.outcome = feedback_t.alone;
+                } else {
+                    meta.merge.children = meta.merge.children | hdr.feedback.children;
+                    aggregate_sacks.apply(hdr, meta);
+                    decide_summary.apply(meta);
+                    if (meta.merge.repeat == 1 && REPEATS_OF(meta.merge.sent) != 0xffff) {
+                        meta.merge.sent = (REPEATS_OF(meta.merge.sent) + 1) ++ SENT_AT_OF(meta.merge.sent);
+                    }
+                    bit<1> whole = 0;   // the summary says all that this packet says
+                    if (hdr.feedback.cumulative == meta.merge.cumulative
+                            && meta.merge.own_sack == meta.merge.sack) {
+                        whole = 1;
+                    }
+                    if (meta.merge.repaired == 1 && whole == 0) {
+                        // The child's retransmission window runs on it.
+                        meta.merge.outcome = feedback_t.repair;
+                        mtcp_sent.write(meta.merge.slot, meta.merge.sent);
+                    } else if (meta.merge.repaired == 1 || meta.merge.emit == 1) {
+                        meta.merge.outcome = feedback_t.summary;
+                        write_summary.apply(hdr, meta);
+                    } else {
+                        meta.merge.outcome = feedback_t.absorbed;
+                        if (meta.merge.repeat == 1) {
+                            meta.merge.outcome = feedback_t.repeated;
+                        }
+                        mtcp_sent.write(meta.merge.slot, meta.merge.sent);
+                        mark_to_drop(standard_metadata);
+                    }
+                }
+            }
+        }
+        leave_slot.apply(meta);
+    } // apply
+} // merge_feedback
+
+// MTCP's packets, after they were routed: data tell how far the session is, probes how long a round trip takes, and
+// feedback is merged. docs/assist.md says what a summary means and why.
+control assist_mtcp(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    // index: feedback_t
+    @name(".feedback")
+    counter(16, CounterType.packets) feedback;
+
+    // switch_ports: ports with a switch behind them; only they may bring summaries.
+    action set_assist(port_bitmap_t switch_ports) {
+        meta.assist = 1;
+        meta.switch_ports = switch_ports;
+    }
+
+    action no_assist() {
+        meta.assist = 0;
+    }
+
+    @name(".assist")
+    table assist {
+        actions = { set_assist; no_assist; }
+        default_action = no_assist;
+    }
+
+    apply {
+        assist.apply();
+        if (meta.assist == 1) {
+            port_t bit_number = meta.ingress_port - 1;
+            if (meta.mtcp.type == MTCP_DATA) {
+                note_data.apply(meta);
+            } else if (bit_number < MAX_PORTS && hdr.ipv4.destination[31:28] != 14) {
+                meta.ingress_bit = 16w1 << (bit<8>)bit_number;
+                if (meta.mtcp.type == MTCP_PROBE) {
+                    note_probe.apply(hdr, meta, standard_metadata);
+                } else if (meta.mtcp.type == MTCP_ABORT) {
+                    note_leave.apply(hdr, meta);
+                } else if (hdr.canopy.flags[0:0] == 1 && (meta.switch_ports & meta.ingress_bit) == 0) {
+                    meta.drop_reason = drop_reason_t.forged_feedback;
+                } else {
+                    bit<1> sound;
+                    check_children.apply(hdr, meta, sound);
+                    if (sound == 0) {
+                        meta.merge.outcome = feedback_t.malformed;
+                    } else {
+                        check_range.apply(hdr, meta, sound);
+                        if (sound == 0) {
+                            meta.merge.outcome = feedback_t.out_of_range;
+                        } else {
+                            enter_slot.apply(hdr, meta);
+                            if (meta.merge.owned == 0) {
+                                meta.merge.outcome = feedback_t.no_slot;
+                            } else {
+                                merge_feedback.apply(hdr, meta, standard_metadata);
+                            }
+                        }
+                    }
+                    feedback.count((bit<32>)(bit<8>)meta.merge.outcome);
+                }
+            }
+        }
+    } // apply
+} // assist_mtcp
+
+#endif

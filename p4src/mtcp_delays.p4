@@ -1,0 +1,91 @@
+#ifndef CANOPY_MTCP_DELAYS_P4
+#define CANOPY_MTCP_DELAYS_P4
+
+#include "mtcp_state.p4"
+
+// The relative time delay (MTCP 3.2) of the child whose feedback this is, on this switch's clock: modulo 2^32 us, for only
+// differences count. `measured`: there is one. What a summary carries of delays is relative to the delay of the child that
+// it comes from, so that neither the clocks' offset nor their drift since then enters it.
+//
+// Vegas needs by how much it is above the child's least. A child that is new begins as far above as the least of the others
+// is: what they share upstream is not taken for its own path.
+control measure_delay(in headers_t hdr, inout metadata_t meta) {
+    apply {
+        mtcp_delays_t delays;
+        mtcp_heard_t heard;
+        mtcp_delays.read(delays, meta.merge.cell);
+        mtcp_heard.read(heard, meta.merge.cell);
+        meta.merge.repaired = 0;
+        if (meta.merge.known == 0) {
+            heard = meta.merge.active ++ 32w0 ++ (bit<32>)hdr.feedback.repair_echo_us;
+            delays = 0;
+        } else if (REPAIR_ECHO_OF(heard) != (bit<32>)hdr.feedback.repair_echo_us) {
+            meta.merge.repaired = 1;
+        }
+
+        meta.merge.measured = 0;
+        meta.merge.rtd = (bit<32>)meta.now - (bit<32>)hdr.feedback.echo_time_us - hdr.feedback.held_us;
+        bit<32> queue = QUEUE_OF(delays);
+        bit<32> bound = BOUND_OF(delays);
+        bit<32> mean = MEAN_OF(delays);
+        bit<32> deviation = DEVIATION_OF(delays);
+        if (hdr.feedback.echo_time_us != 0) {
+            meta.merge.measured = 1;
+            bit<32> place = (meta.merge.slot * MTCP_CHILDREN) | (bit<32>)hdr.feedback.number;
+            mtcp_minimum_t minimum;
+            mtcp_minima.read(minimum, place);
+            bit<32> least = MINIMUM_OF(minimum);
+            bit<1> better = 0;
+            if (minimum[47:32] != meta.merge.generation) {
+                least = meta.merge.rtd - meta.merge.least_queue;
+                better = 1;
+            } else if ((int<32>)(meta.merge.rtd - least) < 0) {
+                least = meta.merge.rtd;
+                better = 1;
+            }
+            if (better == 1) {
+                mtcp_minima.write(place, meta.merge.generation ++ least);
+            }
+            meta.merge.queue = meta.merge.rtd - least;      // of `number` itself
+            queue = meta.merge.queue;
+
+            if (hdr.canopy.flags[0:0] == 1) {
+                queue = queue + hdr.feedback.queue_us;
+                bound = meta.merge.rtd + hdr.feedback.bound_us;
+            } else if (ECHO_OF(heard) != (bit<32>)hdr.feedback.echo_time_us) {
+                // Jacobson's mean and deviation (RFC 6298), a packet's send time counting once.
+                bit<32> change = meta.merge.rtd - mean;
+                bit<32> distance = change;
+                if ((int<32>)change < 0) {
+                    distance = 0 - change;
+                }
+                if (ECHO_OF(heard) == 0) {
+                    mtcp_rtt_t rtt;
+                    mtcp_rtts.read(rtt, meta.merge.cell);
+                    mean = meta.merge.rtd;
+                    deviation = 0;
+                    if (rtt[47:32] == meta.merge.generation) {
+                        deviation = rtt[31:0] >> 1;
+                    }
+                } else {
+                    mean = mean + (bit<32>)((int<32>)change >> 3);
+                    deviation = deviation + (bit<32>)((int<32>)(distance - deviation) >> 2);
+                }
+                bound = mean + MTCP_LEAST_MARGIN_US;
+                if (deviation > (MTCP_LEAST_MARGIN_US >> 2)) {
+                    bound = mean + (deviation << 2);
+                }
+            }
+            mtcp_delays.write(meta.merge.cell, queue ++ bound ++ mean ++ deviation);
+            heard[63:32] = (bit<32>)hdr.feedback.echo_time_us;
+        } else if (meta.merge.known == 0) {
+            mtcp_delays.write(meta.merge.cell, 0);
+        }
+        mtcp_heard.write(meta.merge.cell,
+                         meta.merge.active ++ ECHO_OF(heard) ++ (bit<32>)hdr.feedback.repair_echo_us);
+        meta.merge.own_queue = queue;
+        meta.merge.own_bound = bound;
+    } // apply
+} // measure_delay
+
+#endif

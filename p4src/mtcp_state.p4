@@ -1,0 +1,110 @@
+#ifndef CANOPY_MTCP_STATE_P4
+#define CANOPY_MTCP_STATE_P4
+
+#include "metadata.p4"
+
+// What a switch keeps of MTCP's feedback: soft state, written by ingress only. Losing all of it costs nothing but a few
+// packets that pass unmerged.
+//
+// A slot belongs to one parent agent of one session; the cells of its ports follow one another, so that port p of slot s
+// has cell s * 16 + p - 1. What is in a cell counts while the port's bit is set in its slot.
+
+// One per session: {session, sender's address, highest sequence number that went down, when (ms)}.
+typedef bit<128> mtcp_session_t;
+#define SESSION_OF(word) word[127:96]
+#define SOURCE_OF(word)  word[95:64]
+#define HIGHEST_OF(word) word[63:32]
+#define MS_OF(word)      word[31:0]
+
+@name(".mtcp_sessions")
+register<mtcp_session_t>(MTCP_SESSIONS) mtcp_sessions;
+
+// {session, parent's address} that a slot belongs to.
+@name(".mtcp_owners")
+register<bit<64>>(MTCP_SLOTS) mtcp_owners;
+
+// {generation, ports, active time, when something last arrived}. Active time runs while feedback comes, see mtcp_slots.p4.
+typedef bit<112> mtcp_slot_t;
+#define GENERATION_OF(word) word[111:96]
+#define PORTS_OF(word)      word[95:80]
+#define ACTIVE_OF(word)     word[79:48]
+#define LAST_OF(word)       word[47:0]
+
+@name(".mtcp_slots")
+register<mtcp_slot_t>(MTCP_SLOTS) mtcp_slots;
+
+// What the last summary said: {cumulative, cwnd, twnd, window}, children, bitmap; and {repeats since, when}.
+@name(".mtcp_sent_windows")
+register<bit<128>>(MTCP_SLOTS) mtcp_sent_windows;
+@name(".mtcp_sent_children")
+register<bit<128>>(MTCP_SLOTS) mtcp_sent_children;
+@name(".mtcp_sent_sacks")
+register<bit<512>>(MTCP_SLOTS) mtcp_sent_sacks;
+typedef bit<64> mtcp_sent_t;
+#define REPEATS_OF(word) word[63:48]
+#define SENT_AT_OF(word) word[47:0]
+@name(".mtcp_sent")
+register<mtcp_sent_t>(MTCP_SLOTS) mtcp_sent;
+
+// Of each port: {cumulative, cwnd, twnd, window} as the neighbour last reported, its children, the holders, the bitmap.
+typedef bit<128> mtcp_windows_t;
+#define CUMULATIVE_OF(word) word[127:96]
+#define CWND_OF(word)       word[95:64]
+#define TWND_OF(word)       word[63:32]
+#define WINDOW_OF(word)     word[31:0]
+
+@name(".mtcp_windows")
+register<mtcp_windows_t>(MTCP_SLOTS * MAX_PORTS) mtcp_windows;
+@name(".mtcp_children")
+register<bit<128>>(MTCP_SLOTS * MAX_PORTS) mtcp_children;
+@name(".mtcp_holders")
+register<bit<128>>(MTCP_SLOTS * MAX_PORTS) mtcp_holders;
+@name(".mtcp_sacks")
+register<bit<512>>(MTCP_SLOTS * MAX_PORTS) mtcp_sacks;
+
+// {RTD above its minimum, time-out, mean, deviation}: microseconds.
+typedef bit<128> mtcp_delays_t;
+#define QUEUE_OF(word)     word[127:96]
+#define BOUND_OF(word)     word[95:64]
+#define MEAN_OF(word)      word[63:32]
+#define DEVIATION_OF(word) word[31:0]
+
+@name(".mtcp_delays")
+register<mtcp_delays_t>(MTCP_SLOTS * MAX_PORTS) mtcp_delays;
+
+// {active time when it was last heard, echo that was last measured, repair echo}: the low 32 bits of each.
+typedef bit<96> mtcp_heard_t;
+#define HEARD_OF(word)       word[95:64]
+#define ECHO_OF(word)        word[63:32]
+#define REPAIR_ECHO_OF(word) word[31:0]
+
+@name(".mtcp_heard")
+register<mtcp_heard_t>(MTCP_SLOTS * MAX_PORTS) mtcp_heard;
+
+// {generation, when its children changed, until when it is not merged}.
+typedef bit<112> mtcp_changes_t;
+#define CHANGED_AT_OF(word) word[95:48]
+#define PLAIN_UNTIL_OF(word) word[47:0]
+
+@name(".mtcp_changes")
+register<mtcp_changes_t>(MTCP_SLOTS * MAX_PORTS) mtcp_changes;
+
+// {generation, round trip time between parent and child}, from what comes down.
+typedef bit<48> mtcp_rtt_t;
+@name(".mtcp_rtts")
+register<mtcp_rtt_t>(MTCP_SLOTS * MAX_PORTS) mtcp_rtts;
+
+// The last NACK that passed: {the first packet above all that had arrived, when}.
+typedef bit<80> mtcp_nack_t;
+#define NACK_END_OF(word) word[79:48]
+#define NACK_AT_OF(word)  word[47:0]
+@name(".mtcp_nacks")
+register<mtcp_nack_t>(MTCP_SLOTS * MAX_PORTS) mtcp_nacks;
+
+// {generation, least RTD} of each child.
+typedef bit<48> mtcp_minimum_t;
+#define MINIMUM_OF(word) word[31:0]
+@name(".mtcp_minima")
+register<mtcp_minimum_t>(MTCP_SLOTS * MTCP_CHILDREN) mtcp_minima;
+
+#endif
