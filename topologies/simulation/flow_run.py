@@ -137,6 +137,7 @@ class FlowRun:
                 "rtt_s": _seconds(source["srtt_ms"]),
                 "mss": self.flow.simulated.packet - _TCP_HEADERS,
                 "retransmitted": int(source["retransmissions"]),
+                "fast_retransmits": int(source["fast_retransmits"]),
                 "timeouts": int(source["timeouts"]),
                 "acked_bytes": int(source["acknowledged_bytes"]),
             }

@@ -1,0 +1,88 @@
+"""Puts the packets of a reliable stream in order: what a receiver delivers, and how much more it can take.
+
+Sequence numbers are extended ones (hosts.seq). Memory is bounded by the reach of the selective acknowledgment and by
+the receive buffer, whichever is less.
+"""
+
+from typing import NamedTuple
+
+from hosts.endpoint import Deliver
+from hosts.sack import ReceivedSet
+
+
+class BrokenStreamError(Exception):
+    """Two packets contradict each other: no stream contains both."""
+
+
+class _Piece(NamedTuple):
+    offset: int
+    payload: bytes
+    end: bool
+
+
+class Reassembly:
+    """One stream, from packet `first` at byte `offset` on."""
+
+    __slots__ = ("_early", "_next", "_reach", "buffer_bytes", "consumed", "delivered", "ended", "received")
+
+    def __init__(self, first: int, offset: int, buffer_bytes: int, reach: int) -> None:
+        """`reach`: packets beyond the first missing one that are taken at most."""
+        self.received = ReceivedSet(first)
+        self.delivered = offset
+        """Where the next byte to deliver is in the stream."""
+        self.consumed = offset
+        """Up to where the application has read."""
+        self.ended = False
+        """The last byte was delivered."""
+        self.buffer_bytes = buffer_bytes
+        self._reach = reach
+        self._next = first  # the packet to deliver next
+        self._early: dict[int, _Piece] = {}
+
+    @property
+    def window_end(self) -> int:
+        """Stream offset up to which data is taken."""
+        return self.consumed + self.buffer_bytes
+
+    @property
+    def window(self) -> int:
+        """Bytes that are free for the stream from the first missing packet on: what is advertised."""
+        return self.window_end - self.delivered
+
+    @property
+    def early_packets(self) -> int:
+        """Packets that wait for one before them."""
+        return len(self._early)
+
+    def takes(self, seq: int, offset: int, size: int) -> bool:
+        """Whether a packet fits what is open now. A repeat of something that was delivered does."""
+        missing = self.received.cumulative
+        if seq < missing:
+            return True
+        return seq - missing <= self._reach and self.delivered <= offset and offset + size <= self.window_end
+
+    def add(self, seq: int, offset: int, payload: bytes, end: bool) -> list[Deliver] | None:
+        """Take a packet that fits; what can be delivered now, None for a repeat. Raises BrokenStreamError."""
+        if not self.received.add(seq):
+            return None
+        self._early[seq] = _Piece(offset, payload, end)
+        delivered: list[Deliver] = []
+        while (piece := self._early.pop(self._next, None)) is not None:
+            if piece.offset != self.delivered or self.ended:
+                raise BrokenStreamError
+            self._next += 1
+            self.delivered += len(piece.payload)
+            self.ended = piece.end
+            if piece.payload:
+                delivered.append(Deliver(piece.offset, piece.payload))
+        return delivered
+
+    def consume(self, count: int) -> None:
+        """The application has read `count` bytes. Raises ValueError beyond what was delivered."""
+        if self.consumed + count > self.delivered:
+            raise ValueError("more bytes consumed than were delivered")
+        self.consumed += count
+
+    def clear(self) -> None:
+        """Let go of what is held."""
+        self._early.clear()

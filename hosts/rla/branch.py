@@ -1,0 +1,97 @@
+"""What the sender keeps of one receiver: what it has acknowledged, which losses that shows, and which of those are one
+congestion signal (RLA, 3.3, rules 1 and 2).
+"""
+
+from collections import deque
+from collections.abc import Iterator
+
+from hosts.endpoint import Address
+from hosts.rtt import DelayEstimator
+
+LOSS_DISTANCE = 3
+"""3.3, rule 1: a packet is lost when one at least three higher has been selectively acknowledged."""
+PERIOD_ROUNDS = 2.0
+"""3.3, rule 2: losses within 2 srtt are one congestion signal."""
+
+
+class Branch:
+    """One receiver. Sequence numbers are extended ones, times are the sender's clock in seconds."""
+
+    __slots__ = (
+        "_examined",
+        "_repeated",
+        "acks",
+        "address",
+        "backoff",
+        "cperiod_start",
+        "cumulative",
+        "heard_at",
+        "losses",
+        "merges",
+        "number",
+        "progress_at",
+        "retransmissions",
+        "rtt",
+        "signals",
+        "slow_since",
+        "window",
+        "window_end",
+    )
+
+    def __init__(self, number: int, address: Address, first: int, rto_margin_s: float, now: float) -> None:
+        self.number = number
+        self.address = address
+        self.cumulative = first  # the first packet that it lacks
+        self.rtt = DelayEstimator(rto_margin_s)
+        self.window = 0  # bytes, as it was advertised
+        self.window_end = 0  # stream offset up to which it takes data
+        self.cperiod_start = -1e18  # when the last congestion period began
+        self.signals = 0
+        self.losses = 0
+        self.retransmissions = 0  # packets that were sent again for it
+        self.acks = 0
+        self.merges = 0  # acknowledgments of switches that stood for it too
+        self.heard_at = now
+        self.progress_at = now
+        self.backoff = 1.0  # of its timeout: doubled at each one, 1 after progress
+        self.slow_since: float | None = None  # since when it is the slowest by far (4.3)
+        self._examined = first  # packets below have been judged
+        self._repeated: deque[tuple[int, int]] = deque()  # (packet after which the repeat was sent, repeated packet)
+
+    def has(self, seq: int, sack: int) -> bool:
+        """Whether its last acknowledgment, with bitmap `sack`, contained packet `seq`."""
+        index = seq - self.cumulative - 1
+        return index < -1 or (index >= 0 and bool(sack >> index & 1))
+
+    def find_losses(self, sack: int) -> list[int]:
+        """Packets that the acknowledgment (`cumulative` is set already) newly shows as lost, ascending in each kind:
+        first ones, then repeats that were lost again.
+        """
+        if not sack:
+            return []
+        limit = self.cumulative + sack.bit_length() - LOSS_DISTANCE  # the last packet that can be judged
+        lost = [seq for seq in self._unexamined(limit) if not self.has(seq, sack)]
+        while self._repeated and self._repeated[0][0] <= limit:
+            seq = self._repeated.popleft()[1]
+            if not self.has(seq, sack):
+                lost.append(seq)
+        self.losses += len(lost)
+        return lost
+
+    def _unexamined(self, limit: int) -> Iterator[int]:
+        first = max(self.cumulative, self._examined)
+        self._examined = max(self._examined, limit + 1)
+        return iter(range(first, limit + 1))
+
+    def repeated(self, seq: int, end: int) -> None:
+        """Packet `seq` was sent again for it, after packet `end` - 1 was sent for the first time."""
+        self.retransmissions += 1
+        self._repeated.append((end - 1, seq))
+
+    def congested(self, now: float) -> bool:
+        """A loss was detected: whether it begins a congestion period, and so is a congestion signal."""
+        if now - self.cperiod_start <= PERIOD_ROUNDS * self.rtt.mean:
+            return False
+        self.cperiod_start = now
+        self.signals += 1
+        return True

@@ -1,0 +1,319 @@
+"""The data path of RLA's sender: what is in flight, what comes back, what is sent again (RLA, 3.3).
+
+The window's lower bound is max_reach_all, the highest packet that all receivers have; its upper bound never exceeds
+what the slowest receiver's buffer takes (rule 5). A lost packet is sent again when every receiver has either
+acknowledged it or is known to lack it: by multicast when more than rexmit_thresh ask for it, else by unicast (3.3,
+footnote 8).
+"""
+
+import random
+from collections import Counter
+from collections.abc import Iterator
+
+from hosts.endpoint import Address, CongestionSignal, Effect, Send
+from hosts.least import Least
+from hosts.rla.branch import Branch
+from hosts.rla.listening import RandomListening
+from hosts.rla.options import RlaOptions
+from hosts.rla.packets import SACK_BITS, Ack, Data, encode_data
+from hosts.rtt import INITIAL_TIMEOUT_S
+from hosts.sack import Scoreboard, bits
+from hosts.seq import extend
+
+CHECK_S = 0.05
+"""How often timeouts are looked for: they are not finer than this (ours; a quarter of the least timeout)."""
+MAX_BACKOFF = 64.0
+"""RFC 6298 (5.5) lets a timeout stop growing at 60 s or more."""
+
+
+class _Packet:
+    """In flight: some receiver lacks it."""
+
+    __slots__ = ("end", "lost_by", "offset", "payload", "sent_at")
+
+    def __init__(self, offset: int, payload: bytes, end: bool, sent_at: float) -> None:
+        self.offset = offset
+        self.payload = payload
+        self.end = end
+        self.sent_at = sent_at  # the last time
+        self.lost_by: set[int] = set()  # numbers of receivers that lack it and wait for a retransmission
+
+
+class Flow:
+    """See the module. Times are seconds of the sender's clock."""
+
+    def __init__(
+        self,
+        session: int,
+        group: Address,
+        options: RlaOptions,
+        rng: random.Random,
+        counters: Counter[str],
+        now: float,
+    ) -> None:
+        self._session = session
+        self._group = group
+        self._options = options
+        self._counters = counters
+        self.listening = RandomListening(options, rng, now, SACK_BITS)
+        self.branches: dict[Address, Branch] = {}
+        self._by_number: dict[int, Branch] = {}
+        self._board = Scoreboard(0)
+        self._packets: dict[int, _Packet] = {}
+        self._requested: set[int] = set()  # packets that somebody lost, not sent again yet
+        self._window_ends = Least(0)
+        self._next_number = 0
+        self.end = 0
+        """The packet that is sent next."""
+        self.end_offset = 0
+        self.max_reach_all = -1
+        """The highest packet that every receiver has."""
+        self.srtt_max = 0.0
+        self._check_at: float | None = None
+        self._heard_at = now  # the last acknowledgment from anybody
+
+    # --- receivers
+
+    def add(self, address: Address, window: int, now: float) -> Branch:
+        """A receiver that gets the packets from `base` on; `window` is its free buffer in bytes."""
+        branch = Branch(self._next_number, address, self.base, self._options.rto_margin_s, now)
+        self._next_number += 1
+        branch.window = window
+        branch.window_end = self.base_offset + window
+        self.branches[address] = self._by_number[branch.number] = branch
+        self._board.add_child(branch.number, self.base)
+        self._window_ends.set(branch.number, branch.window_end)
+        self.listening.troubled.add(branch.number, now)
+        return branch
+
+    def remove(self, address: Address) -> Branch:
+        """Wait for this receiver no longer."""
+        branch = self.branches.pop(address)
+        del self._by_number[branch.number]
+        self._window_ends.remove(branch.number)
+        self.listening.troubled.remove(branch.number)
+        for packet in self._packets.values():
+            packet.lost_by.discard(branch.number)
+        if self.branches:
+            self._completed(self._board.remove_child(branch.number, self.end))
+        return branch
+
+    @property
+    def base(self) -> int:
+        """The first packet that some receiver lacks (min_last_ack + 1)."""
+        return self._board.base
+
+    @property
+    def base_offset(self) -> int:
+        """Its place in the stream."""
+        return self._offset(self.base)
+
+    def _offset(self, seq: int) -> int:
+        packet = self._packets.get(seq)
+        return self.end_offset if packet is None else packet.offset
+
+    # --- sending
+
+    def limit(self, size: int) -> str | None:
+        """What keeps a new packet of `size` bytes from being sent; None: nothing."""
+        if self.end > self.max_reach_all + self.listening.cwnd:
+            return "cwnd"
+        if self.end_offset + size > self._window_ends.value:
+            return "advertised_window"
+        if self.end - self.base >= SACK_BITS:
+            return "sack"
+        return None
+
+    def send(self, payload: bytes, end: bool, now: float) -> Send:
+        """Multicast the next packet."""
+        packet = _Packet(self.end_offset, payload, end, now)
+        self._packets[self.end] = packet
+        effect = self._copy(self.end, packet, False, self._group, now)
+        self.end += 1
+        self.end_offset += len(payload)
+        self._counters["data_packets"] += 1
+        if self._check_at is None:
+            self._check_at = now + CHECK_S
+            self._heard_at = now
+        return effect
+
+    def _copy(self, seq: int, packet: _Packet, again: bool, to: Address, now: float) -> Send:
+        data = encode_data(
+            Data(
+                self._session,
+                packet.end,
+                again,
+                seq,
+                int(self.srtt_max * 1e3) + 1,
+                int(now * 1e6),
+                packet.offset,
+                packet.payload,
+            )
+        )
+        self._counters["udp_bytes"] += len(data)
+        return Send(data, to)
+
+    # --- acknowledgments
+
+    def acknowledge(self, branch: Branch, ack: Ack, now: float, arrived_at: float | None) -> list[Effect]:
+        """One receiver's own."""
+        cumulative = extend(ack.cumulative, branch.cumulative)
+        if cumulative < branch.cumulative:
+            self._counters["drop_stale"] += 1
+            return []
+        if cumulative + ack.sack.bit_length() >= self.end + (not ack.sack):
+            self._counters["drop_beyond"] += 1
+            return []
+        branch.acks += 1
+        branch.heard_at = self._heard_at = now
+        if ack.echo_time_us:
+            rtt = (now if arrived_at is None else arrived_at) - ack.echo_time_us / 1e6
+            if rtt >= 0:
+                branch.rtt.add(rtt)
+                self.srtt_max = max(branch.rtt.mean, self.srtt_max)
+        self._progress(branch, cumulative, now)
+        branch.window = ack.window
+        self._take_window(branch, self._offset(cumulative) + ack.window)
+        effects: list[Effect] = []
+        self._completed(self._board.acknowledge(branch.number, cumulative, ack.sack, self.end))
+        lost = branch.find_losses(ack.sack)
+        if lost:
+            self._lost(branch, lost, now, effects)
+        if ack.hurry:
+            effects += self._hurry(branch, now)
+        if self._requested:
+            effects += self._repeat_settled(now)
+        return effects
+
+    def acknowledge_merged(self, ack: Ack, now: float) -> list[Effect]:
+        """A switch's, for several receivers that have all that it says; whatever else each of them has is not told."""
+        for number in bits(ack.children):
+            branch = self._by_number.get(number)
+            if branch is None:
+                continue
+            cumulative = extend(ack.cumulative, branch.cumulative)
+            if cumulative + ack.sack.bit_length() >= self.end + (not ack.sack):
+                self._counters["drop_beyond"] += 1
+                return []
+            branch.merges += 1
+            if cumulative > branch.cumulative:
+                self._heard_at = now
+                self._progress(branch, cumulative, now)
+                self._take_window(branch, self._offset(cumulative) + ack.window)
+            self._completed(self._board.acknowledge(number, cumulative, ack.sack, self.end))
+        return self._repeat_settled(now) if self._requested else []
+
+    def _progress(self, branch: Branch, cumulative: int, now: float) -> None:
+        if cumulative > branch.cumulative:
+            branch.cumulative = cumulative
+            branch.progress_at = now
+            branch.backoff = 1.0
+
+    def _take_window(self, branch: Branch, window_end: int) -> None:
+        if window_end > branch.window_end:
+            branch.window_end = window_end
+            self._window_ends.set(branch.number, window_end)
+
+    def _completed(self, fresh: int) -> None:
+        """All receivers have the packets of the bitmap `fresh` above `base` now."""
+        if not fresh:
+            return
+        base = self._board.base
+        self.max_reach_all = max(self.max_reach_all, base + fresh.bit_length() - 1)
+        self.listening.acknowledged_by_all(fresh.bit_count())
+        for seq in range(base, base + self._board.advance()):
+            del self._packets[seq]
+            self._requested.discard(seq)
+
+    # --- losses and retransmission
+
+    def _lost(self, branch: Branch, lost: list[int], now: float, effects: list[Effect]) -> None:
+        for seq in lost:
+            packet = self._packets.get(seq)
+            if packet is not None and not self._board.has(branch.number, seq):
+                packet.lost_by.add(branch.number)
+                self._requested.add(seq)
+        if branch.congested(now):
+            cut = self.listening.congestion(branch.number, branch.rtt.mean, self._longest_srtt(), now)
+            if cut is not None:
+                effects.append(CongestionSignal(f"{cut}_cut", branch.address))
+
+    def _longest_srtt(self) -> float:
+        self.srtt_max = max((branch.rtt.mean for branch in self.branches.values()), default=0.0)
+        return self.srtt_max
+
+    def _repeat_settled(self, now: float) -> list[Effect]:
+        """Send again what has been heard of from everybody."""
+        effects: list[Effect] = []
+        board = self._board
+        for seq in sorted(self._requested):
+            packet = self._packets[seq]
+            packet.lost_by = {number for number in packet.lost_by if not board.has(number, seq)}
+            if board.lacking(seq) == len(packet.lost_by):
+                effects += self._repeat(seq, packet, now)
+        return effects
+
+    def _repeat(self, seq: int, packet: _Packet, now: float) -> Iterator[Send]:
+        """Send a packet again to those who asked for it."""
+        self._requested.discard(seq)
+        asking, packet.lost_by = sorted(packet.lost_by), set()
+        packet.sent_at = now
+        for number in asking:
+            self._by_number[number].repeated(seq, self.end)
+        if len(asking) > self._options.rexmit_thresh:
+            self._counters["repair_packets"] += 1
+            yield self._copy(seq, packet, True, self._group, now)
+        else:
+            self._counters["repair_packets"] += len(asking)
+            for number in asking:
+                yield self._copy(seq, packet, True, self._by_number[number].address, now)
+
+    def _hurry(self, branch: Branch, now: float) -> Iterator[Send]:
+        """The receiver cannot wait: send it at once what it lacks, unless that was done a round trip ago."""
+        for seq in bits(self._board.missing(branch.number), self.base):
+            packet = self._packets[seq]
+            if now - packet.sent_at > branch.rtt.mean:
+                packet.lost_by.discard(branch.number)
+                packet.sent_at = now
+                branch.repeated(seq, self.end)
+                self._counters["repair_packets"] += 1
+                yield self._copy(seq, packet, True, branch.address, now)
+
+    # --- timeouts
+
+    @property
+    def wake_at(self) -> float | None:
+        """When `handle_timer` is due."""
+        return self._check_at
+
+    def handle_timer(self, now: float) -> list[Effect]:
+        """Look for timeouts, which are losses too (rule 1). When nobody has acknowledged anything, the window goes back
+        to one packet, as TCP's does.
+        """
+        effects: list[Effect] = []
+        if self._check_at is None or now < self._check_at:
+            return effects
+        outstanding = self.base < self.end
+        self._check_at = now + CHECK_S if outstanding else None
+        if not outstanding:
+            return effects
+        waits = []
+        for branch in list(self.branches.values()):
+            if branch.cumulative >= self.end:
+                continue
+            packet = self._packets[branch.cumulative]
+            timeout = (branch.rtt.timeout or INITIAL_TIMEOUT_S) * branch.backoff
+            waits.append(timeout)
+            if now - max(branch.progress_at, packet.sent_at) < timeout:
+                continue
+            branch.backoff = min(2 * branch.backoff, MAX_BACKOFF)
+            self._counters["timeouts"] += 1
+            branch.losses += 1
+            self._lost(branch, [branch.cumulative], now, effects)
+            if packet.lost_by:
+                effects += self._repeat(branch.cumulative, packet, now)
+        if waits and now - self._heard_at > max(waits):
+            self._heard_at = now
+            self.listening.timeout(now)
+            effects.append(CongestionSignal("timeout"))
+        return effects

@@ -1,0 +1,287 @@
+"""RLA's packets: fixed-size fields after the common header, in network order (the paper has no format).
+
+DATA carries the stream, multicast or (a retransmission) unicast; ACK answers every packet with what has arrived, as
+SACK TCP does (3.3, rule 1). The rest opens and closes a session.
+
+An ACK that says nothing but what has arrived may be merged by a switch with those of other receivers. One that says who
+lost what may not: its receiver leaves MERGE out when a packet has newly turned out missing, for one srtt (which DATA
+tells), and once a second, so that the sender sees everybody's losses and round trip time as it would without merging.
+
+`parse` answers with one of the tuples below or raises PacketError; nothing else can come of any input.
+"""
+
+import enum
+import struct
+from typing import Final, NamedTuple, TypeAlias
+
+from hosts.header import HEADER, HEADER_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
+from hosts.reason import Reason
+
+NUMBER: Final = 4
+"""RLA's protocol number in the common header."""
+
+SACK_BITS: Final = 512
+"""Reach of the selective acknowledgment, and so the most packets in flight (ours, as MTCP's)."""
+SACK_BYTES: Final = SACK_BITS // 8
+CHILD_BITS: Final = 128
+"""Receivers that a merged ACK can stand for; those with larger numbers are never merged (ours)."""
+CHILD_BYTES: Final = CHILD_BITS // 8
+MAX_U32: Final = 2**32 - 1
+
+
+class Type(enum.IntEnum):
+    """Values of the common header's type."""
+
+    DATA = 1
+    ACK = 2
+    ANNOUNCE = 3
+    JOIN = 4
+    JOIN_ACK = 5
+    FIN = 6
+    FIN_ACK = 7
+    ABORT = 8
+
+
+FLAG_END: Final = 0x01
+"""DATA: the stream ends with this packet."""
+FLAG_AGAIN: Final = 0x02
+"""DATA: a retransmission; `send_time_us` is its own."""
+FLAG_MERGED: Final = 0x01
+"""ACK: made by a switch from several receivers' ones."""
+FLAG_MERGE: Final = 0x02
+"""ACK: a switch may merge it; JOIN_ACK: the receiver shall allow that."""
+FLAG_HURRY: Final = 0x04
+"""ACK: send what is missing again at once, by unicast (3.3, footnote 8)."""
+
+
+class Data(NamedTuple):
+    """One packet of the stream."""
+
+    session: int
+    end: bool
+    again: bool
+    seq: int  # 32 bits on the wire
+    srtt_ms: int  # largest smoothed round trip time of the receivers, 16 bits
+    send_time_us: int  # sender's clock, when this copy was sent
+    offset: int  # of the payload's first byte in the stream
+    payload: bytes
+
+
+class Ack(NamedTuple):
+    """What a receiver (or, merged, each of `children`) has."""
+
+    session: int
+    merged: bool
+    merge: bool
+    hurry: bool
+    cumulative: int  # the first packet that is missing: all before it have arrived
+    window: int  # bytes free for the stream from `cumulative` on
+    echo_time_us: int  # send_time_us of the packet that this answers; 0: of none
+    number: int  # the receiver's, from JOIN_ACK
+    children: int  # bit i: stands for receiver number i
+    sack: int  # bit i: packet cumulative + 1 + i has arrived
+
+
+class Announce(NamedTuple):
+    """Multicast by the sender until it starts: join me at the address this comes from."""
+
+    session: int
+    payload_bytes: int  # largest payload of a packet
+
+
+class Join(NamedTuple):
+    """A receiver wants to take part."""
+
+    session: int
+    from_start: bool  # it wants the whole stream or nothing
+    window: int  # bytes of its receive buffer
+
+
+class JoinAck(NamedTuple):
+    """The answer; `reason` is NONE when it is welcome."""
+
+    session: int
+    merge: bool
+    reason: Reason
+    number: int  # the receiver's
+    first: int  # the first packet that it will get
+    offset: int  # of its first byte in the stream
+
+
+class Fin(NamedTuple):
+    """A receiver's last word (`answer` False), or the sender's receipt for that."""
+
+    session: int
+    answer: bool
+    complete: bool
+    reason: Reason
+
+
+class Abort(NamedTuple):
+    """The sender ends the session or drops this receiver, or a receiver leaves."""
+
+    session: int
+    reason: Reason
+
+
+Packet: TypeAlias = Data | Ack | Announce | Join | JoinAck | Fin | Abort
+
+# Field layouts after the common header; hosts/dissect.py says the same in Scapy's terms.
+DATA: Final = struct.Struct("!BBBBIIHHQQ")  # ... seq, length, srtt_ms, send_time_us, offset
+ACK: Final = struct.Struct(
+    f"!BBBBIIIQHH{CHILD_BYTES}s{SACK_BYTES}s"
+)  # ... cumulative, window, echo_time_us, number, reserved
+ANNOUNCE: Final = struct.Struct("!BBBBIHH")
+JOIN: Final = struct.Struct("!BBBBII")
+JOIN_ACK: Final = struct.Struct("!BBBBIBBHIQ")  # reason, reserved, number, first, offset
+FIN: Final = struct.Struct("!BBBBIBBH")
+ABORT: Final = struct.Struct("!BBBBIBBH")
+
+JOIN_FROM_START: Final = 0x01
+
+DATA_BYTES: Final = DATA.size
+MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - DATA_BYTES
+DEFAULT_PAYLOAD_BYTES: Final = 1000
+"""The paper's packet size (5)."""
+
+
+def encode_data(data: Data) -> bytes:
+    """A DATA packet. `seq` is taken modulo 2^32, `srtt_ms` is cut to 16 bits."""
+    flags = FLAG_END * data.end | FLAG_AGAIN * data.again
+    seq, srtt_ms = data.seq & MAX_U32, min(data.srtt_ms, 0xFFFF)
+    head = DATA.pack(
+        VERSION,
+        NUMBER,
+        Type.DATA,
+        flags,
+        data.session,
+        seq,
+        len(data.payload),
+        srtt_ms,
+        data.send_time_us,
+        data.offset,
+    )
+    return head + data.payload
+
+
+def encode_ack(ack: Ack) -> bytes:
+    """An ACK. Sizes and times beyond 32 bits are cut to the largest."""
+    flags = FLAG_MERGED * ack.merged | FLAG_MERGE * ack.merge | FLAG_HURRY * ack.hurry
+    return ACK.pack(
+        VERSION,
+        NUMBER,
+        Type.ACK,
+        flags,
+        ack.session,
+        ack.cumulative & MAX_U32,
+        min(ack.window, MAX_U32),
+        ack.echo_time_us,
+        ack.number,
+        0,
+        (ack.children & (1 << CHILD_BITS) - 1).to_bytes(CHILD_BYTES, "big"),
+        (ack.sack & (1 << SACK_BITS) - 1).to_bytes(SACK_BYTES, "big"),
+    )
+
+
+def encode_announce(session: int, payload_bytes: int) -> bytes:
+    """An ANNOUNCE."""
+    return ANNOUNCE.pack(VERSION, NUMBER, Type.ANNOUNCE, 0, session, payload_bytes, 0)
+
+
+def encode_join(session: int, from_start: bool, window: int) -> bytes:
+    """A JOIN."""
+    return JOIN.pack(VERSION, NUMBER, Type.JOIN, JOIN_FROM_START * from_start, session, min(window, MAX_U32))
+
+
+def encode_join_ack(ack: JoinAck) -> bytes:
+    """A JOIN_ACK; Reason.NONE admits."""
+    flags, first = FLAG_MERGE * ack.merge, ack.first & MAX_U32
+    return JOIN_ACK.pack(
+        VERSION, NUMBER, Type.JOIN_ACK, flags, ack.session, ack.reason, 0, ack.number, first, ack.offset
+    )
+
+
+def encode_fin(session: int, answer: bool, complete: bool, reason: Reason) -> bytes:
+    """A FIN, or the FIN_ACK to one."""
+    return FIN.pack(VERSION, NUMBER, Type.FIN_ACK if answer else Type.FIN, 0, session, complete, reason, 0)
+
+
+def encode_abort(session: int, reason: Reason) -> bytes:
+    """An ABORT."""
+    return ABORT.pack(VERSION, NUMBER, Type.ABORT, 0, session, reason, 0, 0)
+
+
+def parse(data: bytes) -> Packet:
+    """Read a datagram. Raises PacketError: truncated, oversized, version, protocol, type, value."""
+    size = len(data)
+    if size < HEADER_BYTES:
+        raise PacketError("truncated")
+    version, protocol, kind, flags, session = HEADER.unpack_from(data)
+    if version != VERSION:
+        raise PacketError("version")
+    if protocol != NUMBER:
+        raise PacketError("protocol")
+    if kind == Type.ACK:
+        _check_size(size, ACK.size)
+        _, _, _, _, _, cumulative, window, echo_time_us, number, _, children, sack = ACK.unpack(data)
+        return Ack(
+            session,
+            bool(flags & FLAG_MERGED),
+            bool(flags & FLAG_MERGE),
+            bool(flags & FLAG_HURRY),
+            cumulative,
+            window,
+            echo_time_us,
+            number,
+            int.from_bytes(children, "big"),
+            int.from_bytes(sack, "big"),
+        )
+    if kind == Type.DATA:
+        if size < DATA_BYTES:
+            raise PacketError("truncated")
+        _, _, _, _, _, seq, length, srtt_ms, send_time_us, offset = DATA.unpack_from(data)
+        _check_size(size, DATA_BYTES + length)
+        end, again = bool(flags & FLAG_END), bool(flags & FLAG_AGAIN)
+        return Data(session, end, again, seq, srtt_ms, send_time_us, offset, data[DATA_BYTES:])
+    return _parse_control(data, kind, flags, session)
+
+
+def _parse_control(data: bytes, kind: int, flags: int, session: int) -> Packet:
+    size = len(data)
+    if kind == Type.ANNOUNCE:
+        _check_size(size, ANNOUNCE.size)
+        payload_bytes = ANNOUNCE.unpack(data)[5]
+        if not 0 < payload_bytes <= MAX_PAYLOAD_BYTES:
+            raise PacketError("value")
+        return Announce(session, payload_bytes)
+    if kind == Type.JOIN:
+        _check_size(size, JOIN.size)
+        return Join(session, bool(flags & JOIN_FROM_START), JOIN.unpack(data)[5])
+    if kind == Type.JOIN_ACK:
+        _check_size(size, JOIN_ACK.size)
+        _, _, _, _, _, reason, _, number, first, offset = JOIN_ACK.unpack(data)
+        return JoinAck(session, bool(flags & FLAG_MERGE), _reason(reason), number, first, offset)
+    if kind in (Type.FIN, Type.FIN_ACK):
+        _check_size(size, FIN.size)
+        _, _, _, _, _, complete, reason, _ = FIN.unpack(data)
+        if complete > 1:
+            raise PacketError("value")
+        return Fin(session, kind == Type.FIN_ACK, bool(complete), _reason(reason))
+    if kind == Type.ABORT:
+        _check_size(size, ABORT.size)
+        return Abort(session, _reason(ABORT.unpack(data)[5]))
+    raise PacketError("type")
+
+
+def _check_size(size: int, right: int) -> None:
+    if size < right:
+        raise PacketError("truncated")
+    if size > right:
+        raise PacketError("oversized")
+
+
+def _reason(value: int) -> Reason:
+    try:
+        return Reason(value)
+    except ValueError:
+        raise PacketError("value") from None
