@@ -1,0 +1,240 @@
+"""The P4 program's merging of MTCP feedback against the plain model, packet for packet."""
+
+import copy
+import random
+import time
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from hosts.mtcp.packets import SACK_BITS, Feedback
+from hosts.mtcp.wire import UNLIMITED
+from hosts.seq import MASK
+from tests.p4.aggregation_model import AggregationModel
+from tests.p4.conftest import TargetFactory
+from tests.p4.feedback import PARENT_PORT, Bench
+from tests.p4.packets import host_ip
+from tests.p4.program import program
+from tests.p4.target import Embedded, Target
+
+PARENT = host_ip(PARENT_PORT)
+SWITCH_PORTS = frozenset({6, 7})
+
+
+@dataclass
+class Child:
+    """A receiver, an agent or a merging switch below; what it has is a set."""
+
+    number: int
+    port: int
+    start: int
+    others: frozenset[int] = frozenset()  # of a switch: whom it speaks for beside `number`
+    has: set[int] = field(default_factory=set)
+    cwnd: int = UNLIMITED
+    twnd: int = 0
+    window: int = 100_000
+    echo: int = 0
+    repair_echo: int = 0
+    queue: int = 0
+    bound: int = 0
+
+    @property
+    def cumulative(self) -> int:
+        """The first packet that it lacks."""
+        seq = self.start
+        while seq in self.has:
+            seq += 1
+        return seq
+
+    def feedback(self, session: int, nack: bool, held: int) -> Feedback:
+        """What it would send."""
+        cumulative = self.cumulative
+        reach = range(cumulative + 1, cumulative + 1 + SACK_BITS)
+        children = sum(1 << number for number in self.others | {self.number})
+        return Feedback(
+            session,
+            nack,
+            cumulative & MASK,
+            self.echo,
+            held,
+            self.repair_echo,
+            self.cwnd,
+            self.twnd,
+            self.window,
+            sum(1 << seq - cumulative - 1 for seq in reach if seq in self.has),
+            True,
+            self.number,
+            children,
+            children if not self.others else 1 << self.number,
+            bool(self.others),
+            self.queue,
+            self.bound,
+        )
+
+
+def make_children(start: int) -> list[Child]:
+    """On ports of their own, two on one port, one each behind two switches."""
+    places = [(0, 2), (1, 3), (2, 4), (127, 5), (4, 5)]
+    children = [Child(number, port, start) for number, port in places]
+    children.append(Child(8, 6, start, frozenset({9, 10})))
+    children.append(Child(20, 7, start, frozenset({21})))
+    return children
+
+
+class Run:
+    """The same steps through a switch and the model."""
+
+    def __init__(self, target: Target, start: int, chooser: random.Random) -> None:
+        self.bench = Bench(target)
+        self.bench.assist(SWITCH_PORTS)
+        self.model = AggregationModel(SWITCH_PORTS)
+        self.chooser = chooser
+        self.children = make_children(start)
+        self.next = start
+        self.start = start
+        self.began = time.monotonic()
+        self.wait(10_000)
+
+    def now(self) -> int:
+        """Microseconds; on a switch whose time is its own, the machine's."""
+        target = self.bench.target
+        return target.now_us if isinstance(target, Embedded) else int((time.monotonic() - self.began) * 1e6) + 1
+
+    def wait(self, microseconds: int) -> None:
+        self.bench.target.advance(microseconds)
+
+    def pass_data(self, count: int, loss: float) -> None:
+        """New data; each child loses some of it."""
+        for _ in range(count):
+            seq, self.next = self.next, self.next + 1
+            self.model.data(self.bench.session, PARENT, seq & MASK, self.now())
+            self.bench.data(seq & MASK)
+            for child in self.children:
+                if self.chooser.random() >= loss and seq - child.cumulative <= SACK_BITS:
+                    child.has.add(seq)
+                    child.echo = self.now() - 3000 * child.number % 100 + 5_000_000
+            self.wait(self.chooser.choice((0, 100, 1000)))
+
+    def report(self, child: Child, nack: bool) -> None:
+        self.send(child.port, child.feedback(self.bench.session, nack, self.chooser.randrange(3000)))
+
+    def send(self, port: int, packet: Feedback) -> None:
+        if self.bench.target.exact_time:
+            expected = self.model.feedback(PARENT, port, packet, self.now())
+            assert self.bench.feedback(port, packet) == expected
+        else:
+            self._send_inexactly(port, packet)
+
+    def _send_inexactly(self, port: int, packet: Feedback) -> None:
+        """The switch's clock lies between two readings of ours: what leaves must be right for one of them."""
+        candidates = [self.model, copy.deepcopy(self.model)]
+        early = candidates[0].feedback(PARENT, port, packet, self.now())
+        got = self.bench.feedback(port, packet)
+        late = candidates[1].feedback(PARENT, port, packet, self.now())
+        results = [_untimed(early), _untimed(late)]
+        assert _untimed(got) in results
+        self.model = candidates[results.index(_untimed(got))]
+
+    def step(self) -> None:
+        chooser, child = self.chooser, self.chooser.choice(self.children)
+        kind = chooser.choices(range(10), (20, 40, 12, 6, 8, 8, 4, 2, 3, 3))[0]
+        if kind == 0:
+            self.pass_data(chooser.choice((1, 1, 2, 4, 40)), chooser.choice((0, 0, 0.1, 0.5)))
+        elif kind == 1:
+            for one in chooser.sample(self.children, chooser.choice((1, 3, len(self.children)))):
+                has_gap = one.feedback(1, False, 0).sack != 0
+                self.report(one, has_gap and chooser.random() < 0.8)
+                self.wait(chooser.choice((0, 50, 3000)))
+        elif kind == 2 and self.next > self.start:
+            missing = [seq for seq in range(child.cumulative, self.next) if seq not in child.has]
+            if missing:  # a repair
+                child.has.add(chooser.choice(missing[:3]))
+                child.repair_echo += chooser.randrange(1, 1000)
+                self.report(child, False)
+        elif kind == 3:
+            self.wait(chooser.choice((1000, 15_000, 25_000, 260_000, 600_000, 1_100_000, 5_000_000)))
+        elif kind == 4:
+            child.cwnd = chooser.choice((UNLIMITED, 1400, 14_000, chooser.randrange(1 << 20)))
+            child.twnd = chooser.choice((0, 1400, chooser.randrange(1 << 20)))
+            child.window = chooser.choice((0, 1400, 3000, 100_000))
+            self.report(child, False)
+        elif kind == 5:
+            rtt = chooser.choice((0, 10_000, 100_000))
+            self.model.probe(self.bench.session, PARENT, child.port, rtt)
+            self.bench.probe(child.port, rtt)
+        elif kind == 6:
+            self.model.abort(self.bench.session, PARENT, child.port)
+            self.bench.abort(child.port)
+        elif kind == 7:
+            child.queue, child.bound = chooser.randrange(100_000), chooser.randrange(500_000)
+            if not child.others:
+                child.queue = child.bound = 0
+        elif kind == 8:
+            old = child.feedback(self.bench.session, False, 0)
+            self.pass_data(3, 0)
+            self.report(child, False)
+            self.send(child.port, old)  # overtaken
+        else:
+            self.send(child.port, self.hostile(child))
+
+    def hostile(self, child: Child) -> Feedback:
+        """Feedback with one field or a few that nobody honest would send."""
+        chooser = self.chooser
+        lies: dict[str, object] = {
+            "cumulative": chooser.choice((chooser.randrange(1 << 32), (self.next + chooser.randrange(5)) & MASK)),
+            "sack": chooser.getrandbits(SACK_BITS),
+            "number": chooser.choice((0, 4, 128, 65_535)),
+            "children": chooser.choice((0, 1, 0xFF, chooser.getrandbits(128))),
+            "holders": chooser.choice((0, 1, chooser.getrandbits(128))),
+            "merged": True,
+            "merge": False,
+            "session": 8,
+            "min_cwnd": 0,
+            "max_twnd": UNLIMITED,
+        }
+        told = {name: lies[name] for name in chooser.sample(sorted(lies), chooser.choice((1, 1, 2)))}
+        return child.feedback(self.bench.session, chooser.random() < 0.3, 0)._replace(**told)  # type: ignore[arg-type]
+
+
+def _untimed(packet: Feedback | None) -> Feedback | None:
+    return packet and packet._replace(queue_us=0, bound_us=0)
+
+
+STARTS = (0, (1 << 32) - 30, (1 << 31) - 30)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.integers(0, 2**32), st.sampled_from(STARTS), st.integers(1, 150))
+@example(1, 0, 400)
+@example(2, (1 << 32) - 30, 400)
+def test_every_packet_leaves_as_the_model_says(seed: int, start: int, steps: int) -> None:
+    run = Run(Embedded(program()), start, random.Random(seed))
+    for _ in range(steps):
+        run.step()
+    assert run.bench.outcomes() == dict(run.model.outcomes)
+
+
+def test_all_outcomes_occur() -> None:
+    """The steps above are no use if they leave a rule out."""
+    seen: set[str] = set()
+    for seed in range(8):
+        run = Run(Embedded(program()), 0, random.Random(seed))
+        for _ in range(150):
+            run.step()
+        seen |= set(run.model.outcomes)
+    assert seen == set(program().constants.enums["feedback"]) - {"none", "no_slot"}
+
+
+@pytest.fixture
+def any_target(targets: TargetFactory) -> Target:
+    return targets(1)[0]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_kind_of_switch_does_it(any_target: Target, seed: int) -> None:
+    run = Run(any_target, (1 << 32) - 30, random.Random(seed))
+    for _ in range(60):
+        run.step()
+    assert run.bench.outcomes() == dict(run.model.outcomes)
