@@ -1,6 +1,5 @@
 """Transit window, congestion summary and the window that they leave the sender (MTCP 3.7, 3.8). Sizes are bytes."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 
@@ -42,13 +41,3 @@ class Summary(NamedTuple):
     def current_window(self) -> int:
         """What the sender may add to what is in transit."""
         return max(0, self.min_cwnd - self.max_twnd)
-
-
-def summarise(cwnd: int, twnd: int, children: Iterable[tuple[int, int]]) -> Summary:
-    """An agent's summary from its own windows and its children's (min_cwnd, max_twnd)."""
-    for child_cwnd, child_twnd in children:
-        if child_cwnd < cwnd:
-            cwnd = child_cwnd
-        if child_twnd > twnd:
-            twnd = child_twnd
-    return Summary(cwnd, twnd)

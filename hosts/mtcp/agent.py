@@ -8,14 +8,13 @@ clock, `now` is on the agent's; only differences of their differences are used (
 from collections import Counter, deque
 
 from hosts.endpoint import Address, CongestionSignal, Effect, Send
-from hosts.least import Least
 from hosts.mtcp.child import Child
 from hosts.mtcp.deadlines import Deadlines
 from hosts.mtcp.delays import Delays
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback, encode_repair
 from hosts.mtcp.store import PacketStore, StoredPacket
-from hosts.mtcp.wire import UNLIMITED
+from hosts.mtcp.summaries import Summaries
 from hosts.sack import Scoreboard, bits
 from hosts.seq import extend
 from hosts.vegas import VegasWindow
@@ -54,10 +53,7 @@ class Agent:
         self.governing_cwnd = 0
         """Packets: the window that governed the sender lately, 0 when that is not known."""
         self.store = PacketStore(first, first_offset, 0 if own_clock else options.agent_history)
-        self._window_ends = Least(0)
-        self._keep_offsets = Least(float("inf"))
-        self._min_cwnds = Least(UNLIMITED)
-        self._max_twnds = Least(0)  # negative, so that the least is the largest
+        self.reports = Summaries(first_offset)
         self._board = Scoreboard(first)
         self._deadlines = Deadlines(self.store, self._board, self.delays)
         self._repairing: dict[int, Child] = {}  # children that lack something, by number
@@ -103,10 +99,7 @@ class Agent:
         self.by_number[number] = child
         settled = [seq for seq in range(first, self.end) if self._board.is_complete(seq)]
         self._board.add_child(number, first if first < self.end else None)
-        self._window_ends.set(number, child.window_end)
-        self._keep_offsets.set(number, child.keep_offset)
-        self._min_cwnds.set(number, child.min_cwnd)
-        self._max_twnds.set(number, -child.max_twnd)
+        self.reports.add(child)
         self.delays.refresh()
         for seq in settled:  # nobody waited for them any more
             packet = self.store.packets.get(seq)
@@ -131,8 +124,7 @@ class Agent:
         self._repairing.pop(number, None)
         if number < MERGE_CHILDREN:
             self._free_numbers.append(number)  # the others come first: switches may still remember this one
-        for values in (self._window_ends, self._keep_offsets, self._min_cwnds, self._max_twnds):
-            values.remove(number)
+        self.reports.remove(child)
         fresh = self._board.remove_child(number, self.end)
         self.completed(fresh, now)
         self.delays.refresh()
@@ -162,12 +154,12 @@ class Agent:
     @property
     def send_window_end(self) -> int:
         """Stream offset up to which all children take data: the minimum of the advertised windows."""
-        return int(self._window_ends.value)
+        return self.reports.send_window_end
 
     @property
     def keep_offset(self) -> int | None:
         """Up to here in the stream nobody below needs anything any more; None without children."""
-        return int(self._keep_offsets.value) if self.children else None
+        return int(self.reports.keep_offset) if self.children else None
 
     def buffer(self, data: bytes, offset: int, size: int, send_time_us: int, now: float) -> None:
         """Packet `end` is multicast now."""
@@ -208,15 +200,10 @@ class Agent:
         if self.window.cwnd <= 2 * cwnd + 2:
             self.window_used = True
 
-    @property
-    def min_cwnd_below(self) -> int:
-        """The least window that a child reports of its own children, in bytes."""
-        return int(self._min_cwnds.value)
-
     def summary(self) -> Summary:
         """min_cwnd and max_twnd of the subtree, in bytes (3.8)."""
         cwnd = int(self.window.cwnd * self._options.payload_bytes)
-        return Summary(min(cwnd, int(self._min_cwnds.value)), max(self.transit.size, -int(self._max_twnds.value)))
+        return self.reports.summary(cwnd, self.transit.size, self.end_offset)
 
     # --- feedback
 
@@ -229,8 +216,9 @@ class Agent:
         child.heard_at = now
         child.feedback += 1
         self.delays.feedback_arrived(child, feedback, now if arrived_at is None else arrived_at)
-        self.note_summary(child, feedback.min_cwnd, feedback.max_twnd)
-        return self.acknowledge(child, cumulative, feedback.sack, feedback.window, now)
+        effects = self.acknowledge(child, cumulative, feedback.sack, feedback.window, now)
+        self.reports.reported(child, feedback.min_cwnd, feedback.max_twnd)
+        return effects
 
     def is_possible(self, cumulative: int, sack: int) -> bool:
         """Whether an acknowledgment can be of packets that were sent. Only the sender knows exactly; at other agents a
@@ -238,13 +226,6 @@ class Agent:
         """
         limit = self.end if self._own_clock else self.end + SACK_BITS
         return cumulative + (sack.bit_length() + 1 if sack else 0) <= limit and cumulative >= 0
-
-    def note_summary(self, child: Child, min_cwnd: int, max_twnd: int) -> None:
-        """What a child says of the windows below it."""
-        child.min_cwnd = min_cwnd
-        child.max_twnd = max_twnd
-        self._min_cwnds.set(child.number, min_cwnd)
-        self._max_twnds.set(child.number, -max_twnd)
 
     def acknowledge(self, child: Child, cumulative: int, sack: int, window: int, now: float) -> list[Effect]:
         """`child` has these packets and takes `window` bytes from `cumulative` on: what is missing is repaired."""
@@ -263,6 +244,9 @@ class Agent:
             child.cumulative = cumulative
             child.progress_at = now
         self._advertised(child, cumulative, window, now)
+        highest = self.store.offset_of(cumulative + sack.bit_length() + 1 if sack else cumulative)
+        if highest is not None and highest > child.highest_offset:
+            child.highest_offset = highest
         fresh = self._board.acknowledge(child.number, cumulative, sack, self.end)
         if child.repairs:
             self._settle_repairs(child, now)
@@ -274,8 +258,7 @@ class Agent:
         if offset is not None and offset + window > child.window_end:
             child.window_end = offset + window
             child.progress_at = now
-            self._window_ends.set(child.number, child.window_end)
-            self._keep_offsets.set(child.number, child.keep_offset)
+            self.reports.window_moved(child)
 
     def completed(self, fresh: int, now: float) -> None:
         """All children have the packets in the bitmap `fresh` (above the base) now."""
@@ -302,7 +285,7 @@ class Agent:
             self._end_round(now)
 
     def _trim(self) -> None:
-        self.store.trim(self._board.base, self._keep_offsets.value)
+        self.store.trim(self._board.base, self.reports.keep_offset)
 
     def _end_round(self, now: float) -> None:
         elapsed = 0.0 if self._round_start is None else now - self._round_start
@@ -395,5 +378,6 @@ class Agent:
         if current or again:
             self.window.timed_out(again=not current)
             self.transit.reset(self.end)
+            self.reports.twnd_floor = self.end_offset
             self._cut_floor = self.end
             effects.append(CongestionSignal("timeout", peer))

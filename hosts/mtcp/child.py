@@ -22,6 +22,7 @@ class Child:
         "first",
         "first_offset",
         "heard_at",
+        "highest_offset",
         "lost",
         "max_twnd",
         "merge",
@@ -66,7 +67,8 @@ class Child:
         self.echo_time_us = 0  # of the last feedback that was measured
         self.repair_echo_us = 0
         self.min_cwnd = UNLIMITED  # bytes
-        self.max_twnd = 0  # bytes
+        self.max_twnd = 0  # bytes, of the packets that it had when it said so
+        self.highest_offset = first_offset  # stream offset behind the last packet that it had then
         self.buffer_bytes = buffer_bytes  # its whole buffer
         self.window = buffer_bytes  # bytes free, as it was advertised
         self.window_end = first_offset + buffer_bytes  # stream offset up to which it takes data

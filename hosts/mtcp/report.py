@@ -62,7 +62,7 @@ def _limiting(sender: "MtcpSender", names: dict[Address, str]) -> dict[str, obje
 
 def _cwnd(sender: "MtcpSender") -> float:
     """The window that governs the sender, in packets."""
-    return min(sender.agent.window.cwnd, sender.agent.min_cwnd_below / sender.options.payload_bytes)
+    return min(sender.agent.window.cwnd, sender.agent.reports.min_cwnd / sender.options.payload_bytes)
 
 
 def sender_sample(sender: "MtcpSender", now: float) -> Sample:

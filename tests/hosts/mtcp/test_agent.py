@@ -295,8 +295,8 @@ def test_the_summary_takes_in_the_children_s() -> None:
     two = agent.add_child(TWO, 10**6, now=0.0)
     agent.window.cwnd = agent.window.ssthresh = 20.0
     multicast(agent, 1, now=1, size=1400)
-    agent.feedback(one, Feedback(7, False, 0, 0, 0, 0, 15 * 1400, 10 * 1400, 10**6, 0), 1.1)
-    agent.feedback(two, Feedback(7, False, 0, 0, 0, 0, 25 * 1400, 5 * 1400, 10**6, 0), 1.1)
+    agent.feedback(one, Feedback(7, False, 1, 0, 0, 0, 15 * 1400, 10 * 1400, 10**6, 0), 1.1)
+    agent.feedback(two, Feedback(7, False, 1, 0, 0, 0, 25 * 1400, 5 * 1400, 10**6, 0), 1.1)
     assert agent.summary() == (15 * 1400, 10 * 1400)
     assert agent.summary().current_window == 5 * 1400
     agent.remove_child(ONE, 1.2)

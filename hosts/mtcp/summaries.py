@@ -1,0 +1,70 @@
+"""What an agent's children report of themselves and of what is below them, at a glance (MTCP, 3.7 and 3.8)."""
+
+from hosts.least import Least
+from hosts.mtcp.child import Child
+from hosts.mtcp.wire import UNLIMITED
+from hosts.window import Summary
+
+
+class Summaries:
+    """Minima and maxima over the children, in O(log n) a report. Sizes and places in the stream are bytes."""
+
+    __slots__ = ("_keep_offsets", "_min_cwnds", "_twnd_starts", "_window_ends", "twnd_floor")
+
+    def __init__(self, twnd_floor: int) -> None:
+        self._window_ends = Least(0)
+        self._keep_offsets = Least(float("inf"))
+        self._min_cwnds = Least(UNLIMITED)
+        self._twnd_starts = Least(float("inf"))
+        """Of agents: where in the stream that begins which is in transit."""
+        self.twnd_floor = twnd_floor
+        """What lies before it in the stream is not in transit any more: there was a timeout."""
+
+    def add(self, child: Child) -> None:
+        """A child, as it was admitted."""
+        self._min_cwnds.set(child.number, child.min_cwnd)
+        self.window_moved(child)
+
+    def remove(self, child: Child) -> None:
+        """It is none any more."""
+        for values in (self._window_ends, self._keep_offsets, self._min_cwnds, self._twnd_starts):
+            values.remove(child.number)
+
+    def window_moved(self, child: Child) -> None:
+        """Its advertised window has."""
+        self._window_ends.set(child.number, child.window_end)
+        self._keep_offsets.set(child.number, child.keep_offset)
+
+    def reported(self, child: Child, min_cwnd: int, max_twnd: int) -> None:
+        """What it says of the windows below it; `child.highest_offset` is known by now."""
+        child.min_cwnd = min_cwnd
+        child.max_twnd = max_twnd
+        self._min_cwnds.set(child.number, min_cwnd)
+        if min_cwnd == UNLIMITED:
+            self._twnd_starts.remove(child.number)
+        else:
+            self._twnd_starts.set(child.number, max(child.highest_offset, self.twnd_floor) - max_twnd)
+
+    @property
+    def send_window_end(self) -> int:
+        """Place up to which all children take data: the minimum of the advertised windows."""
+        return int(self._window_ends.value)
+
+    @property
+    def keep_offset(self) -> float:
+        """Up to here nobody below needs anything any more; infinity without children."""
+        return self._keep_offsets.value
+
+    @property
+    def min_cwnd(self) -> int:
+        """The least window that a child reports of its own children."""
+        return int(self._min_cwnds.value)
+
+    def summary(self, cwnd: int, twnd: int, end_offset: int) -> Summary:
+        """min_cwnd and max_twnd of the subtree, from the agent's own windows; `end_offset`: all before it was sent.
+
+        A child's max_twnd is of the packets that it had when it told it. What was sent since is in transit below it as
+        well (ours: otherwise each look at an old report would allow its whole difference to min_cwnd again).
+        """
+        below = end_offset - self._twnd_starts.value
+        return Summary(min(cwnd, self.min_cwnd), int(max(twnd, below)))

@@ -1,0 +1,32 @@
+"""The least of changing values, against a plain dictionary."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hosts.least import Least
+
+
+def test_nothing_has_the_empty_value() -> None:
+    least = Least(7)
+    assert least.value == 7
+    least.set(1, 9)
+    assert (least.value, least.key) == (9, 1)
+    least.remove(1)
+    assert least.value == 7
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.none() | st.integers(0, 9)), max_size=400))
+def test_against_a_dictionary(steps: list[tuple[int, int | None]]) -> None:
+    """None removes the key."""
+    least, model = Least(100), dict[int, int]()
+    for key, value in steps:
+        if value is None:
+            least.remove(key)
+            model.pop(key, None)
+        else:
+            least.set(key, value)
+            model[key] = value
+        assert least.value == min(model.values(), default=100)
+        if model:
+            assert model[least.key] == least.value
+        assert len(least._heap) <= 2 * len(model) + 66
