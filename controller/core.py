@@ -92,6 +92,7 @@ class Core:
         spec = self.network.switch_by_name[switch]
         program, bitmap_groups = self.program, self.program.has_bitmap_groups(spec.ports)
         entries = [program.switch_config(spec.mac, self.epoch_shift, bitmap_groups=bitmap_groups)]
+        entries.append(program.assist(port for port in spec.ports if (switch, port) not in self._host_ports))
         entries += program.digests()
         entries += program.report_sessions(spec.ports)
         entries += program.port_groups(spec.ports)

@@ -77,7 +77,7 @@ class Program:
         self.table_names = ("ipv4_lpm", "route_sg", "route_g", "slot_group")
         try:
             self.schema = fy.P4Schema(self.p4info_path, self.blob_path)
-            for name in (*self.table_names, "switch_config"):
+            for name in (*self.table_names, "switch_config", "assist"):
                 self.schema.tables[name]
             for name in self.digest_names:
                 self.schema.digests[name]
@@ -99,6 +99,11 @@ class Program:
         action = fy.Action("set_config", mac=mac, epoch_shift=epoch_shift, bitmap_groups=int(bitmap_groups))
         return self.describe(fy.P4TableEntry("switch_config", is_default_action=True, action=action))
 
+    def assist(self, switch_ports: Iterable[int]) -> Entry:
+        """The switch merges feedback that may be merged (docs/assist.md); these ports have a switch behind them."""
+        action = fy.Action("set_assist", switch_ports=bitmap(switch_ports))
+        return self.describe(fy.P4TableEntry("assist", is_default_action=True, action=action))
+
     def is_unconfigured(self, entry: Entry) -> bool:
         """Whether a switch's `switch_config` is what the program starts with."""
         return entry.key == "switch_config default" and entry.value.startswith("not_configured")
@@ -111,6 +116,7 @@ class Program:
         """What to read of a switch, beside its tables, to learn all that this class can tell it."""
         return [
             fy.P4TableEntry("switch_config", is_default_action=True),
+            fy.P4TableEntry("assist", is_default_action=True),
             fy.P4MulticastGroupEntry(),
             fy.P4CloneSessionEntry(),
             fy.P4MeterEntry(_METER),
@@ -221,6 +227,10 @@ class Program:
     def drop_reasons(self, counts: dict[int, int]) -> dict[str, int]:
         """The cells of counter `drops` by the reasons' names."""
         return {self._name("drop_reason", index): count for index, count in sorted(counts.items())}
+
+    def feedback_outcomes(self, counts: dict[int, int]) -> dict[str, int]:
+        """The cells of counter `feedback` by the outcomes' names."""
+        return {self._name("feedback", index): count for index, count in sorted(counts.items())}
 
     def describe(self, entity: Entity) -> Entry:
         """An entity with its comparable texts."""

@@ -20,7 +20,7 @@ _EVENT_STYLE = {"join": "green", "leave": "yellow", "expire": "yellow", "refused
 
 def switches(found: list[Json]) -> Table:
     """The answer to `switches`."""
-    table = _table("switch", "address", "status", "since", "entries", "writes", "ports", "dropped")
+    table = _table("switch", "address", "status", "since", "entries", "writes", "ports", "dropped", "feedback")
     for switch in found:
         status = _styled(switch["status"])
         if switch["problem"]:
@@ -34,6 +34,7 @@ def switches(found: list[Json]) -> Table:
             str(switch["writes"]),
             " ".join(f"{port}:{peer}" for port, peer in switch["ports"].items()),
             _pairs(switch["drops"]),
+            _pairs(switch["feedback"]),
         )
     return table
 

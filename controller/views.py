@@ -28,10 +28,12 @@ class Views:
     async def switches(self, counters: bool = True) -> list[Json]:
         """Each switch: its connection, how much state it has, why it dropped packets."""
         found = []
+        program = self._core.program
         for spec in self._core.network.switches:
             app = self._apps[spec.name]
             since = app.connected_since
-            drops = self._core.program.drop_reasons(await app.read_counter("drops")) if counters else {}
+            drops = program.drop_reasons(await app.read_counter("drops")) if counters else {}
+            feedback = program.feedback_outcomes(await app.read_counter("feedback")) if counters else {}
             found.append(
                 {
                     "name": spec.name,
@@ -46,6 +48,7 @@ class Views:
                     "packets_lost": app.packets_lost,
                     "ports": {str(port): peer for port, peer in sorted(spec.ports.items())},
                     "drops": drops,
+                    "feedback": feedback,
                 }
             )
         return found

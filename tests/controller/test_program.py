@@ -58,6 +58,7 @@ def test_what_is_read_back_reads_the_same() -> None:
     """Through P4Runtime's messages and back, with another order of parameters and replicas."""
     entries = [
         PROGRAM.switch_config("02:00:00:00:00:01", 25, bitmap_groups=True),
+        PROGRAM.assist([2, 3]),
         PROGRAM.route(Route(SOURCE, 1, "02:00:00:00:00:01")),
         PROGRAM.slot(Slot(7, GroupKey(SOURCE, GROUP)), [3], [3]),
         PROGRAM.slot_group(7, 4099, [1, 2]),
