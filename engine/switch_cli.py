@@ -78,6 +78,21 @@ def run(
     links: Annotated[Path | None, typer.Option(help="The ports' emulated links, as JSON.")] = None,
     stats: Annotated[Path | None, typer.Option(help="Keep a JSON file of port statistics up to date.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of random() and of the links' losses.")] = 0,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus at /metrics there.")
+    ] = None,
+    pcap: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write IFACE_in.pcap and IFACE_out.pcap there, for all ports.")
+    ] = None,
+    pcap_port: Annotated[
+        list[int] | None, typer.Option(metavar="PORT", help="With --pcap: only this port; repeatable.")
+    ] = None,
+    pcap_limit_mb: Annotated[
+        float, typer.Option(min=0.001, help="A capture beyond this is put aside as FILE.1 and begun anew.")
+    ] = 100.0,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Print each packet's way through the program to stderr. Slow.")
+    ] = False,
     log_level: Annotated[str, typer.Option("-L", "--log-level", help="|".join(LOG_LEVELS))] = "warn",
     log_console: Annotated[bool, typer.Option("--log-console", help="As it always does, on stderr.")] = False,
     ready_fd: Annotated[int | None, typer.Option(min=0, help="Write the `ready` line to this descriptor too.")] = None,
@@ -105,11 +120,20 @@ def run(
     )
     # gRPC's core writes its own lines to stderr, in a form of its own; what fails is reported by the server.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    from engine.switch_run import SwitchError, SwitchOptions, parse_interfaces, run_switch, tls_files
+    from engine.switch_run import (
+        SwitchError,
+        SwitchOptions,
+        observe_options,
+        parse_interfaces,
+        run_switch,
+        tls_files,
+    )
 
     try:
+        interfaces = parse_interfaces(interface or [])
         options = SwitchOptions(
-            interfaces=parse_interfaces(interface or []),
+            interfaces=interfaces,
+            observe=observe_options(metrics, pcap, pcap_port or [], pcap_limit_mb, trace, interfaces),
             device_id=device_id,
             address=grpc_server_addr,
             cpu_port=cpu_port,
@@ -139,6 +163,9 @@ def stf(
     verbose: Annotated[
         bool, typer.Option("-v", "--verbose", help="Print what statements like register_read say.")
     ] = False,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="Print each packet's way through the program, under its line of the test.")
+    ] = False,
 ) -> None:
     """Run p4c's packet tests (STF) on a program, in this process and without root.
 
@@ -151,9 +178,11 @@ def stf(
     program_json = _read(program)
     for test in tests:
         try:
-            result = run_test(program_json, _read(test), seed=seed, ignore=ignore or ())
+            result = run_test(program_json, _read(test), seed=seed, ignore=ignore or (), trace=trace)
         except StfError as error:
             raise _fail(f"{program}: {error}") from None
+        for line in result.traced:
+            typer.echo(line)
         for line in result.printed if verbose else ():
             typer.echo(line)
         for finding in result.findings:

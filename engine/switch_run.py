@@ -9,22 +9,27 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from canopy_engine import EngineError
+from canopy_engine import Capture, EngineError
 from finsy.proto import p4i, p4r
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
 from engine.link_monitor import LinkMonitor
 from engine.link_specs import LinkSpecError, load_links
+from engine.observe import TRACE_LINES, ObserveOptions, TraceWriter
 from engine.p4runtime.datapath import LiveDataPath, PortConfig
 from engine.p4runtime.errors import P4RuntimeError
 from engine.p4runtime.pipeline import build_pipeline
 from engine.p4runtime.server import P4RuntimeServer, TlsFiles
+
+if TYPE_CHECKING:
+    from engine.metrics import MetricsServer
 
 # v1model's port numbers have 9 bits, and BMv2 keeps the last one for dropped packets.
 DROP_PORT = 511
@@ -56,6 +61,7 @@ class SwitchOptions:
     seed: int = 0
     ready_fd: int | None = None
     tls: TlsFiles | None = None
+    observe: ObserveOptions = field(default_factory=ObserveOptions)
 
 
 def parse_interfaces(words: list[str]) -> dict[int, str]:
@@ -74,6 +80,37 @@ def parse_interfaces(words: list[str]) -> dict[int, str]:
             raise SwitchError(f"interface {name} is given twice")
         interfaces[port] = name
     return interfaces
+
+
+def parse_address(option: str, address: str) -> tuple[str, int]:
+    """HOST:PORT. Raises SwitchError."""
+    host, separator, port = address.rpartition(":")
+    if not separator or not port.isdecimal() or int(port) > MAX_TCP_PORT:
+        raise SwitchError(f"{option}: `{address}` is not HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def observe_options(
+    metrics: str | None,
+    pcap: Path | None,
+    pcap_ports: list[int],
+    pcap_limit_mb: float,
+    trace: bool,
+    ports: Container[int],
+) -> ObserveOptions:
+    """Raises SwitchError for what contradicts itself."""
+    if pcap is None and pcap_ports:
+        raise SwitchError("--pcap-port needs --pcap")
+    for port in pcap_ports:
+        if port not in ports:
+            raise SwitchError(f"--pcap-port: the switch has no port {port}")
+    return ObserveOptions(
+        metrics=parse_address("--metrics", metrics) if metrics is not None else None,
+        pcap=pcap,
+        pcap_ports=frozenset(pcap_ports),
+        pcap_limit_bytes=round(pcap_limit_mb * 1e6),
+        trace=trace,
+    )
 
 
 def tls_files(certificate: Path | None, key: Path | None, ca: Path | None, require_client: bool) -> TlsFiles:
@@ -122,8 +159,18 @@ async def _serve(options: SwitchOptions) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stopped.set)
     monitor = LinkMonitor(options.interfaces)
-    datapath = LiveDataPath(_ports(options), seed=options.seed, cpu_port=options.cpu_port, is_up=monitor.is_up)
-    server = P4RuntimeServer(options.device_id, datapath)
+    capture = _capture(options.observe)
+    datapath = LiveDataPath(
+        _ports(options),
+        seed=options.seed,
+        cpu_port=options.cpu_port,
+        is_up=monitor.is_up,
+        capture=capture,
+        captured={port for port in options.interfaces if options.observe.captures(port)},
+        trace_lines=TRACE_LINES if options.observe.trace else 0,
+    )
+    metrics = _metrics(datapath) if options.observe.metrics is not None else None
+    server = P4RuntimeServer(options.device_id, datapath, interceptors=[metrics.calls] if metrics is not None else [])
     if options.program is not None:
         _load_program(server, datapath, options.program, options.p4info)
     try:
@@ -131,7 +178,10 @@ async def _serve(options: SwitchOptions) -> None:
     except OSError as error:
         raise SwitchError(str(error)) from None
     stats = asyncio.create_task(_write_stats(datapath, options.stats)) if options.stats is not None else None
+    trace = TraceWriter(lambda: datapath.switch) if options.observe.trace else None
     try:
+        if metrics is not None and options.observe.metrics is not None:
+            _serve_metrics(metrics, options.observe.metrics)
         monitor.start(server.device.port_changed)
         _announce(f"ready {_served_address(options.address, server.port)} device {options.device_id}", options.ready_fd)
         await stopped.wait()
@@ -140,6 +190,35 @@ async def _serve(options: SwitchOptions) -> None:
             stats.cancel()
         monitor.stop()
         await server.stop()
+        if metrics is not None:
+            await asyncio.to_thread(metrics.stop)
+        if trace is not None:
+            trace.stop()
+        if capture is not None:
+            capture.close()
+
+
+def _capture(observe: ObserveOptions) -> Capture | None:
+    try:
+        return Capture(observe.pcap, limit_bytes=observe.pcap_limit_bytes) if observe.pcap is not None else None
+    except OSError as error:
+        raise SwitchError(f"--pcap {observe.pcap}: {error.strerror}") from None
+
+
+def _metrics(datapath: LiveDataPath) -> MetricsServer:
+    """Imported only when it is asked for: a switch without metrics starts the sooner."""
+    from engine.metrics import MetricsServer
+
+    return MetricsServer(datapath)
+
+
+def _serve_metrics(metrics: MetricsServer, address: tuple[str, int]) -> None:
+    host, port = address
+    try:
+        served = metrics.start(host, port)
+    except OSError as error:
+        raise SwitchError(f"--metrics {host}:{port}: {error.strerror or error}") from None
+    logger.info("metrics at http://%s:%d/metrics", host, served)
 
 
 def _check_interfaces(interfaces: Mapping[int, str]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -19,7 +19,7 @@ from finsy.proto import rpc_code
 from engine.p4runtime.errors import P4RuntimeError, failed_precondition, from_engine, invalid_argument
 
 if TYPE_CHECKING:
-    from canopy_engine import Event, LinkSpec, LiveSwitch, Switch
+    from canopy_engine import Capture, Event, LinkSpec, LiveSwitch, Switch
 
 # Events that a MemoryDataPath keeps for its reader, as many as a switch's own queue.
 MAX_WAITING_EVENTS = 65_536
@@ -67,15 +67,27 @@ class PortConfig:
 
 
 class LiveDataPath:
-    """AF_PACKET ports. Needs root. `is_up` tells an interface's state, by name."""
+    """AF_PACKET ports. Needs root. `is_up` tells an interface's state, by name; `capture` is where the frames of the
+    ports in `captured` are written down; with `trace_lines` packets are traced, as long as fewer lines wait."""
 
     def __init__(
-        self, ports: Iterable[PortConfig], *, seed: int, cpu_port: int | None, is_up: Callable[[str], bool]
+        self,
+        ports: Iterable[PortConfig],
+        *,
+        seed: int,
+        cpu_port: int | None,
+        is_up: Callable[[str], bool],
+        capture: Capture | None = None,
+        captured: Container[int] = (),
+        trace_lines: int = 0,
     ) -> None:
         self._ports = {port.number: port for port in ports}
         self._seed = seed
         self._cpu_port = cpu_port
         self._is_up = is_up
+        self._capture = capture
+        self._captured = captured
+        self._trace_lines = trace_lines
         self._switch: Switch | None = None
         self._live: LiveSwitch | None = None
 
@@ -88,12 +100,15 @@ class LiveDataPath:
             place = f"port {port.number}, {port.interface}"
             try:
                 live.add_port(port.number, port.interface, tx=port.tx, rx=port.rx)
+                if port.number in self._captured:
+                    live.set_capture(port.number, self._capture)
             except OSError as error:
                 raise P4RuntimeError(rpc_code.INTERNAL, f"{place}: {error.strerror}") from None
             except ValueError as error:
                 raise failed_precondition(f"{place}: its link cannot be emulated: {error}") from None
         # The old program forwards until here, and its ports are free before the new one takes them over.
         self.close()
+        switch.set_trace(self._trace_lines)
         live.start()
         self._switch, self._live = switch, live
 
@@ -119,6 +134,17 @@ class LiveDataPath:
 
     def is_port_up(self, port: int) -> bool:
         return self._is_up(self._ports[port].interface)
+
+    @property
+    def switch(self) -> Switch | None:
+        """The program that forwards."""
+        return self._switch
+
+    def interface(self, port: int) -> str:
+        return self._ports[port].interface
+
+    def capture_stats(self) -> dict[str, int]:
+        return self._capture.stats() if self._capture is not None else {}
 
     def port_stats(self) -> dict[int, dict[str, int]]:
         return self._live.port_stats() if self._live is not None else {}

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import grpc
 from finsy.proto import p4r_grpc
@@ -57,8 +58,11 @@ class TlsFiles:
 class P4RuntimeServer:
     """Serves a device on one address, from `start` to `stop`, in the running event loop."""
 
-    def __init__(self, device_id: int, datapath: DataPath) -> None:
+    def __init__(
+        self, device_id: int, datapath: DataPath, *, interceptors: Sequence[grpc.aio.ServerInterceptor[Any, Any]] = ()
+    ) -> None:
         self.device = Device(device_id, datapath)
+        self._interceptors = interceptors
         self.port = 0
         self._server: grpc.aio.Server | None = None
         self._events: threading.Thread | None = None
@@ -75,7 +79,7 @@ class P4RuntimeServer:
             # Without this two servers could share a port, and the second one would not fail.
             ("grpc.so_reuseport", 0),
         ]
-        server = grpc.aio.server(options=options)
+        server = grpc.aio.server(options=options, interceptors=self._interceptors)
         p4r_grpc.add_P4RuntimeServicer_to_server(P4RuntimeService(self.device), server)
         try:
             self.port = server.add_secure_port(address, tls.credentials()) if tls else server.add_insecure_port(address)

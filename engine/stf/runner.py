@@ -21,6 +21,9 @@ from engine.stf.tables import Tables
 WAIT_US = 1_000_000
 PACKET_INTERVAL_US = 1_000
 
+# Lines of one packet and its copies that are kept: the program may send it round a thousand times.
+MAX_TRACE_LINES = 1_000_000
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -38,34 +41,41 @@ class Finding:
 class Result:
     findings: list[Finding]
     printed: list[str]
+    traced: list[str]
 
     @property
     def passed(self) -> bool:
         return not self.findings
 
 
-def run_test(program_json: str, script: str, *, seed: int = 0, ignore: Collection[str] = ()) -> Result:
+def run_test(
+    program_json: str, script: str, *, seed: int = 0, ignore: Collection[str] = (), trace: bool = False
+) -> Result:
     """Run a test; what is wrong is in the result. Raises StfError when the program cannot be loaded.
 
-    `ignore`: statements to pass over; p4c's runner for BMv2 does so with check_counter."""
+    `ignore`: statements to pass over; p4c's runner for BMv2 does so with check_counter. `trace`: note each packet's way
+    through the program."""
     try:
         switch = canopy_engine.Switch(program_json, seed=seed)
         program = read_program(switch, program_json)
     except (canopy_engine.LoadError, P4RuntimeError) as error:
         raise StfError(str(error)) from None
+    if trace:
+        switch.set_trace(MAX_TRACE_LINES)
     tables = Tables(switch, program)
     runner = _Runner(switch, tables, Replication(switch), Cells(switch, program, tables))
     findings = [
         finding for line in parse_script(script) if line.command not in ignore and (finding := runner.run(line))
     ]
     findings += [Finding(line, str(failure)) for line, failure in runner.ports.check()]
-    return Result(sorted(findings, key=lambda finding: finding.line), runner.cells.printed)
+    return Result(sorted(findings, key=lambda finding: finding.line), runner.cells.printed, runner.traced)
 
 
 class _Runner:
     def __init__(self, switch: canopy_engine.Switch, tables: Tables, replication: Replication, cells: Cells) -> None:
         self.ports = Ports()
         self.cells = cells
+        self.traced: list[str] = []
         self._switch = switch
         self._now_us = 0
         self._control: dict[str, Callable[[str], None]] = {
@@ -112,6 +122,8 @@ class _Runner:
         self._now_us += PACKET_INTERVAL_US
         for out_port, out in self._switch.process(port, packet, self._now_us):
             self.ports.receive(line.number, out_port, out)
+        if lines := self._switch.take_trace(MAX_TRACE_LINES):
+            self.traced += [f"line {line.number}: packet {port}", *lines]
 
 
 def _with_numbers(name: str, do: Callable[[list[int]], None]) -> Callable[[str], None]:

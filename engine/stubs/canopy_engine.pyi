@@ -1,6 +1,7 @@
 """The Rust half of the engine, as Python sees it. This file is the contract: the crate `native` implements it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
@@ -120,10 +121,18 @@ class Switch:
     def wait_events(self, timeout_ms: int, max_events: int = 1024) -> list[Event]:
         """As take_events (with packet-ins of a live switch too), but waits for the first one, without the GIL."""
     def stats(self) -> dict[str, int]: ...
+    def set_trace(self, limit: int) -> None:
+        """Trace packets from now on, as long as fewer than `limit` lines wait to be taken; 0: no more."""
+    def take_trace(self, max_lines: int = 4096) -> list[str]:
+        """Lines on packets' ways through the program, oldest first: "[seconds] [packet>egress port] what happened"."""
     def reset(self) -> None:
         """Back to the state after loading: no entries but const ones, zero counters and registers, no groups."""
     # What the program has.
     def tables(self) -> list[str]: ...
+    def table_sizes(self) -> list[tuple[str, int, int]]:
+        """Name, entries and capacity of each table."""
+    def counters(self) -> list[str]:
+        """The indirect counters."""
     def table_info(self, table: str) -> TableInfo: ...
     # Tables.
     def table_add(
@@ -209,6 +218,17 @@ class Switch:
     # Parser value sets.
     def value_set_write(self, value_set: str, members: Sequence[Sequence[MatchKey]]) -> None: ...
 
+class Capture:
+    """A folder of captures, INTERFACE_in.pcap and INTERFACE_out.pcap, which outlives the switches that write there."""
+
+    def __init__(self, folder: Path, *, limit_bytes: int = 2**64 - 1) -> None:
+        """Makes the folder. A file that would exceed the limit is put aside as NAME.1, and begun anew. Raises
+        OSError."""
+    def stats(self) -> dict[str, int]:
+        """captured: frames written; capture_dropped: frames that found no room."""
+    def close(self) -> None:
+        """Writes what waits, and takes no more."""
+
 class LiveSwitch:
     """A Switch between AF_PACKET ports, each with its emulated link; one Rust thread, no GIL. Needs root."""
 
@@ -217,6 +237,8 @@ class LiveSwitch:
         """Raises OSError (with errno) when the interface is missing or may not be opened."""
     def remove_port(self, port: int) -> None: ...
     def set_link(self, port: int, *, tx: LinkSpec | None = None, rx: LinkSpec | None = None) -> None: ...
+    def set_capture(self, port: int, capture: Capture | None) -> None:
+        """Has a port's frames written down, or no more: those that arrive, and those that its interface has taken."""
     def set_port_up(self, port: int, up: bool) -> None: ...
     def start(self) -> None: ...
     def stop(self) -> None: ...

@@ -374,3 +374,15 @@ def test_without_a_compiler_the_suite_says_so(folder: Path, monkeypatch: pytest.
     result = CliRunner().invoke(app, ["stf-suite", str(folder)])
     assert result.exit_code == 2
     assert result.stderr == "canopy switch: p4c-bm2-ss, p4c's compiler for BMv2, is not on PATH\n"
+
+
+def test_a_trace_tells_each_packets_way_under_its_line(tmp_path: Path) -> None:
+    test = tmp_path / "test.stf"
+    test.write_text("\n".join([ADD_1, f"packet 1 {TO_1}", f"expect 3 {TO_1}"]))
+    result = CliRunner().invoke(app, ["stf", str(DATA / "entities.json"), str(test), "--trace"])
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert lines[0] == "line 2: packet 1"
+    assert lines[1].endswith("[1] Processing packet of 14 bytes received on port 1")
+    assert lines[-2].endswith("[1>3] Transmitting packet of size 14 out of port 3")
+    assert lines[-1] == f"{test}: passed"

@@ -142,6 +142,11 @@ def test_mistakes_are_one_line_with_status_2(tmp_path: Path) -> None:
             (["--p4info", str(P4INFO)], "--p4info needs the program"),
             (["--log-level", "loud"], "`loud` is none of trace, debug"),
             (["--links", str(text)], f"{text}: not JSON"),
+            (["--metrics", "nowhere"], "--metrics: `nowhere` is not HOST:PORT"),
+            (["--metrics", f"127.0.0.1:{port}"], f"--metrics 127.0.0.1:{port}: Address already in use"),
+            (["--pcap", "/proc/nowhere"], "--pcap /proc/nowhere: "),
+            (["--pcap-port", "1"], "--pcap-port needs --pcap"),
+            (["--pcap", str(tmp_path), "--pcap-port", "1"], "--pcap-port: the switch has no port 1"),
             (["--grpc-server-ssl"], "--grpc-server-ssl needs --grpc-server-cert and --grpc-server-key"),
             (
                 ["--grpc-server-ssl", "--grpc-server-cert", str(text), "--grpc-server-key", str(tmp_path / "key")],

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use crate::capture::{Direction, PortCapture};
 use crate::sys::{interface_index, PacketSocket, ReceiveBatch};
 
 /// What a device has counted.
@@ -29,12 +30,14 @@ pub struct Device {
     /// The last operation said that the interface is down or gone.
     down: bool,
     pub stats: DeviceStats,
+    /// Where frames are written down, if anywhere.
+    pub capture: Option<PortCapture>,
 }
 
 impl Device {
     /// Without a socket until [`Self::open`].
     pub fn new(interface: &str) -> Self {
-        Self { interface: interface.to_owned(), socket: None, down: true, stats: DeviceStats::default() }
+        Self { interface: interface.to_owned(), socket: None, down: true, stats: DeviceStats::default(), capture: None }
     }
 
     pub fn interface(&self) -> &str {
@@ -104,6 +107,9 @@ impl Device {
             match socket.send(left) {
                 Ok(sent) => {
                     let (done, rest) = left.split_at(sent);
+                    if let Some(capture) = &self.capture {
+                        done.iter().for_each(|frame| capture.record(Direction::Out, frame));
+                    }
                     self.stats.tx_packets += sent as u64;
                     self.stats.tx_bytes += done.iter().map(|frame| frame.len() as u64).sum::<u64>();
                     self.down = false;

@@ -6,6 +6,7 @@
 
 #![deny(unsafe_code)]
 
+mod capture;
 mod device;
 mod error;
 mod events;
@@ -18,6 +19,7 @@ mod switch;
 mod sys;
 mod worker;
 
+pub use capture::{Capture, Direction, PortCapture};
 pub use error::LiveError;
 pub use events::{EventQueue, SwitchEvent};
 pub use fabric::LinkSettings;

@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 use parking_lot::{FairMutex, Mutex};
 use rustix::event::{epoll, eventfd, EventfdFlags};
 
+use crate::capture::PortCapture;
 use crate::device::Device;
 use crate::error::LiveError;
 use crate::fabric::{Fabric, LinkSettings};
@@ -115,6 +116,19 @@ impl LiveSwitch {
         let mut ports = self.core.ports.lock();
         ports.devices.remove(&port).ok_or(LiveError::NoPort(port))?;
         ports.fabric.remove_port(port);
+        Ok(())
+    }
+
+    /// The interface of a port.
+    pub fn interface(&self, port: u16) -> Option<String> {
+        self.core.ports.lock().devices.get(&port).map(|device| device.interface().to_owned())
+    }
+
+    /// Has a port's frames written down from now on: those that arrive, before its rx link, and those that its interface
+    /// has taken. None ends that.
+    pub fn set_capture(&self, port: u16, capture: Option<PortCapture>) -> Result<(), LiveError> {
+        let mut ports = self.core.ports.lock();
+        ports.devices.get_mut(&port).ok_or(LiveError::NoPort(port))?.capture = capture;
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use parking_lot::FairMutexGuard;
 use rustix::event::epoll;
 use rustix::event::Timespec;
 
+use crate::capture::Direction;
 use crate::offload::complete;
 use crate::switch::{Core, Ports, WAKE};
 use crate::sys::ReceiveBatch;
@@ -102,6 +103,7 @@ impl Worker<'_> {
         if device.receive(&mut self.batch) == 0 {
             return;
         }
+        let capture = device.capture.clone();
         let mut malformed = 0;
         let mut turn = 0;
         let mut switch = shared.lock();
@@ -118,6 +120,9 @@ impl Worker<'_> {
                     FairMutexGuard::bump(&mut switch);
                 }
                 turn += 1;
+                if let Some(capture) = &capture {
+                    capture.record(Direction::In, frame);
+                }
                 ports.fabric.receive(&mut switch, &shared.events, now, number, frame);
             });
             malformed += u64::from(completed.is_err());

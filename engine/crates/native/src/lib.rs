@@ -1,5 +1,6 @@
 //! The Python module `canopy_engine`; its contract is `engine/stubs/canopy_engine.pyi`.
 
+mod capture;
 mod convert;
 mod errors;
 mod link_spec;
@@ -18,6 +19,7 @@ fn canopy_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("SimError", py.get_type::<errors::SimError>())?;
     module.add_class::<switch::Switch>()?;
     module.add_class::<live_switch::LiveSwitch>()?;
+    module.add_class::<capture::Capture>()?;
     module.add_class::<sim::Sim>()?;
     module.add_function(wrap_pyfunction!(load::bench, module)?)?;
     module.add_function(wrap_pyfunction!(load::flood, module)?)

@@ -7,6 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use crate::capture::Capture;
 use crate::errors::{engine_error, os_error};
 use crate::link_spec::link_settings;
 use crate::switch::Switch;
@@ -69,6 +70,20 @@ impl LiveSwitch {
         };
         let (tx, rx) = (settings(tx)?, settings(rx)?);
         self.run(py, |live| live.set_link(port, tx, rx))
+    }
+
+    /// Has a port's frames written down, or no more.
+    #[pyo3(signature = (port, capture))]
+    fn set_capture(&self, py: Python<'_>, port: u16, capture: Option<&Bound<'_, Capture>>) -> PyResult<()> {
+        let interface = |live: &live::LiveSwitch| live.interface(port).ok_or(LiveError::NoPort(port));
+        let files = match capture {
+            None => None,
+            Some(capture) => {
+                let interface = self.run(py, interface)?;
+                Some(capture.get().files(py, &interface)?)
+            }
+        };
+        self.run(py, |live| live.set_capture(port, files))
     }
 
     fn set_port_up(&self, py: Python<'_>, port: u16, up: bool) -> PyResult<()> {

@@ -123,6 +123,25 @@ impl Switch {
         });
     }
 
+    /// Trace packets from now on, as long as fewer than `limit` lines wait to be taken; 0: no more.
+    fn set_trace(&self, py: Python<'_>, limit: usize) {
+        py.detach(|| self.shared.lock().set_trace(limit));
+    }
+
+    #[pyo3(signature = (max_lines = 4096))]
+    fn take_trace(&self, py: Python<'_>, max_lines: usize) -> Vec<String> {
+        py.detach(|| self.shared.lock().take_trace(max_lines))
+    }
+
+    /// Name, entries and capacity of each table.
+    fn table_sizes(&self, py: Python<'_>) -> Vec<(String, usize, usize)> {
+        self.read(py, p4vm::Switch::table_sizes)
+    }
+
+    fn counters(&self, py: Python<'_>) -> Vec<String> {
+        self.read(py, p4vm::Switch::counters)
+    }
+
     fn tables(&self, py: Python<'_>) -> Vec<String> {
         self.read(py, p4vm::Switch::tables)
     }

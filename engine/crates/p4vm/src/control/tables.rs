@@ -11,6 +11,12 @@ impl Switch {
         find(&self.program.tables, "table", name, |table| &table.name)
     }
 
+    /// Each table's name, the number of its entries, and of those that it has room for.
+    pub fn table_sizes(&self) -> Vec<(String, usize, usize)> {
+        let states = self.program.tables.iter().zip(&self.tables);
+        states.map(|(table, state)| (table.name.to_string(), state.len(), table.max_size)).collect()
+    }
+
     /// Names of all tables, also those that p4c made of statements.
     pub fn tables(&self) -> Vec<String> {
         self.program.tables.iter().map(|table| table.name.to_string()).collect()
