@@ -86,11 +86,12 @@ def tree(
 ) -> Document:
     """The tertiary tree with one TCP to each receiver and RLA to all of them. `gateways`: G31 to G39 receive too (5.3).
 
-    Every sender has a host of its own beside the root, so that a TCP's random processing time (3.1, with DropTail)
-    delays nobody else's packets; RLA has it at its receivers.
+    With DropTail every receiver takes a random time for each packet, up to the bottleneck's service time (3.1), RLA's
+    and its TCP's alike.
     """
-    random_time = {"most": f"{1e6 * bottleneck.service_s:.0f} us"} if queue["kind"] == "droptail" else None
-    sender: dict[str, Any] = {"kind": "host"} if random_time is None else {"kind": "host", "sending": random_time}
+    receiver: dict[str, Any] = {"kind": "host"}
+    if queue["kind"] == "droptail":
+        receiver["receiving"] = {"most": f"{1e6 * bottleneck.service_s:.0f} us"}
     nodes: dict[str, Any] = {"root": {"kind": "router"}}
     links: list[dict[str, Any]] = []
     receivers: list[str] = []
@@ -100,19 +101,19 @@ def tree(
         is_bottleneck = level == bottleneck.level and placed < bottleneck.links
         placed += is_bottleneck
         rate = f"{bottleneck.rate * PACKET_BITS} bps" if is_bottleneck else FAST
-        nodes[lower] = {"kind": "host" if level == 4 else "router"}
+        nodes[lower] = receiver if level == 4 else {"kind": "router"}
         links.append({"between": [upper, lower], "rate": rate, "delay": DELAYS[level], "queue": dict(queue)})
         if level == 4:
             receivers.append(lower)
         elif level == 3 and gateways:
-            nodes[f"r{lower}"] = {"kind": "host"}
+            nodes[f"r{lower}"] = receiver
             links.append({"between": [lower, f"r{lower}"], **access})
             receivers.append(f"r{lower}")
     for number in range(sessions):
         nodes[f"s{number}"] = {"kind": "host"}
         links.append({"between": [f"s{number}", "root"], **access})
     for number in range(len(receivers)):
-        nodes[f"t{number}"] = sender
+        nodes[f"t{number}"] = {"kind": "host"}
         links.append({"between": [f"t{number}", "root"], **access})
     tcp = {"recovery": "sack", "packet": f"{PACKET_BYTES} B", "delayed_ack": "0 s", "initial_window": 1}
     return {
@@ -130,11 +131,7 @@ def tree(
                 "port": 5001 + number,
                 "size": f"{int(2000 * seconds) * PAYLOAD_BYTES} B",
                 "receivers": receivers,
-                "parameters": {
-                    "payload_bytes": PAYLOAD_BYTES,
-                    "processing_s": 0.0 if random_time is None else bottleneck.service_s,
-                    **(parameters or {}),
-                },
+                "parameters": {"payload_bytes": PAYLOAD_BYTES, **(parameters or {})},
             }
             for number in range(sessions)
         ],

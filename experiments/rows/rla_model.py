@@ -189,9 +189,9 @@ def two_sessions(seconds: float) -> dict[str, Any]:
         links.append({"between": [f"s{number}", "root"], **wide})
     for number in range(_STAR_RECEIVERS):
         nodes |= {
-            f"t{number}": {"kind": "host", "sending": {"most": f"{1e6 * service:.0f} us"}},
+            f"t{number}": {"kind": "host"},
             f"g{number}": {"kind": "router"},
-            f"r{number}": {"kind": "host"},
+            f"r{number}": {"kind": "host", "receiving": {"most": f"{1e6 * service:.0f} us"}},
         }
         links += [
             {"between": [f"t{number}", "root"], **wide},
@@ -215,7 +215,7 @@ def two_sessions(seconds: float) -> dict[str, Any]:
                 "port": 5001 + number,
                 "size": f"{int(500 * seconds) * PAYLOAD_BYTES} B",
                 "receivers": receivers,
-                "parameters": {"payload_bytes": PAYLOAD_BYTES, "processing_s": service},
+                "parameters": {"payload_bytes": PAYLOAD_BYTES},
             }
             for number in range(2)
         ],
