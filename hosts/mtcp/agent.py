@@ -41,7 +41,7 @@ class Agent:
         self.prefix = "" if own_clock else "child_"
         self._session = session
         self._options = options
-        self._counters = counters
+        self.counters = counters
         self._own_clock = own_clock
         self.window = VegasWindow(options.vegas, SACK_BITS)
         self.transit = TransitWindow()
@@ -63,6 +63,11 @@ class Agent:
         self._round_end = first
         self._round_start: float | None = None
         self._round_packets = 0
+        self.merged = 0
+        """Children that the last merged feedback stood for, as a bitmap of their numbers."""
+        self._merged_waiting = float(
+            "inf"
+        )  # the least of this round that merged feedback told of the child that waits most
 
     # --- children
 
@@ -189,7 +194,7 @@ class Agent:
             if seq >= self._board.base and self._board.missing(child.number) >> (seq - self._board.base) & 1:
                 child.lost += child.repairs.reported_missing(seq, self.delays.rtt(child), now, now)
                 self._repairing[child.number] = child
-                self._send_repairs(child, now, effects)
+                self.send_repairs(child, now, effects)
         return effects
 
     def governed_by(self, cwnd: int) -> None:
@@ -211,10 +216,12 @@ class Agent:
         """An ACK or NACK of `child`; `arrived_at` as in Datagram."""
         cumulative = extend(feedback.cumulative, self._board.base)
         if not self.is_possible(cumulative, feedback.sack):
-            self._counters["drop_ack_of_unsent"] += 1
+            self.counters["drop_ack_of_unsent"] += 1
             return []
         child.heard_at = now
         child.feedback += 1
+        if child.merge:
+            child.on_its_own()
         self.delays.feedback_arrived(child, feedback, now if arrived_at is None else arrived_at)
         effects = self.acknowledge(child, cumulative, feedback.sack, feedback.window, now)
         self.reports.reported(child, feedback.min_cwnd, feedback.max_twnd)
@@ -235,7 +242,7 @@ class Agent:
         if sack:
             self._find_missing(child, now, effects)
         if child.repairs:
-            self._send_repairs(child, now, effects)
+            self.send_repairs(child, now, effects)
         return effects
 
     def note_received(self, child: Child, cumulative: int, sack: int, window: int, now: float) -> int:
@@ -259,6 +266,10 @@ class Agent:
             child.window_end = offset + window
             child.progress_at = now
             self.reports.window_moved(child)
+
+    def note_waiting(self, delay_s: float) -> None:
+        """Merged feedback says how long the child that waits longest waits in queues."""
+        self._merged_waiting = min(self._merged_waiting, delay_s)
 
     def completed(self, fresh: int, now: float) -> None:
         """All children have the packets in the bitmap `fresh` (above the base) now."""
@@ -291,9 +302,12 @@ class Agent:
         elapsed = 0.0 if self._round_start is None else now - self._round_start
         if elapsed > 0:
             delay = max((child.queueing_delay_s for child in self.children.values()), default=0.0)
+            if self._merged_waiting < float("inf"):
+                delay = max(delay, self._merged_waiting)
             self.window.round_trip_ended(delay * self._round_packets / elapsed, self.window_used)
         for child in self.children.values():
             child.round_rtd = float("inf")
+        self._merged_waiting = float("inf")
         self.delays.refresh()
         self._round_end = self.end
         self._round_start = now
@@ -332,13 +346,14 @@ class Agent:
         child.repairs.window.cut()
         effects.append(CongestionSignal("duplicate_nacks", child.address))
 
-    def _send_repairs(self, child: Child, now: float, effects: list[Effect]) -> None:
+    def send_repairs(self, child: Child, now: float, effects: list[Effect]) -> None:
+        """What the child lacks and its retransmission window allows."""
         for seq in child.repairs.take(now):
             packet = self.store.packets[seq]
             child.repaired += 1
             repair = encode_repair(packet.data, int(now * 1e6))
-            self._counters[f"{self.prefix}repair_packets"] += 1
-            self._counters[f"{self.prefix}udp_bytes"] += len(repair)
+            self.counters[f"{self.prefix}repair_packets"] += 1
+            self.counters[f"{self.prefix}udp_bytes"] += len(repair)
             effects.append(Send(repair, child.address))
             self._deadlines.restart(seq, packet, max(packet.timeout, self.delays.rto_rtt), now)
 
@@ -355,7 +370,7 @@ class Agent:
         while (seq := self._deadlines.pop_expired(now)) is not None:
             self._expired(seq, now, effects)
         for child in list(self._repairing.values()):
-            self._send_repairs(child, now, effects)
+            self.send_repairs(child, now, effects)
         return effects
 
     def _expired(self, seq: int, now: float, effects: list[Effect]) -> None:
@@ -363,7 +378,7 @@ class Agent:
         peer = None
         again = False  # a repair was lost
         for child in self.children.values():
-            if self._board.has(child.number, seq):
+            if self._board.has(child.number, seq) or not child.holds:
                 continue
             known = seq in child.repairs
             if child.repairs.timed_out(seq):

@@ -29,6 +29,7 @@ class Attachment:
         "epoch",
         "former",
         "heard_at",
+        "is_active",
         "lineage",
         "parent",
         "search",
@@ -51,6 +52,8 @@ class Attachment:
         self.lineage: tuple[Address, ...] = ()
         """The parent, that one's parent, and so on up to the sender."""
         self.search: Search | None = None
+        self.is_active = False
+        """Whether `handle_timer` may be due at all: not at a leaf whose parent is the sender."""
         self.serving = False
         """Whether others depend on this receiver, so that it must know how the sender's clock runs."""
         self.heard_at = 0.0
@@ -69,6 +72,7 @@ class Attachment:
         search = Search(self._options, join._replace(epoch=self.epoch), self.sender, first)
         search.avoid = {address for address in (self.address, self.parent) if address not in (None, self.sender)}
         self.search = search
+        self.is_active = True
         return search.start(now)
 
     def offered(self, offer: Offer, datagram: Datagram, now: float) -> list[Effect]:
@@ -98,7 +102,13 @@ class Attachment:
         self.lineage = (source, *ack.lineage)
         self.heard_at = now
         self._probe_at = now
+        self.serve(self.serving)
         return True, effects
+
+    def serve(self, serving: bool) -> None:
+        """Others depend on this receiver, or do no longer."""
+        self.serving = serving
+        self.is_active = serving or self.search is not None or self.parent != self.sender
 
     # --- the parent's life
 

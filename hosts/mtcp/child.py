@@ -23,9 +23,11 @@ class Child:
         "first_offset",
         "heard_at",
         "highest_offset",
+        "holds",
         "lost",
         "max_twnd",
         "merge",
+        "merged_timeout",
         "min_cwnd",
         "number",
         "probed_at",
@@ -58,6 +60,10 @@ class Child:
         self.epoch = 0  # of its join
         self.agent = self.spare = False  # what it said of itself
         self.merge = False  # switches may merge its feedback with others'
+        # Of merged feedback (merged.py): the largest time-out of those that it stands for, and whether this child is
+        # among those that it waits for. Only these are repaired upon a time-out.
+        self.merged_timeout: float | None = None
+        self.holds = True
         self.first = first
         self.first_offset = first_offset
         self.cumulative = first  # the first packet that it lacks
@@ -79,6 +85,16 @@ class Child:
         self.feedback = 0  # packets
         self.lost = 0  # packets that it reported missing
         self.repaired = 0  # repairs sent to it
+
+    def on_its_own(self) -> None:
+        """It has spoken for itself, or is not in what switches merge any more."""
+        self.merged_timeout = None
+        self.holds = True
+
+    @property
+    def timeout(self) -> float | None:
+        """From a packet's send time on the sender's clock to the time-out on ours; None: nothing was measured."""
+        return self.rtd.timeout if self.merged_timeout is None else self.merged_timeout
 
     @property
     def keep_offset(self) -> int:

@@ -43,8 +43,11 @@ class Delays:
         """
         return None if self._rto_rtd is None else self._rto_rtd - self.drift_s + self._options.ack_delay_s
 
-    def feedback_arrived(self, child: Child, feedback: Feedback, arrived_at: float) -> None:
-        """Take the delays that feedback shows. Delays are kept as if the two clocks ran at one rate."""
+    def feedback_arrived(self, child: Child, feedback: Feedback, arrived_at: float) -> bool:
+        """Take the delays that feedback shows; whether there is a new RTD. Delays are kept as if the two clocks ran at
+        one rate.
+        """
+        measured = False
         echo = feedback.echo_time_us
         if echo and echo != child.echo_time_us:
             rtd = arrived_at - (echo + feedback.held_us) / 1e6 + self.drift_s
@@ -55,9 +58,8 @@ class Delays:
                 child.rtd.add(rtd, self.rtt(child) / 2)
                 if rtd < child.round_rtd:
                     child.round_rtd = rtd
-                timeout = child.rtd.timeout
-                if self._rto_rtd is None or (timeout is not None and timeout > self._rto_rtd):
-                    self.refresh()
+                measured = True
+                self.refresh_if_above(child.timeout)
         echo = feedback.repair_echo_us
         if echo and echo != child.repair_echo_us:
             child.repair_echo_us = echo
@@ -65,6 +67,12 @@ class Delays:
             if 0 <= rtt <= MAX_TIMEOUT_S:
                 child.repairs.measured(rtt)
                 self._add_rtt(child, rtt)
+        return measured
+
+    def refresh_if_above(self, timeout: float | None) -> None:
+        """A child has this time-out now."""
+        if self._rto_rtd is None or (timeout is not None and timeout > self._rto_rtd):
+            self.refresh()
 
     def probe_answered(self, child: Child, time_us: int, arrived_at: float) -> bool:
         """An answer to a probe (3.3); False when it cannot be true."""
@@ -95,7 +103,7 @@ class Delays:
     def refresh(self) -> None:
         """Both maxima anew. Called once a round trip, when children come and go, and at once when one rises."""
         children = self._children.values()
-        values = [child.rtd.timeout for child in children]
+        values = [child.timeout for child in children]
         known = [value for value in values if value is not None]
         self._rto_rtd = max(known) if known and len(known) == len(values) else None
         self.rto_rtt = max((child.rtt.timeout or INITIAL_TIMEOUT_S for child in children), default=INITIAL_TIMEOUT_S)

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from hosts.endpoint import Address, Datagram, Effect, Send
 from hosts.least import Least
+from hosts.mtcp import merged
 from hosts.mtcp.agent import Agent
 from hosts.mtcp.child import Child
 from hosts.mtcp.control import (
@@ -32,7 +33,7 @@ from hosts.mtcp.control import (
     encode_report_ack,
 )
 from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import SACK_BITS, Feedback, Packet
+from hosts.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback, Packet
 from hosts.mtcp.roster import FINAL, Roster
 from hosts.reason import Reason
 from hosts.seq import extend
@@ -105,6 +106,9 @@ class Family:
     def feedback(self, child: Child, packet: Feedback, datagram: Datagram, now: float) -> list[Effect]:
         """A child's acknowledgment."""
         self.counters[self._feedback_counter] += 1
+        if packet.merged:
+            arrived_at = now if datagram.arrived_at is None else datagram.arrived_at
+            return merged.apply(self.agent, child, packet, now, arrived_at)
         return self.agent.feedback(child, packet, now, datagram.arrived_at)
 
     def control(self, packet: Packet, datagram: Datagram, now: float) -> list[Effect] | None:
@@ -173,6 +177,7 @@ class Family:
         child = self.agent.add_child(source, join.window, now, first=first)
         child.epoch = join.epoch
         child.agent, child.spare = join.agent, join.spare
+        child.merge = self.options.assist == "switch" and child.number < MERGE_CHILDREN
         self._moved.pop(source, None)
         effects: list[Effect] = [self._answer(join, source, child)]
         effects += self._note(self._entry(child, State.ACTIVE, Reason.NONE), now)

@@ -38,6 +38,7 @@ class MtcpOptions:
     agent_history: int = 64  # packets an agent keeps though all its children have them: a few round trips
     parent_timeout_s: float = 6.0  # a parent silent for so long is dead: three probes, and a dozen of the child's own
     from_start: bool = True  # a receiver that joins late wants the whole stream or nothing
+    assist: str = "none"  # switch: switches on the way may merge the feedback of one's children
 
     def __post_init__(self) -> None:
         if not 0 < self.payload_bytes <= MAX_PAYLOAD_BYTES:
@@ -63,6 +64,8 @@ class MtcpOptions:
         for name in ("ack_every", "duplicate_nacks", "fan_out", "agent_history"):
             if not 1 <= getattr(self, name) <= 0xFFFF:
                 raise ValueError(f"parameter '{name}' must be in 1..65535")
+        if self.assist not in ("none", "switch"):
+            raise ValueError("parameter 'assist' must be none or switch")
         self.given_parents  # noqa: B018  (checks it)
 
     @property

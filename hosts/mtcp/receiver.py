@@ -137,6 +137,8 @@ class MtcpReceiver(ReceiverEndpoint):
         if source == place.sender:
             place.sender_heard_at = now
             if type(packet) is Data:
+                if self.state == "member":
+                    return self._take(packet, now, datagram.arrived_at)
                 return self._data(packet, datagram, now)
         if source == place.parent:
             place.heard_at = now
@@ -298,7 +300,7 @@ class MtcpReceiver(ReceiverEndpoint):
             return ()
         self.counters["data_packets" if type(packet) is Data else "repair_packets"] += 1
         effects: list[Effect] = []
-        end = received.end
+        gap = seq > received.end
         is_new = received.add(seq)
         if is_new:
             reception.early[seq] = packet
@@ -309,7 +311,6 @@ class MtcpReceiver(ReceiverEndpoint):
             self.counters["duplicate_packets"] += 1
         if self.serving is not None:
             effects += self.serving.arrived(seq, packet, is_new, now)
-        gap = seq > end
         if gap:
             self.counters["nacks"] += 1
         feedback = self.upward.arrived(packet, gap, now, arrived_at)
@@ -391,7 +392,13 @@ class MtcpReceiver(ReceiverEndpoint):
         if state == "listening" or state == "closed":
             return None
         at = self.place.sender_heard_at + self.options.silence_s
-        for other in (self.upward.wake_at, self.place.wake_at):
+        upward = self.upward
+        if upward.ack_at is not None and upward.ack_at < at:
+            at = upward.ack_at
+        if upward.update_at is not None and upward.update_at < at:
+            at = upward.update_at
+        if self.place.is_active:
+            other = self.place.wake_at
             if other is not None and other < at:
                 at = other
         if self.serving is not None:

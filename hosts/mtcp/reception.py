@@ -38,11 +38,10 @@ class Reception:
     def takes(self, seq: int, packet: Data | Repair) -> bool:
         """Whether a packet lies within the window and is not at odds with what was delivered."""
         ahead = seq - self.received.cumulative
-        return (
-            ahead <= SACK_BITS
-            and packet.offset + len(packet.payload) <= self.consumed + self.buffer_bytes
-            and (ahead < 0 or packet.offset >= self.delivered)
-        )
+        offset = packet.offset
+        if ahead > SACK_BITS or (offset < self.delivered and ahead >= 0):
+            return False
+        return offset + len(packet.payload) <= self.consumed + self.buffer_bytes
 
     def deliver(self, effects: list[Effect]) -> bool:
         """Deliver what is in order now; False when the stream contradicts itself."""

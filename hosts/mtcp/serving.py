@@ -91,7 +91,7 @@ class Serving:
         answer = self.family.control(packet, datagram, now)
         if answer is None:
             return None
-        self.receiver.place.serving = bool(self.children)
+        self.receiver.place.serve(bool(self.children))
         return answer + self.report(now)
 
     def arrived(self, seq: int, packet: Data | Repair, is_new: bool, now: float) -> list[Effect]:
@@ -137,5 +137,5 @@ class Serving:
         """Probes, repairs, reports."""
         blocked = self.agent.send_window_end - self.agent.end_offset < self.receiver.options.payload_bytes
         effects = self.family.handle_timer(now, blocked=blocked)
-        self.receiver.place.serving = bool(self.children)
+        self.receiver.place.serve(bool(self.children))
         return effects + self.report(now)

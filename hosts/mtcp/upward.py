@@ -13,7 +13,6 @@ class Upward:
     """Times are seconds on the receiver's clock."""
 
     __slots__ = (
-        "_ack_at",
         "_advertised_end",
         "_echo_at",
         "_echo_time_us",
@@ -22,13 +21,14 @@ class Upward:
         "_repair_echo_us",
         "_told_room",
         "_unacknowledged",
-        "_update_at",
         "_update_period",
+        "ack_at",
         "agent",
         "merge",
         "number",
         "paused",
         "session",
+        "update_at",
     )
 
     def __init__(self, options: MtcpOptions, reception: Reception) -> None:
@@ -48,9 +48,11 @@ class Upward:
         self._repair_echo_us = 0
         self._told_room = 0  # bytes that the last summary left the sender
         self._unacknowledged = 0  # packets since the last feedback
-        self._ack_at: float | None = None
+        self.ack_at: float | None = None
+        """When a delayed acknowledgment is due."""
         self._update_period = options.window_update_s
-        self._update_at: float | None = None
+        self.update_at: float | None = None
+        """When a window update is due."""
         self._advertised_end = 0  # stream offset that the last feedback allowed
 
     def begin(self, session: int, number: int, merge: bool, now: float) -> None:
@@ -61,8 +63,8 @@ class Upward:
         self.paused = False
         self._repair_echo_us = 0
         self._unacknowledged = 0
-        self._ack_at = None
-        self._update_at = now + self._update_period
+        self.ack_at = None
+        self.update_at = now + self._update_period
         self._advertised_end = self.window_end
 
     @property
@@ -81,30 +83,31 @@ class Upward:
             self._echo_time_us = packet.send_time_us
             self._echo_at = now if arrived_at is None else arrived_at
         else:
-            assert isinstance(packet, Repair)
-            self._repair_echo_us = packet.repair_time_us
+            self._repair_echo_us = packet.repair_time_us  # type: ignore[union-attr]
         self._update_period = self._options.window_update_s
-        self._update_at = now + self._update_period
         if self.paused:
             return None
+        self.update_at = now + self._update_period
         self._unacknowledged += 1
         if gap:
             return self.feedback(True, now)
         if type(packet) is Repair or self._reception.ended or self._unacknowledged >= self._options.ack_every:
             return self.feedback(False, now)
-        if self._ack_at is None:
-            self._ack_at = now + self._options.ack_delay_s
+        if self.ack_at is None:
+            self.ack_at = now + self._options.ack_delay_s
         return None
 
     def feedback(self, nack: bool, now: float) -> bytes:
-        """What has arrived, and the summary: neutral elements from a leaf."""
+        """What has arrived, and the summary: neutral elements from a leaf. For a switch that merges acknowledgments,
+        whatever lacks something is a NACK (3.1).
+        """
         reception = self._reception
         received = reception.received
         agent = self.agent
         self._unacknowledged = 0
-        self._ack_at = None
+        self.ack_at = None
         end = self._advertised_end = self.window_end
-        self._update_at = now + self._update_period
+        self.update_at = now + self._update_period
         held_us = int((now - self._echo_at) * 1e6) if self._echo_time_us else 0
         min_cwnd, max_twnd = UNLIMITED, 0
         if agent is not None and agent.children:
@@ -113,7 +116,7 @@ class Upward:
             self._told_room = summary.current_window
         return encode_feedback(
             self.session,
-            nack,
+            nack or (self.merge and received.has_gap),
             received.cumulative,
             self._echo_time_us,
             held_us,
@@ -151,24 +154,14 @@ class Upward:
         room = self.agent.summary().current_window - self._told_room
         if room >= self._options.ack_every * self._options.payload_bytes:
             return self.feedback(False, now)
-        if room > 0 and self._ack_at is None:
-            self._ack_at = now + self._options.ack_delay_s
+        if room > 0 and self.ack_at is None:
+            self.ack_at = now + self._options.ack_delay_s
         return self.opened(now)
 
     def stop(self) -> None:
         """Nothing more is to be told."""
         self.paused = True
-        self._ack_at = self._update_at = None
-
-    @property
-    def wake_at(self) -> float | None:
-        """When feedback is due."""
-        if self.paused:
-            return None
-        ack_at, update_at = self._ack_at, self._update_at
-        if ack_at is None or (update_at is not None and update_at < ack_at):
-            return update_at
-        return ack_at
+        self.ack_at = self.update_at = None
 
     def handle_timer(self, now: float) -> bytes | None:
         """The delayed acknowledgment, or a window update: 500 ms after the last feedback, then each time 1 s later
@@ -176,9 +169,9 @@ class Upward:
         """
         if self.paused:
             return None
-        if self._ack_at is not None and now >= self._ack_at:
+        if self.ack_at is not None and now >= self.ack_at:
             return self.feedback(False, now)
-        if self._update_at is not None and now >= self._update_at:
+        if self.update_at is not None and now >= self.update_at:
             self._update_period += self._options.window_update_step_s
             return self.feedback(False, now)
         return None
