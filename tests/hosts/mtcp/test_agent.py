@@ -337,7 +337,7 @@ def test_acknowledgments_of_what_was_not_sent_are_dropped(cumulative: int, sack:
     for _ in range(5):
         multicast(agent, 1, now=1)
     assert report(agent, child, cumulative, sack, echo=1, now=1.1) == []
-    assert agent._counters == {"drop_ack_of_unsent": 1}
+    assert agent.counters == {"drop_ack_of_unsent": 1}
     assert agent.base == 0
     assert child.rtd.samples == 0
 
@@ -349,7 +349,7 @@ def test_echoes_from_the_future_are_not_measured() -> None:
     report(agent, child, 1, echo=2000, now=1.1)
     probe_answered(agent, child, 2**63, 1.1)
     assert child.rtd.samples == child.rtt.samples == 0
-    assert agent._counters == {"drop_echo_from_the_future": 1, "drop_probe_ack_time": 1}
+    assert agent.counters == {"drop_echo_from_the_future": 1, "drop_probe_ack_time": 1}
 
 
 def test_a_child_that_leaves_takes_what_it_held_back() -> None:
