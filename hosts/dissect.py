@@ -4,9 +4,11 @@
     dissect.bind(5000)              # UDP port 5000 carries Canopy
     rdpcap("run.pcap")[UDP].show()
 
-The structs in each protocol's `packets` are what endpoints use; a test holds both to the same bytes.
+`hosts.wireshark` makes Wireshark's dissector of the same layers. The structs in each protocol's `packets` are what
+endpoints use; a test holds both to the same bytes.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from scapy.fields import (
@@ -273,8 +275,12 @@ MTCP_LAYERS = {
     wire.Type.REPORT_ACK: MtcpReportAck,
 }
 
-for _type, _layer in MTCP_LAYERS.items():
-    bind_layers(CanopyHeader, _layer, version=1, protocol=wire.NUMBER, type=int(_type))
+LAYERS: dict[int, Mapping[Any, type[Packet]]] = {wire.NUMBER: MTCP_LAYERS}
+"""By the protocol's number in the common header, then by the packet's type, a member of the protocol's enumeration."""
+
+for _number, _layers in LAYERS.items():
+    for _type, _layer in _layers.items():
+        bind_layers(CanopyHeader, _layer, version=1, protocol=_number, type=int(_type))
 
 
 def bind(port: int) -> None:
