@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the fuzz targets of engine/fuzz, all at the same time, from the corpus in the repository: fuzz.sh [SECONDS] [TARGET...]
+# Runs the fuzz targets of engine/fuzz from the corpus in the repository, and beside them, all at the same time, the one of
+# the P4Runtime server: fuzz.sh [SECONDS] [TARGET...]; targets are program, packets, headers, p4runtime.
 #
 # The flags are those that cargo-fuzz gives, but for the sanitizers, which need a nightly compiler and look for misuse of
 # memory, of which code without `unsafe` is not capable. So any stable compiler does; cargo-fuzz itself works there too.
@@ -8,7 +9,7 @@ cd "$(dirname "$0")/../engine/fuzz"
 seconds=${1:-${CANOPY_FUZZ_SECONDS:-60}}
 shift || true
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(program packets headers)
+[ ${#targets[@]} -gt 0 ] || targets=(program packets headers p4runtime)
 
 host=$(rustc -vV | awk '/^host:/ {print $2}')
 passes=(-Cpasses=sancov-module)
@@ -23,6 +24,12 @@ mkdir -p found
 pids=()
 for target in "${targets[@]}"; do
     mkdir -p "work/$target"
+    if [ "$target" = p4runtime ]; then
+        (cd ../.. && CANOPY_FUZZ_SECONDS="$seconds" .venv/bin/pytest -q tests/engine/test_p4runtime_fuzz.py) \
+            >"work/$target.log" 2>&1 &
+        pids+=($!)
+        continue
+    fi
     options=("${limits[@]}" -max_total_time="$seconds" -artifact_prefix="found/$target-" -print_final_stats=1)
     "target/$host/release/$target" "${options[@]}" "work/$target" "corpus/$target" >"work/$target.log" 2>&1 &
     pids+=($!)
@@ -31,11 +38,11 @@ failed=0
 for at in "${!targets[@]}"; do
     target=${targets[$at]}
     if wait "${pids[$at]}"; then
-        runs=$(awk '/stat::number_of_executed_units/ {print $2}' "work/$target.log")
-        echo "fuzzing: $target: $runs inputs in ${seconds} s, nothing found"
+        runs=$(awk '/stat::number_of_executed_units/ {print " " $2 " inputs in"}' "work/$target.log")
+        echo "fuzzing: $target:$runs ${seconds} s, nothing found"
     else
         failed=1
-        echo "fuzzing: $target failed; the input is in engine/fuzz/found, the end of its log:" >&2
+        echo "fuzzing: $target failed; what it found is in engine/fuzz/found or in its log, which ends:" >&2
         tail -n 40 "work/$target.log" >&2
     fi
 done
