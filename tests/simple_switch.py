@@ -128,6 +128,10 @@ class SimpleSwitchProcess:
             config=config,
         )
         self._stub.SetForwardingPipelineConfig(request, timeout=CALL_LIMIT_S)
+        # Packets are refused for a moment after the first one.
+        give_up = time.monotonic() + START_LIMIT_S
+        while not self._takes_packets() and time.monotonic() < give_up:
+            time.sleep(QUIET_S)
 
     def write(self, updates: Sequence[p4r.Update]) -> None:
         """Raises grpc.RpcError when one of them is refused; the others are applied."""
@@ -149,6 +153,15 @@ class SimpleSwitchProcess:
         responses = self._packets(iter([request]), timeout=CALL_LIMIT_S)
         sent = [(int(response.port), bytes(response.packet)) for response in responses]
         return sorted(sent, key=lambda output: output[0])
+
+    def _takes_packets(self) -> bool:
+        try:
+            list(self._packets(iter(()), timeout=CALL_LIMIT_S))
+        except grpc.RpcError as error:
+            if error.code() == grpc.StatusCode.UNAVAILABLE:
+                return False
+            raise
+        return True
 
     def settle(self) -> None:
         """Waits until no message has come from the switch for a while."""

@@ -1,5 +1,13 @@
-"""Programs of p4c's own samples for which both switches may differ, each with its reason."""
+"""Programs of p4c's own samples for which both switches differ with reason."""
 
-
-def expected_differences() -> dict[str, str]:
-    return {}
+EXPECTED_DIFFERENCES = {
+    "extract_for_header_union": "p4c writes a JSON whose header is of a union's type, which is refused here",
+    "gauntlet_nested_switch-bmv2": "its P4Info has a table that p4c has left out of the JSON, which is refused here",
+    "init-entries-bmv2": "PI takes all entries of a table that the program has filled for constant",
+    "issue1062-1-bmv2": "a key of type error has no width in the P4Info, and PI cannot have entries of it",
+    "issue1517-bmv2": "it draws random numbers",
+    "issue2283_1-bmv2": "a type that is translated to strings is refused here",
+    "issue430-1-bmv2": "PI cannot enable its digest",
+    "v1model-p4runtime-enumint-types1": "PI cuts off what does not fit a translated type, which is refused here",
+    "v1model-p4runtime-most-types1": "PI cuts off what does not fit a translated type, which is refused here",
+}

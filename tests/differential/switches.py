@@ -20,6 +20,10 @@ CPU_PORT = 510
 Output = tuple[int, bytes]
 
 
+class NoReferenceError(Exception):
+    """simple_switch_grpc refuses the program, has crashed, or does not come to an end with a packet."""
+
+
 class Side(Protocol):
     """A switch that runs one program."""
 
@@ -86,13 +90,14 @@ class Reference:
     """simple_switch_grpc."""
 
     def __init__(self, program: Program, executable: str) -> None:
+        """Raises NoReferenceError."""
         self._told: list[bytes] = []
         self._process = SimpleSwitchProcess(executable, CPU_PORT, self._receive)
         try:
             self._process.push(program.p4info, program.json)
-        except BaseException:
+        except grpc.RpcError as error:
             self.close()
-            raise
+            raise NoReferenceError(error.details()) from None
 
     def write(self, updates: Sequence[p4r.Update]) -> list[int]:
         try:
@@ -111,7 +116,13 @@ class Reference:
             raise
 
     def send(self, port: int, packet: bytes) -> list[Output]:
-        return self._process.send(port, packet)
+        """Raises NoReferenceError."""
+        try:
+            return self._process.send(port, packet)
+        except grpc.RpcError as error:
+            if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+                raise NoReferenceError(f"{packet.hex()} at port {port}: {error.details()}") from None
+            raise
 
     def told(self) -> list[bytes]:
         self._process.settle()

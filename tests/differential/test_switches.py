@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from tests.differential.compare import differences
-from tests.differential.folder import expected_differences
+from tests.differential.folder import EXPECTED_DIFFERENCES
 from tests.differential.programs import Program, compiled, own_programs
-from tests.differential.switches import Embedded, Reference
+from tests.differential.switches import Embedded, Reference, NoReferenceError
 from tests.simple_switch import find_simple_switch
 
 SEEDS = range(int(os.environ.get("CANOPY_DIFFERENTIAL_SEEDS", "2")))
@@ -24,13 +24,13 @@ FOLDER = os.environ.get("CANOPY_DIFFERENTIAL_PROGRAMS")
 SHOWN = 5
 
 
-def found(program: Program, seed: int) -> list[str]:
-    """The first differences, as text."""
+def found(program: Program, seed: int, *, cut: bool) -> list[str]:
+    """The first differences, as text; `cut`: see `differences`. Raises NoReferenceError."""
     executable = find_simple_switch()
     assert executable is not None
     reference = Reference(program, executable)
     try:
-        found = differences(program, Embedded(program), reference, seed=seed, packets=PACKETS)
+        found = differences(program, Embedded(program), reference, seed=seed, packets=PACKETS, cut=cut)
         return [str(difference) for difference in islice(found, SHOWN)]
     finally:
         reference.close()
@@ -42,15 +42,19 @@ if find_simple_switch() is not None:
     @pytest.mark.parametrize("seed", SEEDS)
     @pytest.mark.parametrize("program", own_programs(), ids=str)
     def test_both_switches_agree(program: Program, seed: int) -> None:
-        assert found(program, seed) == []
+        assert found(program, seed, cut=True) == []
 
     if FOLDER is not None:
-        SOURCES = sorted(source for source in Path(FOLDER).glob("*.p4") if source.stem not in expected_differences())
+        SOURCES = sorted(source for source in Path(FOLDER).glob("*.p4") if source.stem not in EXPECTED_DIFFERENCES)
 
         @pytest.mark.bmv2
         @pytest.mark.parametrize("seed", SEEDS)
         @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.stem)
         def test_both_switches_agree_on_other_programs(source: Path, seed: int, tmp_path: Path) -> None:
             program = compiled(source, tmp_path)
-            if program is not None:
-                assert found(program, seed) == []
+            if program is None:
+                return
+            try:
+                assert found(program, seed, cut=False) == []
+            except NoReferenceError:
+                return  # simple_switch_grpc refuses the program, or crashes or hangs with a packet
