@@ -76,6 +76,7 @@ class TableInfo:
     direct_meter_id: int
     is_const: bool
     idle_timeout: bool
+    size: int
 
     @property
     def needs_priority(self) -> bool:
@@ -240,6 +241,7 @@ class P4InfoIndex:
             direct_meter_id=next((id_ for id_ in direct if id_ in self.direct_meters), 0),
             is_const=table.is_const_table,
             idle_timeout=table.idle_timeout_behavior == p4i.Table.NOTIFY_CONTROL,
+            size=table.size,
         )
 
     def _packet_header(self, name: str, widths: "_TranslatedWidths") -> PacketHeaderInfo | None:

@@ -50,6 +50,8 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Table:
+    """`is_filled`: the program brings its entries along, constant or not."""
+
     name: str
     key: tuple[KeyField, ...]
     actions: dict[str, Action]
@@ -57,6 +59,7 @@ class Table:
     has_counters: bool
     direct_meter: str | None
     idle_timeout: bool
+    is_filled: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +125,7 @@ def _table(info: TableInfo) -> Table:
         has_counters=info["has_counters"],
         direct_meter=info["meter"],
         idle_timeout=info["supports_timeout"],
+        is_filled=info["is_const"],
     )
 
 

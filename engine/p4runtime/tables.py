@@ -68,6 +68,8 @@ class Table:
         self._profile = profile
         self._actions = actions
         self._switch = switch
+        if json_table.is_filled and not info.is_const:
+            switch.table_open(info.name, info.size)
         for entry in switch.table_entries(info.name):
             self._load(entry)
 
@@ -293,7 +295,7 @@ class Table:
         if binding is None:
             return
         loaded = self._entry(place, p4r.TableEntry(), binding)
-        loaded.message.is_const = self.info.is_const or entry["is_const"]
+        loaded.message.is_const = entry["is_const"]
         self.entries[place] = loaded
 
     def _load_binding(self, entry: EngineEntry) -> Binding | None:

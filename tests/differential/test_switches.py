@@ -15,7 +15,7 @@ import pytest
 from tests.differential.compare import differences
 from tests.differential.folder import EXPECTED_DIFFERENCES
 from tests.differential.programs import Program, compiled, own_programs
-from tests.differential.switches import Embedded, Reference, NoReferenceError
+from tests.differential.switches import Embedded, NoReferenceError, Reference
 from tests.simple_switch import find_simple_switch
 
 SEEDS = range(int(os.environ.get("CANOPY_DIFFERENTIAL_SEEDS", "2")))

@@ -217,9 +217,9 @@ class Bench:
         return sorted(found)
 
 
-def new_bench() -> Bench:
+def new_bench(pipeline_config: p4r.ForwardingPipelineConfig | None = None) -> Bench:
     path = MemoryDataPath(cpu_port=CPU_PORT)
-    pipeline = build_pipeline(config(), path)
+    pipeline = build_pipeline(pipeline_config or config(), path)
     path.install(pipeline.switch)
     return Bench(pipeline, path)
 

@@ -3,7 +3,19 @@
 import pytest
 from finsy.proto import p4r, rpc_code
 
-from tests.engine.entities import DELETE, INSERT, MODIFY, Bench, action, id_of, raw, refused, table_entry
+from tests.engine.entities import (
+    DELETE,
+    INSERT,
+    MODIFY,
+    Bench,
+    action,
+    config,
+    id_of,
+    new_bench,
+    raw,
+    refused,
+    table_entry,
+)
 
 FORWARD_3 = action("forward", port=3)
 FORWARD_4 = action("forward", port=4)
@@ -150,6 +162,32 @@ def test_a_constant_table_shows_its_entries_and_refuses_changes(bench: Bench) ->
     with refused(rpc_code.PERMISSION_DENIED):
         bench.modify(table_entry("fixed", {"type": (0xDEAD, 0xFFFF)}, action("drop"), 2))
     bench.modify(key)
+
+
+def preinitialized() -> Bench:
+    """The program as if table `fixed` had been declared with `entries` in place of `const entries`."""
+    changed = config()
+    table = next(t for t in changed.p4info.tables if t.preamble.alias == "fixed")
+    table.is_const_table, table.size = False, 3
+    return new_bench(changed)
+
+
+def test_a_preinitialized_table_shows_its_entries_and_takes_changes() -> None:
+    bench = preinitialized()
+    request = p4r.TableEntry(table_id=id_of("fixed"))
+    assert [(e.priority, e.is_const) for e in bench.read_table(request)] == [(2, False), (1, False)]
+    bench.insert(table_entry("l2", {"dst": 1}, action("forward", port=3)))
+    assert bench.ports(1, ethertype=0xDEAD) == []
+    bench.modify(table_entry("fixed", {"type": (0xDEAD, 0xFFFF)}, action("known"), 2))
+    assert bench.ports(1, ethertype=0xDEAD) == [3]
+    undo = bench.apply(DELETE, table_entry("fixed", {"type": (0xDE00, 0xFF00)}, None, 1))
+    bench.insert(table_entry("fixed", {"type": (0x0800, 0xFFFF)}, action("drop"), 5))
+    assert [e.priority for e in bench.read_table(request)] == [2, 5]
+    assert bench.ports(1, ethertype=0x0800) == []
+    undo()
+    assert sorted(e.priority for e in bench.read_table(request)) == [1, 2, 5]
+    with refused(rpc_code.RESOURCE_EXHAUSTED, "full"):
+        bench.insert(table_entry("fixed", {"type": (0x0900, 0xFFFF)}, action("drop"), 6))
 
 
 # Default entries.

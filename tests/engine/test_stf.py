@@ -106,7 +106,7 @@ def test_names_may_lack_their_front() -> None:
 
 def test_key_fields_in_all_their_spellings() -> None:
     names = ("hdr.ethernet.dst", "hdr.vlan[1].id", "hdr.ipv4.$valid$")
-    table = Table("t", tuple(KeyField(n, 8, "exact") for n in names), {}, None, False, None, False)
+    table = Table("t", tuple(KeyField(n, 8, "exact") for n in names), {}, None, False, None, False, False)
     for name, position in (
         ("hdr.ethernet.dst", 0),
         ("ethernet.dst", 0),

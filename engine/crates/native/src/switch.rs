@@ -251,6 +251,11 @@ impl Switch {
         self.control(py, |s| s.table_reset_default(table))
     }
 
+    /// Let the entries of a table change that the program has filled, and have others, up to `max_size` altogether.
+    fn table_open(&self, py: Python<'_>, table: &str, max_size: usize) -> PyResult<()> {
+        self.control(py, |s| s.table_open(table, max_size))
+    }
+
     // Action profiles and selectors.
 
     fn member_add(

@@ -272,6 +272,28 @@ fn const_entries_hold_in_the_program_s_order() {
 }
 
 #[test]
+fn entries_of_the_program_change_once_the_table_is_open() {
+    let mut switch = switch();
+    let table = name("const");
+    switch.table_open(&table, 4).unwrap();
+    let entries = switch.table_entries(&table).unwrap();
+    assert!(entries.iter().all(|entry| !entry.is_const));
+    switch.table_modify(&table, &entries[0].key, 3, &answer(7), 0).unwrap();
+    switch.table_delete(&table, &entries[1].key, 2).unwrap();
+    switch.table_add(&table, &entries[1].key, 9, &answer(8), 0).unwrap();
+    switch.table_add(&table, &entries[1].key, 8, &answer(8), 0).unwrap();
+    let full = switch.table_add(&table, &entries[1].key, 7, &answer(8), 0).unwrap_err();
+    assert_eq!(full.code, ErrorCode::ResourceExhausted);
+    let mut ask = |a| ask_both(&mut switch, Key { kind: 6, a, b: 1, ..Key::default() }).0;
+    assert_eq!([ask(0x11), ask(0x12), ask(0x22)], [8, 8, 102]);
+    switch.reset();
+    let mut ask = |a| ask_both(&mut switch, Key { kind: 6, a, b: 1, ..Key::default() }).0;
+    assert_eq!([ask(0x11), ask(0x12), ask(0x22)], [100, 101, 102]);
+    assert_eq!(switch.table_delete(&table, &entries[1].key, 2).unwrap_err().code, ErrorCode::InvalidArgument);
+    assert_eq!(switch.table_open("nothing", 4).unwrap_err().code, ErrorCode::NotFound);
+}
+
+#[test]
 fn default_actions_are_set_and_reset() {
     let mut switch = switch();
     let table = name("ternary");

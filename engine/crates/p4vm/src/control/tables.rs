@@ -68,7 +68,7 @@ impl Switch {
 
     fn check_writable(&self, at: usize) -> Result<&Table> {
         let def = self.program.tables.get(at).ok_or_else(|| ControlError::not_found("no such table"))?;
-        if def.is_const {
+        if self.tables.get(at).is_some_and(|state| !state.writable) {
             return Err(ControlError::invalid(format!("the entries of table {} are constant", def.name)));
         }
         Ok(def)
@@ -119,6 +119,14 @@ impl Switch {
             return Err(ControlError::invalid(format!("table {} does not support idle timeouts", table.name)));
         }
         Ok(idle_timeout_us.saturating_mul(1000))
+    }
+
+    /// Let the entries of a table change that the program has filled, and have others, up to `max_size` altogether. The
+    /// JSON does not say whether the program meant them to be constant, and gives their number for the size.
+    pub fn table_open(&mut self, table: &str, max_size: usize) -> Result<()> {
+        let at = self.table(table)?;
+        self.tables.get_mut(at).ok_or_else(|| no_table(table))?.open(max_size);
+        Ok(())
     }
 
     /// Add an entry. `priority` counts only in tables that need one (see [`TableInfo`]); larger wins.

@@ -37,13 +37,17 @@ pub(crate) struct TableState {
     pub entries: Vec<Option<Entry>>,
     free: Vec<u32>,
     pub default: Option<Call>,
+    /// Whether entries may change.
+    pub writable: bool,
+    max_size: usize,
 }
 
 impl TableState {
     /// The table after loading, with its const entries.
     pub(crate) fn new(table: &Table) -> Self {
         let index = Index::new(table.lookup, table.layout.words);
-        let mut state = Self { index, entries: Vec::new(), free: Vec::new(), default: table.default.clone() };
+        let (entries, free, default) = (Vec::new(), Vec::new(), table.default.clone());
+        let mut state = Self { index, entries, free, default, writable: !table.is_const, max_size: table.max_size };
         for entry in &table.entries {
             // The loader has checked the keys; of two equal entries the first holds.
             if let Ok((key, shown)) = EntryKey::new(&table.key, &table.layout, &entry.key) {
@@ -52,6 +56,15 @@ impl TableState {
             }
         }
         state
+    }
+
+    /// Let entries change, those of the program among them, up to a size.
+    pub(crate) fn open(&mut self, max_size: usize) {
+        self.writable = true;
+        self.max_size = max_size;
+        for entry in self.entries.iter_mut().flatten() {
+            entry.is_const = false;
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -73,8 +86,8 @@ impl TableState {
         if self.index.find(&key, priority).is_some() {
             return Err(ControlError::exists(format!("table {} has this entry already", table.name)));
         }
-        if !is_const && self.len() >= table.max_size {
-            let message = format!("table {} is full ({} entries)", table.name, table.max_size);
+        if !is_const && self.len() >= self.max_size {
+            let message = format!("table {} is full ({} entries)", table.name, self.max_size);
             return Err(ControlError::exhausted(message));
         }
         let entry = Entry {
