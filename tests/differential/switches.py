@@ -107,7 +107,7 @@ class Reference:
         return [rpc_code.OK] * len(updates)
 
     def read(self, request: p4r.Entity) -> list[p4r.Entity] | None:
-        """PI does not find entries again whose key the program masks, nor the members of one-shot sets."""
+        """PI does not find the members of one-shot sets."""
         try:
             return self._process.read(request)
         except grpc.RpcError as error:

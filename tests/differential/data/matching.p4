@@ -24,7 +24,7 @@ header trace_t {
     bit<16> mixed;
     bit<16> member;
     bit<16> spread;
-    bit<16> masked;
+    bit<16> sliced;
     bit<16> fixed;
     bit<8>  flow;
 }
@@ -149,8 +149,8 @@ control Pipe(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
         implementation = other_groups;
         size = 64;
     }
-    table masked {
-        key = { hdr.key.b & 0x00ffff00: exact @name("masked_b"); hdr.key.a[19:4]: ternary @name("slice"); meta.odd: exact; }
+    table sliced {
+        key = { hdr.key.b[23:8]: exact @name("part_b"); hdr.key.a[19:4]: ternary @name("slice"); meta.odd: exact; }
         actions = { mark; nothing; }
         default_action = nothing();
         size = 64;
@@ -208,8 +208,8 @@ control Pipe(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
         hdr.trace.spread = meta.mark;
         spread_too.apply();
         hdr.trace.between = meta.mark;
-        masked.apply();
-        hdr.trace.masked = meta.mark;
+        sliced.apply();
+        hdr.trace.sliced = meta.mark;
         fixed.apply();
         hdr.trace.fixed = meta.mark;
         mixed.apply();
