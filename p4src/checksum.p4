@@ -26,9 +26,10 @@ control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
             hdr.igmp.isValid() && meta.cursor.passes == 0,
             { hdr.igmp.type, hdr.igmp.code, hdr.igmp.body },
             hdr.igmp.checksum, HashAlgorithm.csum16);
-        // What is merged gets a checksum of ours: damage must not be hidden by it. 0 means that there is none.
+        // What is merged gets a checksum of ours: damage must not be hidden by it. 0 means that there is none, and a sum
+        // that is 0 is sent as 0xffff (RFC 768), which no calculation gives.
         verify_checksum(
-            hdr.feedback.isValid() && hdr.udp.checksum != 0,
+            hdr.feedback.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
             FEEDBACK_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
     }

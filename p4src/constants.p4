@@ -54,8 +54,9 @@ const bit<48> MTCP_PERIOD_US = 20000;
 // retransmission of what it does not acknowledge (0.2 s after the first, at least) finds it left out.
 const bit<32> MTCP_SILENCE_US = 500000;
 const bit<48> MTCP_GAP_US     = 300000;
-// A port whose children change twice within this time has feedback of several behind it that nobody merges.
-const bit<48> MTCP_CHANGE_US  = 1000000;
+// A port whose children change twice within this time, ten delayed acknowledgments, has several behind it that nobody
+// merges. (Changes that are further apart cost one unmerged packet each.)
+const bit<48> MTCP_CHANGE_US  = 200000;
 // A slot or session that nobody used for so long is free. Window updates come 0.5, 1.5 and 2.5 s apart (MTCP 3.9).
 const bit<48> MTCP_IDLE_US    = 4194304;
 const bit<32> MTCP_IDLE_MS    = 4096;       // the same in 1.024 ms
