@@ -16,7 +16,7 @@ class TfmccOptions:
     rules: str = "paper"
     payload_bytes: int = DEFAULT_PAYLOAD_BYTES
     loss_intervals: int = 8  # 2.3: 8 to 32
-    history_discounting: bool = True  # TFRC's (RFC 5348, 5.5)
+    history_discounting: bool = False  # TFRC's (RFC 5348, 5.5), which RFC 4654 takes over and the paper does not name
     initial_rtt_s: float = 0.5  # 2.4.1; used as the next RTT float above
     # 2.4.1: worst error of sender's and receiver's clocks together, when `now` is synchronised (NTP); negative: it is
     # not, and the initial RTT is initial_rtt_s.

@@ -232,8 +232,9 @@ class TfmccReceiver(ReceiverEndpoint):
             self._packet_bytes = packet_bytes(self._largest_payload)
         was_clr = self.is_clr
         self.is_clr = is_clr = packet.clr == self.id
+        first_rtt = False
         if packet.echo_receiver == self.id and packet.flags & FLAG_ECHO:
-            self._echoed(packet, at, sent_at)
+            first_rtt = self._echoed(packet, at, sent_at)
         elif not is_clr:
             self.round_trip.adjust(at, sent_at)
         timer = self._timer
@@ -245,6 +246,8 @@ class TfmccReceiver(ReceiverEndpoint):
             return
         if last is None or packet.round != last.round:
             self._begin_round(packet, now)
+        elif first_rtt:
+            self._start_if_eligible(packet, now)  # only now the rate is known that should be reported
         elif timer.due_at is not None and (
             packet.suppression != last.suppression or packet.suppression_no_rtt != last.suppression_no_rtt
         ):
@@ -252,20 +255,21 @@ class TfmccReceiver(ReceiverEndpoint):
         if self.history.events != self._events:
             self._events = self.history.events
             if not self._has_told_loss:
-                self._first_loss(packet, now)
+                self._start_if_eligible(packet, now)  # what was to be said without a loss is void
 
-    def _echoed(self, packet: Data, at: float, sent_at: float) -> None:
-        """Our report has come back: a round trip time."""
+    def _echoed(self, packet: Data, at: float, sent_at: float) -> bool:
+        """Our report has come back: a round trip time. Whether it is the first one."""
         instant = at - packet.echo_time_us * _MICRO - packet.echo_held_us * _MICRO
         if instant <= 0:
             self.counters["drop_echo"] += 1  # not what we sent
-            return
+            return False
         trip = self.round_trip
         first = not trip.has_measurement
         initial = self._rate_rtt
         trip.measure(instant, at, sent_at, is_clr=self.is_clr)
         if first:
             self.history.remodel(trip.rtt, (trip.rtt / initial) ** 2)
+        return first
 
     # --- feedback
 
@@ -295,19 +299,12 @@ class TfmccReceiver(ReceiverEndpoint):
         if timer.due_at is not None and timer.has_loss and not self._has_told_loss:
             return  # the first loss is told within one feedback delay, whatever rounds begin meanwhile (2.6)
         timer.stop()
-        rate = self._eligible_rate(packet, now)
-        if rate is not None:
-            self._start_timer(packet, now, rate)
-            self._hear(packet)
+        self._start_if_eligible(packet, now)
 
-    def _first_loss(self, packet: Data, now: float) -> None:
-        """Our first loss event of all: what we wanted to say before is void."""
+    def _start_if_eligible(self, packet: Data, now: float) -> None:
         rate = self._eligible_rate(packet, now)
-        if rate is not None:
-            self._start_timer(packet, now, rate)
-            self._hear(packet)
-
-    def _start_timer(self, packet: Data, now: float, rate: float) -> None:
+        if rate is None:
+            return
         self._timer.start(
             now,
             self._delay(packet),
@@ -316,6 +313,7 @@ class TfmccReceiver(ReceiverEndpoint):
             has_loss=self.history.events > 0,
             has_rtt=self.round_trip.has_measurement,
         )
+        self._hear(packet)
 
     def _eligible_rate(self, packet: Data, now: float) -> float | None:
         """The rate to report, bit/s; None when there is no reason for a report."""

@@ -10,6 +10,7 @@ class FeedbackRounds:
     __slots__ = (
         "_options",
         "_peak",
+        "delay",
         "from_loss",
         "max_rtt",
         "number",
@@ -21,6 +22,8 @@ class FeedbackRounds:
 
     def __init__(self, options: TfmccOptions, max_rtt: float, now: float) -> None:
         self._options = options
+        self.delay: float | None = None
+        """T of this round, seconds: what receivers computed at its start; None before it has been told to anybody."""
         self.max_rtt = max_rtt
         """Seconds: of all receivers that have told, or the initial RTT."""
         self.number = 1
@@ -38,8 +41,11 @@ class FeedbackRounds:
         """As an RTT float."""
         return encode_rtt(self.max_rtt)
 
-    def is_over(self, now: float, delay: float) -> bool:
+    def is_over(self, now: float) -> bool:
         """Whether T has passed; by RFC 4654 a round without a report may last twice as long."""
+        delay = self.delay
+        if delay is None:
+            return False
         patience = delay if self._options.rules == "paper" or self.reports else 2 * delay
         return now >= self.started_at + patience
 
@@ -49,6 +55,7 @@ class FeedbackRounds:
             self.max_rtt = max(self._peak, self.max_rtt * self._options.max_rtt_decay)
         self.number += 1
         self.started_at = now
+        self.delay = None
         self.suppression = self.suppression_no_rtt = NO_RATE
         self.from_loss = False
         self.reports = 0

@@ -397,8 +397,10 @@ class TfmccSender(SenderEndpoint):
             self.counters["clr_timeouts"] += 1
             self._echoes.drop(self.clr.receiver)
             self._lose_clr(now)
-        elif self.rounds.is_over(now, delay):
+        elif self.rounds.is_over(now):
             self.rounds.begin(now)
+        if self.rounds.delay is None:
+            self.rounds.delay = self.feedback_delay(now)
         if self.clr is None and now > self._quiet_since + patience:
             # Nobody has said anything for long: be careful, and begin anew when somebody does.
             self._quiet_since = now
