@@ -4,7 +4,7 @@ import heapq
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from topologies.scenario.activity import ControllerRestart, Fault, LinkDown, ReceiverDies, SwitchRestart
+from topologies.scenario.activity import ControllerRestart, Fault, LinkDelay, LinkDown, ReceiverDies, SwitchRestart
 from topologies.scenario.scenario import Scenario
 
 LINGER_S = 5.0
@@ -20,6 +20,7 @@ Action: TypeAlias = Literal[
     "stop flow",
     "link down",
     "link up",
+    "link delay",
     "kill switch",
     "start switch",
     "kill receiver",
@@ -33,7 +34,7 @@ class Step:
     """One thing to do. `subject` names what it is done to: indices of the scenario's lists, or nodes."""
 
     action: Action
-    subject: tuple[int | str, ...]
+    subject: tuple[int | float | str, ...]
     label: str = ""
     """The subject for a person."""
 
@@ -91,6 +92,9 @@ def _add_fault(timeline: Timeline, scenario: Scenario, fault: Fault) -> None:
             timeline.add(fault.at, Step("link down", fault.link, label))
             if fault.duration is not None:
                 timeline.add(fault.at + fault.duration, Step("link up", fault.link, label))
+        case LinkDelay():
+            label = f"{' - '.join(fault.link)}: {fault.delay * 1e3:g} ms"
+            timeline.add(fault.at, Step("link delay", (*fault.link, fault.delay), label))
         case SwitchRestart():
             timeline.add(fault.at, Step("kill switch", (fault.switch,), fault.switch))
             timeline.add(fault.at + fault.outage, Step("start switch", (fault.switch,), fault.switch))

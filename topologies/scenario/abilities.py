@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from topologies.scenario.activity import ControllerRestart, TcpFlow, UdpFlow, WebFlow
+from topologies.scenario.activity import ControllerRestart, LinkDelay, TcpFlow, UdpFlow, WebFlow
 from topologies.scenario.errors import Finding
 from topologies.scenario.scenario import Scenario
 
@@ -27,6 +27,9 @@ def _check_emulation(scenario: Scenario) -> Iterator[Finding]:
             ("nodes", name, "kind"),
             "a plain router is only simulated (canopy simulate)",
         )
+    for index, fault in enumerate(scenario.faults):
+        if isinstance(fault, LinkDelay):
+            yield ("faults", index, "kind"), "a change of a link's delay is only simulated (canopy simulate)"
     for index, session in enumerate(scenario.sessions):
         if session.realtime:
             yield ("sessions", index, "realtime"), "real-time data without end are only simulated (canopy simulate)"

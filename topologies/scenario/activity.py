@@ -34,6 +34,8 @@ class SimulatedTcp(Strict):
     """Packets that may be outstanding, whatever the congestion window says."""
     minimum_timeout: Duration = 0.2
     """Linux's TCP_RTO_MIN."""
+    limited_transmit: bool = True
+    """RFC 3042, as Linux does it; ns-2 had it from 2002 on."""
     delayed_ack: Duration = 0.04
     """How long an acknowledgment waits for a second packet, Linux's TCP_DELACK_MIN; 0 s acknowledges each packet."""
 
@@ -103,6 +105,15 @@ class LinkDown(Strict):
     """None: it stays down."""
 
 
+class LinkDelay(Strict):
+    """A link becomes longer or shorter, in both directions. Only a simulation has it."""
+
+    kind: Literal["link-delay"]
+    at: Duration
+    link: tuple[NodeName, NodeName]
+    delay: Duration
+
+
 class SwitchRestart(Strict):
     """A switch process is killed (kill -9) and started anew, without any of its state."""
 
@@ -130,4 +141,6 @@ class ControllerRestart(Strict):
     outage: Duration = 0.0
 
 
-Fault: TypeAlias = Annotated[LinkDown | SwitchRestart | ReceiverDies | ControllerRestart, Field(discriminator="kind")]
+Fault: TypeAlias = Annotated[
+    LinkDown | LinkDelay | SwitchRestart | ReceiverDies | ControllerRestart, Field(discriminator="kind")
+]

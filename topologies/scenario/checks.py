@@ -9,6 +9,7 @@ import networkx
 from topologies.scenario.activity import (
     ControllerRestart,
     Flow,
+    LinkDelay,
     LinkDown,
     OnOffFlow,
     ReceiverDies,
@@ -169,7 +170,7 @@ def _check_faults(scenario: Scenario) -> Iterator[Finding]:
     for index, fault in enumerate(scenario.faults):
         path = ("faults", index)
         match fault:
-            case LinkDown(link=(one, other)):
+            case LinkDown(link=(one, other)) | LinkDelay(link=(one, other)):
                 if scenario.link_between(one, other) is None:
                     yield (*path, "link"), f"no link joins `{one}` and `{other}`"
             case SwitchRestart(switch=name):

@@ -202,6 +202,7 @@ def _tcp_options(tcp: SimulatedTcp, recovery: str) -> "TcpOptions":
         "initial_window": tcp.initial_window,
         "window_limit": tcp.window_limit,
         "min_rto": tcp.minimum_timeout,
+        "limited_transmit": tcp.limited_transmit,
         "delayed_ack": tcp.delayed_ack or None,
     }
     if tcp.size is not None:

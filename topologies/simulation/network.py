@@ -79,6 +79,17 @@ class SimulatedNetwork:
             self.sim.link_up_at(self.sim.now, link)
         causes.discard(cause)
 
+    def set_delay(self, scenario: Scenario, one: str, other: str, delay_s: float) -> None:
+        """Give a link another delay, in both directions, now."""
+        link = scenario.link_between(one, other)
+        assert link is not None
+        here, there = link.between
+        forth, back = (
+            link_spec(link.direction(end).model_copy(update={"delay_s": delay_s}), scenario.seed)
+            for end in (there, here)
+        )
+        self.sim.configure_link_at(self.sim.now, self._links[frozenset((one, other))], forth=forth, back=back)
+
     def port_rows(self, now: float) -> list[dict[str, Any]]:
         """A row of ports.jsonl for each port of each switch or router."""
         rows = []

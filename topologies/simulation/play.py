@@ -118,6 +118,8 @@ class Play:
                 self._set_link(one, other, up=False)
             case "link up", (str(one), str(other)):
                 self._set_link(one, other, up=True)
+            case "link delay", (str(one), str(other), float(delay)):
+                self._network.set_delay(self._scenario, one, other, delay)
             case _:
                 self._do_to_control(step)
         if step.is_fault:
