@@ -39,6 +39,21 @@ class EachBetween:
 
 
 @dataclass(frozen=True, slots=True)
+class LargestBetween:
+    """The largest mean lies between two bounds: a curve's peak."""
+
+    least: float
+    most: float
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError when there are no outcomes."""
+        if not outcomes:
+            raise ValueError("nothing was measured")
+        peak = max(outcomes, key=lambda outcome: mean_interval(outcome.values).mean)
+        return EachBetween(self.least, self.most).judge([peak])
+
+
+@dataclass(frozen=True, slots=True)
 class RatioBetween:
     """One case's mean over another's lies between two bounds, for every quantity. Measured: that ratio."""
 

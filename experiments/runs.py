@@ -19,6 +19,8 @@ from topologies.run.run_folder import RunFolder, read_series
 World: TypeAlias = Literal["sim", "emu", "formula"]
 """`formula`: the row's measure computes by itself, from the document and the seed; nothing is run."""
 _COMMANDS: Mapping[str, str] = {"sim": "simulate", "emu": "emulate"}
+_DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+"""libyaml's where there is one: networks may have thousands of links."""
 _FINISHED = (0, 1)
 """Exit statuses that leave results; 1 says that not everybody has a whole file, which is no concern of a rate's."""
 _LAST_WORDS = 400
@@ -91,7 +93,7 @@ def execute(run: Run, programs: Programs, measure: Callable[[Finished], Result])
         return measure(Finished(run, {}, RunFolder(Path())))
     with tempfile.TemporaryDirectory(prefix="canopy-run-") as scratch:
         scenario = Path(scratch) / "scenario.yaml"
-        scenario.write_text(yaml.safe_dump(dict(run.document), sort_keys=False), encoding="utf-8")
+        scenario.write_text(yaml.dump(dict(run.document), Dumper=_DUMPER, sort_keys=False), encoding="utf-8")
         folder = RunFolder(Path(scratch) / "run")
         command = [sys.executable, "-m", "topologies.cli", _COMMANDS[run.world], str(scenario)]
         command += ["--out", str(folder.path), "--seed", str(run.seed), "--json"]

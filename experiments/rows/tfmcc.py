@@ -1,12 +1,30 @@
 """The rows of TFMCC: Widmer and Handley, "Extending Equation-based Congestion Control to Multicast Applications"."""
 
-from experiments.row import Row, RowWorld
+from collections.abc import Mapping
+from typing import Final
 
-_MISSING = "the protocol tfmcc"
+from experiments.row import Experiment, Row, RowWorld
+from experiments.rows import tfmcc_fairness, tfmcc_feedback, tfmcc_many, tfmcc_response, tfmcc_scaling
+
+_EXPERIMENTS: Final[Mapping[int, Experiment]] = {
+    **tfmcc_feedback.EXPERIMENTS,
+    **tfmcc_scaling.EXPERIMENTS,
+    **tfmcc_fairness.EXPERIMENTS,
+    **tfmcc_response.EXPERIMENTS,
+    **tfmcc_many.EXPERIMENTS,
+}
+_UNITS: Final[Mapping[int, str]] = {
+    1: "sqrt(n) times Kolmogorov's distance",
+    4: "of the formula",
+    5: "RTT between neighbours",
+    6: "%",
+    17: "of the reference",
+}
 
 
 def _row(number: int, world: RowWorld, title: str, value: str, counts: str) -> Row:
-    return Row(f"tfmcc-fig{number}", "tfmcc", world, title, value, counts, missing=_MISSING)
+    experiment = _EXPERIMENTS[number]
+    return Row(f"tfmcc-fig{number}", "tfmcc", world, title, value, counts, _UNITS.get(number, ""), experiment)
 
 
 _CDF = ("feedback time: unbiased, modified N, offset", "CDFs and time-value picture", "the CDFs match the formulas")

@@ -5,14 +5,13 @@ one maximum RTT after it was sent (unicast feedback, 2.5.4).
 """
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.relations import EachBetween, Every, NearReference, Only, Ordered, RatioBetween
-from experiments.row import Case, Curve, Experiment, Figure, Relation, Row, Timeline
+from experiments.relations import EachBetween, Every, LargestBetween, NearReference, Only, Ordered, RatioBetween
+from experiments.row import Case, Curve, Experiment, Figure, Relation, Timeline
 from experiments.runs import Finished
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -37,7 +36,7 @@ LEAST_RATIO: Final = 0.5
 
 def exponential_delays(x: Floats, delay: float = DELAY, bound: float = BOUND) -> Floats:
     """Eq. (2) for uniform `x` in (0, 1]."""
-    return delay * np.maximum(1 + np.log(x) / np.log(bound), 0.0)
+    return np.asarray(delay * np.maximum(1 + np.log(x) / np.log(bound), 0.0))
 
 
 def timer_delays(x: Floats, ratio: Floats, method: Method) -> Floats:
@@ -74,12 +73,12 @@ def uniform(rng: np.random.Generator, count: int) -> Floats:
 def expected_reports(receivers: int, delay: float, echo: float = ECHO_RTTS, bound: float = BOUND) -> float:
     """E[f] of 2.5.4; `delay` is T'."""
     power = bound ** (echo / delay)
-    return power * (receivers / bound + (1 - 1 / bound) ** receivers - (1 - 1 / power) ** receivers)
+    return float(power * (receivers / bound + (1 - 1 / bound) ** receivers - (1 - 1 / power) ** receivers))
 
 
 def _rounds(receivers: int, *, quick: bool) -> int:
     """Rounds a run: enough for a mean, fewer where one round has many receivers."""
-    return max(20, (20_000 if quick else 100_000) // max(receivers, 100))
+    return max(100, (100_000 if quick else 400_000) // max(receivers, 100))
 
 
 def _case(label: str, x: float, series: str, references: Mapping[str, float], **document: Any) -> Case:
@@ -272,7 +271,7 @@ def _expectation_cases(quick: bool) -> Sequence[Case]:
             {"reports": expected_reports(receivers, delay)},
             receivers=receivers,
             delay=delay,
-            rounds=4 * _rounds(receivers, quick=quick),
+            rounds=5 * _rounds(receivers, quick=quick),
         )
         for delay in _SPREADS
         for receivers in COUNTS
@@ -289,21 +288,56 @@ def _expectation_measure(run: Finished) -> Mapping[str, float]:
     return {"reports": float(np.mean(counts))}
 
 
-@cache
+# --- the rows
+
+_DECADES: Final = (1, 10, 100, 1000, 10_000)
+_TIMES = Timeline("probability", "feedback time, RTT")
+_PICTURE = Timeline("rate / sending rate", "feedback time, RTT")
+
+
 def _delay_relation() -> Relation:
-    """A tenth of the receivers is a step of the logarithm: the delay falls with each, for every method."""
-    decades = (1, 10, 100, 1000, 10_000)
+    """The delay falls with each power of ten, for every method."""
     return Every(
         [
-            Only(Ordered(), "delay", method, [f"{method}, {receivers} receivers" for receivers in decades])
+            Only(Ordered(), "delay", method, [f"{method}, {receivers} receivers" for receivers in _DECADES])
             for method in METHODS
         ]
     )
 
 
-_TYPICAL: Final = (5, 10, 20, 50, 100, 200)
+def _deviation_relation() -> Relation:
+    """The curves' peaks, in percent."""
+    bounds: Mapping[Method, tuple[float, float]] = {
+        "plain": (14.0, 20.0),
+        "offset": (5.0, 7.0),
+        "modified offset": (3.0, 5.0),
+    }
+    return Every([Only(LargestBetween(*bounds[method]), "deviation", method) for method in METHODS])
 
 
-def _deviation_relation(method: Method, least: float, most: float) -> Relation:
-    labels = [f"{method}, {receivers} receivers" for receivers in _TYPICAL]
-    return Only(EachBetween(least, most), "deviation", method, labels)
+EXPERIMENTS: Final[Mapping[int, Experiment]] = {
+    1: Experiment(_cdf_cases, _cdf_measure, EachBetween(most=_KOLMOGOROV), _TIMES, _cdf_curves),
+    2: Experiment(_picture_cases, _picture_measure, EachBetween(0.0, 1.0), _PICTURE, _picture_curves),
+    3: Experiment(
+        _theta_cases,
+        _round_means,
+        _theta_relation(),
+        Figure("receivers", {"reports": "reports in the first round"}, log_x=True),
+    ),
+    4: Experiment(
+        _expectation_cases,
+        _expectation_measure,
+        NearReference(0.1),
+        Figure("receivers", {"reports": "expected reports"}, "formula", log_x=True, log_y=True),
+    ),
+    5: Experiment(
+        _bias_cases, _round_means, _delay_relation(), Figure("receivers", {"delay": "response time, RTT"}, log_x=True)
+    ),
+    6: Experiment(
+        _bias_cases,
+        _round_means,
+        _deviation_relation(),
+        Figure("receivers", {"deviation": "reported above the least rate, %"}, log_x=True),
+    ),
+}
+"""Figure -> its experiment."""

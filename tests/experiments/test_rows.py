@@ -25,6 +25,7 @@ tcp-kernel tcp-share tcp-padhye queue-md1 queue-mm1k
 """,
 )
 
+DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 PURPOSES: Mapping[str, Purpose] = {"sim": "simulate", "emu": "emulate"}
 
 
@@ -48,13 +49,13 @@ CASES = [
     if row.experiment is not None
     for quick in (True, False)
     for case in row.experiment.cases(quick)
-    if case.world != "formula"
+    if case.world != "formula" and len(case.document["nodes"]) < 5000  # which differ from smaller ones in numbers only
 ]
 
 
 @pytest.mark.parametrize("case", [case for _, case in CASES], ids=[name for name, _ in CASES])
 def test_a_rows_scenarios_can_be_run(case: Case) -> None:
-    scenario = parse_scenario(yaml.safe_dump(json.loads(json.dumps(case.document)), sort_keys=False))
+    scenario = parse_scenario(yaml.dump(json.loads(json.dumps(case.document)), Dumper=DUMPER, sort_keys=False))
     assert list(check_ability(scenario, PURPOSES[case.world])) == []
 
 

@@ -1,0 +1,180 @@
+"""TFMCC with many receivers: first round trip times (4.3, Figs. 12 and 13) and the end of slowstart (4.4, Fig. 14)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from experiments.measures import trace
+from experiments.relations import EachBetween, Every, Only, Ordered
+from experiments.row import Case, Curve, Experiment, Figure, Relation, Timeline
+from experiments.rows.tfmcc_base import (
+    ACCESS_MS,
+    ONE_WAY_MS,
+    clr_address_since,
+    document,
+    fast,
+    host,
+    narrow,
+    receiver_address,
+    spread_starts,
+    tcp,
+    tfmcc,
+)
+from experiments.runs import Finished
+
+# --- Fig. 12: how many receivers have measured their RTT
+
+_RECEIVERS: Final = 1000
+_MEASURED_S: Final = 200.0
+_WINDOW_S: Final = 20.0
+_BOTTLENECK_BPS: Final = 1e6
+_RTTS_MS: Final = (60.0, 140.0)
+_SPARSE: Final[Mapping[str, Any]] = {"simulation": {"sample": "10 s"}}
+"""Thousands of links need no row each quarter of a second."""
+
+
+def _first_rtt_cases(quick: bool) -> Sequence[Case]:
+    least, most = _RTTS_MS
+    names = [f"r{number}" for number in range(_RECEIVERS)]
+    nodes: dict[str, Any] = {
+        "left": {"kind": "router"},
+        "right": {"kind": "router"},
+        "s": host(),
+        **{name: host() for name in names},
+    }
+    links = [fast("s", "left", 0.0), narrow("left", "right", _BOTTLENECK_BPS, least / 4)]
+    links += [
+        fast("right", name, least / 4 + (most - least) / 2 * number / (_RECEIVERS - 1))
+        for number, name in enumerate(names)
+    ]
+    return [Case("1000 receivers", document("tfmcc-fig12", _MEASURED_S, nodes, links, tfmcc(names), **_SPARSE))]
+
+
+def _measured(run: Finished) -> list[tuple[float, float, float]]:
+    """(Time, receivers with a first RTT, feedback rounds)."""
+    return [(row["t"], row["first_rtts"], row["round"]) for row in trace(run, 0, "sender") if "first_rtts" in row]
+
+
+def _first_rtt_measure(run: Finished) -> Mapping[str, float]:
+    """Receivers with an RTT at the end, and new ones a round in the poorest window."""
+    rows = _measured(run)
+    paces = []
+    for start in range(0, int(_MEASURED_S), int(_WINDOW_S)):
+        inside = [(count, number) for at, count, number in rows if start <= at <= start + _WINDOW_S]
+        if len(inside) > 1 and inside[-1][1] > inside[0][1] and inside[0][0] < _RECEIVERS and start > 0:
+            paces.append((inside[-1][0] - inside[0][0]) / (inside[-1][1] - inside[0][1]))
+    return {"measured": rows[-1][1], "a round": min(paces)}
+
+
+def _first_rtt_curves(run: Finished) -> Sequence[Curve]:
+    return [Curve("receivers with an RTT", [(at, count) for at, count, _ in _measured(run)])]
+
+
+# --- Fig. 13: how soon a receiver whose RTT has risen becomes the CLR
+
+_CHANGE_COUNTS: Final = (40, 200, 1000)
+_CHANGES_S: Final = (10.0, 50.0, 150.0)
+_PATIENCE_S: Final = 100.0
+_EQUAL_LOSS: Final = 0.01
+_BASE_RTT_MS: Final = 60.0
+_RAISED_RTT_MS: Final = 600.0
+"""Ten times as much (ours)."""
+
+
+def _change_case(receivers: int, at: float) -> Case:
+    names = [f"r{number}" for number in range(receivers)]
+    nodes: dict[str, Any] = {"core": {"kind": "router"}, "s": host(), **{name: host() for name in names}}
+    links = [fast("s", "core", 0.0)]
+    links += [fast("core", name, _BASE_RTT_MS / 2, toward={name: {"loss": _EQUAL_LOSS}}) for name in names]
+    faults = [{"kind": "link-delay", "at": f"{at:g} s", "link": ["core", "r0"], "delay": f"{_RAISED_RTT_MS / 2:g} ms"}]
+    scenario = document("tfmcc-fig13", at + _PATIENCE_S, nodes, links, tfmcc(names), faults=faults, **_SPARSE)
+    return Case(f"{receivers} receivers at {at:g} s", scenario, x=at, series=f"{receivers} receivers")
+
+
+def _change_cases(quick: bool) -> Sequence[Case]:
+    counts = _CHANGE_COUNTS[:2] if quick else _CHANGE_COUNTS
+    return [_change_case(receivers, at) for receivers in counts for at in _CHANGES_S]
+
+
+def _change_measure(run: Finished) -> Mapping[str, float]:
+    at = float(run.run.document["faults"][0]["at"].split()[0])
+    try:
+        return {"delay": clr_address_since(run, receiver_address(run, "r0"), at)}
+    except ValueError:
+        return {"delay": _PATIENCE_S}  # at least
+
+
+def _change_relation() -> Relation:
+    """The first change is found latest, the last one soonest, for each number of receivers that was run."""
+    return Every([Only(Ordered(), series=f"{receivers} receivers") for receivers in _CHANGE_COUNTS[:2]])
+
+
+# --- Fig. 14: the highest rate of slowstart
+
+_FAIR_BPS: Final = 1e6
+_SLOWSTART_COUNTS: Final = (1, 4, 16)
+_COMPETITORS: Final[Mapping[str, int]] = {"alone": 0, "1 TCP": 1, "3 TCPs": 3}
+
+
+def _slowstart_case(series: str, receivers: int) -> Case:
+    """Each receiver behind a bottleneck of its own, whose fair share is 1 Mbit/s."""
+    flows = _COMPETITORS[series]
+    rate = _FAIR_BPS * (flows + 1)
+    nodes: dict[str, Any] = {"core": {"kind": "router"}, "s": host(rate)}
+    links = [fast("s", "core")]
+    traffic = []
+    names = [f"r{number}" for number in range(receivers)]
+    for number, name in enumerate(names):
+        edge = f"e{number}"
+        nodes |= {edge: {"kind": "router"}, name: host()}
+        links += [narrow("core", edge, rate, ONE_WAY_MS - 2 * ACCESS_MS), fast(edge, name)]
+        for index, start in enumerate(spread_starts(flows)):
+            source, sink = f"a{number}_{index}", f"b{number}_{index}"
+            nodes |= {source: host(rate), sink: host()}
+            links += [fast(source, "core"), fast(edge, sink)]
+            traffic.append(tcp(source, sink, start))
+    scenario = document("tfmcc-fig14", 100.0, nodes, links, tfmcc(names), traffic)
+    return Case(f"{series}, {receivers} receivers", scenario, x=receivers, series=series)
+
+
+def _slowstart_cases(quick: bool) -> Sequence[Case]:
+    return [_slowstart_case(series, receivers) for series in _COMPETITORS for receivers in _SLOWSTART_COUNTS]
+
+
+def _slowstart_measure(run: Finished) -> Mapping[str, float]:
+    """The highest allowed rate while slowstart lasted, over the fair rate."""
+    rows = [row for row in trace(run, 0, "sender") if "slowstart_peak_bps" in row]
+    peak = rows[-1]["slowstart_peak_bps"] if rows else 0
+    if not peak:
+        raise ValueError("slowstart has not ended")
+    return {"peak": peak / _FAIR_BPS}
+
+
+def _slowstart_relation() -> Relation:
+    return Every(
+        [
+            Only(EachBetween(1.5, 2.2), series="alone"),
+            Only(EachBetween(0.0, 1.0), series="1 TCP"),
+            Only(Ordered(), labels=[f"3 TCPs, {receivers} receivers" for receivers in _SLOWSTART_COUNTS]),
+        ]
+    )
+
+
+EXPERIMENTS: Final[Mapping[int, Experiment]] = {
+    12: Experiment(
+        _first_rtt_cases,
+        _first_rtt_measure,
+        Every([Only(EachBetween(490.0, 910.0), "measured"), Only(EachBetween(1.0), "a round")]),
+        Timeline("receivers"),
+        _first_rtt_curves,
+    ),
+    13: Experiment(
+        _change_cases, _change_measure, _change_relation(), Figure("time of the change, s", {"delay": "seconds"})
+    ),
+    14: Experiment(
+        _slowstart_cases,
+        _slowstart_measure,
+        _slowstart_relation(),
+        Figure("receivers", {"peak": "highest rate of slowstart / fair rate"}, log_x=True),
+    ),
+}
+"""Figure -> its experiment."""
