@@ -127,6 +127,7 @@ class State(enum.IntEnum):
     COMPLETE = 1
     LEFT = 2
     LOST = 3
+    GONE = 4  # complete, and then silent: those below it must look for another parent
 
 
 class Entry(NamedTuple):
@@ -284,7 +285,7 @@ def _pack_entry(entry: Entry) -> bytes:
 
 def _unpack_entry(data: bytes, at: int) -> Entry:
     _, _, epoch, state, reason = ENTRY.unpack_from(data, at)
-    if state & ENTRY_STATE > State.LOST or state & ~(ENTRY_STATE | ENTRY_AGENT | ENTRY_SPARE):
+    if state & ENTRY_STATE > State.GONE or state & ~(ENTRY_STATE | ENTRY_AGENT | ENTRY_SPARE):
         raise PacketError("value")
     address, parent = unpack_address(data, at), unpack_address(data, at + ADDRESS.size)
     agent, spare = bool(state & ENTRY_AGENT), bool(state & ENTRY_SPARE)

@@ -58,11 +58,18 @@ class Node(Protocol):
     def lineage(self) -> tuple[Address, ...]:
         """Its parent, that one's parent, and so on up to the sender."""
 
+    @property
+    def has_end(self) -> bool:
+        """Whether the last packet of the stream has been sent, or has arrived."""
+
     def refuses(self, join: Join, source: Address, now: float) -> Reason:
         """Why somebody cannot be a child just now; NONE when it can. Family's own rules come on top."""
 
     def refused(self, source: Address, reason: Reason) -> list[Effect]:
         """Somebody was."""
+
+    def abandoned(self, child: Child) -> None:
+        """A child ends, and does not say what becomes of those below it."""
 
     def sender_clock_us(self, at: float) -> int:
         """What the sender's clock showed at a time of one's own; 0 when that is not known."""
@@ -117,7 +124,7 @@ class Family:
         if isinstance(packet, Join):
             return self._join(packet, source, now)
         if isinstance(packet, Query):
-            return [self._offer(packet, source)]
+            return [self._offer(packet, source, now)]
         child = self.children.get(source)
         if isinstance(packet, Fin) and not packet.answer:
             return self._fin(packet, source, now)
@@ -139,7 +146,7 @@ class Family:
                 effects += self._note(entry, now)
             return effects
         if isinstance(packet, Abort):
-            if packet.reason is Reason.MOVED:
+            if packet.reason in (Reason.MOVED, Reason.NOT_A_CHILD):
                 self._drop(child, now)
                 self._moved[source] = (child, now + self.options.drop_after_s)
                 return []
@@ -189,24 +196,29 @@ class Family:
         if reason is not Reason.NONE:
             return reason
         known = self.roster.members.get(source)
-        if known is not None and (known.state in (State.COMPLETE, State.LEFT) or self._is_restarted(join, known)):
-            return Reason.STARTED
+        if known is not None and known.state in FINAL and not join.member:
+            return Reason.STARTED  # it is through; if it begins again, what it had is not what it gets
         lineage = self.node.lineage
         store = self.agent.store
         if source in lineage:
             return Reason.BELOW
         if len(lineage) + 1 >= MAX_LEVELS:
             return Reason.TOO_DEEP
-        if self.closing or (len(self.children) >= self.options.fan_out and source not in self.children):
+        if not self._has_room(now) and source not in self.children:
             return Reason.FULL
         if join.member:
             first = extend(join.cumulative, self.agent.base)
             return Reason.NONE if store.first <= first <= store.end + SACK_BITS else Reason.NOT_HELD
-        return Reason.STARTED if join.from_start and store.first_offset != 0 else Reason.NONE
+        is_over = self.node.has_end and store.first == store.end
+        return Reason.STARTED if is_over or (join.from_start and store.first_offset != 0) else Reason.NONE
 
-    def _is_restarted(self, join: Join, known: Entry) -> bool:
-        """Whether one that was given up asks as if it were new: what it had is not what it gets."""
-        return known.state is State.LOST and not join.member
+    def _has_room(self, now: float) -> bool:
+        """Whether another child can be admitted. A silent one costs nothing, and its children need a place."""
+        limit = self.options.fan_out
+        if self.closing or len(self.children) < limit:
+            return not self.closing
+        silent = now - self.options.parent_timeout_s
+        return sum(child.heard_at > silent for child in self.children.values()) < limit
 
     def _answer(self, join: Join, source: Address, child: Child) -> Send:
         ack = JoinAck(
@@ -222,10 +234,9 @@ class Family:
         )
         return Send(encode_join_ack(ack), source)
 
-    def _offer(self, query: Query, source: Address) -> Send:
+    def _offer(self, query: Query, source: Address, now: float) -> Send:
         lineage = self.node.lineage
-        room = not self.closing and len(self.children) < self.options.fan_out and source not in lineage
-        room = room and len(lineage) + 1 < MAX_LEVELS
+        room = self._has_room(now) and source not in lineage and len(lineage) + 1 < MAX_LEVELS
         agent = not lineage or bool(self.children) or self.options.agent
         offer = Offer(
             self.session, room, agent, query.time_us, len(self.children), len(lineage), self.node.candidates()
@@ -245,6 +256,8 @@ class Family:
 
     def remove(self, child: Child, state: State, reason: Reason, now: float) -> list[Effect]:
         """A child is through, one way or the other: what it held back goes on."""
+        if child.agent and state is not State.COMPLETE:
+            self.node.abandoned(child)
         self._drop(child, now)
         self.former[child.address] = child
         return self._note(self._entry(child, state, reason), now)
@@ -258,7 +271,8 @@ class Family:
         self.agent.remove_child(child.address, now)
 
     def _note(self, entry: Entry, now: float) -> list[Effect]:
-        return self.node.changed(entry, now) if self.roster.note(entry) else []
+        news = self.roster.note(entry)
+        return [] if news is None else self.node.changed(news, now)
 
     def leave(self, to: Address, now: float) -> list[Effect]:
         """The node leaves: its children are told, again and again, to join `to`."""

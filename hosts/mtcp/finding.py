@@ -21,7 +21,7 @@ PAUSE_S = 1.0
 """Between two rounds of asking (ours)."""
 GIVEN_ROUNDS = 4
 """After so many rounds in which none of the parents that were named answered, one is looked for (ours)."""
-FULL_ROUNDS = 5
+FULL_ROUNDS = 10
 """After so many rounds in which nobody had room there is none (ours)."""
 FAR = 255
 """Hops of one whose distance is not known: more than an IPv4 packet can take."""
@@ -53,7 +53,8 @@ class Search:
         self._given = options.given_parents
         self._queue = list(first)
         self._rounds = 0  # in which nobody took us
-        self._target: Address | None = None
+        self.target: Address | None = None
+        """Who was asked for a place last."""
         self._tries = 0
         self._offers: dict[Address, Candidate | None] | None = None  # being gathered
         self._unanswered: set[Address] = set()
@@ -76,12 +77,13 @@ class Search:
 
     def answered(self, ack: JoinAck, source: Address, now: float) -> tuple[bool, list[Effect]]:
         """The answer to a join: whether it is a yes to the last one, and what to do else."""
-        if source != self._target or ack.epoch != self.join.epoch:
+        if source != self.target or ack.epoch != self.join.epoch:
             return False, []
         if ack.reason is Reason.NONE:
             self.wake_at = None
             return True, []
-        if ack.reason is Reason.STARTED or (self._given == () and not self.join.member):
+        is_final = ack.reason is Reason.STARTED or (ack.reason is Reason.NOT_HELD and source == self._sender)
+        if is_final or (self._given == () and not self.join.member):
             self.refused = ack.reason
             self.wake_at = None
             return False, []
@@ -94,11 +96,11 @@ class Search:
         while self._queue:
             target = self._queue.pop(0)
             if target not in self.avoid:
-                self._target = target
+                self.target = target
                 self._tries = 0
                 self.join = self.join._replace(epoch=(self.join.epoch + 1) % (1 << 16))
                 return self._send_join(now)
-        self._target = None
+        self.target = None
         if self._given is not None and not self.join.member:
             if self._rounds < GIVEN_ROUNDS or not self._given:
                 self._rounds += 1
@@ -111,10 +113,10 @@ class Search:
         return self._ask((self._sender,), now)
 
     def _send_join(self, now: float) -> list[Effect]:
-        assert self._target is not None
+        assert self.target is not None
         self._tries += 1
         self.wake_at = now + self._options.announce_s
-        return [Send(encode_join(self.join), self._target)]
+        return [Send(encode_join(self.join), self.target)]
 
     def _ask(self, addresses: Iterable[Address], now: float) -> list[Effect]:
         assert self._offers is not None
@@ -137,7 +139,7 @@ class Search:
         if self._queue:
             self._rounds = 0
             return self._next(now)
-        self._target = None
+        self.target = None
         if not offers:  # not even the sender was heard
             return self._next(now)
         self.wake_at = now + PAUSE_S
@@ -155,6 +157,6 @@ class Search:
             return []
         if self._offers is not None:
             return self._send_queries(now) if self._tries < QUERIES else self._choose(now)
-        if self._target is not None and self._tries < TRIES:
+        if self.target is not None and self._tries < TRIES:
             return self._send_join(now)
         return self._next(now)

@@ -14,16 +14,18 @@ class MtcpOptions:
 
     payload_bytes: int = DEFAULT_PAYLOAD_BYTES
     ack_delay_s: float = 0.02  # 3.1: "a few tens of milliseconds"
-    ack_every: int = 2  # packets that end the delay early; the paper is silent, this is TCP's (RFC 1122, 4.2.3.2)
+    # Packets that end the delay early; the paper is silent. TCP's two (RFC 1122, 4.2.3.2) from each of 16 receivers
+    # fill the way back of a symmetric link; more than four let bursts grow beyond short queues (ours).
+    ack_every: int = 4
     buffer_bytes: int = 1 << 20  # receive buffer, and the sender's of data not yet sent (ours)
     probe_interval_s: float = 2.0  # 3.3
     window_update_s: float = 0.5  # 3.9: the first period
     window_update_step_s: float = 1.0  # 3.9: added after each
-    # Packets. Vegas has 1-3 (its paper) or 2-4 (Linux) with one acknowledgment a packet; the bursts of `ack_every`
-    # packets that delayed ones release, and the timing of ordinary machines, look like a queue of their own (ours).
-    alpha: float = 4.0
-    beta: float = 8.0
-    gamma: float = 4.0
+    # Packets that may wait in queues: alpha and beta are Linux' Vegas', gamma is larger than its 1 because the bursts
+    # that delayed acknowledgments release look like a queue of their own (ours).
+    alpha: float = 2.0
+    beta: float = 4.0
+    gamma: float = 2.0
     duplicate_nacks: int = 3  # 2: "several consecutive duplicate NACKs"; three, as TCP's duplicate ACKs (RFC 5681)
     rto_margin_s: float = 0.2  # least distance of a timeout above the mean delay: Linux' TCP_RTO_MIN
     drop_after_s: float = 30.0  # a receiver silent or stalled for so long no longer holds the others back (ours)

@@ -206,7 +206,7 @@ class MtcpReceiver(ReceiverEndpoint):
         place = self.place
         source = datagram.source
         if isinstance(packet, Offer):
-            return place.offered(packet, datagram, now)
+            return [*place.offered(packet, datagram, now), *self._end_if_refused()]
         if isinstance(packet, JoinAck):
             return self._join_answered(packet, source, now)
         if type(packet) is Repair and source == place.former:
@@ -216,7 +216,8 @@ class MtcpReceiver(ReceiverEndpoint):
                 return ()
             if isinstance(packet, Abort):
                 return self._dismissed(packet.reason, now)
-        if self.state in ("member", "leaving") and place.address is not None:
+        is_joined = place.search is not None and source == place.search.target  # its answer may be late
+        if self.state in ("member", "leaving") and place.address is not None and not is_joined:
             if self.serving is None and Serving.is_wanted(packet):
                 self.serving = Serving(self, now)
             if self.serving is not None:
@@ -248,9 +249,13 @@ class MtcpReceiver(ReceiverEndpoint):
                     self.serving.roster.tell_all()
                     effects += self.serving.report(now)
             return effects
-        if place.search is not None and place.search.refused is not Reason.NONE:
-            return [*effects, *self._end(False, f"refused: {place.search.refused.text}")]
-        return effects
+        return [*effects, *self._end_if_refused()]
+
+    def _end_if_refused(self) -> list[Effect]:
+        search = self.place.search
+        if search is None or search.refused is Reason.NONE:
+            return []
+        return self._end(False, f"refused: {search.refused.text}")
 
     def _look_elsewhere(self, now: float, to: Address | None = None) -> list[Effect]:
         """The parent is dead or does not want us, or leaves and tells `to` join: then it still serves meanwhile."""
@@ -427,9 +432,7 @@ class MtcpReceiver(ReceiverEndpoint):
         if self.place.is_parent_dead(now):
             effects += self._look_elsewhere(now)
         effects += self.place.handle_timer(now)
-        search = self.place.search
-        if search is not None and search.refused is not Reason.NONE:
-            return [*effects, *self._end(False, f"refused: {search.refused.text}")]
+        effects += self._end_if_refused()
         if self.serving is not None:
             effects += self.serving.handle_timer(now)
             effects += self._end_if_alone(now)

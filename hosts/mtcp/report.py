@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     from hosts.mtcp.receiver import MtcpReceiver
     from hosts.mtcp.sender import MtcpSender
 
-_STATES = {State.ACTIVE: "active", State.COMPLETE: "complete", State.LEFT: "left", State.LOST: "lost"}
+_STATES = {
+    State.ACTIVE: "active",
+    State.COMPLETE: "complete",
+    State.LEFT: "left",
+    State.LOST: "lost",
+    State.GONE: "complete",
+}
 """In the words of docs/status.md."""
 
 

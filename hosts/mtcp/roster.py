@@ -1,26 +1,31 @@
 """Who takes part in a session below one node of the tree: kept by every agent, told upwards, complete at the sender."""
 
-from collections.abc import Iterable
-
 from hosts.endpoint import Address, Effect, Send
 from hosts.mtcp.control import MAX_ENTRIES, Entry, State, encode_report
 
 MAX_MEMBERS = 65_536
 """So many are remembered; reports of more are not believed (ours)."""
-FINAL = (State.COMPLETE, State.LEFT, State.LOST)
+FINAL = (State.COMPLETE, State.LEFT, State.LOST, State.GONE)
+WHOLE = (State.COMPLETE, State.GONE)
+"""Those have everything, and nothing that comes later takes it away."""
 _EPOCHS = 1 << 16
 
 
-def is_news(entry: Entry, known: Entry | None) -> bool:
-    """Whether `entry` says something later than what is known. Nothing is later than having everything."""
+def newer(entry: Entry, known: Entry | None) -> Entry | None:
+    """What is known of a member after `entry` has been told; None when it is no news."""
     if known is None:
-        return True
-    if known.state is State.COMPLETE:
-        return False
+        return entry
     ahead = (entry.epoch - known.epoch) % _EPOCHS
-    if ahead == 0:
-        return entry.state > known.state
-    return ahead < _EPOCHS // 2 or entry.state is State.COMPLETE
+    is_later = 0 < ahead < _EPOCHS // 2
+    if known.state in WHOLE:
+        if is_later:
+            return entry._replace(state=State.GONE if entry.state in (State.LOST, State.GONE) else State.COMPLETE)
+        if ahead == 0 and known.state is State.COMPLETE and entry.state in (State.LOST, State.GONE):
+            return entry._replace(state=State.GONE)
+        return None
+    if is_later or (ahead == 0 and entry.state > known.state):
+        return entry
+    return entry if entry.state in WHOLE else None
 
 
 class Roster:
@@ -36,14 +41,15 @@ class Roster:
         self._number = 0
         self._repeat_at = 0.0
 
-    def note(self, entry: Entry) -> bool:
-        """Take what somebody says of a member; whether it was news."""
+    def note(self, entry: Entry) -> Entry | None:
+        """Take what somebody says of a member; what is known of it now, if that was news."""
         known = self.members.get(entry.address)
-        if not is_news(entry, known) or (known is None and len(self.members) >= MAX_MEMBERS):
-            return False
-        self.members[entry.address] = entry
+        news = newer(entry, known)
+        if news is None or (known is None and len(self.members) >= MAX_MEMBERS):
+            return None
+        self.members[entry.address] = news
         self.untold[entry.address] = None
-        return True
+        return news
 
     def below(self, top: Address) -> list[Entry]:
         """All members below a node, in any state."""
@@ -97,8 +103,3 @@ class Roster:
         """The parent has that report."""
         if number == self._number % 2**32:
             self._in_report = []
-
-
-def is_over(entries: Iterable[Entry]) -> bool:
-    """Whether none of them is still at it."""
-    return all(entry.state in FINAL for entry in entries)

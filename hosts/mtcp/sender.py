@@ -24,12 +24,13 @@ from hosts.endpoint import (
 )
 from hosts.header import SESSION_MAX, PacketError
 from hosts.mtcp.agent import Agent
+from hosts.mtcp.child import Child
 from hosts.mtcp.control import Entry, Join, State, encode_abort, encode_announce
 from hosts.mtcp.family import Family
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import SACK_BITS, Feedback, encode_data, parse
 from hosts.mtcp.report import sender_sample
-from hosts.mtcp.roster import FINAL, Roster
+from hosts.mtcp.roster import FINAL, WHOLE, Roster
 from hosts.protocols import Session
 from hosts.reason import Reason
 
@@ -64,6 +65,7 @@ class MtcpSender(SenderEndpoint):
         """What kept the sender from sending the next packet: cwnd, advertised_window, sack, rate, application."""
         self._rng = rng
         self._active: set[Address] = set()  # members that have not ended
+        self._told: set[Address] = set()  # members whose end the application was told of
         self._orphans: dict[Address, float] = {}  # members below one that ended, and when they should have turned up
         self._unsent = bytearray()
         self._finishing = False
@@ -144,6 +146,15 @@ class MtcpSender(SenderEndpoint):
 
     # --- who takes part: what Family asks and tells
 
+    @property
+    def has_end(self) -> bool:
+        return self.end_sent
+
+    def abandoned(self, child: Child) -> None:
+        """Those below it may still need what it would have kept for them."""
+        if any(self._may_be_lost(entry) for entry in self.roster.below(child.address)):
+            self.agent.reports.hold(child.keep_offset)
+
     def refuses(self, join: Join, source: Address, now: float) -> Reason:
         return Reason.STARTED if self.state == "closing" else Reason.NONE
 
@@ -174,30 +185,46 @@ class MtcpSender(SenderEndpoint):
     def changed(self, entry: Entry, now: float) -> list[Effect]:
         """Follow a member from its joining to its end; who was below it is expected to turn up elsewhere in time."""
         address = entry.address
-        if entry.state is State.ACTIVE:
-            if address in self._orphans:
-                for below in (address, *(other.address for other in self.roster.below(address))):
-                    self._orphans.pop(below, None)
-            if address in self._active:
-                return []
-            self._active.add(address)
-            return [PeerJoined(address)]
+        self.roster.untold.clear()
         if entry.state is State.COMPLETE and not self.end_sent:
             entry = entry._replace(state=State.LEFT, reason=Reason.BROKEN_STREAM)
             self.roster.members[address] = entry
-        effects: list[Effect] = [] if address in self._active else [PeerJoined(address)]
-        self._active.discard(address)
-        self._orphans.pop(address, None)
-        if entry.state is not State.COMPLETE:
-            for orphan in self.roster.below(address):
-                if orphan.state is State.ACTIVE and orphan.address not in self.agent.children:
-                    self._orphans.setdefault(orphan.address, now + self.options.drop_after_s)
-        if entry.state is State.LOST:
-            effects.append(PeerDropped(address, entry.reason.text))
+        if entry.state in (State.ACTIVE, State.COMPLETE):  # it is back, and with it all below
+            for found in (address, *(below.address for below in self.roster.below(address))):
+                self._orphans.pop(found, None)
         else:
-            complete = entry.state is State.COMPLETE
-            effects.append(PeerFinished(address, complete, "" if complete else entry.reason.text))
-        return effects
+            self._orphans.pop(address, None)
+            for below in self.roster.below(address):
+                if self._may_be_lost(below):
+                    self._orphans.setdefault(below.address, now + self.options.drop_after_s)
+        self._release()
+        return self._tell(entry)
+
+    def _may_be_lost(self, entry: Entry) -> bool:
+        """Whether a member below one that has gone must turn up somewhere else."""
+        waited_for = entry.state is State.ACTIVE or (entry.state is State.COMPLETE and entry.agent)
+        return waited_for and entry.address not in self.agent.children
+
+    def _tell(self, entry: Entry) -> list[Effect]:
+        """The application."""
+        address = entry.address
+        is_known = address in self._active
+        if entry.state is State.ACTIVE:
+            self._active.add(address)
+            return [] if is_known else [PeerJoined(address)]
+        if not is_known and address in self._told:
+            return []
+        self._active.discard(address)
+        self._told.add(address)
+        effects: list[Effect] = [] if is_known else [PeerJoined(address)]
+        if entry.state is State.LOST:
+            return [*effects, PeerDropped(address, entry.reason.text)]
+        complete = entry.state in WHOLE
+        return [*effects, PeerFinished(address, complete, "" if complete else entry.reason.text)]
+
+    def _release(self) -> None:
+        if not self._orphans:
+            self.agent.reports.hold(None)
 
     def start_now(self, *, now: float) -> Sequence[Effect]:
         effects: list[Effect] = []
@@ -222,7 +249,7 @@ class MtcpSender(SenderEndpoint):
 
     def _end(self) -> SessionEnded:
         self.state = "closed"
-        others = [end for end in self.roster.members.values() if end.state is not State.COMPLETE]
+        others = [end for end in self.roster.members.values() if end.state not in WHOLE]
         failed = [f"{end.address}: {end.reason.text}" for end in others]
         if not self.end_sent:
             self.detail = "no receiver is left" + (f" ({'; '.join(failed)})" if failed else "")
@@ -332,9 +359,10 @@ class MtcpSender(SenderEndpoint):
     def _give_up_orphans(self, effects: list[Effect], now: float) -> None:
         for address in [address for address, until in self._orphans.items() if now >= until]:
             del self._orphans[address]
-            entry = self.roster.members[address]._replace(state=State.LOST, reason=Reason.SILENT)
-            if self.roster.note(entry):
-                effects += self.changed(entry, now)
+            news = self.roster.note(self.roster.members[address]._replace(state=State.LOST, reason=Reason.SILENT))
+            if news is not None:
+                effects += self.changed(news, now)
+        self._release()
 
     def _wait(self, effects: list[Effect], now: float) -> None:
         joined = len(self._active)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from hosts.endpoint import Address, Datagram, Effect
 from hosts.mtcp.agent import Agent
+from hosts.mtcp.child import Child
 from hosts.mtcp.control import Entry, Join, Query, State
 from hosts.mtcp.family import Family
 from hosts.mtcp.packets import Data, Feedback, Packet, Repair, encode_data
@@ -36,6 +37,7 @@ class Serving:
         )
         self.family = Family(receiver.number or 0, receiver.options, receiver.counters, self, self.agent, self.roster)
         self.children = self.agent.children
+        self._has_end = reception.ended
         receiver.upward.agent = self.agent
         for seq, packet in sorted(reception.early.items()):
             self.arrived(seq, packet, True, now)
@@ -54,6 +56,13 @@ class Serving:
     @property
     def lineage(self) -> tuple[Address, ...]:
         return self.receiver.place.lineage
+
+    @property
+    def has_end(self) -> bool:
+        return self._has_end
+
+    def abandoned(self, child: Child) -> None:
+        pass
 
     def refuses(self, join: Join, source: Address, now: float) -> Reason:
         receiver = self.receiver
@@ -102,6 +111,7 @@ class Serving:
         if not is_new or seq < self.agent.store.first:
             return []
         session, end, _, send_time_us, offset = packet[:5]
+        self._has_end |= end
         data = encode_data(session, end, packet.seq, send_time_us, offset, packet.payload)
         self.agent.arrived(seq, data, offset, len(packet.payload), send_time_us if is_multicast else None, now)
         return [] if is_multicast else self.agent.repair_waiting(seq, now)

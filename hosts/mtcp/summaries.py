@@ -5,6 +5,9 @@ from hosts.mtcp.child import Child
 from hosts.mtcp.wire import UNLIMITED
 from hosts.window import Summary
 
+_HELD = -1
+"""Key of what is kept for no child: their numbers are not negative."""
+
 
 class Summaries:
     """Minima and maxima over the children, in O(log n) a report. Sizes and places in the stream are bytes."""
@@ -29,6 +32,13 @@ class Summaries:
         """It is none any more."""
         for values in (self._window_ends, self._keep_offsets, self._min_cwnds, self._twnd_starts):
             values.remove(child.number)
+
+    def hold(self, offset: int | None) -> None:
+        """Keep what lies behind this place, whoever has gone (the least that was asked for); None: no longer."""
+        if offset is None:
+            self._keep_offsets.remove(_HELD)
+        else:
+            self._keep_offsets.set(_HELD, min(offset, self._keep_offsets.value))
 
     def window_moved(self, child: Child) -> None:
         """Its advertised window has."""

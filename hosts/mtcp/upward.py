@@ -2,6 +2,8 @@
 3.1, 3.7 to 3.9).
 """
 
+import math
+
 from hosts.mtcp.agent import Agent
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import Data, Repair, encode_feedback
@@ -15,6 +17,7 @@ class Upward:
     __slots__ = (
         "_advertised_end",
         "_echo_at",
+        "_echo_delay",
         "_echo_time_us",
         "_options",
         "_reception",
@@ -45,6 +48,7 @@ class Upward:
         """There is no parent."""
         self._echo_time_us = 0
         self._echo_at = 0.0
+        self._echo_delay = math.inf  # its delay between the two clocks; infinite when it has been told
         self._repair_echo_us = 0
         self._told_room = 0  # bytes that the last summary left the sender
         self._unacknowledged = 0  # packets since the last feedback
@@ -80,10 +84,20 @@ class Upward:
     def arrived(self, packet: Data | Repair, gap: bool, now: float, arrived_at: float | None) -> bytes | None:
         """A packet came in; `gap`: it shows that one before it is missing. The feedback to send at once, if any is."""
         if type(packet) is Data:
-            self._echo_time_us = packet.send_time_us
-            self._echo_at = now if arrived_at is None else arrived_at
+            at = now if arrived_at is None else arrived_at
+            delay = at - packet.send_time_us / 1e6
+            # Of those acknowledged together, the one that waited least, as if each had been acknowledged: the last
+            # of a burst has waited for the burst (ours; 3.1 has the last).
+            if delay <= self._echo_delay:
+                self._echo_delay = delay
+                self._echo_time_us = packet.send_time_us
+                self._echo_at = at
+            enough = self._options.ack_every
+            if 0 < packet.cwnd < 2 * enough:  # a sender with a small window waits for every acknowledgment (ours)
+                enough = packet.cwnd // 2
         else:
             self._repair_echo_us = packet.repair_time_us  # type: ignore[union-attr]
+            enough = 0
         self._update_period = self._options.window_update_s
         if self.paused:
             return None
@@ -91,7 +105,7 @@ class Upward:
         self._unacknowledged += 1
         if gap:
             return self.feedback(True, now)
-        if type(packet) is Repair or self._reception.ended or self._unacknowledged >= self._options.ack_every:
+        if self._unacknowledged >= enough or self._reception.ended:
             return self.feedback(False, now)
         if self.ack_at is None:
             self.ack_at = now + self._options.ack_delay_s
@@ -105,6 +119,7 @@ class Upward:
         received = reception.received
         agent = self.agent
         self._unacknowledged = 0
+        self._echo_delay = math.inf
         self.ack_at = None
         end = self._advertised_end = self.window_end
         self.update_at = now + self._update_period

@@ -122,6 +122,8 @@ class Host:
         self.events: list[tuple[float, Effect]] = []
         self.progress: list[tuple[float, int]] = []
         """Receiver: (true time, bytes delivered so far)."""
+        self.first_offset: int | None = 0
+        """Where the stream has to begin; None: where it does."""
         self.alive = True
         self.quantum_s = 0.0
         """A busy machine: the host's program runs only every so often (0: at once), for all that came meanwhile."""
@@ -183,7 +185,9 @@ class Host:
 
     def _deliver(self, effect: Deliver) -> None:
         assert isinstance(self.endpoint, ReceiverEndpoint)
-        assert effect.offset == (self.progress[-1][1] if self.progress else 0), "a gap in the stream"
+        if not self.progress and self.first_offset is None:
+            self.first_offset = effect.offset
+        assert effect.offset == (self.progress[-1][1] if self.progress else self.first_offset), "a gap in the stream"
         self.progress.append((self.network.now, effect.offset + len(effect.data)))
         if not self.endless:
             self.received += effect.data
@@ -348,7 +352,7 @@ class Network:
         target = self._names.get(datagram.destination)
         if target is not None:
             if target == node:
-                self.hosts[node].receive(datagram)
+                self.hosts[node].receive(datagram._replace(hops=self.routers_between(datagram.source, node)))
             else:
                 self._links[node][self._next_hop(node, target)].send(datagram)
             return
@@ -357,6 +361,13 @@ class Network:
             self.hosts[node].receive(datagram)
         for neighbour in self._multicast_branches(node, origin, datagram.destination):
             self._links[node][neighbour].send(datagram)
+
+    def routers_between(self, source: Address, node: str) -> int:
+        """What a datagram's time to live is counted down by."""
+        at, count = self._names[source], 0
+        while (at := self._next_hop(at, node)) != node:
+            count += 1
+        return count
 
     def _next_hop(self, node: str, target: str) -> str:
         if target not in self._next_hops:

@@ -128,11 +128,12 @@ def test_data_that_overtake_the_admission_are_kept() -> None:
     bench = Bench(member=False)
     bench.get(encode_announce(7, 1400), to=GROUP)
     assert bench.data(0) == []
-    assert bench.data(1) == []
+    for seq in (1, 2, 3):
+        assert bench.data(seq) == []
     effects = bench.get(join_ack(Reason.NONE))
     assert effects[0] == SessionStarted(SENDER)
-    assert delivered(effects) == bytes(10) + b"\x01" * 10
-    assert [ack.cumulative for ack in feedback(effects)] == [2]
+    assert delivered(effects) == b"".join(bytes([seq]) * 10 for seq in range(4))
+    assert [ack.cumulative for ack in feedback(effects)] == [4]
 
 
 def test_few_data_are_kept_before_the_admission() -> None:
@@ -146,12 +147,24 @@ def test_few_data_are_kept_before_the_admission() -> None:
 # --- acknowledging
 
 
-def test_every_second_packet_is_acknowledged_at_once() -> None:
+def test_every_fourth_packet_is_acknowledged_at_once() -> None:
     bench = Bench()
-    assert feedback(bench.data(0)) == []
+    for seq in range(3):
+        assert feedback(bench.data(seq)) == []
     bench.now += 0.003
-    (ack,) = feedback(bench.data(1))
-    assert ack == Feedback(7, False, 2, 1_000_001, 0, 0, UNLIMITED, 0, (1 << 20) - 20, 0)
+    (ack,) = feedback(bench.data(3))
+    assert (ack.nack, ack.cumulative, ack.sack, ack.window) == (False, 4, 0, (1 << 20) - 40)
+    assert (ack.min_cwnd, ack.max_twnd) == (UNLIMITED, 0)
+    # The first three took less time than the fourth, and the third is the latest of them.
+    assert (ack.echo_time_us, ack.held_us) == (1_000_002, 3000)
+
+
+@pytest.mark.parametrize(("cwnd", "packets"), [(1, 1), (2, 1), (4, 2), (7, 3), (8, 4), (100, 4), (0, 4)])
+def test_a_small_window_is_acknowledged_in_smaller_parts(cwnd: int, packets: int) -> None:
+    bench = Bench()
+    for seq in range(packets):
+        answer = feedback(bench.get(encode_data(7, False, seq, 1, seq, b"x", cwnd), to=GROUP))
+        assert len(answer) == (seq == packets - 1)
 
 
 def test_a_single_packet_waits_for_the_delay() -> None:
@@ -200,8 +213,8 @@ def test_window_updates_in_silence() -> None:
         assert len(feedback(bench.wake())) == 1
         times.append(bench.now - 100.0)
     assert times == [pytest.approx(t) for t in (0.5, 2.0, 4.5, 8.0)]
-    bench.data(0)
-    bench.data(1)
+    for seq in range(4):
+        bench.data(seq)
     assert bench.core.wake_at == pytest.approx(bench.now + 0.5)
 
 

@@ -55,8 +55,8 @@ def _with_tcp(limit_packets: int, seed: int) -> tuple[float, float]:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_sharing_with_tcp(seed: int) -> None:
-    """A queue of the bandwidth-delay product: neither starves, and nothing is wasted."""
-    mtcp, tcp = _with_tcp(20, seed)
+    """A queue of two thirds of the bandwidth-delay product: neither starves, and hardly anything is wasted."""
+    mtcp, tcp = _with_tcp(12, seed)
     assert mtcp + tcp > 0.9
     assert 0.4 < mtcp / tcp < 2.5
 
@@ -111,8 +111,8 @@ def test_the_rate_limit() -> None:
 
 
 def test_feedback_is_delayed_and_bounded() -> None:
-    """One acknowledgment for two packets while data flows, and hardly any when all is quiet."""
+    """One acknowledgment for four packets while data flows, more while the window is small, hardly any in silence."""
     world = World(1, size=400_000)
     world.finish()
     packets = world.sender_core.counters["data_packets"]
-    assert packets / 2 <= world.sender_core.counters["feedback_packets"] <= packets / 2 + 30
+    assert packets / 4 <= world.sender_core.counters["feedback_packets"] <= packets / 2
