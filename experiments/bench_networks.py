@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from canopy_engine import Sim, Switch
 
-from engine.bench_program import CPU_PORT, PROGRAM_JSON
+from engine.benchmarks.replication import PROGRAM_JSON
+from engine.benchmarks.workload import CPU_PORT
 
 if TYPE_CHECKING:
     from canopy_engine import LinkSpec

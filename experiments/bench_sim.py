@@ -11,7 +11,7 @@ from canopy_engine import Sim
 from rich.console import Console
 from rich.table import Table
 
-from engine.bench import app
+from engine.benchmarks.cli import app
 from experiments import bench_networks, bench_receivers
 
 __all__ = ["app"]

@@ -251,11 +251,18 @@ class LiveSwitch:
         """Per port: rx_packets, rx_bytes, tx_packets, tx_bytes, queue_packets, queue_bytes, drop_queue, drop_red,
         drop_loss, drop_oversize, ..."""
 
-def bench(switch: Switch, port: int, packet: bytes, packets: int) -> dict[str, float]:
-    """Sends one packet through `process` many times without Python in between: seconds, packets_in, packets_out."""
+def bench(switch: Switch, port: int, packets: Sequence[bytes], count: int) -> dict[str, float]:
+    """Sends `count` packets through `process`, those given in turn, without Python in between: seconds, packets_in,
+    packets_out."""
 
 def flood(interface: str, packet: bytes, seconds: float, packets_per_second: float | None = None) -> int:
     """Sends a frame on an interface at a rate, or as fast as it goes; returns how many were sent. Needs root."""
+
+class Sink:
+    """Throws away what an interface receives, before the protocol stack looks at it, for as long as the object lives.
+    The interface still counts it. Raises OSError: EPERM without root, EINVAL before Linux 6.6."""
+
+    def __init__(self, interface: str) -> None: ...
 
 class SimError(Exception):
     """The network is described wrongly, or its run cannot go on; the message says where and why."""

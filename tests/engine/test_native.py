@@ -245,6 +245,6 @@ def test_bench_counts_packets() -> None:
     switch = new_switch()
     switch.mcast_group_add(3, [(4, 0), (5, 0)])
     rule(switch, 1, "replicate", 3)
-    result = canopy_engine.bench(switch, 1, frame(), 10_000)
+    result = canopy_engine.bench(switch, 1, [frame()], 10_000)
     assert (result["packets_in"], result["packets_out"]) == (10_000, 20_000)
     assert result["seconds"] > 0

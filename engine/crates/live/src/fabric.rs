@@ -251,18 +251,23 @@ impl Fabric {
         self.outgoing
     }
 
-    /// Hands each port's outgoing frames, in order, to `send`.
-    pub fn flush(&mut self, mut send: impl FnMut(u16, &[Vec<u8>])) {
+    /// Hands each port's outgoing frames, in order, to `send`, which may take them away; what it leaves is forgotten.
+    pub fn flush(&mut self, mut send: impl FnMut(u16, &mut Vec<Vec<u8>>)) {
         if self.outgoing == 0 {
             return;
         }
         self.outgoing = 0;
         for port in &mut self.ports {
             if !port.outbox.is_empty() {
-                send(port.number, &port.outbox);
+                send(port.number, &mut port.outbox);
                 port.outbox.drain(..).for_each(|frame| self.pool.give(frame));
             }
         }
+    }
+
+    /// Takes a buffer back that a flush gave away.
+    pub fn reclaim(&mut self, buffer: Vec<u8>) {
+        self.pool.give(buffer);
     }
 
     /// Queues new copies at their ports, and carries out what is due there at once.

@@ -1,8 +1,9 @@
 //! The live switch: a p4vm between AF_PACKET ports, each with its emulated link.
 //!
-//! [`LiveSwitch`] owns the ports and one thread (`worker`). The thread takes frames from the ports' devices (`device`,
-//! and `sys` with the system calls), finishes what their senders left to a network card (`offload`), and hands them to
-//! the `fabric`, which knows neither sockets nor clock: it drives p4vm's ingress and egress and the links between.
+//! [`LiveSwitch`] owns the ports and the data path's thread (`worker`). The thread takes frames from the ports' devices
+//! (`device`, and `sys` with the system calls), finishes what their senders left to a network card (`offload`), and hands
+//! them to the `fabric`, which knows neither sockets nor clock: it drives p4vm's ingress and egress and the links
+//! between. What comes out waits at its port's `outlet`, from where the thread or its helpers send it (`sending`).
 
 #![deny(unsafe_code)]
 
@@ -13,7 +14,9 @@ mod events;
 mod fabric;
 mod load;
 mod offload;
+mod outlet;
 mod pool;
+mod sending;
 mod shared;
 mod switch;
 mod sys;
@@ -26,3 +29,4 @@ pub use fabric::LinkSettings;
 pub use load::flood;
 pub use shared::SharedSwitch;
 pub use switch::LiveSwitch;
+pub use sys::Sink;

@@ -14,8 +14,10 @@ use crate::capture::PortCapture;
 use crate::device::Device;
 use crate::error::LiveError;
 use crate::fabric::{Fabric, LinkSettings};
+use crate::outlet::Outlet;
+use crate::sending::Sending;
 use crate::shared::SharedSwitch;
-use crate::sys::PacketSocket;
+use crate::sys::Receiver;
 use crate::worker;
 
 /// Packet-outs that wait for the data path.
@@ -28,12 +30,15 @@ pub(crate) const WAKE: u64 = u64::MAX;
 pub(crate) struct Ports {
     pub fabric: Fabric,
     pub devices: BTreeMap<u16, Device>,
+    /// The devices' sending halves.
+    pub outlets: BTreeMap<u16, Arc<Outlet>>,
 }
 
 /// What the thread and its owner share.
 pub(crate) struct Core {
     pub shared: Arc<SharedSwitch>,
     pub ports: FairMutex<Ports>,
+    pub sending: Sending,
     pub injected: Mutex<VecDeque<(u16, Vec<u8>)>>,
     pub epoll: OwnedFd,
     pub wake: OwnedFd,
@@ -48,7 +53,7 @@ impl Core {
     }
 
     /// Has the thread told when the port's socket has something.
-    pub fn watch(&self, port: u16, socket: &PacketSocket) -> io::Result<()> {
+    pub fn watch(&self, port: u16, socket: &Receiver) -> io::Result<()> {
         let data = epoll::EventData::new_u64(u64::from(port));
         Ok(epoll::add(&self.epoll, socket, data, epoll::EventFlags::IN)?)
     }
@@ -71,10 +76,11 @@ impl LiveSwitch {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         epoll::add(&epoll, &wake, epoll::EventData::new_u64(WAKE), epoll::EventFlags::IN)?;
-        let ports = Ports { fabric: Fabric::new(seed, cpu_port), devices: BTreeMap::new() };
+        let ports = Ports { fabric: Fabric::new(seed, cpu_port), devices: BTreeMap::new(), outlets: BTreeMap::new() };
         let core = Core {
             shared,
             ports: FairMutex::new(ports),
+            sending: Sending::default(),
             injected: Mutex::default(),
             epoll,
             wake,
@@ -108,6 +114,7 @@ impl LiveSwitch {
             device.close(); // nobody would take what arrives before start
         }
         ports.fabric.add_port(port, tx, rx)?;
+        ports.outlets.insert(port, Arc::clone(device.outlet()));
         ports.devices.insert(port, device);
         Ok(())
     }
@@ -115,6 +122,7 @@ impl LiveSwitch {
     pub fn remove_port(&self, port: u16) -> Result<(), LiveError> {
         let mut ports = self.core.ports.lock();
         ports.devices.remove(&port).ok_or(LiveError::NoPort(port))?;
+        ports.outlets.remove(&port);
         ports.fabric.remove_port(port);
         Ok(())
     }
@@ -128,7 +136,7 @@ impl LiveSwitch {
     /// has taken. None ends that.
     pub fn set_capture(&self, port: u16, capture: Option<PortCapture>) -> Result<(), LiveError> {
         let mut ports = self.core.ports.lock();
-        ports.devices.get_mut(&port).ok_or(LiveError::NoPort(port))?.capture = capture;
+        ports.devices.get_mut(&port).ok_or(LiveError::NoPort(port))?.set_capture(capture);
         Ok(())
     }
 
@@ -203,11 +211,11 @@ impl LiveSwitch {
     /// What each port has counted: name and value.
     pub fn port_stats(&self) -> BTreeMap<u16, BTreeMap<&'static str, u64>> {
         let mut ports = self.core.ports.lock();
-        let Ports { fabric, devices } = &mut *ports;
+        let Ports { fabric, devices, .. } = &mut *ports;
         let stats = |(&number, device): (&u16, &mut Device)| {
             device.take_kernel_drops();
             let links = fabric.port(number).map(|port| port.link_stats()).unwrap_or_default();
-            let mut stats: BTreeMap<_, _> = links.into_iter().chain(device.stats.named()).collect();
+            let mut stats: BTreeMap<_, _> = links.into_iter().chain(device.named_stats()).collect();
             stats.insert("device_up", u64::from(!device.is_down()));
             (number, stats)
         };

@@ -21,6 +21,7 @@ fn canopy_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<live_switch::LiveSwitch>()?;
     module.add_class::<capture::Capture>()?;
     module.add_class::<sim::Sim>()?;
+    module.add_class::<load::Sink>()?;
     module.add_function(wrap_pyfunction!(load::bench, module)?)?;
     module.add_function(wrap_pyfunction!(load::flood, module)?)
 }

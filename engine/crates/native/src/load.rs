@@ -13,24 +13,26 @@ use crate::switch::Switch;
 /// Packets between two looks at the clock and at Ctrl-C.
 const CHUNK: u64 = 4096;
 
-/// Sends a packet through a switch in process, `packets` times, one microsecond apart: seconds taken, packets in and
-/// out. Events are thrown away.
+/// Sends `count` packets through a switch in process, those given in turn, one microsecond apart: seconds taken,
+/// packets in and out. Events are thrown away.
 #[pyfunction]
 pub fn bench(
     py: Python<'_>,
     switch: &Bound<'_, Switch>,
     port: u16,
-    packet: &[u8],
-    packets: u64,
+    packets: Vec<Vec<u8>>,
+    count: u64,
 ) -> PyResult<BTreeMap<&'static str, f64>> {
     let shared = switch.get().shared.clone();
     let (mut outputs, mut packets_out, mut now_ns) = (Outputs::new(), 0u64, 0u64);
     let start = Instant::now();
-    let mut left = packets;
+    let mut left = count;
+    let mut next = packets.iter().cycle();
     while left > 0 {
         py.detach(|| {
             let mut switch = shared.lock();
             for _ in 0..left.min(CHUNK) {
+                let Some(packet) = next.next() else { break };
                 now_ns += 1000;
                 outputs.clear();
                 switch.process(now_ns, port, packet, &mut outputs);
@@ -42,7 +44,7 @@ pub fn bench(
         py.check_signals()?;
     }
     let seconds = start.elapsed().as_secs_f64();
-    Ok([("seconds", seconds), ("packets_in", packets as f64), ("packets_out", packets_out as f64)].into())
+    Ok([("seconds", seconds), ("packets_in", count as f64), ("packets_out", packets_out as f64)].into())
 }
 
 /// Sends a frame on an interface again and again, at the rate given or as fast as it goes; returns how many were sent.
@@ -59,4 +61,20 @@ pub fn flood(
         .map_err(|_| PyValueError::new_err(format!("{seconds} is not a number of seconds")))?;
     py.detach(|| live::flood(interface, packet, duration, packets_per_second))
         .map_err(|error| os_error(&error, Some(interface)))
+}
+
+/// Throws away what an interface receives, before the protocol stack looks at it, for as long as the object lives.
+#[pyclass(frozen, module = "canopy_engine")]
+pub struct Sink {
+    _sink: live::Sink,
+}
+
+#[pymethods]
+impl Sink {
+    /// Raises OSError: EPERM without the capability, EINVAL before Linux 6.6.
+    #[new]
+    fn new(interface: &str) -> PyResult<Self> {
+        let sink = live::Sink::open(interface).map_err(|error| os_error(&error, Some(interface)))?;
+        Ok(Self { _sink: sink })
+    }
 }

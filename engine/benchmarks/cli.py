@@ -1,0 +1,101 @@
+"""`canopy bench switch`: packets a second of the embedded switch, beside simple_switch_grpc where it is installed."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from typing import Annotated
+
+import typer
+
+from engine.benchmarks.footprint import footprint
+from engine.benchmarks.forwarding import L2, L3
+from engine.benchmarks.in_process import in_process
+from engine.benchmarks.replication import REPLICATION
+from engine.benchmarks.report import BenchError, Figure, print_figures
+from engine.benchmarks.tables import full_tables
+from engine.benchmarks.workload import Workload
+
+app = typer.Typer(name="bench", help="Benchmarks.", no_args_is_help=True)
+
+BMV2 = "simple_switch_grpc"
+IN_PROCESS_TARGET = 1_500_000  # packets a second per core, plain L2, 64 bytes
+AF_PACKET_TARGET = 250_000  # output packets a second
+TIMES_BMV2 = 10.0
+
+_SETUP_ALLOWANCE_S = 90.0  # interfaces, switch and joins around a measurement through veth pairs
+_RATES = 20  # tried at most, each for `seconds`
+
+
+@app.callback()
+def _bench() -> None:
+    """Benchmarks."""
+
+
+@app.command("switch")
+def switch_command(
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long each rate is tried.")] = 2.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
+) -> None:
+    """Packets a second of the embedded switch, in process and between veth pairs (as root); tables, memory, start."""
+    notes: list[str] = []
+    bmv2 = shutil.which(BMV2)
+    if bmv2 is None:
+        notes.append(f"{BMV2} is not on PATH: nothing to compare with.")
+    try:
+        figures = measure(seconds, bmv2, notes)
+    except BenchError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from error
+    if as_json:
+        print(json.dumps({"figures": [figure.as_dict() for figure in figures], "notes": notes}))
+    else:
+        print_figures(figures, notes)
+
+
+def measure(seconds: float, bmv2: str | None, notes: list[str]) -> list[Figure]:
+    """All figures; what could not be measured is noted."""
+    targets = {L2.name: IN_PROCESS_TARGET}
+    figures = [in_process(workload, targets.get(workload.name), seconds) for workload in (REPLICATION, L2, L3)]
+    figures += full_tables(seconds)
+    if os.geteuid() == 0:
+        figures += [af_packet(workload, seconds, bmv2) for workload in (REPLICATION, L2, L3)]
+    else:
+        notes.append("Only root may open packet sockets: the measurements between veth pairs were left out.")
+    return figures + footprint(REPLICATION, bmv2)
+
+
+def af_packet(workload: Workload, seconds: float, bmv2: str | None) -> Figure:
+    """Output packets per second between veth pairs, of the embedded switch and of simple_switch_grpc if given."""
+    embedded = _in_namespace(workload, seconds, [])
+    peer = _in_namespace(workload, seconds, ["--bmv2", bmv2]) if bmv2 else None
+    return Figure(
+        f"{workload.title}, AF_PACKET",
+        embedded["packets_out_per_s"],
+        "packets/s",
+        target=AF_PACKET_TARGET,
+        peer=BMV2 if peer else None,
+        peer_value=peer["packets_out_per_s"] if peer else None,
+        ratio_target=TIMES_BMV2,
+    )
+
+
+def _in_namespace(workload: Workload, seconds: float, arguments: Iterable[str]) -> dict[str, float]:
+    command = ["unshare", "--net", sys.executable, "-m", "engine.benchmarks.network"]
+    command += ["--workload", workload.name, "--seconds", str(seconds), *arguments]
+    timeout = _SETUP_ALLOWANCE_S + _RATES * (seconds + 1.0)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BenchError(f"The measurement between veth pairs failed: {error}") from error
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines() or ["no reason given"]
+        raise BenchError(f"The measurement between veth pairs failed: {reason[-1]}")
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
+
+
+if __name__ == "__main__":
+    app()
