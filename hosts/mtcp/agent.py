@@ -102,11 +102,10 @@ class Agent:
         )
         self.children[address] = child
         self.by_number[number] = child
-        settled = [seq for seq in range(first, self.end) if self._board.is_complete(seq)]
         self._board.add_child(number, first if first < self.end else None)
         self.reports.add(child)
         self.delays.refresh()
-        for seq in settled:  # nobody waited for them any more
+        for seq in range(first, self.end):  # nobody waited for them any more, or for somebody who never answers
             packet = self.store.packets.get(seq)
             if packet is not None:
                 self._deadlines.restart(seq, packet, self.delays.rto_rtt, now)
@@ -380,6 +379,8 @@ class Agent:
         for child in self.children.values():
             if self._board.has(child.number, seq) or not child.holds:
                 continue
+            if packet.offset + packet.size > child.window_end:
+                continue  # it came late and has no room for that yet
             known = seq in child.repairs
             if child.repairs.timed_out(seq):
                 self._repairing[child.number] = child

@@ -94,6 +94,32 @@ def test_a_transfer_with_everything(tmp_path: Path, file: Path) -> None:
     assert rows[-1]["data_packets"] == summary["data_packets"]
 
 
+def test_a_tree_of_two_levels(tmp_path: Path, file: Path) -> None:
+    """The second receiver is the first one's child, and reads slowly: the sender waits for it."""
+    common = options("232.7.7.9", free_port())
+    place = str(free_port())
+    receivers = [
+        start("recv", *common, "--source", "127.0.0.1", "-o", str(tmp_path / name), "--json", *more)
+        for name, more in {
+            "agent": ["--agent", "--parent", "sender", "--local-port", place],
+            "child": ["--parent", f"127.0.0.1:{place}", "--read-rate", "1.6e6", "--set", "buffer_bytes=30000"],
+        }.items()
+    ]
+    code, output, errors = run("send", str(file), *common, "--receivers", "2", "--json")
+    assert code == 0, errors
+    summary = json.loads(output)
+    agent = f"127.0.0.1:{place}"
+    child = next(name for name in summary["receivers"] if name != agent)
+    assert summary["receivers"][child]["parent"] == agent
+    assert [row["state"] for row in summary["receivers"].values()] == ["complete"] * 2
+    assert 0 < summary["cpu_s"] < summary["duration_s"] + 1
+    assert summary["duration_s"] > 0.9 * 300_000 * 8 / 1.6e6
+    for name, receiver in zip(("agent", "child"), receivers, strict=True):
+        code, _, errors = end(receiver)
+        assert code == 0, errors
+        assert (tmp_path / name / "file.bin").read_bytes() == file.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -112,6 +138,7 @@ def test_a_transfer_with_everything(tmp_path: Path, file: Path) -> None:
         (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "{file}"], "File exists"),
         (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "/proc/nowhere"], "/proc/nowhere"),
         (["recv", "--group", "239.1.1.1", "--port", "5000", "--source", "239.1.1.2"], "is a multicast address"),
+        (["recv", "--group", "239.1.1.1", "--port", "5000", "--parent", "nearby"], "nearby"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_clear_line(arguments: list[str], message: str, tmp_path: Path, file: Path) -> None:
