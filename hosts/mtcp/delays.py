@@ -7,7 +7,7 @@ from hosts.endpoint import Address
 from hosts.mtcp.child import Child
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import Feedback
-from hosts.rtt import INITIAL_TIMEOUT_S
+from hosts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
 
 MAX_TIMEOUT_S = 60.0
 """Exponential backoff ends here, and no round trip is longer: RFC 6298 (2.5)."""
@@ -16,7 +16,7 @@ MAX_TIMEOUT_S = 60.0
 class Delays:
     """Measures them, and keeps the maxima over the children."""
 
-    __slots__ = ("_children", "_counters", "_options", "_own_clock", "_rto_rtd", "drift_s", "rto_rtt")
+    __slots__ = ("_children", "_counters", "_options", "_own_clock", "_rto_rtd", "_rto_rtt", "_waiting", "drift_s")
 
     def __init__(
         self, children: Mapping[Address, Child], options: MtcpOptions, counters: Counter[str], *, own_clock: bool
@@ -29,8 +29,8 @@ class Delays:
         self._counters = counters
         self._own_clock = own_clock
         self._rto_rtd: float | None = None
-        self.rto_rtt = INITIAL_TIMEOUT_S
-        """From a repair to its timeout, seconds."""
+        self._rto_rtt = INITIAL_TIMEOUT_S
+        self._waiting = DelayEstimator(0.0)  # how long what has arrived waits for a busy agent
         self.drift_s = 0.0
         """By how much the sender's clock has gained on the agent's since the session began."""
 
@@ -39,9 +39,21 @@ class Delays:
         """From a packet's send time on the sender's clock to its timeout on the agent's, seconds; None before any
         measurement.
 
-        The time that a child held an acknowledgment back is not in its delay, and is added here.
+        The time that a child held an acknowledgment back is not in its delay, and is added here; so is the time for
+        which a busy agent leaves it lying.
         """
-        return None if self._rto_rtd is None else self._rto_rtd - self.drift_s + self._options.ack_delay_s
+        if self._rto_rtd is None:
+            return None
+        return self._rto_rtd - self.drift_s + self._options.ack_delay_s + (self._waiting.timeout or 0.0)
+
+    @property
+    def rto_rtt(self) -> float:
+        """From a repair to its timeout, seconds."""
+        return self._rto_rtt + (self._waiting.timeout or 0.0)
+
+    def handled(self, waited_s: float) -> None:
+        """Feedback is handled so long after its arrival."""
+        self._waiting.add(waited_s)
 
     def feedback_arrived(self, child: Child, feedback: Feedback, arrived_at: float) -> bool:
         """Take the delays that feedback shows; whether there is a new RTD. Delays are kept as if the two clocks ran at
@@ -71,8 +83,10 @@ class Delays:
 
     def refresh_if_above(self, timeout: float | None) -> None:
         """A child has this time-out now."""
-        if self._rto_rtd is None or (timeout is not None and timeout > self._rto_rtd):
+        if self._rto_rtd is None:
             self.refresh()
+        elif timeout is not None and timeout > self._rto_rtd:
+            self._rto_rtd = timeout
 
     def probe_answered(self, child: Child, time_us: int, arrived_at: float) -> bool:
         """An answer to a probe (3.3); False when it cannot be true."""
@@ -89,8 +103,8 @@ class Delays:
         timeout = child.rtt.timeout
         if first:
             self.refresh()
-        elif timeout is not None and timeout > self.rto_rtt:
-            self.rto_rtt = timeout
+        elif timeout is not None and timeout > self._rto_rtt:
+            self._rto_rtt = timeout
 
     def rtt(self, child: Child) -> float:
         """The current estimate, seconds, as in "unless retransmitted within" (3.1)."""
@@ -106,4 +120,4 @@ class Delays:
         values = [child.timeout for child in children]
         known = [value for value in values if value is not None]
         self._rto_rtd = max(known) if known and len(known) == len(values) else None
-        self.rto_rtt = max((child.rtt.timeout or INITIAL_TIMEOUT_S for child in children), default=INITIAL_TIMEOUT_S)
+        self._rto_rtt = max((child.rtt.timeout or INITIAL_TIMEOUT_S for child in children), default=INITIAL_TIMEOUT_S)

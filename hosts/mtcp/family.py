@@ -113,6 +113,8 @@ class Family:
     def feedback(self, child: Child, packet: Feedback, datagram: Datagram, now: float) -> list[Effect]:
         """A child's acknowledgment."""
         self.counters[self._feedback_counter] += 1
+        if datagram.arrived_at is not None:
+            self.agent.delays.handled(now - datagram.arrived_at)
         if packet.merged:
             arrived_at = now if datagram.arrived_at is None else datagram.arrived_at
             return merged.apply(self.agent, child, packet, now, arrived_at)
@@ -200,7 +202,7 @@ class Family:
             return Reason.STARTED  # it is through; if it begins again, what it had is not what it gets
         lineage = self.node.lineage
         store = self.agent.store
-        if source in lineage:
+        if source in lineage or source == self.node.address:
             return Reason.BELOW
         if len(lineage) + 1 >= MAX_LEVELS:
             return Reason.TOO_DEEP

@@ -17,6 +17,8 @@ TRIES = 6
 """A join is repeated this often, every `announce_s`, before somebody else is asked (ours)."""
 QUERIES = 3
 """And a query this often, before those that did not answer are left out (ours)."""
+MAX_PATIENCE = 16
+"""Answers that come too late make the intervals up to so many times longer (ours: a round trip of 24 s)."""
 PAUSE_S = 1.0
 """Between two rounds of asking (ours)."""
 GIVEN_ROUNDS = 4
@@ -58,6 +60,8 @@ class Search:
         self._tries = 0
         self._offers: dict[Address, Candidate | None] | None = None  # being gathered
         self._unanswered: set[Address] = set()
+        self._asked: set[Address] = set()  # since the patience was last increased
+        self._patience = 1
 
     def start(self, now: float) -> list[Effect]:
         """Ask the first."""
@@ -68,6 +72,7 @@ class Search:
     def offered(self, offer: Offer, source: Address, hops: int | None, now: float) -> list[Effect]:
         """Somebody has said how busy it is."""
         if self._offers is None or source not in self._unanswered:
+            self._be_patient(source)
             return []
         self._unanswered.discard(source)
         candidate = Candidate(not offer.agent, FAR if hops is None else hops, offer.load, offer.level, source)
@@ -78,6 +83,7 @@ class Search:
     def answered(self, ack: JoinAck, source: Address, now: float) -> tuple[bool, list[Effect]]:
         """The answer to a join: whether it is a yes to the last one, and what to do else."""
         if source != self.target or ack.epoch != self.join.epoch:
+            self._be_patient(source)
             return False, []
         if ack.reason is Reason.NONE:
             self.wake_at = None
@@ -88,6 +94,12 @@ class Search:
             self.wake_at = None
             return False, []
         return False, self._next(now)
+
+    def _be_patient(self, source: Address) -> None:
+        """An answer that came after somebody else was asked: they are farther away than was thought."""
+        if source in self._asked:
+            self._asked.clear()
+            self._patience = min(2 * self._patience, MAX_PATIENCE)
 
     # --- asking
 
@@ -115,7 +127,8 @@ class Search:
     def _send_join(self, now: float) -> list[Effect]:
         assert self.target is not None
         self._tries += 1
-        self.wake_at = now + self._options.announce_s
+        self._asked.add(self.target)
+        self.wake_at = now + self._options.announce_s * self._patience
         return [Send(encode_join(self.join), self.target)]
 
     def _ask(self, addresses: Iterable[Address], now: float) -> list[Effect]:
@@ -125,7 +138,8 @@ class Search:
 
     def _send_queries(self, now: float) -> list[Effect]:
         self._tries += 1
-        self.wake_at = now + self._options.announce_s
+        self._asked |= self._unanswered
+        self.wake_at = now + self._options.announce_s * self._patience
         query = encode_query(self.join.session, int(now * 1e6))
         return [Send(query, address) for address in sorted(self._unanswered)]
 

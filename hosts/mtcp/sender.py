@@ -66,7 +66,8 @@ class MtcpSender(SenderEndpoint):
         self._rng = rng
         self._active: set[Address] = set()  # members that have not ended
         self._told: set[Address] = set()  # members whose end the application was told of
-        self._orphans: dict[Address, float] = {}  # members below one that ended, and when they should have turned up
+        # Members below one that ended: when they should have turned up elsewhere, and who that was.
+        self._orphans: dict[Address, tuple[float, Address]] = {}
         self._unsent = bytearray()
         self._finishing = False
         self.end_sent = False
@@ -189,14 +190,16 @@ class MtcpSender(SenderEndpoint):
         if entry.state is State.COMPLETE and not self.end_sent:
             entry = entry._replace(state=State.LEFT, reason=Reason.BROKEN_STREAM)
             self.roster.members[address] = entry
-        if entry.state in (State.ACTIVE, State.COMPLETE):  # it is back, and with it all below
-            for found in (address, *(below.address for below in self.roster.below(address))):
-                self._orphans.pop(found, None)
-        else:
-            self._orphans.pop(address, None)
+        orphan = self._orphans.pop(address, None)
+        if entry.state not in (State.ACTIVE, State.COMPLETE):
+            until = now + self.options.drop_after_s
             for below in self.roster.below(address):
                 if self._may_be_lost(below):
-                    self._orphans.setdefault(below.address, now + self.options.drop_after_s)
+                    self._orphans.setdefault(below.address, (until, address))
+        elif orphan is not None:  # it is back, and with it all that is below
+            for below in self.roster.below(address):
+                if self._orphans.get(below.address, (0.0, None))[1] == orphan[1]:
+                    del self._orphans[below.address]
         self._release()
         return self._tell(entry)
 
@@ -357,7 +360,7 @@ class MtcpSender(SenderEndpoint):
         return effects
 
     def _give_up_orphans(self, effects: list[Effect], now: float) -> None:
-        for address in [address for address, until in self._orphans.items() if now >= until]:
+        for address in [address for address, (until, _) in self._orphans.items() if now >= until]:
             del self._orphans[address]
             news = self.roster.note(self.roster.members[address]._replace(state=State.LOST, reason=Reason.SILENT))
             if news is not None:

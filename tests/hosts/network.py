@@ -365,7 +365,7 @@ class Network:
     def routers_between(self, source: Address, node: str) -> int:
         """What a datagram's time to live is counted down by."""
         at, count = self._names[source], 0
-        while (at := self._next_hop(at, node)) != node:
+        while at != node and (at := self._next_hop(at, node)) != node:
             count += 1
         return count
 

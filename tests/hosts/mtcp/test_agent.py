@@ -91,6 +91,19 @@ def test_the_delay_ends_with_the_arrival() -> None:
     assert child.rtt.last == pytest.approx(1.0)
 
 
+def test_a_busy_agent_s_timeouts_wait_for_what_lies_there() -> None:
+    """Feedback that has arrived, and is yet to be handled, may hold the acknowledgment."""
+    agent = make_agent(MtcpOptions(rto_margin_s=0.1, ack_delay_s=0.02), own_clock=True)
+    child = agent.add_child(ONE, 10**6, now=0.0)
+    probe_answered(agent, child, 0, 0.05)
+    multicast(agent, 1, now=1)
+    report(agent, child, 1, echo=1, now=1.05)
+    before = agent.delays.rto_rtd or 0.0, agent.delays.rto_rtt
+    for _ in range(200):
+        agent.delays.handled(0.5)
+    assert (agent.delays.rto_rtd, agent.delays.rto_rtt) == pytest.approx((before[0] + 0.5, before[1] + 0.5))
+
+
 def test_figure_2() -> None:
     """The sender's clock is three units ahead: an RTD of -1, and packet 26, sent at 7.2, times out at 6.2."""
     agent = make_agent()

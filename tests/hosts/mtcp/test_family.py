@@ -4,6 +4,7 @@ from collections import Counter
 
 from hosts.endpoint import Address, Effect
 from hosts.mtcp.agent import Agent
+from hosts.mtcp.child import Child
 from hosts.mtcp.control import Entry, Join
 from hosts.mtcp.family import Family
 from hosts.mtcp.options import MtcpOptions
@@ -19,6 +20,10 @@ class Root:
 
     address: Address | None = Address("10.0.0.9", 9)
     lineage: tuple[Address, ...] = ()
+    has_end = False
+
+    def abandoned(self, child: Child) -> None:
+        pass
 
     def refuses(self, join: Join, source: Address, now: float) -> Reason:
         return Reason.NONE
