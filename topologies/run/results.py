@@ -41,10 +41,11 @@ class ReceiverResult:
     def take_status(self, status: SessionStatus | None, hosts: Mapping[str, str]) -> None:
         """Put in what the sender said of it last; `hosts` are the hosts' names by address."""
         said = None if status is None else status.receivers.get(self.address)
-        if said is not None:
+        if status is not None and said is not None:
             self.lost_packets = said.lost_packets
             self.repaired_packets = said.repaired_packets
-            self.parent = hosts.get((said.parent or "").partition(":")[0])
+            parent = str(status.source) if said.parent is None else said.parent
+            self.parent = hosts.get(parent.partition(":")[0])
 
 
 @dataclass(slots=True)

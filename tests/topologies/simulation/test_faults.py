@@ -107,3 +107,32 @@ def test_two_failures_in_the_controllers_absence(tmp_path: Path) -> None:
         event["switch"]: event["fresh"] for event in controller_events(run) if event["time"] == 2.0 and "fresh" in event
     }
     assert ready == {"s1": False, "s2": False, "s3": True}
+
+
+TWO_LEVELS = "    tree: {sender: [r1, r3], r1: [r2], r3: [r4]}\n"
+
+
+def test_the_children_of_an_agent_that_dies_find_another_parent(tmp_path: Path) -> None:
+    text = tree() + session("3 MB").replace("3 s}\n", "8 s}\n" + TWO_LEVELS)
+    run = simulate(tmp_path / "run", text + faults("kind: receiver-dies, at: 1 s, session: 1, host: r1"))
+    result = run.summary.sessions[0]
+    assert run.summary.ok
+    assert (result.drop_after_s, result.dropped) == (8.0, ["r1"])
+    assert [(receiver.host, receiver.complete) for receiver in result.receivers] == [
+        ("r1", False), ("r2", True), ("r3", True), ("r4", True)
+    ]  # fmt: skip
+    parents = {receiver.host: receiver.parent for receiver in result.receivers}
+    assert parents["r2"] in ("sender", "r3", "r4")
+    assert (parents["r3"], parents["r4"]) == ("sender", "r3")
+
+
+def test_an_agent_that_leaves_hands_its_children_over(tmp_path: Path) -> None:
+    text = tree() + session("3 MB").replace("3 s}\n", "8 s}\n" + TWO_LEVELS).replace("join: 0.0 s}", "leave: 1 s}", 1)
+    run = simulate(tmp_path / "run", text)
+    result = run.summary.sessions[0]
+    assert run.summary.ok
+    assert result.dropped == []
+    assert [receiver.complete for receiver in result.receivers] == [False, True, True, True]
+    assert result.receivers[1].parent in ("sender", "r3", "r4")
+    # Nobody had to wait for a time-out of the tree's.
+    assert run.summary.duration_s < 8
