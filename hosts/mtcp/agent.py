@@ -15,10 +15,11 @@ from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback, encode_repair
 from hosts.mtcp.store import PacketStore, StoredPacket
 from hosts.mtcp.summaries import Summaries
+from hosts.mtcp.windows import Windows
 from hosts.sack import Scoreboard, bits
 from hosts.seq import extend
 from hosts.vegas import VegasWindow
-from hosts.window import Summary, TransitWindow
+from hosts.window import Summary
 
 
 class Agent:
@@ -43,15 +44,11 @@ class Agent:
         self._options = options
         self.counters = counters
         self._own_clock = own_clock
-        self.window = VegasWindow(options.vegas, SACK_BITS)
-        self.transit = TransitWindow()
+        self.windows = Windows(options, first)
+        self.transit = self.windows.transit
         self.children: dict[Address, Child] = {}
         self.by_number: dict[int, Child] = {}
         self.delays = Delays(self.children, options, counters, own_clock=own_clock)
-        self.window_used = False
-        """Whether cwnd limited the sender in this round trip."""
-        self.governing_cwnd = 0
-        """Packets: the window that governed the sender lately, 0 when that is not known."""
         self.store = PacketStore(first, first_offset, 0 if own_clock else options.agent_history)
         self.reports = Summaries(first_offset)
         self._board = Scoreboard(first)
@@ -59,15 +56,10 @@ class Agent:
         self._repairing: dict[int, Child] = {}  # children that lack something, by number
         self._free_numbers = deque(range(MERGE_CHILDREN))
         self._next_number = MERGE_CHILDREN
-        self._cut_floor = first  # duplicate NACKs for packets before it have been reacted on
-        self._round_end = first
-        self._round_start: float | None = None
-        self._round_packets = 0
         self.merged = 0
         """Children that the last merged feedback stood for, as a bitmap of their numbers."""
-        self._merged_waiting = float(
-            "inf"
-        )  # the least of this round that merged feedback told of the child that waits most
+        self._last_send_time: float | None = None  # sender's clock: of the last packet that was multicast
+        self._tail_asked = first  # the end of the packets that were asked for because all was silent
 
     # --- children
 
@@ -90,7 +82,7 @@ class Agent:
         else:
             number, self._next_number = self._next_number, self._next_number + 1
         if not self.children and not self._own_clock:
-            self._begin_windows()
+            self.windows.begin(self.end)
         child = Child(
             number,
             address,
@@ -110,15 +102,6 @@ class Agent:
             if packet is not None:
                 self._deadlines.restart(seq, packet, self.delays.rto_rtt, now)
         return child
-
-    def _begin_windows(self) -> None:
-        """The first child of an agent whose session is under way: slow start would halt everybody for it. The window
-        that governs the sender is where it begins (ours).
-        """
-        self.window = VegasWindow(self._options.vegas, SACK_BITS)
-        if self.governing_cwnd:
-            self.window.cwnd = self.window.ssthresh = float(self.governing_cwnd)
-        self.transit.reset(self.end)
 
     def remove_child(self, address: Address, now: float) -> None:
         """The child leaves, and with it all that it held back."""
@@ -181,7 +164,8 @@ class Agent:
         elif self._board.is_complete(seq):
             self._trim()
         elif send_time_us is not None:
-            self._deadlines.multicast(seq, send_time_us / 1e6, now)
+            self._last_send_time = send_time_us / 1e6
+            self._deadlines.multicast(seq, self._last_send_time, now)
             self.transit.sent(size)
         else:
             self._deadlines.restart(seq, packet, self.delays.rto_rtt, now)
@@ -196,13 +180,10 @@ class Agent:
                 self.send_repairs(child, now, effects)
         return effects
 
-    def governed_by(self, cwnd: int) -> None:
-        """The sender says (with new data) that it goes by a window of `cwnd` packets. A window well above that does not
-        limit it, and has no reason to grow.
-        """
-        self.governing_cwnd = cwnd
-        if self.window.cwnd <= 2 * cwnd + 2:
-            self.window_used = True
+    @property
+    def window(self) -> VegasWindow:
+        """The congestion window (3.5)."""
+        return self.windows.congestion
 
     def summary(self) -> Summary:
         """min_cwnd and max_twnd of the subtree, in bytes (3.8)."""
@@ -266,10 +247,6 @@ class Agent:
             child.progress_at = now
             self.reports.window_moved(child)
 
-    def note_waiting(self, delay_s: float) -> None:
-        """Merged feedback says how long the child that waits longest waits in queues."""
-        self._merged_waiting = min(self._merged_waiting, delay_s)
-
     def completed(self, fresh: int, now: float) -> None:
         """All children have the packets in the bitmap `fresh` (above the base) now."""
         if not fresh:
@@ -289,29 +266,12 @@ class Agent:
         self._trim()
         if not self.children:
             return
-        self._round_packets += fresh.bit_count()
-        self.window.acknowledged(new)
-        if base + fresh.bit_length() > self._round_end:
-            self._end_round(now)
+        if self.windows.completed(fresh.bit_count(), new, base + fresh.bit_length()):
+            self.windows.end_round(self.end, self.children.values(), now)
+            self.delays.refresh()
 
     def _trim(self) -> None:
         self.store.trim(self._board.base, self.reports.keep_offset)
-
-    def _end_round(self, now: float) -> None:
-        elapsed = 0.0 if self._round_start is None else now - self._round_start
-        if elapsed > 0:
-            delay = max((child.queueing_delay_s for child in self.children.values()), default=0.0)
-            if self._merged_waiting < float("inf"):
-                delay = max(delay, self._merged_waiting)
-            self.window.round_trip_ended(delay * self._round_packets / elapsed, self.window_used)
-        for child in self.children.values():
-            child.round_rtd = float("inf")
-        self._merged_waiting = float("inf")
-        self.delays.refresh()
-        self._round_end = self.end
-        self._round_start = now
-        self._round_packets = 0
-        self.window_used = False
 
     # --- repairs
 
@@ -334,16 +294,10 @@ class Agent:
             if repairs.reported_missing(seq, rtt, arrived_by, now):
                 child.lost += 1
                 self._repairing[child.number] = child
-            elif repairs.duplicates >= self._options.duplicate_nacks and seq >= self._cut_floor:
-                self._cut(child, effects)
-
-    def _cut(self, child: Child, effects: list[Effect]) -> None:
-        """Several consecutive duplicate NACKs mean congestion (2)."""
-        child.repairs.duplicates = 0
-        self._cut_floor = self.end
-        self.window.cut()
-        child.repairs.window.cut()
-        effects.append(CongestionSignal("duplicate_nacks", child.address))
+            elif repairs.duplicates >= self._options.duplicate_nacks and self.windows.cut(seq, self.end):
+                repairs.duplicates = 0  # several consecutive ones mean congestion (2)
+                repairs.window.cut()
+                effects.append(CongestionSignal("duplicate_nacks", child.address))
 
     def send_repairs(self, child: Child, now: float, effects: list[Effect]) -> None:
         """What the child lacks and its retransmission window allows."""
@@ -361,11 +315,39 @@ class Agent:
     @property
     def wake_at(self) -> float | None:
         """When `handle_timer` is due: for retransmissions only."""
-        return self._deadlines.next_at
+        at, tail_at = self._deadlines.next_at, self._tail_at
+        return tail_at if at is None or (tail_at is not None and tail_at < at) else at
+
+    @property
+    def _tail_at(self) -> float | None:
+        """When the last packet's acknowledgment is overdue, and nothing has followed that could show a gap."""
+        if self._tail_asked == self.end or self._last_send_time is None or self._board.is_complete(self.end - 1):
+            return None
+        overdue = self.delays.overdue
+        return None if overdue is None else self._last_send_time + overdue
+
+    def _ask_for_tail(self, now: float) -> None:
+        """The last packet is sent again to those that have not acknowledged it: what they lack before it they will
+        report, and a loss at the end of a small window is told from congestion as any other (ours; RFC 8985, 7, does
+        it for TCP). The timers start anew.
+        """
+        last = self._tail_asked = self.end
+        last -= 1
+        for child in self.children.values():
+            if not self._board.has(child.number, last) and child.holds and last not in child.repairs:
+                child.repairs.reported_missing(last, 0.0, now, now)
+                self._repairing[child.number] = child
+        for seq in range(self._board.base, self.end):
+            packet = self.store.packets.get(seq)
+            if packet is not None and not self._board.is_complete(seq):
+                self._deadlines.restart(seq, packet, max(packet.timeout, self.delays.rto_rtt), now)
 
     def handle_timer(self, now: float) -> list[Effect]:
         """Repair what has timed out."""
         effects: list[Effect] = []
+        tail_at = self._tail_at
+        if tail_at is not None and tail_at <= now:
+            self._ask_for_tail(now)
         while (seq := self._deadlines.pop_expired(now)) is not None:
             self._expired(seq, now, effects)
         for child in list(self._repairing.values()):
@@ -392,8 +374,6 @@ class Agent:
         self._deadlines.restart(seq, packet, 2 * packet.timeout if again else self.delays.rto_rtt, now)
         current = packet.counts and self.transit.counts(seq)
         if current or again:
-            self.window.timed_out(again=not current)
-            self.transit.reset(self.end)
+            self.windows.timed_out(self.end, again=not current)
             self.reports.twnd_floor = self.end_offset
-            self._cut_floor = self.end
             effects.append(CongestionSignal("timeout", peer))

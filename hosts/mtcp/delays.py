@@ -16,7 +16,17 @@ MAX_TIMEOUT_S = 60.0
 class Delays:
     """Measures them, and keeps the maxima over the children."""
 
-    __slots__ = ("_children", "_counters", "_options", "_own_clock", "_rto_rtd", "_rto_rtt", "_waiting", "drift_s")
+    __slots__ = (
+        "_children",
+        "_counters",
+        "_options",
+        "_overdue",
+        "_own_clock",
+        "_rto_rtd",
+        "_rto_rtt",
+        "_waiting",
+        "drift_s",
+    )
 
     def __init__(
         self, children: Mapping[Address, Child], options: MtcpOptions, counters: Counter[str], *, own_clock: bool
@@ -29,6 +39,7 @@ class Delays:
         self._counters = counters
         self._own_clock = own_clock
         self._rto_rtd: float | None = None
+        self._overdue: float | None = None
         self._rto_rtt = INITIAL_TIMEOUT_S
         self._waiting = DelayEstimator(0.0)  # how long what has arrived waits for a busy agent
         self.drift_s = 0.0
@@ -45,6 +56,13 @@ class Delays:
         if self._rto_rtd is None:
             return None
         return self._rto_rtd - self.drift_s + self._options.ack_delay_s + (self._waiting.timeout or 0.0)
+
+    @property
+    def overdue(self) -> float | None:
+        """As `rto_rtd`, but when something is likely, not certain, to be wrong: two deviations above the mean."""
+        if self._rto_rtd is None or self._overdue is None:
+            return None
+        return self._overdue - self.drift_s + self._options.ack_delay_s + (self._waiting.timeout or 0.0)
 
     @property
     def rto_rtt(self) -> float:
@@ -119,5 +137,8 @@ class Delays:
         children = self._children.values()
         values = [child.timeout for child in children]
         known = [value for value in values if value is not None]
+        margin = self._options.rto_margin_s / 4
+        measured = [child.rtd for child in children if child.rtd.samples]
+        self._overdue = max((rtd.mean + max(margin, 2 * rtd.deviation) for rtd in measured), default=None)
         self._rto_rtd = max(known) if known and len(known) == len(values) else None
         self._rto_rtt = max((child.rtt.timeout or INITIAL_TIMEOUT_S for child in children), default=INITIAL_TIMEOUT_S)

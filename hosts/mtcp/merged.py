@@ -55,7 +55,7 @@ def _take_delays(agent: Agent, child: Child, summary: Feedback, members: list[Ch
     if not delays.feedback_arrived(child, summary, arrived_at):
         return
     rtd = child.rtd.last
-    agent.note_waiting(rtd - child.rtd.minimum + summary.queue_us / 1e6)
+    agent.windows.note_waiting(rtd - child.rtd.minimum + summary.queue_us / 1e6)
     timeout = rtd + summary.bound_us / 1e6
     for member in members:
         member.merged_timeout = timeout

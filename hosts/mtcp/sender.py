@@ -292,7 +292,7 @@ class MtcpSender(SenderEndpoint):
                 return
             if size > window:
                 self.limit = "cwnd"
-                agent.window_used |= own
+                agent.windows.used |= own
                 return
             offset = agent.end_offset
             if offset + size > agent.send_window_end:
@@ -348,6 +348,9 @@ class MtcpSender(SenderEndpoint):
         if self.state not in ("waiting", "sending"):
             return ()
         effects = self.family.handle_timer(now, blocked=self.limit == "advertised_window")
+        if self.state == "sending" and not self.agent.children:  # nobody is left who could tell of those below
+            for address in self._active:
+                self._orphans.setdefault(address, (now + self.options.drop_after_s, address))
         self._give_up_orphans(effects, now)
         if self.state == "waiting":
             self._wait(effects, now)

@@ -107,7 +107,7 @@ class Serving:
         """A packet came in: the children may need it."""
         is_multicast = type(packet) is Data
         if isinstance(packet, Data):
-            self.agent.governed_by(packet.cwnd)
+            self.agent.windows.governed_by(packet.cwnd)
         if not is_new or seq < self.agent.store.first:
             return []
         session, end, _, send_time_us, offset = packet[:5]
@@ -147,5 +147,6 @@ class Serving:
         """Probes, repairs, reports."""
         blocked = self.agent.send_window_end - self.agent.end_offset < self.receiver.options.payload_bytes
         effects = self.family.handle_timer(now, blocked=blocked)
+        effects += self.receiver.summary_changed(now)
         self.receiver.place.serve(bool(self.children))
         return effects + self.report(now)

@@ -22,6 +22,7 @@ class Upward:
         "_options",
         "_reception",
         "_repair_echo_us",
+        "_told_cwnd",
         "_told_room",
         "_unacknowledged",
         "_update_period",
@@ -50,7 +51,8 @@ class Upward:
         self._echo_at = 0.0
         self._echo_delay = math.inf  # its delay between the two clocks; infinite when it has been told
         self._repair_echo_us = 0
-        self._told_room = 0  # bytes that the last summary left the sender
+        self._told_cwnd = 0  # bytes: min_cwnd of the last summary
+        self._told_room = 0  # bytes that it left the sender
         self._unacknowledged = 0  # packets since the last feedback
         self.ack_at: float | None = None
         """When a delayed acknowledgment is due."""
@@ -128,6 +130,7 @@ class Upward:
         if agent is not None and agent.children:
             summary = agent.summary()
             min_cwnd, max_twnd = summary
+            self._told_cwnd = summary.min_cwnd
             self._told_room = summary.current_window
         return encode_feedback(
             self.session,
@@ -166,7 +169,10 @@ class Upward:
         """
         if self.paused or self.agent is None:
             return None
-        room = self.agent.summary().current_window - self._told_room
+        summary = self.agent.summary()
+        room = summary.current_window - self._told_room
+        if 2 * summary.min_cwnd < self._told_cwnd:
+            return self.feedback(False, now)  # the sender must slow down
         if room >= self._options.ack_every * self._options.payload_bytes:
             return self.feedback(False, now)
         if room > 0 and self.ack_at is None:

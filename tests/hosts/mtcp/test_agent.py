@@ -277,7 +277,7 @@ def test_the_window_grows_with_what_all_children_have() -> None:
     agent = make_agent(own_clock=True)
     one = agent.add_child(ONE, 10**6, now=0.0)
     two = agent.add_child(TWO, 10**6, now=0.0)
-    agent.window_used = True
+    agent.windows.used = True
     multicast(agent, 1, now=1)
     assert agent.transit.size == 1000
     report(agent, one, 1, echo=1, now=1.1)

@@ -181,7 +181,7 @@ def test_a_subtree_s_smaller_window_counts() -> None:
     bench.core.agent.window.ssthresh = 10.0
     assert data(bench.write(50_000)) == list(range(10))
     assert data(bench.ack(10, min_cwnd=3 * 1400)) == [10, 11, 12]
-    assert not bench.core.agent.window_used
+    assert not bench.core.agent.windows.used
 
 
 def test_it_sends_no_more_than_is_advertised() -> None:
