@@ -1,6 +1,7 @@
 """Errors with a canonical code, and how gRPC carries them (P4Runtime specification, "Error Reporting Messages")."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import grpc
 from canopy_engine import EngineError
@@ -37,36 +38,15 @@ class P4RuntimeError(Exception):
         self.message = message
 
 
-def invalid_argument(message: str) -> P4RuntimeError:
-    return P4RuntimeError(rpc_code.INVALID_ARGUMENT, message)
-
-
-def not_found(message: str) -> P4RuntimeError:
-    return P4RuntimeError(rpc_code.NOT_FOUND, message)
-
-
-def already_exists(message: str) -> P4RuntimeError:
-    return P4RuntimeError(rpc_code.ALREADY_EXISTS, message)
-
-
-def permission_denied(message: str) -> P4RuntimeError:
-    return P4RuntimeError(rpc_code.PERMISSION_DENIED, message)
-
-
-def failed_precondition(message: str) -> P4RuntimeError:
-    return P4RuntimeError(rpc_code.FAILED_PRECONDITION, message)
-
-
-def out_of_range(message: str) -> P4RuntimeError:
-    return P4RuntimeError(rpc_code.OUT_OF_RANGE, message)
-
-
-def resource_exhausted(message: str) -> P4RuntimeError:
-    return P4RuntimeError(rpc_code.RESOURCE_EXHAUSTED, message)
-
-
-def unimplemented(message: str) -> P4RuntimeError:
-    return P4RuntimeError(rpc_code.UNIMPLEMENTED, message)
+# Each takes the message.
+invalid_argument = partial(P4RuntimeError, rpc_code.INVALID_ARGUMENT)
+not_found = partial(P4RuntimeError, rpc_code.NOT_FOUND)
+already_exists = partial(P4RuntimeError, rpc_code.ALREADY_EXISTS)
+permission_denied = partial(P4RuntimeError, rpc_code.PERMISSION_DENIED)
+failed_precondition = partial(P4RuntimeError, rpc_code.FAILED_PRECONDITION)
+out_of_range = partial(P4RuntimeError, rpc_code.OUT_OF_RANGE)
+resource_exhausted = partial(P4RuntimeError, rpc_code.RESOURCE_EXHAUSTED)
+unimplemented = partial(P4RuntimeError, rpc_code.UNIMPLEMENTED)
 
 
 def from_engine(error: EngineError) -> P4RuntimeError:

@@ -5,7 +5,9 @@ and so has the default role, which takes no config. Packet replication entries h
 every role may write them.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import TypeAlias
 
 from finsy.proto import p4r, stratum
@@ -16,6 +18,23 @@ RoleKey: TypeAlias = tuple[str, int]
 """A role's name and, for clients older than P4Runtime 1.4.0, its numeric id. ("", 0) is the default role."""
 
 DEFAULT_ROLE: RoleKey = ("", 0)
+
+# Where each kind of entity has the P4Info id of its object; a direct resource belongs to its table.
+P4_ID_OF: dict[str, Callable[[p4r.Entity], int]] = {
+    kind: attrgetter(f"{kind}.{path}")
+    for kind, path in {
+        "table_entry": "table_id",
+        "action_profile_member": "action_profile_id",
+        "action_profile_group": "action_profile_id",
+        "meter_entry": "meter_id",
+        "direct_meter_entry": "table_entry.table_id",
+        "counter_entry": "counter_id",
+        "direct_counter_entry": "table_entry.table_id",
+        "value_set_entry": "value_set_id",
+        "register_entry": "register_id",
+        "digest_entry": "digest_id",
+    }.items()
+}
 
 
 @dataclass(frozen=True)
@@ -78,27 +97,6 @@ def parse_role(role: p4r.Role) -> RoleScope:
 
 
 def p4_id_of(entity: p4r.Entity) -> int | None:
-    """The P4Info id of the object that an entity belongs to; a direct resource belongs to its table."""
-    match entity.WhichOneof("entity"):
-        case "table_entry":
-            return entity.table_entry.table_id
-        case "action_profile_member":
-            return entity.action_profile_member.action_profile_id
-        case "action_profile_group":
-            return entity.action_profile_group.action_profile_id
-        case "meter_entry":
-            return entity.meter_entry.meter_id
-        case "direct_meter_entry":
-            return entity.direct_meter_entry.table_entry.table_id
-        case "counter_entry":
-            return entity.counter_entry.counter_id
-        case "direct_counter_entry":
-            return entity.direct_counter_entry.table_entry.table_id
-        case "value_set_entry":
-            return entity.value_set_entry.value_set_id
-        case "register_entry":
-            return entity.register_entry.register_id
-        case "digest_entry":
-            return entity.digest_entry.digest_id
-        case _:
-            return None
+    """The P4Info id of the object that an entity belongs to, None when it has none."""
+    id_of = P4_ID_OF.get(entity.WhichOneof("entity") or "")
+    return id_of(entity) if id_of is not None else None
