@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypedDict
 
 from finsy.proto import p4r
 
@@ -16,12 +16,24 @@ from engine.p4runtime.p4info import TableInfo
 from engine.p4runtime.undo import Undo, nothing
 
 
+class EngineTarget(TypedDict, total=False):
+    """One of the data plane's three kinds of target, as arguments of its methods."""
+
+    action: str
+    params: list[bytes]
+    member: int
+    group: int
+
+
 @dataclass(slots=True)
 class Direct:
     action: BoundAction
 
     def to_proto(self) -> p4r.TableAction:
         return p4r.TableAction(action=self.action.to_proto())
+
+    def engine_target(self) -> EngineTarget:
+        return {"action": self.action.info.name, "params": self.action.to_engine()}
 
     def acquire(self) -> Undo:
         return nothing
@@ -43,9 +55,8 @@ class Reference:
             return p4r.TableAction(action_profile_group_id=self.group_id)
         return p4r.TableAction(action_profile_member_id=self.member_id)
 
-    def engine_target(self) -> tuple[int | None, int | None]:
-        """(member, group) as the data plane wants them."""
-        return (None, self.group_id) if self.group_id else (self.member_id, None)
+    def engine_target(self) -> EngineTarget:
+        return {"group": self.group_id} if self.group_id else {"member": self.member_id}
 
     def acquire(self) -> Undo:
         """Count the use. Raises NOT_FOUND when there is no such member or group."""
@@ -68,9 +79,9 @@ class OneShotSet:
     def to_proto(self) -> p4r.TableAction:
         return self.message
 
-    def engine_target(self) -> tuple[int | None, int | None]:
+    def engine_target(self) -> EngineTarget:
         assert self.one_shot is not None, "acquire() comes first"
-        return None, self.one_shot.group_id
+        return {"group": self.one_shot.group_id}
 
     def acquire(self) -> Undo:
         """Make the group and its members in the data plane."""

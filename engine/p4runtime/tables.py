@@ -229,25 +229,13 @@ class Table:
     def _add(self, place: tuple[Key, int], entry: Entry, counts: p4r.CounterData | None) -> Undo:
         with ExitStack() as undo:
             binding = acquired(entry.binding, undo)
-            if isinstance(binding, Direct):
-                self._switch.table_add(
-                    self.info.name,
-                    entry.key,
-                    binding.action.info.name,
-                    binding.action.to_engine(),
-                    entry.priority,
-                    entry.idle_timeout_us,
-                )
-            else:
-                member, group = binding.engine_target()
-                self._switch.table_add_indirect(
-                    self.info.name,
-                    entry.key,
-                    member=member,
-                    group=group,
-                    priority=entry.priority,
-                    idle_timeout_us=entry.idle_timeout_us,
-                )
+            self._switch.table_add(
+                self.info.name,
+                entry.key,
+                priority=entry.priority,
+                idle_timeout_us=entry.idle_timeout_us,
+                **binding.engine_target(),
+            )
             undo.callback(self._switch.table_delete, self.info.name, entry.key, entry.priority)
             if entry.meter is not None:
                 self._write_meter(entry)
@@ -263,25 +251,12 @@ class Table:
         entry.binding.release()
 
     def _engine_modify(self, entry: Entry) -> None:
-        binding = entry.binding
-        if isinstance(binding, Direct):
-            self._switch.table_modify(
-                self.info.name,
-                entry.key,
-                binding.action.info.name,
-                binding.action.to_engine(),
-                entry.priority,
-                entry.idle_timeout_us,
-            )
-            return
-        member, group = binding.engine_target()
-        self._switch.table_modify_indirect(
+        self._switch.table_modify(
             self.info.name,
             entry.key,
-            member=member,
-            group=group,
             priority=entry.priority,
             idle_timeout_us=entry.idle_timeout_us,
+            **entry.binding.engine_target(),
         )
 
     def _write_meter(self, entry: Entry) -> None:

@@ -139,39 +139,26 @@ class Switch:
         self,
         table: str,
         match: Sequence[MatchKey],
-        action: str,
-        params: Sequence[bytes],
+        action: str | None = None,
+        params: Sequence[bytes] = (),
         priority: int = 0,
         idle_timeout_us: int = 0,
-    ) -> None: ...
-    def table_add_indirect(
-        self,
-        table: str,
-        match: Sequence[MatchKey],
         *,
         member: int | None = None,
         group: int | None = None,
-        priority: int = 0,
-        idle_timeout_us: int = 0,
-    ) -> None: ...
+    ) -> None:
+        """With an action, or a member or group of the table's action profile."""
     def table_modify(
         self,
         table: str,
         match: Sequence[MatchKey],
-        action: str,
-        params: Sequence[bytes],
+        action: str | None = None,
+        params: Sequence[bytes] = (),
         priority: int = 0,
         idle_timeout_us: int = 0,
-    ) -> None: ...
-    def table_modify_indirect(
-        self,
-        table: str,
-        match: Sequence[MatchKey],
         *,
         member: int | None = None,
         group: int | None = None,
-        priority: int = 0,
-        idle_timeout_us: int = 0,
     ) -> None: ...
     def table_delete(self, table: str, match: Sequence[MatchKey], priority: int = 0) -> None: ...
     def table_get(self, table: str, match: Sequence[MatchKey], priority: int = 0) -> TableEntry: ...

@@ -171,11 +171,14 @@ def test_a_match_field_of_a_wrong_type(key: object) -> None:
         new_switch().table_get("crossbar", [key])  # type: ignore[list-item]
 
 
-def test_an_indirect_entry_has_one_target() -> None:
+@pytest.mark.parametrize(
+    "target", [{}, {"member": 1, "group": 1}, {"action": "drop", "member": 1}, {"action": "drop", "group": 1}]
+)
+def test_an_entry_has_one_target(target: dict[str, Any]) -> None:
     switch = new_switch()
-    for target in ({}, {"member": 1, "group": 1}):
+    for change in (switch.table_add, switch.table_modify):
         with pytest.raises(TypeError, match="either"):
-            switch.table_add_indirect("crossbar", [word(1)], **target)
+            change("crossbar", [word(1)], **target)
 
 
 def test_counters_are_read_and_written() -> None:

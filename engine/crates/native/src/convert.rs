@@ -54,12 +54,18 @@ pub fn replicas(pairs: &[(u32, u32)]) -> Result<Vec<Replica>, ControlError> {
     pairs.iter().map(replica).collect()
 }
 
-/// The target of an indirect entry: exactly one of member and group.
-pub fn indirect(member: Option<u32>, group: Option<u32>) -> PyResult<EntryTarget> {
-    match (member, group) {
-        (Some(member), None) => Ok(EntryTarget::Member(member)),
-        (None, Some(group)) => Ok(EntryTarget::Group(group)),
-        _ => Err(PyTypeError::new_err("an indirect entry has either a member or a group")),
+/// What an entry runs: an action, or a member or group of its table's action profile.
+pub fn target(
+    action: Option<String>,
+    params: Vec<Vec<u8>>,
+    member: Option<u32>,
+    group: Option<u32>,
+) -> PyResult<EntryTarget> {
+    match (action, member, group) {
+        (Some(action), None, None) => Ok(EntryTarget::Action(ActionCall { action, params })),
+        (None, Some(member), None) => Ok(EntryTarget::Member(member)),
+        (None, None, Some(group)) => Ok(EntryTarget::Group(group)),
+        _ => Err(PyTypeError::new_err("an entry has either an action, a member or a group")),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use live::SharedSwitch;
-use p4vm::{ActionCall, CloneSession, ControlError, EntryTarget, Options, Outputs, Program};
+use p4vm::{ActionCall, CloneSession, ControlError, Options, Outputs, Program};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList};
 
@@ -152,67 +152,43 @@ impl Switch {
 
     // Tables.
 
-    #[pyo3(signature = (table, r#match, action, params, priority = 0, idle_timeout_us = 0))]
+    /// Add an entry that runs an action, or a member or group of the action profile.
+    #[pyo3(signature = (table, r#match, action = None, params = Vec::new(), priority = 0, idle_timeout_us = 0, *,
+                        member = None, group = None))]
     #[allow(clippy::too_many_arguments)]
     fn table_add(
         &self,
         py: Python<'_>,
         table: &str,
         r#match: Vec<Key>,
-        action: String,
+        action: Option<String>,
         params: Vec<Vec<u8>>,
         priority: i32,
         idle_timeout_us: u64,
-    ) -> PyResult<()> {
-        let (key, target) = (convert::keys(r#match), EntryTarget::Action(call(action, params)));
-        self.control(py, |s| s.table_add(table, &key, priority, &target, idle_timeout_us))
-    }
-
-    #[pyo3(signature = (table, r#match, *, member = None, group = None, priority = 0, idle_timeout_us = 0))]
-    #[allow(clippy::too_many_arguments)]
-    fn table_add_indirect(
-        &self,
-        py: Python<'_>,
-        table: &str,
-        r#match: Vec<Key>,
         member: Option<u32>,
         group: Option<u32>,
-        priority: i32,
-        idle_timeout_us: u64,
     ) -> PyResult<()> {
-        let (key, target) = (convert::keys(r#match), convert::indirect(member, group)?);
+        let (key, target) = (convert::keys(r#match), convert::target(action, params, member, group)?);
         self.control(py, |s| s.table_add(table, &key, priority, &target, idle_timeout_us))
     }
 
-    #[pyo3(signature = (table, r#match, action, params, priority = 0, idle_timeout_us = 0))]
+    /// Give an entry another target and timeout.
+    #[pyo3(signature = (table, r#match, action = None, params = Vec::new(), priority = 0, idle_timeout_us = 0, *,
+                        member = None, group = None))]
     #[allow(clippy::too_many_arguments)]
     fn table_modify(
         &self,
         py: Python<'_>,
         table: &str,
         r#match: Vec<Key>,
-        action: String,
+        action: Option<String>,
         params: Vec<Vec<u8>>,
         priority: i32,
         idle_timeout_us: u64,
-    ) -> PyResult<()> {
-        let (key, target) = (convert::keys(r#match), EntryTarget::Action(call(action, params)));
-        self.control(py, |s| s.table_modify(table, &key, priority, &target, idle_timeout_us))
-    }
-
-    #[pyo3(signature = (table, r#match, *, member = None, group = None, priority = 0, idle_timeout_us = 0))]
-    #[allow(clippy::too_many_arguments)]
-    fn table_modify_indirect(
-        &self,
-        py: Python<'_>,
-        table: &str,
-        r#match: Vec<Key>,
         member: Option<u32>,
         group: Option<u32>,
-        priority: i32,
-        idle_timeout_us: u64,
     ) -> PyResult<()> {
-        let (key, target) = (convert::keys(r#match), convert::indirect(member, group)?);
+        let (key, target) = (convert::keys(r#match), convert::target(action, params, member, group)?);
         self.control(py, |s| s.table_modify(table, &key, priority, &target, idle_timeout_us))
     }
 

@@ -14,7 +14,7 @@ impl Switch {
     /// Each table's name, the number of its entries, and of those that it has room for.
     pub fn table_sizes(&self) -> Vec<(String, usize, usize)> {
         let states = self.program.tables.iter().zip(&self.tables);
-        states.map(|(table, state)| (table.name.to_string(), state.len(), table.max_size)).collect()
+        states.map(|(table, state)| (table.name.to_string(), state.len(), state.max_size)).collect()
     }
 
     /// Names of all tables, also those that p4c made of statements.

@@ -39,7 +39,7 @@ pub(crate) struct TableState {
     pub default: Option<Call>,
     /// Whether entries may change.
     pub writable: bool,
-    max_size: usize,
+    pub max_size: usize,
 }
 
 impl TableState {
