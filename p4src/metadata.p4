@@ -60,6 +60,7 @@ struct merge_t {
     bit<32>       active;
     port_bitmap_t ports;        // whose cells count
     bit<32>       cell;         // of the ingress port
+    bit<608>      port;         // mtcp_port_t, before this packet
     feedback_t    outcome;
 
     // Of the arriving packet.
@@ -75,6 +76,8 @@ struct merge_t {
     bit<32>       own_queue;    // largest of all that it stands for
     bit<32>       own_bound;
     bit<512>      own_sack;
+    bit<128>      own_delays;   // to be stored with the rest
+    bit<96>       own_heard;
 
     // The aggregate; with `others` the other ports that are in it.
     port_bitmap_t others;
@@ -85,8 +88,6 @@ struct merge_t {
     bit<32>       twnd;
     bit<32>       window;
     port_bitmap_t waiting;      // other ports, before it is known which are silent
-    bit<128>      delays;       // mtcp_delays_t of the one that is added, and by what it is behind
-    bit<32>       behind;
     bit<1>        timed;        // one of the others has a delay
     bit<32>       least_queue;  // of the others
     bit<32>       largest_queue;
@@ -96,6 +97,19 @@ struct merge_t {
     bit<64>       sent;         // mtcp_sent_t
     bit<1>        advanced;
     bit<1>        emit;
+}
+
+// Another port's cells, while it is added to the aggregate (mtcp_state.p4).
+struct other_port_t {
+    port_bitmap_t port_bit;
+    bit<608>      port;
+    bit<96>       heard;
+    bit<128>      windows;
+    bit<128>      holders;
+    bit<128>      delays;
+    bit<32>       ahead;        // of the aggregate's cumulative
+    bit<544>      sack;
+    bit<513>      missing;      // bit i: it lacks packet cumulative + i
 }
 
 struct metadata_t {

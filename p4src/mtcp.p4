@@ -29,8 +29,12 @@ control check_children(in headers_t hdr, in metadata_t meta, out bit<1> sound) {
 
 // An ACK or NACK that may be merged, once its slot is entered. It passes as it is, becomes a summary, or is absorbed.
 control merge_feedback(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
+    other_port_t other;
+
     apply {
-        aggregate_windows.apply(hdr, meta);
+        other = { 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+        mtcp_ports.read(meta.merge.port, meta.merge.cell);
+        aggregate_windows.apply(hdr, other, meta);
         admit_port.apply(hdr, meta);
         if (meta.merge.admitted == 1 && (meta.merge.children & hdr.feedback.children) != 0) {
             // Another port speaks for the same child.
@@ -39,12 +43,13 @@ control merge_feedback(inout headers_t hdr, inout metadata_t meta, inout standar
             meta.merge.outcome = feedback_t.shared_port;
         }
         if (meta.merge.admitted == 1) {
-            store_feedback.apply(hdr, meta);
+            store_sack.apply(hdr, meta);
             meta.merge.repeat = 0;
             if (meta.merge.stale == 1) {
                 meta.merge.outcome = feedback_t.stale;
             } else {
                 measure_delay.apply(hdr, meta);
+                store_port.apply(hdr, meta);
                 if (hdr.canopy.type == MTCP_NACK) {
                     recognise_repeat.apply(hdr, meta);
                 }
@@ -56,7 +61,7 @@ control merge_feedback(inout headers_t hdr, inout metadata_t meta, inout standar
                     meta.merge.outcome = feedback_t.alone;
                 } else {
                     meta.merge.children = meta.merge.children | hdr.feedback.children;
-                    aggregate_sacks.apply(hdr, meta);
+                    aggregate_sacks.apply(hdr, other, meta);
                     decide_summary.apply(meta);
                     if (meta.merge.repeat == 1 && REPEATS_OF(meta.merge.sent) != 0xffff) {
                         meta.merge.sent = (REPEATS_OF(meta.merge.sent) + 1) ++ SENT_AT_OF(meta.merge.sent);
@@ -112,39 +117,41 @@ control assist_mtcp(inout headers_t hdr, inout metadata_t meta, inout standard_m
     }
 
     apply {
-        assist.apply();
-        if (meta.assist == 1) {
-            port_t bit_number = meta.ingress_port - 1;
+        if (hdr.ipv4.destination[31:28] == 14) {
             if (meta.mtcp.type == MTCP_DATA) {
-                note_data.apply(meta);
-            } else if (bit_number < MAX_PORTS && hdr.ipv4.destination[31:28] != 14) {
-                meta.ingress_bit = 16w1 << (bit<8>)bit_number;
-                if (meta.mtcp.type == MTCP_PROBE) {
-                    note_probe.apply(hdr, meta, standard_metadata);
-                } else if (meta.mtcp.type == MTCP_ABORT) {
-                    note_leave.apply(hdr, meta);
-                } else if (hdr.canopy.flags[0:0] == 1 && (meta.switch_ports & meta.ingress_bit) == 0) {
-                    meta.drop_reason = drop_reason_t.forged_feedback;
+                note_data.apply(meta);      // whether it is needed or not: asking would take longer
+            }
+        } else if (meta.mtcp.type != MTCP_DATA) {
+            port_t bit_number = meta.ingress_port - 1;
+            meta.ingress_bit = 16w1 << (bit<8>)bit_number;
+            assist.apply();
+            if (meta.assist == 0 || bit_number >= MAX_PORTS) {
+                // passes
+            } else if (meta.mtcp.type == MTCP_PROBE) {
+                note_probe.apply(hdr, meta, standard_metadata);
+            } else if (meta.mtcp.type == MTCP_ABORT) {
+                note_leave.apply(hdr, meta);
+            } else if (hdr.canopy.flags[0:0] == 1 && (meta.switch_ports & meta.ingress_bit) == 0) {
+                meta.drop_reason = drop_reason_t.forged_feedback;
+            } else {
+                bit<1> sound;
+                check_children.apply(hdr, meta, sound);
+                if (sound == 0) {
+                    meta.merge.outcome = feedback_t.malformed;
                 } else {
-                    bit<1> sound;
-                    check_children.apply(hdr, meta, sound);
+                    check_range.apply(hdr, meta, sound);
                     if (sound == 0) {
-                        meta.merge.outcome = feedback_t.malformed;
+                        meta.merge.outcome = feedback_t.out_of_range;
                     } else {
-                        check_range.apply(hdr, meta, sound);
-                        if (sound == 0) {
-                            meta.merge.outcome = feedback_t.out_of_range;
+                        enter_slot.apply(hdr, meta);
+                        if (meta.merge.owned == 0) {
+                            meta.merge.outcome = feedback_t.no_slot;
                         } else {
-                            enter_slot.apply(hdr, meta);
-                            if (meta.merge.owned == 0) {
-                                meta.merge.outcome = feedback_t.no_slot;
-                            } else {
-                                merge_feedback.apply(hdr, meta, standard_metadata);
-                            }
+                            merge_feedback.apply(hdr, meta, standard_metadata);
                         }
                     }
-                    feedback.count((bit<32>)(bit<8>)meta.merge.outcome);
                 }
+                feedback.count((bit<32>)(bit<8>)meta.merge.outcome);
             }
         }
     } // apply

@@ -11,13 +11,11 @@
 // is: what they share upstream is not taken for its own path.
 control measure_delay(in headers_t hdr, inout metadata_t meta) {
     apply {
-        mtcp_delays_t delays;
-        mtcp_heard_t heard;
-        mtcp_delays.read(delays, meta.merge.cell);
-        mtcp_heard.read(heard, meta.merge.cell);
+        bit<128> delays = DELAYS_OF(meta.merge.port);
+        bit<96> heard = PORT_HEARD_OF(meta.merge.port);
         meta.merge.repaired = 0;
         if (meta.merge.known == 0) {
-            heard = meta.merge.active ++ 32w0 ++ (bit<32>)hdr.feedback.repair_echo_us;
+            heard = 0;
             delays = 0;
         } else if (REPAIR_ECHO_OF(heard) != (bit<32>)hdr.feedback.repair_echo_us) {
             meta.merge.repaired = 1;
@@ -29,6 +27,7 @@ control measure_delay(in headers_t hdr, inout metadata_t meta) {
         bit<32> bound = BOUND_OF(delays);
         bit<32> mean = MEAN_OF(delays);
         bit<32> deviation = DEVIATION_OF(delays);
+        bit<32> echo = ECHO_OF(heard);
         if (hdr.feedback.echo_time_us != 0) {
             meta.merge.measured = 1;
             bit<32> place = (meta.merge.slot * MTCP_CHILDREN) | (bit<32>)hdr.feedback.number;
@@ -76,13 +75,10 @@ control measure_delay(in headers_t hdr, inout metadata_t meta) {
                     bound = mean + (deviation << 2);
                 }
             }
-            mtcp_delays.write(meta.merge.cell, queue ++ bound ++ mean ++ deviation);
-            heard[63:32] = (bit<32>)hdr.feedback.echo_time_us;
-        } else if (meta.merge.known == 0) {
-            mtcp_delays.write(meta.merge.cell, 0);
+            echo = (bit<32>)hdr.feedback.echo_time_us;
         }
-        mtcp_heard.write(meta.merge.cell,
-                         meta.merge.active ++ ECHO_OF(heard) ++ (bit<32>)hdr.feedback.repair_echo_us);
+        meta.merge.own_delays = queue ++ bound ++ mean ++ deviation;
+        meta.merge.own_heard = meta.merge.active ++ echo ++ (bit<32>)hdr.feedback.repair_echo_us;
         meta.merge.own_queue = queue;
         meta.merge.own_bound = bound;
     } // apply

@@ -10,9 +10,7 @@
 // for that long. A NACK of one of the children of a merging switch changes nothing.
 control admit_port(in headers_t hdr, inout metadata_t meta) {
     apply {
-        bit<128> children;
         mtcp_changes_t changes;
-        mtcp_children.read(children, meta.merge.cell);
         mtcp_changes.read(changes, meta.merge.cell);
         if (GENERATION_OF(changes) != meta.merge.generation) {
             changes = meta.merge.generation ++ 48w0 ++ 48w0;
@@ -24,10 +22,10 @@ control admit_port(in headers_t hdr, inout metadata_t meta) {
         } else if ((meta.merge.ports & meta.ingress_bit) == 0) {
             meta.merge.admitted = 1;
             meta.merge.outcome = feedback_t.first;
-        } else if (children == hdr.feedback.children) {
+        } else if (CHILDREN_OF(meta.merge.port) == hdr.feedback.children) {
             meta.merge.known = 1;
             meta.merge.admitted = 1;
-        } else if (hdr.canopy.type == MTCP_NACK && (hdr.feedback.children & ~children) == 0) {
+        } else if (hdr.canopy.type == MTCP_NACK && (hdr.feedback.children & ~CHILDREN_OF(meta.merge.port)) == 0) {
             meta.merge.outcome = feedback_t.nack;
         } else if (CHANGED_AT_OF(changes) != 0 && meta.now - CHANGED_AT_OF(changes) < MTCP_CHANGE_US) {
             meta.merge.ports = meta.merge.ports & ~meta.ingress_bit;
@@ -41,38 +39,41 @@ control admit_port(in headers_t hdr, inout metadata_t meta) {
     } // apply
 } // admit_port
 
-// Stores what the neighbour says. `stale`: it has said more before; `again`: it says what it last said.
-control store_feedback(in headers_t hdr, inout metadata_t meta) {
+// What the neighbour has. `stale`: it has told of more before; `again`: it has told of all this before.
+control store_sack(in headers_t hdr, inout metadata_t meta) {
     apply {
-        mtcp_windows_t windows;
-        bit<512> sack;
-        mtcp_windows.read(windows, meta.merge.cell);
-        mtcp_sacks.read(sack, meta.merge.cell);
+        mtcp_sack_t before;
+        mtcp_sacks.read(before, meta.merge.cell);
         meta.merge.stale = 0;
         meta.merge.again = 0;
         meta.merge.own_sack = hdr.feedback.sack;
         if (meta.merge.known == 1) {
-            if ((int<32>)(hdr.feedback.cumulative - CUMULATIVE_OF(windows)) < 0) {
+            if ((int<32>)(hdr.feedback.cumulative - before[543:512]) < 0) {
                 meta.merge.stale = 1;
-            } else if (hdr.feedback.cumulative == CUMULATIVE_OF(windows)) {
-                if ((hdr.feedback.sack & ~sack) == 0) {
+            } else if (hdr.feedback.cumulative == before[543:512]) {
+                if ((hdr.feedback.sack & ~before[511:0]) == 0) {
                     meta.merge.again = 1;
                 }
-                meta.merge.own_sack = hdr.feedback.sack | sack;     // an older packet may have overtaken
+                meta.merge.own_sack = hdr.feedback.sack | before[511:0];    // an older packet may have overtaken
             }
         }
         if (meta.merge.stale == 0) {
-            mtcp_windows.write(meta.merge.cell, hdr.feedback.cumulative ++ hdr.feedback.min_cwnd
-                               ++ hdr.feedback.max_twnd ++ hdr.feedback.window);
-            mtcp_children.write(meta.merge.cell, hdr.feedback.children);
-            mtcp_holders.write(meta.merge.cell, hdr.feedback.holders);
-            mtcp_sacks.write(meta.merge.cell, meta.merge.own_sack);
-            if (meta.merge.known == 0) {
-                meta.merge.ports = meta.merge.ports | meta.ingress_bit;
-                mtcp_nacks.write(meta.merge.cell, 0);
-            }
+            mtcp_sacks.write(meta.merge.cell, hdr.feedback.cumulative ++ meta.merge.own_sack);
         }
     } // apply
-} // store_feedback
+} // store_sack
+
+// And all else that it says, once the delay was measured.
+control store_port(in headers_t hdr, inout metadata_t meta) {
+    apply {
+        mtcp_ports.write(meta.merge.cell, hdr.feedback.children ++ hdr.feedback.holders ++ meta.merge.own_delays
+                         ++ hdr.feedback.cumulative ++ hdr.feedback.min_cwnd ++ hdr.feedback.max_twnd
+                         ++ hdr.feedback.window ++ meta.merge.own_heard);
+        if (meta.merge.known == 0) {
+            meta.merge.ports = meta.merge.ports | meta.ingress_bit;
+            mtcp_nacks.write(meta.merge.cell, 0);
+        }
+    } // apply
+} // store_port
 
 #endif

@@ -46,40 +46,37 @@ typedef bit<64> mtcp_sent_t;
 @name(".mtcp_sent")
 register<mtcp_sent_t>(MTCP_SLOTS) mtcp_sent;
 
-// Of each port: {cumulative, cwnd, twnd, window} as the neighbour last reported, its children, the holders, the bitmap.
-typedef bit<128> mtcp_windows_t;
+// Of each port, as its neighbour last reported: {children, holders, delays, windows, heard}. One word, and so one read.
+typedef bit<608> mtcp_port_t;
+#define CHILDREN_OF(word) word[607:480]
+#define HOLDERS_OF(word)  word[479:352]
+#define DELAYS_OF(word)   word[351:224]
+#define WINDOWS_OF(word)  word[223:96]
+#define PORT_HEARD_OF(word) word[95:0]
+@name(".mtcp_ports")
+register<mtcp_port_t>(MTCP_SLOTS * MAX_PORTS) mtcp_ports;
+
+// windows: {cumulative, cwnd, twnd, window}.
 #define CUMULATIVE_OF(word) word[127:96]
 #define CWND_OF(word)       word[95:64]
 #define TWND_OF(word)       word[63:32]
 #define WINDOW_OF(word)     word[31:0]
 
-@name(".mtcp_windows")
-register<mtcp_windows_t>(MTCP_SLOTS * MAX_PORTS) mtcp_windows;
-@name(".mtcp_children")
-register<bit<128>>(MTCP_SLOTS * MAX_PORTS) mtcp_children;
-@name(".mtcp_holders")
-register<bit<128>>(MTCP_SLOTS * MAX_PORTS) mtcp_holders;
-@name(".mtcp_sacks")
-register<bit<512>>(MTCP_SLOTS * MAX_PORTS) mtcp_sacks;
-
-// {RTD above its minimum, time-out, mean, deviation}: microseconds.
-typedef bit<128> mtcp_delays_t;
+// delays: {RTD above its minimum, time-out, mean, deviation}, microseconds.
 #define QUEUE_OF(word)     word[127:96]
 #define BOUND_OF(word)     word[95:64]
 #define MEAN_OF(word)      word[63:32]
 #define DEVIATION_OF(word) word[31:0]
 
-@name(".mtcp_delays")
-register<mtcp_delays_t>(MTCP_SLOTS * MAX_PORTS) mtcp_delays;
-
-// {active time when it was last heard, echo that was last measured, repair echo}: the low 32 bits of each.
-typedef bit<96> mtcp_heard_t;
+// heard: {active time when it was, echo that was last measured, repair echo}, the low 32 bits of each.
 #define HEARD_OF(word)       word[95:64]
 #define ECHO_OF(word)        word[63:32]
 #define REPAIR_ECHO_OF(word) word[31:0]
 
-@name(".mtcp_heard")
-register<mtcp_heard_t>(MTCP_SLOTS * MAX_PORTS) mtcp_heard;
+// {cumulative, bitmap} of each port.
+typedef bit<544> mtcp_sack_t;
+@name(".mtcp_sacks")
+register<mtcp_sack_t>(MTCP_SLOTS * MAX_PORTS) mtcp_sacks;
 
 // {generation, when its children changed, until when it is not merged}.
 typedef bit<112> mtcp_changes_t;

@@ -3,48 +3,46 @@
 
 #include "mtcp_state.p4"
 
+// Ports are added one by one, each by its own copy of the code. `other` belongs to whoever calls: p4c would give each copy
+// variables of its own, which every packet would carry.
+
 // One other port of the slot: its minima and maxima join the aggregate, which began with the arriving packet's values.
 // Sequence numbers are compared modulo 2^32.
-control add_port(in bit<32> cell, in port_bitmap_t port_bit, inout metadata_t meta) {
+control add_port(inout other_port_t other, inout metadata_t meta) {
     apply {
-        mtcp_heard_t heard;
-        mtcp_heard.read(heard, cell);
-        if (meta.merge.active - HEARD_OF(heard) <= MTCP_SILENCE_US) {
-            mtcp_windows_t windows;
-            bit<128> children;
-            bit<128> holders;
-            mtcp_windows.read(windows, cell);
-            mtcp_children.read(children, cell);
-            mtcp_holders.read(holders, cell);
-            mtcp_delays.read(meta.merge.delays, cell);
-            meta.merge.others = meta.merge.others | port_bit;
-            meta.merge.children = meta.merge.children | children;
-            meta.merge.behind = CUMULATIVE_OF(windows) - meta.merge.cumulative;
-            if (meta.merge.behind == 0) {
-                meta.merge.holders = meta.merge.holders | holders;
-            } else if ((int<32>)meta.merge.behind < 0) {
-                meta.merge.holders = holders;
-                meta.merge.cumulative = CUMULATIVE_OF(windows);
+        other.heard = PORT_HEARD_OF(other.port);
+        if (meta.merge.active - HEARD_OF(other.heard) <= MTCP_SILENCE_US) {
+            other.windows = WINDOWS_OF(other.port);
+            other.holders = HOLDERS_OF(other.port);
+            other.delays = DELAYS_OF(other.port);
+            meta.merge.others = meta.merge.others | other.port_bit;
+            meta.merge.children = meta.merge.children | CHILDREN_OF(other.port);
+            other.ahead = CUMULATIVE_OF(other.windows) - meta.merge.cumulative;
+            if (other.ahead == 0) {
+                meta.merge.holders = meta.merge.holders | other.holders;
+            } else if ((int<32>)other.ahead < 0) {
+                meta.merge.holders = other.holders;
+                meta.merge.cumulative = CUMULATIVE_OF(other.windows);
             }
-            if (CWND_OF(windows) < meta.merge.cwnd) {
-                meta.merge.cwnd = CWND_OF(windows);
+            if (CWND_OF(other.windows) < meta.merge.cwnd) {
+                meta.merge.cwnd = CWND_OF(other.windows);
             }
-            if (TWND_OF(windows) > meta.merge.twnd) {
-                meta.merge.twnd = TWND_OF(windows);
+            if (TWND_OF(other.windows) > meta.merge.twnd) {
+                meta.merge.twnd = TWND_OF(other.windows);
             }
-            if (WINDOW_OF(windows) < meta.merge.window) {
-                meta.merge.window = WINDOW_OF(windows);
+            if (WINDOW_OF(other.windows) < meta.merge.window) {
+                meta.merge.window = WINDOW_OF(other.windows);
             }
-            if (ECHO_OF(heard) != 0) {
-                if (QUEUE_OF(meta.merge.delays) > meta.merge.largest_queue) {
-                    meta.merge.largest_queue = QUEUE_OF(meta.merge.delays);
+            if (ECHO_OF(other.heard) != 0) {
+                if (QUEUE_OF(other.delays) > meta.merge.largest_queue) {
+                    meta.merge.largest_queue = QUEUE_OF(other.delays);
                 }
-                if (QUEUE_OF(meta.merge.delays) < meta.merge.least_queue) {
-                    meta.merge.least_queue = QUEUE_OF(meta.merge.delays);
+                if (QUEUE_OF(other.delays) < meta.merge.least_queue) {
+                    meta.merge.least_queue = QUEUE_OF(other.delays);
                 }
                 if (meta.merge.timed == 0
-                        || (int<32>)(BOUND_OF(meta.merge.delays) - meta.merge.largest_bound) > 0) {
-                    meta.merge.largest_bound = BOUND_OF(meta.merge.delays);
+                        || (int<32>)(BOUND_OF(other.delays) - meta.merge.largest_bound) > 0) {
+                    meta.merge.largest_bound = BOUND_OF(other.delays);
                 }
                 meta.merge.timed = 1;
             }
@@ -54,16 +52,15 @@ control add_port(in bit<32> cell, in port_bitmap_t port_bit, inout metadata_t me
 
 // What a port lacks of the packets from the aggregate's cumulative on. Shifted in are zeros: what is before a port's own
 // cumulative it does not lack. A shift can be 8 bits wide at most.
-control add_missing(in bit<512> sack, in bit<32> cumulative, inout metadata_t meta) {
+control add_missing(inout other_port_t other, inout metadata_t meta) {
     apply {
-        bit<513> missing = ~(sack ++ 1w0);
-        bit<32> ahead = cumulative - meta.merge.cumulative;
-        if (ahead[8:8] == 1) {
-            missing = missing << 256;
+        other.missing = ~(other.sack[511:0] ++ 1w0);
+        if (other.ahead[8:8] == 1) {
+            other.missing = other.missing << 256;
         }
-        if (ahead < 512) {
-            meta.merge.missing = meta.merge.missing | (missing << ahead[7:0]);
-        } else if (ahead == 512) {
+        if (other.ahead < 512) {
+            meta.merge.missing = meta.merge.missing | (other.missing << other.ahead[7:0]);
+        } else if (other.ahead == 512) {
             meta.merge.missing = meta.merge.missing | (1w1 ++ 512w0);
         }
     } // apply
@@ -73,18 +70,21 @@ control add_missing(in bit<512> sack, in bit<32> cumulative, inout metadata_t me
     DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7) DO(8) DO(9) DO(10) DO(11) DO(12) DO(13) DO(14) DO(15)
 
 #define ADD_PORT(P) \
-    if (meta.merge.waiting[P:P] == 1) { add_port.apply(first | P, 16w1 << P, meta); }
+    if (meta.merge.waiting[P:P] == 1) { \
+        mtcp_ports.read(other.port, (meta.merge.slot << 4) | P); \
+        other.port_bit = 16w1 << P; \
+        add_port.apply(other, meta); \
+    }
 #define ADD_SACK(P) \
     if (meta.merge.others[P:P] == 1) { \
-        mtcp_windows.read(windows, first | P); \
-        mtcp_sacks.read(sack, first | P); \
-        add_missing.apply(sack, CUMULATIVE_OF(windows), meta); \
+        mtcp_sacks.read(other.sack, (meta.merge.slot << 4) | P); \
+        other.ahead = other.sack[543:512] - meta.merge.cumulative; \
+        add_missing.apply(other, meta); \
     }
 
 // The arriving packet with the other ports that are not silent: minima, maxima, and who is behind.
-control aggregate_windows(in headers_t hdr, inout metadata_t meta) {
+control aggregate_windows(in headers_t hdr, inout other_port_t other, inout metadata_t meta) {
     apply {
-        bit<32> first = meta.merge.slot << 4;
         meta.merge.waiting = meta.merge.ports & ~meta.ingress_bit;
         meta.merge.others = 0;
         meta.merge.children = 0;    // of the others
@@ -105,13 +105,12 @@ control aggregate_windows(in headers_t hdr, inout metadata_t meta) {
 } // aggregate_windows
 
 // Packets that all of them have: what none of them lacks.
-control aggregate_sacks(in headers_t hdr, inout metadata_t meta) {
+control aggregate_sacks(in headers_t hdr, inout other_port_t other, inout metadata_t meta) {
     apply {
-        bit<32> first = meta.merge.slot << 4;
-        mtcp_windows_t windows;
-        bit<512> sack;
         meta.merge.missing = 0;
-        add_missing.apply(meta.merge.own_sack, hdr.feedback.cumulative, meta);
+        other.sack = hdr.feedback.cumulative ++ meta.merge.own_sack;
+        other.ahead = hdr.feedback.cumulative - meta.merge.cumulative;
+        add_missing.apply(other, meta);
         FOR_ALL_PORTS(ADD_SACK)
         meta.merge.sack = ~(meta.merge.missing[512:1]);
     } // apply

@@ -91,13 +91,12 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     // Looks at what may be one of MTCP's packets, and takes apart only feedback that may be merged. A datagram that is too
     // short to be looked at is none of them: canopy.p4 forgives the error.
     state udp {
-        bit<96> head = packet.lookahead<bit<96>>();     // UDP; version, protocol, type, flags
-        transition select(head[31:0], hdr.ipv4.destination[31:28], head[63:48], hdr.ipv4.total_length) {
-            (0x01010100 &&& 0xffffff00, 14, _, _): mtcp_data;
-            (0x01010302 &&& 0xffffff02, _, MTCP_FEEDBACK_UDP_BYTES, MTCP_FEEDBACK_UDP_BYTES + 20): mtcp_feedback;
-            (0x01010402 &&& 0xffffff02, _, MTCP_FEEDBACK_UDP_BYTES, MTCP_FEEDBACK_UDP_BYTES + 20): mtcp_feedback;
-            (0x01010500 &&& 0xffffff00, _, _, _): mtcp_probe;
-            (0x01010c00 &&& 0xffffff00, _, _, _): mtcp_abort;
+        transition select(packet.lookahead<bit<96>>()[31:0]) {  // UDP; version, protocol, type, flags
+            0x01010100 &&& 0xffffff00: mtcp_data;
+            0x01010302 &&& 0xffffff02: mtcp_feedback_length;
+            0x01010402 &&& 0xffffff02: mtcp_feedback_length;
+            0x01010500 &&& 0xffffff00: mtcp_probe;
+            0x01010c00 &&& 0xffffff00: mtcp_abort;
             default: accept;
         }
     }
@@ -123,6 +122,13 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         meta.mtcp.type = MTCP_ABORT;
         meta.mtcp.session = head[31:0];
         transition accept;
+    }
+
+    state mtcp_feedback_length {
+        transition select(packet.lookahead<bit<48>>()[15:0], hdr.ipv4.total_length) {
+            (MTCP_FEEDBACK_UDP_BYTES, MTCP_FEEDBACK_UDP_BYTES + 20): mtcp_feedback;
+            default: accept;
+        }
     }
 
     state mtcp_feedback {
