@@ -6,6 +6,7 @@ be, and the way up, which carries feedback only, shows it best.
 
 from hosts.endpoint import Address, Datagram, Effect, Send
 from hosts.mtcp.control import Join, JoinAck, Offer, Probe, ProbeAck, encode_abort, encode_probe, encode_probe_ack
+from hosts.mtcp.ending import ABORT_COPIES
 from hosts.mtcp.finding import Search
 from hosts.mtcp.options import MtcpOptions
 from hosts.reason import Reason
@@ -15,8 +16,6 @@ SUSPICION = 1.25
 """A parent that is silent for so many probe intervals is asked itself (ours)."""
 SUSPICIOUS_S = 0.25
 """And so often (ours)."""
-ABORT_COPIES = 3
-"""A leave is not acknowledged; it is sent so often (ours)."""
 
 
 class Attachment:

@@ -250,10 +250,12 @@ class Family:
     def _fin(self, packet: Fin, source: Address, now: float) -> list[Effect] | None:
         child = self.children.get(source)
         receipt = Send(encode_fin(self.session, True, packet.complete, packet.reason), source)
-        if child is None:
-            known = self.roster.members.get(source)
-            return [receipt] if known is not None and known.state in FINAL else None
         state = State.COMPLETE if packet.complete else State.LEFT
+        if child is None:  # its parent has gone, and it is somewhere below
+            known = self.roster.members.get(source)
+            if known is None:
+                return None
+            return [receipt, *self._note(known._replace(state=state, reason=packet.reason), now)]
         return [receipt, *self.remove(child, state, packet.reason, now)]
 
     def remove(self, child: Child, state: State, reason: Reason, now: float) -> list[Effect]:

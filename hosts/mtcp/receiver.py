@@ -13,15 +13,13 @@ from hosts.endpoint import (
     Datagram,
     Effect,
     JoinGroup,
-    LeaveGroup,
     ReceiverEndpoint,
     Sample,
     Send,
-    SessionEnded,
     SessionStarted,
 )
 from hosts.header import PacketError
-from hosts.mtcp.attachment import ABORT_COPIES, Attachment
+from hosts.mtcp.attachment import Attachment
 from hosts.mtcp.control import (
     Abort,
     Announce,
@@ -33,9 +31,8 @@ from hosts.mtcp.control import (
     Probe,
     ProbeAck,
     ReportAck,
-    encode_abort,
-    encode_fin,
 )
+from hosts.mtcp.ending import Ending
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import Data, Packet, Repair, parse
 from hosts.mtcp.reception import Reception
@@ -46,8 +43,6 @@ from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.seq import extend
 
-FIN_TRIES = 10
-"""A confirmation is repeated this often; after that the parent is taken to be gone (ours)."""
 PREMATURE_PACKETS = 16
 """Data that overtook the answer to our join, kept until that comes: a few initial windows (ours)."""
 ELSEWHERE = (Reason.NOT_A_CHILD, Reason.MOVED)
@@ -72,11 +67,7 @@ class MtcpReceiver(ReceiverEndpoint):
         """What it does for others; None while nobody has asked."""
         self._premature: list[tuple[Data, float]] = []  # from our sender, before we were told that we are a member
         self._search_at: float | None = None
-        self._retry_at: float | None = None  # of a FIN
-        self._tries = 0
-        self._leave_by: float | None = None
-        self._verdict: tuple[bool, Reason] | None = None
-        self._farewell = ""
+        self.ending = Ending(self)
 
     # --- the application's side
 
@@ -89,21 +80,10 @@ class MtcpReceiver(ReceiverEndpoint):
         return () if feedback is None else (self._to_parent(feedback),)
 
     def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
-        if self._verdict is not None or self.state not in ("member", "leaving"):
-            return ()
-        self._verdict = (complete, reason)
-        if self.serving is None:
-            return self._begin_fin(now)
-        if not complete:
-            return [*self._leave(now, reason.text), *self._end_if_alone(now)]
-        return [*self.serving.completed(now), *self._end_if_alone(now)]
+        return self.ending.confirmed(complete, reason, now)
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
-        if self.closed:
-            return ()
-        if self.serving is not None and self.serving.children and self.state == "member":
-            return self._leave(now, reason)
-        return self._abort(Reason.INTERRUPTED, Reason.NOT_A_CHILD, reason)
+        return self.ending.interrupted(now, reason)
 
     @property
     def session_id(self) -> int | None:
@@ -190,15 +170,15 @@ class MtcpReceiver(ReceiverEndpoint):
             return ()
         if isinstance(packet, ReportAck) and self.serving is not None:
             self.serving.roster.acknowledged(packet.number)
-            return [*self.serving.report(now), *self._end_if_alone(now)]
+            return [*self.serving.report(now), *self.ending.end_if_alone(now)]
         if isinstance(packet, Fin) and packet.answer and self.state == "confirming":
-            return self._end_as_confirmed()
+            return self.ending.acknowledged()
         if isinstance(packet, Move) and self.state == "member":
             return self._look_elsewhere(now, packet.parent) if place.search is None else ()
         if isinstance(packet, Abort):
             if (packet.reason in ELSEWHERE and place.parent != place.sender) or packet.reason is Reason.NOT_A_CHILD:
                 return self._look_elsewhere(now) if self.state in ("member", "leaving") else ()
-            return self._dismissed(packet.reason, now)
+            return self.ending.dismissed(packet.reason)
         return self._from_others(packet, datagram, now)
 
     def _from_others(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
@@ -215,7 +195,7 @@ class MtcpReceiver(ReceiverEndpoint):
             if isinstance(packet, Announce):
                 return ()
             if isinstance(packet, Abort):
-                return self._dismissed(packet.reason, now)
+                return self.ending.dismissed(packet.reason)
         is_joined = place.search is not None and source == place.search.target  # its answer may be late
         if self.state in ("member", "leaving") and place.address is not None and not is_joined:
             if self.serving is None and Serving.is_wanted(packet):
@@ -223,7 +203,7 @@ class MtcpReceiver(ReceiverEndpoint):
             if self.serving is not None:
                 answer = self.serving.receive(packet, datagram, now)
                 if answer is not None:
-                    return [*answer, *self._end_if_alone(now)]
+                    return [*answer, *self.ending.end_if_alone(now)]
         self.counters["drop_unexpected" if source in (place.sender, place.parent) else "drop_stranger"] += 1
         return ()
 
@@ -255,7 +235,7 @@ class MtcpReceiver(ReceiverEndpoint):
         search = self.place.search
         if search is None or search.refused is Reason.NONE:
             return []
-        return self._end(False, f"refused: {search.refused.text}")
+        return self.ending.end(False, f"refused: {search.refused.text}")
 
     def _look_elsewhere(self, now: float, to: Address | None = None) -> list[Effect]:
         """The parent is dead or does not want us, or leaves and tells `to` join: then it still serves meanwhile."""
@@ -271,18 +251,6 @@ class MtcpReceiver(ReceiverEndpoint):
         if to is not None:
             ancestors = (to, *(address for address in ancestors if address != to))
         return place.look(self._introduction(), now, ancestors)
-
-    def _dismissed(self, reason: Reason, now: float) -> Sequence[Effect]:
-        """The sender has ended the session, or the parent has given us up."""
-        if self._verdict is not None and self._verdict[0]:
-            return [*self._tell_children(reason), *self._end_as_confirmed()]  # it has the whole stream all the same
-        return [*self._tell_children(reason), *self._end(False, f"the sender ended the session: {reason.text}")]
-
-    def _tell_children(self, reason: Reason) -> list[Effect]:
-        """Who was given up is not the sender: its children go on elsewhere."""
-        if self.serving is None:
-            return []
-        return self.serving.family.dismiss(Reason.NOT_A_CHILD if reason in (Reason.SILENT, Reason.STALLED) else reason)
 
     # --- data
 
@@ -333,67 +301,13 @@ class MtcpReceiver(ReceiverEndpoint):
         feedback = self.upward.summary_changed(now)
         return [] if feedback is None else [self._to_parent(feedback)]
 
-    # --- the end
-
-    def _leave(self, now: float, text: str) -> list[Effect]:
-        """Hand the children over, and go when they have gone."""
-        assert self.serving is not None
-        self.state = "leaving"
-        self._farewell = text
-        self._leave_by = now + self.options.drop_after_s
-        to = self.place.parent or self.place.sender
-        return self.serving.family.leave(to, now) if to is not None else []
-
-    def _end_if_alone(self, now: float) -> list[Effect]:
-        """An agent goes when its children have gone, and its parent knows what became of them."""
-        assert self.serving is not None
-        if self.serving.children or not self.serving.roster.is_told:
-            return []
-        if self.state == "leaving" and self._verdict is None:
-            return list(self._abort(Reason.INTERRUPTED, Reason.NOT_A_CHILD, self._farewell))
-        if self.state in ("member", "leaving") and self._verdict is not None:
-            return list(self._begin_fin(now))
-        return []
-
-    def _begin_fin(self, now: float) -> Sequence[Effect]:
-        self.state = "confirming"
-        self.upward.stop()
-        return self._repeat_fin(now)
-
-    def _repeat_fin(self, now: float) -> Sequence[Effect]:
-        if self._tries == FIN_TRIES:
-            return self._end_as_confirmed()
-        self._tries += 1
-        self._retry_at = now + self.options.announce_s
-        assert self._verdict is not None
-        assert self.place.parent is not None
-        return (Send(encode_fin(self.number or 0, False, *self._verdict), self.place.parent),)
-
-    def _end_as_confirmed(self) -> list[Effect]:
-        assert self._verdict is not None
-        complete, reason = self._verdict
-        return self._end(complete, "" if complete else reason.text)
-
-    def _abort(self, to_parent: Reason, to_children: Reason, text: str) -> list[Effect]:
-        """Leave at once."""
-        effects: list[Effect] = [] if self.serving is None else self.serving.family.dismiss(to_children)
-        if self.place.parent is not None and self.number is not None:
-            effects += [Send(encode_abort(self.number, to_parent), self.place.parent)] * ABORT_COPIES
-        return effects + self._end(False, text)
-
-    def _end(self, complete: bool, reason: str) -> list[Effect]:
-        self.state = "closed"
-        self.reception.early.clear()
-        self.serving = None
-        return [LeaveGroup(self.session.group, self.session.source), SessionEnded(complete, reason)]
-
     # --- timers
 
     @property
     def wake_at(self) -> float | None:
         state = self.state
         if state == "confirming":
-            return self._retry_at
+            return self.ending.retry_at
         if state == "listening" or state == "closed":
             return None
         at = self.place.sender_heard_at + self.options.silence_s
@@ -416,12 +330,12 @@ class MtcpReceiver(ReceiverEndpoint):
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if self.state == "confirming":
-            return self._repeat_fin(now) if self._retry_at is not None and now >= self._retry_at else ()
+            return self.ending.repeat_fin(now)
         if self.state in ("listening", "closed"):
             return ()
         if now >= self.place.sender_heard_at + self.options.silence_s:
             text = f"the sender was silent for {self.options.silence_s:g} s"
-            return [*self._tell_children(Reason.SENDER_SILENT), *self._end(False, text)]
+            return self.ending.sender_is_gone(text)
         effects: list[Effect] = []
         if self._search_at is not None and now >= self._search_at:
             self._search_at = None
@@ -435,7 +349,5 @@ class MtcpReceiver(ReceiverEndpoint):
         effects += self._end_if_refused()
         if self.serving is not None:
             effects += self.serving.handle_timer(now)
-            effects += self._end_if_alone(now)
-            if self.state == "leaving" and self._leave_by is not None and now >= self._leave_by:
-                effects += self._abort(Reason.INTERRUPTED, Reason.NOT_A_CHILD, self._farewell)
+            effects += self.ending.end_if_alone(now)
         return effects

@@ -30,9 +30,10 @@ from hosts.mtcp.control import (
     encode_probe,
     encode_probe_ack,
 )
+from hosts.mtcp.ending import FIN_TRIES
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import Feedback, encode_data, encode_repair, parse
-from hosts.mtcp.receiver import FIN_TRIES, PREMATURE_PACKETS, MtcpReceiver
+from hosts.mtcp.receiver import PREMATURE_PACKETS, MtcpReceiver
 from hosts.mtcp.wire import UNLIMITED
 from hosts.protocols import Session
 from hosts.reason import Reason
