@@ -31,6 +31,9 @@ def reproduce(
         Path | None, typer.Option(help="Folder for ROW.json, ROW.svg (default: experiments/results).")
     ] = None,
     jobs: Annotated[int | None, typer.Option(min=1, help="Simulations at a time (default: one a processor).")] = None,
+    assist: Annotated[
+        bool, typer.Option("--assist", help="Run rows that switches can help with a second time, with their help.")
+    ] = False,
 ) -> None:
     """Run experiments of the papers, and say whether what they found is found again.
 
@@ -39,6 +42,7 @@ def reproduce(
     from rich.console import Console
 
     from experiments import printing, results_folder
+    from experiments.assistance import with_assistance
     from experiments.names import UnknownNameError
     from experiments.progress import progress_bar
     from experiments.reproduce import Options
@@ -48,6 +52,7 @@ def reproduce(
 
     try:
         rows = select(names) if names else list(ROWS.values())
+        rows = with_assistance(rows) if assist else rows
     except UnknownNameError as error:
         _fail(str(error))
     if list_rows:

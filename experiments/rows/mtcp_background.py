@@ -1,8 +1,8 @@
 """Figs. 18 and 19 of MTCP (4.3): 100 receivers on a random topology with short TCP transfers, and independent loss.
 
 The text lost Figs. 16 and 17. It says that GT-ITM made the topology, with three kinds of links, and that MTCP's 12 KB/s
-were a little less than the rate of the bottleneck links. Ours: GT-ITM's 100-node graph with a receiver at each node,
-the rates and delays of the three kinds, the transfers, and a logical tree that follows the domains."""
+were a little less than the rate of the bottleneck links. Ours: GT-ITM's 100-node graph with a receiver at each node and
+the sender at a transit node; the rates and delays of the three kinds; the transfers; a logical tree by domains."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -67,8 +67,7 @@ def random_topology(seconds: int, loss: float) -> dict[str, Any]:
     receivers = [f"n{node}" for node in graph]
     for host, node in zip(receivers, graph, strict=True):
         attach(host, node, toward={host: {"loss": loss}})
-    home = topology.stubs[0]
-    attach("sender", home.nodes[-1])
+    attach("sender", topology.transit[0])
     traffic = []
     for pair in range(_PAIRS):
         # Half a turn around the stubs, so that both ends' links to the transit domain are shared with the session.

@@ -23,8 +23,6 @@ _OTHERS_BPS = 10e6
 _DELAY = "10 ms"
 _SECONDS = 250
 _QUICK_SECONDS = 80
-_START_APART_S = 0.5
-"""Between the sessions' starts: they do not begin as one."""
 _LEAST: Mapping[int, tuple[float, float]] = {4: (0.999836, 0.99), 8: (0.970422, 0.95), 12: (0.955753, 0.93)}
 """Sessions -> the paper's index, and what counts."""
 
@@ -65,7 +63,6 @@ def shared_link(sessions: int, seconds: int) -> dict[str, Any]:
                 enough(_BOTTLENECK_BPS, seconds),
                 tree=_tree(sender),
                 number=number + 1,
-                start=f"{number * _START_APART_S:g} s",
             )
             for number, sender in enumerate(senders)
         ],

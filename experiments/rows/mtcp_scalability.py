@@ -29,7 +29,7 @@ _RATE_BPS = 1.5e6
 _QUEUE = {"kind": "droptail", "packets": 8}
 _SECONDS = 250
 _QUICK_SECONDS = 60
-_PROCESSING = "300 us"
+PROCESSING = "300 us"
 """Ours (TARGETS of the papers): the paper blames the load of the sender, and gives no number."""
 PAPER_RATE = 125.0
 """KB/s, Fig. 9 from three receivers on."""
@@ -93,13 +93,18 @@ def multilevel(receivers: int, fan_out: int = _FAN_OUT) -> dict[str, list[str]]:
     return tree
 
 
-def nodes_of_fig8(receivers: int, seconds: int, tree: Tree | None) -> dict[str, Any]:
-    """Fig. 8: the links form the same tree as the multilevel logical tree. Each node is a router and a host."""
+def nodes_of_fig8(
+    receivers: int, seconds: int, tree: Tree | None, processing: str | None = PROCESSING
+) -> dict[str, Any]:
+    """Fig. 8: the links form the same tree as the multilevel logical tree. Each node is a router and a host.
+
+    `processing`: time for a feedback packet at each host."""
+    load = {} if processing is None else {"feedback": {"time": processing}}
     nodes: dict[str, Any] = {}
     links: list[dict[str, Any]] = []
     for number in range(receivers + 1):
         nodes[f"s{number}"] = {"kind": "router"}
-        nodes[f"n{number}"] = {"kind": "host", "feedback": {"time": _PROCESSING}}
+        nodes[f"n{number}"] = {"kind": "host", **load}
         links.append({"between": [f"s{number}", f"n{number}"], **LAN})
         if number:
             uplink = [f"s{(number - 1) // _FAN_OUT}", f"s{number}"]

@@ -18,7 +18,7 @@ from experiments.runs import Finished
 
 _HOSTS_A_SITE = 3
 """Receivers at each site, the first of which is its agent; the sender is Emory's (ours)."""
-_QUEUE = {"kind": "droptail", "packets": 12}
+_QUEUE = {"kind": "droptail", "packets": 10}
 """Of the wide-area links (ours)."""
 _WIRE_SHARE = 1514 / 1448
 """Bytes on the link for a byte of TCP's payload."""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 import yaml
 
+from experiments.assistance import SUFFIX, with_assistance
 from experiments.names import UnknownNameError
 from experiments.row import Case, Row
 from experiments.rows import PAPERS, ROWS, select
@@ -16,6 +17,7 @@ TARGETS = re.findall(
     r"\S+",
     """
 mtcp-fig6 mtcp-fig7 mtcp-fig9 mtcp-fig10 mtcp-fig11 mtcp-fig12 mtcp-fig13 mtcp-fig14 mtcp-table1 mtcp-fig18 mtcp-fig19
+mtcp-feedback mtcp-scale
 tfmcc-fig1 tfmcc-fig2 tfmcc-fig3 tfmcc-fig4 tfmcc-fig5 tfmcc-fig6 tfmcc-fig7 tfmcc-fig9 tfmcc-fig10 tfmcc-fig11
 tfmcc-fig12 tfmcc-fig13 tfmcc-fig14 tfmcc-fig15 tfmcc-fig16 tfmcc-fig17 tfmcc-fig18 tfmcc-fig19 tfmcc-fig20 tfmcc-fig21
 webrc-fig4 webrc-fig5 webrc-fig6 webrc-fig7 webrc-fig8 webrc-fig9 webrc-fig10 webrc-fig11
@@ -45,7 +47,7 @@ def test_a_row_says_what_it_is_held_against_and_whether_it_is_built(row: Row) ->
 
 CASES = [
     (f"{row.id}-{case.label}-{quick}", case)
-    for row in ROWS.values()
+    for row in with_assistance(list(ROWS.values()))
     if row.experiment is not None
     for quick in (True, False)
     for case in row.experiment.cases(quick)
@@ -62,8 +64,9 @@ def test_a_rows_scenarios_can_be_run(case: Case) -> None:
 def test_cases_of_a_row_have_names_of_their_own() -> None:
     for row in ROWS.values():
         if row.experiment is not None:
-            labels = [case.label for case in row.experiment.cases(True)]
-            assert len(set(labels)) == len(labels) == len(row.experiment.cases(False))
+            for quick in (True, False):
+                labels = [case.label for case in row.experiment.cases(quick)]
+                assert len(set(labels)) == len(labels)
 
 
 def test_a_paper_stands_for_its_rows_and_each_comes_once() -> None:
@@ -82,6 +85,18 @@ def test_an_unknown_name_is_told_with_what_comes_near(name: str, near: str) -> N
 def test_a_name_like_no_other_has_no_suggestion() -> None:
     with pytest.raises(UnknownNameError, match=r"called `zzzz`$"):
         select(["zzzz"])
+
+
+def test_assistance_adds_each_row_that_it_can_help_behind_itself() -> None:
+    rows = with_assistance([ROWS["mtcp-fig9"], ROWS["mtcp-feedback"], ROWS["tcp-share"]])
+    assert [row.id for row in rows] == ["mtcp-fig9", f"mtcp-fig9{SUFFIX}", "mtcp-feedback", "tcp-share"]
+    plain, helped = (row.experiment.cases(True)[0] for row in rows[:2] if row.experiment is not None)
+    assert [node["kind"] for node in plain.document["nodes"].values()] == ["router", "host"] * 2
+    assert [node["kind"] for node in helped.document["nodes"].values()] == ["p4", "host"] * 2
+    assert [session.get("assist") for session in plain.document["sessions"]] == [None]
+    assert [session["assist"] for session in helped.document["sessions"]] == ["switch"]
+    assert plain.label == helped.label
+    assert rows[1].counts != rows[0].counts
 
 
 def test_padhye_at_known_points() -> None:

@@ -1,0 +1,32 @@
+"""Rows a second time, with help of the switches, which no paper has."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from experiments.row import Assisted, Case, Experiment, Row
+
+SUFFIX = "-assist"
+"""Of such a row's id, and of its files."""
+
+
+def with_assistance(rows: Sequence[Row]) -> list[Row]:
+    """The rows, each that switches can help followed by itself with their help."""
+    found = []
+    for row in rows:
+        found.append(row)
+        if row.experiment is not None and row.experiment.assisted is not None:
+            found.append(_assisted(row, row.experiment, row.experiment.assisted))
+    return found
+
+
+def _assisted(row: Row, experiment: Experiment, how: Assisted) -> Row:
+    def cases(quick: bool) -> Sequence[Case]:
+        return [replace(case, document=how.document(case.document)) for case in experiment.cases(quick)]
+
+    return replace(
+        row,
+        id=row.id + SUFFIX,
+        title=f"{row.title}; with help of the switches",
+        counts=how.counts or row.counts,
+        experiment=replace(experiment, cases=cases, relation=how.relation or experiment.relation, assisted=None),
+    )
