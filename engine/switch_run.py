@@ -36,6 +36,9 @@ DROP_PORT = 511
 
 MAX_TCP_PORT = 65535
 
+# Of the whole process; the same as the engine's data path (engine/crates/live/src/worker.rs).
+NICENESS = -10
+
 # The emulation samples four times a second; a file that is a little younger than that is always fresh.
 STATS_INTERVAL_S = 0.2
 
@@ -130,6 +133,10 @@ def run_switch(options: SwitchOptions) -> None:
     """Serve until SIGINT or SIGTERM. Raises SwitchError when it cannot start."""
     _check_interfaces(options.interfaces)
     check_address(options.address)
+    # The data path's thread takes this priority by itself. Control must not wait for it, nor for what floods it. Whoever
+    # has no right to it does without.
+    with suppress(PermissionError):
+        os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
     asyncio.run(_serve(options))
 
 

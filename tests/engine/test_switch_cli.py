@@ -44,6 +44,10 @@ class Process:
             **options,  # type: ignore[call-overload]
         )
 
+    @property
+    def pid(self) -> int:
+        return int(self._process.pid)
+
     def ready(self) -> str:
         """The line that it prints once it serves."""
         waiting, _, _ = select.select([self._process.stdout], [], [], LIMIT_S)

@@ -132,6 +132,8 @@ impl Drop for Capture {
 
 /// The writing thread. Those who record do not wait while the disk works.
 fn write_all(shared: &Shared) {
+    // Whoever made this thread may be in a hurry; a capture is not.
+    let _ = rustix::process::setpriority_process(None, 0);
     loop {
         let mut state = shared.state.lock();
         while state.frames.is_empty() && !state.closed {
