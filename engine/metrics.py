@@ -30,7 +30,7 @@ _PASSES = ("resubmitted", "recirculated")
 _COPIES = ("replicas", "ingress_clones", "egress_clones")
 _ERRORS = ("parser_errors", "checksum_errors", "extern_out_of_range")
 _PACKETS = {"packets_in": "in", "packets_out": "out"}
-_EVENTS = ("digests", "digests_limited", "idle_timeouts", "packet_ins")
+_EVENTS = ("digests", "digests_limited", "digests_repeated", "idle_timeouts", "packet_ins")
 _LOST_EVENTS = {"events_lost": "digest_or_idle_timeout", "packet_ins_dropped": "packet_in", "log_lost": "log"}
 
 
@@ -72,6 +72,9 @@ class SwitchCollector(Collector):
         queue = GaugeMetricFamily("canopy_port_queue_packets", "Packets queued", labels=[*labels, "direction"])
         queue_bytes = GaugeMetricFamily("canopy_port_queue_bytes", "Bytes queued to leave", labels=labels)
         deepest = GaugeMetricFamily("canopy_port_queue_packets_max", "The longest queue so far", labels=labels)
+        limited = CounterMetricFamily(
+            "canopy_port_packet_ins_limited", "Packet-ins beyond the port's rate", labels=labels
+        )
         flying = GaugeMetricFamily("canopy_port_in_flight_packets", "Packets on the emulated link", labels=labels)
         for port, stats in sorted(self._path.port_stats().items()):
             at = [str(port), self._path.interface(port)]
@@ -81,6 +84,7 @@ class SwitchCollector(Collector):
             queue_bytes.add_metric(at, stats["queue_bytes"])
             deepest.add_metric(at, stats["queue_packets_max"])
             flying.add_metric(at, stats["in_flight_packets"])
+            limited.add_metric(at, stats["packet_ins_limited"])
             for direction in ("rx", "tx"):
                 packets.add_metric([*at, direction], stats[f"{direction}_packets"])
                 octets.add_metric([*at, direction], stats[f"{direction}_bytes"])
@@ -89,7 +93,7 @@ class SwitchCollector(Collector):
                     drops.add_metric([*at, "tx", name.removeprefix("drop_")], value)
                 elif name.startswith("rx_drop_"):
                     drops.add_metric([*at, "rx", name.removeprefix("rx_drop_")], value)
-        yield from (up, packets, octets, drops, queue, queue_bytes, deepest, flying)
+        yield from (up, packets, octets, drops, queue, queue_bytes, deepest, flying, limited)
         if capture := self._path.capture_stats():
             yield _labelled("canopy_capture_packets", "Frames for the captures", "result", capture)
 

@@ -78,6 +78,13 @@ def run(
     links: Annotated[Path | None, typer.Option(help="The ports' emulated links, as JSON.")] = None,
     stats: Annotated[Path | None, typer.Option(help="Keep a JSON file of port statistics up to date.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of random() and of the links' losses.")] = 0,
+    digest_rate: Annotated[
+        int, typer.Option(min=0, help="Digests a second that one port may cause, and twice as many at once; 0: any.")
+    ] = 500,
+    digest_repeat_rate: Annotated[int, typer.Option(min=0, help="Of them, those with the same contents; 0: any.")] = 50,
+    packet_in_rate: Annotated[
+        int, typer.Option(min=0, help="Packet-ins a second that one port may cause, and twice as many at once; 0: any.")
+    ] = 1000,
     metrics: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus at /metrics there.")
     ] = None,
@@ -120,6 +127,7 @@ def run(
     )
     # gRPC's core writes its own lines to stderr, in a form of its own; what fails is reported by the server.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    from engine.p4runtime.datapath import Limits
     from engine.switch_run import (
         SwitchError,
         SwitchOptions,
@@ -133,6 +141,7 @@ def run(
         interfaces = parse_interfaces(interface or [])
         options = SwitchOptions(
             interfaces=interfaces,
+            limits=Limits(digest_rate, digest_repeat_rate, packet_in_rate),
             observe=observe_options(metrics, pcap, pcap_port or [], pcap_limit_mb, trace, interfaces),
             device_id=device_id,
             address=grpc_server_addr,

@@ -23,7 +23,7 @@ from google.protobuf.message import DecodeError
 from engine.link_monitor import LinkMonitor
 from engine.link_specs import LinkSpecError, load_links
 from engine.observe import TRACE_LINES, ObserveOptions, TraceWriter
-from engine.p4runtime.datapath import LiveDataPath, PortConfig
+from engine.p4runtime.datapath import NO_LIMITS, Limits, LiveDataPath, PortConfig
 from engine.p4runtime.errors import P4RuntimeError
 from engine.p4runtime.pipeline import build_pipeline
 from engine.p4runtime.server import P4RuntimeServer, TlsFiles
@@ -65,6 +65,7 @@ class SwitchOptions:
     ready_fd: int | None = None
     tls: TlsFiles | None = None
     observe: ObserveOptions = field(default_factory=ObserveOptions)
+    limits: Limits = NO_LIMITS
 
 
 def parse_interfaces(words: list[str]) -> dict[int, str]:
@@ -133,8 +134,8 @@ def run_switch(options: SwitchOptions) -> None:
     """Serve until SIGINT or SIGTERM. Raises SwitchError when it cannot start."""
     _check_interfaces(options.interfaces)
     check_address(options.address)
-    # The data path's thread takes this priority by itself. Control must not wait for it, nor for what floods it. Whoever
-    # has no right to it does without.
+    # The data path's thread takes this priority by itself. Control must not wait for it, nor for what floods it. Who
+    # has no right to it does without it.
     with suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
     asyncio.run(_serve(options))
@@ -175,6 +176,7 @@ async def _serve(options: SwitchOptions) -> None:
         capture=capture,
         captured={port for port in options.interfaces if options.observe.captures(port)},
         trace_lines=TRACE_LINES if options.observe.trace else 0,
+        limits=options.limits,
     )
     metrics = _metrics(datapath) if options.observe.metrics is not None else None
     server = P4RuntimeServer(options.device_id, datapath, interceptors=[metrics.calls] if metrics is not None else [])

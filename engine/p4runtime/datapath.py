@@ -49,11 +49,34 @@ class DataPath(Protocol):
     def close(self) -> None: ...
 
 
-def make_switch(program_json: str, *, seed: int, cpu_port: int | None) -> Switch:
+@dataclass(frozen=True)
+class Limits:
+    """What one port may cause in a second, and twice as much at once; 0: anything. `repeats` are digests with the same
+    contents."""
+
+    digests: int = 0
+    repeats: int = 0
+    packet_ins: int = 0
+
+
+NO_LIMITS = Limits()
+
+
+def make_switch(program_json: str, *, seed: int, cpu_port: int | None, limits: Limits = NO_LIMITS) -> Switch:
     try:
-        return canopy_engine.Switch(program_json, seed=seed, cpu_port=cpu_port)
+        return canopy_engine.Switch(
+            program_json,
+            seed=seed,
+            cpu_port=cpu_port,
+            digest_rate=_with_burst(limits.digests),
+            digest_repeat_rate=_with_burst(limits.repeats),
+        )
     except canopy_engine.LoadError as error:
         raise invalid_argument(f"the device config is not p4c's BMv2 JSON: {error}") from None
+
+
+def _with_burst(per_second: int) -> tuple[int, int]:
+    return per_second, 2 * per_second
 
 
 @dataclass(frozen=True)
@@ -68,7 +91,8 @@ class PortConfig:
 
 class LiveDataPath:
     """AF_PACKET ports. Needs root. `is_up` tells an interface's state, by name; `capture` is where the frames of the
-    ports in `captured` are written down; with `trace_lines` packets are traced, as long as fewer lines wait."""
+    ports in `captured` are written down; with `trace_lines` packets are traced, as long as fewer lines wait; `limits`
+    keep one port from taking all that there is of control."""
 
     def __init__(
         self,
@@ -80,6 +104,7 @@ class LiveDataPath:
         capture: Capture | None = None,
         captured: Container[int] = (),
         trace_lines: int = 0,
+        limits: Limits = NO_LIMITS,
     ) -> None:
         self._ports = {port.number: port for port in ports}
         self._seed = seed
@@ -88,14 +113,16 @@ class LiveDataPath:
         self._capture = capture
         self._captured = captured
         self._trace_lines = trace_lines
+        self._limits = limits
         self._switch: Switch | None = None
         self._live: LiveSwitch | None = None
 
     def make_switch(self, program_json: str) -> Switch:
-        return make_switch(program_json, seed=self._seed, cpu_port=self._cpu_port)
+        return make_switch(program_json, seed=self._seed, cpu_port=self._cpu_port, limits=self._limits)
 
     def install(self, switch: Switch) -> None:
         live = canopy_engine.LiveSwitch(switch, seed=self._seed)
+        live.set_packet_in_rate(*_with_burst(self._limits.packet_ins))
         for port in self._ports.values():
             place = f"port {port.number}, {port.interface}"
             try:

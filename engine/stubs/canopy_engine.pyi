@@ -109,8 +109,17 @@ class Switch:
     """One P4 switch without I/O or clock: p4c's BMv2 JSON and its control state. Names are the JSON's. Thread-safe."""
 
     def __init__(
-        self, program_json: str, *, seed: int = 0, cpu_port: int | None = None, num_ports: int = 512
-    ) -> None: ...
+        self,
+        program_json: str,
+        *,
+        seed: int = 0,
+        cpu_port: int | None = None,
+        num_ports: int = 512,
+        digest_rate: tuple[int, int] = (0, 0),
+        digest_repeat_rate: tuple[int, int] = (0, 0),
+    ) -> None:
+        """`digest_rate`: digests a second, and at once, that packets of one port may cause; `digest_repeat_rate`: those
+        with the same contents. 0: no limit. What is beyond is dropped and counted in stats."""
     @property
     def cpu_port(self) -> int | None: ...
     def process(self, port: int, packet: bytes, now_us: int = 0) -> list[tuple[int, bytes]]:
@@ -230,6 +239,8 @@ class LiveSwitch:
     def set_capture(self, port: int, capture: Capture | None) -> None:
         """Has a port's frames written down, or no more: those that arrive, and those that its interface has taken."""
     def set_port_up(self, port: int, up: bool) -> None: ...
+    def set_packet_in_rate(self, per_second: int, burst: int) -> None:
+        """How many packet-ins each port may cause; 0: no limit. What is beyond is counted in port_stats."""
     def start(self) -> None: ...
     def stop(self) -> None: ...
     def inject(self, port: int, packet: bytes) -> None:

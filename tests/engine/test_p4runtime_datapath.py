@@ -26,6 +26,8 @@ class Ports:
     def add_port(self, number: int, interface: str, **links: object) -> None:
         self._call(f"add {number}@{interface}")
 
+    def set_packet_in_rate(self, per_second: int, burst: int) -> None: ...
+
     def start(self) -> None:
         self._call("start")
 

@@ -13,7 +13,7 @@
 use std::collections::VecDeque;
 
 use link::{random, ConfigError, Link, LinkConfig, Reason};
-use p4vm::{PacketCopy, QueueMeta, Switch};
+use p4vm::{Bucket, PacketCopy, QueueMeta, Rate, Switch};
 
 use crate::events::EventQueue;
 use crate::pool::Pool;
@@ -60,6 +60,9 @@ pub struct Port {
     rx_packets: u64,
     rx_bytes: u64,
     rx_drop_down: u64,
+    /// What is left of its rate of packet-ins, and how many were beyond it.
+    packet_ins: Bucket,
+    packet_ins_limited: u64,
 }
 
 impl Port {
@@ -95,6 +98,7 @@ impl Port {
             ("rx_drop_loss", rx_dropped(Reason::Loss)),
             ("rx_drop_in_flight", rx_dropped(Reason::InFlight)),
             ("rx_drop_down", self.rx_drop_down + rx_dropped(Reason::Down)),
+            ("packet_ins_limited", self.packet_ins_limited),
         ]
     }
 }
@@ -111,6 +115,7 @@ pub struct Fabric {
     pending: VecDeque<PacketCopy>,
     pool: Pool,
     outgoing: usize,
+    packet_in_rate: Rate,
     /// Copies for a port that has no device.
     pub drop_no_port: u64,
 }
@@ -127,6 +132,7 @@ impl Fabric {
             pending: VecDeque::new(),
             pool: Pool::default(),
             outgoing: 0,
+            packet_in_rate: Rate::default(),
             drop_no_port: 0,
         }
     }
@@ -137,8 +143,24 @@ impl Fabric {
         let rx = rx.map(|settings| settings.build(|| self.link_seed(number, "rx"))).transpose()?;
         self.positions[usize::from(number)] = self.ports.len() as u16;
         let outbox = Vec::new();
-        self.ports.push(Port { number, tx, rx, up: true, outbox, rx_packets: 0, rx_bytes: 0, rx_drop_down: 0 });
+        self.ports.push(Port {
+            number,
+            tx,
+            rx,
+            up: true,
+            outbox,
+            rx_packets: 0,
+            rx_bytes: 0,
+            rx_drop_down: 0,
+            packet_ins: Bucket::default(),
+            packet_ins_limited: 0,
+        });
         Ok(())
+    }
+
+    /// How many packet-ins each port may cause; more are dropped before egress, and counted at the port.
+    pub fn set_packet_in_rate(&mut self, rate: Rate) {
+        self.packet_in_rate = rate;
     }
 
     /// Removes a port with all that its links hold.
@@ -346,6 +368,14 @@ impl Fabric {
 
     /// Egress for the CPU port, which has no link.
     fn packet_in(&mut self, switch: &mut Switch, events: &EventQueue, now_ns: u64, copy: PacketCopy) {
+        let rate = self.packet_in_rate;
+        if let Some(port) = self.port_mut(copy.ingress_port()) {
+            if !port.packet_ins.take(rate, now_ns) {
+                port.packet_ins_limited += 1;
+                switch.recycle(copy);
+                return;
+            }
+        }
         let queue = QueueMeta { enq_timestamp_us: now_ns / 1000, ..QueueMeta::default() };
         let mut packet = self.pool.take();
         if switch.egress(now_ns, copy, &queue, &mut packet, &mut self.copies).is_some() {

@@ -19,8 +19,12 @@ struct Setup {
 
 impl Setup {
     fn new() -> Self {
+        Self::with(Options::default())
+    }
+
+    fn with(options: Options) -> Self {
         let program: Arc<Program> = Program::from_json(CROSSBAR).unwrap();
-        let options = Options { cpu_port: Some(CPU_PORT), ..Options::default() };
+        let options = Options { cpu_port: Some(CPU_PORT), ..options };
         let fabric = Fabric::new(7, Some(CPU_PORT));
         Self { switch: Switch::new(program, options), fabric, events: EventQueue::default() }
     }
@@ -233,4 +237,45 @@ fn a_round_is_bounded() {
     assert_eq!(setup.sent().len(), 10);
     setup.advance(1000 * MS);
     assert_eq!(setup.sent().len(), 90);
+}
+
+#[test]
+fn a_port_exhausts_its_own_packet_ins_only() {
+    let mut setup = Setup::new();
+    for port in [1, 2] {
+        setup.port(port, LinkConfig::default());
+        setup.rule(port, "forward", CPU_PORT);
+    }
+    setup.fabric.set_packet_in_rate(Rate { per_second: 100, burst: 10 });
+    for n in 0..1000 {
+        setup.receive(n * MS, 1, &[0; 60]);
+        if n % 100 == 0 {
+            setup.receive(n * MS, 2, &[0; 60]);
+        }
+    }
+    let taken = setup.events.take(usize::MAX).len();
+    assert_eq!(setup.stat(2, "packet_ins_limited"), 0);
+    assert_eq!(setup.stat(1, "packet_ins_limited"), 1000 - (taken as u64 - 10));
+    assert!((10 + 105..=10 + 110).contains(&taken), "{taken}");
+}
+
+#[test]
+fn digests_with_the_same_contents_are_limited() {
+    let digest_repeat_rate = Rate { per_second: 10, burst: 5 };
+    let mut setup = Setup::with(Options { digest_repeat_rate, ..Options::default() });
+    setup.rule(1, "tell", 2);
+    setup.port(1, LinkConfig::default());
+    let mut frame = [0; 60];
+    for n in 0..1000u64 {
+        // Every tenth has a source of its own, which is what the digest tells.
+        frame[6..12].fill(0);
+        if n % 10 == 0 {
+            frame[6..8].copy_from_slice(&(n as u16 + 1).to_be_bytes());
+        }
+        setup.receive(n * MS, 1, &frame);
+    }
+    let told = setup.switch.take_events(usize::MAX).len() as u64;
+    assert!((100 + 5..=100 + 5 + 10).contains(&told), "{told}");
+    let stats = setup.switch.stats();
+    assert!(stats.contains(&("digests_repeated", 1000 - told)), "{stats:?}");
 }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use p4vm::Rate;
 use parking_lot::{FairMutex, Mutex};
 use rustix::event::{epoll, eventfd, EventfdFlags};
 
@@ -125,6 +126,11 @@ impl LiveSwitch {
         ports.outlets.remove(&port);
         ports.fabric.remove_port(port);
         Ok(())
+    }
+
+    /// How many packet-ins each port may cause.
+    pub fn set_packet_in_rate(&self, rate: Rate) {
+        self.core.ports.lock().fabric.set_packet_in_rate(rate);
     }
 
     /// The interface of a port.

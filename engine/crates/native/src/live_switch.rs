@@ -90,6 +90,11 @@ impl LiveSwitch {
         self.run(py, |live| live.set_port_up(port, up))
     }
 
+    /// How many packet-ins a second each port may cause, with a burst; 0: no limit.
+    fn set_packet_in_rate(&self, py: Python<'_>, per_second: u32, burst: u32) {
+        py.detach(|| self.live.set_packet_in_rate(p4vm::Rate { per_second, burst }));
+    }
+
     fn start(&self, py: Python<'_>) -> PyResult<()> {
         self.run(py, live::LiveSwitch::start)
     }

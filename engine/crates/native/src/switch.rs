@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use live::SharedSwitch;
-use p4vm::{ActionCall, CloneSession, ControlError, Options, Outputs, Program};
+use p4vm::{ActionCall, CloneSession, ControlError, Options, Outputs, Program, Rate};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyList};
 
@@ -54,12 +54,25 @@ fn call(action: String, params: Vec<Vec<u8>>) -> ActionCall {
 #[pymethods]
 impl Switch {
     #[new]
-    #[pyo3(signature = (program_json, *, seed = 0, cpu_port = None, num_ports = 512))]
-    fn new(py: Python<'_>, program_json: &str, seed: u64, cpu_port: Option<u16>, num_ports: u16) -> PyResult<Self> {
+    #[pyo3(signature = (
+        program_json, *, seed = 0, cpu_port = None, num_ports = 512, digest_rate = (0, 0), digest_repeat_rate = (0, 0),
+    ))]
+    fn new(
+        py: Python<'_>,
+        program_json: &str,
+        seed: u64,
+        cpu_port: Option<u16>,
+        num_ports: u16,
+        digest_rate: (u32, u32),
+        digest_repeat_rate: (u32, u32),
+    ) -> PyResult<Self> {
+        let [digest_rate, digest_repeat_rate] =
+            [digest_rate, digest_repeat_rate].map(|(per_second, burst)| Rate { per_second, burst });
         let switch = py
             .detach(|| {
                 let program = Program::from_json(program_json)?;
-                let options = Options { seed, cpu_port, num_ports, ..Options::default() };
+                let options =
+                    Options { seed, cpu_port, num_ports, digest_rate, digest_repeat_rate, ..Options::default() };
                 Ok(p4vm::Switch::new(program, options))
             })
             .map_err(|error: p4vm::LoadError| LoadError::new_err(error.to_string()))?;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::limit::Rate;
+
 /// How a switch is set up; all randomness (`random()`, hash keys of tables excepted) follows from `seed`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -18,11 +20,24 @@ pub struct Options {
     pub max_events: usize,
     /// Messages of `log_msg` that are kept until they are taken; 0: none is even formatted.
     pub max_log: usize,
+    /// Digests that packets of one port may cause; more are dropped and counted.
+    pub digest_rate: Rate,
+    /// Digests with the same contents; more are dropped and counted.
+    pub digest_repeat_rate: Rate,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { seed: 0, cpu_port: None, num_ports: 512, max_passes: 1024, max_events: 65_536, max_log: 0 }
+        Self {
+            seed: 0,
+            cpu_port: None,
+            num_ports: 512,
+            max_passes: 1024,
+            max_events: 65_536,
+            max_log: 0,
+            digest_rate: Rate::default(),
+            digest_repeat_rate: Rate::default(),
+        }
     }
 }
 

@@ -35,6 +35,12 @@ impl PacketCopy {
         self.port
     }
 
+    /// Where the packet that it is made of came in.
+    #[inline]
+    pub fn ingress_port(&self) -> u16 {
+        self.flight.state.ingress_port
+    }
+
     /// Bytes on the wire if egress processing neither adds nor removes any.
     #[allow(clippy::len_without_is_empty)]
     #[inline]

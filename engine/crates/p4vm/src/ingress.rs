@@ -11,7 +11,7 @@ use crate::replicate::{copy_len, keep_fields, Group};
 use crate::stats::Stats;
 use crate::switch::{Work, MAX_PACKET};
 use crate::trace::{Observer, Recorder, Silent};
-use crate::{Event, InstanceType, PacketCopy, Replica, Switch};
+use crate::{Event, InstanceType, Options, PacketCopy, Replica, Switch};
 
 impl Switch {
     /// Parser, ingress control and replication of a packet that arrived at `port`: its copies are pushed on `copies`.
@@ -59,7 +59,7 @@ impl Switch {
                 PacketState { ingress_port: port, ingress_length: length, length, traced, ..PacketState::default() };
             let consumed = self.run_ingress(program, packet, &mut state);
             self.clone_at_ingress(program, port, packet, &state, passes, copies);
-            self.digest(program, state.digest);
+            self.digest(program, port, state.digest);
             if state.failed {
                 self.stats.drop_assert += 1;
                 self.trace_line(traced, format_args!("Dropping packet: an assertion failed"));
@@ -209,17 +209,25 @@ impl Switch {
         }
     }
 
-    fn digest(&mut self, program: &Program, list: u32) {
+    fn digest(&mut self, program: &Program, port: u16, list: u32) {
         let Some(list) = program.learn_lists.get(list as usize).and_then(Option::as_ref).filter(|_| list != 0) else {
             return;
         };
+        let Options { digest_rate, digest_repeat_rate, max_events, .. } = self.options;
+        if !self.digest_limits.port(port, digest_rate, self.now_ns) {
+            self.stats.digests_limited += 1;
+            return;
+        }
         let (phv, time_us) = (&self.work.phv, self.now_ns / 1000);
-        let pushed = self.events.push(self.options.max_events, || {
-            let value = |field: &Field| {
-                crate::value::bytes::from_words(phv.get(phv::value_words(field)).unwrap_or_default(), field.bits)
-            };
-            Event::Digest { time_us, digest: Arc::clone(&list.name), values: list.fields.iter().map(value).collect() }
-        });
+        let value = |field: &Field| {
+            crate::value::bytes::from_words(phv.get(phv::value_words(field)).unwrap_or_default(), field.bits)
+        };
+        let values: Vec<Vec<u8>> = list.fields.iter().map(value).collect();
+        if !self.digest_limits.contents(&list.name, &values, digest_repeat_rate, self.now_ns) {
+            self.stats.digests_repeated += 1;
+            return;
+        }
+        let pushed = self.events.push(max_events, || Event::Digest { time_us, digest: Arc::clone(&list.name), values });
         self.stats.digests += u64::from(pushed);
         self.stats.events_lost += u64::from(!pushed);
     }

@@ -31,6 +31,7 @@ mod externs;
 mod ingress;
 mod ir;
 mod json;
+mod limit;
 mod load;
 mod machine;
 mod output;
@@ -49,6 +50,7 @@ pub use api::*;
 pub use copy::PacketCopy;
 pub use error::{ControlError, ErrorCode, LoadError};
 pub use ir::Program;
+pub use limit::{Bucket, Rate};
 pub use output::Outputs;
 pub use switch::Switch;
 

@@ -32,6 +32,10 @@ stats! {
     resubmitted,
     recirculated,
     digests,
+    /// Digests beyond what a port may cause.
+    digests_limited,
+    /// Digests with contents that came too often.
+    digests_repeated,
     /// Dropped by ingress (`egress_spec` is the drop port).
     drop_ingress,
     /// Dropped by egress.

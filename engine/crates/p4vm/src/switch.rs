@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::copy::Pool;
-use crate::events::Events;
+use crate::events::{DigestLimits, Events};
 use crate::ir::Program;
 use crate::machine::Externs;
 use crate::parser::ValueSetState;
@@ -35,6 +35,7 @@ pub struct Switch {
     pub(crate) value_sets: Vec<ValueSetState>,
     pub(crate) pre: Pre,
     pub(crate) events: Events,
+    pub(crate) digest_limits: DigestLimits,
     pub(crate) stats: Stats,
     pub(crate) now_ns: u64,
     pub(crate) swept_ns: u64,
@@ -69,6 +70,7 @@ impl Switch {
             value_sets: Vec::new(),
             pre: Pre::default(),
             events: Events::default(),
+            digest_limits: DigestLimits::default(),
             stats: Stats::default(),
             now_ns: 0,
             swept_ns: 0,

@@ -1,7 +1,7 @@
 //! What a packet can ask for: copies, passes, registers, meters, digests, ... (see `data/commands.p4`).
 
 use p4vm::{
-    CloneSession, ErrorCode, Event, InstanceType, MeterRates, Options, Outputs, PacketCopy, Program, QueueMeta,
+    CloneSession, ErrorCode, Event, InstanceType, MeterRates, Options, Outputs, PacketCopy, Program, QueueMeta, Rate,
     Replica, Switch,
 };
 
@@ -164,6 +164,23 @@ fn truncation_cuts_headers_and_payload() {
         switch.process(0, 3, &command(TRUNCATE, 9, length, 0), &mut out);
         assert_eq!(out.iter().map(|(_, packet)| packet.len()).collect::<Vec<_>>(), [expected]);
     }
+}
+
+#[test]
+fn a_port_exhausts_its_own_digests_only() {
+    let digest_rate = Rate { per_second: 100, burst: 10 };
+    let mut switch = switch_with(Options { digest_rate, ..Options::default() });
+    let mut out = Outputs::new();
+    // A storm at port 1, a digest now and then at port 2; each with other contents.
+    for n in 0..20_000u32 {
+        let now_ns = u64::from(n) * 100_000;
+        switch.process(now_ns, 1, &command(DIGEST, 1, n as u16, n), &mut out);
+        if n % 200 == 0 {
+            switch.process(now_ns, 2, &command(DIGEST, 2, n as u16, n), &mut out);
+        }
+    }
+    assert_eq!(switch.take_events(usize::MAX).len(), 100 + 10 + 2 * 100 - 1);
+    assert_eq!(stat(&switch, "digests_limited"), 20_000 - (10 + 2 * 100 - 1));
 }
 
 #[test]
