@@ -27,11 +27,13 @@ from scapy.fields import (
 from scapy.layers.inet import UDP
 from scapy.packet import Packet, bind_layers, split_layers
 
+from hosts.dissect_tfmcc import TFMCC_LAYERS
 from hosts.mtcp import packets as mtcp
 from hosts.mtcp import wire
 from hosts.reason import Reason
+from hosts.tfmcc.packets import NUMBER as TFMCC
 
-PROTOCOLS = {wire.NUMBER: "MTCP"}
+PROTOCOLS = {wire.NUMBER: "MTCP", TFMCC: "TFMCC"}
 REASONS = {int(reason): reason.name for reason in Reason}
 
 
@@ -275,7 +277,7 @@ MTCP_LAYERS = {
     wire.Type.REPORT_ACK: MtcpReportAck,
 }
 
-LAYERS: dict[int, Mapping[Any, type[Packet]]] = {wire.NUMBER: MTCP_LAYERS}
+LAYERS: dict[int, Mapping[Any, type[Packet]]] = {wire.NUMBER: MTCP_LAYERS, TFMCC: TFMCC_LAYERS}
 """By the protocol's number in the common header, then by the packet's type, a member of the protocol's enumeration."""
 
 for _number, _layers in LAYERS.items():
