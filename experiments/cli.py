@@ -24,6 +24,7 @@ class Part(NamedTuple):
 PARTS = (
     Part("topologies.cli", ("emulate", "simulate", "exec", "scenario")),
     Part("hosts.cli", ("send", "recv")),
+    Part("hosts.stream_cli", ("stream",), group="stream"),
     Part("hosts.wireshark", ("wireshark",), group="wireshark"),
     Part("controller.ctl", ("ctl",), group="ctl"),
     Part("controller.service", ("controller",)),

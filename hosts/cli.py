@@ -64,10 +64,12 @@ def send(
     """
     display = Display(quiet=quiet)
     try:
-        parameters = _parameters(settings)
+        parameters = read_settings(settings)
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
-        plan = _plan(protocol, group, port, source, session, parameters, seed, trace, receivers=receivers, wait=wait)
+        plan = make_plan(
+            protocol, group, port, source, session, parameters, seed, trace, receivers=receivers, wait=wait
+        )
         plan = dataclasses.replace(plan, local_port=local_port)
         address = sockets.resolve_interface(interface, group, source)
         if status_dir is not None and not status_dir.is_dir():
@@ -77,10 +79,10 @@ def send(
                 send_file(plan, content, sockets.Interface(address, ttl), display, status_folder=status_dir)
             )
     except KeyboardInterrupt:
-        raise _interrupted(display) from None
+        raise interrupted(display) from None
     except (ValueError, FileError, sockets.SocketError, OSError) as error:
-        raise _bad_input(display, error) from None
-    _finish(outcome, as_json)
+        raise bad_input(display, error) from None
+    finish(outcome, as_json)
 
 
 @app.command()
@@ -111,12 +113,12 @@ def recv(
     """
     display = Display(quiet=quiet)
     try:
-        parameters = _parameters(settings)
+        parameters = read_settings(settings)
         if agent:
             parameters["agent"] = True
         if parent is not None:
             parameters["parent"] = parent
-        plan = _plan(protocol, group, port, source, session, parameters, seed, trace)
+        plan = make_plan(protocol, group, port, source, session, parameters, seed, trace)
         plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate)
         if source is None and ipaddress.IPv4Address(group) in ipaddress.IPv4Network("232.0.0.0/8"):
             raise ValueError(f"{group} is source-specific (RFC 4607): give --source")
@@ -132,13 +134,13 @@ def recv(
             )
         )
     except KeyboardInterrupt:
-        raise _interrupted(display) from None
+        raise interrupted(display) from None
     except (ValueError, FileError, sockets.SocketError, OSError) as error:
-        raise _bad_input(display, error) from None
-    _finish(outcome, as_json)
+        raise bad_input(display, error) from None
+    finish(outcome, as_json)
 
 
-def _plan(
+def make_plan(
     protocol: str,
     group: str,
     port: int,
@@ -172,7 +174,7 @@ def _check_address(what: str, text: str, *, multicast: bool) -> None:
         raise ValueError(f"{what}: {text} is {'not ' if multicast else ''}a multicast address")
 
 
-def _parameters(settings: list[str] | None) -> dict[str, Any]:
+def read_settings(settings: list[str] | None) -> dict[str, Any]:
     parameters: dict[str, Any] = {}
     for setting in settings or ():
         name, equals, value = setting.partition("=")
@@ -182,7 +184,7 @@ def _parameters(settings: list[str] | None) -> dict[str, Any]:
     return parameters
 
 
-def _bad_input(display: Display, error: Exception) -> typer.Exit:
+def bad_input(display: Display, error: Exception) -> typer.Exit:
     if isinstance(error, OSError) and error.filename is not None:
         display.fail(f"{error.filename}: {error.strerror}")
     else:
@@ -190,13 +192,13 @@ def _bad_input(display: Display, error: Exception) -> typer.Exit:
     return typer.Exit(EXIT_BAD_INPUT)
 
 
-def _interrupted(display: Display) -> typer.Exit:
+def interrupted(display: Display) -> typer.Exit:
     """Before the session had its own way to end, as while a large file is hashed."""
     display.fail(INTERRUPTED)
     return typer.Exit(EXIT_INTERRUPTED)
 
 
-def _finish(outcome: Outcome, as_json: bool) -> None:
+def finish(outcome: Outcome, as_json: bool) -> None:
     if as_json:
         print(json.dumps(outcome.summary, indent=2))
     raise typer.Exit(outcome.exit_status)

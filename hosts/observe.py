@@ -54,7 +54,9 @@ def plain(value: Any) -> Any:
 class StatusFile:
     """Writes a sender's status file. A failed write never stops a transfer."""
 
-    def __init__(self, folder: Path, protocol: str, session: Session, number: int, source: str, total: int) -> None:
+    def __init__(
+        self, folder: Path, protocol: str, session: Session, number: int, source: str, total: int | None
+    ) -> None:
         self._path = folder / f"{number}.json"
         self._part = folder / f".{number}.json.tmp"
         self._fixed: dict[str, object] = {

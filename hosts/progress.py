@@ -25,6 +25,11 @@ class Display:
         """One line, always."""
         self._console.print(f"canopy: {text}", markup=False)
 
+    def stream(self, text: str) -> None:
+        """A line that the next one overwrites, when there is a terminal."""
+        if not self._quiet and self._console.is_terminal:
+            self._console.print(text, markup=False, end="\r")
+
     def begin(self, label: str, total: int) -> None:
         """Show a bar, when there is a terminal to show it on."""
         if self._quiet or not self._console.is_terminal or self._progress is not None:

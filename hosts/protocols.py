@@ -46,6 +46,8 @@ class Protocol(Generic[OptionsT]):
     """A frozen dataclass; every field has a default and its unit in the name or comment."""
     make_sender: Callable[[Session, OptionsT, random.Random], SenderEndpoint]
     make_receiver: Callable[[Session, OptionsT, random.Random], ReceiverEndpoint]
+    carries_realtime: bool = False
+    """Whether it has sessions of real-time data."""
     feedback_types: frozenset[int] = frozenset()
     """Types, in the common header, of what receivers tell the sender of their reception: the packets whose number grows
     with that of the receivers."""

@@ -13,6 +13,7 @@ from hosts.application import Application, NetworkEffect, Sink, Source
 from hosts.endpoint import (
     Address,
     Datagram,
+    DeliverDatagram,
     Effect,
     Endpoint,
     Event,
@@ -45,12 +46,14 @@ class Runtime:
         *,
         source: Source | None = None,
         sink: Sink | None = None,
+        take: Callable[[DeliverDatagram], None] = lambda datagram: None,
         read_rate_bps: float | None = None,
         on_event: Callable[[Event], None] = lambda event: None,
         on_warning: Callable[[str], None] = lambda text: None,
         port: int = 0,
     ) -> None:
-        """`read_rate_bps`: how fast the application reads, bit/s (None: at once). Raises SocketError."""
+        """`take` gets what a real-time session delivers; `read_rate_bps`: how fast the application reads, bit/s (None:
+        at once). Raises SocketError."""
         self.endpoint = endpoint
         self.counters: Counter[str] = Counter()
         """send_errors, backlog_drops: what the sockets did not take."""
@@ -58,6 +61,7 @@ class Runtime:
             endpoint,
             source=source,
             sink=sink,
+            take=take,
             read_rate_bps=read_rate_bps,
             on_event=self._event,
             finish=self._finish_elsewhere,
@@ -102,6 +106,11 @@ class Runtime:
         """Have a sender wait for no more receivers."""
         if isinstance(self.endpoint, SenderEndpoint):
             self._step(self.endpoint.start_now(now=self._loop.time()))
+
+    def poke(self) -> None:
+        """A source that had nothing has something now, or has ended."""
+        if not self._ended.done():
+            self.guarded(self._settle)
 
     def every(self, interval: float, action: Callable[[float], None]) -> None:
         """Call `action(now)` every `interval` seconds, and a last time at the end."""
@@ -161,9 +170,9 @@ class Runtime:
                     return  # the datagram ended the session
             self._settle()
 
-        self._loop.add_reader(sock, self._guarded, read)
+        self._loop.add_reader(sock, self.guarded, read)
 
-    def _guarded(self, action: Callable[[], None]) -> None:
+    def guarded(self, action: Callable[[], None]) -> None:
         """Run a callback of the loop; what it raises ends `run` instead of being logged and forgotten."""
         try:
             action()
@@ -259,7 +268,7 @@ class Runtime:
             await self._loop.run_in_executor(None, sink.finish)
         except FileError as error:
             problem = error
-        self._guarded(lambda: self._finished(problem))
+        self.guarded(lambda: self._finished(problem))
 
     def _finished(self, problem: FileError | None) -> None:
         self._put_on_network(self._application.finished(problem, self._loop.time()))
@@ -284,7 +293,7 @@ class Runtime:
         if wake is not None and (timer is None or wake < timer.when()):
             if timer is not None:
                 timer.cancel()
-            self._timer = self._loop.call_at(wake, self._guarded, self._fired)
+            self._timer = self._loop.call_at(wake, self.guarded, self._fired)
 
     def _fired(self) -> None:
         self._timer = None

@@ -91,7 +91,7 @@ class _Watch:
 
 
 @asynccontextmanager
-async def _signals(runtime: Runtime) -> AsyncIterator[None]:
+async def watch_signals(runtime: Runtime) -> AsyncIterator[None]:
     """SIGINT, SIGTERM and SIGHUP end the session in good order; on SIGUSR1 a sender waits for no more receivers."""
     loop = asyncio.get_running_loop()
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -155,7 +155,7 @@ async def send_file(
         observer.final = "done" if end.complete and not short else "aborted" if end.reason == INTERRUPTED else "failed"
 
     narrator.on_end = conclude
-    async with _signals(runtime):
+    async with watch_signals(runtime):
         try:
             end = await runtime.run()
         finally:
@@ -253,7 +253,7 @@ async def receive_file(
         display.say(
             f"listening on {plan.session.group}" + (f" from {plan.session.source}" if plan.session.source else "")
         )
-        async with _signals(runtime):
+        async with watch_signals(runtime):
             try:
                 end = await runtime.run()
             finally:

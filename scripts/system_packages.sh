@@ -3,8 +3,8 @@
 set -euo pipefail
 
 # python3-venv: the virtual environment; mininet, procps (sysctl), iproute2, ethtool, iperf, uftp: the emulation and its tests;
-# build-essential: the linker for Rust, and libFuzzer's compiler; tshark: reads captures in tests.
-packages=(python3-venv python3-dev build-essential procps iproute2 ethtool mininet iperf uftp tshark)
+# build-essential: the linker for Rust, and libFuzzer's compiler; tshark, ffmpeg: read captures, make media in tests.
+packages=(python3-venv python3-dev build-essential procps iproute2 ethtool mininet iperf uftp tshark ffmpeg)
 
 # Rust 1.82 or later with rustfmt and clippy, which `make test` runs: a toolchain on PATH (rustup), else Debian's current
 # one (rustc-web), else the distribution's own.

@@ -6,4 +6,4 @@ from hosts.tfmcc.packets import NUMBER
 from hosts.tfmcc.receiver import TfmccReceiver
 from hosts.tfmcc.sender import TfmccSender
 
-PROTOCOL = Protocol("tfmcc", NUMBER, TfmccOptions, TfmccSender, TfmccReceiver)
+PROTOCOL = Protocol("tfmcc", NUMBER, TfmccOptions, TfmccSender, TfmccReceiver, carries_realtime=True)

@@ -1,0 +1,79 @@
+"""A playout buffer: gives real-time data the rhythm back in which they were sent, and says how well it was kept.
+
+Datagrams are played `delay` after the fastest of them would have come: at `sent_at` plus the least transit time seen
+plus `delay`. What comes later than that is late, and as good as lost. Clocks share no origin; only differences count.
+"""
+
+import heapq
+from typing import Final
+
+from hosts.endpoint import DeliverDatagram
+
+JITTER_GAIN: Final = 1 / 16
+"""RFC 3550, 6.4.1."""
+
+
+class PlayoutBuffer:
+    """Times are seconds on the receiver's clock unless said otherwise."""
+
+    def __init__(self, delay: float) -> None:
+        self.delay = delay
+        self.jitter = 0.0
+        """Interarrival jitter (RFC 3550, 6.4.1)."""
+        self.received = 0
+        self.late = 0
+        self.played = 0
+        self.bytes = 0
+        """Of what was played."""
+        self._heap: list[tuple[int, DeliverDatagram]] = []
+        self._transit: float | None = None  # of the last one
+        self._least = 0.0  # transit time, clock skew included
+        self._first: int | None = None  # sequence number to be played first, and last
+        self._last = 0
+
+    def add(self, datagram: DeliverDatagram) -> None:
+        """Take a datagram as it arrives."""
+        self.received += 1
+        transit = datagram.arrived_at - datagram.sent_at
+        if self._transit is None:
+            self._least = transit
+        else:
+            self._least = min(self._least, transit)
+            self.jitter += JITTER_GAIN * (abs(transit - self._transit) - self.jitter)
+        self._transit = transit
+        if datagram.arrived_at > self._due(datagram) or (self._first is not None and datagram.seq <= self._last):
+            self.late += 1
+            return
+        heapq.heappush(self._heap, (datagram.seq, datagram))
+
+    def _due(self, datagram: DeliverDatagram) -> float:
+        return datagram.sent_at + self._least + self.delay
+
+    @property
+    def next_at(self) -> float | None:
+        """When something is to be played next."""
+        return self._due(self._heap[0][1]) if self._heap else None
+
+    def take(self, now: float) -> list[bytes]:
+        """What is to be played by `now`, in order."""
+        pieces = []
+        while self._heap and self._due(self._heap[0][1]) <= now:
+            seq, datagram = heapq.heappop(self._heap)
+            if self._first is None:
+                self._first = seq
+            self._last = seq
+            self.played += 1
+            self.bytes += len(datagram.data)
+            pieces.append(datagram.data)
+        return pieces
+
+    @property
+    def lost(self) -> int:
+        """Datagrams that were not played: lost on the way, or late."""
+        return 0 if self._first is None else self._last - self._first + 1 - self.played
+
+    @property
+    def loss(self) -> float:
+        """The same as a part of all, 0..1."""
+        expected = self.lost + self.played
+        return self.lost / expected if expected else 0.0

@@ -1,0 +1,269 @@
+"""Real-time data from one sender to many receivers: an input of any kind, sent as fast as the network allows."""
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+from hosts import sockets
+from hosts.endpoint import CongestionSignal, DeliverDatagram, Event, SessionEnded, SessionStarted
+from hosts.observe import STATUS_INTERVAL_S, Observer, StatusFile, plain
+from hosts.playout import PlayoutBuffer
+from hosts.progress import Display
+from hosts.runtime import Runtime
+from hosts.transfer import EXIT_FAILED, EXIT_INTERRUPTED, INTERRUPTED, Outcome, Plan, watch_signals
+
+QUEUE_BYTES: Final = 256 * 1024
+"""Input that waits; more than that, and its program waits too, as at any full pipe (ours)."""
+PIECE_BYTES: Final = 64 * 1024
+SHOW_INTERVAL_S: Final = 1.0
+
+
+class InputSource:
+    """Reads an input in a thread of its own, for it may be a pipe that has nothing yet. A `Source`."""
+
+    def __init__(self, stream: BinaryIO, on_data: Callable[[], None]) -> None:
+        """`on_data` is called in the thread when there is something to read, or the end."""
+        self._stream = stream
+        self._on_data = on_data
+        self._pieces: deque[bytes] = deque()
+        self._waiting = 0
+        self._ended = False
+        self._room = threading.Condition()
+        self._thread = threading.Thread(target=self._work, name="input", daemon=True)
+
+    def start(self) -> None:
+        """Begin to read."""
+        self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            with self._room:
+                self._room.wait_for(lambda: self._waiting < QUEUE_BYTES or self._ended)
+                if self._ended:
+                    return
+            try:
+                # read1: what a pipe has now, not a whole piece of it.
+                piece = self._stream.read1(PIECE_BYTES) if hasattr(self._stream, "read1") else self._stream.read()
+            except (OSError, ValueError):
+                piece = b""
+            with self._room:
+                if piece:
+                    self._pieces.append(piece)
+                    self._waiting += len(piece)
+                else:
+                    self._ended = True
+            self._on_data()
+            if not piece:
+                return
+
+    def read(self, space: int) -> bytes:
+        """Up to `space` bytes of what there is."""
+        with self._room:
+            if not self._pieces:
+                return b""
+            piece = self._pieces.popleft()
+            if len(piece) > space:
+                self._pieces.appendleft(piece[space:])
+                piece = piece[:space]
+            self._waiting -= len(piece)
+            self._room.notify()
+            return piece
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the input has ended, and everything was read."""
+        with self._room:
+            return self._ended and not self._pieces
+
+    def close(self) -> None:
+        """Read no more."""
+        with self._room:
+            self._ended = True
+            self._pieces.clear()
+            self._room.notify()
+
+
+class _Narrator:
+    """Notes what happens, and says it."""
+
+    def __init__(self, display: Display) -> None:
+        self.started_at: float | None = None
+        self.ended_at: float | None = None
+        self.signals = 0
+        self._display = display
+
+    def event(self, event: Event) -> None:
+        """An endpoint's event."""
+        if isinstance(event, SessionStarted):
+            self.started_at = time.monotonic()
+            if event.peer is not None:
+                self._display.say(f"receiving from {event.peer}")
+        elif isinstance(event, SessionEnded):
+            self.ended_at = time.monotonic()
+        elif isinstance(event, CongestionSignal):
+            self.signals += 1
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds."""
+        if self.started_at is None or self.ended_at is None:
+            return None
+        return self.ended_at - self.started_at
+
+
+def _exit_status(end: SessionEnded) -> int:
+    if end.complete:
+        return 0
+    return EXIT_INTERRUPTED if end.reason == INTERRUPTED else EXIT_FAILED
+
+
+async def send_stream(
+    plan: Plan,
+    stream: BinaryIO,
+    interface: sockets.Interface,
+    display: Display,
+    *,
+    status_folder: Path | None = None,
+) -> Outcome:
+    """Send what a stream gives until it ends. Raises SocketError."""
+    loop = asyncio.get_running_loop()
+    endpoint = plan.protocol.sender(plan.session, plan.rng, plan.parameters)
+    narrator = _Narrator(display)
+
+    def tell() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop is over: nobody reads any more
+            loop.call_soon_threadsafe(runtime.poke)
+
+    source = InputSource(stream, tell)
+    runtime = Runtime(endpoint, interface, source=source, on_event=narrator.event, on_warning=display.say)
+    observer = Observer(endpoint, loop.time())
+    number = endpoint.session_id or 0
+    if status_folder is not None:
+        status = StatusFile(status_folder, plan.protocol.name, plan.session, number, runtime.address.host, None)
+        status.begin()
+        runtime.every(STATUS_INTERVAL_S, lambda now: status.write(observer.row(now)))
+    display.say(f"streaming to {plan.session.group} with {plan.protocol.name}, session {number}")
+    source.start()
+    async with watch_signals(runtime):
+        try:
+            end = await runtime.run()
+        finally:
+            source.close()
+    row = observer.row(loop.time())
+    duration = narrator.duration
+    summary: dict[str, Any] = plain(
+        {
+            "role": "sender",
+            "protocol": plan.protocol.name,
+            "session": number,
+            "complete": end.complete,
+            "detail": end.reason,
+            "sent_bytes": row["sent_bytes"],
+            "duration_s": duration,
+            "rate_bps": row["sent_bytes"] * 8 / duration if duration else None,
+            "data_packets": row.get("data_packets"),
+            "feedback_packets": row.get("feedback_packets"),
+            "limiting": row.get("limiting"),
+            "counters": dict(sorted(endpoint.counters.items())),
+        }
+    )
+    if end.complete:
+        display.say(f"{row['sent_bytes']} bytes, {(summary['rate_bps'] or 0) / 1e6:.2f} Mbit/s")
+    else:
+        display.fail(end.reason)
+    return Outcome(_exit_status(end), summary)
+
+
+async def receive_stream(
+    plan: Plan,
+    output: BinaryIO,
+    interface: sockets.Interface,
+    display: Display,
+    *,
+    delay: float,
+    wait: float | None = None,
+) -> Outcome:
+    """Play a stream into an output, `delay` seconds behind the network. Raises SocketError, OSError of the output."""
+    loop = asyncio.get_running_loop()
+    endpoint = plan.protocol.receiver(plan.session, plan.rng, plan.parameters)
+    narrator = _Narrator(display)
+    buffer = PlayoutBuffer(delay)
+    timer: asyncio.TimerHandle | None = None
+
+    def play() -> None:
+        nonlocal timer
+        timer = None
+        for piece in buffer.take(loop.time()):
+            output.write(piece)
+        output.flush()
+        schedule()
+
+    def schedule() -> None:
+        nonlocal timer
+        at = buffer.next_at
+        if at is not None and (timer is None or at < timer.when()):
+            if timer is not None:
+                timer.cancel()
+            timer = loop.call_at(at, runtime.guarded, play)
+
+    def take(datagram: DeliverDatagram) -> None:
+        buffer.add(datagram)
+        schedule()
+
+    def give_up() -> None:
+        if narrator.started_at is None:
+            runtime.stop(f"no sender was heard within {wait:g} s")
+
+    runtime = Runtime(endpoint, interface, take=take, on_event=narrator.event, on_warning=display.say)
+    if wait is not None:
+        loop.call_later(wait, give_up)
+    runtime.every(SHOW_INTERVAL_S, lambda now: display.stream(_words(buffer, narrator)))
+    display.say(f"listening on {plan.session.group}" + (f" from {plan.session.source}" if plan.session.source else ""))
+    async with watch_signals(runtime):
+        end = await runtime.run()
+    while end.complete and (at := buffer.next_at) is not None:  # what is still to be played
+        await asyncio.sleep(max(0.0, at - loop.time()))
+        for piece in buffer.take(loop.time()):
+            output.write(piece)
+    output.flush()
+    duration = narrator.duration
+    summary: dict[str, Any] = plain(
+        {
+            "role": "receiver",
+            "protocol": plan.protocol.name,
+            "session": endpoint.session_id,
+            "complete": end.complete,
+            "detail": end.reason,
+            "played_bytes": buffer.bytes,
+            "duration_s": duration,
+            "rate_bps": buffer.bytes * 8 / duration if duration else None,
+            "jitter_s": buffer.jitter,
+            "loss": buffer.loss,
+            "lost_packets": buffer.lost,
+            "late_packets": buffer.late,
+            "played_packets": buffer.played,
+            "delay_s": delay,
+            "counters": dict(sorted(endpoint.counters.items())),
+        }
+    )
+    if end.complete:
+        display.say(_words(buffer, narrator))
+    else:
+        display.fail(end.reason)
+    return Outcome(_exit_status(end), summary)
+
+
+def _words(buffer: PlayoutBuffer, narrator: _Narrator) -> str:
+    """Rate, jitter and loss for a person."""
+    until = narrator.ended_at or time.monotonic()
+    elapsed = until - narrator.started_at if narrator.started_at is not None else 0.0
+    rate = buffer.bytes * 8 / elapsed / 1e6 if elapsed > 0 else 0.0
+    return (
+        f"{buffer.bytes} bytes, {rate:.2f} Mbit/s, jitter {buffer.jitter * 1e3:.1f} ms, "
+        f"loss {buffer.loss:.2%} ({buffer.late} late)"
+    )

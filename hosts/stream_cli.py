@@ -1,0 +1,150 @@
+"""`canopy stream`: real-time data, as of a camera or a player, from one sender to many receivers."""
+
+import asyncio
+import contextlib
+import dataclasses
+import ipaddress
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from hosts import sockets
+from hosts.cli import (
+    GroupOption,
+    InterfaceOption,
+    JsonOption,
+    PortOption,
+    QuietOption,
+    SeedOption,
+    SessionOption,
+    SetOption,
+    bad_input,
+    finish,
+    interrupted,
+    make_plan,
+    read_settings,
+)
+from hosts.progress import Display
+from hosts.stream import receive_stream, send_stream
+from hosts.transfer import Plan
+
+PAYLOAD_BYTES = 1316
+"""Seven packets of an MPEG transport stream: a lost packet of ours loses whole ones of them."""
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+ProtocolOption = Annotated[str, typer.Option(help="Congestion control protocol for real-time data.")]
+
+
+@app.callback()
+def main() -> None:
+    """Real-time data from one sender to many receivers: sent at the rate that the network allows, not repeated."""
+
+
+@app.command()
+def send(
+    group: GroupOption,
+    port: PortOption,
+    file: Annotated[Path | None, typer.Argument(help="What to send [default: standard input].")] = None,
+    protocol: ProtocolOption = "tfmcc",
+    interface: InterfaceOption = None,
+    source: Annotated[str | None, typer.Option(help="Local address to send from [default: the interface's].")] = None,
+    session: SessionOption = None,
+    ttl: Annotated[int, typer.Option(help="Time to live of multicast packets.", min=0, max=255)] = sockets.DEFAULT_TTL,
+    rate_limit: Annotated[float | None, typer.Option(help="Never send faster than so many bit/s.", min=1)] = None,
+    settings: SetOption = None,
+    status_dir: Annotated[Path | None, typer.Option(help="Keep a status file in this folder.")] = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Send standard input, or FILE, to whoever listens. What comes faster than the network allows waits.
+
+    Exit status: 0 at the input's end, 2 for bad input, 130 when interrupted.
+    """
+    display = Display(quiet=quiet)
+    try:
+        parameters = {"payload_bytes": PAYLOAD_BYTES, **read_settings(settings)}
+        if rate_limit is not None:
+            parameters["rate_limit_bps"] = rate_limit
+        plan = _realtime(make_plan(protocol, group, port, source, session, parameters, seed, None))
+        address = sockets.resolve_interface(interface, group, source)
+        if status_dir is not None and not status_dir.is_dir():
+            raise ValueError(f"{status_dir}: not a folder")
+        with _input(file) as stream:
+            outcome = asyncio.run(
+                send_stream(plan, stream, sockets.Interface(address, ttl), display, status_folder=status_dir)
+            )
+    except KeyboardInterrupt:
+        raise interrupted(display) from None
+    except (ValueError, sockets.SocketError, OSError) as error:
+        raise bad_input(display, error) from None
+    finish(outcome, as_json)
+
+
+@app.command()
+def recv(
+    group: GroupOption,
+    port: PortOption,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File [default: standard output].")] = None,
+    protocol: ProtocolOption = "tfmcc",
+    interface: InterfaceOption = None,
+    source: Annotated[str | None, typer.Option(help="The sender's address: join (source, group).")] = None,
+    session: SessionOption = None,
+    delay: Annotated[float, typer.Option(help="Play so many seconds behind the network.", min=0)] = 1.0,
+    wait: Annotated[float | None, typer.Option(help="Give up when no sender was heard for so long.", min=0)] = None,
+    settings: SetOption = None,
+    seed: SeedOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard error.")] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Play a stream into a file or standard output, in the rhythm in which it was sent; gaps stay gaps.
+
+    Exit status: 0 at the stream's end, 1 when it broke off, 2 for bad input, 130 when interrupted.
+    """
+    display = Display(quiet=quiet)
+    try:
+        if source is None and ipaddress.IPv4Address(group) in ipaddress.IPv4Network("232.0.0.0/8"):
+            raise ValueError(f"{group} is source-specific (RFC 4607): give --source")
+        plan = _realtime(make_plan(protocol, group, port, source, session, read_settings(settings), seed, None))
+        address = sockets.resolve_interface(interface, group)
+        with _output(output) as stream:
+            outcome = asyncio.run(
+                receive_stream(plan, stream, sockets.Interface(address), display, delay=delay, wait=wait)
+            )
+    except KeyboardInterrupt:
+        raise interrupted(display) from None
+    except (ValueError, sockets.SocketError, OSError) as error:
+        raise bad_input(display, error) from None
+    with contextlib.redirect_stdout(sys.stderr):  # standard output is the stream's
+        finish(outcome, as_json)
+
+
+def _realtime(plan: Plan) -> Plan:
+    if not plan.protocol.carries_realtime:
+        raise ValueError(f"{plan.protocol.name} carries no real-time data")
+    return dataclasses.replace(plan, session=dataclasses.replace(plan.session, realtime=True))
+
+
+@contextlib.contextmanager
+def _input(path: Path | None) -> Iterator[BinaryIO]:
+    if path is None or str(path) == "-":
+        yield sys.stdin.buffer
+        return
+    with path.open("rb") as file:
+        yield file
+
+
+@contextlib.contextmanager
+def _output(path: Path | None) -> Iterator[BinaryIO]:
+    if path is None or str(path) == "-":
+        yield sys.stdout.buffer
+        return
+    with path.open("wb") as file:
+        yield file
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,121 @@
+"""`canopy stream` in programs of its own, over the loopback interface."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from hosts.stream import InputSource
+from tests.hosts.test_runtime import free_port
+
+FAST = ("--set", "initial_rtt_s=0.02")
+"""A local network: what the session begins with."""
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "hosts.stream_cli", *words]
+
+
+def stream(tmp_path: Path, content: bytes, *more: str, receivers: int = 2) -> tuple[dict[str, object], list[Path]]:
+    """Send `content` through a pipe; the sender's summary, and what each receiver wrote."""
+    where = ("--group", "239.7.7.7", "--port", str(free_port()), "--interface", "lo", *FAST)
+    files = [tmp_path / f"out{number}.ts" for number in range(receivers)]
+    listeners = [
+        subprocess.Popen(
+            command("recv", *where, "--output", str(file), "--delay", "0.3", "--wait", "30", "--json", "--quiet"),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for file in files
+    ]
+    time.sleep(1.5)  # until they have joined: nobody is waited for
+    sent = subprocess.run(
+        command("send", *where, "--json", "--quiet", *more),
+        input=content,
+        stdout=subprocess.PIPE,
+        timeout=60,
+        check=True,
+    )
+    for listener in listeners:
+        _, words = listener.communicate(timeout=30)
+        assert listener.returncode == 0, words
+        summary = json.loads(words)
+        assert summary["complete"]
+        assert summary["loss"] == 0
+        assert summary["rate_bps"] > 0
+        assert 0 <= summary["jitter_s"] < 0.3
+    return json.loads(sent.stdout), files
+
+
+def run(words: Sequence[str]) -> str:
+    return subprocess.run(words, check=True, capture_output=True, text=True, timeout=60).stdout
+
+
+def test_a_media_file_is_playable_on_the_other_side(tmp_path: Path) -> None:
+    assert shutil.which("ffmpeg"), "ffmpeg is missing (scripts/system_packages.sh)"
+    media = tmp_path / "media.ts"
+    pattern = ["-f", "lavfi", "-i", "testsrc2=size=160x120:rate=15:duration=3"]
+    tone = ["-f", "lavfi", "-i", "sine=frequency=440:duration=3"]
+    run(
+        [
+            "ffmpeg",
+            "-loglevel",
+            "error",
+            *pattern,
+            *tone,
+            "-c:v",
+            "mpeg2video",
+            "-c:a",
+            "mp2",
+            "-f",
+            "mpegts",
+            str(media),
+        ]
+    )
+    summary, files = stream(tmp_path, media.read_bytes())
+    assert summary["sent_bytes"] == media.stat().st_size
+    for file in files:
+        assert file.read_bytes() == media.read_bytes()
+        frames = ["-count_frames", "-show_entries", "stream=codec_type,nb_read_frames", "-of", "csv=p=0"]
+        counted = dict(line.split(",")[:2] for line in run(["ffprobe", "-v", "error", *frames, str(file)]).split())
+        assert int(counted["video"]) == 45
+        assert int(counted["audio"]) > 100
+
+
+def test_an_empty_input_ends_a_session_too(tmp_path: Path) -> None:
+    summary, _ = stream(tmp_path, b"", receivers=0)
+    assert summary["complete"]
+
+
+def test_a_protocol_for_files_is_refused() -> None:
+    words = command("send", "--group", "239.7.7.7", "--port", "5000", "--interface", "lo", "--protocol", "mtcp")
+    done = subprocess.run(words, input=b"", capture_output=True, timeout=30, check=False)
+    assert done.returncode == 2
+    assert b"mtcp carries no real-time data" in done.stderr
+
+
+@pytest.mark.parametrize("pieces", [[b"abc", b"defgh"], [b"x" * 300_000]])
+def test_a_pipe_is_read_as_it_fills_and_no_further_than_needed(pieces: list[bytes]) -> None:
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb") as stream, os.fdopen(writing, "wb", buffering=0) as pipe:
+        source = InputSource(stream, lambda: None)
+        source.start()
+        got = b""
+        for piece in pieces:
+            left = piece
+            while left or len(got) < sum(map(len, pieces[: pieces.index(piece) + 1])):
+                if left:
+                    written = pipe.write(left[:4096])
+                    left = left[written:]
+                got += source.read(1000)
+        assert not source.exhausted
+        pipe.close()
+        while not source.exhausted:
+            got += source.read(1000)
+        assert got == b"".join(pieces)
