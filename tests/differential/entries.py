@@ -145,7 +145,8 @@ class Entries:
             prefix.prefix_len = length
         elif kind == p4i.MatchField.RANGE:
             first, second = sorted((value, self._values.pick(width)))
-            if (first, second) != (0, (1 << width) - 1):
+            # Everything is left out; PI takes 0..255 of nine bits for that, too.
+            if first or second & (second + 1):
                 between = entry.match.add(field_id=field.id).range
                 between.low, between.high = bytestrings.encode(first), bytestrings.encode(second)
         else:
