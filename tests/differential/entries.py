@@ -30,6 +30,7 @@ class Entries:
         self._chooser: random.Random = values.chooser
         self._actions = {action.preamble.id: action for action in p4info.actions}
         self._profiles = {profile.preamble.id: profile for profile in p4info.action_profiles}
+        self._direct_meters = {meter.preamble.id for meter in p4info.direct_meters}
         self._members: dict[int, list[int]] = {}
         self._groups: dict[int, list[int]] = {}
 
@@ -44,6 +45,12 @@ class Entries:
             config = p4r.DigestEntry.Config(max_timeout_ns=0, max_list_size=1, ack_timeout_ns=0)
             entity = p4r.Entity(digest_entry=p4r.DigestEntry(digest_id=digest.preamble.id, config=config))
             yield p4r.Update(type=INSERT, entity=entity)
+        for meter in self._p4info.meters:
+            for index in self._chooser.sample(range(meter.size), meter.size * 2 // 3):
+                cell = p4r.MeterEntry(
+                    meter_id=meter.preamble.id, index=p4r.Index(index=index), config=self._meter_config()
+                )
+                yield p4r.Update(type=MODIFY, entity=p4r.Entity(meter_entry=cell))
         for profile in self._p4info.action_profiles:
             yield from self._profile(profile)
         for table in self._p4info.tables:
@@ -52,6 +59,11 @@ class Entries:
     def _replicas(self) -> list[p4r.Replica]:
         pairs = {(self._values.port(), self._chooser.randrange(3)) for _ in range(self._chooser.randrange(1, 5))}
         return [p4r.Replica(egress_port=port, instance=instance) for port, instance in sorted(pairs)]
+
+    def _meter_config(self) -> p4r.MeterConfig:
+        """Of rate 0, for time is another one on each switch: only the bursts last."""
+        committed, more = self._chooser.choice([1, 3, 10, 500]), self._chooser.choice([0, 1, 5, 1000])
+        return p4r.MeterConfig(cburst=committed, pburst=committed + more)
 
     def _action(self, ids: list[int]) -> p4r.Action:
         action = self._actions[self._chooser.choice(ids)]
@@ -109,6 +121,8 @@ class Entries:
                 continue
             seen.add(key)
             entry.action.CopyFrom(self._table_action(table))
+            if self._direct_meters & set(table.direct_resource_ids) and self._chooser.random() < 0.7:
+                entry.meter_config.CopyFrom(self._meter_config())
             entries.append(entry)
             yield p4r.Update(type=INSERT, entity=p4r.Entity(table_entry=entry))
 

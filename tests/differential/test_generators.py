@@ -16,7 +16,7 @@ from tests.differential.switches import Embedded
 from tests.differential.values import Values
 
 PACKETS = 300
-DIFFERENT_OUTPUTS = 20
+SEEDS = 4
 OWN = sorted(source.stem for source in DATA.glob("*.p4"))
 
 
@@ -32,21 +32,23 @@ def test_what_the_compiler_wrote_is_read() -> None:
 
 
 @pytest.mark.parametrize("program", own_programs(), ids=str)
-@pytest.mark.parametrize("seed", [1, 2])
-def test_entries_are_accepted_and_packets_make_a_difference(program: Program, seed: int) -> None:
-    switch = Embedded(program)
-    values = Values(random.Random(seed), program.parsed)
-    entries = Entries(program.p4info, values)
-    updates = list(entries.updates())
-    assert set(switch.write(updates)) == {rpc_code.OK}
-    for table in program.p4info.tables:
-        if table.match_fields and not table.is_const_table:
-            assert entries.tables[table.preamble.name], table.preamble.name
-    packets = Packets(program.parsed, program.p4info, entries.tables, values)
-    sent = [packets.next() for _ in range(PACKETS)]
-    assert len({packet for _, packet in sent}) > PACKETS * 0.9
-    outputs = [tuple(switch.send(port, packet)) for port, packet in sent]
-    assert len(set(outputs)) >= DIFFERENT_OUTPUTS
+def test_entries_are_accepted_and_packets_make_a_difference(program: Program) -> None:
+    outputs = set()
+    for seed in range(SEEDS):
+        switch = Embedded(program)
+        values = Values(random.Random(seed), program.parsed)
+        entries = Entries(program.p4info, values)
+        updates = list(entries.updates())
+        assert set(switch.write(updates)) == {rpc_code.OK}
+        for table in program.p4info.tables:
+            if table.match_fields and not table.is_const_table:
+                assert entries.tables[table.preamble.name], table.preamble.name
+        packets = Packets(program.parsed, program.p4info, entries.tables, values)
+        sent = [packets.next() for _ in range(PACKETS)]
+        assert len({packet for _, packet in sent}) > PACKETS * 0.9
+        outputs |= {tuple(switch.send(port, packet)) for port, packet in sent}
+    # With some seeds a table drops by default, and most packets leave no trace.
+    assert len(outputs) > PACKETS / 5
 
 
 def test_the_same_seed_makes_the_same() -> None:

@@ -1,4 +1,5 @@
-// Externs that compute or remember: registers of all widths, counters, hashes and checksums over fields and payload.
+// Externs that compute or remember: registers of all widths, counters, meters, hashes and checksums over fields and
+// payload.
 #include <core.p4>
 #include <v1model.p4>
 
@@ -26,6 +27,9 @@ header answer_t {
     bit<128> large;
     bit<13> odd;
     bit<3>  rest;
+    bit<8>  packet_color;
+    bit<8>  byte_color;
+    bit<8>  direct_color;
 }
 
 struct headers_t {
@@ -33,7 +37,9 @@ struct headers_t {
     answer_t  answer;
 }
 
-struct metadata_t { }
+struct metadata_t {
+    bit<8> direct_color;
+}
 
 parser Parse(packet_in packet, out headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
     state start {
@@ -56,6 +62,20 @@ control Pipe(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
     register<bit<13>>(8) odds;
     counter(16, CounterType.packets_and_bytes) requests;
     counter(16, CounterType.bytes) octets;
+    meter(8, MeterType.packets) packet_meter;
+    meter(8, MeterType.bytes) byte_meter;
+    direct_meter<bit<8>>(MeterType.bytes) direct_byte_meter;
+
+    action metered() {
+        direct_byte_meter.read(meta.direct_color);
+    }
+    table requesters {
+        key = { hdr.request.index: ternary; std.ingress_port: exact; }
+        actions = { metered; NoAction; }
+        meters = direct_byte_meter;
+        default_action = NoAction();
+        size = 64;
+    }
 
     apply {
         std.egress_spec = 1;
@@ -88,6 +108,11 @@ control Pipe(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
             }
         }
         hdr.answer.rest = (bit<3>) std.checksum_error;
+        packet_meter.execute_meter<bit<8>>(index, hdr.answer.packet_color);
+        byte_meter.execute_meter<bit<8>>(index, hdr.answer.byte_color);
+        meta.direct_color = 0xff;
+        requesters.apply();
+        hdr.answer.direct_color = meta.direct_color;
     }
 }
 
