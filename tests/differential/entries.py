@@ -18,6 +18,7 @@ MAX_ONE_SHOT = 3
 MULTICAST_GROUPS = range(1, 5)
 CLONE_SESSIONS = range(1, 6)
 PORT_BITS = 9
+GROUP_BITS = 16
 
 
 class Entries:
@@ -69,9 +70,16 @@ class Entries:
         action = self._actions[self._chooser.choice(ids)]
         message = p4r.Action(action_id=action.preamble.id)
         for param in action.params:
-            value = self._values.port() if param.bitwidth == PORT_BITS else self._values.pick(param.bitwidth)
-            message.params.add(param_id=param.id, value=bytestrings.encode(value))
+            message.params.add(param_id=param.id, value=bytestrings.encode(self._argument(param.bitwidth)))
         return message
+
+    def _argument(self, width: int) -> int:
+        """What has a port's or a multicast group's width most often is one that exists."""
+        if width == PORT_BITS:
+            return self._values.port()
+        if width == GROUP_BITS and self._chooser.random() < 0.6:
+            return self._chooser.choice(MULTICAST_GROUPS)
+        return self._values.pick(width)
 
     def _profile(self, profile: p4i.ActionProfile) -> Iterator[p4r.Update]:
         """Members and groups, or neither when the tables' entries are to bring one-shot sets."""
@@ -98,7 +106,7 @@ class Entries:
 
     def _table(self, table: p4i.Table) -> Iterator[p4r.Update]:
         entries = self.tables[table.preamble.name] = []
-        if not table.const_default_action_id and not table.implementation_id and self._chooser.random() < 0.5:
+        if not table.const_default_action_id and not table.implementation_id and self._chooser.random() < 0.3:
             ids = [ref.id for ref in table.action_refs if ref.scope != p4i.ActionRef.TABLE_ONLY]
             default = p4r.TableEntry(table_id=table.preamble.id, is_default_action=True)
             default.action.action.CopyFrom(self._action(ids))
