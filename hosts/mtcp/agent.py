@@ -267,7 +267,7 @@ class Agent:
         if not self.children:
             return
         if self.windows.completed(fresh.bit_count(), new, base + fresh.bit_length()):
-            self.windows.end_round(self.end, self.children.values(), now)
+            self.windows.end_round(self._board.base, self.end, self.children.values(), now)
             self.delays.refresh()
 
     def _trim(self) -> None:

@@ -284,7 +284,7 @@ class MtcpSender(SenderEndpoint):
         summary = agent.summary()
         window = summary.current_window
         own = summary.min_cwnd == int(agent.window.cwnd * payload_bytes)
-        cwnd = summary.min_cwnd // payload_bytes
+        cwnd = agent.windows.governing_cwnd = summary.min_cwnd // payload_bytes
         while True:
             size = min(payload_bytes, len(unsent))
             if size < payload_bytes and (not self._finishing or self.end_sent):

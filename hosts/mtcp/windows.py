@@ -70,8 +70,13 @@ class Windows:
         self.congestion.acknowledged(new)
         return last > self._round_end
 
-    def end_round(self, end: int, children: Iterable[Child], now: float) -> None:
-        """All that was sent when the round began has been acknowledged by all; `end` has not been sent yet."""
+    def end_round(self, base: int, end: int, children: Iterable[Child], now: float) -> None:
+        """All that was sent when the round began has been acknowledged by all.
+
+        The next round ends with what is on its way now: at an agent below the sender that is more than the packets
+        from `base` to `end`, that it has seen and its children have not acknowledged; the sender has sent up to a whole
+        window, and what it will send after the next report comes behind that.
+        """
         elapsed = 0.0 if self._round_start is None else now - self._round_start
         if elapsed > 0:
             delay = max((child.queueing_delay_s for child in children), default=0.0)
@@ -81,7 +86,7 @@ class Windows:
         for child in children:
             child.round_rtd = inf
         self._merged_waiting = inf
-        self._round_end = end
+        self._round_end = max(end, base + self.governing_cwnd)
         self._round_start = now
         self._round_packets = 0
         self.used = False
