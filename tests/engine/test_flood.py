@@ -1,5 +1,6 @@
 """A flood at ten times what the switch can take: it drops packets, and nothing else."""
 
+import json
 import os
 import statistics
 import threading
@@ -10,12 +11,15 @@ from pathlib import Path
 
 import canopy_engine
 import pytest
+from finsy.proto import p4r
 
-from engine.switch_run import NICENESS
+from engine.switch_run import NICENESS, STATS_INTERVAL_S
 from tests.engine.crossbar import DEADLINE_S, raw_socket, wait_for
+from tests.engine.entities import action, frame, id_of, table_entry
 from tests.engine.live_program import LiveProgram, live_program
-from tests.engine.namespaces import namespaces
+from tests.engine.namespaces import add_veth, namespaces
 from tests.engine.test_random_packets import set_up
+from tests.engine.test_switch_cli import controller, process
 from tests.p4.packets import Record, address, host_ip, host_mac, mac, report, unicast
 
 pytestmark = pytest.mark.root
@@ -53,14 +57,14 @@ def hurry() -> Iterator[None]:
             session.write_text("0")
 
 
-def capacity(frame: bytes) -> float:
+def capacity(dear: bytes) -> float:
     """Such frames a second that the switch can take, if it had a whole processor; the best of some tries."""
     switch = set_up(3).engine
     best = 0.0
     for attempt in range(5):
         begin = time.perf_counter()
         for _ in range(50):
-            switch.process(FLOODER, frame, attempt * 1_000_000)
+            switch.process(FLOODER, dear, attempt * 1_000_000)
         best = max(best, 50 / (time.perf_counter() - begin))
         switch.take_events(65_536)
     return best
@@ -77,12 +81,12 @@ def round_trips(count: int) -> list[float]:
     trips = []
     with raw_socket(f"h{HOST}") as one, raw_socket(f"h{PEER}") as two:
         for number in range(count):
-            frame = bytes(unicast(host_ip(HOST), host_ip(PEER), size=100 + number))
+            probe = bytes(unicast(host_ip(HOST), host_ip(PEER), size=100 + number))
             begin = time.perf_counter()
-            one.send(frame)
+            one.send(probe)
             arrived = b""
             try:
-                while len(arrived) != len(frame):
+                while len(arrived) != len(probe):
                     arrived = two.recv(2000)
                 trips.append(time.perf_counter() - begin)
             except TimeoutError:
@@ -97,12 +101,12 @@ def trips_while(flooding: Callable[[], bool]) -> Iterator[float]:
 
 
 def test_a_flood_costs_packets_and_nothing_else(live: LiveProgram) -> None:
-    frame = dear_frame()
-    rate = TIMES * capacity(frame)
+    dear = dear_frame()
+    rate = TIMES * capacity(dear)
     assert max(round_trips(10)) < DEADLINE_S
     before = live.memory_kb()
     sent: list[int] = []
-    flood = threading.Thread(target=lambda: sent.append(canopy_engine.flood(f"h{FLOODER}", frame, FLOOD_S, rate)))
+    flood = threading.Thread(target=lambda: sent.append(canopy_engine.flood(f"h{FLOODER}", dear, FLOOD_S, rate)))
     flood.start()
 
     during: list[float] = []
@@ -132,3 +136,35 @@ def test_a_flood_costs_packets_and_nothing_else(live: LiveProgram) -> None:
     wait_for(lambda: max(round_trips(5)) < WRITE_LIMIT_S / 2)
     assert time.monotonic() - over < RECOVERY_S + 5 * PROBE_INTERVAL_S
     assert live.memory_kb() - before < MAX_GROWTH_KB
+
+
+def test_a_storm_of_equal_digests_is_limited_and_counted(tmp_path: Path) -> None:
+    """Each frame of a flood wants to be told; control has its turn all the same."""
+    with namespaces(1) as (made,), made.entered():
+        for port in (1, 2):
+            add_veth(f"s{port}", f"h{port}")
+        address_, stats = f"unix:{tmp_path}/switch", tmp_path / "stats"
+        options = ["-i", "1@s1", "-i", "2@s2", "--grpc-server-addr", address_, "--stats", str(stats)]
+        with process(*options) as switch, controller(address_) as client, hurry():
+            switch.ready()
+            client.arbitrate(1)
+            client.push()
+            client.insert(p4r.DigestEntry(digest_id=id_of("learned_t")))
+            storm = threading.Thread(target=canopy_engine.flood, args=("h1", frame(2, src=5).ljust(60, b"\0"), 1.0))
+            storm.start()
+            writes: list[float] = []
+            while storm.is_alive():
+                begin = time.perf_counter()
+                client.insert(table_entry("l2", {"dst": 100 + len(writes)}, action("forward", port=2)))
+                writes.append(time.perf_counter() - begin)
+                time.sleep(PROBE_INTERVAL_S)
+            storm.join()
+            wait_for(lambda: '"digests_repeated": 0' not in stats.read_text())
+            time.sleep(2 * STATS_INTERVAL_S)
+            counts = json.loads(stats.read_text())["switch"]
+    assert statistics.median(writes) < WRITE_LIMIT_S
+    # 50 a second and 100 at once, of all that the switch has taken.
+    assert 100 <= counts["digests"] < 100 + 50 * 10
+    assert counts["digests_repeated"] > 1000
+    assert counts["digests"] + counts["digests_repeated"] + counts["digests_limited"] == counts["packets_in"]
+    assert counts["events_lost"] == 0
