@@ -45,12 +45,8 @@ def run_one(test: Path, ignore: Collection[str] = ()) -> Outcome:
     """Compile and run one test. Raises StfError when p4c is missing."""
     source = test.with_suffix(".p4")
     text = source.read_text(encoding="utf-8", errors="replace")
-    includes = {Path(name).name for name in INCLUDE.findall(text)}
-    if "v1model.p4" in includes:
-        standard = "p4-16"
-    elif "core.p4" not in includes and P4_14.search(text):
-        standard = "p4-14"
-    else:
+    standard = standard_of(text)
+    if standard is None:
         return Outcome(test, "other architecture")
     with tempfile.TemporaryDirectory(prefix="canopy-stf-") as folder:
         output = Path(folder) / "program.json"
@@ -63,6 +59,14 @@ def run_one(test: Path, ignore: Collection[str] = ()) -> Outcome:
     except StfError as error:
         return Outcome(test, "failed", (f"{source}: {error}",))
     return Outcome(test, "passed" if result.passed else "failed", tuple(f.at(test) for f in result.findings))
+
+
+def standard_of(text: str) -> str | None:
+    """p4c's name for the language of a program for v1model, None when it is for another architecture."""
+    includes = {Path(name).name for name in INCLUDE.findall(text)}
+    if "v1model.p4" in includes:
+        return "p4-16"
+    return "p4-14" if "core.p4" not in includes and P4_14.search(text) else None
 
 
 def find_compiler() -> str:

@@ -1,6 +1,14 @@
 """Programs of p4c's own samples for which both switches differ with reason."""
 
 EXPECTED_DIFFERENCES = {
+    # P4_14
+    "acl1": "its P4Info has an unused parameter that p4c has left out of the JSON, which is refused here",
+    "axon": "it reads fields of headers that may be invalid",
+    "exact_match_mask1": "BMv2 masks the values of entries where the program masks a key",
+    "instruct5": "it reads fields of headers that may be invalid",
+    "issue846": "its P4Info has an unused parameter that p4c has left out of the JSON, which is refused here",
+    "meter1": "its P4Info has an unused parameter that p4c has left out of the JSON, which is refused here",
+    # P4_16
     "extract_for_header_union": "p4c writes a JSON whose header is of a union's type, which is refused here",
     "gauntlet_nested_switch-bmv2": "its P4Info has a table that p4c has left out of the JSON, which is refused here",
     "init-entries-bmv2": "PI takes all entries of a table that the program has filled for constant",

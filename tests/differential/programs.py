@@ -2,7 +2,6 @@
 
 import functools
 import json
-import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +10,8 @@ from typing import Any
 
 from finsy.proto import p4i
 from google.protobuf import text_format
+
+from engine.stf.suite import find_compiler, standard_of
 
 DATA = Path(__file__).parent / "data"
 ENGINE_DATA = DATA.parents[1] / "engine" / "data"
@@ -47,14 +48,14 @@ def own_programs() -> list[Program]:
 
 
 def compiled(source: Path, folder: Path) -> Program | None:
-    """What p4c makes of a program for v1model in `folder`, None when it is for another architecture or refused."""
-    compiler = shutil.which("p4c-bm2-ss")
-    if compiler is None:
-        raise FileNotFoundError("p4c-bm2-ss, p4c's compiler for BMv2, is not on PATH")
-    if "v1model.p4" not in source.read_text(encoding="utf-8", errors="replace"):
+    """What p4c makes of a program for v1model in `folder`, None when it is for another architecture or refused.
+
+    Raises StfError when p4c is missing."""
+    standard = standard_of(source.read_text(encoding="utf-8", errors="replace"))
+    if standard is None:
         return None
     output, p4info = folder / f"{source.stem}.json", folder / f"{source.stem}.p4info.txt"
-    command = [compiler, "--p4runtime-files", str(p4info), "-o", str(output), str(source)]
+    command = [find_compiler(), "--std", standard, "--p4runtime-files", str(p4info), "-o", str(output), str(source)]
     done = subprocess.run(command, capture_output=True, timeout=COMPILE_TIMEOUT_S, check=False)
     if done.returncode or not output.exists():
         return None
