@@ -157,7 +157,7 @@ class Agent:
         to the children either, and what they lack of it is repaired from here.
         """
         fresh = self._board.sent(seq)
-        packet = StoredPacket(data, offset, size, not fresh and send_time_us is not None)
+        packet = StoredPacket(data, offset, size)
         self.store.put(seq, packet)
         if fresh:
             self.completed(fresh, now)
@@ -166,7 +166,9 @@ class Agent:
         elif send_time_us is not None:
             self._last_send_time = send_time_us / 1e6
             self._deadlines.multicast(seq, self._last_send_time, now)
-            self.transit.sent(size)
+            packet.counts = self.transit.counts(seq)
+            if packet.counts:
+                self.transit.sent(size)
         else:
             self._deadlines.restart(seq, packet, self.delays.rto_rtt, now)
 

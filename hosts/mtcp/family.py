@@ -62,6 +62,10 @@ class Node(Protocol):
     def has_end(self) -> bool:
         """Whether the last packet of the stream has been sent, or has arrived."""
 
+    @property
+    def kept_offset(self) -> int:
+        """From where on in the stream all above keep it for those below."""
+
     def refuses(self, join: Join, source: Address, now: float) -> Reason:
         """Why somebody cannot be a child just now; NONE when it can. Family's own rules come on top."""
 
@@ -179,10 +183,10 @@ class Family:
         store = self.agent.store
         if join.member:
             first = extend(join.cumulative, self.agent.base)
-        elif store.first_offset == 0:
+        elif self._has_start:
             first = store.first
         else:
-            first = max(store.first, store.end - SACK_BITS // 2)
+            first = self.agent.base
         child = self.agent.add_child(source, join.window, now, first=first)
         child.epoch = join.epoch
         child.agent, child.spare = join.agent, join.spare
@@ -212,7 +216,12 @@ class Family:
             first = extend(join.cumulative, self.agent.base)
             return Reason.NONE if store.first <= first <= store.end + SACK_BITS else Reason.NOT_HELD
         is_over = self.node.has_end and store.first == store.end
-        return Reason.STARTED if is_over or (join.from_start and store.first_offset != 0) else Reason.NONE
+        return Reason.STARTED if is_over or (join.from_start and not self._has_start) else Reason.NONE
+
+    @property
+    def _has_start(self) -> bool:
+        """Whether the whole stream is held, here and by all above, who must do without this node when it dies."""
+        return self.agent.store.first_offset == 0 and self.node.kept_offset <= 0
 
     def _has_room(self, now: float) -> bool:
         """Whether another child can be admitted. A silent one costs nothing, and its children need a place."""

@@ -151,10 +151,14 @@ class MtcpSender(SenderEndpoint):
     def has_end(self) -> bool:
         return self.end_sent
 
+    @property
+    def kept_offset(self) -> int:
+        return 0  # there is nobody above
+
     def abandoned(self, child: Child) -> None:
         """Those below it may still need what it would have kept for them."""
         if any(self._may_be_lost(entry) for entry in self.roster.below(child.address)):
-            self.agent.reports.hold(child.keep_offset)
+            self.agent.reports.hold(child.keep_offset, self.options.buffer_bytes)
 
     def refuses(self, join: Join, source: Address, now: float) -> Reason:
         return Reason.STARTED if self.state == "closing" else Reason.NONE
@@ -192,7 +196,7 @@ class MtcpSender(SenderEndpoint):
             self.roster.members[address] = entry
         orphan = self._orphans.pop(address, None)
         if entry.state not in (State.ACTIVE, State.COMPLETE):
-            until = now + self.options.drop_after_s
+            until = now + self._grace_s
             for below in self.roster.below(address):
                 if self._may_be_lost(below):
                     self._orphans.setdefault(below.address, (until, address))
@@ -202,6 +206,13 @@ class MtcpSender(SenderEndpoint):
                     del self._orphans[below.address]
         self._release()
         return self._tell(entry)
+
+    @property
+    def _grace_s(self) -> float:
+        """How long those below one that was given up, or has left, may still look for another parent: they know that it
+        has gone after `parent_timeout_s`, and it was silent for longer than that.
+        """
+        return min(2 * self.options.parent_timeout_s, self.options.drop_after_s)
 
     def _may_be_lost(self, entry: Entry) -> bool:
         """Whether a member below one that has gone must turn up somewhere else."""
@@ -227,7 +238,7 @@ class MtcpSender(SenderEndpoint):
 
     def _release(self) -> None:
         if not self._orphans:
-            self.agent.reports.hold(None)
+            self.agent.reports.release()
 
     def start_now(self, *, now: float) -> Sequence[Effect]:
         effects: list[Effect] = []
@@ -350,7 +361,7 @@ class MtcpSender(SenderEndpoint):
         effects = self.family.handle_timer(now, blocked=self.limit == "advertised_window")
         if self.state == "sending" and not self.agent.children:  # nobody is left who could tell of those below
             for address in self._active:
-                self._orphans.setdefault(address, (now + self.options.drop_after_s, address))
+                self._orphans.setdefault(address, (now + self._grace_s, address))
         self._give_up_orphans(effects, now)
         if self.state == "waiting":
             self._wait(effects, now)

@@ -61,6 +61,10 @@ class Serving:
     def has_end(self) -> bool:
         return self._has_end
 
+    @property
+    def kept_offset(self) -> int:
+        return self.receiver.upward.kept_offset
+
     def abandoned(self, child: Child) -> None:
         pass
 

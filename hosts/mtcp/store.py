@@ -8,11 +8,11 @@ class StoredPacket:
 
     __slots__ = ("counts", "data", "deadline", "offset", "size", "timeout")
 
-    def __init__(self, data: bytes, offset: int, size: int, counts: bool) -> None:
+    def __init__(self, data: bytes, offset: int, size: int) -> None:
         self.data = data  # the DATA datagram
         self.offset = offset
         self.size = size  # payload bytes
-        self.counts = counts  # it came as multicast and some child lacks it: part of twnd, its timeout means congestion
+        self.counts = False  # it came as multicast and some child lacks it: part of twnd, its timeout means congestion
         self.timeout = 0.0  # seconds; 0: not repaired yet, so that RTO_RTD counts
         self.deadline = 0.0  # when `timeout` expires, agent's clock
 

@@ -33,12 +33,18 @@ class Summaries:
         for values in (self._window_ends, self._keep_offsets, self._min_cwnds, self._twnd_starts):
             values.remove(child.number)
 
-    def hold(self, offset: int | None) -> None:
-        """Keep what lies behind this place, whoever has gone (the least that was asked for); None: no longer."""
-        if offset is None:
-            self._keep_offsets.remove(_HELD)
-        else:
-            self._keep_offsets.set(_HELD, min(offset, self._keep_offsets.value))
+    def hold(self, offset: int, buffer_bytes: int) -> None:
+        """Keep what lies behind this place, whoever has gone (the least that was asked for); no more than so many bytes
+        behind it are sent meanwhile.
+        """
+        least = min(offset, self._keep_offsets.value)
+        self._keep_offsets.set(_HELD, least)
+        self._window_ends.set(_HELD, least + buffer_bytes)
+
+    def release(self) -> None:
+        """Nothing is kept any more for those who have gone."""
+        self._keep_offsets.remove(_HELD)
+        self._window_ends.remove(_HELD)
 
     def window_moved(self, child: Child) -> None:
         """Its advertised window has."""

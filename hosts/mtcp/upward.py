@@ -83,6 +83,13 @@ class Upward:
             return reception.window_end
         return keep_offset + reception.buffer_bytes
 
+    @property
+    def kept_offset(self) -> int:
+        """From where on in the stream the parent, and all above, keep it for this receiver and those below: what its
+        advertised window has told (see Child.keep_offset).
+        """
+        return self._advertised_end - self._reception.buffer_bytes
+
     def arrived(self, packet: Data | Repair, gap: bool, now: float, arrived_at: float | None) -> bytes | None:
         """A packet came in; `gap`: it shows that one before it is missing. The feedback to send at once, if any is."""
         if type(packet) is Data:
@@ -127,6 +134,7 @@ class Upward:
         self.update_at = now + self._update_period
         held_us = int((now - self._echo_at) * 1e6) if self._echo_time_us else 0
         min_cwnd, max_twnd = UNLIMITED, 0
+        self._told_cwnd = self._told_room = 0
         if agent is not None and agent.children:
             summary = agent.summary()
             min_cwnd, max_twnd = summary
@@ -169,6 +177,8 @@ class Upward:
         """
         if self.paused or self.agent is None:
             return None
+        if not self.agent.children:
+            return self.opened(now)
         summary = self.agent.summary()
         room = summary.current_window - self._told_room
         if 2 * summary.min_cwnd < self._told_cwnd:

@@ -21,6 +21,7 @@ class Root:
     address: Address | None = Address("10.0.0.9", 9)
     lineage: tuple[Address, ...] = ()
     has_end = False
+    kept_offset = 0
 
     def abandoned(self, child: Child) -> None:
         pass

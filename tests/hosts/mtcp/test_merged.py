@@ -1,9 +1,10 @@
-"""A parent whose children's feedback a switch merges: the same packets with and without it, and summaries one by one."""
+"""A parent whose children's feedback a switch merges: the same packets with and without it, and single summaries."""
 
 import heapq
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 
@@ -95,8 +96,7 @@ class Trial:
         self.cwnds.append(self.agent.window.cwnd)
         for leaf in self.leaves:
             if not self.lost(leaf.number, seq, 0):
-                sent = self.now
-                self._later(sent + SWITCH_S + leaf.delay_s, lambda leaf=leaf: self.deliver(leaf, seq, sent))  # type: ignore[misc]
+                self._later(self.now + SWITCH_S + leaf.delay_s, partial(self.deliver, leaf, seq, self.now))
 
     def send_probes(self) -> None:
         for leaf in self.leaves:
@@ -171,7 +171,7 @@ class Trial:
                 self.copies[key] = self.copies.get(key, 0) + 1
                 if not self.lost(leaf.number, packet.seq, self.copies[key]):
                     at = self.now + SWITCH_S + leaf.delay_s
-                    self._later(at, lambda leaf=leaf, packet=packet: self.repair(leaf, packet))  # type: ignore[misc]
+                    self._later(at, partial(self.repair, leaf, packet))
 
 
 def compare(delays_s: list[float], lost: Callable[[int, int, int], bool], packets: int = 600) -> tuple[Trial, Trial]:

@@ -54,3 +54,15 @@ def test_the_pipe_is_filled() -> None:
     world = World(8, size=None, parents=BUSH)
     world.network.run(15)
     assert world.share(5, 15) > 0.9
+
+
+def test_an_agent_without_children_is_as_quiet_as_a_leaf() -> None:
+    """Its children have left: it has no summary any more, and no reason to tell of one again and again."""
+    world = World(3, size=None, parents={2: 0}, parameters={"rate_limit_bps": 1e5})
+    child = world.receivers[2]
+    world.network.at(3.0, lambda: child.apply(child.endpoint.close(now=child.now, reason="enough")))
+    world.network.run(4)
+    before = [world.core(index).counters["feedback_packets"] for index in (0, 1)]
+    world.network.run(14)
+    agent, leaf = (world.core(index).counters["feedback_packets"] - before[index] for index in (0, 1))
+    assert leaf - 5 <= agent <= leaf + 5
