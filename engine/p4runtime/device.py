@@ -119,6 +119,8 @@ class Device:
     ) -> p4r.GetForwardingPipelineConfigResponse:
         if request.device_id != self.device_id:
             raise not_found(f"no device has id {request.device_id}")
+        if request.response_type not in GetConfig.ResponseType.values():
+            raise invalid_argument(f"response type {request.response_type} is none")
         response = p4r.GetForwardingPipelineConfigResponse()
         pipeline = self.saved or self.active
         if pipeline is None:

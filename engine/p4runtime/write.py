@@ -32,6 +32,8 @@ async def write_batch(
     """Apply the updates in order. Raises BatchError if some failed, P4RuntimeError if the atomicity cannot be had.
 
     The caller keeps other writers out. `check_allowed` raises PERMISSION_DENIED for what the role may not write."""
+    if atomicity not in p4r.WriteRequest.Atomicity.values():
+        raise invalid_argument(f"atomicity {atomicity} is none")
     if atomicity == p4r.WriteRequest.DATAPLANE_ATOMIC and len(updates) > 1:
         raise unimplemented("DATAPLANE_ATOMIC is supported for a single update only")
     rollback = atomicity == p4r.WriteRequest.ROLLBACK_ON_ERROR

@@ -126,6 +126,11 @@ def test_a_committed_config_is_read_back(controller: Controller) -> None:
     assert controller.get_config(Get.DEVICE_CONFIG_AND_COOKIE).config == with_device
 
 
+def test_a_response_type_that_there_is_not_is_refused(primary: Controller) -> None:
+    with refused_with(grpc.StatusCode.INVALID_ARGUMENT):
+        primary.get_config(9)  # type: ignore[arg-type]
+
+
 def test_a_config_without_cookie_is_answered_without(primary: Controller) -> None:
     response = primary.get_config(Get.COOKIE_ONLY)
     assert response.HasField("config")

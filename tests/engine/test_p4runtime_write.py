@@ -98,6 +98,12 @@ def test_only_a_single_update_is_atomic_for_packets(bench: Bench) -> None:
     assert bench.ports(2) == []
 
 
+def test_an_atomicity_that_there_is_not_is_refused(bench: Bench) -> None:
+    with refused(rpc_code.INVALID_ARGUMENT, "atomicity 7"):
+        write(bench, update(INSERT, l2(1)), atomicity=7)  # type: ignore[arg-type]
+    assert bench.ports(1) == []
+
+
 def test_entities_beyond_the_role_are_refused_one_by_one(bench: Bench) -> None:
     def only_groups(candidate: p4r.Entity) -> None:
         if not candidate.HasField("packet_replication_engine_entry"):
