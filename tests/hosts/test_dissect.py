@@ -1,5 +1,8 @@
 """The Scapy layers and the structs say the same."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.packet import Raw
@@ -7,29 +10,36 @@ from scapy.packet import Raw
 from hosts import dissect
 from hosts.dissect import CanopyHeader
 from hosts.mtcp import control, packets
-from hosts.mtcp.packets import parse
 from hosts.mtcp.wire import Type
-from tests.hosts.mtcp.test_packets import examples
+from tests.hosts.datagrams import EXAMPLES
 
 
-@pytest.mark.parametrize("data", examples(), ids=[Type(data[2]).name for data in examples()])
-def test_equal_to_the_structs(data: bytes) -> None:
+@pytest.mark.parametrize(
+    ("data", "parse"), EXAMPLES, ids=[f"{dissect.PROTOCOLS[data[1]]}-{data[2]}" for data, _ in EXAMPLES]
+)
+def test_equal_to_the_structs(data: bytes, parse: Callable[[bytes], Any]) -> None:
     layers = CanopyHeader(data)
     assert not layers.haslayer(Raw)
     body = layers.payload
-    assert type(body) is dissect.MTCP_LAYERS[Type(data[2])]
+    assert type(body) is dissect.LAYERS[data[1]][data[2]]
     parsed = parse(data)
     assert layers.session == parsed.session
     for field in parsed._fields:
         if field in body.fields:
             assert body.fields[field] == getattr(parsed, field), field
-    if isinstance(parsed, (packets.Data, packets.Repair)):
+    if hasattr(parsed, "payload"):
         assert body.data == parsed.payload
         assert body.length == len(parsed.payload)
         assert layers.flags == packets.FLAG_END
     for layer in (layers, body):  # build anew, from the fields alone
         layer.raw_packet_cache = None
     assert bytes(layers) == data
+
+
+def test_every_type_has_an_example() -> None:
+    assert {(data[1], data[2]) for data, _ in EXAMPLES} == {
+        (number, int(kind)) for number, layers in dissect.LAYERS.items() for kind in layers
+    }
 
 
 def test_scapy_finds_it_behind_udp() -> None:

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 from hosts import dissect
 from hosts.dissect import CanopyHeader
 from hosts.wireshark import app, plugin
-from tests.hosts.mtcp.test_packets import examples
+from tests.hosts.datagrams import EXAMPLES as ALL
 
-EXAMPLES = examples()
+EXAMPLES = [data for data, _ in ALL]
 
 
 def in_frames(datagrams: list[bytes]) -> list[Packet]:
@@ -45,6 +45,12 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> list[list[tuple[str, str]
     return dissected(tmp_path_factory.mktemp("wireshark"), EXAMPLES)
 
 
+def filter_of(layer: Packet) -> str:
+    """As in "MTCP JOIN_ACK": canopy.mtcp.join_ack."""
+    protocol, name = str(layer.name).lower().split()
+    return f"canopy.{protocol}.{name}"
+
+
 def expected(layer: Packet, filter_name: str) -> list[tuple[str, str]]:
     """What Scapy makes of the same bytes, as tshark writes it; fields without bytes are not shown."""
     pairs = []
@@ -53,7 +59,7 @@ def expected(layer: Packet, filter_name: str) -> list[tuple[str, str]]:
         value: Any = layer.getfieldval(field.name)
         if isinstance(value, list):
             for item in value:
-                pairs += expected(item, f"canopy.mtcp.{item.name.removeprefix('MTCP ')}")
+                pairs += expected(item, filter_of(item))
             continue
         if isinstance(value, bytes):
             text = ":".join(f"{byte:02x}" for byte in value)
@@ -66,10 +72,9 @@ def expected(layer: Packet, filter_name: str) -> list[tuple[str, str]]:
     return pairs
 
 
-@pytest.mark.parametrize("number", range(len(EXAMPLES)), ids=[str(data[2]) for data in EXAMPLES])
+@pytest.mark.parametrize("number", range(len(EXAMPLES)), ids=[f"{data[1]}-{data[2]}" for data in EXAMPLES])
 def test_every_field_of_every_type_is_shown_as_scapy_reads_it(number: int, shown: list[list[tuple[str, str]]]) -> None:
     layers = CanopyHeader(EXAMPLES[number])
-    name = str(layers.payload.name).removeprefix("MTCP ").lower()
     header = [
         ("canopy.version", "1"),
         ("canopy.protocol", str(layers.protocol)),
@@ -78,7 +83,7 @@ def test_every_field_of_every_type_is_shown_as_scapy_reads_it(number: int, shown
         ("canopy.session", str(layers.session)),
     ]
     named = [pair for pair in shown[number] if pair[0].startswith("canopy")]
-    assert named == header + expected(layers.payload, f"canopy.mtcp.{name}")
+    assert named == header + expected(layers.payload, filter_of(layers.payload))
 
 
 def test_a_data_packet_by_hand(tmp_path: Path) -> None:

@@ -1,0 +1,44 @@
+"""One datagram of every type of every protocol that has Scapy layers."""
+
+from collections.abc import Callable
+from typing import Any
+
+from hosts.mtcp.packets import parse as parse_mtcp
+from hosts.reason import Reason
+from hosts.rla import packets as rla
+from hosts.tfmcc import packets as tfmcc
+from tests.hosts.mtcp.test_packets import examples
+
+
+def rla_examples() -> list[bytes]:
+    return [
+        rla.encode_data(rla.Data(7, True, False, 3, 40, 4, 5, b"payload")),
+        rla.encode_ack(rla.Ack(7, False, True, False, 3, 1000, 4, 5, 0b101, 0b1011)),
+        rla.encode_announce(7, 1000),
+        rla.encode_join(7, True, 1000),
+        rla.encode_join_ack(rla.JoinAck(7, True, Reason.NONE, 3, 12, 12000)),
+        rla.encode_fin(7, False, True, Reason.NONE),
+        rla.encode_fin(7, True, True, Reason.NONE),
+        rla.encode_abort(7, Reason.SLOWEST),
+    ]
+
+
+def tfmcc_examples() -> list[bytes]:
+    return [
+        tfmcc.encode_data(tfmcc.Data(7, 1, 5, 3, 0x123, 0x456, 0x789, 0x55, 9, 10, 11, 12, 13, 14, b"abc")),
+        tfmcc.encode_report(tfmcc.Report(7, 0x12, 9, 3, 0x123, 0x55, 77, 0x321, 13, 14, 15)),
+        tfmcc.encode_announce(7, 12),
+        tfmcc.encode_join(tfmcc.Join(7, 9, 10, 11, 12)),
+        tfmcc.encode_join_ack(tfmcc.JoinAck(7, Reason.NONE, 9, 10, 11)),
+        tfmcc.encode_fin(tfmcc.Fin(7, False, True, Reason.NONE, 9)),
+        tfmcc.encode_fin(tfmcc.Fin(7, True, True, Reason.NONE, 9)),
+        tfmcc.encode_abort(7, Reason.INTERRUPTED),
+    ]
+
+
+EXAMPLES: list[tuple[bytes, Callable[[bytes], Any]]] = [
+    *((data, parse_mtcp) for data in examples()),
+    *((data, rla.parse) for data in rla_examples()),
+    *((data, tfmcc.parse) for data in tfmcc_examples()),
+]
+"""Each with its protocol's parser."""
