@@ -4,6 +4,8 @@ It also learns here how the sender's clock runs (3.2): a parent answers probes w
 be, and the way up, which carries feedback only, shows it best.
 """
 
+from collections.abc import Callable
+
 from hosts.endpoint import Address, Datagram, Effect, Send
 from hosts.mtcp.control import Join, JoinAck, Offer, Probe, ProbeAck, encode_abort, encode_probe, encode_probe_ack
 from hosts.mtcp.ending import ABORT_COPIES
@@ -65,10 +67,12 @@ class Attachment:
 
     # --- searching
 
-    def look(self, join: Join, now: float, first: tuple[Address, ...] = ()) -> list[Effect]:
-        """Begin to look for a parent, or for another one, first among `first`."""
+    def look(
+        self, join: Join, progress: Callable[[], int], now: float, first: tuple[Address, ...] = ()
+    ) -> list[Effect]:
+        """Begin to look for a parent, or for another one, first among `first`; see Search."""
         assert self.sender is not None
-        search = Search(self._options, join._replace(epoch=self.epoch), self.sender, first)
+        search = Search(self._options, join._replace(epoch=self.epoch), self.sender, first, progress)
         search.avoid = {address for address in (self.address, self.parent) if address not in (None, self.sender)}
         self.search = search
         self.is_active = True

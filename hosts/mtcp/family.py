@@ -171,15 +171,16 @@ class Family:
 
     def _join(self, join: Join, source: Address, now: float) -> list[Effect]:
         child = self.children.get(source)
-        if child is not None and child.epoch == join.epoch:
-            return [self._answer(join, source, child)]
-        reason = self._refuses(join, source, now)
+        if child is not None and (child.epoch == join.epoch or join.member or not child.feedback):
+            # It missed the answer, asked others meanwhile, or was told to move and comes back.
+            child.epoch = join.epoch
+            child.heard_at = now
+            return [self._answer(join, source, child), *self._note(self._entry(child, State.ACTIVE, Reason.NONE), now)]
+        reason = Reason.STARTED if child is not None else self._refuses(join, source, now)
         if reason is not Reason.NONE:
             self.counters["refused"] += 1
             ack = JoinAck(self.session, False, reason, join.epoch, child=source)
             return [Send(encode_join_ack(ack), source), *self.node.refused(source, reason)]
-        if child is not None:  # it went elsewhere, and comes back
-            self._drop(child, now)
         store = self.agent.store
         if join.member:
             first = extend(join.cumulative, self.agent.base)
@@ -210,7 +211,7 @@ class Family:
             return Reason.BELOW
         if len(lineage) + 1 >= MAX_LEVELS:
             return Reason.TOO_DEEP
-        if not self._has_room(now) and source not in self.children:
+        if not self._has_room(now):
             return Reason.FULL
         if join.member:
             first = extend(join.cumulative, self.agent.base)

@@ -5,7 +5,7 @@ how busy they are, and of those with room the nearest by hops is joined, of equa
 receiver that would only serve others if need be is taken when no agent has room.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from hosts.endpoint import Address, Effect, Send
@@ -42,9 +42,19 @@ class Candidate(NamedTuple):
 class Search:
     """One search, until somebody has said yes. Times are on the receiver's clock, seconds."""
 
-    def __init__(self, options: MtcpOptions, join: Join, sender: Address, first: Sequence[Address] = ()) -> None:
-        """`join` is what to say of oneself (its epoch is counted up); `first` are asked before all others."""
+    def __init__(
+        self,
+        options: MtcpOptions,
+        join: Join,
+        sender: Address,
+        first: Sequence[Address] = (),
+        progress: Callable[[], int] | None = None,
+    ) -> None:
+        """`join` is what to say of oneself (its epoch is counted up); `first` are asked before all others. A member has
+        everything before the packet `progress()`, which may move on while it searches.
+        """
         self.join = join
+        self._progress = progress
         self.refused = Reason.NONE
         """Why there is no parent, when the search is over without one."""
         self.avoid: set[Address] = set()
@@ -126,6 +136,8 @@ class Search:
 
     def _send_join(self, now: float) -> list[Effect]:
         assert self.target is not None
+        if self._progress is not None and self.join.member:
+            self.join = self.join._replace(cumulative=self._progress())
         self._tries += 1
         self._asked.add(self.target)
         self.wake_at = now + self._options.announce_s * self._patience

@@ -142,7 +142,7 @@ class MtcpReceiver(ReceiverEndpoint):
         if self.options.given_parents is None and not self.options.agent and isinstance(packet, Announce):
             self._search_at = now + self.options.announce_s  # agents first, so that there is somebody to be found
             return ()
-        return self.place.look(self._introduction(), now)
+        return self.place.look(self._introduction(), self._progress, now)
 
     def _introduction(self) -> Join:
         member = self.state != "joining"
@@ -157,6 +157,9 @@ class MtcpReceiver(ReceiverEndpoint):
             options.buffer_bytes,
             self.reception.received.cumulative if member else 0,
         )
+
+    def _progress(self) -> int:
+        return self.reception.received.cumulative
 
     def _from_parent(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         place = self.place
@@ -250,7 +253,7 @@ class MtcpReceiver(ReceiverEndpoint):
             ancestors = (place.sender,)
         if to is not None:
             ancestors = (to, *(address for address in ancestors if address != to))
-        return place.look(self._introduction(), now, ancestors)
+        return place.look(self._introduction(), self._progress, now, ancestors)
 
     # --- data
 
@@ -339,7 +342,7 @@ class MtcpReceiver(ReceiverEndpoint):
         effects: list[Effect] = []
         if self._search_at is not None and now >= self._search_at:
             self._search_at = None
-            effects += self.place.look(self._introduction(), now)
+            effects += self.place.look(self._introduction(), self._progress, now)
         feedback = self.upward.handle_timer(now)
         if feedback is not None:
             effects.append(self._to_parent(feedback))
