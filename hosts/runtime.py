@@ -137,6 +137,7 @@ class Runtime:
         sockets.stamp_arrivals(sock)
         receive = sock.recvmsg
         peers = self._peers
+        is_unicast = sock is self._unicast
 
         def read() -> None:
             endpoint_receive = self.endpoint.receive
@@ -162,8 +163,8 @@ class Runtime:
                     arrived += offset
                     if not now - LONGEST_WAIT_S < arrived <= now:
                         arrived = None  # the system clock was set meanwhile
-                datagram = Datagram(data, peer, destination, arrived, sockets.hops(ancillary))
-                effects = endpoint_receive(datagram, now=now)
+                hops = sockets.hops(ancillary) if is_unicast else None
+                effects = endpoint_receive(Datagram(data, peer, destination, arrived, hops), now=now)
                 if effects:
                     self._apply(effects)
                 if sock.fileno() < 0:
