@@ -20,7 +20,7 @@ _MARKERS = "os^vD*"
 _REFERENCE = "#222222"
 _GRID = "#e4e7eb"
 _SIZE_IN = (5.6, 3.4)
-_TIMELINE_IN = (7.2, 3.4)
+_TIMELINE_IN = (8.4, 3.4)
 
 
 def draw(result: RowResult) -> str:
@@ -142,4 +142,4 @@ def _draw_timeline(axes: Axes, lines: Sequence[Curve]) -> None:
     axes.set_ylim(bottom=0)
     axes.grid(color=_GRID, linewidth=0.7)
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="upper right")
+    axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))

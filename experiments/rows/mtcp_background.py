@@ -18,8 +18,8 @@ from experiments.runs import Finished
 
 _TOPOLOGY_SEED = 1
 _FAN_OUT = 5
-_BOTTLENECK_BPS = 112e3
-"""14 KB/s: what a little more than 12 KB/s of payload take with headers."""
+_BOTTLENECK_BPS = 120e3
+"""15 KB/s: a little more than 12 KB/s of payload, their headers, and some TCP."""
 _LINKS: Mapping[LinkKind, Mapping[str, Any]] = {
     "transit": {"rate": "1.5 Mbps", "delay": "20 ms", "queue": QUEUE},
     "transit-stub": {"rate": f"{_BOTTLENECK_BPS:g} bps", "delay": "10 ms", "queue": QUEUE},

@@ -91,6 +91,7 @@ def sender_sample(sender: "MtcpSender", now: float) -> Sample:
         "state": "closing" if sender.end_sent and not sender.closed else sender.state,
         "detail": sender.detail,
         "cwnd": _cwnd(sender),
+        "own_cwnd": agent.window.cwnd,
         "ssthresh": agent.window.ssthresh,
         "slow_start": agent.window.slow_start,
         "twnd": agent.transit.size / payload,

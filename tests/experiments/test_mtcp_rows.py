@@ -113,11 +113,12 @@ def test_a_response_is_from_slow_start_to_a_window_that_is_down() -> None:
     assert responses(agent, _window((0, 2, 20.0))) == []
 
 
-def test_tracking_is_the_share_of_time_with_a_window_that_the_agent_had() -> None:
+def test_tracking_is_one_less_the_mean_distance() -> None:
     agent = _window((0, 1, 20.0), (1, 2, 5.0))
-    assert tracking(agent, agent, 0.1) == 1.0
-    assert tracking(agent, _window((0, 1.1, 20.0), (1.1, 2, 5.0)), 0.12) == 1.0
-    assert tracking(agent, _window((0, 1.5, 20.0), (1.5, 2, 5.0)), 0.1) == pytest.approx(0.8, abs=0.02)
+    assert tracking(agent, agent, 0.0) == 1.0
+    assert tracking(agent, _window((0, 1.1, 20.0), (1.1, 2, 5.0)), 0.1) == pytest.approx(1.0, abs=0.01)
+    # For half of the time 15 packets too many, where the mean is 12.5.
+    assert tracking(agent, _window((0, 2, 20.0)), 0.0) == pytest.approx(1 - 7.5 / 12.5)
     with pytest.raises(ValueError, match="no windows"):
         tracking(agent, [], 0.1)
 
