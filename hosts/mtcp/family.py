@@ -181,14 +181,7 @@ class Family:
             self.counters["refused"] += 1
             ack = JoinAck(self.session, False, reason, join.epoch, child=source)
             return [Send(encode_join_ack(ack), source), *self.node.refused(source, reason)]
-        store = self.agent.store
-        if join.member:
-            first = extend(join.cumulative, self.agent.base)
-        elif self._has_start:
-            first = store.first
-        else:
-            first = self.agent.base
-        child = self.agent.add_child(source, join.window, now, first=first)
+        child = self.agent.add_child(source, join.window, now, first=self._first(join))
         child.epoch = join.epoch
         child.agent, child.spare = join.agent, join.spare
         child.merge = self.options.assist == "switch" and child.number < MERGE_CHILDREN
@@ -213,11 +206,17 @@ class Family:
             return Reason.TOO_DEEP
         if not self._has_room(now):
             return Reason.FULL
+        first = self._first(join)
         if join.member:
-            first = extend(join.cumulative, self.agent.base)
             return Reason.NONE if store.first <= first <= store.end + SACK_BITS else Reason.NOT_HELD
-        is_over = self.node.has_end and store.first == store.end
+        is_over = self.node.has_end and first == store.end
         return Reason.STARTED if is_over or (join.from_start and not self._has_start) else Reason.NONE
+
+    def _first(self, join: Join) -> int:
+        """The packet from which on somebody would get the stream here."""
+        if join.member:
+            return extend(join.cumulative, self.agent.base)
+        return self.agent.store.first if self._has_start else self.agent.base
 
     @property
     def _has_start(self) -> bool:

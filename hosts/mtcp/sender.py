@@ -183,9 +183,12 @@ class MtcpSender(SenderEndpoint):
             if entry.state is State.ACTIVE and load[entry.address] < limit and entry.address not in self._orphans
         ]
         agents = [entry.address for entry in open_to if entry.agent or load[entry.address]]
-        if not agents and len(self.agent.children) >= limit:
-            agents = [entry.address for entry in open_to if entry.spare]
-        return tuple(self._rng.sample(agents, CANDIDATES) if len(agents) > CANDIDATES else agents)
+        spares: list[Address] = []
+        if len(self.agent.children) >= limit:  # agents may have reasons of their own to refuse somebody
+            spares = [entry.address for entry in open_to if entry.spare and not (entry.agent or load[entry.address])]
+        named = self._rng.sample(agents, CANDIDATES) if len(agents) > CANDIDATES else agents
+        room = CANDIDATES - len(named)
+        return (*named, *(self._rng.sample(spares, room) if len(spares) > room else spares))
 
     def changed(self, entry: Entry, now: float) -> list[Effect]:
         """Follow a member from its joining to its end; who was below it is expected to turn up elsewhere in time."""

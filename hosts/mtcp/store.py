@@ -29,7 +29,7 @@ class PacketStore:
         self.first = first
         """The first packet that is kept, or was never received and would be."""
         self.first_offset: int | None = offset
-        """Its place in the stream; None while it is missing."""
+        """Its place in the stream; None when that is not known."""
         self.end = first
         """One more than the last packet that was received."""
         self.end_offset = offset
@@ -64,15 +64,17 @@ class PacketStore:
         packets = self.packets
         while self.first < limit:
             packet = packets.get(self.first)
-            if packet is not None and packet.offset + packet.size > keep_offset:
-                return
-            if packet is not None:
+            if packet is None:  # the agent lacks it as well
+                if self.first_offset is not None and self.first_offset >= keep_offset:
+                    return
+                self.first_offset = self.offset_of(self.first + 1)
+            else:
+                end = packet.offset + packet.size
+                if end > keep_offset:
+                    return
                 del packets[self.first]
+                self.first_offset = end
             self.first += 1
-            following = packets.get(self.first)
-            self.first_offset = None if following is None else following.offset
-            if self.first == self.end:
-                self.first_offset = self.end_offset
 
     def holds(self, seq: int) -> bool:
         """Whether a child that lacks everything from `seq` on can be served."""
