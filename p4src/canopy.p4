@@ -11,7 +11,7 @@
 //       |           |             |               +----- route_sg, route_g -----+
 //       |           |             |               |                             |
 //       |           |             |         membership (read)          membership (write),
-//       |           |             |         minus ingress port         refreshes, digest
+//       |           |        assist_mtcp    minus ingress port         refreshes, digest
 //       |           |             |               |                             |
 //       +-----------|-------------|-> replicate <-+               clone to an upstream port,
 //       |           |             |       |                      resubmit for the next pass

@@ -50,6 +50,8 @@ const bit<16> MTCP_FEEDBACK_UDP_BYTES = 160;
 
 // A summary is held back no longer than an acknowledgment may be (`ack_delay_s`; MTCP 3.1: "a few tens of milliseconds").
 const bit<48> MTCP_PERIOD_US = 20000;
+// Without progress for so long, the parent is told anew who holds it up: before a time-out, which takes 0.2 s at least.
+const bit<48> MTCP_HOLDERS_US = 100000;
 // A child that is silent for so long while others answer is left out; a pause of all counts as this much. The second
 // retransmission of what it does not acknowledge (0.2 s after the first, at least) finds it left out.
 const bit<32> MTCP_SILENCE_US = 500000;
@@ -164,7 +166,8 @@ enum bit<8> feedback_t {
     stale        = 9,   // passed: overtaken by a later one
     out_of_range = 10,  // passed: acknowledges what has not passed here, or no data of the session has
     no_slot      = 11,  // passed: its slot is another's
-    malformed    = 12   // passed: the children it names are not its own
+    malformed    = 12,  // passed: the children it names are not its own
+    part         = 13   // passed: of one child of a switch below that merges
 }
 
 enum bit<7> packet_out_mode_t {

@@ -58,10 +58,12 @@ control recognise_repeat(in headers_t hdr, inout metadata_t meta) {
             bit<512> since = meta.merge.own_sack;
             if (told < 256) {
                 since = since >> (bit<8>)told;
-            } else {
+            } else if (told < 512) {
                 since = (since >> 256) >> (bit<8>)(told - 256);
+            } else {
+                since = 0;
             }
-            if (told < 512 && (since & (since + 1)) == 0) {
+            if (told <= 512 && (since & (since + 1)) == 0) {
                 meta.merge.repeat = 1;
             }
         }

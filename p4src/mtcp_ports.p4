@@ -7,7 +7,7 @@
 //
 // A port whose children change is taken anew; one whose children change again within MTCP_CHANGE_US has several neighbours
 // behind it whose feedback nobody merged (two receivers on a host, a switch that forwards plainly): then its feedback passes
-// for that long. A NACK of one of the children of a merging switch changes nothing.
+// for that long. What a merging switch below passes of one of its children (a NACK, the answer to a repair) changes nothing.
 control admit_port(in headers_t hdr, inout metadata_t meta) {
     apply {
         mtcp_changes_t changes;
@@ -25,8 +25,8 @@ control admit_port(in headers_t hdr, inout metadata_t meta) {
         } else if (CHILDREN_OF(meta.merge.port) == hdr.feedback.children) {
             meta.merge.known = 1;
             meta.merge.admitted = 1;
-        } else if (hdr.canopy.type == MTCP_NACK && (hdr.feedback.children & ~CHILDREN_OF(meta.merge.port)) == 0) {
-            meta.merge.outcome = feedback_t.nack;
+        } else if (hdr.canopy.flags[0:0] == 0 && (hdr.feedback.children & ~CHILDREN_OF(meta.merge.port)) == 0) {
+            meta.merge.outcome = feedback_t.part;
         } else if (CHANGED_AT_OF(changes) != 0 && meta.now - CHANGED_AT_OF(changes) < MTCP_CHANGE_US) {
             meta.merge.ports = meta.merge.ports & ~meta.ingress_bit;
             meta.merge.outcome = feedback_t.shared_port;

@@ -33,11 +33,11 @@ typedef bit<112> mtcp_slot_t;
 @name(".mtcp_slots")
 register<mtcp_slot_t>(MTCP_SLOTS) mtcp_slots;
 
-// What the last summary said: {cumulative, cwnd, twnd, window}, children, bitmap; and {repeats since, when}.
+// What the last summary said: {cumulative, cwnd, twnd, window}, {children, holders}, bitmap; and {repeats since, when}.
 @name(".mtcp_sent_windows")
 register<bit<128>>(MTCP_SLOTS) mtcp_sent_windows;
 @name(".mtcp_sent_children")
-register<bit<128>>(MTCP_SLOTS) mtcp_sent_children;
+register<bit<256>>(MTCP_SLOTS) mtcp_sent_children;
 @name(".mtcp_sent_sacks")
 register<bit<512>>(MTCP_SLOTS) mtcp_sent_sacks;
 typedef bit<64> mtcp_sent_t;

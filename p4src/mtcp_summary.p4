@@ -118,11 +118,11 @@ control aggregate_sacks(in headers_t hdr, inout other_port_t other, inout metada
 
 // Whether a summary goes up now: when the aggregate advances, when the minimum of cwnd or the set of children changes,
 // when the transit window falls or the advertised window opens (the sender may wait for that), or when a period has ended
-// and something is to be told or was asked again. `advanced`: the feedback completes packets.
+// and something is to be told or was asked again; and when the one that holds all others up is known. `advanced`: the feedback completes packets.
 control decide_summary(inout metadata_t meta) {
     apply {
         bit<128> windows;
-        bit<128> children;
+        bit<256> children;
         bit<512> sack;
         mtcp_sent_windows.read(windows, meta.merge.slot);
         mtcp_sent_children.read(children, meta.merge.slot);
@@ -136,13 +136,16 @@ control decide_summary(inout metadata_t meta) {
                 || (ahead == 0 && (meta.merge.sack & ~sack) != 0)) {
             meta.merge.advanced = 1;
             meta.merge.emit = 1;
-        } else if (children != meta.merge.children || CWND_OF(windows) != meta.merge.cwnd
+        } else if (children[255:128] != meta.merge.children || CWND_OF(windows) != meta.merge.cwnd
                    || meta.merge.twnd < TWND_OF(windows)
                    || (meta.merge.window > WINDOW_OF(windows) && (meta.merge.window >> 1) >= WINDOW_OF(windows))) {
             meta.merge.emit = 1;
         } else if (meta.now - SENT_AT_OF(meta.merge.sent) >= MTCP_PERIOD_US
                    && (meta.merge.again == 1 || meta.merge.twnd != TWND_OF(windows)
                        || meta.merge.window != WINDOW_OF(windows))) {
+            meta.merge.emit = 1;
+        } else if (meta.now - SENT_AT_OF(meta.merge.sent) >= MTCP_HOLDERS_US
+                   && children[127:0] != meta.merge.holders) {
             meta.merge.emit = 1;
         }
     } // apply
@@ -183,7 +186,7 @@ control write_summary(inout headers_t hdr, inout metadata_t meta) {
         }
         mtcp_sent_windows.write(meta.merge.slot,
                                 meta.merge.cumulative ++ meta.merge.cwnd ++ meta.merge.twnd ++ meta.merge.window);
-        mtcp_sent_children.write(meta.merge.slot, meta.merge.children);
+        mtcp_sent_children.write(meta.merge.slot, meta.merge.children ++ meta.merge.holders);
         mtcp_sent_sacks.write(meta.merge.slot, meta.merge.sack);
         mtcp_sent.write(meta.merge.slot, 16w0 ++ meta.now);
         meta.merged = 1;

@@ -16,7 +16,8 @@ from hosts.seq import MASK, extend
 from tests.p4.program import number
 
 SESSIONS, SLOTS = number("MTCP_SESSIONS"), number("MTCP_SLOTS")
-PERIOD_US, SILENCE_US, GAP_US = number("MTCP_PERIOD_US"), number("MTCP_SILENCE_US"), number("MTCP_GAP_US")
+PERIOD_US, HOLDERS_US = number("MTCP_PERIOD_US"), number("MTCP_HOLDERS_US")
+SILENCE_US, GAP_US = number("MTCP_SILENCE_US"), number("MTCP_GAP_US")
 CHANGE_US, IDLE_US, IDLE_MS = number("MTCP_CHANGE_US"), number("MTCP_IDLE_US"), number("MTCP_IDLE_MS")
 MAX_BEHIND, LEAST_MARGIN_US = number("MTCP_MAX_BEHIND"), number("MTCP_LEAST_MARGIN_US")
 
@@ -72,6 +73,7 @@ class Sent:
     cumulative: int
     above: frozenset[int]
     children: frozenset[int]
+    holders: frozenset[int]
     cwnd: int
     twnd: int
     window: int
@@ -232,9 +234,7 @@ class AggregationModel:
             max_twnd=summary.twnd,
             window=summary.window,
             children=bitmap(summary.children),
-            holders=bitmap(
-                child for one in [mine, *others] if one.cumulative == summary.cumulative for child in one.holders
-            ),
+            holders=bitmap(summary.holders),
             echo_time_us=packet.echo_time_us if timed else 0,
             held_us=packet.held_us if timed else 0,
             queue_us=max(queue, 0),
@@ -298,8 +298,8 @@ def _refusal(slot: Slot, port: int, packet: Feedback, now: int) -> str | None:
     children = members(packet.children)
     if before is None or before.children == children:
         return None
-    if packet.nack and children <= before.children:
-        return "nack"
+    if not packet.merged and children <= before.children:
+        return "part"
     changed_at = slot.changed_at.get(port)
     slot.changed_at[port] = now
     if changed_at is not None and now - changed_at < CHANGE_US:
@@ -352,6 +352,7 @@ def _aggregate(ports: list[Port], now: int) -> Sent:
         cumulative,
         frozenset(seq for seq in reach if all(seq < port.cumulative or seq in port.above for port in ports)),
         frozenset().union(*(port.children for port in ports)),
+        frozenset().union(*(port.holders for port in ports if port.cumulative == cumulative)),
         min(port.cwnd for port in ports),
         max(port.twnd for port in ports),
         min(port.window for port in ports),
@@ -370,4 +371,5 @@ def _is_due(last: Sent | None, now: Sent, again: bool) -> tuple[bool, bool]:
     if now.window > last.window and now.window // 2 >= last.window:
         return False, True
     ended = now.at - last.at >= PERIOD_US
-    return False, ended and (again or now.twnd != last.twnd or now.window != last.window)
+    told = again or now.twnd != last.twnd or now.window != last.window
+    return False, (ended and told) or (now.at - last.at >= HOLDERS_US and now.holders != last.holders)

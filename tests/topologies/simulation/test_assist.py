@@ -1,0 +1,117 @@
+"""MTCP with and without switches that merge feedback, over real P4 switches in virtual time."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.topologies.simulation.runs import Run, simulate
+
+FAN_OUT = 11
+"""Hosts on one edge switch: with the uplink the twelve ports that need no groups of their own."""
+
+
+def scenario(receivers: int, assist: str, *, size: str, loss: str = "", faults: str = "") -> str:
+    """A one-level logical tree over a physical one: sender - s0 - two middle switches - edge switches - receivers."""
+    hosts = [f"r{index}" for index in range(receivers)]
+    edges = -(-receivers // FAN_OUT)
+    nodes = [
+        *("s0", "m0", "m1"),
+        *(f"e{index}" for index in range(edges)),
+    ]
+    lines = [f"  {name}: {{kind: p4}}" for name in nodes]
+    lines += [f"  {name}: {{kind: host}}" for name in ("sender", *hosts)]
+    queue = "queue: {kind: droptail, packets: 200}"
+    links = [f"  - {{between: [sender, s0], rate: 100 Mbps, delay: 1 ms, {queue}}}"]
+    links += [f"  - {{between: [s0, m{index}], rate: 10 Mbps, delay: 5 ms, {queue}}}" for index in (0, 1)]
+    for index in range(edges):
+        links.append(f"  - {{between: [m{index % 2}, e{index}], rate: 20 Mbps, delay: {2 + index % 4} ms}}")
+    for index, host in enumerate(hosts):
+        lossy = loss if index % 10 == 3 else ""
+        delay = 1 + index * 7 % 13
+        links.append(f"  - {{between: [e{index // FAN_OUT}, {host}], rate: 50 Mbps, delay: {delay} ms{lossy}}}")
+    return "\n".join(
+        (
+            "name: merging\nseed: 1\nduration: 60 s\nnodes:",
+            *lines,
+            "links:",
+            *links,
+            "sessions:",
+            f"  - {{id: 1, protocol: mtcp, sender: sender, group: 232.1.0.1, port: 5001, size: {size},",
+            f"     assist: {assist}, tree: one-level, slow_receivers: {{drop_after: 3 s}},",
+            f"     receivers: [{', '.join(hosts)}]}}",
+            faults,
+        )
+    )
+
+
+def sender(run: Run) -> dict[str, Any]:
+    """The sender's last row."""
+    return run.series("session-1-sender")[-1]
+
+
+def feedback_per_data(run: Run) -> float:
+    row = sender(run)
+    return float(row["feedback_packets"] / row["data_packets"])
+
+
+def goodputs(run: Run) -> list[float]:
+    return sorted(float(receiver.goodput_bps or 0) for receiver in run.summary.sessions[0].receivers)
+
+
+def test_feedback_stays_flat(tmp_path: Path) -> None:
+    with_merging: list[float] = []
+    without: list[float] = []
+    for receivers in (1, 10, 40):
+        for assist, found in (("switch", with_merging), ("none", without)):
+            run = simulate(tmp_path / f"{receivers}-{assist}", scenario(receivers, assist, size="1 MB"))
+            assert run.summary.ok
+            found.append(feedback_per_data(run))
+    assert max(with_merging) < 1.2
+    assert without[1] > 5 * without[0]
+    assert without[2] > 2.5 * without[1]
+
+
+@pytest.mark.parametrize("loss", ["", ", loss: 1 %"])
+def test_rates_windows_and_repairs_are_those_without(tmp_path: Path, loss: str) -> None:
+    runs = {
+        assist: simulate(tmp_path / assist, scenario(10, assist, size="4 MB", loss=loss))
+        for assist in ("none", "switch")
+    }
+    plain, merging = (sender(run) for run in runs.values())
+    assert goodputs(runs["switch"])[0] == pytest.approx(goodputs(runs["none"])[0], rel=0.1)
+    assert merging["repair_packets"] == pytest.approx(plain["repair_packets"], abs=3 + 0.1 * plain["repair_packets"])
+    windows = [[row["cwnd"] for row in run.series("session-1-sender") if row.get("cwnd")] for run in runs.values()]
+    means = [sum(values) / len(values) for values in windows]
+    assert means[1] == pytest.approx(means[0], rel=0.15)
+
+
+FAULTS = """\
+faults:
+  - {kind: switch-restart, at: 1.5 s, switch: e0, outage: 100 ms}
+  - {kind: receiver-dies, at: 3 s, session: 1, host: r15}
+"""
+
+
+def longest_pause(run: Run) -> float:
+    """Of new data, seconds; while there is something to send."""
+    rows = [row for row in run.series("session-1-sender") if row.get("sent_bytes")]
+    pauses, since, before = [0.0], rows[0]["t"], rows[0]["sent_bytes"]
+    for row in rows:
+        if row["sent_bytes"] > before:
+            pauses.append(row["t"] - since)
+            since, before = row["t"], row["sent_bytes"]
+    return max(pauses)
+
+
+def test_a_restart_and_a_silent_child_stall_nobody_longer_than_without(tmp_path: Path) -> None:
+    runs = {
+        assist: simulate(tmp_path / assist, scenario(20, assist, size="4 MB", faults=FAULTS))
+        for assist in ("none", "switch")
+    }
+    for run in runs.values():
+        receivers = {receiver.host: receiver.complete for receiver in run.summary.sessions[0].receivers}
+        assert receivers.pop("r15") is False
+        assert all(receivers.values())
+    assert longest_pause(runs["switch"]) <= longest_pause(runs["none"]) + 1.0
+    assert feedback_per_data(runs["switch"]) < 1.2
