@@ -24,8 +24,8 @@ PROGRAM = "canopy"
 ARTIFACTS = (f"{PROGRAM}.json", f"{PROGRAM}.p4info.txtpb", f"{PROGRAM}.constants.json")
 STAMP = f"{PROGRAM}.stamp.json"
 
-# p4c needs some 16 s for this program, and on a busy machine several times that. An innocent-looking expression can make
-# it run for hours or for ever.
+# p4c needs some 16 s for this program, and on a busy machine several times that. An innocent-looking expression can
+# make it run for hours or for ever.
 P4C_TIME_LIMIT_S = 300.0
 
 _NUMBER = re.compile(r"^const\s+\w+(?:<\d+>)?\s+(?P<name>\w+)\s*=\s*(?P<value>0x[0-9a-fA-F]+|\d+)\s*;", re.MULTILINE)
