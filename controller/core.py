@@ -97,6 +97,9 @@ class Core:
         entries += program.report_sessions(spec.ports)
         entries += program.port_groups(spec.ports)
         entries += program.report_limits(port for port in spec.ports if (switch, port) in self._host_ports)
+        for host in self.network.hosts:
+            if host.switch == switch:
+                entries += program.source_guard(host.port, host.ip)
         entries += (program.route(route) for route in self.trees.routes(switch))
         for slot in self.slots:
             source, group = slot.key

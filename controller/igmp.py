@@ -60,7 +60,7 @@ def general_query(mac: str, source: IPv4Address, *, response_s: float, interval_
     """A general IGMPv3 query (RFC 3376, section 4.1), an Ethernet frame. Hosts answer within `response_s` seconds."""
     max_resp_code = max(1, encode_time_code(round(response_s * 10)))  # 0 would mean IGMPv1
     body = struct.pack("!BBH4sBBH", _QUERY, max_resp_code, 0, b"", robustness, encode_time_code(round(interval_s)), 0)
-    return _frame(mac, source, ALL_HOSTS, body)
+    return frame(mac, source, ALL_HOSTS, body)
 
 
 def report(
@@ -77,10 +77,10 @@ def report(
         else:
             kind, sources = (_ALLOW_NEW_SOURCES if join else _BLOCK_OLD_SOURCES), source.packed
         records += struct.pack("!BBH4s", kind, 0, len(sources) // 4, group.packed) + sources
-    return _frame(mac, sender, ALL_IGMPV3_ROUTERS, struct.pack("!BBHHH", _REPORT_V3, 0, 0, 0, len(groups)) + records)
+    return frame(mac, sender, ALL_IGMPV3_ROUTERS, struct.pack("!BBHHH", _REPORT_V3, 0, 0, 0, len(groups)) + records)
 
 
-def _frame(mac: str, source: IPv4Address, destination: IPv4Address, body: bytes) -> bytes:
+def frame(mac: str, source: IPv4Address, destination: IPv4Address, body: bytes) -> bytes:
     """Put the checksum into an IGMP message, and IPv4 (with router alert) and Ethernet in front of it."""
     body = body[:2] + checksum(body).to_bytes(2, "big") + body[4:]
     header = struct.pack(

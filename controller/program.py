@@ -74,7 +74,7 @@ class Program:
         self.p4info_path = self.directory / P4INFO_NAME
         self.blob_path = self.directory / BLOB_NAME
         self.digest_names = ("members_changed", "unknown_group")
-        self.table_names = ("ipv4_lpm", "route_sg", "route_g", "slot_group")
+        self.table_names = ("ipv4_lpm", "source_guard", "route_sg", "route_g", "slot_group")
         try:
             self.schema = fy.P4Schema(self.p4info_path, self.blob_path)
             for name in (*self.table_names, "switch_config", "assist"):
@@ -159,6 +159,14 @@ class Program:
         rate, burst = REPORTS_PER_S, REPORT_BURST
         config = fy.P4MeterConfig(cir=rate, cburst=burst, pir=rate, pburst=burst)
         return [self.describe(fy.P4MeterEntry(_METER, index=port, config=config)) for port in sorted(ports)]
+
+    def source_guard(self, port: int, host: IPv4Address) -> list[Entry]:
+        """A host's port takes packets from its own address only, and reports from none (RFC 3376, 4.2.13)."""
+        return [
+            self._entry("source_guard", (("port", port), ("source", f"{host}/32")), "permit", ()),
+            self._entry("source_guard", (("port", port), ("source", "0.0.0.0/32")), "permit", ()),
+            self._entry("source_guard", (("port", port),), "deny", ()),
+        ]
 
     @staticmethod
     def has_bitmap_groups(ports: Iterable[int]) -> bool:

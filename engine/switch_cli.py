@@ -10,6 +10,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
+from engine.limits import DEFAULT_LIMITS, Limits
+
 EXIT_FAILED = 1
 """A packet test failed."""
 EXIT_BAD_INPUT = 2
@@ -80,11 +82,13 @@ def run(
     seed: Annotated[int, typer.Option(min=0, help="Of random() and of the links' losses.")] = 0,
     digest_rate: Annotated[
         int, typer.Option(min=0, help="Digests a second that one port may cause, and twice as many at once; 0: any.")
-    ] = 500,
-    digest_repeat_rate: Annotated[int, typer.Option(min=0, help="Of them, those with the same contents; 0: any.")] = 50,
+    ] = DEFAULT_LIMITS.digests,
+    digest_repeat_rate: Annotated[
+        int, typer.Option(min=0, help="Of them, those with the same contents; 0: any.")
+    ] = DEFAULT_LIMITS.repeats,
     packet_in_rate: Annotated[
         int, typer.Option(min=0, help="Packet-ins a second that one port may cause, and twice as many at once; 0: any.")
-    ] = 1000,
+    ] = DEFAULT_LIMITS.packet_ins,
     metrics: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus at /metrics there.")
     ] = None,
@@ -127,7 +131,6 @@ def run(
     )
     # gRPC's core writes its own lines to stderr, in a form of its own; what fails is reported by the server.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    from engine.p4runtime.datapath import Limits
     from engine.switch_run import (
         SwitchError,
         SwitchOptions,

@@ -20,10 +20,11 @@ from finsy.proto import p4i, p4r
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
+from engine.limits import NO_LIMITS, Limits
 from engine.link_monitor import LinkMonitor
 from engine.link_specs import LinkSpecError, load_links
 from engine.observe import TRACE_LINES, ObserveOptions, TraceWriter
-from engine.p4runtime.datapath import NO_LIMITS, Limits, LiveDataPath, PortConfig
+from engine.p4runtime.datapath import LiveDataPath, PortConfig
 from engine.p4runtime.errors import P4RuntimeError
 from engine.p4runtime.pipeline import build_pipeline
 from engine.p4runtime.server import P4RuntimeServer, TlsFiles

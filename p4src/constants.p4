@@ -149,7 +149,8 @@ enum bit<8> drop_reason_t {
     igmp_rate       = 23,   // beyond the port's rate in report_meter
     packet_out      = 24,   // a packet-out with an unknown mode
     udp_checksum    = 25,   // of MTCP feedback that may be merged, or of the IPv4 header in front of it
-    forged_feedback = 26    // merged feedback from a port where there is no switch
+    forged_feedback = 26,   // merged feedback from a port where there is no switch
+    spoofed_source  = 27    // a host's packet from an address that is not its own: source_guard
 }
 
 // What became of MTCP feedback that may be merged: the index into the counter `feedback`.

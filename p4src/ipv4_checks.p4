@@ -3,6 +3,34 @@
 
 #include "metadata.p4"
 
+// A host sends from its own address (RFC 2827), so that nobody joins, leaves or reports in another's name. Ports that the
+// table does not know may send from any: those to other switches, and all before the controller has said so.
+control check_source(in headers_t hdr, inout metadata_t meta) {
+    action permit() {
+    }
+
+    action deny() {
+        meta.drop_reason = drop_reason_t.spoofed_source;
+    }
+
+    @name(".source_guard")
+    table source_guard {
+        key = {
+            meta.ingress_port : exact @name("port");
+            hdr.ipv4.source   : lpm   @name("source");
+        }
+        actions = { permit; deny; }
+        const default_action = permit();
+        size = 64;      // three per port
+    }
+
+    apply {
+        if (meta.from_cpu == 0) {
+            source_guard.apply();
+        }
+    } // apply
+} // check_source
+
 // What RFC 1812 5.2.2 and 5.3.7 ask of a router before it forwards, in that order. The first fault names the reason.
 control check_ipv4(inout headers_t hdr, inout metadata_t meta, in standard_metadata_t standard_metadata) {
     apply {
@@ -32,6 +60,8 @@ control check_ipv4(inout headers_t hdr, inout metadata_t meta, in standard_metad
                    || destination_net == 0
                    || (source_net == 0 && !hdr.igmp.isValid())) {   // 0.0.0.0 may report: RFC 3376 4.2.13
             meta.drop_reason = drop_reason_t.martian;
+        } else {
+            check_source.apply(hdr, meta);
         }
     } // apply
 } // check_ipv4

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import canopy_engine
 from finsy.proto import rpc_code
 
+from engine.limits import NO_LIMITS, Limits
 from engine.p4runtime.errors import P4RuntimeError, failed_precondition, from_engine, invalid_argument
 
 if TYPE_CHECKING:
@@ -47,19 +48,6 @@ class DataPath(Protocol):
     def has_port(self, port: int) -> bool: ...
     def is_port_up(self, port: int) -> bool: ...
     def close(self) -> None: ...
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What one port may cause in a second, and twice as much at once; 0: anything. `repeats` are digests with the same
-    contents."""
-
-    digests: int = 0
-    repeats: int = 0
-    packet_ins: int = 0
-
-
-NO_LIMITS = Limits()
 
 
 def make_switch(program_json: str, *, seed: int, cpu_port: int | None, limits: Limits = NO_LIMITS) -> Switch:
@@ -191,19 +179,22 @@ class MemoryDataPath:
     `process` may be called from any thread; `now_us` is the switch's clock and moves only when it is set. What leaves
     the switch because of packet-outs is kept in `from_cpu`."""
 
-    def __init__(self, *, seed: int = 0, cpu_port: int | None = None, num_ports: int = 512) -> None:
+    def __init__(
+        self, *, seed: int = 0, cpu_port: int | None = None, num_ports: int = 512, limits: Limits = NO_LIMITS
+    ) -> None:
         self.switch: Switch | None = None
         self.now_us = 0
         self.from_cpu: list[tuple[int, bytes]] = []
         self.dropped_events = 0
         self._seed = seed
         self._cpu_port = cpu_port
+        self._limits = limits
         self._up = [True] * num_ports
         self._events: deque[Event] = deque()
         self._arrived = threading.Condition()
 
     def make_switch(self, program_json: str) -> Switch:
-        return make_switch(program_json, seed=self._seed, cpu_port=self._cpu_port)
+        return make_switch(program_json, seed=self._seed, cpu_port=self._cpu_port, limits=self._limits)
 
     def install(self, switch: Switch) -> None:
         with self._arrived:

@@ -13,6 +13,7 @@ from typing import Any
 import grpc
 
 from controller.network import SwitchSpec
+from engine.limits import DEFAULT_LIMITS
 from engine.p4runtime.datapath import MemoryDataPath
 from engine.p4runtime.server import P4RuntimeServer
 from tests.simple_switch import packet_messages
@@ -56,8 +57,12 @@ class EmbeddedNode(Node):
 
     def __init__(self, spec: SwitchSpec) -> None:
         super().__init__(spec)
-        self._path = MemoryDataPath(cpu_port=CPU_PORT)
+        self._path = MemoryDataPath(cpu_port=CPU_PORT, limits=DEFAULT_LIMITS)
         self._server = P4RuntimeServer(spec.device_id, self._path)
+
+    def stats(self) -> dict[str, int]:
+        """What the switch has counted since its program was loaded."""
+        return self._path.switch.stats() if self._path.switch is not None else {}
 
     async def start(self) -> None:
         await self._server.start(self.spec.address)

@@ -5,8 +5,9 @@ from scapy.layers.inet import IP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
-from tests.p4.packets import SWITCH_MAC, data, host_ip, host_mac, unicast
-from tests.p4.setup import install, route_host
+from tests.p4.packets import SWITCH_MAC, Record, address, data, host_ip, host_mac, report, unicast
+from tests.p4.program import enum
+from tests.p4.setup import install, route_group, route_host
 from tests.p4.target import Target
 
 
@@ -86,3 +87,48 @@ def test_bytes_are_counted(target: Target) -> None:
     target.send(1, packet)
     reason = target.program.constants.enums["drop_reason"]["no_route"]
     assert target.counter("drops", reason) == (1, len(packet))
+
+
+HOST_ADDRESS, FOREIGN = host_ip(1), "10.0.0.77"
+
+
+def guard(target: Target) -> None:
+    """Port 1 has one host; port 2 leads to another switch."""
+    install(target)
+    for port in (1, 2):
+        route_host(target, port)
+    for source, bits, action in ((HOST_ADDRESS, 32, "permit"), ("0.0.0.0", 32, "permit"), ("0.0.0.0", 0, "deny")):
+        target.insert("source_guard", {"port": 1, "source": (address(source), bits)}, action, {})
+
+
+def test_a_host_sends_from_its_own_address_only(target: Target) -> None:
+    guard(target)
+    assert [port for port, _ in target.send(1, bytes(unicast(HOST_ADDRESS, host_ip(2))))] == [2]
+    assert target.send(1, bytes(unicast(FOREIGN, host_ip(2)))) == []
+    assert target.drops() == {"spoofed_source": 1}
+    # From elsewhere anything may come.
+    assert [port for port, _ in target.send(2, bytes(unicast(FOREIGN, HOST_ADDRESS)))] == [1]
+
+
+def test_nobody_reports_or_sends_to_a_group_in_anothers_name(target: Target) -> None:
+    guard(target)
+    route_group(target, "239.1.1.1", 1, accept=[1, 2])
+    assert target.send(1, join_from(FOREIGN)) == []
+    assert target.send(1, bytes(data(FOREIGN, "239.1.1.1"))) == []
+    assert target.drops() == {"spoofed_source": 2}
+    assert target.digests() == []
+    target.send(1, join_from("0.0.0.0"))
+    target.send(1, join_from(HOST_ADDRESS))
+    assert [digest["change"] for digest in target.digests()] == [enum("change", "join")]
+
+
+def test_the_controller_may_say_that_a_packet_came_from_anybody(target: Target) -> None:
+    guard(target)
+    replayed = unicast(FOREIGN, host_ip(2))
+    assert [
+        port for port, _ in target.packet_out(bytes(replayed), port=1, mode=enum("packet_out_mode", "receive"))
+    ] == [2]
+
+
+def join_from(source: str) -> bytes:
+    return report(Record("to_ex", "239.1.1.1"), source=source)
