@@ -33,6 +33,7 @@ class Bench:
             route_host(target, port)
         route_source(target, host_ip(PARENT_PORT), GROUP, 1, accept=[PARENT_PORT])
         target.send(2, join(GROUP, host_ip(PARENT_PORT)))
+        target.advance(1000)  # time 0 is before everything
 
     def assist(self, switch_ports: frozenset[int] = frozenset()) -> None:
         """Switches merging on."""
