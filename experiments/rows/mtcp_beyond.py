@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from experiments.measures import session_rate, trace
 from experiments.relations import EachBetween, Every, Only, Ordered, RatioBetween
 from experiments.row import Assisted, Case, Experiment, Figure, Row
-from experiments.rows.mtcp_base import PAPER, assisted
+from experiments.rows.mtcp_base import PAPER, QUEUE, assisted
 from experiments.rows.mtcp_scalability import multilevel, nodes_of_fig8
 from experiments.runs import Finished
 
@@ -25,12 +25,14 @@ _FLAT = 0.85
 
 
 def _feedback_cases(quick: bool) -> Sequence[Case]:
-    """One level over the physical tree of Fig. 8, both with P4 switches; the sender's processor is no limit here."""
+    """One level over the physical tree of Fig. 8, both with P4 switches; the sender's processor is no limit here.
+
+    The queues are the base setting's: with Fig. 9's, losses and their NACKs, which all pass, would be most of it."""
     seconds = _QUICK_FEEDBACK_SECONDS if quick else _FEEDBACK_SECONDS
     cases = []
     for series in (_WITHOUT, _WITH):
         for count in _RECEIVERS:
-            document = assisted(nodes_of_fig8(count, seconds, None, processing=None))
+            document = assisted(nodes_of_fig8(count, seconds, None, processing=None, queue=QUEUE))
             if series == _WITHOUT:
                 document = {**document, "sessions": [{**one, "assist": "none"} for one in document["sessions"]]}
             cases.append(Case(f"{count} {series}", document, x=count, series=series))

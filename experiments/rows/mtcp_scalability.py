@@ -94,11 +94,16 @@ def multilevel(receivers: int, fan_out: int = _FAN_OUT) -> dict[str, list[str]]:
 
 
 def nodes_of_fig8(
-    receivers: int, seconds: int, tree: Tree | None, processing: str | None = PROCESSING
+    receivers: int,
+    seconds: int,
+    tree: Tree | None,
+    *,
+    processing: str | None = PROCESSING,
+    queue: Mapping[str, Any] = _QUEUE,
 ) -> dict[str, Any]:
     """Fig. 8: the links form the same tree as the multilevel logical tree. Each node is a router and a host.
 
-    `processing`: time for a feedback packet at each host."""
+    `processing`: time for a feedback packet at each host; `queue`: of each link."""
     load = {} if processing is None else {"feedback": {"time": processing}}
     nodes: dict[str, Any] = {}
     links: list[dict[str, Any]] = []
@@ -108,7 +113,7 @@ def nodes_of_fig8(
         links.append({"between": [f"s{number}", f"n{number}"], **LAN})
         if number:
             uplink = [f"s{(number - 1) // _FAN_OUT}", f"s{number}"]
-            links.append({"between": uplink, "rate": f"{_RATE_BPS:g} bps", "delay": "10 ms", "queue": _QUEUE})
+            links.append({"between": uplink, "rate": f"{_RATE_BPS:g} bps", "delay": "10 ms", "queue": queue})
     names = [f"n{number}" for number in range(1, receivers + 1)]
     return {
         "name": f"mtcp-fig9-{receivers}",
