@@ -96,7 +96,7 @@ class Agent:
         self.by_number[number] = child
         self._board.add_child(number, first if first < self.end else None)
         self.reports.add(child)
-        self.delays.refresh()
+        self.delays.joined()
         for seq in range(first, self.end):  # nobody waited for them any more, or for somebody who never answers
             packet = self.store.packets.get(seq)
             if packet is not None:
@@ -114,7 +114,7 @@ class Agent:
         self.reports.remove(child)
         fresh = self._board.remove_child(number, self.end)
         self.completed(fresh, now)
-        self.delays.refresh()
+        self.delays.left(child)
 
     # --- packets
 

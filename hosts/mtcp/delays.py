@@ -19,11 +19,13 @@ class Delays:
     __slots__ = (
         "_children",
         "_counters",
+        "_measured",
         "_options",
         "_overdue",
         "_own_clock",
         "_rto_rtd",
         "_rto_rtt",
+        "_unmeasured",
         "_waiting",
         "drift_s",
     )
@@ -40,6 +42,8 @@ class Delays:
         self._own_clock = own_clock
         self._rto_rtd: float | None = None
         self._overdue: float | None = None
+        self._unmeasured = 0  # children without a time-out when that was last looked at
+        self._measured = 0  # measurements since
         self._rto_rtt = INITIAL_TIMEOUT_S
         self._waiting = DelayEstimator(0.0)  # how long what has arrived waits for a busy agent
         self.drift_s = 0.0
@@ -99,10 +103,12 @@ class Delays:
                 self._add_rtt(child, rtt)
         return measured
 
-    def refresh_if_above(self, timeout: float | None) -> None:
-        """A child has this time-out now."""
+    def refresh_if_above(self, timeout: float | None, *, many: bool = False) -> None:
+        """A child has this time-out now; `many`: others have it, too."""
         if self._rto_rtd is None:
-            self.refresh()
+            self._measured += 1
+            if many or self._measured >= self._unmeasured:  # each of those may have been measured by now
+                self.refresh()
         elif timeout is not None and timeout > self._rto_rtd:
             self._rto_rtd = timeout
 
@@ -132,13 +138,25 @@ class Delays:
             return child.rtd.mean
         return INITIAL_TIMEOUT_S
 
+    def joined(self) -> None:
+        """There is another child, of which nothing is known yet."""
+        self._rto_rtd = None
+        self._unmeasured += 1
+        self._rto_rtt = max(self._rto_rtt, INITIAL_TIMEOUT_S)
+
+    def left(self, child: Child) -> None:
+        """A child has gone. Whether it was the one with the longest round trip time shows at the end of the round."""
+        if child.timeout is None or self._rto_rtd is None or child.timeout >= self._rto_rtd:
+            self.refresh()
+
     def refresh(self) -> None:
-        """Both maxima anew. Called once a round trip, when children come and go, and at once when one rises."""
+        """Both maxima anew. Called once a round trip, and at once when it may be that one falls."""
         children = self._children.values()
         values = [child.timeout for child in children]
         known = [value for value in values if value is not None]
         margin = self._options.rto_margin_s / 4
         measured = [child.rtd for child in children if child.rtd.samples]
         self._overdue = max((rtd.mean + max(margin, 2 * rtd.deviation) for rtd in measured), default=None)
+        self._measured, self._unmeasured = 0, len(values) - len(known)
         self._rto_rtd = max(known) if known and len(known) == len(values) else None
         self._rto_rtt = max((child.rtt.timeout or INITIAL_TIMEOUT_S for child in children), default=INITIAL_TIMEOUT_S)

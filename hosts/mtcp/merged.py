@@ -59,7 +59,7 @@ def _take_delays(agent: Agent, child: Child, summary: Feedback, members: list[Ch
     timeout = rtd + summary.bound_us / 1e6
     for member in members:
         member.merged_timeout = timeout
-    delays.refresh_if_above(timeout)
+    delays.refresh_if_above(timeout, many=True)
 
 
 def _take_state(agent: Agent, summary: Feedback, members: list[Child], now: float) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hosts.endpoint import Address, CongestionSignal, Effect, Send
 from hosts.mtcp.agent import Agent
 from hosts.mtcp.child import Child
-from hosts.mtcp.delays import MAX_TIMEOUT_S
+from hosts.mtcp.delays import MAX_TIMEOUT_S, Delays
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import Feedback, Repair, encode_data, parse
 from hosts.mtcp.wire import UNLIMITED
@@ -378,3 +378,24 @@ def test_a_child_that_leaves_takes_what_it_held_back() -> None:
     assert agent.transit.size == 0
     assert agent.send_window_end == 3000 + 10**6
     assert agent.wake_at is None
+
+
+def test_many_children_are_looked_through_once_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not with each of their acknowledgments, nor while the first measurements come in."""
+    looks: list[int] = []
+    refresh = Delays.refresh
+
+    def look(delays: Delays) -> None:
+        looks.append(1)
+        refresh(delays)
+
+    monkeypatch.setattr(Delays, "refresh", look)
+    agent = make_agent(MtcpOptions(fan_out=1000), own_clock=True)
+    children = [agent.add_child(Address(f"10.0.{index >> 8}.{index & 255}", 1), 10**6, now=0.0) for index in range(500)]
+    for step in range(1, 4):
+        multicast(agent, step, now=step)
+        for index, child in enumerate(children):
+            report(agent, child, step, echo=step, now=step + 0.01 + index / 10_000)
+    assert agent.delays.rto_rtd is not None
+    assert agent.base == 3
+    assert len(looks) < 12
