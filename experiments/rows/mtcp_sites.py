@@ -48,10 +48,10 @@ class _Route:
 
 
 _ROUTES = {
-    "A2": _Route("emory", "ncsu", "10 ms", 600.0),
-    "A3": _Route("ncsu", "unc", "10 ms", 600.0),
-    "A4": _Route("emory", "gatech", "10 ms", 600.0),
-    "A5": _Route("gatech", "utexas", "10 ms", 600.0),
+    "A2": _Route("emory", "ncsu", "5 ms", 600.0),
+    "A3": _Route("ncsu", "unc", "5 ms", 600.0),
+    "A4": _Route("emory", "gatech", "5 ms", 600.0),
+    "A5": _Route("gatech", "utexas", "5 ms", 600.0),
 }
 
 
