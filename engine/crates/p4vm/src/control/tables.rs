@@ -83,7 +83,7 @@ impl Switch {
         let (slot, action) = named.next().ok_or_else(|| {
             ControlError::invalid(format!("table {} does not have action {}", table.name, call.action))
         })?;
-        Ok(Call { slot: slot as u32, args: pack(action, &call.params)? })
+        Ok(Call { slot: slot as u32, args: pack(action, &call.params)?.into() })
     }
 
     fn target(&self, table: &Table, target: &EntryTarget) -> Result<EntryRef> {

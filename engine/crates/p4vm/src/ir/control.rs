@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::{Calculation, Field};
 use crate::expr::{BoolExpr, Expr};
 use crate::table::key::KeyLayout;
+use crate::table::Args;
 use crate::MatchKind;
 
 /// Index of a control-flow node, parse state, ...; `END` leaves the control.
@@ -23,7 +24,7 @@ pub(crate) enum Node {
     /// An action called directly, or p4c's table without a key whose default action is constant.
     Call {
         action: u32,
-        args: Box<[u64]>,
+        args: Args,
         next: Next,
     },
 }
@@ -61,7 +62,7 @@ pub(crate) enum Lookup {
 pub(crate) struct Call {
     /// Index into the table's actions.
     pub slot: u32,
-    pub args: Box<[u64]>,
+    pub args: Args,
 }
 
 #[derive(Debug)]

@@ -94,7 +94,11 @@ fn pipeline(
         if actions.get(action as usize).is_none_or(|action| !action.params.is_empty()) {
             return Err(id.error("an action that is called directly has no parameters"));
         }
-        controls.nodes.push(Node::Call { action, args: [].into(), next: next(node.opt("next_node"), &by_name)? });
+        controls.nodes.push(Node::Call {
+            action,
+            args: Box::<[u64]>::default().into(),
+            next: next(node.opt("next_node"), &by_name)?,
+        });
     }
     check_acyclic(at, &controls.nodes, first, &controls.tables)?;
     next(at.opt("init_table"), &by_name)

@@ -226,7 +226,7 @@ fn call(at: &At<'_>, table: &Table, names: &Names, actions: &[Action]) -> Result
         let words = bytes::to_words(&bytes, param.bits).filter(|_| !negative);
         args.extend(words.ok_or_else(|| value.error(format!("does not fit {} bits", param.bits)))?);
     }
-    Ok(Call { slot: slot as u32, args: args.into() })
+    Ok(Call { slot: slot as u32, args: args.into_boxed_slice().into() })
 }
 
 fn const_entries(at: &At<'_>, table: &Table, names: &Names, actions: &[Action]) -> Result<Vec<ConstEntry>> {

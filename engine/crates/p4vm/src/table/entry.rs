@@ -1,5 +1,7 @@
 //! A table's entries and default action.
 
+use std::ops::{Deref, DerefMut};
+
 use crate::externs::counter::Counter;
 use crate::externs::meter::Meter;
 use crate::ir::{Call, Table};
@@ -15,19 +17,40 @@ pub(crate) enum EntryRef {
     Group(u32),
 }
 
+/// What a packet that hits the entry needs, in one cache line; the rest is behind a pointer.
 #[derive(Debug)]
+#[repr(align(64))]
 pub(crate) struct Entry {
-    pub key: Vec<MatchKey>,
-    pub priority: i32,
     pub target: EntryRef,
     pub counter: Counter,
+    pub last_hit_ns: u64,
+    details: Box<Details>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Details {
+    pub key: Vec<MatchKey>,
+    pub priority: i32,
     pub meter: Meter,
     pub is_const: bool,
     /// 0: never.
     pub idle_timeout_ns: u64,
-    pub last_hit_ns: u64,
     /// When the last idle timeout was reported.
     pub reported_ns: u64,
+}
+
+impl Deref for Entry {
+    type Target = Details;
+
+    fn deref(&self) -> &Details {
+        &self.details
+    }
+}
+
+impl DerefMut for Entry {
+    fn deref_mut(&mut self) -> &mut Details {
+        &mut self.details
+    }
 }
 
 #[derive(Debug)]
@@ -45,7 +68,7 @@ pub(crate) struct TableState {
 impl TableState {
     /// The table after loading, with its const entries.
     pub(crate) fn new(table: &Table) -> Self {
-        let index = Index::new(table.lookup, table.layout.words);
+        let index = Index::new(table.lookup, &table.layout);
         let (entries, free, default) = (Vec::new(), Vec::new(), table.default.clone());
         let mut state = Self { index, entries, free, default, writable: !table.is_const, max_size: table.max_size };
         for entry in &table.entries {
@@ -90,17 +113,9 @@ impl TableState {
             let message = format!("table {} is full ({} entries)", table.name, self.max_size);
             return Err(ControlError::exhausted(message));
         }
-        let entry = Entry {
-            key: shown,
-            priority,
-            target,
-            counter: Counter::default(),
-            meter: Meter::default(),
-            is_const,
-            idle_timeout_ns,
-            last_hit_ns: now_ns,
-            reported_ns: now_ns,
-        };
+        let meter = Meter::default();
+        let details = Details { key: shown, priority, meter, is_const, idle_timeout_ns, reported_ns: now_ns };
+        let entry = Entry { target, counter: Counter::default(), last_hit_ns: now_ns, details: Box::new(details) };
         let place = match self.free.pop() {
             Some(place) => place,
             None => {
@@ -129,5 +144,15 @@ impl TableState {
         self.index.remove(key, priority);
         self.free.push(place);
         self.entries.get_mut(place as usize)?.take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_one_cache_line() {
+        assert_eq!(std::mem::size_of::<Option<Entry>>(), 64);
     }
 }

@@ -5,7 +5,7 @@ use crate::value::{bytes, mask64, word_mask, words_for};
 use crate::{ControlError, MatchKey, MatchKind};
 
 /// One field's place in a packed key: it lies within a word, or takes whole words when it is wider.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Part {
     pub bits: u32,
     pub word: u32,

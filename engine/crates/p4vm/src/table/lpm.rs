@@ -1,60 +1,122 @@
-//! Longest prefix match: one hash map per prefix length in use, tried from the longest.
+//! Longest prefix match: a trie of the prefixes, and where the key has exact fields too, one trie for each of their
+//! values.
 
-use super::key::EntryKey;
+use super::key::{EntryKey, KeyLayout, Part};
 use super::map::Map;
-
-#[derive(Debug)]
-struct Length {
-    prefix: u32,
-    mask: Box<[u64]>,
-    map: Map,
-}
+use super::trie::{Long, Node, Short};
+use crate::value::{mask64, word_mask, words_for};
 
 #[derive(Debug)]
 pub(crate) struct Lpm {
-    words: usize,
-    /// Longest first.
-    lengths: Vec<Length>,
+    part: Part,
+    /// The key's other fields; empty where there are none.
+    others: Box<[u64]>,
+    /// The trie for each of their values, by its index.
+    values: Map,
+    tries: Vec<Node>,
+    free: Vec<u32>,
     masked: Box<[u64]>,
 }
 
+/// Where the prefix's field lies in a key.
+enum Field<'a> {
+    Short(Short),
+    Long(Long<'a>),
+}
+
+#[inline]
+fn field(part: Part, key: &[u64]) -> Field<'_> {
+    let words = key.get(part.word as usize..).unwrap_or_default();
+    if part.bits > 64 {
+        return Field::Long(Long { words, bits: part.bits });
+    }
+    let value = words.first().copied().unwrap_or(0) >> part.shift & mask64(part.bits);
+    Field::Short(Short(value.checked_shl(64 - part.bits).unwrap_or(0)))
+}
+
 impl Lpm {
-    pub(crate) fn new(words: usize) -> Self {
-        Self { words, lengths: Vec::new(), masked: vec![0; words].into() }
+    pub(crate) fn new(layout: &KeyLayout, index: u32) -> Self {
+        let part = layout.parts.get(index as usize).copied().unwrap_or_default();
+        let mut others = vec![0; layout.words];
+        for (i, other) in layout.parts.iter().enumerate().filter(|(i, _)| *i != index as usize) {
+            let full: Vec<u64> = (0..words_for(other.bits)).map(|word| word_mask(other.bits, word)).collect();
+            layout.put(i, &full, &mut others);
+        }
+        let alone = layout.parts.len() == 1;
+        let others = if alone { Box::default() } else { others.into_boxed_slice() };
+        let tries = if alone { vec![Node::default()] } else { Vec::new() };
+        let (values, masked) = (Map::new(layout.words), vec![0; layout.words].into());
+        Self { part, others, values, tries, free: Vec::new(), masked }
     }
 
     #[inline]
     pub(crate) fn lookup(&mut self, key: &[u64]) -> Option<u32> {
-        for length in &self.lengths {
-            for ((masked, &word), &mask) in self.masked.iter_mut().zip(key).zip(&length.mask) {
+        let trie = if self.others.is_empty() {
+            self.tries.first()?
+        } else {
+            for ((masked, &word), &mask) in self.masked.iter_mut().zip(key).zip(&self.others) {
                 *masked = word & mask;
             }
-            if let Some(entry) = length.map.get(&self.masked) {
-                return Some(entry);
-            }
+            self.tries.get(self.values.get(&self.masked)? as usize)?
+        };
+        match field(self.part, key) {
+            Field::Short(address) => trie.longest(address),
+            Field::Long(address) => trie.longest(address),
         }
-        None
+    }
+
+    /// The values of the other fields.
+    fn others_of(&self, key: &EntryKey) -> Vec<u64> {
+        key.value.iter().zip(&self.others).map(|(word, mask)| word & mask).collect()
+    }
+
+    fn index_of(&self, key: &EntryKey) -> Option<u32> {
+        if self.others.is_empty() {
+            Some(0)
+        } else {
+            self.values.get(&self.others_of(key))
+        }
     }
 
     pub(crate) fn find(&self, key: &EntryKey) -> Option<u32> {
-        self.lengths.iter().find(|length| length.prefix == key.prefix)?.map.get(&key.value)
+        let trie = self.tries.get(self.index_of(key)? as usize)?;
+        match field(self.part, &key.value) {
+            Field::Short(address) => trie.find(address, key.prefix),
+            Field::Long(address) => trie.find(address, key.prefix),
+        }
     }
 
     pub(crate) fn insert(&mut self, key: &EntryKey, entry: u32) {
-        let at = self.lengths.partition_point(|length| length.prefix > key.prefix);
-        if self.lengths.get(at).is_none_or(|length| length.prefix != key.prefix) {
-            let map = Map::new(self.words);
-            self.lengths.insert(at, Length { prefix: key.prefix, mask: key.mask.clone(), map });
-        }
-        if let Some(length) = self.lengths.get_mut(at) {
-            length.map.insert(&key.value, entry);
+        let index = match self.index_of(key) {
+            Some(index) => index,
+            None => {
+                let index = self.free.pop().unwrap_or_else(|| {
+                    self.tries.push(Node::default());
+                    self.tries.len() as u32 - 1
+                });
+                let others = self.others_of(key);
+                self.values.insert(&others, index);
+                index
+            }
+        };
+        let Some(trie) = self.tries.get_mut(index as usize) else { return };
+        match field(self.part, &key.value) {
+            Field::Short(address) => trie.insert(address, key.prefix, entry),
+            Field::Long(address) => trie.insert(address, key.prefix, entry),
         }
     }
 
     pub(crate) fn remove(&mut self, key: &EntryKey) {
-        if let Some(length) = self.lengths.iter_mut().find(|length| length.prefix == key.prefix) {
-            length.map.remove(&key.value);
+        let Some(index) = self.index_of(key) else { return };
+        let Some(trie) = self.tries.get_mut(index as usize) else { return };
+        match field(self.part, &key.value) {
+            Field::Short(address) => trie.remove(address, key.prefix),
+            Field::Long(address) => trie.remove(address, key.prefix),
         }
-        self.lengths.retain(|length| !length.map.is_empty());
+        if trie.is_empty() && !self.others.is_empty() {
+            let others = self.others_of(key);
+            self.values.remove(&others);
+            self.free.push(index);
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Match-action tables: entries, and one index per kind of match.
 
+mod args;
 mod entry;
 mod exact;
 pub(crate) mod key;
@@ -7,11 +8,13 @@ mod lpm;
 mod map;
 pub(crate) mod profile;
 mod ternary;
+mod trie;
 
+pub(crate) use args::Args;
 pub(crate) use entry::{Entry, EntryRef, TableState};
 
 use crate::ir::Lookup;
-use key::EntryKey;
+use key::{EntryKey, KeyLayout};
 
 /// Finds entries by packet key (on the path) and by entry key (for the control plane).
 #[derive(Debug)]
@@ -23,12 +26,12 @@ pub(crate) enum Index {
 }
 
 impl Index {
-    pub(crate) fn new(lookup: Lookup, words: usize) -> Self {
+    pub(crate) fn new(lookup: Lookup, layout: &KeyLayout) -> Self {
         match lookup {
             Lookup::None => Self::None,
-            Lookup::Exact => Self::Exact(exact::Exact::new(words)),
-            Lookup::Lpm(_) => Self::Lpm(lpm::Lpm::new(words)),
-            Lookup::Ternary => Self::Ternary(ternary::Ternary::new(words)),
+            Lookup::Exact => Self::Exact(exact::Exact::new(layout.words)),
+            Lookup::Lpm(field) => Self::Lpm(lpm::Lpm::new(layout, field)),
+            Lookup::Ternary => Self::Ternary(ternary::Ternary::new(layout.words)),
         }
     }
 

@@ -110,7 +110,7 @@ struct Entry {
 /// Run steps on an index and on a list that is scanned.
 fn check(lookup: Lookup, kinds: [MatchKind; 3], steps: Vec<Step>) -> Result<(), TestCaseError> {
     let (fields, layout) = (fields(kinds), KeyLayout::new(BITS));
-    let mut index = Index::new(lookup, layout.words);
+    let mut index = Index::new(lookup, &layout);
     let (mut entries, mut next_id) = (Vec::<Entry>::new(), 0);
     for step in steps {
         match step {
