@@ -4,14 +4,16 @@ use std::cmp::Ordering;
 
 use crate::ir::{Field, HeaderRef, Program, UnionRef};
 use crate::phv;
-use crate::value::{words_for, Int, Wide};
+use crate::value::{words_for, Int, Wide192, Wide576, Widest};
 
 /// The number that an expression is computed in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Tier {
     I64,
     I128,
-    Wide,
+    W192,
+    W576,
+    Widest,
 }
 
 /// A number and the tier that is exact for it.
@@ -198,7 +200,9 @@ impl Expr {
             (Value::Field { word, .. }, _) => env.word(*word),
             (value, Tier::I64) => value.eval::<i64>(env).amount(),
             (value, Tier::I128) => value.eval::<i128>(env).amount(),
-            (value, Tier::Wide) => value.eval::<Wide>(env).amount(),
+            (value, Tier::W192) => value.eval::<Wide192>(env).amount(),
+            (value, Tier::W576) => value.eval::<Wide576>(env).amount(),
+            (value, Tier::Widest) => value.eval::<Widest>(env).amount(),
         }
     }
 
@@ -215,27 +219,29 @@ impl Expr {
         match self.tier {
             Tier::I64 => write_words(&self.value.eval::<i64>(env), bits, out),
             Tier::I128 => write_words(&self.value.eval::<i128>(env), bits, out),
-            Tier::Wide => write_words(&self.value.eval::<Wide>(env), bits, out),
+            Tier::W192 => write_words(&self.value.eval::<Wide192>(env), bits, out),
+            Tier::W576 => write_words(&self.value.eval::<Wide576>(env), bits, out),
+            Tier::Widest => write_words(&self.value.eval::<Widest>(env), bits, out),
         }
     }
 
     /// As [`Self::eval_words`], clamped to the range of the width instead of cut.
     pub(crate) fn eval_saturated(&self, env: Env<'_>, bits: u32, signed: bool, out: &mut [u64]) {
-        let value = self.value.eval::<Wide>(env);
+        let value = self.value.eval::<Widest>(env);
         let clamped = if signed { value.sat_cast(bits) } else { value.usat_cast(bits) };
         write_words(&clamped, bits, out);
     }
 
     /// The value for a reader: decimal up to 64 bits, else hexadecimal.
     pub(crate) fn eval_text(&self, env: Env<'_>) -> String {
-        let value = self.value.eval::<Wide>(env);
+        let value = self.value.eval::<Widest>(env);
         if value.is_negative() {
             return format!("{}", value.low() as i64);
         }
         if value.amount() != u64::MAX {
             return format!("{}", value.low());
         }
-        let limbs: Vec<u64> = (0..Wide::BITS as usize / 64).map(|i| value.limb(i)).collect();
+        let limbs: Vec<u64> = (0..Widest::BITS as usize / 64).map(|i| value.limb(i)).collect();
         let text: String = limbs.iter().rev().map(|limb| format!("{limb:016x}")).collect();
         format!("0x{}", text.trim_start_matches('0'))
     }
@@ -266,11 +272,15 @@ impl BoolExpr {
             Self::FieldIs { word, value } => env.word(*word) == *value,
             Self::Compare(op, Tier::I64, sides) => compare::<i64>(*op, sides, env),
             Self::Compare(op, Tier::I128, sides) => compare::<i128>(*op, sides, env),
-            Self::Compare(op, Tier::Wide, sides) => compare::<Wide>(*op, sides, env),
+            Self::Compare(op, Tier::W192, sides) => compare::<Wide192>(*op, sides, env),
+            Self::Compare(op, Tier::W576, sides) => compare::<Wide576>(*op, sides, env),
+            Self::Compare(op, Tier::Widest, sides) => compare::<Widest>(*op, sides, env),
             Self::FromData(expr) => match expr.tier {
                 Tier::I64 => !expr.value.eval::<i64>(env).is_zero(),
                 Tier::I128 => !expr.value.eval::<i128>(env).is_zero(),
-                Tier::Wide => !expr.value.eval::<Wide>(env).is_zero(),
+                Tier::W192 => !expr.value.eval::<Wide192>(env).is_zero(),
+                Tier::W576 => !expr.value.eval::<Wide576>(env).is_zero(),
+                Tier::Widest => !expr.value.eval::<Widest>(env).is_zero(),
             },
             Self::And(sides) => sides.0.eval(env) && sides.1.eval(env),
             Self::Or(sides) => sides.0.eval(env) || sides.1.eval(env),

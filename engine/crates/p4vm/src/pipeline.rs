@@ -43,7 +43,15 @@ pub(crate) fn run<O: Observer>(m: &mut Machine<'_>, tables: &mut Tables<'_>, sta
 fn build_key(m: &Machine<'_>, table: &Table, key: &mut Vec<u64>) {
     key.clear();
     key.resize(table.layout.words, 0);
-    for (i, field) in table.key.iter().enumerate() {
+    for (i, (field, part)) in table.key.iter().zip(&table.layout.parts).enumerate() {
+        if field.bits <= 64 && field.expr.is_none() && field.mask.is_none() {
+            // Most fields: one word to one word.
+            let word = m.phv.get(phv::value_words(&field.field).start).copied().unwrap_or(0);
+            if let Some(slot) = key.get_mut(part.word as usize) {
+                *slot |= word << part.shift;
+            }
+            continue;
+        }
         if let Some(expr) = &field.expr {
             let mut computed = [0; MAX_VALUE_WORDS];
             let words = computed.get_mut(..words_for(field.bits) as usize).unwrap_or_default();

@@ -312,7 +312,7 @@ fn arithmetic(p: &Params<'_, '_>, op: &str) -> Result<Primitive> {
     let (left, right) = (expr::value(p.get(left)?, p.scope)?, expr::value(p.get(right)?, p.scope)?);
     let value = Value::Binary(op, Box::new(left), Box::new(right));
     if field.saturating {
-        return Ok(Primitive::Assign { to, value: Expr { tier: Tier::Wide, value } });
+        return Ok(Primitive::Assign { to, value: Expr { tier: Tier::Widest, value } });
     }
     Ok(simplify(to, field, range::expr(value, Some(field.bits))))
 }

@@ -6,7 +6,7 @@ use super::Names;
 use crate::expr::{BoolExpr, Expr, Op, Value};
 use crate::ir::{Field, HeaderRef, Param, Target, UnionRef};
 use crate::json::{At, Result};
-use crate::value::{words_for, Int, Wide};
+use crate::value::{words_for, Int, Widest};
 
 /// What names in an expression mean.
 pub(crate) struct Scope<'a> {
@@ -56,8 +56,8 @@ pub(crate) fn ones(value: &Value) -> Option<u32> {
     match value {
         Value::Const(value) if *value >= 0 && value & value.wrapping_add(1) == 0 => Some(value.trailing_ones()),
         Value::WideConst(words) => {
-            let wide = Wide::from_words(words, words.len() as u32 * 64, true);
-            let plain = !wide.is_negative() && wide.and(&wide.add(&Wide::from_i64(1))).is_zero();
+            let wide = Widest::from_words(words, words.len() as u32 * 64, true);
+            let plain = !wide.is_negative() && wide.and(&wide.add(&Widest::from_i64(1))).is_zero();
             plain.then(|| words.iter().map(|word| word.count_ones()).sum())
         }
         _ => None,
@@ -183,13 +183,13 @@ pub(crate) fn constant(at: &At<'_>) -> Result<Value> {
     let (bytes, negative) = at.hex()?;
     let bits = bytes.len() as u32 * 8;
     let words = crate::value::bytes::to_words(&bytes, bits).unwrap_or_default();
-    let magnitude = Wide::from_words(&words, bits, false);
-    let wide = if negative { Wide::from_i64(0).sub(&magnitude) } else { magnitude };
+    let magnitude = Widest::from_words(&words, bits, false);
+    let wide = if negative { Widest::from_i64(0).sub(&magnitude) } else { magnitude };
     if bits > 2112 {
         return Err(at.error("the constant is wider than 2,112 bits"));
     }
     let small = wide.low() as i64;
-    if wide == Wide::from_i64(small) {
+    if wide == Widest::from_i64(small) {
         return Ok(Value::Const(small));
     }
     // One word more than the magnitude needs, for the sign.

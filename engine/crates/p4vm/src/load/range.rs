@@ -5,7 +5,7 @@
 //! computed in 64 that wrap, as long as only `+ - * & | ^ ~ <<` lie between.
 
 use crate::expr::{Expr, Op, Tier, Value};
-use crate::value::{Int, Wide};
+use crate::value::{Int, Wide192, Wide576, Widest};
 
 /// Bounds `-2^neg .. 2^pos - 1`, with `neg` None for values that are never negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,8 +55,8 @@ fn of_const(value: i64) -> Range {
 }
 
 fn of_wide(words: &[u64]) -> Range {
-    let wide = Wide::from_words(words, words.len() as u32 * 64, true);
-    let bits = |value: &Wide| {
+    let wide = Widest::from_words(words, words.len() as u32 * 64, true);
+    let bits = |value: &Widest| {
         let top = (0..words.len()).rev().find(|&i| value.limb(i) != 0);
         top.map_or(0, |i| i as u32 * 64 + 64 - value.limb(i).leading_zeros())
     };
@@ -171,7 +171,9 @@ pub(crate) fn tier(need: u32) -> Tier {
     match need {
         0..=64 => Tier::I64,
         65..=128 => Tier::I128,
-        _ => Tier::Wide,
+        129..=Wide192::BITS => Tier::W192,
+        193..=Wide576::BITS => Tier::W576,
+        _ => Tier::Widest,
     }
 }
 
@@ -208,7 +210,7 @@ mod tests {
         let masked = Value::Binary(Op::And, shifted, Box::new(Value::Const(0xffff_ffff)));
         assert_eq!(tier(need(&masked, None)), Tier::I64);
         let bare = Value::Binary(Op::Shl, field(32), field(8));
-        assert_eq!(tier(need(&bare, None)), Tier::Wide);
+        assert_eq!(tier(need(&bare, None)), Tier::W576);
     }
 
     #[test]

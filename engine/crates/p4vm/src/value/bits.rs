@@ -48,9 +48,10 @@ pub(crate) fn read_words(data: &[u8], offset: usize, bits: u32, words: &mut [u64
     }
 }
 
-/// Appends bits to a byte buffer.
+/// Appends bits to a byte buffer, eight bytes at a time.
 pub(crate) struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
+    /// The last bits, fewer than 64, of which all others are zero.
     acc: u64,
     pending: u32,
 }
@@ -63,29 +64,17 @@ impl<'a> BitWriter<'a> {
     /// Append the low `bits` (0..=64) bits of `value`, whose other bits are zero.
     #[inline]
     pub(crate) fn put(&mut self, value: u64, bits: u32) {
-        if bits + self.pending > 64 {
-            // Fewer than eight bits are pending, so 32 more always fit.
-            self.put_short(value >> 32, bits - 32);
-            self.put_short(value & 0xffff_ffff, 32);
-        } else {
-            self.put_short(value, bits);
-        }
-    }
-
-    #[inline]
-    fn put_short(&mut self, value: u64, bits: u32) {
-        if bits == 0 {
+        let total = self.pending + bits;
+        if total < 64 {
+            self.acc = self.acc << bits | value;
+            self.pending = total;
             return;
         }
-        self.acc = if bits == 64 { value } else { (self.acc << bits) | value };
-        self.pending += bits;
-        let whole = self.pending / 8;
-        if whole > 0 {
-            let top = (self.acc << (64 - self.pending)).to_be_bytes();
-            self.out.extend_from_slice(top.get(..whole as usize).unwrap_or_default());
-            self.pending %= 8;
-            self.acc &= super::mask64(self.pending);
-        }
+        let left = total - 64;
+        let word = self.acc.checked_shl(64 - self.pending).unwrap_or(0) | value >> left;
+        self.out.extend_from_slice(&word.to_be_bytes());
+        self.acc = value & super::mask64(left);
+        self.pending = left;
     }
 
     /// Append a value of any width, least significant word first.
@@ -104,10 +93,11 @@ impl<'a> BitWriter<'a> {
     }
 
     /// Pad the last byte with zero bits.
-    pub(crate) fn finish(mut self) {
+    #[inline]
+    pub(crate) fn finish(self) {
         if self.pending > 0 {
-            let pad = 8 - self.pending;
-            self.put_short(0, pad);
+            let bytes = (self.acc << (64 - self.pending)).to_be_bytes();
+            self.out.extend_from_slice(bytes.get(..self.pending.div_ceil(8) as usize).unwrap_or_default());
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! P4's values have a fixed width, but BMv2's JSON writes them as arithmetic on unlimited signed integers with explicit
 //! truncation (`&` with a mask, `two_comp_mod`, `usat_cast`). The loader proves how many bits an expression needs (see
-//! `load::range`) and picks i64, i128 or [`Wide`](super::Wide); all wrap, which is exact below that width.
+//! `load::range`) and picks i64, i128 or a [`Wide`](super::wide::Wide); all wrap, which is exact below that width.
 
 use std::cmp::Ordering;
 

@@ -6,7 +6,7 @@ pub(crate) mod int;
 mod wide;
 
 pub(crate) use int::Int;
-pub(crate) use wide::Wide;
+pub(crate) use wide::{Wide192, Wide576, Widest};
 
 /// Words of 64 bits that hold `bits` bits; a field of no bits still has one, so that it has a place.
 pub(crate) fn words_for(bits: u32) -> u32 {

@@ -1,16 +1,24 @@
-//! Numbers beyond 128 bits: BMv2's widest field is 2,048 bits, so sums and differences of two fit with room to spare.
+//! Numbers beyond 128 bits. BMv2's widest field is 2,048 bits, so sums and differences of two fit the widest number here
+//! with room to spare; narrower ones are there because computing takes as long as a number is wide.
 
 use std::cmp::Ordering;
 
 use super::Int;
 
-const LIMBS: usize = 34;
-
-/// A signed integer of 2,176 bits, least significant word first.
+/// A signed integer of so many words, least significant first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Wide([u64; LIMBS]);
+pub(crate) struct Wide<const LIMBS: usize>([u64; LIMBS]);
 
-impl Wide {
+/// Holds any two values of 128 bits, such as IPv6 addresses, and what comes of them.
+pub(crate) type Wide192 = Wide<3>;
+
+/// The same for 512 bits: sixteen words of 32 bits side by side.
+pub(crate) type Wide576 = Wide<9>;
+
+/// Holds everything.
+pub(crate) type Widest = Wide<34>;
+
+impl<const LIMBS: usize> Wide<LIMBS> {
     fn zip(&self, other: &Self, f: impl Fn(u64, u64) -> u64) -> Self {
         let mut out = [0; LIMBS];
         for ((o, &a), &b) in out.iter_mut().zip(&self.0).zip(&other.0) {
@@ -62,7 +70,7 @@ impl Wide {
     }
 }
 
-impl Int for Wide {
+impl<const LIMBS: usize> Int for Wide<LIMBS> {
     const BITS: u32 = LIMBS as u32 * 64;
 
     fn from_i64(value: i64) -> Self {
