@@ -20,12 +20,49 @@ struct Candidate {
     ranges: Box<[RangeKey]>,
 }
 
+/// The best candidate, which is the only one in most buckets, beside the others.
+#[derive(Debug, Default)]
+struct Bucket {
+    best: Option<Candidate>,
+    others: Vec<Candidate>,
+}
+
+impl Bucket {
+    fn iter(&self) -> impl Iterator<Item = &Candidate> {
+        self.best.iter().chain(&self.others)
+    }
+
+    fn insert(&mut self, candidate: Candidate) {
+        let at = self.iter().take_while(|c| c.priority >= candidate.priority).count();
+        match at.checked_sub(1) {
+            Some(at) => self.others.insert(at.min(self.others.len()), candidate),
+            None => {
+                if let Some(second) = self.best.replace(candidate) {
+                    self.others.insert(0, second);
+                }
+            }
+        }
+    }
+
+    /// Returns whether there was such a candidate.
+    fn remove(&mut self, priority: i32, ranges: &[RangeKey]) -> bool {
+        let is_it = |c: &Candidate| c.priority == priority && *c.ranges == *ranges;
+        if self.best.as_ref().is_some_and(is_it) {
+            self.best = (!self.others.is_empty()).then(|| self.others.remove(0));
+            return true;
+        }
+        let before = self.others.len();
+        self.others.retain(|c| !is_it(c));
+        self.others.len() < before
+    }
+}
+
 #[derive(Debug)]
 struct Tuple {
     mask: Box<[u64]>,
     best: i32,
     map: Map,
-    buckets: Vec<Vec<Candidate>>,
+    buckets: Vec<Bucket>,
     free: Vec<u32>,
 }
 
@@ -34,7 +71,7 @@ impl Tuple {
         Self { mask, best: i32::MIN, map: Map::new(words), buckets: Vec::new(), free: Vec::new() }
     }
 
-    fn bucket(&self, key: &[u64]) -> Option<&Vec<Candidate>> {
+    fn bucket(&self, key: &[u64]) -> Option<&Bucket> {
         self.buckets.get(self.map.get(key)? as usize)
     }
 
@@ -43,7 +80,7 @@ impl Tuple {
             Some(bucket) => bucket,
             None => {
                 let bucket = self.free.pop().unwrap_or_else(|| {
-                    self.buckets.push(Vec::new());
+                    self.buckets.push(Bucket::default());
                     self.buckets.len() as u32 - 1
                 });
                 self.map.insert(key, bucket);
@@ -52,8 +89,7 @@ impl Tuple {
         };
         self.best = self.best.max(candidate.priority);
         if let Some(bucket) = self.buckets.get_mut(bucket as usize) {
-            let at = bucket.partition_point(|c| c.priority >= candidate.priority);
-            bucket.insert(at, candidate);
+            bucket.insert(candidate);
         }
     }
 
@@ -61,15 +97,13 @@ impl Tuple {
     fn remove(&mut self, key: &EntryKey, priority: i32) -> bool {
         let Some(at) = self.map.get(&key.value) else { return false };
         let Some(bucket) = self.buckets.get_mut(at as usize) else { return false };
-        let before = bucket.len();
-        bucket.retain(|c| c.priority != priority || c.ranges != key.ranges);
-        let removed = bucket.len() < before;
-        if bucket.is_empty() {
+        let removed = bucket.remove(priority, &key.ranges);
+        if bucket.best.is_none() {
             self.map.remove(&key.value);
             self.free.push(at);
         }
         if priority == self.best {
-            let firsts = self.buckets.iter().filter_map(|bucket| bucket.first());
+            let firsts = self.buckets.iter().filter_map(|bucket| bucket.best.as_ref());
             self.best = firsts.map(|candidate| candidate.priority).max().unwrap_or(i32::MIN);
         }
         removed

@@ -39,8 +39,78 @@ pub(super) struct Node {
     ends: u64,
     /// Six bits after which there is another node.
     goes_on: u64,
-    values: Vec<u32>,
+    values: Values,
     children: Vec<Node>,
+}
+
+/// The values of the prefixes that end in a node, by rank. Most nodes have one or a few, which need no memory of their
+/// own to be waited for.
+#[derive(Debug)]
+enum Values {
+    Few([u32; FEW]),
+    Many(Vec<u32>),
+}
+
+/// As many as leave the node one cache line.
+const FEW: usize = 4;
+
+impl Default for Values {
+    fn default() -> Self {
+        Self::Few([0; FEW])
+    }
+}
+
+impl Values {
+    #[inline]
+    fn get(&self, index: usize) -> Option<u32> {
+        match self {
+            Self::Few(values) => values.get(index).copied(),
+            Self::Many(values) => values.get(index).copied(),
+        }
+    }
+
+    fn set(&mut self, index: usize, value: u32) {
+        let slot = match self {
+            Self::Few(values) => values.get_mut(index),
+            Self::Many(values) => values.get_mut(index),
+        };
+        if let Some(slot) = slot {
+            *slot = value;
+        }
+    }
+
+    /// Insert one before the others from `index` on; there were `count`.
+    fn insert(&mut self, index: usize, count: usize, value: u32) {
+        if let Self::Few(values) = self {
+            if count < FEW {
+                if let Some(moved) = values.get_mut(index..=count) {
+                    moved.rotate_right(1);
+                }
+                return self.set(index, value);
+            }
+            *self = Self::Many(values.to_vec());
+        }
+        if let Self::Many(values) = self {
+            values.insert(index.min(values.len()), value);
+        }
+    }
+
+    /// Remove one of `count`.
+    fn remove(&mut self, index: usize, count: usize) {
+        match self {
+            Self::Few(values) => {
+                if let Some(moved) = values.get_mut(index..count) {
+                    moved.rotate_left(1);
+                }
+            }
+            Self::Many(values) => {
+                values.remove(index);
+                if let Ok(few) = <[u32; FEW]>::try_from(values.as_slice()) {
+                    *self = Self::Few(few);
+                }
+            }
+        }
+    }
 }
 
 /// The bits of an address, most significant first, up to six from any of them on.
@@ -100,7 +170,7 @@ impl Node {
             at += STRIDE;
         }
         let (node, place) = best?;
-        node.values.get(rank(node.ends, place)).copied()
+        node.values.get(rank(node.ends, place))
     }
 
     /// The value of a prefix, which is the first `length` bits of the address.
@@ -118,7 +188,7 @@ impl Node {
         if node.ends >> place & 1 == 0 {
             return None;
         }
-        node.values.get(rank(node.ends, place)).copied()
+        node.values.get(rank(node.ends, place))
     }
 
     /// Give a prefix a value; one that it has is replaced.
@@ -139,11 +209,10 @@ impl Node {
         let place = place(address.bits_from(at) >> (STRIDE - (length - at)), length - at);
         let index = rank(node.ends, place);
         if node.ends >> place & 1 == 0 {
+            node.values.insert(index, node.ends.count_ones() as usize, value);
             node.ends |= 1 << place;
-            node.values.reserve_exact(1);
-            node.values.insert(index, value);
-        } else if let Some(old) = node.values.get_mut(index) {
-            *old = value;
+        } else {
+            node.values.set(index, value);
         }
     }
 
@@ -157,7 +226,7 @@ impl Node {
         if at + STRIDE > length {
             let place = place(six >> (STRIDE - (length - at)), length - at);
             if self.ends >> place & 1 != 0 {
-                self.values.remove(rank(self.ends, place));
+                self.values.remove(rank(self.ends, place), self.ends.count_ones() as usize);
                 self.ends &= !(1 << place);
             }
             return;
@@ -200,6 +269,11 @@ mod tests {
         } else {
             value >> (bits - length) << (bits - length)
         }
+    }
+
+    #[test]
+    fn a_node_is_one_cache_line() {
+        assert_eq!(std::mem::size_of::<Node>(), 64);
     }
 
     fn run(bits: u32, prefixes: &[(u128, u32, bool)], looked_up: &[u128]) -> Result<(), TestCaseError> {
