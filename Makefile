@@ -73,10 +73,11 @@ test-emulation: setup ## tests in network namespaces (root)
 fuzz: setup ## try inputs that nobody thought of on the switch (CANOPY_FUZZ_SECONDS=60)
 	@scripts/fuzz.sh
 
-p4: setup ## recompile the P4 program (needs p4c)
+p4: setup ## recompile the P4 program and the benchmark's (needs p4c)
 	$(BIN)/python p4src/build.py
+	$(BIN)/python -m engine.benchmarks.build_programs
 
-bench: setup ## the switch's packet rates
+bench: setup ## the switch's packet rates, tables, memory and start-up time
 	$(BIN)/canopy bench switch
 
 format: setup ## rewrite the sources in the house style

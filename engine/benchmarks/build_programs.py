@@ -1,4 +1,5 @@
-"""Compiles the benchmark's own P4 programs where p4c is installed: `python -m engine.benchmarks.build_programs`.
+"""Compiles the benchmark's own P4 programs where p4c is installed: `python -m engine.benchmarks.build_programs`,
+which `make p4` runs too.
 
 Beside the sources in programs/ it writes each program's BMv2 JSON and P4Info, and a stamp: SHA-256 over the sources,
 p4c's version, SHA-256 of each artifact. The output depends on the sources and p4c's version only.

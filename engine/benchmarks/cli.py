@@ -6,10 +6,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
+from engine.benchmarks.files import from_files
 from engine.benchmarks.footprint import footprint
 from engine.benchmarks.forwarding import L2, L3
 from engine.benchmarks.in_process import in_process
@@ -57,14 +59,22 @@ def switch_command(
 
 def measure(seconds: float, bmv2: str | None, notes: list[str]) -> list[Figure]:
     """All figures; what could not be measured is noted."""
-    targets = {L2.name: IN_PROCESS_TARGET}
-    figures = [in_process(workload, targets.get(workload.name), seconds) for workload in (REPLICATION, L2, L3)]
+    figures = [without_sockets(workload, seconds, bmv2) for workload in (REPLICATION, L2, L3)]
     figures += full_tables(seconds)
     if os.geteuid() == 0:
         figures += [af_packet(workload, seconds, bmv2) for workload in (REPLICATION, L2, L3)]
     else:
         notes.append("Only root may open packet sockets: the measurements between veth pairs were left out.")
     return figures + footprint(REPLICATION, bmv2)
+
+
+def without_sockets(workload: Workload, seconds: float, bmv2: str | None) -> Figure:
+    """Output packets per second in process, beside what simple_switch_grpc, if given, makes of files."""
+    figure = in_process(workload, IN_PROCESS_TARGET if workload is L2 else None, seconds)
+    if bmv2 is None:
+        return figure
+    peer = from_files(bmv2, workload, seconds)
+    return replace(figure, peer=BMV2, peer_value=peer, ratio_target=TIMES_BMV2)
 
 
 def af_packet(workload: Workload, seconds: float, bmv2: str | None) -> Figure:

@@ -16,7 +16,7 @@ START_LIMIT_S = 60.0
 
 
 @contextlib.contextmanager
-def _running(command: list[str], **options: object) -> Iterator[subprocess.Popen[bytes]]:
+def running(command: list[str], **options: object) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options) as process:  # type: ignore[call-overload]
         try:
             yield process
@@ -31,13 +31,20 @@ def _resident_mib(process: int) -> float:
     return int(line.split()[1]) / 1024
 
 
+def free_port() -> int:
+    """A TCP port that nothing listens at."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
 def embedded(workload: Workload) -> tuple[float, float]:
     """Seconds until `canopy switch` is ready, and its memory in MiB then."""
     reader, writer = os.pipe()
     command = [sys.executable, "-m", "engine.switch_cli", str(workload.program_json), "--p4info", str(workload.p4info)]
     command += ["--grpc-server-addr", "127.0.0.1:0", "--cpu-port", str(CPU_PORT), "--ready-fd", str(writer)]
     start = time.monotonic()
-    with open(reader) as ready, _running(command, pass_fds=[writer]) as process:
+    with open(reader) as ready, running(command, pass_fds=[writer]) as process:
         os.close(writer)
         if not ready.readline():  # ends without a line when the process does
             raise BenchError("the embedded switch ended before it was ready")
@@ -46,12 +53,11 @@ def embedded(workload: Workload) -> tuple[float, float]:
 
 def simple_switch(program: str, workload: Workload) -> tuple[float, float]:
     """The same of simple_switch_grpc, which is ready when its server takes connections."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]  # free again in a moment
+    port = free_port()
     command = [program, str(workload.program_json), "--log-level", "off", "--"]
     command += ["--grpc-server-addr", f"127.0.0.1:{port}", "--cpu-port", str(CPU_PORT)]
     start = time.monotonic()
-    with _running(command) as process:
+    with running(command) as process:
         while time.monotonic() - start < START_LIMIT_S and process.poll() is None:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1.0):
                 return time.monotonic() - start, _resident_mib(process.pid)

@@ -11,16 +11,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import canopy_engine
-import finsy as fy
 
 from engine.benchmarks.forwarding import L2, L3
 from engine.benchmarks.replication import REPLICATION
-from engine.benchmarks.workload import CPU_PORT, Workload, configure, embedded_switch
+from engine.benchmarks.workload import CPU_PORT, Workload, configured, embedded_switch
 
 WORKLOADS = {workload.name: workload for workload in (REPLICATION, L2, L3)}
 
@@ -158,26 +157,6 @@ def bmv2(program: str, workload: Workload) -> Iterator[None]:
             process.terminate()
 
 
-async def _configured(workload: Workload, body: Callable[[], Awaitable[dict[str, float]]]) -> dict[str, float]:
-    """Configures the switch at GRPC_ADDRESS and measures while the connection lives."""
-    result: asyncio.Future[dict[str, float]] = asyncio.get_running_loop().create_future()
-
-    async def ready(switch: fy.Switch) -> None:
-        try:
-            await configure(switch, workload)
-            result.set_result(await body())
-        except Exception as error:
-            result.set_exception(error)
-
-    options = fy.SwitchOptions(p4info=workload.p4info, p4blob=workload.program_json, p4force=True, ready_handler=ready)
-    switch = fy.Switch("bmv2", GRPC_ADDRESS, options)
-    task = asyncio.create_task(switch.run())
-    try:
-        return await result
-    finally:
-        task.cancel()
-
-
 def measure_bmv2(program: str, bed: Bed, seconds: float) -> dict[str, float]:
     async def body() -> dict[str, float]:
         def run() -> dict[str, float]:
@@ -188,7 +167,7 @@ def measure_bmv2(program: str, bed: Bed, seconds: float) -> dict[str, float]:
 
     with bmv2(program, bed.workload):
         steps = START_TIMEOUT_S + JOIN_TIMEOUT_S + 20 * (seconds + 1.0)
-        return asyncio.run(asyncio.wait_for(_configured(bed.workload, body), steps))
+        return asyncio.run(asyncio.wait_for(configured(bed.workload, GRPC_ADDRESS, body), steps))
 
 
 def main() -> int:

@@ -3,8 +3,9 @@
 A workload is data. It is applied to the embedded switch through its own interface, and to any switch through P4Runtime.
 """
 
+import asyncio
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -138,3 +139,25 @@ async def configure(switch: fy.Switch, workload: Workload) -> None:
         for group, ports in workload.groups.items()
     ]
     await switch.insert(groups)
+
+
+async def configured(
+    workload: Workload, address: str, body: Callable[[], Awaitable[dict[str, float]]]
+) -> dict[str, float]:
+    """Configures the switch that serves P4Runtime there, and runs the body while the connection lives."""
+    result: asyncio.Future[dict[str, float]] = asyncio.get_running_loop().create_future()
+
+    async def ready(switch: fy.Switch) -> None:
+        try:
+            await configure(switch, workload)
+            result.set_result(await body())
+        except Exception as error:
+            result.set_exception(error)
+
+    options = fy.SwitchOptions(p4info=workload.p4info, p4blob=workload.program_json, p4force=True, ready_handler=ready)
+    switch = fy.Switch("bmv2", address, options)
+    task = asyncio.create_task(switch.run())
+    try:
+        return await result
+    finally:
+        task.cancel()

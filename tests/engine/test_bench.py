@@ -11,9 +11,10 @@ import canopy_engine
 import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
+from scapy.utils import rdpcap
 from typer.testing import CliRunner
 
-from engine.benchmarks import build_programs, cli, footprint, tables
+from engine.benchmarks import build_programs, cli, files, footprint, tables
 from engine.benchmarks.forwarding import L2, L3
 from engine.benchmarks.in_process import in_process
 from engine.benchmarks.replication import MEMBER_PORTS, REPLICATION, SOURCE_PORT, data_frame, join_frame
@@ -152,6 +153,28 @@ def test_simple_switch_grpc_is_measured_the_same_way() -> None:
     assert figure.peer == cli.BMV2
     assert figure.peer_value is not None
     assert figure.peer_value > 0
+
+
+@pytest.mark.bmv2
+def test_simple_switch_grpc_works_through_files() -> None:
+    program = shutil.which(cli.BMV2)
+    if program is None:
+        pytest.skip(f"{cli.BMV2} is not on PATH")
+    assert files.from_files(program, L2, 0.2) > 0
+
+
+def test_files_for_simple_switch_grpc_are_captures(tmp_path: Path) -> None:
+    """The joins come first by their times, and every port has a file, if an empty one."""
+    files.write_inputs(tmp_path, REPLICATION, 3)
+    packets = {port: rdpcap(str(tmp_path / f"p{port}_in.pcap")) for port in REPLICATION.ports}
+    assert [bytes(packet) for packet in packets[SOURCE_PORT]] == [REPLICATION.frame] * 3
+    first = min(packet.time for packet in packets[SOURCE_PORT])
+    for port in MEMBER_PORTS:
+        (join,) = packets[port]
+        assert bytes(join) == join_frame(port)
+        assert join.time < first
+    files.write_inputs(tmp_path, L2, 1)
+    assert list(rdpcap(str(tmp_path / "p2_in.pcap"))) == []
 
 
 @pytest.mark.root

@@ -9,6 +9,7 @@ const STRIDE: u32 = 6;
 /// `length` bits `value` has place `2^length - 1 + value`, so that the longest of several has the highest place.
 static COVERING: [u64; 1 << STRIDE] = covering();
 
+#[allow(clippy::indexing_slicing)] // computed when this is compiled
 const fn covering() -> [u64; 1 << STRIDE] {
     let mut table = [0; 1 << STRIDE];
     let mut bits = 0;

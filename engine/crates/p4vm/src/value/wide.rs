@@ -195,6 +195,6 @@ impl<const LIMBS: usize> Int for Wide<LIMBS> {
     }
 
     fn is_negative(&self) -> bool {
-        self.0[LIMBS - 1] >> 63 != 0
+        self.0.last().is_some_and(|limb| limb >> 63 != 0)
     }
 }
