@@ -31,6 +31,7 @@ from hosts.mtcp.control import (
     Probe,
     ProbeAck,
     ReportAck,
+    encode_abort,
 )
 from hosts.mtcp.ending import Ending
 from hosts.mtcp.options import MtcpOptions
@@ -47,6 +48,10 @@ PREMATURE_PACKETS = 16
 """Data that overtook the answer to our join, kept until that comes: a few initial windows (ours)."""
 ELSEWHERE = (Reason.NOT_A_CHILD, Reason.MOVED)
 """A parent that says so is not the end of the session: there are others."""
+
+
+TO_A_CHILD = (*ELSEWHERE, Reason.SILENT, Reason.STALLED)
+"""What the sender says to its child, not to everybody."""
 
 
 class MtcpReceiver(ReceiverEndpoint):
@@ -197,18 +202,24 @@ class MtcpReceiver(ReceiverEndpoint):
         if source == place.sender:
             if isinstance(packet, Announce):
                 return ()
-            if isinstance(packet, Abort):
+            if isinstance(packet, Abort) and packet.reason not in TO_A_CHILD:
                 return self.ending.dismissed(packet.reason)
         is_joined = place.search is not None and source == place.search.target  # its answer may be late
         if self.state in ("member", "leaving") and place.address is not None and not is_joined:
             if self.serving is None and Serving.is_wanted(packet):
                 self.serving = Serving(self, now)
+            if type(packet) is Repair or (type(packet) is Probe and not self._is_child(source)):
+                # A late join made it take us for its child.
+                return (Send(encode_abort(packet.session, Reason.MOVED), source),)
             if self.serving is not None:
                 answer = self.serving.receive(packet, datagram, now)
                 if answer is not None:
                     return [*answer, *self.ending.end_if_alone(now)]
         self.counters["drop_unexpected" if source in (place.sender, place.parent) else "drop_stranger"] += 1
         return ()
+
+    def _is_child(self, source: Address) -> bool:
+        return self.serving is not None and source in self.serving.children
 
     # --- the parent
 

@@ -369,3 +369,13 @@ def test_nothing_makes_it_raise(steps: list[tuple[bytes, list[tuple[int, int]], 
         if bench.core.wake_at is not None and bench.core.wake_at <= bench.now:
             bench.core.handle_timer(now=bench.now)
         bench.core.sample(now=bench.now)
+
+
+def test_who_takes_it_for_a_child_by_mistake_is_told() -> None:
+    """A join that came late: the one that was asked first believes it is the parent."""
+    bench = Bench()
+    bench.data(0)
+    for mistaken in (encode_probe(7, 42), encode_repair(bench.packet(0), 555)):
+        assert bench.get(mistaken, source=STRANGER) == [Send(encode_abort(7, Reason.MOVED), STRANGER)]
+    assert bench.get(encode_abort(7, Reason.SILENT), source=STRANGER) == []
+    assert bench.core.state == "member"
