@@ -21,6 +21,10 @@ from tests.p4.target import Embedded, Target
 
 PARENT = host_ip(PARENT_PORT)
 SWITCH_PORTS = frozenset({6, 7})
+CALM_S = 0.15
+"""A stretch that took less saw none of the rules' times but those of a summary's period."""
+HISTORIES = 32
+"""So many are followed on a switch whose time is its own."""
 
 
 @dataclass
@@ -89,7 +93,7 @@ class Run:
     def __init__(self, target: Target, start: int, chooser: random.Random) -> None:
         self.bench = Bench(target)
         self.bench.assist(SWITCH_PORTS)
-        self.model = AggregationModel(SWITCH_PORTS)
+        self.models = [AggregationModel(SWITCH_PORTS)]
         self.chooser = chooser
         self.children = make_children(start)
         self.next = start
@@ -109,7 +113,8 @@ class Run:
         """New data; each child loses some of it."""
         for _ in range(count):
             seq, self.next = self.next, self.next + 1
-            self.model.data(self.bench.session, PARENT, seq & MASK, self.now())
+            for model in self.models:
+                model.data(self.bench.session, PARENT, seq & MASK, self.now())
             self.bench.data(seq & MASK)
             for child in self.children:
                 if self.chooser.random() >= loss and seq - child.cumulative <= SACK_BITS:
@@ -124,20 +129,25 @@ class Run:
 
     def send(self, port: int, packet: Feedback) -> None:
         if self.bench.target.exact_time:
-            expected = self.model.feedback(PARENT, port, packet, self.now())
+            expected = self.models[0].feedback(PARENT, port, packet, self.now())
             assert self.bench.feedback(port, packet) == expected
         else:
             self._send_inexactly(port, packet)
 
     def _send_inexactly(self, port: int, packet: Feedback) -> None:
-        """The switch's clock lies between two readings of ours: what leaves must be right for one of them."""
-        candidates = [self.model, copy.deepcopy(self.model)]
-        early = candidates[0].feedback(PARENT, port, packet, self.now())
-        got = self.bench.feedback(port, packet)
-        late = candidates[1].feedback(PARENT, port, packet, self.now())
-        results = [_untimed(early), _untimed(late)]
-        assert _untimed(got) in results
-        self.model = candidates[results.index(_untimed(got))]
+        """The switch's clock lies between two readings of ours: what leaves must be right for one of them. Later steps
+        depend on which: so several histories are followed, each of which explains all that has left so far.
+        """
+        before = copy.deepcopy(self.models)
+        sent_at = self.now()
+        got = _untimed(self.bench.feedback(port, packet))
+        came_at = self.now()
+        results = [(model, model.feedback(PARENT, port, packet, sent_at)) for model in before]
+        results += [(model, model.feedback(PARENT, port, packet, came_at)) for model in self.models]
+        self.models = [model for model, result in results if _untimed(result) == got]
+        assert self.models, f"{got} and not one of {[result for _, result in results]}"
+        if len(self.models) > HISTORIES:
+            self.models = self.chooser.sample(self.models, HISTORIES)
 
     def step(self) -> None:
         chooser, child = self.chooser, self.chooser.choice(self.children)
@@ -155,7 +165,7 @@ class Run:
                 child.has.add(chooser.choice(missing[:3]))
                 child.repair_echo += chooser.randrange(1, 1000)
                 self.report(child, False)
-        elif kind == 3:
+        elif kind == 3 and self.bench.target.exact_time:
             self.wait(chooser.choice((1000, 15_000, 25_000, 260_000, 600_000, 1_100_000, 5_000_000)))
         elif kind == 4:
             child.cwnd = chooser.choice((UNLIMITED, 1400, 14_000, chooser.randrange(1 << 20)))
@@ -164,10 +174,12 @@ class Run:
             self.report(child, False)
         elif kind == 5:
             rtt = chooser.choice((0, 10_000, 100_000))
-            self.model.probe(self.bench.session, PARENT, child.port, rtt)
+            for model in self.models:
+                model.probe(self.bench.session, PARENT, child.port, rtt)
             self.bench.probe(child.port, rtt)
         elif kind == 6:
-            self.model.abort(self.bench.session, PARENT, child.port)
+            for model in self.models:
+                model.abort(self.bench.session, PARENT, child.port)
             self.bench.abort(child.port)
         elif kind == 7:
             child.queue, child.bound = chooser.randrange(100_000), chooser.randrange(500_000)
@@ -207,15 +219,15 @@ def _untimed(packet: Feedback | None) -> Feedback | None:
 STARTS = (0, (1 << 32) - 30, (1 << 31) - 30)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.integers(0, 2**32), st.sampled_from(STARTS), st.integers(1, 150))
-@example(1, 0, 400)
-@example(2, (1 << 32) - 30, 400)
+@example(1, 0, 250)
+@example(2, (1 << 32) - 30, 350)
 def test_every_packet_leaves_as_the_model_says(seed: int, start: int, steps: int) -> None:
     run = Run(Embedded(program()), start, random.Random(seed))
     for _ in range(steps):
         run.step()
-    assert run.bench.outcomes() == dict(run.model.outcomes)
+    assert run.bench.outcomes() in [dict(model.outcomes) for model in run.models]
 
 
 def test_all_outcomes_occur() -> None:
@@ -225,7 +237,7 @@ def test_all_outcomes_occur() -> None:
         run = Run(Embedded(program()), 0, random.Random(seed))
         for _ in range(150):
             run.step()
-        seen |= set(run.model.outcomes)
+        seen |= set(run.models[0].outcomes)
     assert seen == set(program().constants.enums["feedback"]) - {"none", "no_slot"}
 
 
@@ -234,9 +246,22 @@ def any_target(targets: TargetFactory) -> Target:
     return targets(1)[0]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_kind_of_switch_does_it(any_target: Target, seed: int) -> None:
-    run = Run(any_target, (1 << 32) - 30, random.Random(seed))
-    for _ in range(60):
-        run.step()
-    assert run.bench.outcomes() == dict(run.model.outcomes)
+    """On a switch whose time is its own, in stretches so short that hardly any of the rules' times ends within. A
+    machine that was too busy for that gets a shorter one.
+    """
+    steps = 40
+    while True:
+        run = Run(any_target, (1 << 32) - 30, random.Random(seed))
+        began = time.monotonic()
+        try:
+            for _ in range(steps):
+                run.step()
+            assert run.bench.outcomes() in [dict(model.outcomes) for model in run.models]
+            return
+        except AssertionError:
+            if any_target.exact_time or time.monotonic() - began < CALM_S or steps == 1:
+                raise
+        steps //= 2
+        any_target.reset()
