@@ -69,6 +69,9 @@ class Node(Protocol):
     def refuses(self, join: Join, source: Address, now: float) -> Reason:
         """Why somebody cannot be a child just now; NONE when it can. Family's own rules come on top."""
 
+    def owes(self, source: Address, now: float) -> bool:
+        """Whether somebody must be taken though there is no room: it is about to be given up otherwise."""
+
     def refused(self, source: Address, reason: Reason) -> list[Effect]:
         """Somebody was."""
 
@@ -204,7 +207,7 @@ class Family:
             return Reason.BELOW
         if len(lineage) + 1 >= MAX_LEVELS:
             return Reason.TOO_DEEP
-        if not self._has_room(now):
+        if not self._has_room(now) and not (join.member and self.node.owes(source, now)):
             return Reason.FULL
         first = self._first(join)
         if join.member:
@@ -247,7 +250,8 @@ class Family:
 
     def _offer(self, query: Query, source: Address, now: float) -> Send:
         lineage = self.node.lineage
-        room = self._has_room(now) and source not in lineage and len(lineage) + 1 < MAX_LEVELS
+        room = self._has_room(now) or self.node.owes(source, now)
+        room = room and source not in lineage and len(lineage) + 1 < MAX_LEVELS
         agent = not lineage or bool(self.children) or self.options.agent
         offer = Offer(
             self.session, room, agent, query.time_us, len(self.children), len(lineage), self.node.candidates()

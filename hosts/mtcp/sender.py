@@ -163,6 +163,11 @@ class MtcpSender(SenderEndpoint):
     def refuses(self, join: Join, source: Address, now: float) -> Reason:
         return Reason.STARTED if self.state == "closing" else Reason.NONE
 
+    def owes(self, source: Address, now: float) -> bool:
+        orphan = self._orphans.get(source)
+        # In the first half of its time it may still find another parent that holds what it lacks.
+        return orphan is not None and now >= orphan[0] - self._grace_s / 2
+
     def refused(self, source: Address, reason: Reason) -> list[Effect]:
         if reason is Reason.STARTED or (reason is Reason.FULL and not self.candidates()):
             return [PeerRefused(source, reason.text)]

@@ -74,6 +74,9 @@ class Serving:
             return Reason.FULL
         return Reason.NONE
 
+    def owes(self, source: Address, now: float) -> bool:
+        return False
+
     def refused(self, source: Address, reason: Reason) -> list[Effect]:
         return []
 

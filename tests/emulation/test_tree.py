@@ -23,4 +23,5 @@ def test_the_survivors_of_an_agents_death_hold_the_same_file(start: Start) -> No
     assert {receivers[name]["parent"] for name in ("r3", "r4")} == {"a2"}
     assert "a1" not in {receivers[name]["parent"] for name in ("r1", "r2")}
     assert session["cpu_s"] > 0
-    assert summary["duration_s"] < 30
+    # Without another parent its children would have been waited for, and dropped.
+    assert summary["duration_s"] < 60

@@ -9,7 +9,7 @@ import pytest
 
 from tests.hosts.mtcp.chaos import Chaos, describe
 
-SEEDS = int(os.environ.get("CANOPY_CHAOS_SEEDS", "250"))
+SEEDS = int(os.environ.get("CANOPY_CHAOS_SEEDS", "400"))
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))

@@ -20,14 +20,17 @@ from hosts.endpoint import (
 from hosts.mtcp.control import (
     Abort,
     Announce,
+    Entry,
     Fin,
     Join,
     JoinAck,
     Probe,
+    State,
     encode_abort,
     encode_fin,
     encode_join,
     encode_probe_ack,
+    encode_report,
 )
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import SACK_BITS, Data, Packet, encode_data, encode_feedback, parse
@@ -116,6 +119,29 @@ def test_it_starts_without_those_that_are_not_waited_for() -> None:
     assert SessionStarted() in bench.core.start_now(now=bench.now)
     assert bench.core.state == "sending"
     assert list(bench.core.start_now(now=bench.now)) == []
+
+
+def test_who_lost_its_parent_is_taken_without_room_before_it_is_given_up() -> None:
+    """Everybody else may have discarded what it lacks; the sender keeps it for the orphan, and has the last word."""
+    below = Address("10.0.0.4", 4001)
+    bench = Bench(3, fan_out=2)
+    bench.get(join(5000))
+    bench.get(join(5000), TWO)
+    bench.get(encode_report(7, 1, [Entry(below, ONE, 1, State.ACTIVE, Reason.NONE, False, False)]))
+    bench.write(1400)
+    bench.get(encode_abort(7, Reason.INTERRUPTED))
+    bench.get(join(5000), STRANGER)
+    assert set(bench.core.agent.children) == {TWO, STRANGER}
+
+    def try_again(epoch: int) -> Reason:
+        answer = packets(bench.get(encode_join(Join(7, False, False, True, True, epoch, 5000, 0)), below), below)[0]
+        assert isinstance(answer, JoinAck)
+        return answer.reason
+
+    assert try_again(2) is Reason.FULL
+    bench.now += 0.6 * 2 * bench.core.options.parent_timeout_s
+    assert try_again(3) is Reason.NONE
+    assert below in bench.core.agent.children
 
 
 def test_a_repeated_join_is_answered_again() -> None:

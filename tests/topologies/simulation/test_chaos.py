@@ -14,7 +14,7 @@ from topologies.run import report
 from topologies.scenario import parse_scenario
 from topologies.simulation.runner import SimulationOptions, simulate_scenario
 
-SEEDS = max(1, int(os.environ.get("CANOPY_CHAOS_SEEDS", "250")) // 10)
+SEEDS = max(1, int(os.environ.get("CANOPY_CHAOS_SEEDS", "400")) // 10)
 
 
 @pytest.fixture(autouse=True)
