@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from hosts import protocols
+from hosts.application import Sink
 from hosts.endpoint import Address, Event, Send, SessionEnded
 from hosts.files import FileSink, FileSource
 from hosts.protocols import Session
-from hosts.runtime import BACKLOG, Runtime, Sink
+from hosts.runtime import BACKLOG, Runtime
 from hosts.sockets import Interface, SocketError, open_unicast
 from tests.hosts.test_sockets import LOOPBACK
 
