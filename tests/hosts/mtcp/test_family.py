@@ -32,6 +32,9 @@ class Root:
     def refused(self, source: Address, reason: Reason) -> list[Effect]:
         return []
 
+    def owes(self, source: Address, now: float) -> bool:
+        return False
+
     def sender_clock_us(self, at: float) -> int:
         return int(at * 1e6)
 
