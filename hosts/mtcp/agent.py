@@ -333,10 +333,11 @@ class Agent:
         report, and a loss at the end of a small window is told from congestion as any other (ours; RFC 8985, 7, does
         it for TCP). The timers start anew.
         """
-        last = self._tail_asked = self.end
-        last -= 1
+        self._tail_asked = self.end
+        last = self.end - 1
         for child in self.children.values():
-            if not self._board.has(child.number, last) and child.holds and last not in child.repairs:
+            has_room = child.window_end >= self.end_offset  # a late one may not have it yet
+            if has_room and not self._board.has(child.number, last) and child.holds and last not in child.repairs:
                 child.repairs.reported_missing(last, 0.0, now, now)
                 self._repairing[child.number] = child
         for seq in range(self._board.base, self.end):

@@ -399,3 +399,30 @@ def test_many_children_are_looked_through_once_a_round(monkeypatch: pytest.Monke
     assert agent.delays.rto_rtd is not None
     assert agent.base == 3
     assert len(looks) < 12
+
+
+def test_a_silent_tail_is_asked_for_before_it_times_out() -> None:
+    """The last packet goes again to those that may lack it; what they lack before it they report; nothing is cut."""
+    agent = make_agent(MtcpOptions(rto_margin_s=0.2), own_clock=True)
+    one = agent.add_child(ONE, 10**6, now=0.0)
+    two = agent.add_child(TWO, 4500, now=0.0)  # has room for four packets only
+    for step in range(1, 3):
+        multicast(agent, step, now=step)
+        for child in (one, two):
+            probe_answered(agent, child, round(step * 1e6), step + 0.05)
+            child.window_end = 4500
+            agent.feedback(child, Feedback(7, False, step, round(step * 1e6), 0, 0, UNLIMITED, 0, 4500, 0), step + 0.05)
+    two.window_end = 4500
+    agent.window.cwnd = 10.0
+    for _ in range(3):
+        multicast(agent, 3, now=3)
+    rto = agent.delays.rto_rtd
+    assert rto is not None
+    assert agent.wake_at is not None
+    assert 3.05 < agent.wake_at < 3 + rto
+    effects = agent.handle_timer(agent.wake_at)
+    assert repairs(effects) == [(4, ONE)]
+    assert signals(effects) == []
+    effects = report(agent, one, 2, 0b11, echo=2, now=3.3, nack=True)
+    assert repairs(effects) == [(2, ONE)]
+    assert agent.window.cwnd == 10
