@@ -1,0 +1,93 @@
+"""One source block as RaptorQ symbols (RFC 6330), for every protocol that repairs by sending more of them.
+
+A packet of a block is the FEC Payload ID (source block number, 8 bits, always 0 here; encoding symbol id, 24 bits) and
+one symbol. The first `source_symbols` packets carry the data themselves; all later ones are repair, each new to
+everybody. A block of K symbols is decoded from K packets, whichever they are, and now and then one more.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+from raptorq import Decoder, Encoder
+
+PAYLOAD_ID_BYTES: Final = 4
+SYMBOL_ALIGNMENT: Final = 8
+"""RFC 6330, 4.3: symbols are multiples of this, as the raptorq package has them."""
+MAX_SOURCE_SYMBOLS: Final = 1024
+"""Of one block (ours): decoding takes milliseconds, and a block is a second at 10 Mbit/s."""
+MAX_ESI: Final = 2**24 - 1
+
+
+def symbol_bytes(packet_bytes: int) -> int:
+    """The largest symbol of a packet of so many bytes. ValueError when there is none."""
+    size = (packet_bytes - PAYLOAD_ID_BYTES) // SYMBOL_ALIGNMENT * SYMBOL_ALIGNMENT
+    if size <= 0:
+        raise ValueError(f"{packet_bytes} bytes hold no symbol")
+    return size
+
+
+def source_symbols(length: int, symbol: int) -> int:
+    """K: symbols of a block of `length` bytes."""
+    return -(-length // symbol)
+
+
+class BlockEncoder:
+    """Gives one packet after the other, without end."""
+
+    def __init__(self, data: bytes, symbol: int) -> None:
+        """`symbol`: bytes of a symbol. ValueError for an empty block, or one that is too long."""
+        self.length = len(data)
+        self.source_symbols = source_symbols(len(data), symbol)
+        if not 0 < self.source_symbols <= MAX_SOURCE_SYMBOLS:
+            raise ValueError(f"a block has 1 to {MAX_SOURCE_SYMBOLS} symbols, not {self.source_symbols}")
+        self._encoder = Encoder.with_defaults(data, symbol)
+        self._packets: Sequence[bytes] = self._encoder.get_encoded_packets(0)
+        self._next = 0
+
+    @property
+    def sent(self) -> int:
+        """Packets given so far."""
+        return self._next
+
+    def next_packet(self) -> bytes:
+        """The next packet: the source symbols in order, then repair."""
+        if self._next == len(self._packets):
+            repairs = max(32, 2 * (len(self._packets) - self.source_symbols))
+            self._packets = self._encoder.get_encoded_packets(repairs)
+        packet = self._packets[self._next]
+        self._next += 1
+        return packet
+
+
+class BlockDecoder:
+    """Takes packets of one block until it is whole."""
+
+    def __init__(self, length: int, symbol: int) -> None:
+        """ValueError for a length that no encoder sends."""
+        self.source_symbols = source_symbols(length, symbol)
+        if not 0 < self.source_symbols <= MAX_SOURCE_SYMBOLS:
+            raise ValueError(f"a block has 1 to {MAX_SOURCE_SYMBOLS} symbols, not {self.source_symbols}")
+        self.length = length
+        self._symbol = symbol
+        self._decoder = Decoder.with_defaults(length, symbol)
+        self._seen: set[int] = set()
+        self.data: bytes | None = None
+        """The block, once it is whole."""
+
+    def add(self, packet: bytes) -> bool:
+        """Take a packet; False when it is none of this block, or was seen before."""
+        if len(packet) != PAYLOAD_ID_BYTES + self._symbol or packet[0] != 0:
+            return False
+        esi = int.from_bytes(packet[1:4], "big")
+        if esi in self._seen or self.data is not None:
+            return False
+        self._seen.add(esi)
+        decoded = self._decoder.decode(packet)
+        if decoded is not None:
+            self.data = bytes(decoded)
+        return True
+
+    @property
+    def needed(self) -> int:
+        """How many more packets it takes, at least; 0 when it is whole."""
+        return 0 if self.data is not None else max(1, self.source_symbols - len(self._seen))
