@@ -39,6 +39,9 @@ class TfmccOptions:
     longest_gap_s: float = 8.0  # between two packets, however low the rate (ours; TFRC's is 64 s, RFC 5348, 4.3)
     rate_limit_bps: float = 0.0  # of IP packets; 0: none
     send_buffer_s: float = 0.2  # data of the application that waits, in time at the current rate (ours)
+    drop_after_s: float = (
+        30.0  # of a file: a receiver silent or stalled for so long no longer holds the others back (ours)
+    )
     silence_s: float = 30.0  # a receiver gives a silent sender up after this (ours)
     assist: str = "none"  # switch: switches on the way may suppress reports
 
@@ -62,7 +65,7 @@ class TfmccOptions:
         for name in ("initial_rtt_s", "slowstart_factor", "clr_timeout_delays", "largest_rtt_s", "longest_gap_s"):
             if not 0 < getattr(self, name) < 1e6:
                 raise ValueError(f"parameter '{name}' must be positive")
-        for name in ("send_buffer_s", "silence_s"):
+        for name in ("send_buffer_s", "silence_s", "drop_after_s"):
             if not 0 < getattr(self, name) < 1e6:
                 raise ValueError(f"parameter '{name}' must be positive")
         for name in ("previous_clr_rtts", "least_rate_bps", "rate_limit_bps"):

@@ -39,6 +39,7 @@ from hosts.tfmcc.packets import (
     NO_RECEIVER,
     Abort,
     Data,
+    Packet,
     Report,
     encode_loss_rate,
     encode_report,
@@ -174,11 +175,15 @@ class TfmccReceiver(ReceiverEndpoint):
         if newest:
             self._newest(packet, at, now, effects)
         if self._delivers and size:
-            effects.append(DeliverDatagram(seq, packet.offset, payload, packet.send_time_us * _MICRO, at))
+            self._deliver(seq, packet, at, now, effects)
         if packet.flags & FLAG_END:
             effects.append(StreamEnded(packet.offset + size))
             effects += self._end(True, "")
         return effects
+
+    def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
+        """Hand a payload to the application."""
+        effects.append(DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * _MICRO, at))
 
     def _is_ours(self, datagram: Datagram, packet: Data, effects: list[Effect]) -> bool:
         """Whether data comes from our sender; the first session that is heard is taken."""
@@ -205,15 +210,24 @@ class TfmccReceiver(ReceiverEndpoint):
         effects.append(SessionStarted(self.sender))
         return True
 
-    def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
+    def _parsed(self, datagram: Datagram) -> Packet | None:
         try:
-            packet = parse(datagram.data)
+            return parse(datagram.data)
         except PacketError as error:
             self.counters[f"drop_{error.reason}"] += 1
+            return None
+
+    def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
+        packet = self._parsed(datagram)
+        if packet is None:
             return ()
         if packet.session != self.number or datagram.source != self.sender or self.closed:
             self.counters["drop_other_session"] += 1
             return ()
+        return self._control(packet, now)
+
+    def _control(self, packet: Packet, now: float) -> Sequence[Effect]:
+        """What our sender says beside its data."""
         if isinstance(packet, Abort):
             return self._end(False, f"the sender ended the session: {packet.reason.text}")
         self.counters["drop_unexpected"] += 1

@@ -35,6 +35,7 @@ from hosts.tfmcc.packets import (
     LOSS_UNIT,
     NO_RECEIVER,
     Data,
+    Packet,
     Report,
     encode_abort,
     encode_data,
@@ -102,6 +103,7 @@ class TfmccSender(SenderEndpoint):
         self._round_receive = 0.0  # and their least receive rate
         self._quiet_since = 0.0
         self._sent_away: dict[int, Address] = {}
+        self._heartbeat_s = HEARTBEAT_S
 
     # --- the application's side
 
@@ -174,8 +176,7 @@ class TfmccSender(SenderEndpoint):
         if self.state != "sending":
             return ()
         if not isinstance(packet, Report):
-            self.counters["drop_unexpected"] += 1
-            return ()
+            return self._control(packet, datagram, now)
         at = now if datagram.arrived_at is None else datagram.arrived_at
         problem = self._judge.problem(packet, datagram.source, self._started_at, self.rounds.number, at)
         if problem is not None:
@@ -186,6 +187,11 @@ class TfmccSender(SenderEndpoint):
         effects: list[Effect] = []
         self._report(packet, datagram.source, at, now, effects)
         return effects
+
+    def _control(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
+        """Real-time data know nothing but reports."""
+        self.counters["drop_unexpected"] += 1
+        return ()
 
     # --- reports
 
@@ -325,7 +331,7 @@ class TfmccSender(SenderEndpoint):
         """Send what is due."""
         self._now = now
         effects: list[Effect] = []
-        while self.state == "sending" and (self._unsent or self._finishing or self._is_silent(now)):
+        while self.state == "sending" and (self._has_payload or self._is_silent(now)):
             due = self._due_at(now)
             if now < due:
                 break
@@ -333,23 +339,32 @@ class TfmccSender(SenderEndpoint):
             self._send_packet(now, effects)
         return effects
 
+    @property
+    def _has_payload(self) -> bool:
+        """Whether there is something to send."""
+        return bool(self._unsent) or self._finishing
+
+    def _next_payload(self) -> tuple[bytes, int]:
+        """What the next packet carries, and the flags it has for that."""
+        unsent = self._unsent
+        payload = bytes(unsent[: self.options.payload_bytes])
+        del unsent[: len(payload)]
+        if self._finishing and not unsent:
+            self._ends_left -= 1
+            return payload, FLAG_END
+        return payload, 0
+
     def _is_silent(self, now: float) -> bool:
-        return now >= self._paced_from + HEARTBEAT_S
+        return now >= self._paced_from + self._heartbeat_s
 
     def _due_at(self, now: float) -> float:
         return self._paced_from + self._paced_bytes / self.control.at(now)
 
     def _send_packet(self, now: float, effects: list[Effect]) -> None:
         self._turn(now)
-        unsent = self._unsent
-        payload = bytes(unsent[: self.options.payload_bytes])
-        del unsent[: len(payload)]
+        payload, flags = self._next_payload()
         clr = self.clr
         rounds = self.rounds
-        flags = 0
-        if self._finishing and not unsent:
-            flags |= FLAG_END
-            self._ends_left -= 1
         if self.slowstart:
             flags |= FLAG_SLOWSTART
         if rounds.from_loss:
@@ -415,9 +430,9 @@ class TfmccSender(SenderEndpoint):
     def wake_at(self) -> float | None:
         if self.state != "sending":
             return None
-        if self._unsent or self._finishing:
+        if self._has_payload:
             return self._due_at(self._now)
-        return max(self._paced_from + HEARTBEAT_S, self._due_at(self._now))
+        return max(self._paced_from + self._heartbeat_s, self._due_at(self._now))
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         return self._transmit(now)
