@@ -121,8 +121,9 @@ class TfmccFileSender(TfmccSender):
         return self._transmit(now)
 
     def finish(self, *, now: float) -> Sequence[Effect]:
-        self._finishing = True
-        self._make_block(last=True)
+        if not self._finishing:
+            self._finishing = True
+            self._make_block(last=True)
         return self._transmit(now)
 
     def _make_block(self, *, last: bool) -> None:

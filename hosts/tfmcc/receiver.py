@@ -393,16 +393,14 @@ class TfmccReceiver(ReceiverEndpoint):
 
     @property
     def wake_at(self) -> float | None:
-        if self.state == "closed":
+        if self.state in ("listening", "joining", "closed"):
             return None
         due_at = self._timer.due_at
-        if self.state == "listening":
-            return None
         silent_at = self._heard_at + self.options.silence_s
         return silent_at if due_at is None or due_at > silent_at else due_at
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        if self.state != "member":
+        if self.state in ("listening", "joining", "closed"):
             return ()
         timer = self._timer
         if timer.due_at is not None and now >= timer.due_at:

@@ -1,10 +1,11 @@
 """A receiver's round trip time to the sender: initial value, measurements, and adjustments between them (2.4)."""
 
+from hosts.rate_float import RTT_UNIT_S
 from hosts.tfmcc.options import TfmccOptions
 
 
 class RoundTrip:
-    """Seconds; times on the receiver's clock unless said otherwise."""
+    """Seconds, never below what a report can carry; times on the receiver's clock unless said otherwise."""
 
     __slots__ = ("_back", "_measured", "_options", "has_measurement", "rtt")
 
@@ -24,7 +25,7 @@ class RoundTrip:
 
     def measure(self, instant: float, arrived_at: float, sent_at: float, *, is_clr: bool) -> None:
         """2.4.2: an echo gave `instant`; it came with a packet that the sender sent at `sent_at` on its clock."""
-        instant = min(max(instant, 1e-6), self._options.largest_rtt_s)
+        instant = min(max(instant, RTT_UNIT_S), self._options.largest_rtt_s)
         if self.has_measurement:
             beta = self._options.beta_clr if is_clr else self._options.beta_other
             self._measured += beta * (instant - self._measured)
@@ -38,5 +39,4 @@ class RoundTrip:
         """2.4.3: the delay of a data packet shows how the RTT has changed since it was measured."""
         if self._back is not None:
             instant = self._back + (arrived_at - sent_at)
-            if instant > 0:
-                self.rtt += self._options.beta_one_way * (instant - self.rtt)
+            self.rtt += self._options.beta_one_way * (max(instant, RTT_UNIT_S) - self.rtt)

@@ -247,6 +247,8 @@ class TfmccSender(SenderEndpoint):
                 self._become_clr(previous, now)
                 heard = previous
             else:
+                # At most twice what arrives (RFC 5348, 4.3): no measurement is good enough for more at once.
+                heard.rate = min(heard.rate, max(2 * heard.receive_rate, self.control.at(now)))
                 self.clr = heard
             self.control.allow(heard.rate, heard.rtt, self.packet_bytes, now)
         elif clr is None or (heard.loss_rate > 0 and (clr.loss_rate == 0 or heard.rate < clr.rate)):
