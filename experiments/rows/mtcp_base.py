@@ -18,6 +18,9 @@ QUEUE = {"kind": "droptail", "packets": 20}
 LAN = {"queue": {"kind": "droptail", "packets": 1000}}
 """From a host to its router or switch: nothing that delays, loses or limits."""
 
+SENDING = {"most": "1 ms"}
+"""Of simulated senders where nothing else is random (ours): before each packet, against DropTail's phase effects."""
+
 Tree = Mapping[str, Sequence[str]]
 """Parent -> children, by hosts' names."""
 

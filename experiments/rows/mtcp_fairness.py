@@ -10,7 +10,7 @@ from typing import Any
 from experiments.measures import session_rate
 from experiments.relations import EachBetween, Every, Only
 from experiments.row import Assisted, Case, Experiment, Figure, Row
-from experiments.rows.mtcp_base import LAN, PAPER, QUEUE, assisted, enough, session
+from experiments.rows.mtcp_base import LAN, PAPER, QUEUE, SENDING, assisted, enough, session
 from experiments.runs import Finished
 from experiments.statistics import jain_index
 
@@ -48,7 +48,7 @@ def shared_link(sessions: int, seconds: int) -> dict[str, Any]:
         links.append({"between": ends, "rate": f"{rate:g} bps", "delay": _DELAY, "queue": QUEUE})
     receivers = [_receiver(branch, number) for branch in _BRANCHES for number in range(_RECEIVERS_A_BRANCH)]
     for host in [f"s{number}" for number in range(1, _SENDERS + 1)] + receivers:
-        nodes[host] = {"kind": "host"}
+        nodes[host] = {"kind": "host", "sending": SENDING} if host.startswith("s") else {"kind": "host"}
         links.append({"between": [host, f"n{host[1]}"], **LAN})
     senders = [f"s{number % _SENDERS + 1}" for number in range(sessions)]
     return {

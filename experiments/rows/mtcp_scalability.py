@@ -11,6 +11,7 @@ from experiments.rows.mtcp_base import (
     LAN,
     PAPER,
     PAYLOAD_BYTES,
+    SENDING,
     Tree,
     assisted,
     enough,
@@ -19,6 +20,8 @@ from experiments.rows.mtcp_base import (
 from experiments.runs import Finished, World
 
 _LAN_RECEIVERS = (1, 2, 4, 8, 16)
+_LAN_SENDING = {"most": "40 us"}
+"""Half of a packet's time at 100 Mbps."""
 _LAN_PER_SWITCH = 8
 """Receivers at a switch, which has 16 ports: sixteen and the sender need two of them, one LAN all the same."""
 
@@ -45,6 +48,8 @@ def lan(receivers: int, rate: str, size: int, *, world: World) -> dict[str, Any]
     names = [f"r{number}" for number in range(receivers)]
     wire = {"rate": rate, "delay": "50 us", "queue": {"kind": "droptail", "packets": 64}}
     nodes: dict[str, Any] = {"s1": {"kind": switch}, "s2": {"kind": switch}, "sender": {"kind": "host"}}
+    if world == "sim":
+        nodes["sender"]["sending"] = _LAN_SENDING
     nodes |= {name: {"kind": "host"} for name in names}
     links: list[dict[str, Any]] = [{"between": ["s1", "s2"], **LAN}, {"between": ["sender", "s1"], **wire}]
     links += [
@@ -114,6 +119,7 @@ def nodes_of_fig8(
         if number:
             uplink = [f"s{(number - 1) // _FAN_OUT}", f"s{number}"]
             links.append({"between": uplink, "rate": f"{_RATE_BPS:g} bps", "delay": "10 ms", "queue": queue})
+    nodes["n0"]["sending"] = SENDING
     names = [f"n{number}" for number in range(1, receivers + 1)]
     return {
         "name": f"mtcp-fig9-{receivers}",
