@@ -118,7 +118,7 @@ class TfmccFileReceiver(TfmccReceiver):
             self._retry_at = None
             self._heard_at = now
             rtt = max(now - packet.echo_time_us * 1e-6, LEAST_RTT_S)
-            self.round_trip.measure(rtt, now, packet.time_us * 1e-6, is_clr=False)
+            self.path.round_trip.measure(rtt, now, packet.time_us * 1e-6, is_clr=False)
             self._status_at = now + STATUS_S
             return (SessionStarted(self.sender),)
         if isinstance(packet, Announce | JoinAck):

@@ -42,7 +42,6 @@ from hosts.tfmcc.packets import (
     encode_join_ack,
     parse,
 )
-from hosts.tfmcc.rate import RateControl
 from hosts.tfmcc.sender import HEARTBEAT_S, TfmccSender
 
 BLOCK_SYMBOLS: Final = 256
@@ -221,16 +220,8 @@ class TfmccFileSender(TfmccSender):
         """Everybody's round trip time is known: slowstart begins with it."""
         self.state = "sending"
         self.detail = ""
-        self._now = self._started_at = self._paced_from = self._quiet_since = self.rounds.started_at = now
-        self.rounds.max_rtt = max(member.rtt for member in self.members.values())
-        options = self.options
-        self._first_rate = FIRST_WINDOW * self.packet_bytes / self.rounds.max_rtt
-        self.control = RateControl(
-            self._first_rate,
-            max(self.packet_bytes / options.longest_gap_s, options.least_rate_bps / 8),
-            options.rate_limit_bps / 8 or float("inf"),
-            always_limited=options.rules == "rfc",
-        )
+        self.steering.know_rtts(max(member.rtt for member in self.members.values()), FIRST_WINDOW)
+        self._begin_data(now)
         for member in self.members.values():
             member.heard_at = member.progress_at = now
         return [SessionStarted(), *self._transmit(now)]
@@ -347,7 +338,7 @@ class TfmccFileSender(TfmccSender):
                 effects.append(Send(encode_abort(self.number, reason), member.address))
                 effects += self._remove(receiver, "lost", reason, now)
         waits_for_needs = self._passed == self._made
-        self._heartbeat_s = max(self.rounds.max_rtt, LEAST_HEARTBEAT_S) if waits_for_needs else HEARTBEAT_S
+        self._heartbeat_s = max(self.steering.rounds.max_rtt, LEAST_HEARTBEAT_S) if waits_for_needs else HEARTBEAT_S
         return [*effects, *self._transmit(now)]
 
     def _wait(self, now: float) -> list[Effect]:

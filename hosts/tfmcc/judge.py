@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hosts.endpoint import Address
+from hosts.rate_float import decode_rtt
 from hosts.tfmcc.packets import Report
 
 KNOWN: Final = 16_384
@@ -41,6 +42,8 @@ class ReportJudge:
 
         `now`: when it arrived; `started_at`: when the first data left; `current`: the feedback round.
         """
+        if decode_rtt(report.rtt) > self._largest_rtt:
+            return "drop_rtt"
         sent_at = report.echo_time_us * 1e-6
         held = report.held_us * 1e-6
         if not started_at - 1e-5 <= sent_at <= now + 1e-5 or held > now - sent_at + 1e-3:

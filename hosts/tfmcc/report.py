@@ -10,23 +10,25 @@ if TYPE_CHECKING:
 
 def sender_sample(sender: "TfmccSender", now: float) -> Sample:
     """The sender's trace row."""
-    clr = sender.clr
+    steering = sender.steering
+    clr = steering.clr
+    rounds = steering.rounds
     counters = sender.counters
-    rate = sender.control.at(now) * 8
+    rate = steering.control.at(now) * 8
     return {
         "state": sender.state,
         "detail": sender.detail,
         "allowed_bps": rate,
-        "slowstart": sender.slowstart,
-        "slowstart_peak_bps": sender.slowstart_peak * 8,
-        "round": sender.rounds.number,
-        "round_reports": sender.rounds.reports,
-        "max_rtt_s": sender.rounds.max_rtt,
-        "feedback_delay_s": sender.feedback_delay(now),
+        "slowstart": steering.slowstart,
+        "slowstart_peak_bps": steering.slowstart_peak * 8,
+        "round": rounds.number,
+        "round_reports": rounds.reports,
+        "max_rtt_s": rounds.max_rtt,
+        "feedback_delay_s": steering.feedback_delay(now),
         "rtt_s": None if clr is None else clr.rtt,
         "clr": None if clr is None else clr.address.host,
         "clr_changes": counters["clr_changes"],
-        "first_rtts": sender.first_rtts,
+        "first_rtts": steering.first_rtts,
         "limiting": _limiting(sender, now),
         "sent_bytes": sender.sent_bytes,
         "udp_bytes": counters["udp_bytes"],
@@ -37,7 +39,7 @@ def sender_sample(sender: "TfmccSender", now: float) -> Sample:
 
 def _limiting(sender: "TfmccSender", now: float) -> dict[str, object] | None:
     """Who limits the rate, in the terms of docs/status.md."""
-    clr = sender.clr
+    clr = sender.steering.clr
     if clr is None or sender.state != "sending":
         return None
     return {

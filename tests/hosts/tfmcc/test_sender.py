@@ -69,7 +69,7 @@ class Talk:
             "session": 7,
             "flags": flags,
             "receiver": receiver,
-            "round": self.sender.rounds.number,
+            "round": self.sender.steering.rounds.number,
             "rate": encode_rate(bps),
             "rtt": encode_rtt(rtt or 0.5),
             "loss_rate": int(loss * 65535),
@@ -85,7 +85,7 @@ class Talk:
 
     @property
     def bps(self) -> float:
-        return self.sender.control.at(self.now) * 8
+        return self.sender.steering.control.at(self.now) * 8
 
 
 def in_steady_state(**options: Any) -> Talk:
@@ -177,11 +177,11 @@ def test_a_report_without_an_rtt_is_corrected_by_the_senders_measurement() -> No
 
 def test_when_the_clr_leaves_the_rate_stays_and_rises_by_one_packet_per_rtt() -> None:
     talk = in_steady_state()
-    number = talk.sender.rounds.number
+    number = talk.sender.steering.rounds.number
     talk.report(1, 1e6, flags=FLAG_LEAVE)
     talk.run(0.1)
     assert talk.sent[-1].clr == 0
-    assert talk.sender.rounds.number == number + 1
+    assert talk.sender.steering.rounds.number == number + 1
     talk.report(2, 4e6)
     assert talk.bps == pytest.approx(1e6, rel=0.01)
     before = talk.bps
@@ -193,7 +193,7 @@ def test_when_the_clr_leaves_the_rate_stays_and_rises_by_one_packet_per_rtt() ->
 
 def test_a_silent_clr_is_given_up_after_ten_feedback_delays() -> None:
     talk = in_steady_state()
-    patience = 10 * talk.sender.feedback_delay(talk.now)
+    patience = 10 * talk.sender.steering.feedback_delay(talk.now)
     talk.run(patience * 0.8)
     assert talk.sent[-1].clr == 1
     talk.run(patience * 0.4)
@@ -255,7 +255,7 @@ def test_a_hostile_report_is_counted_and_dropped(fields: dict[str, int], counter
 def test_a_report_in_the_clrs_name_or_repeated_is_dropped() -> None:
     talk = in_steady_state()
     forged = Address("10.0.9.9", 1)
-    report = Report(7, 3, 1, talk.sender.rounds.number, 0, 30, 99, 0, talk.sent[-1].send_time_us, 0, 10**9)
+    report = Report(7, 3, 1, talk.sender.steering.rounds.number, 0, 30, 99, 0, talk.sent[-1].send_time_us, 0, 10**9)
     talk.sender.receive(Datagram(encode_report(report), forged, OWN), now=talk.now)
     assert talk.sender.counters["drop_forged"] == 1
     talk.report(2, 2e6)
@@ -271,7 +271,7 @@ def test_no_report_stops_the_sender(arrivals: list[tuple[Report, int, float]], g
     for report, host, wait in arrivals:
         near = report._replace(  # such as may be believed
             session=7,
-            round=talk.sender.rounds.number - report.round % 2,
+            round=talk.sender.steering.rounds.number - report.round % 2,
             echo_time_us=talk.sent[-1].send_time_us,
             held_us=0,
         )

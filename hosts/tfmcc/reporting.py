@@ -1,0 +1,179 @@
+"""When a receiver reports, and what it says (2.2, 2.5, 2.6): the CLR at once, others when their timer lets them."""
+
+from random import Random
+
+from hosts.rate_float import NO_RATE, decode_rate, decode_rtt, encode_rate, encode_rtt
+from hosts.tfmcc.feedback import FeedbackTimer
+from hosts.tfmcc.options import TfmccOptions
+from hosts.tfmcc.packets import (
+    FLAG_FIRST_LOSS,
+    FLAG_FROM_CLR,
+    FLAG_HAVE_LOSS,
+    FLAG_HAVE_RTT,
+    FLAG_LEAVE,
+    FLAG_SLOWSTART,
+    FLAG_SUPPRESSION_LOSS,
+    NO_RECEIVER,
+    Data,
+    Report,
+    encode_loss_rate,
+)
+from hosts.tfmcc.path import Path
+
+
+class Reporting:
+    """Of one receiver. Rates in bit/s, times in seconds."""
+
+    __slots__ = ("_events", "_has_told_loss", "_options", "_path", "_reported_at", "_timer", "id", "is_clr", "reports")
+
+    def __init__(self, path: Path, options: TfmccOptions, receiver: int, rng: Random) -> None:
+        """`receiver`: our number in the session."""
+        self.id = receiver
+        self.is_clr = False
+        self.reports = 0
+        self._path = path
+        self._options = options
+        self._timer = FeedbackTimer(rng, options.receivers_bound, options.offset_share, options.theta)
+        self._events = 0  # loss events that have been seen to
+        self._has_told_loss = False
+        self._reported_at = float("-inf")
+
+    @property
+    def due_at(self) -> float | None:
+        """When `fire` is to be called."""
+        return self._timer.due_at
+
+    def stop(self) -> None:
+        """No report any more."""
+        self._timer.stop()
+
+    def heard(self, packet: Data, previous: Data | None, now: float, *, first_rtt: bool) -> Report | None:
+        """The newest packet and the one before it; `first_rtt`: it brought our first round trip time.
+
+        What is to be reported at once.
+        """
+        was_clr = self.is_clr
+        self.is_clr = is_clr = packet.clr == self.id
+        timer = self._timer
+        events = self._path.history.events
+        if is_clr:
+            timer.stop()
+            said, self._events = self._events, events
+            if not was_clr or events != said or now >= self._reported_at + self._path.round_trip.rtt:
+                return self._report(packet, now, FLAG_FROM_CLR)
+            return None
+        if previous is None or packet.round != previous.round:
+            self._begin_round(packet, now)
+        elif first_rtt:
+            self._start_if_eligible(packet, now)  # only now the rate is known that should be reported
+        elif timer.due_at is not None and (
+            packet.suppression != previous.suppression or packet.suppression_no_rtt != previous.suppression_no_rtt
+        ):
+            self._hear(packet)
+        if events != self._events:
+            self._events = events
+            if not self._has_told_loss:
+                self._start_if_eligible(packet, now)  # what was to be said without a loss is void
+        return None
+
+    def fire(self, now: float) -> Report | None:
+        """Time has passed: a report, when the timer's time has come and there still is a reason."""
+        timer = self._timer
+        packet = self._path.last
+        if packet is None or timer.due_at is None or now < timer.due_at:
+            return None
+        timer.stop()
+        if self.is_clr or self._eligible_rate(packet, now) is None:
+            return None
+        return self._report(packet, now, 0)
+
+    def leave(self, now: float) -> Report | None:
+        """We go. Only a leave that the sender waits for is told: thousands may leave at once."""
+        packet = self._path.last
+        if packet is None or not (self.is_clr or now - self._reported_at <= 2 * self._delay(packet)):
+            return None
+        return self._report(packet, now, FLAG_LEAVE)
+
+    # --- a round
+
+    def _delay(self, packet: Data) -> float:
+        """T."""
+        max_rtt = decode_rtt(packet.max_rtt)
+        return self._options.feedback_delay(max_rtt, self._path.packet_bytes, decode_rate(packet.rate) / 8)
+
+    def _begin_round(self, packet: Data, now: float) -> None:
+        """Who has something to say sets a timer."""
+        timer = self._timer
+        if timer.due_at is not None and timer.has_loss and not self._has_told_loss:
+            return  # the first loss is told within one feedback delay, whatever rounds begin meanwhile (2.6)
+        timer.stop()
+        self._start_if_eligible(packet, now)
+
+    def _start_if_eligible(self, packet: Data, now: float) -> None:
+        rate = self._eligible_rate(packet, now)
+        if rate is None:
+            return
+        self._timer.start(
+            now,
+            self._delay(packet),
+            rate,
+            decode_rate(packet.rate),
+            has_loss=self._path.history.events > 0,
+            has_rtt=self._path.round_trip.has_measurement,
+        )
+        self._hear(packet)
+
+    def _eligible_rate(self, packet: Data, now: float) -> float | None:
+        """The rate to report; None when there is no reason for a report."""
+        path = self._path
+        sending = decode_rate(packet.rate)
+        if path.history.events:
+            rate = path.calculated_bps
+            if rate < sending or packet.clr == NO_RECEIVER or path.is_far(packet):
+                return rate
+            return None
+        # Without a loss there is no rate to report but the one that arrives: in slowstart (2.6), when nobody limits the
+        # sender, or to make a long round trip time known.
+        if packet.flags & FLAG_SLOWSTART or packet.clr == NO_RECEIVER or path.is_far(packet):
+            return path.receive_bps(now) or sending  # nothing known yet: as it is sent
+        return None
+
+    def _hear(self, packet: Data) -> None:
+        """The least rates that others have reported may make our report needless."""
+        timer = self._timer
+        if timer.has_rtt and self._path.is_far(packet):
+            return  # nobody else tells of our round trip time
+        code = packet.suppression if timer.has_rtt else packet.suppression_no_rtt
+        timer.hear(code, decode_rate(code), from_loss=bool(packet.flags & FLAG_SUPPRESSION_LOSS))
+
+    # --- what is said
+
+    def _report(self, packet: Data, now: float, flags: int) -> Report:
+        """Our state, for the sender of `packet`, the newest one."""
+        path = self._path
+        self.reports += 1
+        self._reported_at = now
+        receive = path.receive_bps(now)
+        rate = receive
+        p = path.history.loss_event_rate
+        if p > 0:
+            flags |= FLAG_HAVE_LOSS
+            rate = path.calculated_bps
+            if not self._has_told_loss:
+                flags |= FLAG_FIRST_LOSS
+                self._has_told_loss = True
+        if path.round_trip.has_measurement:
+            flags |= FLAG_HAVE_RTT
+        return Report(
+            packet.session,
+            flags,
+            self.id,
+            packet.round,
+            min(encode_rate(rate), NO_RATE - 1),
+            encode_rtt(path.rate_rtt),
+            encode_loss_rate(p),
+            encode_rate(receive),
+            packet.send_time_us,
+            max(0, int((now - path.last_at) * 1e6)),
+            int(now * 1e6),
+        )
