@@ -14,6 +14,7 @@ from scapy.layers.l2 import Ether
 from scapy.utils import rdpcap
 from typer.testing import CliRunner
 
+from engine import p4c
 from engine.benchmarks import build_programs, cli, files, footprint, tables
 from engine.benchmarks.forwarding import L2, L3
 from engine.benchmarks.in_process import in_process
@@ -201,21 +202,25 @@ def _received(interface: str) -> int:
 
 
 def test_programs_have_not_changed_since_they_were_compiled() -> None:
-    stamp = build_programs.read_stamp()
-    assert stamp["sources_sha256"] == build_programs.source_hash(), "run `python -m engine.benchmarks.build_programs`"
+    folder = build_programs.PROGRAMS
+    stamp = p4c.read_stamp(folder / build_programs.STAMP)
+    assert stamp["sources_sha256"] == p4c.source_hash(folder), "run `python -m engine.benchmarks.build_programs`"
     artifacts = stamp["artifacts_sha256"]
     assert isinstance(artifacts, dict)
     for name in build_programs.ARTIFACTS:
-        assert artifacts[name] == build_programs.file_hash(build_programs.PROGRAMS / name), f"{name} was edited"
-        assert re.findall(r'"(?:filename|program)"\s*:\s*"/[^"]*"', (build_programs.PROGRAMS / name).read_text()) == []
+        assert artifacts[name] == p4c.file_hash(folder / name), f"{name} was edited"
+        assert re.findall(r'"(?:filename|program)"\s*:\s*"/[^"]*"', (folder / name).read_text()) == []
 
 
-if build_programs.find_p4c() is not None:
+if p4c.find_p4c() is not None:
 
     def test_compiling_again_gives_the_same(tmp_path: Path) -> None:
-        compiler = build_programs.find_p4c()
+        compiler = p4c.find_p4c()
         assert compiler is not None
-        build_programs.compile_programs(compiler, tmp_path)
-        if build_programs.p4c_version(compiler) == build_programs.read_stamp()["p4c"]:
+        folder = build_programs.PROGRAMS
+        p4c.compile_programs(
+            compiler, folder, build_programs.NAMES, tmp_path, time_limit_s=build_programs.P4C_TIME_LIMIT_S
+        )
+        if p4c.p4c_version(compiler) == p4c.read_stamp(folder / build_programs.STAMP)["p4c"]:
             for name in build_programs.ARTIFACTS:
-                assert (tmp_path / name).read_bytes() == (build_programs.PROGRAMS / name).read_bytes(), name
+                assert (tmp_path / name).read_bytes() == (folder / name).read_bytes(), name

@@ -1,0 +1,85 @@
+"""Runs p4c and stamps what it writes: for the programs that are kept compiled beside their sources.
+
+A machine without p4c uses the artifacts as they are; a test compares them, and the sources, with the stamp.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class BuildError(Exception):
+    """p4c failed or ran out of time; the message says which."""
+
+
+def source_hash(folder: Path) -> str:
+    """SHA-256 (hex) over the names and contents of all .p4 files of a folder, in the order of their names."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.glob("*.p4"), key=lambda source: source.name):
+        content = path.read_bytes()
+        digest.update(f"{path.name}\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def file_hash(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def find_p4c() -> str | None:
+    return shutil.which("p4c")
+
+
+def p4c_version(p4c: str) -> str:
+    """For example "1.2.4.1"."""
+    output = subprocess.run([p4c, "--version"], capture_output=True, text=True, timeout=30, check=True).stdout
+    match = re.search(r"\d+(?:\.\d+)+", output)
+    if match is None:
+        raise BuildError(f"{p4c} --version says {output.strip()!r}, which holds no version")
+    return match.group()
+
+
+def compile_programs(p4c: str, folder: Path, names: Sequence[str], destination: Path, *, time_limit_s: float) -> None:
+    """Writes BMv2 JSON (NAME.json) and P4Info (NAME.p4info.txtpb) of each NAME.p4 of a folder. Raises BuildError.
+
+    p4c runs in a copy of the sources, so that no path of the machine enters its output.
+    """
+    with tempfile.TemporaryDirectory(prefix="canopy-p4-") as temporary:
+        work = Path(temporary)
+        for source in folder.glob("*.p4"):
+            shutil.copy(source, work)
+        for name in names:
+            # Named .txt, from which this version knows the format; it does not know .txtpb.
+            command = [p4c, "--target", "bmv2", "--arch", "v1model", "-o", "."]
+            command += ["--p4runtime-files", f"{name}.p4info.txt", f"{name}.p4"]
+            try:
+                result = subprocess.run(
+                    command, cwd=work, capture_output=True, text=True, timeout=time_limit_s, check=False
+                )
+            except subprocess.TimeoutExpired as error:
+                raise BuildError(f"p4c had not ended after {time_limit_s:g} s with {name}.p4") from error
+            if result.returncode != 0 or "warning" in result.stderr:
+                raise BuildError(f"p4c does not accept {name}.p4:\n{result.stderr.strip()}")
+            shutil.copyfile(work / f"{name}.json", destination / f"{name}.json")
+            shutil.copyfile(work / f"{name}.p4info.txt", destination / f"{name}.p4info.txtpb")
+
+
+def read_stamp(path: Path) -> dict[str, object]:
+    stamp: dict[str, object] = json.loads(path.read_text())
+    return stamp
+
+
+def write_stamp(path: Path, version: str, artifacts: Sequence[str]) -> None:
+    """Says what the artifacts beside it were made from, and by which p4c."""
+    folder = path.parent
+    stamp = {
+        "sources_sha256": source_hash(folder),
+        "p4c": version,
+        "artifacts_sha256": {name: file_hash(folder / name) for name in artifacts},
+    }
+    path.write_text(json.dumps(stamp, indent=2) + "\n")

@@ -1,0 +1,68 @@
+"""Compiling and stamping P4 programs."""
+
+from pathlib import Path
+
+import pytest
+
+from engine import p4c
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Path:
+    folder = tmp_path / "sources"
+    folder.mkdir()
+    (folder / "one.p4").write_text('#include "two.p4"\n')
+    (folder / "two.p4").write_text("// nothing\n")
+    return folder
+
+
+def test_hash_is_of_names_and_contents(sources: Path) -> None:
+    before = p4c.source_hash(sources)
+    text = (sources / "one.p4").read_text()
+    (sources / "one.p4").write_text(text + "\n")
+    assert p4c.source_hash(sources) != before
+    (sources / "one.p4").write_text(text)
+    assert p4c.source_hash(sources) == before
+    (sources / "one.p4").rename(sources / "three.p4")
+    assert p4c.source_hash(sources) != before
+
+
+def test_other_files_do_not_count(sources: Path) -> None:
+    before = p4c.source_hash(sources)
+    (sources / "README.md").write_text("words")
+    assert p4c.source_hash(sources) == before
+
+
+def test_a_stamp_says_what_artifacts_were_made_from(sources: Path) -> None:
+    (sources / "one.json").write_text("{}")
+    p4c.write_stamp(sources / "stamp.json", "1.2", ["one.json"])
+    assert p4c.read_stamp(sources / "stamp.json") == {
+        "sources_sha256": p4c.source_hash(sources),
+        "p4c": "1.2",
+        "artifacts_sha256": {"one.json": p4c.file_hash(sources / "one.json")},
+    }
+
+
+def _compiler(folder: Path, script: str) -> str:
+    compiler = folder / "p4c"
+    compiler.write_text(f"#!/bin/sh\n{script}\n")
+    compiler.chmod(0o755)
+    return str(compiler)
+
+
+def test_it_runs_in_a_copy_of_the_sources(tmp_path: Path, sources: Path) -> None:
+    compiler = _compiler(tmp_path, "cat one.p4 two.p4 > one.json; pwd > one.p4info.txt")
+    p4c.compile_programs(compiler, sources, ["one"], tmp_path, time_limit_s=30)
+    assert (tmp_path / "one.json").read_text() == '#include "two.p4"\n// nothing\n'
+    assert (tmp_path / "one.p4info.txtpb").read_text().strip() != str(sources)
+
+
+@pytest.mark.parametrize("script", ["echo 'one.p4(1): error: no' >&2; exit 1", "echo 'warning: error: no' >&2"])
+def test_failing_compiler_is_reported(tmp_path: Path, sources: Path, script: str) -> None:
+    with pytest.raises(p4c.BuildError, match="error: no"):
+        p4c.compile_programs(_compiler(tmp_path, script), sources, ["one"], tmp_path, time_limit_s=30)
+
+
+def test_endless_compiler_is_ended(tmp_path: Path, sources: Path) -> None:
+    with pytest.raises(p4c.BuildError, match=r"not ended after 0.2 s"):
+        p4c.compile_programs(_compiler(tmp_path, "exec sleep 60"), sources, ["one"], tmp_path, time_limit_s=0.2)
