@@ -131,7 +131,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text(yaml.safe_dump(small(), sort_keys=False))
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "experiments.commands", "sweep", str(path), "--seeds", "6", "--jobs", "1"]
+    command = [sys.executable, "-m", "experiments.commands", "sweep", str(path), "--seeds", "4", "--jobs", "1"]
     command += ["--out", str(out)]
     with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL) as sweep:
         deadline = time.monotonic() + 90
@@ -139,13 +139,13 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
             time.sleep(0.05)  # another process's progress
         os.killpg(sweep.pid, signal.SIGKILL)
     before = {kept: kept.stat().st_mtime_ns for kept in out.glob("runs/*.json")}
-    assert 1 <= len(before) < 6
+    assert 1 <= len(before) < 4
     assert not (out / "sweep.parquet").exists()
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert f"{len(before)} runs were there already" in done.stdout
     after = {kept: kept.stat().st_mtime_ns for kept in out.glob("runs/*.json")}
-    assert len(after) == 6
+    assert len(after) == 4
     assert before.items() <= after.items()
 
 
