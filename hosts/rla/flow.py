@@ -148,6 +148,7 @@ class Flow:
                 int(now * 1e6),
                 packet.offset,
                 packet.payload,
+                self._options.assist == "switch",
             )
         )
         self._counters["udp_bytes"] += len(data)

@@ -3,9 +3,10 @@
 DATA carries the stream, multicast or (a retransmission) unicast; ACK answers every packet with what has arrived, as
 SACK TCP does (3.3, rule 1). The rest opens and closes a session.
 
-An ACK that says nothing but what has arrived may be merged by a switch with those of other receivers. One that says who
-lost what may not: its receiver leaves MERGE out when a packet has newly turned out missing, for one srtt (which DATA
-tells), and once a second, so that the sender sees everybody's losses and round trip time as it would without merging.
+An ACK that says nothing but what has arrived may be merged by a switch with those of other receivers (MERGE). One that
+says who lost what may not: for one srtt (which DATA tells) after a packet has newly turned out missing, its receiver
+asks for PASS alone. Once a second, and for what answers no packet, it asks for both, so that the sender sees
+everybody's losses and round trip time as it would without merging.
 
 `parse` answers with one of the tuples below or raises PacketError; nothing else can come of any input.
 """
@@ -46,12 +47,16 @@ FLAG_END: Final = 0x01
 """DATA: the stream ends with this packet."""
 FLAG_AGAIN: Final = 0x02
 """DATA: a retransmission; `send_time_us` is its own."""
+FLAG_ASSIST: Final = 0x04
+"""DATA: acknowledgments of this session may be merged, so switches note how far it has come."""
 FLAG_MERGED: Final = 0x01
 """ACK: made by a switch from several receivers' ones."""
 FLAG_MERGE: Final = 0x02
 """ACK: a switch may merge it; JOIN_ACK: the receiver shall allow that."""
 FLAG_HURRY: Final = 0x04
 """ACK: send what is missing again at once, by unicast (3.3, footnote 8)."""
+FLAG_PASS: Final = 0x08
+"""ACK: a switch passes it on as it is; without MERGE, what was merged of this receiver before counts no longer."""
 
 
 class Data(NamedTuple):
@@ -65,6 +70,7 @@ class Data(NamedTuple):
     send_time_us: int  # sender's clock, when this copy was sent
     offset: int  # of the payload's first byte in the stream
     payload: bytes
+    assist: bool = False
 
 
 class Ack(NamedTuple):
@@ -80,6 +86,7 @@ class Ack(NamedTuple):
     number: int  # the receiver's, from JOIN_ACK
     children: int  # bit i: stands for receiver number i
     sack: int  # bit i: packet cumulative + 1 + i has arrived
+    passes: bool = False  # to the sender, whatever a switch takes from it
 
 
 class Announce(NamedTuple):
@@ -147,7 +154,7 @@ DEFAULT_PAYLOAD_BYTES: Final = 1000
 
 def encode_data(data: Data) -> bytes:
     """A DATA packet. `seq` is taken modulo 2^32, `srtt_ms` is cut to 16 bits."""
-    flags = FLAG_END * data.end | FLAG_AGAIN * data.again
+    flags = FLAG_END * data.end | FLAG_AGAIN * data.again | FLAG_ASSIST * data.assist
     seq, srtt_ms = data.seq & MAX_U32, min(data.srtt_ms, 0xFFFF)
     head = DATA.pack(
         VERSION,
@@ -166,7 +173,7 @@ def encode_data(data: Data) -> bytes:
 
 def encode_ack(ack: Ack) -> bytes:
     """An ACK. Sizes and times beyond 32 bits are cut to the largest."""
-    flags = FLAG_MERGED * ack.merged | FLAG_MERGE * ack.merge | FLAG_HURRY * ack.hurry
+    flags = FLAG_MERGED * ack.merged | FLAG_MERGE * ack.merge | FLAG_HURRY * ack.hurry | FLAG_PASS * ack.passes
     return ACK.pack(
         VERSION,
         NUMBER,
@@ -235,14 +242,15 @@ def parse(data: bytes) -> Packet:
             number,
             int.from_bytes(children, "big"),
             int.from_bytes(sack, "big"),
+            bool(flags & FLAG_PASS),
         )
     if kind == Type.DATA:
         if size < DATA_BYTES:
             raise PacketError("truncated")
         _, _, _, _, _, seq, length, srtt_ms, send_time_us, offset = DATA.unpack_from(data)
         _check_size(size, DATA_BYTES + length)
-        end, again = bool(flags & FLAG_END), bool(flags & FLAG_AGAIN)
-        return Data(session, end, again, seq, srtt_ms, send_time_us, offset, data[DATA_BYTES:])
+        end, again, assist = bool(flags & FLAG_END), bool(flags & FLAG_AGAIN), bool(flags & FLAG_ASSIST)
+        return Data(session, end, again, seq, srtt_ms, send_time_us, offset, data[DATA_BYTES:], assist)
     return _parse_control(data, kind, flags, session)
 
 

@@ -244,8 +244,10 @@ class RlaReceiver(ReceiverEndpoint):
         stream = self.stream
         self._advertised_end = stream.window_end
         self.counters["feedback_packets"] += 1
-        merge = self._merge and now >= self._alone_until and now < self._sample_at
-        if now >= self._sample_at:
+        merge = self._merge and now >= self._alone_until
+        # One by itself so often, for the round trip time; and what answers no packet, for nothing may come after it.
+        passes = self._merge and (not merge or now >= self._sample_at or not echo_time_us)
+        if passes and echo_time_us:
             self._sample_at = now + self.options.sample_s
         ack = Ack(
             self._session_id or 0,
@@ -258,6 +260,7 @@ class RlaReceiver(ReceiverEndpoint):
             self._number,
             1 << self._number if merge else 0,
             stream.received.sack,
+            passes,
         )
         return self._to_sender(encode_ack(ack))
 

@@ -1,8 +1,9 @@
 """TFMCC's packets: fixed-size fields after the common header, in network order; what RFC 4654 (2.2) asks for.
 
 DATA, multicast by the sender; the header's flags: 0x01 END, 0x02 SLOWSTART, 0x04 ECHO (the echo fields are set), 0x08
-SUPPRESSION_LOSS (the suppression rates are from reports with a loss; others suppress nothing for them). Byte offsets
-count from the datagram's start:
+SUPPRESSION_LOSS (the suppression rates are from reports with a loss; others suppress nothing for them), 0x10 ASSIST
+(switches may suppress reports), 0x20 SUPPRESSED (set on the way by a switch that does so: reports may come at once, for
+many of them end there). Byte offsets count from the datagram's start:
 
      8  seq                 32  counts DATA packets from 0
     12  round               16  feedback round (2.5), from 1; the next one cancels all timers of this one
@@ -10,19 +11,20 @@ count from the datagram's start:
     16  suppression         16  least rate of this round's reports with a valid RTT; NO_RATE: none yet
     18  suppression_no_rtt  16  the same of reports without one; neither suppresses the other
     20  max_rtt              8  largest RTT of the receivers, an RTT float; T follows from it and from `rate`
-    21  reserved             8
+    21  patience             8  an RTT float: T / b, so long a report silences others before the sender confirms it
     22  length              16  bytes of payload
     24  clr                 32  receiver id of the current limiting receiver; 0: none, then anybody may report
     28  echo_receiver       32  whose report is echoed (2.4.2)
     32  echo_time_us        64  its `time_us`
     40  echo_held_us        32  from that report's arrival to this packet's departure
-    44  reserved            32
+    44  least_share         16  1 - theta in 1/65536: a report passes when it is below this share of the least one
+    46  reserved            16
     48  send_time_us        64  sender's clock
     56  offset              64  of the payload's first byte in the stream
 
 REPORT, unicast to the sender; flags: 0x01 HAVE_RTT (`rtt` is measured), 0x02 HAVE_LOSS (`rate` is Eq. (1)'s, else the
 receive rate), 0x04 LEAVE, 0x08 FROM_CLR (sent as the CLR, without suppression), 0x10 FIRST_LOSS (the first report of a
-loss by this receiver):
+loss by this receiver), 0x20 MAY_SUPPRESS (a switch may judge it; DATA has ASSIST):
 
      8  receiver            32  receiver id, random, not 0
     12  round               16  of the last DATA that arrived
@@ -37,9 +39,8 @@ loss by this receiver):
     36  time_us             64  receiver's clock, to be echoed
 
 For a switch: 12-bit floats are right-aligned in 16 bits, their upper 4 bits 0; they order as integers, as RTT floats do
-(`hosts.rate_float`). Round, CLR, maximum RTT and the confirmed minima come from DATA on its way down; a report is
-eligible for suppression when it has neither LEAVE nor FIRST_LOSS, its receiver is not `clr`, its round is the current
-one, and its RTT float (with HAVE_RTT) is not above `max_rtt`.
+(`hosts.rate_float`). Round, CLR, maximum RTT and the confirmed minima come from DATA on its way down; docs/assist.md
+says which reports it may suppress.
 
 The other packets open and close a session whose sender wants to know its receivers (a file's); a session of real-time
 data has none of them but ABORT.
@@ -77,16 +78,21 @@ FLAG_END: Final = 0x01
 FLAG_SLOWSTART: Final = 0x02
 FLAG_ECHO: Final = 0x04
 FLAG_SUPPRESSION_LOSS: Final = 0x08
+FLAG_ASSIST: Final = 0x10
+FLAG_SUPPRESSED: Final = 0x20
 
 FLAG_HAVE_RTT: Final = 0x01
 FLAG_HAVE_LOSS: Final = 0x02
 FLAG_LEAVE: Final = 0x04
 FLAG_FROM_CLR: Final = 0x08
 FLAG_FIRST_LOSS: Final = 0x10
+FLAG_MAY_SUPPRESS: Final = 0x20
 
 NO_RECEIVER: Final = 0
 LOSS_UNIT: Final = 65535
 """Codes of a loss event rate of 1."""
+SHARE_UNIT: Final = 65536
+"""Codes of a share of 1, which itself has none."""
 _MAX_U32: Final = 2**32 - 1
 
 
@@ -108,6 +114,8 @@ class Data(NamedTuple):
     send_time_us: int  # sender's clock
     offset: int  # of the payload's first byte in the stream
     payload: bytes
+    patience: int = 0  # RTT float
+    least_share: int = 0  # in 1/SHARE_UNIT
 
 
 class Report(NamedTuple):
@@ -173,7 +181,7 @@ class Abort(NamedTuple):
 Packet: TypeAlias = Data | Report | Announce | Join | JoinAck | Fin | Abort
 
 # Field layouts with the common header; hosts/dissect.py says the same in Scapy's terms.
-DATA: Final = struct.Struct("!BBBBIIHHHHBxHIIQI4xQQ")
+DATA: Final = struct.Struct("!BBBBIIHHHHBBHIIQIH2xQQ")
 REPORT: Final = struct.Struct("!BBBBIIHHBxHH2xQIQ")
 ANNOUNCE: Final = struct.Struct("!BBBBIQ")
 JOIN: Final = struct.Struct("!BBBBIIQIQ")
@@ -207,11 +215,13 @@ def encode_data(data: Data) -> bytes:
             data.suppression,
             data.suppression_no_rtt,
             data.max_rtt,
+            data.patience,
             len(data.payload),
             data.clr,
             data.echo_receiver,
             data.echo_time_us,
             min(data.echo_held_us, _MAX_U32),
+            data.least_share,
             data.send_time_us,
             data.offset,
         )
@@ -237,6 +247,11 @@ def encode_report(report: Report) -> bytes:
         min(report.held_us, _MAX_U32),
         report.time_us,
     )
+
+
+def encode_share(share: float) -> int:
+    """A share below 1 of the least rate; not below a half, which is the least that switches reckon with."""
+    return max(SHARE_UNIT // 2, min(int(share * SHARE_UNIT), SHARE_UNIT - 1))
 
 
 def encode_loss_rate(p: float) -> int:
@@ -327,11 +342,12 @@ def _parse_data(data: bytes, size: int) -> Data:
     if size < DATA_BYTES:
         raise PacketError("truncated")
     fields = DATA.unpack_from(data)
-    _check_size(size, DATA_BYTES + fields[11])
+    _check_size(size, DATA_BYTES + fields[12])
     if fields[7] >= NO_RATE or fields[8] > NO_RATE or fields[9] > NO_RATE:
         raise PacketError("value")
-    # session, flags, seq ... max_rtt, clr ... offset
-    return Data._make((fields[4], fields[3], *fields[5:11], *fields[12:], data[DATA_BYTES:]))
+    # session, flags, seq ... max_rtt, clr ... echo_held_us, send_time_us, offset; patience, least_share
+    head = (fields[4], fields[3], *fields[5:11], *fields[13:17], *fields[18:])
+    return Data._make((*head, data[DATA_BYTES:], fields[11], fields[17]))
 
 
 def _report_fields(data: bytes) -> dict[str, int]:

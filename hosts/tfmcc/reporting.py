@@ -1,4 +1,9 @@
-"""When a receiver reports, and what it says (2.2, 2.5, 2.6): the CLR at once, others when their timer lets them."""
+"""When a receiver reports, and what it says (2.2, 2.5, 2.6): the CLR at once, others when their timer lets them.
+
+Behind a switch that suppresses reports (docs/assist.md) nobody need be patient for the others' sake: timers run for a
+maximum RTT instead of b of them, start as soon as there is a reason, and a report is repeated until the sender's echo
+shows that it, or one like it, has arrived.
+"""
 
 from random import Random
 
@@ -6,12 +11,15 @@ from hosts.rate_float import NO_RATE, decode_rate, decode_rtt, encode_rate, enco
 from hosts.tfmcc.feedback import FeedbackTimer
 from hosts.tfmcc.options import TfmccOptions
 from hosts.tfmcc.packets import (
+    FLAG_ASSIST,
     FLAG_FIRST_LOSS,
     FLAG_FROM_CLR,
     FLAG_HAVE_LOSS,
     FLAG_HAVE_RTT,
     FLAG_LEAVE,
+    FLAG_MAY_SUPPRESS,
     FLAG_SLOWSTART,
+    FLAG_SUPPRESSED,
     FLAG_SUPPRESSION_LOSS,
     NO_RECEIVER,
     Data,
@@ -74,6 +82,8 @@ class Reporting:
             self._events = events
             if not self._has_told_loss:
                 self._start_if_eligible(packet, now)  # what was to be said without a loss is void
+            elif packet.flags & FLAG_SUPPRESSED and timer.due_at is None:
+                self._start_if_eligible(packet, now)
         return None
 
     def fire(self, now: float) -> Report | None:
@@ -85,7 +95,10 @@ class Reporting:
         timer.stop()
         if self.is_clr or self._eligible_rate(packet, now) is None:
             return None
-        return self._report(packet, now, 0)
+        report = self._report(packet, now, 0)
+        if packet.flags & FLAG_SUPPRESSED:
+            self._start_if_eligible(packet, now)
+        return report
 
     def leave(self, now: float) -> Report | None:
         """We go. Only a leave that the sender waits for is told: thousands may leave at once."""
@@ -113,9 +126,14 @@ class Reporting:
         rate = self._eligible_rate(packet, now)
         if rate is None:
             return
+        delay = self._delay(packet)
+        since = now
+        if packet.flags & FLAG_SUPPRESSED:
+            delay /= self._options.feedback_rtts
+            since = max(now, self._reported_at + delay)  # the last report may still be answered
         self._timer.start(
-            now,
-            self._delay(packet),
+            since,
+            delay,
             rate,
             decode_rate(packet.rate),
             has_loss=self._path.history.events > 0,
@@ -164,6 +182,8 @@ class Reporting:
                 self._has_told_loss = True
         if path.round_trip.has_measurement:
             flags |= FLAG_HAVE_RTT
+        if packet.flags & FLAG_ASSIST:
+            flags |= FLAG_MAY_SUPPRESS
         return Report(
             packet.session,
             flags,

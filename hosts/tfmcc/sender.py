@@ -15,11 +15,12 @@ from hosts.endpoint import (
 )
 from hosts.header import SESSION_MAX, PacketError
 from hosts.protocols import Session
-from hosts.rate_float import NO_RATE, encode_rate
+from hosts.rate_float import NO_RATE, encode_rate, encode_rtt
 from hosts.reason import Reason
 from hosts.tfmcc.judge import ReportJudge
 from hosts.tfmcc.options import TfmccOptions
 from hosts.tfmcc.packets import (
+    FLAG_ASSIST,
     FLAG_ECHO,
     FLAG_END,
     FLAG_LEAVE,
@@ -31,6 +32,7 @@ from hosts.tfmcc.packets import (
     Report,
     encode_abort,
     encode_data,
+    encode_share,
     packet_bytes,
     parse,
 )
@@ -70,6 +72,7 @@ class TfmccSender(SenderEndpoint):
         self._paced_from = 0.0  # when the last packet was due
         self._paced_bytes = 0
         self._heartbeat_s = HEARTBEAT_S
+        self._assisted = options.assist == "switch"
 
     # --- the application's side
 
@@ -209,6 +212,8 @@ class TfmccSender(SenderEndpoint):
         echo = steering.next_echo()
         if echo is not None:
             flags |= FLAG_ECHO
+        if self._assisted:
+            flags |= FLAG_ASSIST
         data = Data(
             self.number,
             flags,
@@ -225,6 +230,7 @@ class TfmccSender(SenderEndpoint):
             int(now * 1e6),
             self.sent_bytes,
             payload,
+            *self._assistance(now),
         )
         encoded = encode_data(data)
         self.seq += 1
@@ -236,6 +242,13 @@ class TfmccSender(SenderEndpoint):
         if self._ends_left == 0:
             self.state = "closed"
             effects.append(SessionEnded(True, ""))
+
+    def _assistance(self, now: float) -> tuple[int, int]:
+        """What switches need to suppress reports: patience, and the share of the least rate."""
+        if not self._assisted:
+            return 0, 0
+        options = self.options
+        return encode_rtt(self.feedback_delay(now) / options.feedback_rtts), encode_share(1 - options.theta)
 
     # --- timers
 

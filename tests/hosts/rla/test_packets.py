@@ -18,7 +18,7 @@ u64 = st.integers(0, 2**64 - 1)
 def test_data_comes_back(
     session: int, end: bool, again: bool, seq: int, srtt_ms: int, time_us: int, offset: int, payload: bytes
 ) -> None:
-    data = Data(session, end, again, seq, srtt_ms, time_us, offset, payload)
+    data = Data(session, end, again, seq, srtt_ms, time_us, offset, payload, assist=again)
     assert packets.parse(packets.encode_data(data)) == data
 
 
@@ -33,6 +33,7 @@ def test_data_comes_back(
     u16,
     st.integers(0, 2**packets.CHILD_BITS - 1),
     st.integers(0, 2**packets.SACK_BITS - 1),
+    st.booleans(),
 )
 def test_acknowledgment_comes_back(
     session: int,
@@ -45,8 +46,9 @@ def test_acknowledgment_comes_back(
     number: int,
     children: int,
     sack: int,
+    passes: bool,
 ) -> None:
-    ack = Ack(session, merged, merge, hurry, cumulative, window, echo, number, children, sack)
+    ack = Ack(session, merged, merge, hurry, cumulative, window, echo, number, children, sack, passes)
     assert packets.parse(packets.encode_ack(ack)) == ack
 
 

@@ -23,6 +23,7 @@ from hosts.tfmcc.packets import (
     encode_join_ack,
     encode_loss_rate,
     encode_report,
+    encode_share,
     packet_bytes,
     parse,
     parse_data,
@@ -34,7 +35,11 @@ rate = st.integers(0, NO_RATE - 1)
 suppression = st.integers(0, NO_RATE)
 reasons = st.sampled_from(Reason)
 datas = st.builds(
-    Data, u32, u8, u32, u16, rate, suppression, suppression, u8, u32, u32, u64, u32, u64, u64, st.binary(max_size=64)
+    Data,
+    *(u32, u8, u32, u16, rate, suppression, suppression, u8, u32, u32, u64, u32, u64, u64),
+    st.binary(max_size=64),
+    u8,
+    u16,
 )
 reports = st.builds(Report, u32, u8, identity, u16, rate, u8, u16, rate, u64, u32, u64)
 controls = st.one_of(
@@ -83,7 +88,7 @@ def test_the_short_way_to_data_agrees(pair: tuple[Packet, bytes]) -> None:
 
 
 def test_fields_are_where_a_switch_reads_them() -> None:
-    data = encode_data(Data(7, 0x0E, 5, 3, 0x123, 0x456, 0x789, 0x55, 9, 10, 11, 12, 13, 14, b"abc"))
+    data = encode_data(Data(7, 0x0E, 5, 3, 0x123, 0x456, 0x789, 0x55, 9, 10, 11, 12, 13, 14, b"abc", 0x66, 0x8888))
     assert data[:4] == bytes((1, 2, 1, 0x0E))
     for offset, length, value in (
         (8, 4, 5),
@@ -92,11 +97,13 @@ def test_fields_are_where_a_switch_reads_them() -> None:
         (16, 2, 0x456),
         (18, 2, 0x789),
         (20, 1, 0x55),
+        (21, 1, 0x66),
         (22, 2, 3),
         (24, 4, 9),
         (28, 4, 10),
         (32, 8, 11),
         (40, 4, 12),
+        (44, 2, 0x8888),
         (48, 8, 13),
         (56, 8, 14),
     ):
@@ -126,6 +133,10 @@ def test_a_rate_that_is_none_is_no_report(code: int) -> None:
 
 def test_a_loss_rate_is_rounded_up() -> None:
     assert [encode_loss_rate(p) for p in (0.0, 1e-9, 0.5, 1.0)] == [0, 1, 32768, 65535]
+
+
+def test_a_share_is_below_one_and_no_less_than_a_half() -> None:
+    assert [encode_share(share) for share in (1.0, 0.9, 0.5, 0.1)] == [65535, 58982, 32768, 32768]
 
 
 def test_the_packet_size_counts_the_headers() -> None:
