@@ -248,7 +248,7 @@ class TfmccSender(SenderEndpoint):
         if not self._assisted:
             return 0, 0
         options = self.options
-        return encode_rtt(self.feedback_delay(now) / options.feedback_rtts), encode_share(1 - options.theta)
+        return encode_rtt(self.steering.feedback_delay(now) / options.feedback_rtts), encode_share(1 - options.theta)
 
     # --- timers
 
