@@ -69,6 +69,8 @@ class Application:
         self.endpoint = endpoint
         self.error: FileError | None = None
         """What went wrong with the file, if anything did."""
+        self._sender = endpoint if isinstance(endpoint, SenderEndpoint) else None
+        self._receiver = endpoint if isinstance(endpoint, ReceiverEndpoint) else None
         self._source = source
         self._sink = sink
         self._take = take
@@ -80,36 +82,34 @@ class Application:
 
     def carry_out(self, effects: Iterable[Effect], now: float) -> list[NetworkEffect]:
         """Carry out what is not for the network, with what that leads to; the rest comes back in order."""
-        queue = deque(effects)
+        queue = list(effects)
         left: list[NetworkEffect] = []
-        delivered = 0
-        while queue or delivered:
-            if not queue:
-                queue.extend(self._consumed(delivered, now))
-                delivered = 0
-                continue
-            effect = queue.popleft()
-            kind = type(effect)
-            if kind is Send or kind is JoinGroup or kind is LeaveGroup:
-                left.append(effect)  # type: ignore[arg-type]
-            elif self._read_rate_bps is not None and (kind is Deliver or kind is StreamEnded):
-                self._postpone(effect, now)  # type: ignore[arg-type]
-            elif kind is Deliver:
-                delivered += len(effect.data)  # type: ignore[union-attr]
-                queue.extend(self._deliver(effect, now))  # type: ignore[arg-type]
-            elif kind is DeliverDatagram:
-                self._take(effect)  # type: ignore[arg-type]
-            else:
-                queue.extend(self._event(effect, now))  # type: ignore[arg-type]
+        reads_slowly = self._read_rate_bps is not None
+        while queue:
+            delivered = 0
+            for effect in queue:  # which grows meanwhile
+                kind = type(effect)
+                if kind is Send or kind is JoinGroup or kind is LeaveGroup:
+                    left.append(effect)  # type: ignore[arg-type]
+                elif reads_slowly and (kind is Deliver or kind is StreamEnded):
+                    self._postpone(effect, now)  # type: ignore[arg-type]
+                elif kind is Deliver:
+                    delivered += len(effect.data)  # type: ignore[union-attr]
+                    queue += self._deliver(effect, now)  # type: ignore[arg-type]
+                elif kind is DeliverDatagram:
+                    self._take(effect)  # type: ignore[arg-type]
+                else:
+                    queue += self._event(effect, now)  # type: ignore[arg-type]
+            queue = list(self._consumed(delivered, now)) if delivered else []
         return left
 
     def feed(self, now: float) -> list[NetworkEffect]:
         """Give a sender what it has room for; to be called after its inputs."""
-        endpoint, source = self.endpoint, self._source
+        endpoint, source = self._sender, self._source
         left: list[NetworkEffect] = []
-        if source is None or not isinstance(endpoint, SenderEndpoint):
+        if source is None or endpoint is None:
             return left
-        while not endpoint.closed and (space := endpoint.send_space):
+        while (space := endpoint.send_space) and not endpoint.closed:
             try:
                 data = source.read(space)
             except FileError as error:
@@ -128,7 +128,7 @@ class Application:
     @property
     def read_at(self) -> float | None:
         """When a slow application reads next; None: it waits for nothing but the network."""
-        return None if self.endpoint.closed else self._read_at
+        return None if self._read_at is None or self.endpoint.closed else self._read_at
 
     def read(self, now: float) -> list[NetworkEffect]:
         """Have a slow application read what it has had the time for."""
@@ -167,18 +167,18 @@ class Application:
         return ()
 
     def _consumed(self, count: int, now: float) -> Sequence[Effect]:
-        assert isinstance(self.endpoint, ReceiverEndpoint)
-        return self.endpoint.consumed(count, now=now)
+        assert self._receiver is not None
+        return self._receiver.consumed(count, now=now)
 
     def _failed(self, error: FileError, now: float) -> Sequence[Effect]:
         self.error = error
-        if isinstance(self.endpoint, ReceiverEndpoint):
-            return self.endpoint.confirm(complete=False, now=now, reason=error.reason)
+        if self._receiver is not None:
+            return self._receiver.confirm(complete=False, now=now, reason=error.reason)
         return self.endpoint.close(now=now, reason=str(error))
 
     def _event(self, event: Event, now: float) -> Sequence[Effect]:
         effects: Sequence[Effect] = ()
-        if isinstance(event, StreamEnded) and isinstance(self.endpoint, ReceiverEndpoint) and self.error is None:
+        if isinstance(event, StreamEnded) and self._receiver is not None and self.error is None:
             effects = self._end_of_stream(now)
         self._on_event(event)
         return effects
@@ -197,5 +197,5 @@ class Application:
     def _verdict(self, problem: FileError | None, now: float) -> Sequence[Effect]:
         if problem is not None:
             return self._failed(problem, now)
-        assert isinstance(self.endpoint, ReceiverEndpoint)
-        return self.endpoint.confirm(complete=True, now=now, reason=Reason.NONE)
+        assert self._receiver is not None
+        return self._receiver.confirm(complete=True, now=now, reason=Reason.NONE)

@@ -65,6 +65,13 @@ class Reassembly:
         """Take a packet that fits; what can be delivered now, None for a repeat. Raises BrokenStreamError."""
         if not self.received.add(seq):
             return None
+        if seq == self._next and not self._early:  # nothing waits: the usual case, made short
+            if offset != self.delivered or self.ended:
+                raise BrokenStreamError
+            self._next += 1
+            self.delivered += len(payload)
+            self.ended = end
+            return [Deliver(offset, payload)] if payload else []
         self._early[seq] = _Piece(offset, payload, end)
         delivered: list[Deliver] = []
         while (piece := self._early.pop(self._next, None)) is not None:

@@ -37,6 +37,8 @@ class ReceivedSet:
             return False
         if index:
             self._above |= 1 << index
+        elif not self._above:
+            self.cumulative += 1
         else:
             run = trailing_ones(self._above | 1)
             self._above >>= run

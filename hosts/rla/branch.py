@@ -3,7 +3,6 @@ congestion signal (RLA, 3.3, rules 1 and 2).
 """
 
 from collections import deque
-from collections.abc import Iterator
 
 from hosts.endpoint import Address
 from hosts.rtt import DelayEstimator
@@ -69,19 +68,22 @@ class Branch:
         """
         if not sack:
             return []
-        limit = self.cumulative + sack.bit_length() - LOSS_DISTANCE  # the last packet that can be judged
-        lost = [seq for seq in self._unexamined(limit) if not self.has(seq, sack)]
+        cumulative = self.cumulative
+        limit = cumulative + sack.bit_length() - LOSS_DISTANCE  # the last packet that can be judged
+        first = cumulative if cumulative > self._examined else self._examined
+        lost: list[int] = []
+        if first <= limit:
+            self._examined = limit + 1
+            if first == cumulative:
+                lost.append(first)
+                first += 1
+            lost += [seq for seq in range(first, limit + 1) if not sack >> (seq - cumulative - 1) & 1]
         while self._repeated and self._repeated[0][0] <= limit:
             seq = self._repeated.popleft()[1]
             if not self.has(seq, sack):
                 lost.append(seq)
         self.losses += len(lost)
         return lost
-
-    def _unexamined(self, limit: int) -> Iterator[int]:
-        first = max(self.cumulative, self._examined)
-        self._examined = max(self._examined, limit + 1)
-        return iter(range(first, limit + 1))
 
     def repeated(self, seq: int, end: int) -> None:
         """Packet `seq` was sent again for it, after packet `end` - 1 was sent for the first time."""

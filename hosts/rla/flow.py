@@ -8,10 +8,9 @@ footnote 8).
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from hosts.endpoint import Address, CongestionSignal, Effect, Send
-from hosts.least import Least
 from hosts.rla.branch import Branch
 from hosts.rla.listening import RandomListening
 from hosts.rla.options import RlaOptions
@@ -61,7 +60,8 @@ class Flow:
         self._board = Scoreboard(0)
         self._packets: dict[int, _Packet] = {}
         self._requested: set[int] = set()  # packets that somebody lost, not sent again yet
-        self._window_ends = Least(0)
+        self._shut: Branch | None = None  # whose advertised window ended first when that was last looked for
+        self._open_until = 0  # stream offset up to which every receiver takes data, at least
         self._next_number = 0
         self.end = 0
         """The packet that is sent next."""
@@ -82,7 +82,7 @@ class Flow:
         branch.window_end = self.base_offset + window
         self.branches[address] = self._by_number[branch.number] = branch
         self._board.add_child(branch.number, self.base)
-        self._window_ends.set(branch.number, branch.window_end)
+        self._open_until = 0
         self.listening.troubled.add(branch.number, now)
         return branch
 
@@ -90,7 +90,6 @@ class Flow:
         """Wait for this receiver no longer."""
         branch = self.branches.pop(address)
         del self._by_number[branch.number]
-        self._window_ends.remove(branch.number)
         self.listening.troubled.remove(branch.number)
         for packet in self._packets.values():
             packet.lost_by.discard(branch.number)
@@ -118,11 +117,20 @@ class Flow:
         """What keeps a new packet of `size` bytes from being sent; None: nothing."""
         if self.end > self.max_reach_all + self.listening.cwnd:
             return "cwnd"
-        if self.end_offset + size > self._window_ends.value:
+        if self.end_offset + size > self._open_until and not self._is_open(self.end_offset + size):
             return "advertised_window"
         if self.end - self.base >= SACK_BITS:
             return "sack"
         return None
+
+    def _is_open(self, until: int) -> bool:
+        """Whether every receiver's buffer takes the stream up to this offset. Windows never shrink, so that the least
+        of their ends is a bound until one is past it, and looking at one receiver is mostly enough.
+        """
+        if self._shut is None or until <= self._shut.window_end or self._shut.number not in self._by_number:
+            self._shut = min(self.branches.values(), key=lambda branch: branch.window_end, default=None)
+            self._open_until = 0 if self._shut is None else self._shut.window_end
+        return until <= self._open_until
 
     def send(self, payload: bytes, end: bool, now: float) -> Send:
         """Multicast the next packet."""
@@ -171,23 +179,28 @@ class Flow:
             rtt = (now if arrived_at is None else arrived_at) - ack.echo_time_us / 1e6
             if rtt >= 0:
                 branch.rtt.add(rtt)
-                self.srtt_max = max(branch.rtt.mean, self.srtt_max)
-        self._progress(branch, cumulative, now)
+                if branch.rtt.mean > self.srtt_max:
+                    self.srtt_max = branch.rtt.mean
         branch.window = ack.window
-        self._take_window(branch, self._offset(cumulative) + ack.window)
+        self._progress(branch, cumulative, ack.window, now)
         effects: list[Effect] = []
-        self._completed(self._board.acknowledge(branch.number, cumulative, ack.sack, self.end))
-        lost = branch.find_losses(ack.sack)
-        if lost:
-            self._lost(branch, lost, now, effects)
+        fresh = self._board.acknowledge(branch.number, cumulative, ack.sack, self.end)
+        if fresh:
+            self._completed(fresh)
+        if ack.sack:
+            lost = branch.find_losses(ack.sack)
+            if lost:
+                self._lost(branch, lost, now, effects)
         if ack.hurry:
             effects += self._hurry(branch, now)
         if self._requested:
+            self._served([branch])
             effects += self._repeat_settled(now)
         return effects
 
     def acknowledge_merged(self, ack: Ack, now: float) -> list[Effect]:
         """A switch's, for several receivers that have all that it says; whatever else each of them has is not told."""
+        told: list[Branch] = []
         for number in bits(ack.children):
             branch = self._by_number.get(number)
             if branch is None:
@@ -197,23 +210,26 @@ class Flow:
                 self._counters["drop_beyond"] += 1
                 return []
             branch.merges += 1
+            told.append(branch)
             if cumulative > branch.cumulative:
                 self._heard_at = now
-                self._progress(branch, cumulative, now)
-                self._take_window(branch, self._offset(cumulative) + ack.window)
+                self._progress(branch, cumulative, ack.window, now)
             self._completed(self._board.acknowledge(number, cumulative, ack.sack, self.end))
-        return self._repeat_settled(now) if self._requested else []
+        if not self._requested:
+            return []
+        self._served(told)
+        return self._repeat_settled(now)
 
-    def _progress(self, branch: Branch, cumulative: int, now: float) -> None:
+    def _progress(self, branch: Branch, cumulative: int, window: int, now: float) -> None:
+        """All packets below `cumulative` have arrived there, and `window` bytes from there on are taken."""
         if cumulative > branch.cumulative:
             branch.cumulative = cumulative
             branch.progress_at = now
             branch.backoff = 1.0
-
-    def _take_window(self, branch: Branch, window_end: int) -> None:
+        packet = self._packets.get(cumulative)
+        window_end = (self.end_offset if packet is None else packet.offset) + window
         if window_end > branch.window_end:
             branch.window_end = window_end
-            self._window_ends.set(branch.number, window_end)
 
     def _completed(self, fresh: int) -> None:
         """All receivers have the packets of the bitmap `fresh` above `base` now."""
@@ -243,15 +259,22 @@ class Flow:
         self.srtt_max = max((branch.rtt.mean for branch in self.branches.values()), default=0.0)
         return self.srtt_max
 
+    def _served(self, branches: Iterable[Branch]) -> None:
+        """These receivers have told what they have: who has a packet by now no longer waits for it."""
+        board = self._board
+        for seq in self._requested:
+            lost_by = self._packets[seq].lost_by
+            for branch in branches:
+                if branch.number in lost_by and board.has(branch.number, seq):
+                    lost_by.discard(branch.number)
+
     def _repeat_settled(self, now: float) -> list[Effect]:
         """Send again what has been heard of from everybody."""
         effects: list[Effect] = []
-        board = self._board
-        for seq in sorted(self._requested):
-            packet = self._packets[seq]
-            packet.lost_by = {number for number in packet.lost_by if not board.has(number, seq)}
-            if board.lacking(seq) == len(packet.lost_by):
-                effects += self._repeat(seq, packet, now)
+        board, packets = self._board, self._packets
+        settled = [seq for seq in self._requested if board.lacking(seq) == len(packets[seq].lost_by)]
+        for seq in sorted(settled):
+            effects += self._repeat(seq, packets[seq], now)
         return effects
 
     def _repeat(self, seq: int, packet: _Packet, now: float) -> Iterator[Send]:

@@ -13,6 +13,7 @@ everybody's losses and round trip time as it would without merging.
 
 import enum
 import struct
+from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from hosts.header import HEADER, HEADER_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
@@ -146,6 +147,14 @@ ABORT: Final = struct.Struct("!BBBBIBBH")
 
 JOIN_FROM_START: Final = 0x01
 
+# Plain numbers: looking an enum's member up takes as long as reading a field.
+_DATA: Final = int(Type.DATA)
+_ACK: Final = int(Type.ACK)
+_NO_CHILDREN: Final = bytes(CHILD_BYTES)
+_NO_SACK: Final = bytes(SACK_BYTES)
+_KEPT: Final = 64
+"""DATA packets that `parse` remembers: a simulation hands one to all its receivers, within a queue's length or so."""
+
 DATA_BYTES: Final = DATA.size
 MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - DATA_BYTES
 DEFAULT_PAYLOAD_BYTES: Final = 1000
@@ -177,7 +186,7 @@ def encode_ack(ack: Ack) -> bytes:
     return ACK.pack(
         VERSION,
         NUMBER,
-        Type.ACK,
+        _ACK,
         flags,
         ack.session,
         ack.cumulative & MAX_U32,
@@ -185,8 +194,8 @@ def encode_ack(ack: Ack) -> bytes:
         ack.echo_time_us,
         ack.number,
         0,
-        (ack.children & (1 << CHILD_BITS) - 1).to_bytes(CHILD_BYTES, "big"),
-        (ack.sack & (1 << SACK_BITS) - 1).to_bytes(SACK_BYTES, "big"),
+        (ack.children & (1 << CHILD_BITS) - 1).to_bytes(CHILD_BYTES, "big") if ack.children else _NO_CHILDREN,
+        (ack.sack & (1 << SACK_BITS) - 1).to_bytes(SACK_BYTES, "big") if ack.sack else _NO_SACK,
     )
 
 
@@ -228,30 +237,42 @@ def parse(data: bytes) -> Packet:
         raise PacketError("version")
     if protocol != NUMBER:
         raise PacketError("protocol")
-    if kind == Type.ACK:
-        _check_size(size, ACK.size)
-        _, _, _, _, _, cumulative, window, echo_time_us, number, _, children, sack = ACK.unpack(data)
-        return Ack(
+    if kind == _ACK:
+        return _parse_ack(data)
+    if kind == _DATA:
+        return _parse_data(data)
+    return _parse_control(data, kind, flags, session)
+
+
+def _parse_ack(data: bytes) -> Ack:
+    _check_size(len(data), ACK.size)
+    _, _, _, flags, session, cumulative, window, echo_time_us, number, _, children, sack = ACK.unpack(data)
+    return Ack._make(
+        (
             session,
-            bool(flags & FLAG_MERGED),
-            bool(flags & FLAG_MERGE),
-            bool(flags & FLAG_HURRY),
+            flags & FLAG_MERGED != 0,
+            flags & FLAG_MERGE != 0,
+            flags & FLAG_HURRY != 0,
             cumulative,
             window,
             echo_time_us,
             number,
-            int.from_bytes(children, "big"),
-            int.from_bytes(sack, "big"),
-            bool(flags & FLAG_PASS),
+            0 if children == _NO_CHILDREN else int.from_bytes(children, "big"),
+            0 if sack == _NO_SACK else int.from_bytes(sack, "big"),
+            flags & FLAG_PASS != 0,
         )
-    if kind == Type.DATA:
-        if size < DATA_BYTES:
-            raise PacketError("truncated")
-        _, _, _, _, _, seq, length, srtt_ms, send_time_us, offset = DATA.unpack_from(data)
-        _check_size(size, DATA_BYTES + length)
-        end, again, assist = bool(flags & FLAG_END), bool(flags & FLAG_AGAIN), bool(flags & FLAG_ASSIST)
-        return Data(session, end, again, seq, srtt_ms, send_time_us, offset, data[DATA_BYTES:], assist)
-    return _parse_control(data, kind, flags, session)
+    )
+
+
+@lru_cache(maxsize=_KEPT)
+def _parse_data(data: bytes) -> Data:
+    size = len(data)
+    if size < DATA_BYTES:
+        raise PacketError("truncated")
+    _, _, _, flags, session, seq, length, srtt_ms, send_time_us, offset = DATA.unpack_from(data)
+    _check_size(size, DATA_BYTES + length)
+    end, again, assist = bool(flags & FLAG_END), bool(flags & FLAG_AGAIN), bool(flags & FLAG_ASSIST)
+    return Data(session, end, again, seq, srtt_ms, send_time_us, offset, data[DATA_BYTES:], assist)
 
 
 def _parse_control(data: bytes, kind: int, flags: int, session: int) -> Packet:

@@ -134,7 +134,7 @@ class RlaReceiver(ReceiverEndpoint):
         return (JoinGroup(self.session.group, self.session.source),)
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        if self.closed:
+        if self.state == "closed":
             return ()
         try:
             packet = parse(datagram.data)
@@ -208,18 +208,20 @@ class RlaReceiver(ReceiverEndpoint):
             self.counters["drop_outside_window"] += 1
             return ()
         self.counters["repair_packets" if packet.again else "data_packets"] += 1
-        effects: list[Effect] = []
+        effects: list[Effect]
         try:
             delivered = stream.add(seq, packet.offset, packet.payload, packet.end)
         except BrokenStreamError:
             return self.confirm(complete=False, now=now, reason=Reason.BROKEN_STREAM)
         if delivered is None:
             self.counters["duplicate_packets"] += 1
+            effects = []
         else:
-            effects += delivered
+            effects = [*delivered]
             if stream.ended:
                 effects.append(StreamEnded(stream.delivered))
-        self._notice_holes(packet, now)
+        if stream.received.has_gap:
+            self._notice_holes(packet, now)
         self._heartbeat_at = now + self.options.heartbeat_s
         if self.options.processing_s:
             at = now + self._rng.uniform(0, self.options.processing_s)
@@ -295,7 +297,8 @@ class RlaReceiver(ReceiverEndpoint):
     @property
     def wake_at(self) -> float | None:
         if self.state == "member":
-            at = min(self._heartbeat_at, self._heard_at + self.options.silence_s)
+            at, silent_at = self._heartbeat_at, self._heard_at + self.options.silence_s
+            at = at if at < silent_at else silent_at
             return min(at, self._answers[0][0]) if self._answers else at
         return self._retry_at if self.state in ("joining", "confirming") else None
 

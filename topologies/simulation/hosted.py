@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from hosts.application import Application, NetworkEffect, Sink, Source
-from hosts.endpoint import Datagram, Endpoint, Event
+from hosts.endpoint import Datagram, Endpoint, Event, SessionEnded
 from topologies.scenario.network import HostClock
 from topologies.simulation.feedback import FeedbackServer
 
@@ -51,8 +51,12 @@ class HostedEndpoint:
             source=source,
             sink=sink,
             read_rate_bps=conditions.read_rate_bps,
-            on_event=lambda event: on_event(event, self.now),
+            on_event=self._note,
         )
+        self._on_event = on_event
+        self._is_over = False
+        """The endpoint has said that its session is: it does no more."""
+        self._reads_slowly = conditions.read_rate_bps is not None
         clock = conditions.clock
         self._offset = clock.offset
         self._speed = 1.0 + clock.drift_ppm * _MILLIONTH
@@ -64,6 +68,11 @@ class HostedEndpoint:
         """Feedback, by the time at which the server is through with it."""
         self.served = 0
         """Feedback packets that the server has handled for this endpoint."""
+
+    def _note(self, event: Event) -> None:
+        if isinstance(event, SessionEnded):
+            self._is_over = True
+        self._on_event(event, self.now)
 
     def local(self, now: float) -> float:
         """What the host's clock shows at a time of the network's."""
@@ -77,7 +86,7 @@ class HostedEndpoint:
 
     def receive(self, datagram: Datagram, /, *, now: float) -> Sequence[NetworkEffect]:
         """Take a datagram. One that comes after the end finds no socket."""
-        if self.endpoint.closed:
+        if self._is_over:
             return _NOTHING
         self.now = now
         local = self._offset + now * self._speed
@@ -96,9 +105,9 @@ class HostedEndpoint:
         self.now = now
         local = self._offset + now * self._speed
         effects = self._serve(now, local) if self._waiting else []
-        if not self.endpoint.closed:
+        if not self._is_over:
             effects += self.application.carry_out(self.endpoint.handle_timer(now=local), local)
-        if self.application.read_at is not None:
+        if self._reads_slowly:
             effects += self.application.read(local)
         return self._settled(effects, local)
 
@@ -106,7 +115,7 @@ class HostedEndpoint:
         """An action that gives the session up."""
 
         def action(*, now: float) -> Sequence[NetworkEffect]:
-            if self.endpoint.closed:
+            if self._is_over:
                 return _NOTHING
             self.now = now
             local = self.local(now)
@@ -123,12 +132,13 @@ class HostedEndpoint:
     @property
     def wake_at(self) -> float | None:
         """When `handle_timer` wants to be called."""
-        if self.endpoint.closed:
+        if self._is_over:
             return self._waiting[0][0] if self._waiting else None  # others at this host may wait for its turn
         wake = self.endpoint.wake_at
-        read_at = self.application.read_at
-        if read_at is not None and (wake is None or read_at < wake):
-            wake = read_at
+        if self._reads_slowly:
+            read_at = self.application.read_at
+            if read_at is not None and (wake is None or read_at < wake):
+                wake = read_at
         at = None if wake is None else (wake - self._offset) / self._speed + self._late
         if self._waiting and (at is None or self._waiting[0][0] < at):
             return self._waiting[0][0]
@@ -142,7 +152,7 @@ class HostedEndpoint:
             _, datagram = self._waiting.popleft()
             self._server.release()
             self.served += 1
-            if not self.endpoint.closed:
+            if not self._is_over:
                 effects += self.application.carry_out(self.endpoint.receive(datagram, now=local), local)
         return effects
 
