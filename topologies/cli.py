@@ -67,6 +67,7 @@ def simulate(
     out: Annotated[Path | None, typer.Option(help="The run folder (default: runs/NAME-TIMESTAMP).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Instead of the scenario's.")] = None,
     keep_files: Annotated[bool, typer.Option("--keep-files", help="Keep the received files.")] = False,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Draw report.html.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")] = False,
 ) -> None:
     """Run a scenario in virtual time, with the same protocols and the same P4 program (needs no root).
@@ -87,7 +88,7 @@ def simulate(
 
     if switch == "router":
         loaded = with_routers(loaded)
-    options = SimulationOptions(scenario, file=file, out=out, until=until, keep_files=keep_files)
+    options = SimulationOptions(scenario, file=file, out=out, until=until, keep_files=keep_files, report=report)
     raise typer.Exit(run(loaded, options, as_json=as_json))
 
 

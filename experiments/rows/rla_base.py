@@ -119,7 +119,7 @@ def tree(
     return {
         "name": name,
         "duration": f"{seconds:g} s",
-        "simulation": {"trace": "1 s"},
+        "simulation": {"trace": "1 s", "sample": "10 s"},
         "nodes": nodes,
         "links": links,
         "sessions": [
@@ -129,7 +129,7 @@ def tree(
                 "sender": f"s{number}",
                 "group": GROUP.format(number + 1),
                 "port": 5001 + number,
-                "size": f"{int(2000 * seconds) * PAYLOAD_BYTES} B",
+                "endless": True,
                 "receivers": receivers,
                 "parameters": {"payload_bytes": PAYLOAD_BYTES, **(parameters or {})},
             }

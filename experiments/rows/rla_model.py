@@ -110,7 +110,7 @@ def star(kind: str, n: int, seconds: float) -> dict[str, Any]:
     return {
         "name": "rla-drift",
         "duration": f"{seconds:g} s",
-        "simulation": {"trace": "200 ms"},
+        "simulation": {"trace": "200 ms", "sample": "10 s"},
         "nodes": nodes,
         "links": links,
         "sessions": [
@@ -120,7 +120,7 @@ def star(kind: str, n: int, seconds: float) -> dict[str, Any]:
                 "sender": "s",
                 "group": GROUP.format(1),
                 "port": 5001,
-                "size": f"{int(1500 * seconds) * PAYLOAD_BYTES} B",
+                "endless": True,
                 "receivers": [f"r{number}" for number in range(n)],
                 "parameters": {"payload_bytes": PAYLOAD_BYTES},
             }
@@ -203,7 +203,7 @@ def two_sessions(seconds: float) -> dict[str, Any]:
     return {
         "name": "rla-fig5",
         "duration": f"{seconds:g} s",
-        "simulation": {"trace": "400 ms"},
+        "simulation": {"trace": "400 ms", "sample": "10 s"},
         "nodes": nodes,
         "links": links,
         "sessions": [
@@ -213,7 +213,7 @@ def two_sessions(seconds: float) -> dict[str, Any]:
                 "sender": f"s{number}",
                 "group": GROUP.format(number + 1),
                 "port": 5001 + number,
-                "size": f"{int(500 * seconds) * PAYLOAD_BYTES} B",
+                "endless": True,
                 "receivers": receivers,
                 "parameters": {"payload_bytes": PAYLOAD_BYTES},
             }

@@ -47,6 +47,8 @@ LINGER_S = 0.5
 """After the last confirmation the sender stays this long to answer repeated ones (ours: several FIN retries)."""
 ABORT_COPIES = 3
 """An abort is not acknowledged; it is sent so often (ours)."""
+ROOM_PART = 16
+"""Room in the send buffer is offered when so large a part of it is free, not packet by packet (ours)."""
 REVIEW_S = 0.5
 """How often receivers are looked at: who is silent, stalled, or much slower than the others (ours)."""
 
@@ -92,17 +94,18 @@ class RlaSender(SenderEndpoint):
     def send_space(self) -> int:
         if self._finishing or self.state in ("closing", "closed"):
             return 0
-        return max(0, self.options.buffer_bytes - len(self._unsent))
+        space = self.options.buffer_bytes - len(self._unsent)
+        return space if space >= self.options.buffer_bytes // ROOM_PART else 0
 
     def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
         if len(data) > self.send_space:
             raise ValueError(f"write of {len(data)} bytes where send_space is {self.send_space}")
         self._unsent += data
-        return self._transmit([], now)
+        return self._resume(now)
 
     def finish(self, *, now: float) -> Sequence[Effect]:
         self._finishing = True
-        return self._transmit([], now)
+        return self._resume(now)
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         return () if self.closed else self._abort(Reason.INTERRUPTED, reason)
@@ -130,7 +133,7 @@ class RlaSender(SenderEndpoint):
         return self._begin(now) if self.state == "waiting" and self.flow.branches else ()
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        if self.closed:
+        if self.state == "closed":
             return ()
         try:
             packet = parse(datagram.data)
@@ -140,7 +143,7 @@ class RlaSender(SenderEndpoint):
         if packet.session != self.number:
             self.counters["drop_other_session"] += 1
             return ()
-        if isinstance(packet, Ack):
+        if type(packet) is Ack:
             return self._acknowledge(packet, datagram, now)
         return self._control(packet, datagram.source, now)
 
@@ -233,6 +236,12 @@ class RlaSender(SenderEndpoint):
         return SessionEnded(not incomplete, "; ".join(incomplete))
 
     # --- sending
+
+    def _resume(self, now: float) -> Sequence[Effect]:
+        """The application has done something: go on if that was what was missing. Otherwise it would add to the burst
+        of the input that made room for it.
+        """
+        return self._transmit([], now) if self.limit == "application" else ()
 
     def _transmit(self, effects: list[Effect], now: float) -> list[Effect]:
         """Add what the window allows now to `effects`."""

@@ -27,15 +27,16 @@ class Source:
 
 
 REALTIME = Source(Path("real-time data"), 0, "")
-"""Nothing that could be read: data in real time, without end."""
+ENDLESS = Source(Path("a stream"), 0, "")
+"""Nothing that could be read: data without end."""
 
 
 def prepare_sources(scenario: Scenario, base: Path, override: Path | None, folder: Path) -> dict[int, Source]:
     """Session id -> source. Relative paths start at `base`; made ones are put into `folder`. SourceError."""
     sources = {}
     for session in scenario.sessions:
-        if session.realtime:
-            sources[session.id] = REALTIME
+        if not session.has_file:
+            sources[session.id] = REALTIME if session.realtime else ENDLESS
             continue
         if override is not None:
             path = override

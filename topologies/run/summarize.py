@@ -50,12 +50,13 @@ def summarize(
     )
 
 
-def write_results(folder: RunFolder, summary: Summary) -> None:
-    """Write the summary and the report. RunFolderError."""
-    from topologies.run.report import write_report  # Matplotlib takes a second to load, which a run need not wait for
-
+def write_results(folder: RunFolder, summary: Summary, *, report: bool = True) -> None:
+    """Write the summary and, unless nobody will read it, the report. RunFolderError."""
     try:
         folder.summary.write_text(json.dumps(summary.as_json(), indent=2) + "\n", encoding="utf-8")
-        write_report(folder)
+        if report:
+            from topologies.run.report import write_report  # Matplotlib takes a second to load, which no run waits for
+
+            write_report(folder)
     except OSError as error:
         raise RunFolderError(f"{error.filename or folder.path}: {error.strerror or error}") from None

@@ -33,6 +33,8 @@ def _check_emulation(scenario: Scenario) -> Iterator[Finding]:
     for index, session in enumerate(scenario.sessions):
         if session.realtime:
             yield ("sessions", index, "realtime"), "real-time data without end are only simulated (canopy simulate)"
+        if session.endless:
+            yield ("sessions", index, "endless"), "a stream without end is only simulated (canopy simulate)"
     for index, flow in enumerate(scenario.traffic):
         if isinstance(flow, WebFlow):
             yield ("traffic", index, "kind"), "web traffic is only simulated (canopy simulate)"

@@ -67,6 +67,8 @@ class Session(Strict):
     """Instead of a file: so many bytes that are made from the scenario's seed."""
     realtime: bool = False
     """Instead of a file: real-time data without end, as much as may be sent; what is lost is not repeated."""
+    endless: bool = False
+    """Instead of a file: a stream without end, as much as may be sent, of which every receiver gets all."""
     receivers: Annotated[list[Annotated[Receiver, BeforeValidator(_named_receiver)]], Field(min_length=1)]
     tree: Tree = "one-level"
     fan_out: Annotated[int, Field(ge=1)] | None = None
@@ -77,6 +79,11 @@ class Session(Strict):
     """None: the protocol's own default."""
     parameters: dict[str, bool | int | float | str] = Field(default={})
     """The protocol's own options, by the names in its options class."""
+
+    @property
+    def has_file(self) -> bool:
+        """Whether what it sends has an end, and is right or wrong as a whole."""
+        return not self.realtime and not self.endless
 
     @cached_property
     def parents(self) -> dict[str, str]:

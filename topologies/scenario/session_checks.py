@@ -30,8 +30,8 @@ def check_sessions(scenario: Scenario) -> Iterator[Finding]:
         path = ("sessions", index)
         yield from _check_members(scenario, path, session)
         yield from _check_group(path, session)
-        if [session.file is not None, session.size is not None, session.realtime].count(True) != 1:
-            yield path, "needs something to send: one of `file`, `size` and `realtime: true`"
+        if [session.file is not None, session.size is not None, session.realtime, session.endless].count(True) != 1:
+            yield path, "needs something to send: one of `file`, `size`, `realtime: true` and `endless: true`"
         yield from _check_tree(path, session)
         yield from _check_protocol(path, session)
     yield from _check_conflicts(scenario)

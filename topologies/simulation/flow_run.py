@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from canopy_engine import TcpOptions
 
 INTERVAL_S = 0.25
-"""Between two rows of a flow's trace, as in an emulation."""
+"""Between two rows of a flow's trace at least, as in an emulation."""
 FIRST_PORT = 6001
 """Port of the first UDP flow's sink; each flow has its own."""
 _UDP_HEADERS = 42
@@ -31,7 +31,7 @@ _RECOVERIES = {"reno": "sack", "vegas": "vegas"}
 
 
 class FlowRun:
-    """Starts and stops a flow, and writes its trace: one row every `INTERVAL_S` at each end."""
+    """Starts and stops a flow, and writes its trace: a row every `INTERVAL_S`, or as often as senders and receivers have one, at each end."""
 
     def __init__(
         self, scenario: Scenario, number: int, network: SimulatedNetwork, agenda: Agenda, folder: RunFolder
@@ -48,6 +48,7 @@ class FlowRun:
         self._programs: tuple[int, int] | None = None
         self._on_off: OnOffSource | None = None
         self._is_running = False
+        self._interval_s = max(INTERVAL_S, scenario.simulation.trace)
 
     def start(self) -> None:
         """Begin to send."""
@@ -75,7 +76,7 @@ class FlowRun:
                 assert_never(flow)
         self._writers = [SeriesWriter(self._source_trace), SeriesWriter(self._sink_trace)]
         self._is_running = True
-        self._agenda.every(INTERVAL_S, self._sample, start=self._agenda.now)
+        self._agenda.every(self._interval_s, self._sample, start=self._agenda.now)
 
     def stop(self) -> None:
         """Send no more."""

@@ -36,6 +36,8 @@ class SimulationOptions:
     """Ends the run at this virtual time, seconds, if the scenario would go on."""
     keep_files: bool = False
     """Keep what receivers received, and what was made to be sent."""
+    report: bool = True
+    """Draw the report."""
 
 
 def simulate_scenario(
@@ -81,7 +83,7 @@ def simulate_scenario(
                 outcome=outcome,
                 notes=[str(progress), *(control.notes if control is not None else [])],
             )
-            write_results(folder, summary)
+            write_results(folder, summary, report=options.report)
             if not options.keep_files:
                 remove_files(folder)
     return summary

@@ -72,7 +72,7 @@ class SessionRun:
 
     def start_receiver(self, receiver: Receiver) -> None:
         """A receiver begins to listen. FileError when its folder cannot be written."""
-        sink = None if self.session.realtime else self._make_sink(receiver.host)
+        sink = self._make_sink(receiver.host) if self.session.has_file else None
         endpoint = self._protocol.receiver(
             self._host_session(), self._rng(receiver.host), self._parameters(receiver.host)
         )
@@ -95,7 +95,7 @@ class SessionRun:
         host = self.session.sender
         content: FileSource | EndlessSource = EndlessSource()
         total = None
-        if not self.session.realtime:
+        if self.session.has_file:
             content = self._open_files.enter_context(contextlib.closing(FileSource(self.source.path)))
             total = content.total_bytes
         self._expected = max(1, sum(receiver.join <= self.session.start for receiver in self.session.receivers))
@@ -200,8 +200,8 @@ class SessionRun:
         member = self.receivers.get(host)
         result = ReceiverResult(host, address, host not in self._dismissed, complete=False, detail="")
         result.take_status(status, self._hosts)
-        if self.session.realtime:
-            return self._realtime_result(result, host, member)
+        if not self.session.has_file:
+            return self._endless_result(result, host, member)
         if member is None or member.complete_at is None:
             result.detail = self._why_incomplete(host, member)
             return result
@@ -217,7 +217,7 @@ class SessionRun:
         result.goodput_bps = None if goodput is None else round(goodput)
         return result
 
-    def _realtime_result(self, result: ReceiverResult, host: str, member: Member | None) -> ReceiverResult:
+    def _endless_result(self, result: ReceiverResult, host: str, member: Member | None) -> ReceiverResult:
         """There is no whole that could be had: who took part to its end is all right."""
         result.detail = self._dismissed.get(host, "")
         result.complete = (

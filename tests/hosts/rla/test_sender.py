@@ -1,0 +1,73 @@
+"""The sender step by step: its buffer, and what leaves upon one input."""
+
+import random
+
+import pytest
+
+from hosts.endpoint import Address, Datagram, Effect, Send
+from hosts.protocols import Session
+from hosts.rla import PROTOCOL
+from hosts.rla.packets import Ack, Data, encode_ack, encode_join, parse
+from hosts.rla.sender import ROOM_PART, RlaSender
+
+GROUP = Address("232.1.4.1", 5000)
+SENDER = Address("10.0.0.1", 5000)
+RECEIVER = Address("10.0.0.2", 5000)
+SESSION = 7
+PAYLOAD = 1000
+
+
+def sender(**parameters: float) -> RlaSender:
+    """One that a receiver has joined."""
+    session = Session(GROUP, session=SESSION, receivers=1)
+    core = PROTOCOL.sender(session, random.Random(1), {"payload_bytes": PAYLOAD, **parameters})
+    assert isinstance(core, RlaSender)
+    core.start(now=0.0)
+    core.receive(Datagram(encode_join(SESSION, True, 1 << 20), RECEIVER, SENDER), now=0.0)
+    return core
+
+
+def acknowledge(core: RlaSender, cumulative: int, now: float, sack: int = 0) -> list[Effect]:
+    ack = Ack(SESSION, False, False, False, cumulative, 1 << 20, 1, 0, 0, sack)
+    return list(core.receive(Datagram(encode_ack(ack), RECEIVER, SENDER), now=now))
+
+
+def sent(effects: list[Effect]) -> list[int]:
+    """Sequence numbers of the data among them."""
+    packets = [parse(effect.data) for effect in effects if isinstance(effect, Send)]
+    return [packet.seq for packet in packets if isinstance(packet, Data)]
+
+
+def test_an_application_that_refills_the_buffer_does_not_lengthen_a_burst() -> None:
+    core = sender(max_burst=3)
+    now = 0.0
+    numbers = sent(list(core.write(bytes(core.send_space), now=now)))
+    while core.flow.listening.cwnd < 20:
+        now += 0.1
+        effects = acknowledge(core, numbers[-1] + 1, now)  # all at once: the window opens suddenly
+        if core.send_space:
+            effects += core.write(bytes(core.send_space), now=now)
+        numbers = sent(effects)
+        assert len(numbers) <= 3
+    assert core.limit == "burst"
+
+
+def test_an_application_that_was_waited_for_is_not_made_to_wait() -> None:
+    core = sender()
+    assert core.limit == "application"
+    assert sent(list(core.write(bytes(PAYLOAD), now=0.0))) == [0]
+    acknowledge(core, 1, 0.1)
+    assert sent(list(core.write(bytes(PAYLOAD // 2), now=0.2))) == []
+    assert sent(list(core.finish(now=0.3))) == [1]
+
+
+def test_room_is_offered_in_large_parts_and_never_beyond_the_buffer() -> None:
+    buffer_bytes = 16_000
+    core = sender(buffer_bytes=buffer_bytes)
+    assert core.send_space == buffer_bytes
+    core.write(bytes(buffer_bytes), now=0.0)  # a packet leaves at once
+    assert core.send_space == PAYLOAD == buffer_bytes // ROOM_PART
+    core.write(bytes(PAYLOAD - 1), now=0.0)
+    assert core.send_space == 0
+    with pytest.raises(ValueError, match="send_space"):
+        core.write(b"ab", now=0.0)
