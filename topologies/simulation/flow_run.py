@@ -31,7 +31,7 @@ _RECOVERIES = {"reno": "sack", "vegas": "vegas"}
 
 
 class FlowRun:
-    """Starts and stops a flow, and writes its trace: a row every `INTERVAL_S`, or as often as senders and receivers have one, at each end."""
+    """Starts and stops a flow, and writes its trace: a row every `INTERVAL_S`, or as seldom as senders' traces."""
 
     def __init__(
         self, scenario: Scenario, number: int, network: SimulatedNetwork, agenda: Agenda, folder: RunFolder

@@ -58,6 +58,16 @@ def test_what_cannot_be_had_is_told_with_its_line(
     assert message in str(error.value)
 
 
+@pytest.mark.parametrize("content", ["endless", "realtime"])
+def test_data_without_end_are_only_simulated(tmp_path: Path, content: str) -> None:
+    session = f"{{id: 1, protocol: mtcp, sender: a, group: 232.1.0.1, port: 5001, {content}: true, receivers: [b]}}"
+    path = tmp_path / "x.yaml"
+    path.write_text(TEXT + f"sessions:\n  - {session}\n")
+    assert not load_scenario(path, purpose="simulate").sessions[0].has_file
+    with pytest.raises(ScenarioError, match=f"{content}: .* only simulated"):
+        load_scenario(path, purpose="emulate")
+
+
 def test_a_controller_that_is_not_there_cannot_restart(tmp_path: Path) -> None:
     path = tmp_path / "x.yaml"
     path.write_text(TEXT.replace("p4", "router") + "faults:\n  - {kind: controller-restart, at: 0 s}\n")

@@ -88,6 +88,17 @@ def test_the_impossible_is_refused(tmp_path: Path, change: tuple[str, str], mess
     assert not (tmp_path / "run").exists()
 
 
+def test_a_stream_without_end_lasts_as_long_as_the_scenario_and_needs_no_report(tmp_path: Path) -> None:
+    text = tree() + session().replace("size: 500 kB", "endless: true")
+    status, said, _ = run(tmp_path, text, "--until", "3", "--json", "--no-report")
+    summary = json.loads(said)
+    assert (status, summary["outcome"]) == (0, "time limit")
+    for receiver in summary["sessions"][0]["receivers"]:
+        assert receiver["complete"]
+        assert 4e6 < receiver["goodput_bps"] < 10e6
+    assert not (tmp_path / "run" / "report.html").exists()
+
+
 def test_a_run_folder_that_is_in_use_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "mine").touch()
