@@ -11,7 +11,7 @@ from typing import Any
 from experiments.measures import trace
 from experiments.relations import EachBetween, Every, Only
 from experiments.row import Assisted, Case, Curve, Experiment, Row, Timeline
-from experiments.rows.mtcp_base import LAN, PAPER, QUEUE, assisted, enough, session
+from experiments.rows.mtcp_base import INTERNET_PAYLOAD_BYTES, LAN, PAPER, QUEUE, assisted, enough, session
 from experiments.runs import Finished
 
 _SITES = ("ncsu", "emory", "gatech", "utexas")
@@ -66,7 +66,15 @@ def chain(seconds: int) -> dict[str, Any]:
         "duration": f"{seconds} s",
         "nodes": nodes,
         "links": links,
-        "sessions": [session("sender", _HOSTS[1:], enough(_BOTTLENECK_BPS, seconds), tree=tree)],
+        "sessions": [
+            session(
+                "sender",
+                _HOSTS[1:],
+                enough(_BOTTLENECK_BPS, seconds),
+                tree=tree,
+                payload=INTERNET_PAYLOAD_BYTES,
+            )
+        ],
         "traffic": [bursts],
         "simulation": {"trace": f"{_TRACE_S * 1e3:g} ms"},
     }

@@ -7,10 +7,9 @@ from experiments.measures import session_goodput, session_rate
 from experiments.relations import EachBetween, Every, Only, RatioBetween
 from experiments.row import Assisted, Case, Experiment, Figure, Row
 from experiments.rows.mtcp_base import (
-    EMULATED_PAYLOAD_BYTES,
+    INTERNET_PAYLOAD_BYTES,
     LAN,
     PAPER,
-    PAYLOAD_BYTES,
     SENDING,
     Tree,
     assisted,
@@ -44,7 +43,6 @@ PAPER_RATE = 125.0
 def lan(receivers: int, rate: str, size: int, *, world: World) -> dict[str, Any]:
     """A sender and its receivers at one LAN of this rate; `size` in bytes."""
     switch = "router" if world == "sim" else "p4"
-    payload = PAYLOAD_BYTES if world == "sim" else EMULATED_PAYLOAD_BYTES
     names = [f"r{number}" for number in range(receivers)]
     wire = {"rate": rate, "delay": "50 us", "queue": {"kind": "droptail", "packets": 64}}
     nodes: dict[str, Any] = {"s1": {"kind": switch}, "s2": {"kind": switch}, "sender": {"kind": "host"}}
@@ -60,7 +58,7 @@ def lan(receivers: int, rate: str, size: int, *, world: World) -> dict[str, Any]
         "duration": "120 s",
         "nodes": nodes,
         "links": links,
-        "sessions": [session("sender", names, size, payload=payload)],
+        "sessions": [session("sender", names, size, payload=INTERNET_PAYLOAD_BYTES)],
     }
 
 

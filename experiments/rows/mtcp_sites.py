@@ -13,16 +13,16 @@ from typing import Any
 from experiments.measures import by_interval, flow_bytes, flow_goodput, receiver_bytes, session_rate
 from experiments.relations import EachBetween, Every, NearReference, Only
 from experiments.row import Assisted, Case, Curve, Experiment, Row, Timeline
-from experiments.rows.mtcp_base import EMULATED_PAYLOAD_BYTES, LAN, PAPER, assisted, enough, session
+from experiments.rows.mtcp_base import INTERNET_PAYLOAD_BYTES, LAN, PAPER, assisted, enough, session
 from experiments.runs import Finished
 
 _HOSTS_A_SITE = 3
 """Receivers at each site, the first of which is its agent; the sender is Emory's (ours)."""
-_QUEUE = {"kind": "droptail", "packets": 9}
-"""Of the wide-area links (ours)."""
+QUEUE_PACKETS = 9
+"""DropTail, of the wide-area links (ours). Much depends on it: mtcp-queue."""
 _WIRE_SHARE = 1514 / 1448
 """Bytes on the link for a byte of TCP's payload."""
-_SECONDS = 90
+SECONDS = 90
 _QUICK_SECONDS = 40
 _TCP_START_S = 5.0
 """As all receivers have joined by then, at about the same time as MTCP's first data."""
@@ -30,6 +30,8 @@ _START_UP_S = 12.0
 """Neither slow start nor the first losses say anything of a steady state."""
 _INTERVAL_S = 5.0
 """Of the papers' averages."""
+RATIO = (0.7, 1.15)
+"""MTCP / slowest TCP (TARGETS of the papers)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ def sites(
     name: str,
     seconds: float,
     sender_rate: float | None = None,
+    queue_packets: int = QUEUE_PACKETS,
 ) -> dict[str, Any]:
     """The tree over Emory and these areas.
 
@@ -97,8 +100,9 @@ def sites(
         route = _ROUTES[area]
         nodes[route.lower] = {"kind": "p4"}
         carried = rates.get(area, route.free)
+        queue = {"kind": "droptail", "packets": queue_packets}
         links.append(
-            {"between": [route.upper, route.lower], "rate": rate_of(carried), "delay": route.delay, "queue": _QUEUE}
+            {"between": [route.upper, route.lower], "rate": rate_of(carried), "delay": route.delay, "queue": queue}
         )
         populate(route.lower, agents[route.upper], 1)
         agents[route.lower] = receivers[-1]
@@ -117,7 +121,7 @@ def sites(
         "duration": f"{seconds:g} s",
         "nodes": nodes,
         "links": links,
-        "sessions": [session("sender", receivers, enough(fastest, seconds), tree=tree, payload=EMULATED_PAYLOAD_BYTES)],
+        "sessions": [session("sender", receivers, enough(fastest, seconds), tree=tree, payload=INTERNET_PAYLOAD_BYTES)],
         "traffic": traffic,
     }
 
@@ -130,7 +134,7 @@ _SCALED = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Experiment:
+class BesideTcp:
     """One of the paper's three."""
 
     areas: tuple[str, ...]
@@ -147,28 +151,31 @@ class _Experiment:
         return self.paper_rate / self.scaled
 
 
-_FIRST = _Experiment(("A4",), "A4", 280.0, _SCALED)
-_SECOND = _Experiment(("A2", "A3", "A4"), "A2", 70.0)
-_THIRD = _Experiment(("A2", "A3", "A4", "A5"), "A5", 60.0)
+FIRST = BesideTcp(("A4",), "A4", 280.0, _SCALED)
+SECOND = BesideTcp(("A2", "A3", "A4"), "A2", 70.0)
+THIRD = BesideTcp(("A2", "A3", "A4", "A5"), "A5", 60.0)
 
 
-def _document(experiment: _Experiment, quick: bool) -> dict[str, Any]:
+def one_tcp_a_link(experiment: BesideTcp, seconds: float, queue_packets: int = QUEUE_PACKETS) -> dict[str, Any]:
+    """The session, and a TCP on each wide-area link."""
     return sites(
         experiment.areas,
         {experiment.bottleneck: 2 * experiment.rate},
         [{"area": area, "start": f"{_TCP_START_S:g} s"} for area in experiment.areas],
         name=f"mtcp-sites-{len(experiment.areas)}",
-        seconds=_QUICK_SECONDS if quick else _SECONDS,
+        seconds=seconds,
+        queue_packets=queue_packets,
     )
 
 
-def _with_tcp(experiment: _Experiment, quick: bool) -> Sequence[Case]:
-    document = _document(experiment, quick)
+def _with_tcp(experiment: BesideTcp, quick: bool) -> Sequence[Case]:
+    document = one_tcp_a_link(experiment, _QUICK_SECONDS if quick else SECONDS)
     references = {"MTCP": experiment.rate, "slowest TCP": experiment.rate}
     return [Case(f"{len(experiment.areas) + 1} areas", document, "emu", references=references)]
 
 
-def _tcp_measure(run: Finished) -> Mapping[str, float]:
+def tcp_measure(run: Finished) -> Mapping[str, float]:
+    """KB/s of MTCP and of the slowest TCP, and their ratio."""
     flows = range(len(run.run.document["traffic"]))
     mtcp = session_rate(run, since=_START_UP_S) / 8e3
     slowest = min(flow_goodput(run, number, since=_START_UP_S) for number in flows) / 8e3
@@ -287,7 +294,7 @@ def _joining_curves(run: Finished) -> Sequence[Curve]:
 
 
 def _beside_tcp(
-    number: int, experiment: _Experiment, areas: str, curves: Callable[[Finished], Sequence[Curve]], extra: str = ""
+    number: int, experiment: BesideTcp, areas: str, curves: Callable[[Finished], Sequence[Curve]], extra: str = ""
 ) -> Row:
     scaled = f" (here a {experiment.scaled:g}th)" if experiment.scaled > 1 else ""
     return Row(
@@ -300,8 +307,8 @@ def _beside_tcp(
         "MTCP / slowest TCP",
         Experiment(
             partial(_with_tcp, experiment),
-            _tcp_measure,
-            Only(EachBetween(0.7, 1.15), quantity="ratio"),
+            tcp_measure,
+            Only(EachBetween(*RATIO), quantity="ratio"),
             Timeline("receiving rate, KB/s"),
             curves=curves,
             assisted=Assisted(assisted),
@@ -310,10 +317,10 @@ def _beside_tcp(
 
 
 ROWS = (
-    _beside_tcp(10, _FIRST, "areas A1 and A4", _averages),
-    _beside_tcp(11, _FIRST, "areas A1 and A4", _first_seconds, "; the first 50 s at 1 s"),
-    _beside_tcp(12, _SECOND, "areas A1 to A4", _averages),
-    _beside_tcp(13, _THIRD, "areas A1 to A5", _averages),
+    _beside_tcp(10, FIRST, "areas A1 and A4", _averages),
+    _beside_tcp(11, FIRST, "areas A1 and A4", _first_seconds, "; the first 50 s at 1 s"),
+    _beside_tcp(12, SECOND, "areas A1 to A4", _averages),
+    _beside_tcp(13, THIRD, "areas A1 to A5", _averages),
     Row(
         "mtcp-fig14",
         PAPER,
