@@ -4,7 +4,8 @@ Sequence numbers are extended ones (hosts.seq). Memory is bounded by the reach o
 the receive buffer, whichever is less.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Generic, Protocol, TypeVar
 
 from hosts.endpoint import Deliver
 from hosts.sack import ReceivedSet
@@ -14,13 +15,25 @@ class BrokenStreamError(Exception):
     """Two packets contradict each other: no stream contains both."""
 
 
-class _Piece(NamedTuple):
-    offset: int
-    payload: bytes
-    end: bool
+class Piece(Protocol):
+    """What every protocol's packet of a stream has."""
+
+    @property
+    def offset(self) -> int:
+        """Place of its first byte in the stream."""
+
+    @property
+    def payload(self) -> bytes: ...
+
+    @property
+    def end(self) -> bool:
+        """The stream ends with it."""
 
 
-class Reassembly:
+Packet = TypeVar("Packet", bound=Piece)
+
+
+class Reassembly(Generic[Packet]):
     """One stream, from packet `first` at byte `offset` on."""
 
     __slots__ = ("_early", "_next", "_reach", "buffer_bytes", "consumed", "delivered", "ended", "received")
@@ -37,7 +50,7 @@ class Reassembly:
         self.buffer_bytes = buffer_bytes
         self._reach = reach
         self._next = first  # the packet to deliver next
-        self._early: dict[int, _Piece] = {}
+        self._early: dict[int, Packet] = {}
 
     @property
     def window_end(self) -> int:
@@ -50,9 +63,9 @@ class Reassembly:
         return self.window_end - self.delivered
 
     @property
-    def early_packets(self) -> int:
-        """Packets that wait for one before them."""
-        return len(self._early)
+    def early(self) -> Mapping[int, Packet]:
+        """The packets that wait for one before them, by sequence number."""
+        return self._early
 
     def takes(self, seq: int, offset: int, size: int) -> bool:
         """Whether a packet fits what is open now. A repeat of something that was delivered does."""
@@ -61,26 +74,30 @@ class Reassembly:
             return True
         return seq - missing <= self._reach and self.delivered <= offset and offset + size <= self.window_end
 
-    def add(self, seq: int, offset: int, payload: bytes, end: bool) -> list[Deliver] | None:
+    def add(self, seq: int, packet: Packet) -> list[Deliver] | None:
         """Take a packet that fits; what can be delivered now, None for a repeat. Raises BrokenStreamError."""
         if not self.received.add(seq):
             return None
-        if seq == self._next and not self._early:  # nothing waits: the usual case, made short
-            if offset != self.delivered or self.ended:
+        if self.ended:
+            raise BrokenStreamError
+        early = self._early
+        if seq == self._next and not early:  # nothing waits: the usual case, made short
+            offset, payload = packet.offset, packet.payload
+            if offset != self.delivered:
                 raise BrokenStreamError
             self._next += 1
             self.delivered += len(payload)
-            self.ended = end
+            self.ended = packet.end
             return [Deliver(offset, payload)] if payload else []
-        self._early[seq] = _Piece(offset, payload, end)
+        early[seq] = packet
         delivered: list[Deliver] = []
-        while (piece := self._early.pop(self._next, None)) is not None:
+        while (piece := early.pop(self._next, None)) is not None:
             if piece.offset != self.delivered or self.ended:
                 raise BrokenStreamError
             self._next += 1
-            self.delivered += len(piece.payload)
             self.ended = piece.end
             if piece.payload:
+                self.delivered += len(piece.payload)
                 delivered.append(Deliver(piece.offset, piece.payload))
         return delivered
 

@@ -134,7 +134,7 @@ class Ending:
         """That was it."""
         receiver = self._receiver
         receiver.state = "closed"
-        receiver.reception.early.clear()
+        receiver.reception.clear()
         receiver.serving = None
         session = receiver.session
         return [LeaveGroup(session.group, session.source), SessionEnded(complete, reason)]

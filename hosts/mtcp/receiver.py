@@ -17,6 +17,7 @@ from hosts.endpoint import (
     Sample,
     Send,
     SessionStarted,
+    StreamEnded,
 )
 from hosts.header import PacketError
 from hosts.mtcp.attachment import Attachment
@@ -35,13 +36,13 @@ from hosts.mtcp.control import (
 )
 from hosts.mtcp.ending import Ending
 from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import Data, Packet, Repair, parse
-from hosts.mtcp.reception import Reception
+from hosts.mtcp.packets import SACK_BITS, Data, Packet, Repair, parse
 from hosts.mtcp.report import receiver_sample
 from hosts.mtcp.serving import Serving
 from hosts.mtcp.upward import Upward
 from hosts.protocols import Session
 from hosts.reason import Reason
+from hosts.reassembly import BrokenStreamError, Reassembly
 from hosts.seq import extend
 
 PREMATURE_PACKETS = 16
@@ -65,7 +66,7 @@ class MtcpReceiver(ReceiverEndpoint):
         self.counters: Counter[str] = Counter()
         self.state = "listening"
         self.number = session.session
-        self.reception = Reception(options.buffer_bytes)
+        self.reception: Reassembly[Data | Repair] = Reassembly(0, 0, options.buffer_bytes, SACK_BITS)
         self.place = Attachment(options)
         self.upward = Upward(options, self.reception)
         self.serving: Serving | None = None
@@ -77,10 +78,7 @@ class MtcpReceiver(ReceiverEndpoint):
     # --- the application's side
 
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
-        reception = self.reception
-        reception.consumed += count
-        if reception.consumed > reception.delivered:
-            raise ValueError("more bytes consumed than were delivered")
+        self.reception.consume(count)
         feedback = self.upward.opened(now)
         return () if feedback is None else (self._to_parent(feedback),)
 
@@ -227,10 +225,11 @@ class MtcpReceiver(ReceiverEndpoint):
         place = self.place
         accepted, effects = place.answered(packet, source, now)
         if accepted:
-            self.upward.begin(packet.session, packet.number, packet.merge, now)
+            if self.state == "joining":
+                self.reception = Reassembly(packet.first, packet.offset, self.options.buffer_bytes, SACK_BITS)
+            self.upward.begin(self.reception, packet, now)
             if self.state == "joining":
                 self.state = "member"
-                self.reception.begin(packet.first, packet.offset)
                 if self.options.agent:
                     self.serving = Serving(self, now)
                 premature, self._premature = self._premature, []
@@ -282,22 +281,24 @@ class MtcpReceiver(ReceiverEndpoint):
         reception = self.reception
         received = reception.received
         seq = extend(packet.seq, received.cumulative)
-        if not reception.takes(seq, packet):
+        if not reception.takes(seq, packet.offset, len(packet.payload)):
             self.counters["drop_outside_window"] += 1
             return ()
         self.counters["data_packets" if type(packet) is Data else "repair_packets"] += 1
         effects: list[Effect] = []
         gap = seq > received.end
-        is_new = received.add(seq)
-        if is_new:
-            reception.early[seq] = packet
-            if not reception.deliver(effects):
-                effects += self.confirm(complete=False, now=now, reason=Reason.BROKEN_STREAM)
-                return effects
-        else:
+        try:
+            delivered = reception.add(seq, packet)
+        except BrokenStreamError:
+            return self.confirm(complete=False, now=now, reason=Reason.BROKEN_STREAM)
+        if delivered is None:
             self.counters["duplicate_packets"] += 1
+        else:
+            effects += delivered
+            if reception.ended:
+                effects.append(StreamEnded(reception.delivered))
         if self.serving is not None:
-            effects += self.serving.arrived(seq, packet, is_new, now)
+            effects += self.serving.arrived(seq, packet, delivered is not None, now)
         if gap:
             self.counters["nacks"] += 1
         feedback = self.upward.arrived(packet, gap, now, arrived_at)

@@ -5,10 +5,11 @@
 import math
 
 from hosts.mtcp.agent import Agent
+from hosts.mtcp.control import JoinAck
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import Data, Repair, encode_feedback
-from hosts.mtcp.reception import Reception
 from hosts.mtcp.wire import UNLIMITED
+from hosts.reassembly import Reassembly
 
 
 class Upward:
@@ -35,7 +36,7 @@ class Upward:
         "update_at",
     )
 
-    def __init__(self, options: MtcpOptions, reception: Reception) -> None:
+    def __init__(self, options: MtcpOptions, reception: Reassembly[Data | Repair]) -> None:
         self._options = options
         self._reception = reception
         self.session = 0
@@ -61,11 +62,12 @@ class Upward:
         """When a window update is due."""
         self._advertised_end = 0  # stream offset that the last feedback allowed
 
-    def begin(self, session: int, number: int, merge: bool, now: float) -> None:
+    def begin(self, reception: Reassembly[Data | Repair], accepted: JoinAck, now: float) -> None:
         """There is a parent, maybe a new one: it measures repairs by its own clock."""
-        self.session = session
-        self.number = number
-        self.merge = merge
+        self._reception = reception
+        self.session = accepted.session
+        self.number = accepted.number
+        self.merge = accepted.merge
         self.paused = False
         self._repair_echo_us = 0
         self._unacknowledged = 0

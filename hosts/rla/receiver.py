@@ -61,7 +61,7 @@ class RlaReceiver(ReceiverEndpoint):
         self.counters: Counter[str] = Counter()
         self.state = "listening"
         self.sender: Address | None = None
-        self.stream = Reassembly(0, 0, options.buffer_bytes, SACK_BITS)
+        self.stream: Reassembly[Data] = Reassembly(0, 0, options.buffer_bytes, SACK_BITS)
         self._rng = rng
         self._session_id = session.session
         self._number = 0  # ours, among the sender's receivers
@@ -119,7 +119,7 @@ class RlaReceiver(ReceiverEndpoint):
         return {
             "state": self.state,
             "received_bytes": stream.delivered,
-            "early_packets": stream.early_packets,
+            "early_packets": len(stream.early),
             "unconsumed_bytes": stream.delivered - stream.consumed,
             "data_packets": self.counters["data_packets"],
             "repair_packets": self.counters["repair_packets"],
@@ -210,7 +210,7 @@ class RlaReceiver(ReceiverEndpoint):
         self.counters["repair_packets" if packet.again else "data_packets"] += 1
         effects: list[Effect]
         try:
-            delivered = stream.add(seq, packet.offset, packet.payload, packet.end)
+            delivered = stream.add(seq, packet)
         except BrokenStreamError:
             return self.confirm(complete=False, now=now, reason=Reason.BROKEN_STREAM)
         if delivered is None:

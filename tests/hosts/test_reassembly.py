@@ -1,4 +1,5 @@
 import random
+from typing import NamedTuple
 
 import pytest
 from hypothesis import given
@@ -7,11 +8,17 @@ from hypothesis import strategies as st
 from hosts.reassembly import BrokenStreamError, Reassembly
 
 
+class Piece(NamedTuple):
+    offset: int
+    payload: bytes
+    end: bool
+
+
 @given(
     st.lists(st.binary(min_size=1, max_size=5), min_size=1, max_size=40), st.integers(0, 2**32), st.integers(0, 1000)
 )
 def test_any_order_gives_the_stream(payloads: list[bytes], seed: int, first: int) -> None:
-    stream = Reassembly(first, 100, 1000, 64)
+    stream: Reassembly[Piece] = Reassembly(first, 100, 1000, 64)
     packets = []
     offset = 100
     for index, payload in enumerate(payloads):
@@ -23,20 +30,20 @@ def test_any_order_gives_the_stream(payloads: list[bytes], seed: int, first: int
     out = b""
     for packet in order:
         assert stream.takes(packet[0], packet[1], len(packet[2]))
-        for piece in stream.add(*packet) or ():
+        for piece in stream.add(packet[0], Piece(*packet[1:])) or ():
             assert piece.offset == 100 + len(out)
             out += piece.data
     assert out == b"".join(payloads)
     assert stream.ended
-    assert stream.early_packets == 0
+    assert not stream.early
 
 
 def test_what_does_not_fit_is_not_taken() -> None:
-    stream = Reassembly(0, 0, 100, 8)
+    stream: Reassembly[Piece] = Reassembly(0, 0, 100, 8)
     assert stream.takes(8, 50, 50)
     assert not stream.takes(9, 50, 50), "beyond the bitmap"
     assert not stream.takes(1, 50, 51), "beyond the buffer"
-    stream.add(0, 0, bytes(60), False)
+    stream.add(0, Piece(0, bytes(60), False))
     assert not stream.takes(1, 40, 10), "before what was delivered"
     assert stream.takes(0, 0, 60), "a repeat"
     assert stream.window == 40
@@ -47,17 +54,19 @@ def test_what_does_not_fit_is_not_taken() -> None:
 
 
 def test_contradictions_are_found() -> None:
-    stream = Reassembly(0, 0, 100, 8)
-    stream.add(0, 0, b"abc", False)
+    stream: Reassembly[Piece] = Reassembly(0, 0, 100, 8)
+    stream.add(0, Piece(0, b"abc", False))
     with pytest.raises(BrokenStreamError):
-        stream.add(1, 5, b"x", False)
-    stream = Reassembly(0, 0, 100, 8)
-    stream.add(0, 0, b"abc", True)
-    with pytest.raises(BrokenStreamError):
-        stream.add(1, 3, b"x", False)
+        stream.add(1, Piece(5, b"x", False))
+    for seq in (1, 3):
+        ended: Reassembly[Piece] = Reassembly(0, 0, 100, 8)
+        ended.add(0, Piece(0, b"abc", True))
+        assert ended.ended
+        with pytest.raises(BrokenStreamError):
+            ended.add(seq, Piece(seq * 3, b"x", False))
 
 
 def test_a_repeat_delivers_nothing() -> None:
-    stream = Reassembly(5, 0, 100, 8)
-    assert stream.add(5, 0, b"abc", False)
-    assert stream.add(5, 0, b"abc", False) is None
+    stream: Reassembly[Piece] = Reassembly(5, 0, 100, 8)
+    assert stream.add(5, Piece(0, b"abc", False))
+    assert stream.add(5, Piece(0, b"abc", False)) is None
