@@ -18,8 +18,8 @@ from experiments.runs import Finished
 
 _TOPOLOGY_SEED = 1
 _FAN_OUT = 5
-_BOTTLENECK_BPS = 120e3
-"""15 KB/s: a little more than 12 KB/s of payload, their headers, and some TCP."""
+_BOTTLENECK_BPS = 128e3
+"""16 KB/s, two ISDN channels: 12 KB/s of payload are 15 with their headers, and there is some TCP."""
 _LINKS: Mapping[LinkKind, Mapping[str, Any]] = {
     "transit": {"rate": "1.5 Mbps", "delay": "20 ms", "queue": QUEUE},
     "transit-stub": {"rate": f"{_BOTTLENECK_BPS:g} bps", "delay": "10 ms", "queue": QUEUE},
@@ -91,7 +91,7 @@ def random_topology(seconds: int, loss: float) -> dict[str, Any]:
             )
         ],
         "traffic": traffic,
-        "simulation": {"sample": "1 s"},
+        "simulation": {"sample": "10 s", "trace": "1 s"},
     }
 
 
