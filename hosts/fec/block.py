@@ -34,19 +34,19 @@ def source_symbols(length: int, symbol: int) -> int:
 class BlockEncoder:
     """Gives one packet after the other, without end."""
 
-    def __init__(self, data: bytes, symbol: int) -> None:
-        """`symbol`: bytes of a symbol. ValueError for an empty block, or one that is too long."""
+    def __init__(self, data: bytes, symbol: int, most: int = MAX_SOURCE_SYMBOLS) -> None:
+        """`symbol`: bytes of a symbol; `most`: source symbols. ValueError for an empty block, or a longer one."""
         self.length = len(data)
         self.source_symbols = source_symbols(len(data), symbol)
-        if not 0 < self.source_symbols <= MAX_SOURCE_SYMBOLS:
-            raise ValueError(f"a block has 1 to {MAX_SOURCE_SYMBOLS} symbols, not {self.source_symbols}")
+        if not 0 < self.source_symbols <= most:
+            raise ValueError(f"a block has 1 to {most} symbols, not {self.source_symbols}")
         self._encoder = Encoder.with_defaults(data, symbol)
         self._packets: Sequence[bytes] = self._encoder.get_encoded_packets(0)
         self._next = 0
 
     @property
     def sent(self) -> int:
-        """Packets given so far."""
+        """Packets given so far, since the last `rewind`."""
         return self._next
 
     def next_packet(self) -> bytes:
@@ -58,15 +58,19 @@ class BlockEncoder:
         self._next += 1
         return packet
 
+    def rewind(self) -> None:
+        """Give the same packets again, from the first one."""
+        self._next = 0
+
 
 class BlockDecoder:
     """Takes packets of one block until it is whole."""
 
-    def __init__(self, length: int, symbol: int) -> None:
-        """ValueError for a length that no encoder sends."""
+    def __init__(self, length: int, symbol: int, most: int = MAX_SOURCE_SYMBOLS) -> None:
+        """ValueError for a length that no encoder sends, with `most` source symbols."""
         self.source_symbols = source_symbols(length, symbol)
-        if not 0 < self.source_symbols <= MAX_SOURCE_SYMBOLS:
-            raise ValueError(f"a block has 1 to {MAX_SOURCE_SYMBOLS} symbols, not {self.source_symbols}")
+        if not 0 < self.source_symbols <= most:
+            raise ValueError(f"a block has 1 to {most} symbols, not {self.source_symbols}")
         self.length = length
         self._symbol = symbol
         self._decoder = Decoder.with_defaults(length, symbol)

@@ -1,0 +1,23 @@
+"""WEBRC: Luby, Goyal, Skaria and Horn, "Wave and Equation Based Rate Control Using Multicast RTT" (2002)."""
+
+import random
+
+from hosts.endpoint import ReceiverEndpoint, SenderEndpoint
+from hosts.protocols import Protocol, Session
+from hosts.webrc.options import WebrcOptions
+from hosts.webrc.packets import NUMBER
+from hosts.webrc.receiver import WebrcReceiver
+from hosts.webrc.sender import WebrcSender
+
+
+def make_sender(session: Session, options: WebrcOptions, rng: random.Random) -> SenderEndpoint:
+    """Of real-time data, or of a file."""
+    return WebrcSender(session, options, rng)
+
+
+def make_receiver(session: Session, options: WebrcOptions, rng: random.Random) -> ReceiverEndpoint:
+    """Of real-time data, or of a file."""
+    return WebrcReceiver(session, options, rng)
+
+
+PROTOCOL = Protocol("webrc", NUMBER, WebrcOptions, make_sender, make_receiver, carries_realtime=True)

@@ -1,0 +1,128 @@
+"""LOSSP and ARTT against known truths, and against the Appendix written down once more, plainly."""
+
+import math
+from random import Random
+
+import pytest
+
+from hosts.webrc.estimators import ALPHA, DELTA, LossEstimator, RttEstimator
+
+
+def bernoulli(p: float, seed: int, epochs: int = 4000, packets: int = 25) -> list[float]:
+    """LOSSP at each epoch when each packet begins a loss event with probability `p`."""
+    rng = Random(seed)
+    estimator = LossEstimator(0.05)
+    estimator.reset(0.1)
+    found = []
+    for _ in range(epochs):
+        for _ in range(packets):
+            estimator.packets(1)
+            if rng.random() < p:
+                estimator.loss_event()
+        estimator.epoch()
+        found.append(estimator.lossp)
+    return found
+
+
+@pytest.mark.parametrize("p", [0.002, 0.01, 0.05])
+def test_lossp_converges_to_the_loss_event_rate(p: float) -> None:
+    late = bernoulli(p, 1)[1000:]
+    # The expected inverse is (1 - delta p) / p (Appendix); Z2 >= Z1 by chance makes it a little larger.
+    assert 1 / (sum(1 / value for value in late) / len(late)) == pytest.approx(p, rel=0.15)
+
+
+def test_bursts_weigh_no_more_than_their_events() -> None:
+    """Ten loss events at once every 1,000 packets are one per cent, as are even ones: the first filter spreads them."""
+    burst, even = LossEstimator(0.05), LossEstimator(0.05)
+    for estimator in (burst, even):
+        estimator.reset(0.01)
+    seen: list[float] = []
+    for number in range(1, 100_001):
+        for estimator in (burst, even):
+            estimator.packets(1)
+        if number % 100 == 0:
+            even.loss_event()
+        if number % 1000 == 0:
+            for _ in range(10):
+                burst.loss_event()
+        if number % 50 == 0:  # an epoch is 50 packets, a time slot 1,000
+            burst.epoch()
+            even.epoch()
+            if number > 50_000:
+                seen.append(burst.lossp / even.lossp)
+    assert min(seen) > 0.6
+    assert max(seen) < 1.8
+    assert sum(seen) / len(seen) == pytest.approx(1, abs=0.15)
+
+
+def test_without_losses_lossp_falls() -> None:
+    estimator = LossEstimator(0.05)
+    estimator.reset(0.05)
+    values = []
+    for _ in range(100):
+        estimator.packets(20)
+        estimator.epoch()
+        values.append(estimator.lossp)
+    assert values == sorted(values, reverse=True)
+    # All 2,000 packets without a loss: 1 / LOSSP is Z (1 - delta) + delta W, or a little more.
+    assert 1 / values[-1] == pytest.approx(20 * (1 - DELTA) ** 1 + (2001 / 2) * (1 - (1 - DELTA) ** 2), rel=0.01)
+
+
+def test_a_reset_is_exact() -> None:
+    estimator = LossEstimator(0.05)
+    estimator.reset(0.02)
+    estimator.epoch()
+    assert estimator.lossp == pytest.approx(0.02, rel=0.03)
+
+
+def appendix(measurements: list[float], alpha: float) -> list[float]:
+    """The general estimator of the Appendix, from the first measurement instead of 1."""
+    a, v = measurements[0], measurements[0] ** 2
+    found = [a]
+    for m in measurements[1:]:
+        c = alpha * a * a / v
+        a, v = (1 - c) * a + c * m, (1 - c) * v + c * m * m
+        found.append(a)
+    return found
+
+
+def test_artt_is_the_appendix_s_average() -> None:
+    rng = Random(2)
+    measurements = [0.2 * rng.uniform(0.7, 1.6) for _ in range(60)]
+    estimator = RttEstimator(warm_up=False, floor=0.75)
+    assert [estimator.update(m) for m in measurements] == pytest.approx(appendix(measurements, ALPHA))
+
+
+def test_artt_weighs_measurements_less_that_vary_more() -> None:
+    steady, varying = (RttEstimator(warm_up=False, floor=0.0) for _ in range(2))
+    for number in range(40):
+        steady.update(0.2)
+        varying.update(0.02 if number % 4 else 0.74)
+    before = varying.artt
+    assert before is not None
+    assert steady.update(0.4) == pytest.approx(0.2 + ALPHA * 0.2)
+    assert abs(varying.update(before + 0.2) - before) < ALPHA * 0.2 / 2
+
+
+def test_rfc_3738_counts_the_first_measurements_for_more() -> None:
+    estimator = RttEstimator(warm_up=True, floor=0.75)
+    estimator.update(1.0)
+    # Omega = alpha; Rho = Omega / (1 - (1 - Omega)^2).
+    assert estimator.update(0.9) == pytest.approx(1 - 0.1 * ALPHA / (1 - (1 - ALPHA) ** 2))
+
+
+def test_one_measurement_takes_no_more_than_a_quarter_off() -> None:
+    estimator = RttEstimator(warm_up=True, floor=0.75)
+    estimator.update(1.0)
+    assert estimator.update(-5.0) == 0.75
+    for _ in range(100):
+        estimator.update(-1.0)
+    assert estimator.artt is not None
+    assert 0 < estimator.artt < 0.01
+
+
+def test_a_join_times_out_after_ten_round_trips_or_more() -> None:
+    estimator = RttEstimator(warm_up=False, floor=0.75)
+    assert math.isinf(estimator.join_timeout)
+    estimator.update(0.3)
+    assert estimator.join_timeout == pytest.approx(3.0)

@@ -1,0 +1,92 @@
+"""WEBRC sessions in the simulator, without scenario files: `sender` - `core` - `edge` - `r0`, `r1`, ...
+
+The joins of source-specific groups reach `core`, which stands for the sender, as nothing lies between the two.
+"""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import TYPE_CHECKING, Any, cast
+
+from canopy_engine import Sim
+
+from hosts import endpoint as seam
+from hosts.endpoint import Address, Effect
+from hosts.protocols import Session
+from hosts.webrc.options import WebrcOptions
+from hosts.webrc.receiver import WebrcReceiver
+from hosts.webrc.sender import WebrcSender
+
+if TYPE_CHECKING:
+    from canopy_engine import LinkSpec
+else:
+    LinkSpec = dict
+
+GROUP = Address("232.6.0.0", 5000)
+PORT = 40000
+SENDER = "10.0.0.1"
+PACKET_BITS = 8 * 1024
+
+
+def one_way(rtt: float, **rest: Any) -> dict[str, Any]:
+    """A link whose way there and back takes `rtt` seconds."""
+    return {"delay_us": rtt / 2 * 1e6, **rest}
+
+
+def _link(given: Mapping[str, Any]) -> LinkSpec:
+    return cast(LinkSpec, dict(given))
+
+
+def _back(given: Mapping[str, Any]) -> LinkSpec:
+    """The way back: as long, and never full."""
+    return {"delay_us": given.get("delay_us", 0.0), "limit_packets": 10_000}
+
+
+class World:
+    """One session, or with `sessions` one for each receiver."""
+
+    def __init__(
+        self,
+        receivers: Sequence[Mapping[str, Any]],
+        *,
+        shared: Mapping[str, Any] | None = None,
+        options: Mapping[str, Any] | None = None,
+        seed: int = 1,
+    ) -> None:
+        """`receivers`: each one's link from the edge, and `join` in seconds; `shared`: core to edge."""
+        self.sim = sim = Sim(seed)
+        self.options = WebrcOptions(**(options or {}))
+        self.effects: dict[int, list[tuple[float, Effect]]] = {}
+        sim.add_host("sender", SENDER)
+        sim.add_router("core")
+        sim.add_router("edge")
+        sim.connect("sender", "core", {"limit_packets": 10_000}, {})
+        self.shared = sim.connect("core", "edge", _link(shared or {}), _back(shared or {}))
+        session = Session(GROUP, source=SENDER, session=7, realtime=True, deliver=False)
+        self.sender = WebrcSender(session, self.options, Random(seed))
+        self.receivers: list[WebrcReceiver] = []
+        self.links: list[int] = []
+        for number, given in enumerate(receivers):
+            link = dict(given)
+            join = link.pop("join", 0.0)
+            name = f"r{number}"
+            sim.add_host(name, f"10.{1 + number // 65536}.{number // 256 % 256}.{number % 256}")
+            self.links.append(sim.connect("edge", name, _link(link), _back(link)))
+            receiver = WebrcReceiver(session, self.options, Random(seed * 1_000_003 + number))
+            self.receivers.append(receiver)
+
+            def take(effect: object, now: float, number: int = number) -> None:
+                self.effects.setdefault(number, []).append((now, cast(Effect, effect)))
+
+            sim.add_endpoint(name, name, receiver, port=PORT, seam=seam, start_at=join, on_effect=take)
+        sim.add_endpoint("sender", "sender", self.sender, port=PORT, seam=seam, start_at=0.0)
+
+    def packets(self, number: int) -> int:
+        """What a receiver has had so far."""
+        return self.receivers[number].counters["data_packets"]
+
+    def rate(self, number: int, since: float, until: float) -> float:
+        """Bit/s of packets that a receiver got between two times; runs the world to the second."""
+        self.sim.run(since)
+        before = self.packets(number)
+        self.sim.run(until)
+        return (self.packets(number) - before) * PACKET_BITS / (until - since)
