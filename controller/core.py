@@ -171,11 +171,12 @@ class Core:
             return
         self._begun.set()
         for session in self.network.sessions:
-            key = GroupKey(session.source, session.group)
-            try:
-                self.slots.pin(key, self.clock())
-            except SlotRefused as error:
-                self.events.add("refused", group=str(key), session=session.session, reason=str(error))
+            for group in session.all_groups():
+                key = GroupKey(session.source, group)
+                try:
+                    self.slots.pin(key, self.clock())
+                except SlotRefused as error:
+                    self.events.add("refused", group=str(key), session=session.session, reason=str(error))
         self._touch_all()
 
     def synchronised(self, switch: str, changes: Difference, *, fresh: bool) -> None:
@@ -373,4 +374,5 @@ def epoch_shift(membership_interval_s: float) -> int:
 def _quota(network: Network) -> int:
     """Slots a port may ask for: few enough that all host ports together leave room, within bounds."""
     ports = max(1, len(network.hosts))
-    return min(max((NUM_SLOTS - len(network.sessions)) // ports, MIN_QUOTA), MAX_QUOTA)
+    known = sum(session.groups for session in network.sessions)
+    return min(max((NUM_SLOTS - known) // ports, MIN_QUOTA), MAX_QUOTA)

@@ -95,6 +95,7 @@ class SessionSpec(_Model):
     session: Annotated[int, Field(ge=0, lt=2**32)]
     protocol: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,16}$")]
     group: IPv4Address
+    groups: Annotated[int, Field(ge=1, le=65536)] = 1  # that the session has, one after the other from `group` on
     source: IPv4Address | None = None  # None: any source
     port: Annotated[int, Field(ge=1, le=65535)] | None = None
     assist: Literal["none", "switch"] = "none"  # whether its endpoints want switches to summarise feedback
@@ -105,6 +106,16 @@ class SessionSpec(_Model):
         if group not in MULTICAST or group in LINK_LOCAL_MULTICAST:
             raise ValueError("not a multicast group that a router forwards")
         return group
+
+    @model_validator(mode="after")
+    def _groups_are_multicast(self) -> Self:
+        if self.group + self.groups - 1 not in MULTICAST:
+            raise ValueError(f"{self.groups} groups from {self.group} on are not all multicast groups")
+        return self
+
+    def all_groups(self) -> list[IPv4Address]:
+        """The session's groups."""
+        return [self.group + number for number in range(self.groups)]
 
 
 class Timing(_Model):

@@ -48,6 +48,10 @@ class Protocol(Generic[OptionsT]):
     make_receiver: Callable[[Session, OptionsT, random.Random], ReceiverEndpoint]
     carries_realtime: bool = False
     """Whether it has sessions of real-time data."""
+    knows_receivers: bool = True
+    """Whether its sender hears of its receivers; one that does not can tell nobody what became of them."""
+    count_groups: Callable[[OptionsT], int] = lambda options: 1
+    """Multicast groups of a session, one after the other from its own on."""
     feedback_types: frozenset[int] = frozenset()
     """Types, in the common header, of what receivers tell the sender of their reception: the packets whose number grows
     with that of the receivers."""
@@ -72,6 +76,10 @@ class Protocol(Generic[OptionsT]):
     ) -> ReceiverEndpoint:
         """A receiver; `parameters` are checked by `parse_options`."""
         return self.make_receiver(session, self.parse_options(parameters or {}), rng)
+
+    def group_count(self, parameters: Mapping[str, Any] | None = None) -> int:
+        """Multicast groups of a session with these parameters. ValueError as `parse_options`."""
+        return self.count_groups(self.parse_options(parameters or {}))
 
     def parse_options(self, parameters: Mapping[str, Any]) -> OptionsT:
         """The defaults with `parameters` (numbers, booleans, or their text) put in. ValueError names a bad one."""

@@ -139,7 +139,8 @@ async def send_file(
     runtime.every(PROGRESS_INTERVAL_S, lambda now: _show(display, observer.row(now), "acked_bytes"))
     display.say(
         f"{manifest.name}: {manifest.size} bytes to {plan.session.group} with {plan.protocol.name}, "
-        f"session {number}; waiting for {plan.session.receivers} receiver(s)"
+        f"session {number}"
+        + (f"; waiting for {plan.session.receivers} receiver(s)" if plan.protocol.knows_receivers else "")
     )
 
     def begin() -> None:
@@ -162,6 +163,9 @@ async def send_file(
             watch.close()
     row = observer.row(asyncio.get_running_loop().time())
     summary = _sender_summary(plan, number, source, narrator, observer, row)
+    if observer.final == "done" and not plan.protocol.knows_receivers:
+        display.say(f"{manifest.name}: sent for {narrator.duration or 0.0:.0f} s, {summary['data_packets']} packets")
+        return Outcome(0, summary)
     if observer.final == "done":
         display.say(
             f"{manifest.name}: all {len(summary['receivers'])} receivers have it; "

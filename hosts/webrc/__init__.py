@@ -20,4 +20,18 @@ def make_receiver(session: Session, options: WebrcOptions, rng: random.Random) -
     return WebrcReceiver(session, options, rng)
 
 
-PROTOCOL = Protocol("webrc", NUMBER, WebrcOptions, make_sender, make_receiver, carries_realtime=True)
+def count_groups(options: WebrcOptions) -> int:
+    """One for each channel."""
+    return options.waves().t + 1
+
+
+PROTOCOL = Protocol(
+    "webrc",
+    NUMBER,
+    WebrcOptions,
+    make_sender,
+    make_receiver,
+    carries_realtime=True,
+    knows_receivers=False,
+    count_groups=count_groups,
+)

@@ -6,6 +6,7 @@ from hashlib import blake2b
 from ipaddress import IPv4Address
 
 from controller.network import HostSpec, LinkSpec, Network, SessionSpec, SwitchSpec
+from hosts import protocols
 from topologies.scenario.checks import HOST_NETWORK
 from topologies.scenario.network import DirectedLink
 from topologies.scenario.scenario import Scenario
@@ -164,6 +165,7 @@ def network_description(scenario: Scenario, plan: Plan) -> Network:
                 session=session.id,
                 protocol=session.protocol,
                 group=session.group,
+                groups=protocols.get(session.protocol).group_count(session.parameters),
                 source=plan.hosts[session.sender].address if session.membership == "source-specific" else None,
                 port=session.port,
                 assist=session.assist,

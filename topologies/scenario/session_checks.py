@@ -59,6 +59,8 @@ def _check_group(path: FieldPath, session: Session) -> Iterator[Finding]:
         yield (*path, "group"), f"{session.group} is not a multicast address (224.0.0.0 to 239.255.255.255)"
     elif session.group in LOCAL_CONTROL:
         yield (*path, "group"), f"{session.group} is in {LOCAL_CONTROL}, which routers do not forward"
+    elif not (last := session.group + _group_count(session) - 1).is_multicast:
+        yield (*path, "group"), f"the session takes the groups up to {last}, which is not a multicast address"
     elif session.group in SOURCE_SPECIFIC and session.membership == "any-source":
         yield (*path, "membership"), f"groups in {SOURCE_SPECIFIC} are source-specific (RFC 4607)"
 
@@ -129,15 +131,26 @@ def _check_cycles(path: FieldPath, tree: Mapping[str, Sequence[str]], parents: M
 
 def _check_conflicts(scenario: Scenario) -> Iterator[Finding]:
     ids: dict[int, int] = {}
-    groups: dict[tuple[IPv4Address, int], int] = {}
+    groups: dict[tuple[int, int], int] = {}
     for index, session in enumerate(scenario.sessions):
         if session.id in ids:
             yield ("sessions", index, "id"), f"also the id of sessions[{ids[session.id]}]"
         ids.setdefault(session.id, index)
-        key = (session.group, session.port)
-        if key in groups:
+        first = int(session.group)
+        keys = [(group, session.port) for group in range(first, first + _group_count(session))]
+        taken = next((key for key in keys if key in groups), None)
+        if taken is not None:
             yield (
                 ("sessions", index, "port"),
-                f"{session.group} port {session.port} is used by sessions[{groups[key]}]",
+                f"{IPv4Address(taken[0])} port {session.port} is used by sessions[{groups[taken]}]",
             )
-        groups.setdefault(key, index)
+        for key in keys:
+            groups.setdefault(key, index)
+
+
+def _group_count(session: Session) -> int:
+    """Groups from the session's own on; 1 where its protocol or parameters are wrong, which is said elsewhere."""
+    try:
+        return protocols.get(session.protocol).group_count(session.parameters)
+    except ValueError:
+        return 1
