@@ -47,7 +47,8 @@ def p4c_version(p4c: str) -> str:
 def compile_programs(p4c: str, folder: Path, names: Sequence[str], destination: Path, *, time_limit_s: float) -> None:
     """Writes BMv2 JSON (NAME.json) and P4Info (NAME.p4info.txtpb) of each NAME.p4 of a folder. Raises BuildError.
 
-    p4c runs in a copy of the sources, so that no path of the machine enters its output.
+    p4c runs in a copy of the sources, so that no path of the machine enters its output. Its JSON is kept without white
+    space, which is two thirds of it.
     """
     with tempfile.TemporaryDirectory(prefix="canopy-p4-") as temporary:
         work = Path(temporary)
@@ -65,7 +66,8 @@ def compile_programs(p4c: str, folder: Path, names: Sequence[str], destination: 
                 raise BuildError(f"p4c had not ended after {time_limit_s:g} s with {name}.p4") from error
             if result.returncode != 0 or "warning" in result.stderr:
                 raise BuildError(f"p4c does not accept {name}.p4:\n{result.stderr.strip()}")
-            shutil.copyfile(work / f"{name}.json", destination / f"{name}.json")
+            program = json.loads((work / f"{name}.json").read_text())
+            (destination / f"{name}.json").write_text(json.dumps(program, separators=(",", ":")) + "\n")
             shutil.copyfile(work / f"{name}.p4info.txt", destination / f"{name}.p4info.txtpb")
 
 

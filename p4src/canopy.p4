@@ -11,7 +11,7 @@
 //       |           |             |               +----- route_sg, route_g -----+
 //       |           |             |               |                             |
 //       |           |             |         membership (read)          membership (write),
-//       |           |        assist_mtcp    minus ingress port         refreshes, digest
+//       |           |     assist_feedback  minus ingress port         refreshes, digest
 //       |           |             |               |                             |
 //       +-----------|-------------|-> replicate <-+               clone to an upstream port,
 //       |           |             |       |                      resubmit for the next pass
@@ -38,7 +38,7 @@
 #include "groups.p4"
 #include "replication.p4"
 #include "drops.p4"
-#include "mtcp.p4"
+#include "assist.p4"
 #include "deparser.p4"
 
 control canopy_ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
@@ -64,8 +64,8 @@ control canopy_ingress(inout headers_t hdr, inout metadata_t meta, inout standar
             } else {
                 route_unicast.apply(hdr, meta, standard_metadata);
             }
-            if (meta.mtcp.type != 0 && meta.drop_reason == drop_reason_t.none) {
-                assist_mtcp.apply(hdr, meta, standard_metadata);
+            if (meta.assisted.kind != assisted_t.none && meta.drop_reason == drop_reason_t.none) {
+                assist_feedback.apply(hdr, meta, standard_metadata);
             }
         } else if (hdr.arp.isValid()) {
             answer_arp.apply(hdr, meta, standard_metadata);
@@ -92,7 +92,11 @@ control canopy_egress(inout headers_t hdr, inout metadata_t meta, inout standard
         } else if (standard_metadata.egress_port == CPU_PORT) {
             add_packet_in.apply(hdr, meta);
         } else if (standard_metadata.instance_type == INSTANCE_INGRESS_CLONE) {
-            write_report.apply(hdr, meta);
+            if (meta.summary_to != 0) {
+                write_cloned_summary.apply(hdr, meta, standard_metadata);
+            } else {
+                write_report.apply(hdr, meta);
+            }
         }
     } // apply
 } // canopy_egress

@@ -3,15 +3,24 @@
 
 #include "metadata.p4"
 
-// All of a feedback packet that its UDP checksum covers (RFC 768).
-#define FEEDBACK_FIELDS \
-    { hdr.ipv4.source, hdr.ipv4.destination, 8w0, hdr.ipv4.protocol, hdr.udp.length, \
+// All of a packet that its UDP checksum covers (RFC 768), up to its protocol's own fields.
+#define UDP_FIELDS \
+      hdr.ipv4.source, hdr.ipv4.destination, 8w0, hdr.ipv4.protocol, hdr.udp.length, \
       hdr.udp.source_port, hdr.udp.destination_port, hdr.udp.length, \
-      hdr.canopy.version, hdr.canopy.protocol, hdr.canopy.type, hdr.canopy.flags, hdr.canopy.session, \
+      hdr.canopy.version, hdr.canopy.protocol, hdr.canopy.type, hdr.canopy.flags, hdr.canopy.session
+#define FEEDBACK_FIELDS \
+    { UDP_FIELDS, \
       hdr.feedback.cumulative, hdr.feedback.held_us, hdr.feedback.echo_time_us, hdr.feedback.repair_echo_us, \
       hdr.feedback.min_cwnd, hdr.feedback.max_twnd, hdr.feedback.window, hdr.feedback.queue_us, \
       hdr.feedback.bound_us, hdr.feedback.number, hdr.feedback.repeats, hdr.feedback.children, \
       hdr.feedback.holders, hdr.feedback.sack }
+#define RLA_ACK_FIELDS \
+    { UDP_FIELDS, hdr.rla_ack.cumulative, hdr.rla_ack.window, hdr.rla_ack.echo_time_us, hdr.rla_ack.number, \
+      hdr.rla_ack.reserved, hdr.rla_ack.children, hdr.rla_ack.sack }
+#define TFMCC_REPORT_FIELDS \
+    { UDP_FIELDS, hdr.tfmcc_report.receiver, hdr.tfmcc_report.round, hdr.tfmcc_report.rate, hdr.tfmcc_report.rtt, \
+      hdr.tfmcc_report.reserved, hdr.tfmcc_report.loss_rate, hdr.tfmcc_report.receive_rate, \
+      hdr.tfmcc_report.reserved16, hdr.tfmcc_report.echo_time_us, hdr.tfmcc_report.held_us, hdr.tfmcc_report.time_us }
 
 // All set the same standard_metadata.checksum_error. A later pass of a report was verified in the first one.
 control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
@@ -26,11 +35,19 @@ control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
             hdr.igmp.isValid() && meta.cursor.passes == 0,
             { hdr.igmp.type, hdr.igmp.code, hdr.igmp.body },
             hdr.igmp.checksum, HashAlgorithm.csum16);
-        // What is merged gets a checksum of ours: damage must not be hidden by it. 0 means that there is none, and a sum
-        // that is 0 is sent as 0xffff (RFC 768), which no calculation gives.
+        // What is merged gets a checksum of ours: damage must not be hidden by it, nor silence others. 0 means that there is
+        // none, and a sum that is 0 is sent as 0xffff (RFC 768), which no calculation gives.
         verify_checksum(
             hdr.feedback.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
             FEEDBACK_FIELDS,
+            hdr.udp.checksum, HashAlgorithm.csum16);
+        verify_checksum(
+            hdr.rla_ack.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
+            RLA_ACK_FIELDS,
+            hdr.udp.checksum, HashAlgorithm.csum16);
+        verify_checksum(
+            hdr.tfmcc_report.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
+            TFMCC_REPORT_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
     }
 }
@@ -51,8 +68,12 @@ control canopy_update_checksum(inout headers_t hdr, inout metadata_t meta) {
             hdr.igmp.checksum, HashAlgorithm.csum16);
         // A sum of 0 should leave as 0xffff (RFC 768); as it is, one summary in 65,536 is protected by Ethernet only.
         update_checksum(
-            meta.merged == 1,
+            meta.merged == 1 && hdr.feedback.isValid(),
             FEEDBACK_FIELDS,
+            hdr.udp.checksum, HashAlgorithm.csum16);
+        update_checksum(
+            meta.merged == 1 && hdr.rla_ack.isValid(),
+            RLA_ACK_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
     }
 }

@@ -12,13 +12,17 @@
 // Places for recently reported unknown groups, per port; see igmp_unknown.p4.
 #define UNKNOWN_PER_PORT 1024
 
-// MTCP's feedback. Sessions: the row is the session's low bits, so that sessions numbered in order share none. Slots: one per
-// session and parent agent whose feedback passes; of 256 two in use fall together with 1 in 256, and one of them then passes
-// unmerged. A slot's cells take 3 KB on 16 ports, its children's minima 0.8 KB.
-#define MTCP_SESSIONS 1024
+// Sessions of each protocol whose feedback is noted: the row is the session's low bits, so that sessions numbered in order
+// share none.
+#define FEEDBACK_SESSIONS 1024
+// MTCP: one per session and parent agent whose feedback passes; of 256 two in use fall together with 1 in 256, and one of
+// them then passes unmerged. A slot's cells take 3 KB on 16 ports, its children's minima 0.8 KB.
 #define MTCP_SLOTS 256
-// Children of one parent whose feedback merges: the width of the bitmaps in it (MERGE_CHILDREN in hosts/mtcp/packets.py).
-#define MTCP_CHILDREN 128
+// RLA: one per session, by its low bits. A slot's cells take 1.5 KB on 16 ports.
+#define RLA_SLOTS 256
+// Children of one parent (receivers of one sender) whose feedback merges: the width of the bitmaps in it (MERGE_CHILDREN in
+// hosts/mtcp/packets.py, CHILD_BITS in hosts/rla/packets.py).
+#define FEEDBACK_CHILDREN 128
 
 typedef bit<9>  port_t;
 typedef bit<16> port_bitmap_t;
@@ -39,17 +43,14 @@ const bit<8> MAX_REPORT_PASSES = 192;
 // RFC 3376 (8.11) repeat an unsolicited report within 1 s, so one that was lost gets its second chance.
 const bit<8> UNKNOWN_WINDOW_SHIFT = 19;
 
-// MTCP's packets (hosts/mtcp/packets.py, control.py): version, protocol and type of the common header; flags.
-const bit<8>  MTCP_DATA  = 1;
+// MTCP's packets (hosts/mtcp/packets.py, control.py): types of the common header; flags.
 const bit<8>  MTCP_ACK   = 3;
 const bit<8>  MTCP_NACK  = 4;
-const bit<8>  MTCP_PROBE = 5;
-const bit<8>  MTCP_ABORT = 12;
 const bit<8>  MTCP_FLAG_MERGED = 0x01;
 const bit<16> MTCP_FEEDBACK_UDP_BYTES = 160;
 
 // A summary is held back no longer than an acknowledgment may be (`ack_delay_s`; MTCP 3.1: "a few tens of milliseconds").
-const bit<48> MTCP_PERIOD_US = 20000;
+const bit<48> FEEDBACK_PERIOD_US = 20000;
 // Without progress for so long, the parent is told anew who holds it up: before a time-out, which takes 0.2 s at least.
 const bit<48> MTCP_HOLDERS_US = 100000;
 // A child that is silent for so long while others answer is left out; a pause of all counts as this much. The second
@@ -59,13 +60,30 @@ const bit<48> MTCP_GAP_US     = 300000;
 // A port whose children change twice within this time, ten delayed acknowledgments, has several behind it that nobody
 // merges. (Changes that are further apart cost one unmerged packet each.)
 const bit<48> MTCP_CHANGE_US  = 200000;
-// A slot or session that nobody used for so long is free. Window updates come 0.5, 1.5 and 2.5 s apart (MTCP 3.9).
-const bit<48> MTCP_IDLE_US    = 4194304;
-const bit<32> MTCP_IDLE_MS    = 4096;       // the same in 1.024 ms
+// A slot or session that nobody used for so long is free. MTCP's window updates come 0.5, 1.5 and 2.5 s apart (3.9).
+const bit<48> FEEDBACK_IDLE_US    = 4194304;
+const bit<32> FEEDBACK_IDLE_MS    = 4096;       // the same in 1.024 ms
 // Nobody lags by more packets than this: a bitmap reaches 512, an agent's buffer some thousands.
 const bit<32> MTCP_MAX_BEHIND = 65536;
 // The least distance of a time-out above the mean delay: Linux' TCP_RTO_MIN, `rto_margin_s` of the hosts.
 const bit<32> MTCP_LEAST_MARGIN_US = 200000;
+
+// RLA's acknowledgments (hosts/rla/packets.py).
+const bit<8>  RLA_FLAG_MERGED = 0x01;
+const bit<8>  RLA_FLAG_MERGE  = 0x02;
+const bit<16> RLA_ACK_UDP_BYTES = 116;
+// No more packets are in flight than a bitmap reaches.
+const bit<32> RLA_REACH = 512;
+// A receiver that is silent for so long is left out. It answers every packet; a pause of all costs a few packets.
+const bit<32> RLA_SILENCE_US = 500000;
+
+// TFMCC's packets (hosts/tfmcc/packets.py).
+const bit<16> TFMCC_DATA_UDP_BYTES = 72;        // at least
+const bit<16> TFMCC_REPORT_UDP_BYTES = 52;
+const bit<8>  TFMCC_FLAG_SUPPRESSED = 0x20;     // of DATA
+const bit<16> TFMCC_NO_RATE = 0x0fff;           // the largest 12-bit float
+// First round trip times asked for in a round that pass whatever their rates: one or two answers are too few (TFMCC 2.5.2).
+const bit<8>  TFMCC_REQUESTS = 10;
 
 // Results of a v1model meter (RFC 2698), as BMv2 numbers them.
 const bit<2> METER_GREEN = 0;
@@ -148,12 +166,26 @@ enum bit<8> drop_reason_t {
     igmp_ignored    = 22,   // report cut off after MAX_REPORT_PASSES
     igmp_rate       = 23,   // beyond the port's rate in report_meter
     packet_out      = 24,   // a packet-out with an unknown mode
-    udp_checksum    = 25,   // of MTCP feedback that may be merged, or of the IPv4 header in front of it
+    udp_checksum    = 25,   // of feedback that a switch may judge, or of the IPv4 header in front of it
     forged_feedback = 26,   // merged feedback from a port where there is no switch
     spoofed_source  = 27    // a host's packet from an address that is not its own: source_guard
 }
 
-// What became of MTCP feedback that may be merged: the index into the counter `feedback`.
+// Packets that switches may help. Feedback only where it asks for that.
+enum bit<8> assisted_t {
+    none          = 0,
+    mtcp_data     = 1,
+    rla_data      = 2,
+    tfmcc_data    = 3,
+    mtcp_probe    = 4,
+    mtcp_abort    = 5,
+    mtcp_feedback = 6,
+    rla_abort     = 7,
+    rla_ack       = 8,
+    tfmcc_report  = 9
+}
+
+// What became of feedback that a switch may judge: the index into the counter `feedback`.
 enum bit<8> feedback_t {
     none         = 0,
     summary      = 1,   // left as a summary
@@ -168,7 +200,17 @@ enum bit<8> feedback_t {
     out_of_range = 10,  // passed: acknowledges what has not passed here, or no data of the session has
     no_slot      = 11,  // passed: its slot is another's
     malformed    = 12,  // passed: the children it names are not its own
-    part         = 13   // passed: of one child of a switch below that merges
+    part         = 13,  // passed: of one child of a switch below that merges
+    // RLA
+    hole         = 14,  // passed: tells of a new hole
+    sample       = 15,  // passed, and was merged: a receiver's sign of life and round trip time
+    // TFMCC
+    limiting     = 16,  // passed: of the current limiting receiver
+    leave        = 17,  // passed
+    lower        = 18,  // passed: below the least of this round, by theta
+    far          = 19,  // passed: a longer round trip time than any known
+    request      = 20,  // passed: of the first that ask for a round trip time
+    suppressed   = 21
 }
 
 enum bit<7> packet_out_mode_t {

@@ -17,6 +17,9 @@ control canopy_deparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.udp);
         packet.emit(hdr.canopy);
         packet.emit(hdr.feedback);
+        packet.emit(hdr.rla_ack);
+        packet.emit(hdr.tfmcc_data);
+        packet.emit(hdr.tfmcc_report);
     }
 }
 

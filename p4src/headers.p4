@@ -101,6 +101,50 @@ header mtcp_feedback_t {
     bit<512> sack;              // bit i: packet cumulative + 1 + i
 }
 
+// RLA's ACK (hosts/rla/packets.py).
+header rla_ack_t {
+    bit<32>  cumulative;        // the first packet that is missing
+    bit<32>  window;
+    bit<64>  echo_time_us;
+    bit<16>  number;            // the receiver that this comes from
+    bit<16>  reserved;
+    bit<128> children;          // whom it stands for
+    bit<512> sack;              // bit i: packet cumulative + 1 + i
+}
+
+// TFMCC's DATA up to what a switch reads, and its REPORT (hosts/tfmcc/packets.py). Rates and times are floats whose codes
+// order as they do.
+header tfmcc_data_t {
+    bit<32> seq;
+    bit<16> round;
+    bit<16> rate;
+    bit<16> suppression;        // the least rates that the sender has heard in this round: of reports with an RTT
+    bit<16> suppression_no_rtt; // and without
+    bit<8>  max_rtt;
+    bit<8>  patience;           // how long a rate counts that the sender has not confirmed
+    bit<16> length;
+    bit<32> clr;
+    bit<32> echo_receiver;
+    bit<64> echo_time_us;
+    bit<32> echo_held_us;
+    bit<16> least_share;        // 1 - theta, in 1/65536
+    bit<16> reserved;
+}
+
+header tfmcc_report_t {
+    bit<32> receiver;
+    bit<16> round;
+    bit<16> rate;
+    bit<8>  rtt;
+    bit<8>  reserved;
+    bit<16> loss_rate;
+    bit<16> receive_rate;
+    bit<16> reserved16;
+    bit<64> echo_time_us;
+    bit<32> held_us;
+    bit<64> time_us;
+}
+
 @controller_header("packet_out")
 header packet_out_t {
     port_t        port;
@@ -128,6 +172,9 @@ struct headers_t {
     udp_t          udp;
     canopy_t       canopy;
     mtcp_feedback_t feedback;
+    rla_ack_t       rla_ack;
+    tfmcc_data_t    tfmcc_data;
+    tfmcc_report_t  tfmcc_report;
 }
 
 #endif

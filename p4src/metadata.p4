@@ -7,6 +7,7 @@
 // too; what a later pass needs is in a field list.
 #define FIELDS_RESUBMIT 1   // the next pass of a report
 #define FIELDS_REPORT   2   // a clone that becomes a report of our own
+#define FIELDS_SUMMARY  3   // a clone that becomes a summary of acknowledgments
 
 // Where in an IGMPv3 report this pass is. All zero in the first pass.
 struct cursor_t {
@@ -44,14 +45,27 @@ struct members_changed {
     time_us_t      timestamp;
 }
 
-// What the parser read of an MTCP packet without taking it apart.
-struct mtcp_packet_t {
-    bit<8>  type;               // 0: it is none
-    bit<32> session;
-    bit<32> value;              // of data the sequence number, of a probe the round trip time
+// Rows of the two protocols' sessions whose data is noted (sessions.p4).
+#define MTCP_ROW(session) ((session) & (FEEDBACK_SESSIONS - 1))
+#define RLA_ROW(session)  (((session) & (FEEDBACK_SESSIONS - 1)) | FEEDBACK_SESSIONS)
+
+// What the parser found of a packet that switches help. `session` and `value` only where it was not taken apart.
+struct assisted_packet_t {
+    assisted_t kind;
+    bit<32>    row;             // of data
+    bit<32>    session;
+    bit<32>    value;           // of data the sequence number, of a probe the round trip time
 }
 
-// The merging of one MTCP feedback packet with what its slot has of the other ports.
+// What a summary says of all for whom it stands.
+struct summary_t {
+    bit<32>  cumulative;
+    bit<32>  window;
+    bit<128> children;
+    bit<512> sack;
+}
+
+// The merging of one feedback packet with what its slot has of the other ports; the aggregate becomes meta.summary.
 struct merge_t {
     bit<32>       slot;
     bit<1>        owned;        // the slot is this parent's
@@ -81,19 +95,15 @@ struct merge_t {
 
     // The aggregate; with `others` the other ports that are in it.
     port_bitmap_t others;
-    bit<32>       cumulative;
-    bit<128>      children;
     bit<128>      holders;
     bit<32>       cwnd;
     bit<32>       twnd;
-    bit<32>       window;
     port_bitmap_t waiting;      // other ports, before it is known which are silent
     bit<1>        timed;        // one of the others has a delay
     bit<32>       least_queue;  // of the others
     bit<32>       largest_queue;
     bit<32>       largest_bound;
     bit<513>      missing;      // bit i: somebody lacks packet cumulative + i
-    bit<512>      sack;
     bit<64>       sent;         // mtcp_sent_t
     bit<1>        advanced;
     bit<1>        emit;
@@ -123,8 +133,12 @@ struct metadata_t {
     cursor_t      cursor;
     @field_list(FIELDS_REPORT)
     report_t      report;
-    @field_list(FIELDS_REPORT)
+    @field_list(FIELDS_REPORT, FIELDS_SUMMARY)
     mac_address_t switch_mac;
+    @field_list(FIELDS_SUMMARY)
+    summary_t     summary;
+    @field_list(FIELDS_SUMMARY)
+    mac_address_t summary_to;   // the next hop of a clone that becomes a summary; 0: it becomes none
 
     // From switch_config.
     bit<1>        configured;
@@ -152,9 +166,9 @@ struct metadata_t {
 
     bit<7>        packet_in_reason;
 
-    // MTCP's feedback.
-    mtcp_packet_t mtcp;
-    bit<1>        assist;       // switch_config: merge
+    // Feedback.
+    assisted_packet_t assisted;
+    bit<1>        assist;       // the controller wants us to help
     port_bitmap_t switch_ports; // ports with a switch behind them
     merge_t       merge;
     bit<1>        merged;       // rewritten as a summary

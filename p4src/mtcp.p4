@@ -2,7 +2,7 @@
 #define CANOPY_MTCP_P4
 
 #include "mtcp_state.p4"
-#include "mtcp_sessions.p4"
+#include "sessions.p4"
 #include "mtcp_slots.p4"
 #include "mtcp_ports.p4"
 #include "mtcp_delays.p4"
@@ -14,7 +14,7 @@ control check_children(in headers_t hdr, in metadata_t meta, out bit<1> sound) {
     apply {
         bit<128> own = 128w1 << (bit<8>)hdr.feedback.number;
         sound = 0;
-        if (hdr.feedback.number < MTCP_CHILDREN) {
+        if (hdr.feedback.number < FEEDBACK_CHILDREN) {
             if (hdr.canopy.flags[0:0] == 0) {
                 if (hdr.feedback.children == own && hdr.feedback.holders == own) {
                     sound = 1;
@@ -28,15 +28,13 @@ control check_children(in headers_t hdr, in metadata_t meta, out bit<1> sound) {
 } // check_children
 
 // An ACK or NACK that may be merged, once its slot is entered. It passes as it is, becomes a summary, or is absorbed.
-control merge_feedback(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
-    other_port_t other;
-
+control merge_feedback(inout headers_t hdr, inout other_port_t other, inout metadata_t meta,
+                       inout standard_metadata_t standard_metadata) {
     apply {
-        other = { 0, 0, 0, 0, 0, 0, 0, 0, 0 };
         mtcp_ports.read(meta.merge.port, meta.merge.cell);
         aggregate_windows.apply(hdr, other, meta);
         admit_port.apply(hdr, meta);
-        if (meta.merge.admitted == 1 && (meta.merge.children & hdr.feedback.children) != 0) {
+        if (meta.merge.admitted == 1 && (meta.summary.children & hdr.feedback.children) != 0) {
             // Another port speaks for the same child.
             meta.merge.admitted = 0;
             meta.merge.ports = meta.merge.ports & ~meta.ingress_bit;
@@ -60,15 +58,15 @@ control merge_feedback(inout headers_t hdr, inout metadata_t meta, inout standar
                 } else if (meta.merge.others == 0) {
                     meta.merge.outcome = feedback_t.alone;
                 } else {
-                    meta.merge.children = meta.merge.children | hdr.feedback.children;
+                    meta.summary.children = meta.summary.children | hdr.feedback.children;
                     aggregate_sacks.apply(hdr, other, meta);
                     decide_summary.apply(meta);
                     if (meta.merge.repeat == 1 && REPEATS_OF(meta.merge.sent) != 0xffff) {
                         meta.merge.sent = (REPEATS_OF(meta.merge.sent) + 1) ++ SENT_AT_OF(meta.merge.sent);
                     }
                     bit<1> whole = 0;   // the summary says all that this packet says
-                    if (hdr.feedback.cumulative == meta.merge.cumulative
-                            && meta.merge.own_sack == meta.merge.sack) {
+                    if (hdr.feedback.cumulative == meta.summary.cumulative
+                            && meta.merge.own_sack == meta.summary.sack) {
                         whole = 1;
                     }
                     if (meta.merge.repaired == 1 && whole == 0) {
@@ -93,65 +91,36 @@ control merge_feedback(inout headers_t hdr, inout metadata_t meta, inout standar
     } // apply
 } // merge_feedback
 
-// MTCP's packets, after they were routed: data tell how far the session is, probes how long a round trip takes, and
-// feedback is merged. docs/assist.md says what a summary means and why.
-control assist_mtcp(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
-    // index: feedback_t
-    @name(".feedback")
-    counter(16, CounterType.packets) feedback;
-
-    // switch_ports: ports with a switch behind them; only they may bring summaries.
-    action set_assist(port_bitmap_t switch_ports) {
-        meta.assist = 1;
-        meta.switch_ports = switch_ports;
-    }
-
-    action no_assist() {
-        meta.assist = 0;
-    }
-
-    @name(".assist")
-    table assist {
-        actions = { set_assist; no_assist; }
-        default_action = no_assist;
-    }
-
+// MTCP's packets that go up or down between a parent and a child, after they were routed: probes tell how long a round trip
+// takes, and feedback is merged. docs/assist.md says what a summary means and why.
+control assist_mtcp(inout headers_t hdr, inout other_port_t other, inout metadata_t meta,
+                    inout standard_metadata_t standard_metadata) {
     apply {
-        if (hdr.ipv4.destination[31:28] == 14) {
-            if (meta.mtcp.type == MTCP_DATA) {
-                note_data.apply(meta);      // whether it is needed or not: asking would take longer
-            }
-        } else if (meta.mtcp.type != MTCP_DATA) {
-            port_t bit_number = meta.ingress_port - 1;
-            meta.ingress_bit = 16w1 << (bit<8>)bit_number;
-            assist.apply();
-            if (meta.assist == 0 || bit_number >= MAX_PORTS) {
-                // passes
-            } else if (meta.mtcp.type == MTCP_PROBE) {
-                note_probe.apply(hdr, meta, standard_metadata);
-            } else if (meta.mtcp.type == MTCP_ABORT) {
-                note_leave.apply(hdr, meta);
-            } else if (hdr.canopy.flags[0:0] == 1 && (meta.switch_ports & meta.ingress_bit) == 0) {
-                meta.drop_reason = drop_reason_t.forged_feedback;
+        if (meta.assisted.kind == assisted_t.mtcp_probe) {
+            note_probe.apply(hdr, meta, standard_metadata);
+        } else if (meta.assisted.kind == assisted_t.mtcp_abort) {
+            note_leave.apply(hdr, meta);
+        } else if (hdr.canopy.flags[0:0] == 1 && (meta.switch_ports & meta.ingress_bit) == 0) {
+            meta.drop_reason = drop_reason_t.forged_feedback;
+        } else {
+            bit<1> sound;
+            check_children.apply(hdr, meta, sound);
+            if (sound == 0) {
+                meta.merge.outcome = feedback_t.malformed;
             } else {
-                bit<1> sound;
-                check_children.apply(hdr, meta, sound);
+                bit<32> passed;
+                check_range.apply(MTCP_ROW(hdr.canopy.session), hdr.canopy.session, hdr.feedback.cumulative,
+                                  hdr.feedback.sack, passed, sound);
                 if (sound == 0) {
-                    meta.merge.outcome = feedback_t.malformed;
+                    meta.merge.outcome = feedback_t.out_of_range;
                 } else {
-                    check_range.apply(hdr, meta, sound);
-                    if (sound == 0) {
-                        meta.merge.outcome = feedback_t.out_of_range;
+                    enter_slot.apply(hdr, meta);
+                    if (meta.merge.owned == 0) {
+                        meta.merge.outcome = feedback_t.no_slot;
                     } else {
-                        enter_slot.apply(hdr, meta);
-                        if (meta.merge.owned == 0) {
-                            meta.merge.outcome = feedback_t.no_slot;
-                        } else {
-                            merge_feedback.apply(hdr, meta, standard_metadata);
-                        }
+                        merge_feedback.apply(hdr, other, meta, standard_metadata);
                     }
                 }
-                feedback.count((bit<32>)(bit<8>)meta.merge.outcome);
             }
         }
     } // apply

@@ -30,7 +30,7 @@ control measure_delay(in headers_t hdr, inout metadata_t meta) {
         bit<32> echo = ECHO_OF(heard);
         if (hdr.feedback.echo_time_us != 0) {
             meta.merge.measured = 1;
-            bit<32> place = (meta.merge.slot * MTCP_CHILDREN) | (bit<32>)hdr.feedback.number;
+            bit<32> place = (meta.merge.slot * FEEDBACK_CHILDREN) | (bit<32>)hdr.feedback.number;
             mtcp_minimum_t minimum;
             mtcp_minima.read(minimum, place);
             bit<32> least = MINIMUM_OF(minimum);

@@ -6,12 +6,12 @@
 // A PROBE on its way down says how long a round trip between parent and child takes.
 control note_probe(in headers_t hdr, inout metadata_t meta, in standard_metadata_t standard_metadata) {
     apply {
-        find_slot.apply(meta.mtcp.session, hdr.ipv4.source, meta);
-        if (meta.merge.owned == 1 && meta.mtcp.value != 0) {
+        find_slot.apply(meta.assisted.session, hdr.ipv4.source, meta);
+        if (meta.merge.owned == 1 && meta.assisted.value != 0) {
             port_t port = (port_t)standard_metadata.egress_spec - 1;
             if (port < MAX_PORTS) {
                 mtcp_rtts.write((meta.merge.slot << 4) | (bit<32>)port,
-                                GENERATION_OF(meta.merge.state) ++ meta.mtcp.value);
+                                GENERATION_OF(meta.merge.state) ++ meta.assisted.value);
             }
         }
     } // apply
@@ -20,7 +20,7 @@ control note_probe(in headers_t hdr, inout metadata_t meta, in standard_metadata
 // A child leaves: what it has no longer counts.
 control note_leave(in headers_t hdr, inout metadata_t meta) {
     apply {
-        find_slot.apply(meta.mtcp.session, hdr.ipv4.destination, meta);
+        find_slot.apply(meta.assisted.session, hdr.ipv4.destination, meta);
         if (meta.merge.owned == 1) {
             mtcp_slots.write(meta.merge.slot,
                              GENERATION_OF(meta.merge.state) ++ (PORTS_OF(meta.merge.state) & ~meta.ingress_bit)

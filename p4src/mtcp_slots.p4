@@ -3,7 +3,7 @@
 
 #include "mtcp_state.p4"
 
-// The slot of a session's parent agent. One that nobody used for MTCP_IDLE_US is taken; while it is another's, there is
+// The slot of a session's parent agent. One that nobody used for FEEDBACK_IDLE_US is taken; while it is another's, there is
 // none, and feedback passes as it is. A generation marks what cells of an earlier use no longer count.
 control find_slot(in bit<32> session, in ipv4_address_t parent, inout metadata_t meta) {
     apply {
@@ -27,7 +27,7 @@ control enter_slot(in headers_t hdr, inout metadata_t meta) {
         bit<16> generation = GENERATION_OF(meta.merge.state);
         bit<32> active = ACTIVE_OF(meta.merge.state);
         meta.merge.ports = PORTS_OF(meta.merge.state);
-        if (generation == 0 || idle > MTCP_IDLE_US) {
+        if (generation == 0 || idle > FEEDBACK_IDLE_US) {
             generation = generation + 1;
             if (generation == 0) {
                 generation = 1;

@@ -9,16 +9,6 @@
 // A slot belongs to one parent agent of one session; the cells of its ports follow one another, so that port p of slot s
 // has cell s * 16 + p - 1. What is in a cell counts while the port's bit is set in its slot.
 
-// One per session: {session, sender's address, highest sequence number that went down, when (ms)}.
-typedef bit<128> mtcp_session_t;
-#define SESSION_OF(word) word[127:96]
-#define SOURCE_OF(word)  word[95:64]
-#define HIGHEST_OF(word) word[63:32]
-#define MS_OF(word)      word[31:0]
-
-@name(".mtcp_sessions")
-register<mtcp_session_t>(MTCP_SESSIONS) mtcp_sessions;
-
 // {session, parent's address} that a slot belongs to.
 @name(".mtcp_owners")
 register<bit<64>>(MTCP_SLOTS) mtcp_owners;
@@ -102,6 +92,6 @@ register<mtcp_nack_t>(MTCP_SLOTS * MAX_PORTS) mtcp_nacks;
 typedef bit<48> mtcp_minimum_t;
 #define MINIMUM_OF(word) word[31:0]
 @name(".mtcp_minima")
-register<mtcp_minimum_t>(MTCP_SLOTS * MTCP_CHILDREN) mtcp_minima;
+register<mtcp_minimum_t>(MTCP_SLOTS * FEEDBACK_CHILDREN) mtcp_minima;
 
 #endif

@@ -16,13 +16,13 @@ control add_port(inout other_port_t other, inout metadata_t meta) {
             other.holders = HOLDERS_OF(other.port);
             other.delays = DELAYS_OF(other.port);
             meta.merge.others = meta.merge.others | other.port_bit;
-            meta.merge.children = meta.merge.children | CHILDREN_OF(other.port);
-            other.ahead = CUMULATIVE_OF(other.windows) - meta.merge.cumulative;
+            meta.summary.children = meta.summary.children | CHILDREN_OF(other.port);
+            other.ahead = CUMULATIVE_OF(other.windows) - meta.summary.cumulative;
             if (other.ahead == 0) {
                 meta.merge.holders = meta.merge.holders | other.holders;
             } else if ((int<32>)other.ahead < 0) {
                 meta.merge.holders = other.holders;
-                meta.merge.cumulative = CUMULATIVE_OF(other.windows);
+                meta.summary.cumulative = CUMULATIVE_OF(other.windows);
             }
             if (CWND_OF(other.windows) < meta.merge.cwnd) {
                 meta.merge.cwnd = CWND_OF(other.windows);
@@ -30,8 +30,8 @@ control add_port(inout other_port_t other, inout metadata_t meta) {
             if (TWND_OF(other.windows) > meta.merge.twnd) {
                 meta.merge.twnd = TWND_OF(other.windows);
             }
-            if (WINDOW_OF(other.windows) < meta.merge.window) {
-                meta.merge.window = WINDOW_OF(other.windows);
+            if (WINDOW_OF(other.windows) < meta.summary.window) {
+                meta.summary.window = WINDOW_OF(other.windows);
             }
             if (ECHO_OF(other.heard) != 0) {
                 if (QUEUE_OF(other.delays) > meta.merge.largest_queue) {
@@ -78,7 +78,7 @@ control add_missing(inout other_port_t other, inout metadata_t meta) {
 #define ADD_SACK(P) \
     if (meta.merge.others[P:P] == 1) { \
         mtcp_sacks.read(other.sack, (meta.merge.slot << 4) | P); \
-        other.ahead = other.sack[543:512] - meta.merge.cumulative; \
+        other.ahead = other.sack[543:512] - meta.summary.cumulative; \
         add_missing.apply(other, meta); \
     }
 
@@ -87,12 +87,12 @@ control aggregate_windows(in headers_t hdr, inout other_port_t other, inout meta
     apply {
         meta.merge.waiting = meta.merge.ports & ~meta.ingress_bit;
         meta.merge.others = 0;
-        meta.merge.children = 0;    // of the others
-        meta.merge.cumulative = hdr.feedback.cumulative;
+        meta.summary.children = 0;    // of the others
+        meta.summary.cumulative = hdr.feedback.cumulative;
         meta.merge.holders = hdr.feedback.holders;
         meta.merge.cwnd = hdr.feedback.min_cwnd;
         meta.merge.twnd = hdr.feedback.max_twnd;
-        meta.merge.window = hdr.feedback.window;
+        meta.summary.window = hdr.feedback.window;
         meta.merge.timed = 0;
         meta.merge.least_queue = 0xffffffff;
         meta.merge.largest_queue = 0;
@@ -109,10 +109,10 @@ control aggregate_sacks(in headers_t hdr, inout other_port_t other, inout metada
     apply {
         meta.merge.missing = 0;
         other.sack = hdr.feedback.cumulative ++ meta.merge.own_sack;
-        other.ahead = hdr.feedback.cumulative - meta.merge.cumulative;
+        other.ahead = hdr.feedback.cumulative - meta.summary.cumulative;
         add_missing.apply(other, meta);
         FOR_ALL_PORTS(ADD_SACK)
-        meta.merge.sack = ~(meta.merge.missing[512:1]);
+        meta.summary.sack = ~(meta.merge.missing[512:1]);
     } // apply
 } // aggregate_sacks
 
@@ -128,21 +128,21 @@ control decide_summary(inout metadata_t meta) {
         mtcp_sent_children.read(children, meta.merge.slot);
         mtcp_sent_sacks.read(sack, meta.merge.slot);
         mtcp_sent.read(meta.merge.sent, meta.merge.slot);
-        bit<32> ahead = meta.merge.cumulative - CUMULATIVE_OF(windows);
+        bit<32> ahead = meta.summary.cumulative - CUMULATIVE_OF(windows);
 
         meta.merge.advanced = 0;
         meta.merge.emit = 0;
         if (SENT_AT_OF(meta.merge.sent) == 0 || (int<32>)ahead > 0
-                || (ahead == 0 && (meta.merge.sack & ~sack) != 0)) {
+                || (ahead == 0 && (meta.summary.sack & ~sack) != 0)) {
             meta.merge.advanced = 1;
             meta.merge.emit = 1;
-        } else if (children[255:128] != meta.merge.children || CWND_OF(windows) != meta.merge.cwnd
+        } else if (children[255:128] != meta.summary.children || CWND_OF(windows) != meta.merge.cwnd
                    || meta.merge.twnd < TWND_OF(windows)
-                   || (meta.merge.window > WINDOW_OF(windows) && (meta.merge.window >> 1) >= WINDOW_OF(windows))) {
+                   || (meta.summary.window > WINDOW_OF(windows) && (meta.summary.window >> 1) >= WINDOW_OF(windows))) {
             meta.merge.emit = 1;
-        } else if (meta.now - SENT_AT_OF(meta.merge.sent) >= MTCP_PERIOD_US
+        } else if (meta.now - SENT_AT_OF(meta.merge.sent) >= FEEDBACK_PERIOD_US
                    && (meta.merge.again == 1 || meta.merge.twnd != TWND_OF(windows)
-                       || meta.merge.window != WINDOW_OF(windows))) {
+                       || meta.summary.window != WINDOW_OF(windows))) {
             meta.merge.emit = 1;
         } else if (meta.now - SENT_AT_OF(meta.merge.sent) >= MTCP_HOLDERS_US
                    && children[127:0] != meta.merge.holders) {
@@ -157,13 +157,13 @@ control write_summary(inout headers_t hdr, inout metadata_t meta) {
     apply {
         hdr.canopy.type = MTCP_ACK;
         hdr.canopy.flags = hdr.canopy.flags | MTCP_FLAG_MERGED;
-        hdr.feedback.cumulative = meta.merge.cumulative;
+        hdr.feedback.cumulative = meta.summary.cumulative;
         hdr.feedback.min_cwnd = meta.merge.cwnd;
         hdr.feedback.max_twnd = meta.merge.twnd;
-        hdr.feedback.window = meta.merge.window;
-        hdr.feedback.children = meta.merge.children;
+        hdr.feedback.window = meta.summary.window;
+        hdr.feedback.children = meta.summary.children;
         hdr.feedback.holders = meta.merge.holders;
-        hdr.feedback.sack = meta.merge.sack;
+        hdr.feedback.sack = meta.summary.sack;
         hdr.feedback.repeats = REPEATS_OF(meta.merge.sent);
         hdr.feedback.queue_us = 0;
         hdr.feedback.bound_us = 0;
@@ -185,9 +185,9 @@ control write_summary(inout headers_t hdr, inout metadata_t meta) {
             hdr.feedback.held_us = 0;
         }
         mtcp_sent_windows.write(meta.merge.slot,
-                                meta.merge.cumulative ++ meta.merge.cwnd ++ meta.merge.twnd ++ meta.merge.window);
-        mtcp_sent_children.write(meta.merge.slot, meta.merge.children ++ meta.merge.holders);
-        mtcp_sent_sacks.write(meta.merge.slot, meta.merge.sack);
+                                meta.summary.cumulative ++ meta.merge.cwnd ++ meta.merge.twnd ++ meta.summary.window);
+        mtcp_sent_children.write(meta.merge.slot, meta.summary.children ++ meta.merge.holders);
+        mtcp_sent_sacks.write(meta.merge.slot, meta.summary.sack);
         mtcp_sent.write(meta.merge.slot, 16w0 ++ meta.now);
         meta.merged = 1;
     } // apply

@@ -88,39 +88,49 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         }
     }
 
-    // Looks at what may be one of MTCP's packets, and takes apart only feedback that may be merged. A datagram that is too
-    // short to be looked at is none of them: canopy.p4 forgives the error.
+    // Looks at what may be a packet that switches help, and takes apart only feedback that asks for it and TFMCC's data. A
+    // datagram that is too short to be looked at is none of them: canopy.p4 forgives the error.
     state udp {
         transition select(packet.lookahead<bit<96>>()[31:0]) {  // UDP; version, protocol, type, flags
             0x01010100 &&& 0xffffff00: mtcp_data;
+            0x01010301 &&& 0xffffff01: mtcp_feedback_length;
             0x01010302 &&& 0xffffff02: mtcp_feedback_length;
+            0x01010401 &&& 0xffffff01: mtcp_feedback_length;
             0x01010402 &&& 0xffffff02: mtcp_feedback_length;
             0x01010500 &&& 0xffffff00: mtcp_probe;
             0x01010c00 &&& 0xffffff00: mtcp_abort;
+            0x01040104 &&& 0xffffff04: rla_data;
+            0x01040201 &&& 0xffffff01: rla_ack_length;
+            0x01040202 &&& 0xffffff02: rla_ack_length;
+            0x01040208 &&& 0xffffff08: rla_ack_length;
+            0x01040800 &&& 0xffffff00: rla_abort;
+            0x01020110 &&& 0xffffff10: tfmcc_data;
+            0x01020220 &&& 0xffffff20: tfmcc_report_length;
             default: accept;
         }
     }
 
     state mtcp_data {
         bit<160> head = packet.lookahead<bit<160>>();   // and session, sequence number
-        meta.mtcp.type = MTCP_DATA;
-        meta.mtcp.session = head[63:32];
-        meta.mtcp.value = head[31:0];
+        meta.assisted.kind = assisted_t.mtcp_data;
+        meta.assisted.row = MTCP_ROW(head[63:32]);
+        meta.assisted.session = head[63:32];
+        meta.assisted.value = head[31:0];
         transition accept;
     }
 
     state mtcp_probe {
         bit<224> head = packet.lookahead<bit<224>>();   // and session, time, round trip time
-        meta.mtcp.type = MTCP_PROBE;
-        meta.mtcp.session = head[127:96];
-        meta.mtcp.value = head[31:0];
+        meta.assisted.kind = assisted_t.mtcp_probe;
+        meta.assisted.session = head[127:96];
+        meta.assisted.value = head[31:0];
         transition accept;
     }
 
     state mtcp_abort {
         bit<128> head = packet.lookahead<bit<128>>();   // and session
-        meta.mtcp.type = MTCP_ABORT;
-        meta.mtcp.session = head[31:0];
+        meta.assisted.kind = assisted_t.mtcp_abort;
+        meta.assisted.session = head[31:0];
         transition accept;
     }
 
@@ -135,7 +145,61 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.udp);
         packet.extract(hdr.canopy);
         packet.extract(hdr.feedback);
-        meta.mtcp.type = hdr.canopy.type;
+        meta.assisted.kind = assisted_t.mtcp_feedback;
+        transition accept;
+    }
+
+    state rla_data {
+        bit<160> head = packet.lookahead<bit<160>>();   // and session, sequence number
+        meta.assisted.kind = assisted_t.rla_data;
+        meta.assisted.row = RLA_ROW(head[63:32]);
+        meta.assisted.session = head[63:32];
+        meta.assisted.value = head[31:0];
+        transition accept;
+    }
+
+    state rla_abort {
+        bit<128> head = packet.lookahead<bit<128>>();   // and session
+        meta.assisted.kind = assisted_t.rla_abort;
+        meta.assisted.session = head[31:0];
+        transition accept;
+    }
+
+    state rla_ack_length {
+        transition select(packet.lookahead<bit<48>>()[15:0], hdr.ipv4.total_length) {
+            (RLA_ACK_UDP_BYTES, RLA_ACK_UDP_BYTES + 20): rla_ack;
+            default: accept;
+        }
+    }
+
+    state rla_ack {
+        packet.extract(hdr.udp);
+        packet.extract(hdr.canopy);
+        packet.extract(hdr.rla_ack);
+        meta.assisted.kind = assisted_t.rla_ack;
+        transition accept;
+    }
+
+    state tfmcc_data {
+        packet.extract(hdr.udp);
+        packet.extract(hdr.canopy);
+        packet.extract(hdr.tfmcc_data);
+        meta.assisted.kind = assisted_t.tfmcc_data;
+        transition accept;
+    }
+
+    state tfmcc_report_length {
+        transition select(packet.lookahead<bit<48>>()[15:0], hdr.ipv4.total_length) {
+            (TFMCC_REPORT_UDP_BYTES, TFMCC_REPORT_UDP_BYTES + 20): tfmcc_report;
+            default: accept;
+        }
+    }
+
+    state tfmcc_report {
+        packet.extract(hdr.udp);
+        packet.extract(hdr.canopy);
+        packet.extract(hdr.tfmcc_report);
+        meta.assisted.kind = assisted_t.tfmcc_report;
         transition accept;
     }
 

@@ -200,6 +200,7 @@ class Flow:
 
     def acknowledge_merged(self, ack: Ack, now: float) -> list[Effect]:
         """A switch's, for several receivers that have all that it says; whatever else each of them has is not told."""
+        self._heard_at = now
         told: list[Branch] = []
         for number in bits(ack.children):
             branch = self._by_number.get(number)
@@ -212,7 +213,6 @@ class Flow:
             branch.merges += 1
             told.append(branch)
             if cumulative > branch.cumulative:
-                self._heard_at = now
                 self._progress(branch, cumulative, ack.window, now)
             self._completed(self._board.acknowledge(number, cumulative, ack.sack, self.end))
         if not self._requested:

@@ -20,8 +20,11 @@ def timer_delay(x: float, r: float, delay: float, bound: int, gamma: float) -> f
 
 
 def is_cancelled(own: float, echoed: float, theta: float) -> bool:
-    """2.5.2: whether a report of the rate `own` is needless once `echoed` is known: R_fb - R_calc < theta R_fb."""
-    return echoed - own < theta * echoed
+    """2.5.2: whether a report of the rate `own` is needless once `echoed` is known: R_fb - R_calc < theta R_fb.
+
+    With theta 0, also when it is the same.
+    """
+    return echoed - own < theta * echoed or own >= echoed
 
 
 class FeedbackTimer:
@@ -54,10 +57,11 @@ class FeedbackTimer:
         """No report in this round."""
         self.due_at = None
 
-    def hear(self, code: int, echoed: float, *, from_loss: bool) -> None:
+    def hear(self, code: int, echoed: float, *, from_loss: bool, theta: float | None = None) -> None:
         """A data packet echoes the least rate of reports of our kind (with or without an RTT); NO_RATE: of none.
 
-        A report of a loss is cancelled by reports of losses only (2.6).
+        A report of a loss is cancelled by reports of losses only (2.6). `theta`: another one than the session's.
         """
-        if code != NO_RATE and (from_loss or not self.has_loss) and is_cancelled(self.wanted, echoed, self._theta):
+        share = self._theta if theta is None else theta
+        if code != NO_RATE and (from_loss or not self.has_loss) and is_cancelled(self.wanted, echoed, share):
             self.due_at = None

@@ -27,6 +27,9 @@ class TfmccOptions:
     receivers_bound: int = 10_000  # 2.5.1: N
     gamma: float = 0.25  # 2.5.4
     theta: float = 0.1  # 2.5.2
+    # Of switches that suppress, and of receivers behind them: a report that is lower at all passes. It is rare enough
+    # there, and shares of shares would add up where one switch is above another (ours).
+    switch_theta: float = 0.0
     low_rate_packets: int = 2  # 2.5.3: c, 2 to 4
     slowstart_factor: float = 2.0  # 2.6: d
     clr_timeout_delays: float = 10.0  # 4.2: feedback delays of silence after which the CLR is gone
@@ -57,7 +60,7 @@ class TfmccOptions:
         for name in ("beta_clr", "beta_other", "beta_one_way", "max_rtt_decay"):
             if not 0 < getattr(self, name) <= 1:
                 raise ValueError(f"parameter '{name}' must be in (0, 1]")
-        for name in ("gamma", "theta"):
+        for name in ("gamma", "theta", "switch_theta"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"parameter '{name}' must be in [0, 1]")
         if self.receivers_bound < 2 or self.low_rate_packets < 0:

@@ -17,7 +17,7 @@ many of them end there). Byte offsets count from the datagram's start:
     28  echo_receiver       32  whose report is echoed (2.4.2)
     32  echo_time_us        64  its `time_us`
     40  echo_held_us        32  from that report's arrival to this packet's departure
-    44  least_share         16  1 - theta in 1/65536: a report passes when it is below this share of the least one
+    44  least_share         16  in 1/65536: a report passes when it is at most this share of the least one
     46  reserved            16
     48  send_time_us        64  sender's clock
     56  offset              64  of the payload's first byte in the stream

@@ -162,7 +162,8 @@ class Reporting:
         if timer.has_rtt and self._path.is_far(packet):
             return  # nobody else tells of our round trip time
         code = packet.suppression if timer.has_rtt else packet.suppression_no_rtt
-        timer.hear(code, decode_rate(code), from_loss=bool(packet.flags & FLAG_SUPPRESSION_LOSS))
+        theta = self._options.switch_theta if packet.flags & FLAG_SUPPRESSED else None
+        timer.hear(code, decode_rate(code), from_loss=bool(packet.flags & FLAG_SUPPRESSION_LOSS), theta=theta)
 
     # --- what is said
 

@@ -248,7 +248,9 @@ class TfmccSender(SenderEndpoint):
         if not self._assisted:
             return 0, 0
         options = self.options
-        return encode_rtt(self.steering.feedback_delay(now) / options.feedback_rtts), encode_share(1 - options.theta)
+        return encode_rtt(self.steering.feedback_delay(now) / options.feedback_rtts), encode_share(
+            1 - options.switch_theta
+        )
 
     # --- timers
 

@@ -51,9 +51,11 @@ def _compiler(folder: Path, script: str) -> str:
 
 
 def test_it_runs_in_a_copy_of_the_sources(tmp_path: Path, sources: Path) -> None:
-    compiler = _compiler(tmp_path, "cat one.p4 two.p4 > one.json; pwd > one.p4info.txt")
+    compiler = _compiler(
+        tmp_path, 'echo "{ \\"a\\" : [1, 2], \\"files\\" : $(ls *.p4 | wc -l) }" > one.json; pwd > one.p4info.txt'
+    )
     p4c.compile_programs(compiler, sources, ["one"], tmp_path, time_limit_s=30)
-    assert (tmp_path / "one.json").read_text() == '#include "two.p4"\n// nothing\n'
+    assert (tmp_path / "one.json").read_text() == '{"a":[1,2],"files":2}\n'
     assert (tmp_path / "one.p4info.txtpb").read_text().strip() != str(sources)
 
 

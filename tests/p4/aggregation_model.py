@@ -12,17 +12,15 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
 from hosts.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback
-from hosts.seq import MASK, extend
+from hosts.seq import MASK
+from tests.p4.passed_model import PassedModel
 from tests.p4.program import number
 
-SESSIONS, SLOTS = number("MTCP_SESSIONS"), number("MTCP_SLOTS")
-PERIOD_US, HOLDERS_US = number("MTCP_PERIOD_US"), number("MTCP_HOLDERS_US")
+SLOTS = number("MTCP_SLOTS")
+PERIOD_US, HOLDERS_US = number("FEEDBACK_PERIOD_US"), number("MTCP_HOLDERS_US")
 SILENCE_US, GAP_US = number("MTCP_SILENCE_US"), number("MTCP_GAP_US")
-CHANGE_US, IDLE_US, IDLE_MS = number("MTCP_CHANGE_US"), number("MTCP_IDLE_US"), number("MTCP_IDLE_MS")
+CHANGE_US, IDLE_US = number("MTCP_CHANGE_US"), number("FEEDBACK_IDLE_US")
 MAX_BEHIND, LEAST_MARGIN_US = number("MTCP_MAX_BEHIND"), number("MTCP_LEAST_MARGIN_US")
-
-NUMBERS_NEAR = 1 << 31
-"""Sequence numbers begin here in the model, so that what is older than the first data is a number too."""
 
 
 def members(bitmap: int) -> frozenset[int]:
@@ -33,16 +31,6 @@ def members(bitmap: int) -> frozenset[int]:
 def bitmap(numbers: Iterable[int]) -> int:
     """The reverse of `members`."""
     return sum(1 << number for number in numbers)
-
-
-@dataclass
-class Session:
-    """How far a session's data has come."""
-
-    session: int
-    source: str
-    highest: int
-    ms: int
 
 
 @dataclass
@@ -102,22 +90,14 @@ class AggregationModel:
     def __init__(self, switch_ports: frozenset[int] = frozenset()) -> None:
         self.switch_ports = switch_ports
         self.outcomes: Counter[str] = Counter()
-        self._sessions: dict[int, Session] = {}
+        self._passed = PassedModel(MAX_BEHIND)
         self._slots: dict[int, Slot] = {}
 
     # --- what comes down
 
     def data(self, session: int, source: str, seq: int, now: int) -> None:
         """A data packet that was accepted."""
-        ms = now >> 10 | 1
-        row = self._sessions.get(session % SESSIONS)
-        if row is not None and (row.session, row.source) == (session, source) and ms - row.ms < IDLE_MS:
-            extended = extend(seq, row.highest)
-            if extended >= row.highest:
-                row.highest, row.ms = extended, ms
-        elif row is None or ms - row.ms >= IDLE_MS:
-            near = NUMBERS_NEAR if row is None else row.highest
-            self._sessions[session % SESSIONS] = Session(session, source, extend(seq, near), ms)
+        self._passed.data(session, source, seq, now)
 
     def probe(self, session: int, parent: str, port: int, rtt_us: int) -> None:
         """A parent's probe, on its way to a child behind `port`."""
@@ -135,7 +115,7 @@ class AggregationModel:
 
     def feedback(self, parent: str, port: int, packet: Feedback, now: int) -> Feedback | None:
         """What leaves towards the parent; None: nothing."""
-        if not packet.merge:
+        if not (packet.merge or packet.merged):
             return packet
         if packet.merged and port not in self.switch_ports:
             return None
@@ -146,7 +126,7 @@ class AggregationModel:
     def _feedback(self, parent: str, port: int, packet: Feedback, now: int) -> tuple[str, Feedback | None]:
         if not _names_its_own(packet):
             return "malformed", packet
-        cumulative = self._in_range(packet)
+        cumulative = self._passed.in_range(packet.session, packet.cumulative, packet.sack)
         if cumulative is None:
             return "out_of_range", packet
         slot = self._enter(packet.session, parent, now)
@@ -245,18 +225,7 @@ class AggregationModel:
         slot.repeats = 0
         return "summary", result
 
-    # --- sessions and slots
-
-    def _in_range(self, packet: Feedback) -> int | None:
-        """The cumulative number, extended; None when it, or the bitmap, is beyond what has passed."""
-        row = self._sessions.get(packet.session % SESSIONS)
-        if row is None or row.session != packet.session:
-            return None
-        cumulative = extend(packet.cumulative, row.highest)
-        last = cumulative - 1 if not packet.sack else cumulative + packet.sack.bit_length()
-        if last > row.highest or row.highest + 1 - cumulative > MAX_BEHIND:
-            return None
-        return cumulative
+    # --- slots
 
     @staticmethod
     def _place(session: int, parent: str) -> int:

@@ -1,4 +1,4 @@
-"""MTCP's packets through a switch under test: built, sent, and taken apart again."""
+"""Protocols' packets through a switch under test: built, sent, and taken apart again."""
 
 from dataclasses import dataclass
 
@@ -39,12 +39,12 @@ class Bench:
         """Switches merging on."""
         self.target.set_default("assist", "set_assist", {"switch_ports": bitmap(switch_ports)})
 
+    # --- MTCP's packets
+
     def data(self, seq: int, *, session: int | None = None) -> None:
         """A data packet passes down."""
         packet = encode_data(self.session if session is None else session, False, seq, 1, 0, b"x" * 100)
-        udp = IP(src=host_ip(PARENT_PORT), dst=GROUP, ttl=8) / UDP(sport=UDP_PORT, dport=UDP_PORT) / packet
-        outputs = self.target.send(PARENT_PORT, bytes(Ether(src=host_mac(1), dst=group_mac(GROUP)) / udp))
-        assert [port for port, _ in outputs] == [2]
+        assert self.down(packet) == packet
 
     def probe(self, port: int, rtt_us: int, *, parent: str | None = None) -> None:
         """A parent's probe passes down."""
@@ -55,30 +55,53 @@ class Bench:
     def abort(self, port: int) -> None:
         """A child leaves."""
         packet = encode_abort(self.session, Reason.INTERRUPTED)
-        assert len(self._unicast(port, packet, host_ip(port), host_ip(PARENT_PORT))) == 1
+        assert self.up(port, packet) == [packet]
 
     def feedback(self, port: int, packet: Feedback, *, parent: str | None = None) -> Feedback | None:
-        """Feedback goes up; what leaves towards the parent, checksums verified and everything around it as it was."""
-        sent = encode_merged(packet)
-        source, destination = host_ip(port), parent or host_ip(PARENT_PORT)
-        outputs = self._unicast(port, sent, source, destination)
-        if not outputs:
+        """Feedback goes up; what leaves towards the parent."""
+        left = self.up(port, encode_merged(packet), parent=parent)
+        if not left:
             return None
-        ((out, frame),) = outputs
-        assert out == PARENT_PORT
+        (payload,) = left
+        parsed = parse(payload)
+        assert isinstance(parsed, Feedback)
+        return parsed
+
+    # --- anybody's
+
+    def down(self, payload: bytes) -> bytes:
+        """A datagram of the sender to the group; how its copy leaves."""
+        udp = IP(src=host_ip(PARENT_PORT), dst=GROUP, ttl=8) / UDP(sport=UDP_PORT, dport=UDP_PORT) / payload
+        ((out, frame),) = self.target.send(PARENT_PORT, bytes(Ether(src=host_mac(1), dst=group_mac(GROUP)) / udp))
+        assert out == 2
+        return self._payload(frame, host_ip(PARENT_PORT), GROUP, len(payload))
+
+    def up(self, port: int, payload: bytes, *, parent: str | None = None) -> list[bytes]:
+        """A datagram of the host behind `port` to a parent; what leaves there.
+
+        Checksums are verified, and that everything around the datagram is as it was.
+        """
+        source, destination = host_ip(port), parent or host_ip(PARENT_PORT)
+        left = []
+        for out, frame in self._unicast(port, payload, source, destination):
+            assert out == PARENT_PORT
+            assert Ether(frame).dst == host_mac(PARENT_PORT)
+            left.append(self._payload(frame, source, destination, len(payload)))
+        return left
+
+    @staticmethod
+    def _payload(frame: bytes, source: str, destination: str, size: int) -> bytes:
         left = Ether(frame)
-        assert (left.src, left.dst) == (SWITCH_MAC, host_mac(PARENT_PORT))
+        assert left.src == SWITCH_MAC
         ip = left[IP]
-        assert (ip.src, ip.dst, ip.ttl, ip.len) == (source, destination, 7, 28 + len(sent))
-        assert (ip[UDP].sport, ip[UDP].dport, ip[UDP].len) == (UDP_PORT, UDP_PORT, 8 + len(sent))
+        assert (ip.src, ip.dst, ip.ttl, ip.len) == (source, destination, 7, 28 + size)
+        assert (ip[UDP].sport, ip[UDP].dport, ip[UDP].len) == (UDP_PORT, UDP_PORT, 8 + size)
         rebuilt = ip.copy()
         checksums = (rebuilt.chksum, rebuilt[UDP].chksum)
         del rebuilt.chksum, rebuilt[UDP].chksum
         again = IP(bytes(rebuilt))
         assert checksums == (again.chksum, again[UDP].chksum)
-        parsed = parse(bytes(ip[UDP].payload))
-        assert isinstance(parsed, Feedback)
-        return parsed
+        return bytes(ip[UDP].payload)
 
     def _unicast(self, port: int, payload: bytes, source: str, destination: str) -> list[tuple[int, bytes]]:
         udp = IP(src=source, dst=destination, ttl=8) / UDP(sport=UDP_PORT, dport=UDP_PORT) / payload

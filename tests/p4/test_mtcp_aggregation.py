@@ -1,8 +1,6 @@
 """The P4 program's merging of MTCP feedback against the plain model, packet for packet."""
 
-import copy
 import random
-import time
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -15,16 +13,13 @@ from hosts.seq import MASK
 from tests.p4.aggregation_model import AggregationModel
 from tests.p4.conftest import TargetFactory
 from tests.p4.feedback import PARENT_PORT, Bench
+from tests.p4.histories import Histories, in_calm_stretches
 from tests.p4.packets import host_ip
 from tests.p4.program import program
 from tests.p4.target import Embedded, Target
 
 PARENT = host_ip(PARENT_PORT)
 SWITCH_PORTS = frozenset({6, 7})
-CALM_S = 0.15
-"""A stretch that took less saw none of the rules' times but those of a summary's period."""
-HISTORIES = 32
-"""So many are followed on a switch whose time is its own."""
 
 
 @dataclass
@@ -93,18 +88,15 @@ class Run:
     def __init__(self, target: Target, start: int, chooser: random.Random) -> None:
         self.bench = Bench(target)
         self.bench.assist(SWITCH_PORTS)
-        self.models = [AggregationModel(SWITCH_PORTS)]
+        self.histories = Histories(target, AggregationModel(SWITCH_PORTS), chooser)
         self.chooser = chooser
         self.children = make_children(start)
         self.next = start
         self.start = start
-        self.began = time.monotonic()
         self.wait(10_000)
 
     def now(self) -> int:
-        """Microseconds; on a switch whose time is its own, the machine's."""
-        target = self.bench.target
-        return target.now_us if isinstance(target, Embedded) else int((time.monotonic() - self.began) * 1e6) + 1
+        return self.histories.now()
 
     def wait(self, microseconds: int) -> None:
         self.bench.target.advance(microseconds)
@@ -113,8 +105,9 @@ class Run:
         """New data; each child loses some of it."""
         for _ in range(count):
             seq, self.next = self.next, self.next + 1
-            for model in self.models:
-                model.data(self.bench.session, PARENT, seq & MASK, self.now())
+            self.histories.told(
+                lambda model, now, seq=seq: model.data(self.bench.session, PARENT, seq & MASK, now)  # type: ignore[misc]
+            )
             self.bench.data(seq & MASK)
             for child in self.children:
                 if self.chooser.random() >= loss and seq - child.cumulative <= SACK_BITS:
@@ -128,26 +121,16 @@ class Run:
         self.send(child.port, child.feedback(self.bench.session, nack, self.chooser.randrange(3000)))
 
     def send(self, port: int, packet: Feedback) -> None:
-        if self.bench.target.exact_time:
-            expected = self.models[0].feedback(PARENT, port, packet, self.now())
-            assert self.bench.feedback(port, packet) == expected
-        else:
-            self._send_inexactly(port, packet)
+        exact = self.bench.target.exact_time
 
-    def _send_inexactly(self, port: int, packet: Feedback) -> None:
-        """The switch's clock lies between two readings of ours: what leaves must be right for one of them. Later steps
-        depend on which: so several histories are followed, each of which explains all that has left so far.
-        """
-        before = copy.deepcopy(self.models)
-        sent_at = self.now()
-        got = _untimed(self.bench.feedback(port, packet))
-        came_at = self.now()
-        results = [(model, model.feedback(PARENT, port, packet, sent_at)) for model in before]
-        results += [(model, model.feedback(PARENT, port, packet, came_at)) for model in self.models]
-        self.models = [model for model, result in results if _untimed(result) == got]
-        assert self.models, f"{got} and not one of {[result for _, result in results]}"
-        if len(self.models) > HISTORIES:
-            self.models = self.chooser.sample(self.models, HISTORIES)
+        def left(feedback: Feedback | None) -> Feedback | None:
+            """Delays are times of the switch, which may be its own."""
+            return feedback if exact or feedback is None else feedback._replace(queue_us=0, bound_us=0)
+
+        self.histories.compare(
+            lambda model, now: left(model.feedback(PARENT, port, packet, now)),
+            lambda: left(self.bench.feedback(port, packet)),
+        )
 
     def step(self) -> None:
         chooser, child = self.chooser, self.chooser.choice(self.children)
@@ -174,12 +157,10 @@ class Run:
             self.report(child, False)
         elif kind == 5:
             rtt = chooser.choice((0, 10_000, 100_000))
-            for model in self.models:
-                model.probe(self.bench.session, PARENT, child.port, rtt)
+            self.histories.told(lambda model, _: model.probe(self.bench.session, PARENT, child.port, rtt))
             self.bench.probe(child.port, rtt)
         elif kind == 6:
-            for model in self.models:
-                model.abort(self.bench.session, PARENT, child.port)
+            self.histories.told(lambda model, _: model.abort(self.bench.session, PARENT, child.port))
             self.bench.abort(child.port)
         elif kind == 7:
             child.queue, child.bound = chooser.randrange(100_000), chooser.randrange(500_000)
@@ -212,10 +193,6 @@ class Run:
         return child.feedback(self.bench.session, chooser.random() < 0.3, 0)._replace(**told)  # type: ignore[arg-type]
 
 
-def _untimed(packet: Feedback | None) -> Feedback | None:
-    return packet and packet._replace(queue_us=0, bound_us=0)
-
-
 STARTS = (0, (1 << 32) - 30, (1 << 31) - 30)
 
 
@@ -227,7 +204,7 @@ def test_every_packet_leaves_as_the_model_says(seed: int, start: int, steps: int
     run = Run(Embedded(program()), start, random.Random(seed))
     for _ in range(steps):
         run.step()
-    assert run.bench.outcomes() in [dict(model.outcomes) for model in run.models]
+    assert run.bench.outcomes() in [dict(model.outcomes) for model in run.histories.models]
 
 
 def test_all_outcomes_occur() -> None:
@@ -237,8 +214,9 @@ def test_all_outcomes_occur() -> None:
         run = Run(Embedded(program()), 0, random.Random(seed))
         for _ in range(150):
             run.step()
-        seen |= set(run.models[0].outcomes)
-    assert seen == set(program().constants.enums["feedback"]) - {"none", "no_slot"}
+        seen |= set(run.histories.models[0].outcomes)
+    outcomes = program().constants.enums["feedback"]
+    assert seen == {name for name, index in outcomes.items() if index < outcomes["hole"]} - {"none", "no_slot"}
 
 
 @pytest.fixture
@@ -248,20 +226,12 @@ def any_target(targets: TargetFactory) -> Target:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_kind_of_switch_does_it(any_target: Target, seed: int) -> None:
-    """On a switch whose time is its own, in stretches so short that hardly any of the rules' times ends within. A
-    machine that was too busy for that gets a shorter one.
-    """
-    steps = 40
-    while True:
+    """On a switch whose time is its own, in stretches so short that hardly any of the rules' times ends within."""
+
+    def stretch(steps: int) -> None:
         run = Run(any_target, (1 << 32) - 30, random.Random(seed))
-        began = time.monotonic()
-        try:
-            for _ in range(steps):
-                run.step()
-            assert run.bench.outcomes() in [dict(model.outcomes) for model in run.models]
-            return
-        except AssertionError:
-            if any_target.exact_time or time.monotonic() - began < CALM_S or steps == 1:
-                raise
-        steps //= 2
-        any_target.reset()
+        for _ in range(steps):
+            run.step()
+        assert run.bench.outcomes() in [dict(model.outcomes) for model in run.histories.models]
+
+    in_calm_stretches(any_target, stretch)

@@ -48,7 +48,7 @@ def test_bias_begins_at_nine_tenths_and_saturates_at_half(r: float) -> None:
 
 @given(rates, rates)
 def test_theta_spans_from_the_lowest_rate_to_the_first_report(own: float, echoed: float) -> None:
-    assert is_cancelled(own, echoed, 0.0) == (own > echoed)
+    assert is_cancelled(own, echoed, 0.0) == (own >= echoed)
     assert is_cancelled(own, echoed, 1.0)
     if own < 0.89 * echoed:
         assert not is_cancelled(own, echoed, 0.1)
