@@ -30,6 +30,7 @@ PARTS = (
     Part("controller.service", ("controller",)),
     Part("engine.switch_cli", ("switch",), group="switch"),
     Part("experiments.commands", ("reproduce", "sweep")),
+    Part("experiments.peers.command", ("compare-peers",)),
     Part("experiments.bench_sim", ("bench",), group="bench"),
 )
 

@@ -1,6 +1,5 @@
 """`canopy send` and `canopy recv`: a file from one sender to many receivers, on any Linux network with multicast."""
 
-import asyncio
 import contextlib
 import dataclasses
 import ipaddress
@@ -12,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from hosts import protocols, sockets
+from hosts import clock, protocols, sockets
 from hosts.endpoint import Address
 from hosts.files import FileError, FileSource
 from hosts.header import SESSION_MAX
@@ -75,9 +74,8 @@ def send(
         if status_dir is not None and not status_dir.is_dir():
             raise ValueError(f"{status_dir}: not a folder")
         with contextlib.closing(FileSource(file, name)) as content:
-            outcome = asyncio.run(
-                send_file(plan, content, sockets.Interface(address, ttl), display, status_folder=status_dir)
-            )
+            sending = send_file(plan, content, sockets.Interface(address, ttl), display, status_folder=status_dir)
+            outcome = clock.run(sending, plan.parameters)
     except KeyboardInterrupt:
         raise interrupted(display) from None
     except (ValueError, FileError, sockets.SocketError, OSError) as error:
@@ -123,16 +121,15 @@ def recv(
         if source is None and ipaddress.IPv4Address(group) in ipaddress.IPv4Network("232.0.0.0/8"):
             raise ValueError(f"{group} is source-specific (RFC 4607): give --source")
         address = sockets.resolve_interface(interface, group)
-        outcome = asyncio.run(
-            receive_file(
-                plan,
-                output,
-                sockets.Interface(address),
-                display,
-                existing="replace" if replace else "refuse",
-                wait=wait,
-            )
+        receiving = receive_file(
+            plan,
+            output,
+            sockets.Interface(address),
+            display,
+            existing="replace" if replace else "refuse",
+            wait=wait,
         )
+        outcome = clock.run(receiving, plan.parameters)
     except KeyboardInterrupt:
         raise interrupted(display) from None
     except (ValueError, FileError, sockets.SocketError, OSError) as error:

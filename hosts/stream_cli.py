@@ -1,6 +1,5 @@
 """`canopy stream`: real-time data, as of a camera or a player, from one sender to many receivers."""
 
-import asyncio
 import contextlib
 import dataclasses
 import ipaddress
@@ -11,7 +10,7 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from hosts import sockets
+from hosts import clock, sockets
 from hosts.cli import (
     GroupOption,
     InterfaceOption,
@@ -74,9 +73,8 @@ def send(
         if status_dir is not None and not status_dir.is_dir():
             raise ValueError(f"{status_dir}: not a folder")
         with _input(file) as stream:
-            outcome = asyncio.run(
-                send_stream(plan, stream, sockets.Interface(address, ttl), display, status_folder=status_dir)
-            )
+            sending = send_stream(plan, stream, sockets.Interface(address, ttl), display, status_folder=status_dir)
+            outcome = clock.run(sending, plan.parameters)
     except KeyboardInterrupt:
         raise interrupted(display) from None
     except (ValueError, sockets.SocketError, OSError) as error:
@@ -111,9 +109,8 @@ def recv(
         plan = _realtime(make_plan(protocol, group, port, source, session, read_settings(settings), seed, None))
         address = sockets.resolve_interface(interface, group)
         with _output(output) as stream:
-            outcome = asyncio.run(
-                receive_stream(plan, stream, sockets.Interface(address), display, delay=delay, wait=wait)
-            )
+            receiving = receive_stream(plan, stream, sockets.Interface(address), display, delay=delay, wait=wait)
+            outcome = clock.run(receiving, plan.parameters)
     except KeyboardInterrupt:
         raise interrupted(display) from None
     except (ValueError, sockets.SocketError, OSError) as error:

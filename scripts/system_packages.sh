@@ -2,9 +2,10 @@
 # Installs the Debian packages that Canopy needs, and says clearly what is missing when it may not.
 set -euo pipefail
 
-# python3-venv: the virtual environment; mininet, procps (sysctl), iproute2, ethtool, iperf, uftp: the emulation and its tests;
+# python3-venv: the virtual environment; mininet, procps (sysctl), iproute2, ethtool, iperf, uftp,
+# libnorm1: the emulation and its tests;
 # build-essential: the linker for Rust, and libFuzzer's compiler; tshark, ffmpeg: read captures, make media in tests.
-packages=(python3-venv python3-dev build-essential procps iproute2 ethtool mininet iperf uftp tshark ffmpeg)
+packages=(python3-venv python3-dev build-essential procps iproute2 ethtool mininet iperf uftp libnorm1 tshark ffmpeg)
 
 # Rust 1.82 or later with rustfmt and clippy, which `make test` runs: a toolchain on PATH (rustup), else Debian's current
 # one (rustc-web), else the distribution's own.

@@ -33,7 +33,13 @@ _TAIL = "a receiver behind 200 kbit/s joins from 50 to 100 s"
 
 ROWS = (
     _row(1, "formulas", *_CDF),
-    _row(2, "formulas", *_CDF),
+    _row(
+        2,
+        "formulas",
+        "timers and rates of one round of 1,000 receivers, unbiased and with the offset",
+        "early reports are of low rates",
+        "rates of the earliest tenth within 15 % of the formulas', and lower with the offset",
+    ),
     _row(
         3,
         "formulas",

@@ -20,8 +20,10 @@ class RoundTrip:
     def synchronise(self, arrived_at: float, sent_at: float) -> None:
         """2.4.1: with synchronised clocks the first packet tells: twice the one-way delay and its error."""
         error = self._options.clock_error_s
-        if error >= 0 and not self.has_measurement:
-            self.rtt = min(max(2 * (arrived_at - sent_at + error), 1e-3), self._options.largest_rtt_s)
+        delay = arrived_at - sent_at + error
+        # A packet that came before it was sent, or was long on its way: the clocks are not what we were told.
+        if error >= 0 and not self.has_measurement and 0 < 2 * delay <= self._options.largest_rtt_s:
+            self.rtt = max(2 * delay, RTT_UNIT_S)
 
     def measure(self, instant: float, arrived_at: float, sent_at: float, *, is_clr: bool) -> None:
         """2.4.2: an echo gave `instant`; it came with a packet that the sender sent at `sent_at` on its clock."""

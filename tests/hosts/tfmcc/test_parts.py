@@ -265,6 +265,13 @@ def test_synchronised_clocks_give_the_first_value() -> None:
     assert unsynchronised.rtt == TfmccOptions().initial_rtt
 
 
+@pytest.mark.parametrize("delay", [-0.5, -0.031, 2.0, 1e5])
+def test_clocks_that_do_not_agree_after_all_change_nothing(delay: float) -> None:
+    trip = RoundTrip(TfmccOptions(clock_error_s=0.03))
+    trip.synchronise(10.0 + delay, 10.0)
+    assert trip.rtt == TfmccOptions().initial_rtt
+
+
 def test_a_receive_rate_is_that_of_some_round_trip_times() -> None:
     meter = ReceiveRate()
     assert meter.at(0.0, 0.1) == 0

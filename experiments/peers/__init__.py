@@ -1,0 +1,1 @@
+"""Canopy beside living implementations of multicast congestion control: `canopy compare-peers`."""

@@ -1,0 +1,84 @@
+"""Who is compared: how each one's receivers and sender are started, and where a receiver's file is afterwards."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from experiments.peers.network import SENDER, receiver
+
+Command: TypeAlias = Sequence[str]
+
+GROUP: Final = "239.1.0.9"
+"""What receivers join first, whoever sends."""
+_PRIVATE_GROUP: Final = "239.1.1.9"
+"""uftp's data travel on a second group."""
+_PORT: Final = 5009
+_WAIT_S: Final = 20
+_UFTP_RTT: Final = "0.1:0.05:0.5"
+"""To begin with, least and most: with uftp's 0.5 s to begin with, every phase takes seconds. NORM is told the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """A program that moves a file to many."""
+
+    name: str
+    title: str
+    receive: Callable[[int, Path], Command]
+    """Receiver 1, 2, ... and its folder -> its program."""
+    send: Callable[[Path, int], Command]
+    """File and number of receivers -> the sender's, which ends when all have the file."""
+    program: str = ""
+    """What has to be on PATH; empty: nothing but this project."""
+    library: str = ""
+    """What has to be installed beside it."""
+
+
+def _interface(host: str) -> str:
+    return f"{host}-eth0"
+
+
+def _canopy(protocol: str) -> Contender:
+    options = ["--protocol", protocol, "--group", GROUP, "--port", str(_PORT)]
+    canopy = [sys.executable, "-m", "hosts.cli"]
+
+    def receive(number: int, folder: Path) -> Command:
+        place = ["--interface", _interface(receiver(number)), "--output", str(folder)]
+        return [*canopy, "recv", *options, *place, "--quiet"]
+
+    def send(file: Path, receivers: int) -> Command:
+        joined = ["--receivers", str(receivers), "--wait", str(_WAIT_S)]
+        return [*canopy, "send", *options, "--interface", _interface(SENDER), *joined, "--quiet", str(file)]
+
+    return Contender(protocol, f"Canopy, {protocol.upper()}", receive, send)
+
+
+def _uftp() -> Contender:
+    def receive(number: int, folder: Path) -> Command:
+        place = ["-I", _interface(receiver(number)), "-D", str(folder)]
+        return ["uftpd", "-d", "-M", GROUP, "-p", str(_PORT), *place, "-t"]
+
+    def send(file: Path, receivers: int) -> Command:
+        groups = ["-M", GROUP, "-P", _PRIVATE_GROUP, "-p", str(_PORT), "-t", "8", "-I", _interface(SENDER)]
+        return ["uftp", *groups, "-C", "tfmcc", "-r", _UFTP_RTT, str(file)]
+
+    return Contender("uftp", "uftp -C tfmcc", receive, send, program="uftp")
+
+
+def _norm() -> Contender:
+    program = [sys.executable, "-m", "experiments.peers.norm_program"]
+
+    def receive(number: int, folder: Path) -> Command:
+        return [*program, "recv", GROUP, str(_PORT), _interface(receiver(number)), str(folder), str(number)]
+
+    def send(file: Path, receivers: int) -> Command:
+        return [*program, "send", GROUP, str(_PORT), _interface(SENDER), str(file), str(receivers)]
+
+    return Contender("norm", "NORM (libnorm)", receive, send, library="libnorm.so.1")
+
+
+CONTENDERS: Final[Mapping[str, Contender]] = {
+    contender.name: contender for contender in (_canopy("mtcp"), _canopy("tfmcc"), _uftp(), _norm())
+}

@@ -1,0 +1,58 @@
+"""A program on a host of a running emulation, and the processor time that it took."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from topologies.emulation.kernel import die_with_parent
+from topologies.emulation.state import MARK
+
+_POLL_S: Final = 0.01
+
+
+class HostProgram:
+    """To be started and awaited from one thread; ends with the emulation at the latest."""
+
+    def __init__(self, command: Sequence[str], emulation: str, namespace_pid: int, log: Path) -> None:
+        """`emulation`: its name; `namespace_pid`: a process on the host. OSError when it cannot be run."""
+        with log.open("ab") as said:
+            self._process = subprocess.Popen(
+                ["mnexec", "-a", str(namespace_pid), *command],
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, MARK: emulation},
+                preexec_fn=die_with_parent(),  # noqa: PLW1509 (only calls prctl and getppid)
+            )
+        self.log = log
+        self.status: int | None = None
+        """Exit status, negative for a signal; None while it runs."""
+        self.cpu_s = 0.0
+        """User and system time, once it has ended."""
+
+    def has_ended(self) -> bool:
+        """Look whether it has."""
+        if self.status is None:
+            pid, status, usage = os.wait4(self._process.pid, os.WNOHANG)
+            if pid:
+                self.status = self._process.returncode = os.waitstatus_to_exitcode(status)
+                self.cpu_s = usage.ru_utime + usage.ru_stime
+        return self.status is not None
+
+    def end(self, grace_s: float = 2.0) -> None:
+        """Ask it to end, and kill it when it has not."""
+        for number, seconds in ((signal.SIGTERM, grace_s), (signal.SIGKILL, grace_s)):
+            if self.has_ended():
+                return
+            os.kill(self._process.pid, number)
+            deadline = time.monotonic() + seconds
+            while not self.has_ended() and time.monotonic() < deadline:
+                time.sleep(_POLL_S)
+
+    def last_words(self) -> str:
+        """The last lines that it said."""
+        return " | ".join(self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-4:])
