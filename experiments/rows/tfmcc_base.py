@@ -2,10 +2,11 @@
 
 One setting for all (ours, where the paper says nothing): packets of 1,000 bytes on the link, for TFMCC and TCP alike;
 the TCP is NewReno, the commonest of 2001, with an acknowledgment a packet and without limited transmit; bottlenecks
-with DropTail queues of 50 packets; a round trip time of 160 ms without queues; senders that take up to twice the
-bottleneck's time for a packet before each one, against DropTail's phase effects. (With once that time, a TCP's packets
-still come right after one of its own has made room: in Fig. 9 1 % of its packets are lost, but 4 % of TFMCC's, which no
-departure clocks. With twice, it is 1 and 1.5 %.)
+with DropTail queues of 50 packets; a round trip time of 160 ms without queues; senders that take up to the bottleneck's
+time for a packet before each one, against DropTail's phase effects, and up to twice that time where they share it from
+the beginning on. (With once that time a TCP's packets still come right after one of its own has made room: in Fig. 9
+1 % of its packets are lost, but 4 % of TFMCC's, which no departure clocks. Where a flow may be alone, twice that time
+would make the sender the bottleneck.)
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,8 +31,8 @@ TCP: Final[Mapping[str, Any]] = {
 QUEUE: Final[Mapping[str, Any]] = {"kind": "droptail", "packets": 50}
 FAST: Final[Mapping[str, Any]] = {"rate": "1 Gbps", "queue": {"kind": "droptail", "packets": 10_000}}
 """Links that are nobody's bottleneck."""
-SENDING_TIMES: Final = 2
-"""A packet's time on the bottleneck that senders take at most before each one (see above)."""
+SOON_S: Final = 10.0
+"""Flows that begin by then share a bottleneck from the beginning on."""
 ONE_WAY_MS: Final = 80.0
 ACCESS_MS: Final = 1.0
 
@@ -46,11 +47,11 @@ def narrow(one: str, other: str, rate_bps: float, delay_ms: float, **more: Any) 
     return {"between": [one, other], "rate": f"{rate_bps:g} bps", "delay": f"{delay_ms:g} ms", "queue": QUEUE, **more}
 
 
-def host(bottleneck_bps: float | None = None) -> dict[str, Any]:
-    """A host; a sender takes its time (see above)."""
+def host(bottleneck_bps: float | None = None, *, shares: bool = False) -> dict[str, Any]:
+    """A host; a sender takes its time (see above), more where it never has the bottleneck for itself."""
     if bottleneck_bps is None:
         return {"kind": "host"}
-    most = SENDING_TIMES * PACKET_BYTES * 8 / bottleneck_bps
+    most = (2 if shares else 1) * PACKET_BYTES * 8 / bottleneck_bps
     return {"kind": "host", "sending": {"least": "0 s", "most": f"{most * 1e6:g} us"}}
 
 
@@ -107,7 +108,8 @@ def dumbbell(
     """`s` and TCP sources on one side of the link `left` - `right`, receivers r0, r1, ... and sinks on the other.
 
     `flows`: when each TCP starts, seconds."""
-    nodes: dict[str, Any] = {"left": {"kind": "router"}, "right": {"kind": "router"}, "s": host(rate_bps)}
+    sender = host(rate_bps, shares=sum(start < SOON_S for start in flows) > 1)
+    nodes: dict[str, Any] = {"left": {"kind": "router"}, "right": {"kind": "router"}, "s": sender}
     links = [narrow("left", "right", rate_bps, delay_ms), fast("s", "left")]
     names = [f"r{number}" for number in range(receivers)]
     for receiver in names:
@@ -116,7 +118,7 @@ def dumbbell(
     traffic = []
     for number, start in enumerate(flows):
         source, sink = f"a{number}", f"b{number}"
-        nodes |= {source: host(rate_bps), sink: host()}
+        nodes |= {source: sender, sink: host()}
         links += [fast(source, "left"), fast("right", sink)]
         traffic.append(tcp(source, sink, start))
     return document(name, seconds, nodes, links, tfmcc(names), traffic)

@@ -123,7 +123,7 @@ def _slowstart_case(series: str, receivers: int) -> Case:
     """Each receiver behind a bottleneck of its own, whose fair share is 1 Mbit/s."""
     flows = _COMPETITORS[series]
     rate = _FAIR_BPS * (flows + 1)
-    nodes: dict[str, Any] = {"core": {"kind": "router"}, "s": host(rate)}
+    nodes: dict[str, Any] = {"core": {"kind": "router"}, "s": host(rate, shares=flows > 1)}
     links = [fast("s", "core")]
     traffic = []
     names = [f"r{number}" for number in range(receivers)]
@@ -133,7 +133,7 @@ def _slowstart_case(series: str, receivers: int) -> Case:
         links += [narrow("core", edge, rate, ONE_WAY_MS - 2 * ACCESS_MS), fast(edge, name)]
         for index, start in enumerate(spread_starts(flows)):
             source, sink = f"a{number}_{index}", f"b{number}_{index}"
-            nodes |= {source: host(rate), sink: host()}
+            nodes |= {source: host(rate, shares=flows > 1), sink: host()}
             links += [fast(source, "core"), fast(edge, sink)]
             traffic.append(tcp(source, sink, start))
     session = {**tfmcc(names), "start": f"{_TCP_SETTLED_S:g} s"}

@@ -78,12 +78,12 @@ class Reporting:
             packet.suppression != previous.suppression or packet.suppression_no_rtt != previous.suppression_no_rtt
         ):
             self._hear(packet)
-        if events != self._events:
-            self._events = events
-            if not self._has_told_loss:
-                self._start_if_eligible(packet, now)  # what was to be said without a loss is void
-            elif packet.flags & FLAG_SUPPRESSED and timer.due_at is None:
-                self._start_if_eligible(packet, now)
+        before, self._events = self._events, events
+        if before == 0 < events and not self._has_told_loss:
+            # What was to be said without a loss is void. Further losses draw no new timer: each would put it off.
+            self._start_if_eligible(packet, now)
+        elif events != before and packet.flags & FLAG_SUPPRESSED and timer.due_at is None:
+            self._start_if_eligible(packet, now)
         return None
 
     def fire(self, now: float) -> Report | None:
