@@ -29,13 +29,15 @@ from scapy.packet import Packet, bind_layers, split_layers
 
 from hosts.dissect_rla import RLA_LAYERS
 from hosts.dissect_tfmcc import TFMCC_LAYERS
+from hosts.dissect_vlmcc import VLMCC_LAYERS
 from hosts.mtcp import packets as mtcp
 from hosts.mtcp import wire
 from hosts.reason import Reason
 from hosts.rla.packets import NUMBER as RLA
 from hosts.tfmcc.packets import NUMBER as TFMCC
+from hosts.vlmcc.packets import NUMBER as VLMCC
 
-PROTOCOLS = {wire.NUMBER: "MTCP", TFMCC: "TFMCC", RLA: "RLA"}
+PROTOCOLS = {wire.NUMBER: "MTCP", TFMCC: "TFMCC", RLA: "RLA", VLMCC: "VLMCC"}
 REASONS = {int(reason): reason.name for reason in Reason}
 
 
@@ -279,7 +281,12 @@ MTCP_LAYERS = {
     wire.Type.REPORT_ACK: MtcpReportAck,
 }
 
-LAYERS: dict[int, Mapping[Any, type[Packet]]] = {wire.NUMBER: MTCP_LAYERS, TFMCC: TFMCC_LAYERS, RLA: RLA_LAYERS}
+LAYERS: dict[int, Mapping[Any, type[Packet]]] = {
+    wire.NUMBER: MTCP_LAYERS,
+    TFMCC: TFMCC_LAYERS,
+    RLA: RLA_LAYERS,
+    VLMCC: VLMCC_LAYERS,
+}
 """By the protocol's number in the common header, then by the packet's type, a member of the protocol's enumeration."""
 
 for _number, _layers in LAYERS.items():

@@ -19,11 +19,15 @@ INITIAL_TIMEOUT_S: Final = 1.0
 class DelayEstimator:
     """Smoothed delay in seconds."""
 
-    __slots__ = ("_least_margin", "deviation", "last", "mean", "minimum", "samples")
+    __slots__ = ("_deviation_gain", "_least_margin", "_mean_gain", "deviation", "last", "mean", "minimum", "samples")
 
-    def __init__(self, least_margin_s: float) -> None:
+    def __init__(
+        self, least_margin_s: float, *, mean_gain: float = MEAN_GAIN, deviation_gain: float = DEVIATION_GAIN
+    ) -> None:
         """`least_margin_s`: the timeout is at least this far above the mean."""
         self._least_margin = least_margin_s
+        self._mean_gain = mean_gain
+        self._deviation_gain = deviation_gain
         self.mean = 0.0
         self.deviation = 0.0
         self.minimum = 0.0
@@ -38,8 +42,8 @@ class DelayEstimator:
             self.deviation = abs(sample_s) / 2 if first_deviation_s is None else first_deviation_s
         else:
             error = sample_s - self.mean
-            self.mean += MEAN_GAIN * error
-            self.deviation += DEVIATION_GAIN * (abs(error) - self.deviation)
+            self.mean += self._mean_gain * error
+            self.deviation += self._deviation_gain * (abs(error) - self.deviation)
             if sample_s < self.minimum:
                 self.minimum = sample_s
         self.samples += 1

@@ -51,6 +51,11 @@ class ClockSkew:
         at, offset, slope = self._line
         return offset + slope * (time - at)
 
+    @property
+    def slope(self) -> float:
+        """By how much the other clock gains on one's own in a second, -MAX_SKEW..MAX_SKEW; 0 while unknown."""
+        return 0.0 if self._line is None else self._line[2]
+
     def gained(self, time: float) -> float:
         """By how much the other clock has gained on one's own since the first sample."""
         offset = self.offset(time)

@@ -82,7 +82,12 @@ class VegasWindow:
         self._growing = True
         self._draining = False
 
-    def cut(self) -> None:
-        """Loss that means congestion, without a timeout."""
-        self.cwnd = max(LEAST_CWND, self.cwnd * CUT)
+    def cut(self, share: float = CUT) -> None:
+        """Loss that means congestion, without a timeout, leaves that share of the window."""
+        self.cwnd = max(LEAST_CWND, self.cwnd * share)
         self.ssthresh = self.cwnd
+
+    def continue_from(self, cwnd: float) -> None:
+        """Congestion avoidance goes on from a window of so many packets, as of another path."""
+        self.cwnd = self.ssthresh = min(max(LEAST_CWND, cwnd), self.maximum)
+        self._draining = False

@@ -7,6 +7,7 @@ from hosts.mtcp.packets import parse as parse_mtcp
 from hosts.reason import Reason
 from hosts.rla import packets as rla
 from hosts.tfmcc import packets as tfmcc
+from hosts.vlmcc import packets as vlmcc
 from tests.hosts.mtcp.test_packets import examples
 
 
@@ -36,9 +37,22 @@ def tfmcc_examples() -> list[bytes]:
     ]
 
 
+def vlmcc_examples() -> list[bytes]:
+    return [
+        vlmcc.encode_data(vlmcc.Data(7, 1, 5, 9, 1000, 20_000, 12, 13, 2, b"abc")),
+        vlmcc.encode_ack(vlmcc.Ack(7, 9, 5, 12)),
+        vlmcc.encode_challenge(vlmcc.Challenge(7, 9, 1000, 2000, 30_000, 20_000, 5, 12)),
+        vlmcc.encode_start_request(vlmcc.StartRequest(7, 9, 12)),
+        vlmcc.encode_start(vlmcc.Start(7, 9, 5, 8, 1000, 2000, 20_000, 12, 13)),
+        vlmcc.encode_leave(vlmcc.Leave(7, 9, Reason.INTERRUPTED)),
+        vlmcc.encode_abort(7, Reason.TOO_SLOW),
+    ]
+
+
 EXAMPLES: list[tuple[bytes, Callable[[bytes], Any]]] = [
     *((data, parse_mtcp) for data in examples()),
     *((data, rla.parse) for data in rla_examples()),
     *((data, tfmcc.parse) for data in tfmcc_examples()),
+    *((data, vlmcc.parse) for data in vlmcc_examples()),
 ]
 """Each with its protocol's parser."""

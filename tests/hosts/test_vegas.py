@@ -89,6 +89,23 @@ def test_cut_to_three_quarters() -> None:
     assert not window.slow_start
 
 
+def test_cut_to_a_half() -> None:
+    window = _avoiding(20)
+    window.cut(1 / 2)
+    assert window.cwnd == 10
+    window.cwnd = 3.0
+    window.cut(1 / 2)
+    assert window.cwnd == LEAST_CWND
+
+
+def test_another_paths_window_is_taken_over_without_slow_start() -> None:
+    window = VegasWindow(OPTIONS, 64)
+    for size, taken in ((12.5, 12.5), (0.3, LEAST_CWND), (1000.0, 64)):
+        window.continue_from(size)
+        assert window.cwnd == taken
+        assert not window.slow_start
+
+
 @given(
     st.lists(
         st.one_of(

@@ -1,0 +1,18 @@
+"""VLMCC: Rodriguez-Perez, Fernandez-Veiga, Herreria-Alonso, Suarez-Gonzalez and Lopez-Garcia, "A Receiver Based
+Single-Layer Multicast Congestion Control Protocol for Multimedia Streaming" (2004)."""
+
+from hosts.protocols import Protocol
+from hosts.vlmcc.options import VlmccOptions
+from hosts.vlmcc.packets import NUMBER, Type
+from hosts.vlmcc.receiver import VlmccReceiver
+from hosts.vlmcc.sender import VlmccSender
+
+PROTOCOL = Protocol(
+    "vlmcc",
+    NUMBER,
+    VlmccOptions,
+    VlmccSender,
+    VlmccReceiver,
+    carries_realtime=True,
+    feedback_types=frozenset({Type.ACK, Type.CHALLENGE, Type.START_REQUEST, Type.LEAVE}),
+)

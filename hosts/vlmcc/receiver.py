@@ -1,0 +1,345 @@
+"""VLMCC's receiver: acknowledges as the leader (2.2), watches and challenges as a follower (2.3)."""
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from math import inf
+
+from hosts.endpoint import (
+    Address,
+    Datagram,
+    DeliverDatagram,
+    Effect,
+    JoinGroup,
+    LeaveGroup,
+    ReceiverEndpoint,
+    Sample,
+    Send,
+    SessionEnded,
+    SessionStarted,
+    StreamEnded,
+)
+from hosts.header import SESSION_MAX, PacketError
+from hosts.protocols import Session
+from hosts.reason import Reason
+from hosts.seq import extend
+from hosts.vlmcc.following import Following
+from hosts.vlmcc.gaps import Gaps
+from hosts.vlmcc.options import VlmccOptions
+from hosts.vlmcc.packets import (
+    FLAG_END,
+    FLAG_SLOW_START,
+    NO_RECEIVER,
+    UNIT,
+    Abort,
+    Ack,
+    Challenge,
+    Data,
+    Leave,
+    Start,
+    StartRequest,
+    encode_ack,
+    encode_challenge,
+    encode_leave,
+    encode_start_request,
+    packet_bytes,
+    parse,
+    parse_data,
+    to_units,
+    to_us,
+)
+from hosts.vlmcc.path import Path
+from hosts.vlmcc.spread import spread_delay
+
+LEAVE_COPIES = 3
+"""A leader's leave is not acknowledged; it is sent so often (ours)."""
+FIRST_RETRY_S = 1.0
+"""A START_REQUEST without an answer is repeated after so long, then after twice as long each time (ours)."""
+SECOND_START_S = 10.0
+"""The second START_REQUEST follows the first so soon, and the others at twice the distance each: what a clock drifts
+shows the better the longer one waits (ours)."""
+_MICRO = 1e-6
+
+
+class VlmccReceiver(ReceiverEndpoint):
+    """States: listening (for data), member, closed."""
+
+    def __init__(self, session: Session, options: VlmccOptions, rng: random.Random) -> None:
+        self.session = session
+        self.options = options
+        self.counters: Counter[str] = Counter()
+        self.state = "listening"
+        self.sender: Address | None = None
+        self.number = session.session
+        self.id = rng.randint(NO_RECEIVER + 1, SESSION_MAX)
+        self.leads = False
+        self.received_bytes = 0  # of payload
+        self.data_packets = 0
+        self.path = Path()
+        self.following = Following(options)
+        self.gaps = Gaps()
+        self._rng = rng
+        self._heard_at = 0.0
+        self._last: Data | None = None  # the newest packet
+        self._last_at = 0.0
+        self._request_at = inf
+        self._request_gap = FIRST_RETRY_S
+        self._asked_us: int | None = None  # the START_REQUEST that is not answered yet
+        self._challenge_at = inf
+        self._rounds_too_slow = 0
+        self._packet_bits = options.packet_bytes * 8
+
+    # --- the application's side
+
+    def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
+        """Datagrams take no buffer."""
+        return ()
+
+    def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
+        """Real-time data are not confirmed; an application that cannot go on leaves."""
+        if complete or self.state == "closed":
+            return ()
+        return self.close(now=now, reason=reason.text)
+
+    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
+        if self.closed:
+            return ()
+        return self._leave(reason, Reason.INTERRUPTED)
+
+    @property
+    def session_id(self) -> int | None:
+        return self.number
+
+    @property
+    def closed(self) -> bool:
+        return self.state == "closed"
+
+    def sample(self, *, now: float) -> Sample:
+        following = self.following
+        has_rtt = following.rtt.samples > 0
+        return {
+            "state": self.state,
+            "received_bytes": self.received_bytes,
+            "data_packets": self.data_packets,
+            "lost_packets": self.gaps.lost_packets,
+            "rtt_s": following.rtt.mean if has_rtt else None,
+            "base_rtt_s": self.path.base_rtt if has_rtt else None,
+            "clock_drift": self.path.drift,
+            "is_leader": self.leads,
+            "cwnd": following.window.cwnd,
+            "calculated_bps": following.rate * self._packet_bits,
+            "difference_bps": following.difference * self._packet_bits,
+            "challenges": self.counters["challenges"],
+        }
+
+    # --- inputs
+
+    def start(self, *, now: float) -> Sequence[Effect]:
+        self._heard_at = now
+        return (JoinGroup(self.session.group, self.session.source),)
+
+    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
+        packet = parse_data(datagram.data)
+        if packet is None:
+            return self._other(datagram, now)
+        effects: list[Effect] = []
+        if datagram.source is not self.sender or packet.session != self.number:
+            if not self._is_ours(datagram, packet, now, effects):
+                return ()
+        elif self.state == "closed":
+            return ()
+        at = now if datagram.arrived_at is None else datagram.arrived_at
+        self._heard_at = now
+        gaps = self.gaps
+        seq = extend(packet.seq, gaps.highest) if gaps.highest >= 0 else packet.seq
+        newest = seq > gaps.highest
+        if not gaps.arrived(seq):
+            self.counters["drop_duplicate"] += 1
+            return effects
+        size = len(packet.payload)
+        self.data_packets += 1
+        self.received_bytes += size
+        if packet.leader == self.id:
+            effects.append(self._acknowledge(packet, at, now))
+        if gaps.take_lost():
+            self.following.lost(at)
+        if newest:
+            self._newest(packet, at, now, effects)
+        if self.closed:
+            return effects
+        if size and self.session.deliver:
+            effects.append(DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * _MICRO, at))
+        if packet.flags & FLAG_END:
+            effects.append(StreamEnded(packet.offset + size))
+            effects += self._end(True, "")
+        return effects
+
+    def _is_ours(self, datagram: Datagram, packet: Data, now: float, effects: list[Effect]) -> bool:
+        """Whether data comes from our sender; the first session that is heard is taken."""
+        if self.state == "closed":
+            return False
+        source = self.session.source
+        if (self.number is not None and packet.session != self.number) or datagram.destination != self.session.group:
+            self.counters["drop_other_session"] += 1
+            return False
+        if self.sender is not None:
+            if datagram.source == self.sender:
+                return True
+            self.counters["drop_stranger"] += 1
+            return False
+        if source is not None and datagram.source.host != source:
+            self.counters["drop_stranger"] += 1
+            return False
+        self.number = packet.session
+        self.sender = datagram.source
+        self.state = "member"
+        self._request_at = now + self._rng.random() * self.options.start_spread_s
+        effects.append(SessionStarted(self.sender))
+        return True
+
+    def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
+        try:
+            packet = parse(datagram.data)
+        except PacketError as error:
+            self.counters[f"drop_{error.reason}"] += 1
+            return ()
+        if packet.session != self.number or datagram.source != self.sender or self.closed:
+            self.counters["drop_other_session"] += 1
+            return ()
+        if isinstance(packet, Start):
+            self._started(packet, now if datagram.arrived_at is None else datagram.arrived_at)
+            return ()
+        if isinstance(packet, Abort):
+            return self._end(False, f"the sender ended the session: {packet.reason.text}")
+        self.counters["drop_unexpected"] += 1
+        return ()
+
+    def _started(self, start: Start, at: float) -> None:
+        """2.3: a first rtt, and the sender's window."""
+        asked_us = self._asked_us
+        if start.receiver != self.id or asked_us is None or not asked_us <= start.time_comp_us <= at * 1e6:
+            self.counters["drop_forged"] += 1  # or an answer to a request that was repeated since
+            return
+        self._asked_us = None
+        first = not self.path.is_known
+        self.path.started(at, (start.time_us - start.time_comp_us) * _MICRO)
+        if first:
+            self.following.begin(start.cwnd / UNIT)
+            self._request_gap = SECOND_START_S
+        else:
+            self._request_gap = min(2 * self._request_gap, self.options.start_interval_s)
+        # Not all in the rhythm in which they joined.
+        self._request_at = at + min(self._request_gap, self.options.start_interval_s) * self._rng.uniform(0.75, 1)
+
+    def _newest(self, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
+        """What a packet says of path and sender, which is news only when no later one has arrived."""
+        self._last, self._last_at = packet, at
+        size = packet_bytes(len(packet.payload)) * 8
+        if size > self._packet_bits:
+            self._packet_bits = size
+        self.leads = packet.leader == self.id
+        if self.leads:
+            self._challenge_at = inf
+        here = at - packet.send_time_us * _MICRO
+        path, following = self.path, self.following
+        path.arrived(at, here)
+        if not path.is_known:
+            return
+        round_ended = following.arrived(
+            at,
+            path.rtt(at, here),
+            path.base_rtt,
+            packet.rate / UNIT,
+            slow_start=bool(packet.flags & FLAG_SLOW_START),
+            leads=self.leads,
+        )
+        if round_ended:
+            self._judge(packet, now, effects)
+
+    # --- as leader
+
+    def _acknowledge(self, packet: Data, at: float, now: float) -> Send:
+        """2.2: "leaders add the time spent by the receiver processing the packet"."""
+        assert self.sender is not None
+        self.counters["acks"] += 1
+        waited_us = max(0, int((now - at) * 1e6))
+        return Send(encode_ack(Ack(packet.session, self.id, packet.seq, packet.send_time_us + waited_us)), self.sender)
+
+    # --- as follower
+
+    def _judge(self, packet: Data, now: float, effects: list[Effect]) -> None:
+        """A round has ended: leave, challenge, or go on."""
+        following, options = self.following, self.options
+        if following.is_worse and not self.leads and following.rate * self._packet_bits < options.least_rate_bps:
+            # A challenge would be refused.
+            self._rounds_too_slow += 1
+            if self._rounds_too_slow >= options.least_rate_rounds:
+                effects += self._leave(Reason.TOO_SLOW.text, Reason.TOO_SLOW)
+            return
+        self._rounds_too_slow = 0
+        if following.should_lead and self._challenge_at == inf:
+            longest = options.spread_rtts * following.rtt.mean
+            self._challenge_at = now + spread_delay(self._rng, longest, packet.receivers)
+            if self._challenge_at <= now:
+                effects += self._challenge(now)
+
+    def _challenge(self, now: float) -> list[Effect]:
+        """The wait is over: challenge if there is still reason to."""
+        self._challenge_at = inf
+        following, packet = self.following, self._last
+        if packet is None or self.leads or not following.is_worse:
+            return []
+        assert self.sender is not None
+        self.counters["challenges"] += 1
+        challenge = Challenge(
+            packet.session,
+            self.id,
+            max(1, to_units(following.rate)),
+            max(1, to_units(following.window.cwnd)),
+            max(1, to_us(following.rtt.mean)),
+            max(1, to_us(min(self.path.base_rtt, following.rtt.mean))),
+            packet.seq,
+            packet.send_time_us + max(0, int((now - self._last_at) * 1e6)),
+        )
+        return [Send(encode_challenge(challenge), self.sender)]
+
+    def _request(self, now: float) -> Send:
+        assert self.sender is not None
+        self.counters["start_requests"] += 1
+        self._asked_us = int(now * 1e6)
+        self._request_at = now + self._request_gap * self._rng.uniform(0.75, 1.25)
+        if not self.path.is_known:
+            self._request_gap = min(2 * self._request_gap, self.options.start_interval_s)
+        return Send(encode_start_request(StartRequest(self.number or 0, self.id, self._asked_us)), self.sender)
+
+    # --- timers
+
+    @property
+    def wake_at(self) -> float | None:
+        if self.state != "member":
+            return None
+        return min(self._request_at, self._challenge_at, self._heard_at + self.options.silence_s)
+
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        if self.state != "member":
+            return ()
+        effects: list[Effect] = []
+        if now >= self._request_at:
+            effects.append(self._request(now))
+        if now >= self._challenge_at:
+            effects += self._challenge(now)
+        if now >= self._heard_at + self.options.silence_s:
+            effects += self._end(False, f"the sender was silent for {self.options.silence_s:g} s")
+        return effects
+
+    def _leave(self, detail: str, reason: Reason) -> list[Effect]:
+        effects: list[Effect] = []
+        # Only a leave that the sender waits for is told: thousands may leave at once.
+        if self.leads and self.sender is not None:
+            effects += [Send(encode_leave(Leave(self.number or 0, self.id, reason)), self.sender)] * LEAVE_COPIES
+        return effects + self._end(False, detail)
+
+    def _end(self, complete: bool, reason: str) -> list[Effect]:
+        self.state = "closed"
+        self.leads = False
+        return [LeaveGroup(self.session.group, self.session.source), SessionEnded(complete, reason)]

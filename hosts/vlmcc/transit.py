@@ -1,0 +1,65 @@
+"""The packets that the sender has under way to its leader, and Eq. (3)'s spacing of those to come."""
+
+from collections import OrderedDict
+from typing import Final
+
+BURST_PACKETS: Final = 2
+"""2.2: "we have limited the burst length to just two packets"."""
+
+
+class Transit:
+    """Packets by sequence number; times in seconds."""
+
+    __slots__ = ("_sent",)
+
+    def __init__(self) -> None:
+        self._sent: OrderedDict[int, float] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._sent)
+
+    def sent(self, seq: int, now: float) -> None:
+        """A packet left."""
+        self._sent[seq] = now
+
+    def acknowledged(self, seq: int) -> bool:
+        """It arrived; whether it was still waited for."""
+        return self._sent.pop(seq, None) is not None
+
+    def clear(self) -> None:
+        """What is under way counts as acknowledged (2.3: another leader)."""
+        self._sent.clear()
+
+    @property
+    def oldest_at(self) -> float | None:
+        """When the packet that has been under way longest left."""
+        return next(iter(self._sent.values()), None)
+
+    def take_lost(self, now: float, timeout: float) -> list[int]:
+        """Those under way for longer than `timeout` (2.2: rtt and four deviations); they are so no more."""
+        lost = []
+        while self._sent:
+            seq, at = next(iter(self._sent.items()))
+            if now < at + timeout:
+                break
+            del self._sent[seq]
+            lost.append(seq)
+        return lost
+
+
+class BurstPacer:
+    """After `BURST_PACKETS` packets the next one waits for Eq. (3)'s delay."""
+
+    __slots__ = ("_left", "next_at")
+
+    def __init__(self) -> None:
+        self._left = BURST_PACKETS
+        self.next_at = float("-inf")
+        """When the next packet may leave."""
+
+    def sent(self, now: float, delay: float) -> None:
+        """A packet left; `delay`: rtt / W, seconds."""
+        self._left -= 1
+        if self._left <= 0:
+            self._left = BURST_PACKETS
+            self.next_at = now + delay

@@ -1,0 +1,149 @@
+"""The small parts: Vegas' difference, packets in travel, bursts, members, gaps, spreading."""
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hosts.endpoint import Address
+from hosts.vlmcc.backlog import vegas_difference
+from hosts.vlmcc.gaps import LONGEST_GAP, REORDERING, Gaps
+from hosts.vlmcc.members import FORGOTTEN_AFTER, MOST, Members
+from hosts.vlmcc.spread import spread_delay
+from hosts.vlmcc.transit import BurstPacer, Transit
+
+A, B = Address("10.0.1.1", 1), Address("10.0.1.2", 1)
+
+
+@settings(deadline=None)
+@given(st.floats(2, 500), st.floats(0.01, 1), st.floats(0, 1))
+def test_the_difference_of_a_full_window_is_what_waits(cwnd: float, base: float, queue: float) -> None:
+    rtt = base + queue
+    waiting = cwnd / rtt * queue  # Little's law
+    assert vegas_difference(cwnd, cwnd, rtt, base) == pytest.approx(waiting, abs=1e-9)
+
+
+def test_the_difference_of_an_unused_window_is_what_is_unused() -> None:
+    assert vegas_difference(20, 5, 0.1, 0.1) == 15
+
+
+def test_packets_are_lost_in_the_order_in_which_they_left() -> None:
+    transit = Transit()
+    assert transit.oldest_at is None
+    for seq in range(5):
+        transit.sent(seq, seq * 0.1)
+    assert transit.acknowledged(1)
+    assert not transit.acknowledged(1)
+    assert transit.take_lost(0.99, 1.0) == []
+    assert transit.take_lost(1.2, 1.0) == [0, 2]
+    assert transit.oldest_at == pytest.approx(0.3)
+    assert len(transit) == 2
+    transit.clear()
+    assert len(transit) == 0
+    assert transit.take_lost(9.0, 1.0) == []
+
+
+def test_eq_3_a_window_takes_at_least_half_a_round_trip() -> None:
+    """Bursts of two, rtt / W apart: "a full window of packets can still be sent in just half the time of an RTT"."""
+    pacer, now = BurstPacer(), 0.0
+    sent: list[float] = []
+    cwnd, rtt = 10, 0.2
+    while len(sent) < cwnd:
+        now = max(now, pacer.next_at)
+        sent.append(now)
+        pacer.sent(now, rtt / cwnd)
+    assert sent == pytest.approx([0, 0, 0.02, 0.02, 0.04, 0.04, 0.06, 0.06, 0.08, 0.08])
+    assert pacer.next_at == pytest.approx(rtt / 2)
+
+
+def test_members_are_soft_state() -> None:
+    members = Members(10.0)
+    assert members.hear(1, A, 0.0)
+    assert members.hear(2, B, 5.0)
+    assert not members.hear(2, A, 5.0)  # in another's name
+    assert members.knows(2, B)
+    assert not members.knows(2, A)
+    assert members.hear(1, A, 20.0)
+    members.expire(5.0 + FORGOTTEN_AFTER * 10.0)
+    assert len(members) == 2
+    members.expire(5.1 + FORGOTTEN_AFTER * 10.0)
+    assert members.knows(1, A)
+    assert not members.knows(2, B)
+    members.remove(1)
+    members.remove(1)
+    assert len(members) == 0
+
+
+def test_members_are_bounded() -> None:
+    members = Members(1e6)
+    for receiver in range(MOST):
+        assert members.hear(receiver + 1, A, 0.0)
+    assert not members.hear(MOST + 1, A, 0.0)
+    assert members.hear(1, A, 0.0)
+
+
+def test_a_gap_is_lost_when_three_later_packets_have_come() -> None:
+    gaps = Gaps()
+    assert gaps.arrived(10)  # joined here
+    assert gaps.arrived(12)
+    assert gaps.arrived(13)
+    assert gaps.take_lost() == 0
+    assert gaps.arrived(14)
+    assert gaps.take_lost() == 1
+    assert not gaps.arrived(11)
+    assert not gaps.arrived(14)
+    assert gaps.take_lost() == 0
+    assert gaps.lost_packets == 1
+
+
+def test_reordering_by_two_is_no_loss() -> None:
+    gaps = Gaps()
+    for seq in (0, 3, 1, 2, 5, 4, 8, 6, 7, 9, 10, 11):
+        assert gaps.arrived(seq)
+        assert gaps.take_lost() == 0
+    assert gaps.lost_packets == 0
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 60), max_size=120))
+def test_gaps_against_a_plain_model(arrivals: list[int]) -> None:
+    gaps = Gaps()
+    seen: set[int] = set()
+    lost: set[int] = set()
+    for seq in arrivals:
+        first = min(arrivals[0], seq)
+        news = seq not in seen and seq not in lost and first == arrivals[0]
+        assert gaps.arrived(seq) == news
+        if news:
+            seen.add(seq)
+        now_lost = {one for one in range(arrivals[0], max(seen) - REORDERING + 1) if one not in seen} - lost
+        lost |= now_lost
+        assert gaps.take_lost() == len(now_lost)
+    assert gaps.lost_packets == len(lost)
+
+
+def test_an_interruption_is_counted_and_not_remembered() -> None:
+    gaps = Gaps()
+    gaps.arrived(0)
+    gaps.arrived(10**9)
+    gaps.arrived(10**9 + 5)
+    gaps.take_lost()
+    assert gaps.lost_packets == 10**9 - 1 + 4 - 2
+    assert len(gaps._missing) < LONGEST_GAP
+
+
+@pytest.mark.parametrize("receivers", [2, 10, 1000])
+def test_the_wait_is_exponential_in_shape(receivers: int) -> None:
+    rng = Random(1)
+    delays = [spread_delay(rng, 1.0, receivers) for _ in range(20_000)]
+    assert all(0 <= delay <= 1 for delay in delays)
+    for time in (0.0, 0.25, 0.5, 0.75):
+        share = sum(delay <= time for delay in delays) / len(delays)
+        assert share == pytest.approx(receivers ** (time - 1), abs=0.012)
+
+
+def test_who_is_alone_does_not_wait() -> None:
+    assert spread_delay(Random(1), 1.0, 1) == 0
+    assert spread_delay(Random(1), 1.0, 0) == 0
+    assert spread_delay(Random(1), 0.0, 1000) == 0
