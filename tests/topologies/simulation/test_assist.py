@@ -1,5 +1,6 @@
 """MTCP with and without switches that merge feedback, over real P4 switches in virtual time."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,42 @@ def test_a_restart_and_a_silent_child_stall_nobody_longer_than_without(tmp_path:
         assert all(receivers.values())
     assert longest_pause(runs["switch"]) <= longest_pause(runs["none"]) + 1.0
     assert feedback_per_data(runs["switch"]) < 1.2
+
+
+def unheard(run: Run, hosts: list[str], since: float, until: float) -> float:
+    """For how long on end, at most, no progress was heard of one of these that had something to acknowledge."""
+    rows = [row for row in run.series("session-1-sender") if since <= row.get("t", -1.0) <= until]
+    assert rows
+    assert rows[-1]["t"] > until - 0.1
+    addresses = {receiver.host: receiver.address for receiver in run.summary.sessions[0].receivers}
+    longest = 0.0
+    for host in hosts:
+        heard_at, before = rows[0]["t"], -1
+        for row in rows:
+            acked = row["receivers"][addresses[host]]["acked_bytes"]
+            if acked > before or acked >= row["sent_bytes"]:
+                heard_at, before = row["t"], acked
+            longest = max(longest, row["t"] - heard_at)
+    return longest
+
+
+FALLBACK_S = 1.0
+OUTAGE_S = 0.1
+
+
+@pytest.mark.parametrize(
+    ("fault", "hosts", "since"),
+    [
+        # Behind e0, from when it works again.
+        (f"kind: switch-restart, at: 1.2 s, switch: e0, outage: {OUTAGE_S} s", range(FAN_OUT), 1.2 + OUTAGE_S),
+        # The others behind e1.
+        ("kind: receiver-dies, at: 1.2 s, session: 1, host: r15", [11, 12, 13, 14, 16, 17, 18, 19], 1.2),
+    ],
+)
+def test_a_switch_falls_back_within_a_second(tmp_path: Path, fault: str, hosts: Sequence[int], since: float) -> None:
+    faults = f"faults:\n  - {{{fault}}}\nsimulation: {{trace: 20 ms}}\n"
+    run = simulate(tmp_path, scenario(20, "switch", size="3 MB", faults=faults))
+    names = [f"r{index}" for index in hosts]
+    merged = unheard(run, names, since - 0.6, since - 0.2)
+    assert merged < 0.2, "progress is heard of all the time"
+    assert merged < unheard(run, names, since, since + 1.5) < FALLBACK_S
