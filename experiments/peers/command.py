@@ -19,6 +19,7 @@ from rich.table import Table
 from experiments.peers.contenders import CONTENDERS, Contender
 from experiments.peers.network import BOTTLENECK_BPS, QUEUE_BYTES, RECEIVERS
 from experiments.peers.transfer import TransferError, Transferred, transfer
+from topologies.run.signals import Interrupted, interruptible
 
 EXIT_FAILED: Final = 1
 EXIT_BAD_INPUT: Final = 2
@@ -109,7 +110,7 @@ def compare_peers(
     found: dict[tuple[str, str | None], list[Transferred]] = defaultdict(list)
     failures = []
     try:
-        with tempfile.TemporaryDirectory(prefix="canopy-peers-") as folder:
+        with interruptible(), tempfile.TemporaryDirectory(prefix="canopy-peers-") as folder:
             file = Path(folder) / "payload.bin"
             file.write_bytes(Random(1).randbytes(int(size * 1e6)))
             # Round by round, so that a change of the machine's load meets all alike.
@@ -123,8 +124,9 @@ def compare_peers(
                             errors.print(f"canopy: {error}", style="red", markup=False)
                         else:
                             found[contender.name, beside].append(one)
-    except KeyboardInterrupt:
-        raise typer.Exit(_SIGNALLED + 2) from None
+    except Interrupted as interrupt:
+        _say("interrupted")
+        raise typer.Exit(_SIGNALLED + interrupt.number) from None
     lines = [mean_line(name, beside, results) for (name, beside), results in found.items()]
     if as_json:
         network = {"bottleneck_bps": BOTTLENECK_BPS, "queue_bytes": QUEUE_BYTES, "receivers": RECEIVERS}
@@ -155,6 +157,10 @@ def _print(lines: Sequence[Line], size: float) -> None:
     Console().print(table)
 
 
-def _fail(message: str) -> NoReturn:
+def _say(message: str) -> None:
     typer.echo(f"canopy: {message}", err=True)
+
+
+def _fail(message: str) -> NoReturn:
+    _say(message)
     raise typer.Exit(EXIT_BAD_INPUT)
