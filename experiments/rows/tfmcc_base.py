@@ -32,7 +32,7 @@ QUEUE: Final[Mapping[str, Any]] = {"kind": "droptail", "packets": 50}
 FAST: Final[Mapping[str, Any]] = {"rate": "1 Gbps", "queue": {"kind": "droptail", "packets": 10_000}}
 """Links that are nobody's bottleneck."""
 SOON_S: Final = 10.0
-"""Flows that begin by then share a bottleneck from the beginning on."""
+"""Several flows that begin by then, and all that begin later, share the bottleneck from their beginning on."""
 ONE_WAY_MS: Final = 80.0
 ACCESS_MS: Final = 1.0
 
@@ -108,7 +108,8 @@ def dumbbell(
     """`s` and TCP sources on one side of the link `left` - `right`, receivers r0, r1, ... and sinks on the other.
 
     `flows`: when each TCP starts, seconds."""
-    sender = host(rate_bps, shares=sum(start < SOON_S for start in flows) > 1)
+    many = sum(start < SOON_S for start in flows) > 1
+    sender = host(rate_bps, shares=many)
     nodes: dict[str, Any] = {"left": {"kind": "router"}, "right": {"kind": "router"}, "s": sender}
     links = [narrow("left", "right", rate_bps, delay_ms), fast("s", "left")]
     names = [f"r{number}" for number in range(receivers)]
@@ -118,7 +119,7 @@ def dumbbell(
     traffic = []
     for number, start in enumerate(flows):
         source, sink = f"a{number}", f"b{number}"
-        nodes |= {source: sender, sink: host()}
+        nodes |= {source: host(rate_bps, shares=many or start >= SOON_S), sink: host()}
         links += [fast(source, "left"), fast("right", sink)]
         traffic.append(tcp(source, sink, start))
     return document(name, seconds, nodes, links, tfmcc(names), traffic)
