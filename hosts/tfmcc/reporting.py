@@ -1,8 +1,8 @@
 """When a receiver reports, and what it says (2.2, 2.5, 2.6): the CLR at once, others when their timer lets them.
 
 Behind a switch that suppresses reports (docs/assist.md) nobody need be patient for the others' sake: timers run for a
-maximum RTT instead of b of them, start as soon as there is a reason, and a report is repeated until the sender's echo
-shows that it, or one like it, has arrived.
+maximum RTT instead of b of them, start as soon as there is a reason (once a round), and a report is repeated until the
+sender's echo shows that it, or a lower one, has arrived.
 """
 
 from random import Random
@@ -32,7 +32,18 @@ from hosts.tfmcc.path import Path
 class Reporting:
     """Of one receiver. Rates in bit/s, times in seconds."""
 
-    __slots__ = ("_events", "_has_told_loss", "_options", "_path", "_reported_at", "_timer", "id", "is_clr", "reports")
+    __slots__ = (
+        "_events",
+        "_has_told_loss",
+        "_options",
+        "_path",
+        "_reported_at",
+        "_timed_round",
+        "_timer",
+        "id",
+        "is_clr",
+        "reports",
+    )
 
     def __init__(self, path: Path, options: TfmccOptions, receiver: int, rng: Random) -> None:
         """`receiver`: our number in the session."""
@@ -44,6 +55,7 @@ class Reporting:
         self._timer = FeedbackTimer(rng, options.receivers_bound, options.offset_share, options.theta)
         self._events = 0  # loss events that have been seen to
         self._has_told_loss = False
+        self._timed_round = -1  # the last round that a timer was set in
         self._reported_at = float("-inf")
 
     @property
@@ -82,7 +94,7 @@ class Reporting:
         if before == 0 < events and not self._has_told_loss:
             # What was to be said without a loss is void. Further losses draw no new timer: each would put it off.
             self._start_if_eligible(packet, now)
-        elif events != before and packet.flags & FLAG_SUPPRESSED and timer.due_at is None:
+        elif events != before and packet.flags & FLAG_SUPPRESSED and packet.round != self._timed_round:
             self._start_if_eligible(packet, now)
         return None
 
@@ -97,7 +109,7 @@ class Reporting:
             return None
         report = self._report(packet, now, 0)
         if packet.flags & FLAG_SUPPRESSED:
-            self._start_if_eligible(packet, now)
+            self._start(packet, decode_rate(report.rate), now)  # again, unless the sender echoes it
         return report
 
     def leave(self, now: float) -> Report | None:
@@ -124,8 +136,11 @@ class Reporting:
 
     def _start_if_eligible(self, packet: Data, now: float) -> None:
         rate = self._eligible_rate(packet, now)
-        if rate is None:
-            return
+        if rate is not None:
+            self._timed_round = packet.round
+            self._start(packet, rate, now)
+
+    def _start(self, packet: Data, rate: float, now: float) -> None:
         delay = self._delay(packet)
         since = now
         if packet.flags & FLAG_SUPPRESSED:

@@ -1,0 +1,41 @@
+"""The rows about help of switches that no paper has."""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from experiments.rows.rla_assist import over_switches
+from experiments.rows.rla_base import CASES, DROPTAIL, tree
+from experiments.rows.tfmcc_assist import assisted_round
+
+
+def test_who_reports_first_silences_who_is_not_lower() -> None:
+    """One switch, half a round trip before the sender; the second report is stopped there, the third is lower."""
+    delays, rates = np.array([0.1, 0.2, 0.3]), np.array([0.8, 0.8, 0.7])
+    heard = assisted_round(delays, rates)
+    assert [at for at, _ in heard] == pytest.approx([0.6, 0.8])
+    assert [rate for _, rate in heard] == [0.8, 0.7]
+
+
+def test_an_echo_cancels_timers_and_switches_learn_of_it() -> None:
+    delays, rates = np.array([0.1, 1.11, 1.12]), np.array([0.8, 0.9, 0.7])
+    assert [rate for _, rate in assisted_round(delays, rates)] == [0.8, 0.7]
+
+
+def test_the_least_rate_always_arrives() -> None:
+    chooser = np.random.default_rng(1)
+    for count in (1, 15, 16, 300):
+        rates = 0.5 + chooser.random(count) / 2
+        heard = assisted_round(chooser.random(count), rates)
+        assert min(rate for _, rate in heard) == rates.min()
+        assert [at for at, _ in heard] == sorted(at for at, _ in heard)
+
+
+@pytest.mark.parametrize("assist", ["none", "switch"])
+def test_no_switch_of_the_tree_has_more_than_sixteen_ports(assist: str) -> None:
+    name = Random(1).choice(sorted(CASES))
+    document = over_switches(tree(CASES[name], DROPTAIL, name="x", seconds=200), assist)
+    ends = [end for link in document["links"] for end in link["between"]]
+    assert max(ends.count(node) for node in document["nodes"] if document["nodes"][node]["kind"] == "p4") <= 16
+    assert [session["assist"] for session in document["sessions"]] == [assist]

@@ -1,0 +1,60 @@
+"""RLA with and without switches that merge acknowledgments, over real P4 switches in virtual time."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.topologies.simulation.runs import Run, simulate
+
+HOSTS_AT_AN_EDGE = 9
+
+
+def scenario(receivers: int, assist: str, loss: str) -> str:
+    """sender - s0 - edge switches, each behind a bottleneck of its own - receivers; every fourth of them lossy."""
+    hosts = [f"r{index}" for index in range(receivers)]
+    edges = -(-receivers // HOSTS_AT_AN_EDGE)
+    lines = [f"  {name}: {{kind: p4}}" for name in ("s0", *(f"e{index}" for index in range(edges)))]
+    lines += [f"  {name}: {{kind: host}}" for name in ("sender", *hosts)]
+    queue = "queue: {kind: droptail, packets: 20}"
+    links = ["  - {between: [sender, s0], rate: 100 Mbps, delay: 1 ms}"]
+    links += [
+        f"  - {{between: [s0, e{index}], rate: 4 Mbps, delay: {5 + index} ms, {queue}}}" for index in range(edges)
+    ]
+    for index, host in enumerate(hosts):
+        lossy = loss if index % 4 == 1 else ""
+        edge, delay = index // HOSTS_AT_AN_EDGE, 1 + index * 7 % 13
+        links.append(f"  - {{between: [e{edge}, {host}], rate: 50 Mbps, delay: {delay} ms{lossy}}}")
+    return "\n".join(
+        (
+            "name: merging\nseed: 1\nduration: 60 s\nnodes:",
+            *lines,
+            "links:",
+            *links,
+            "sessions:",
+            "  - {id: 1, protocol: rla, sender: sender, group: 232.1.0.1, port: 5001, size: 2 MB,",
+            f"     assist: {assist}, receivers: [{', '.join(hosts)}]}}",
+        )
+    )
+
+
+def sender(run: Run) -> dict[str, Any]:
+    """The sender's last row."""
+    return run.series("session-1-sender")[-1]
+
+
+@pytest.mark.parametrize("loss", ["", ", loss: 1 %"])
+def test_acknowledgments_merge_and_nothing_else_changes(tmp_path: Path, loss: str) -> None:
+    runs = {assist: simulate(tmp_path / assist, scenario(18, assist, loss)) for assist in ("none", "switch")}
+    assert all(run.summary.ok for run in runs.values())
+    plain, merging = (sender(run) for run in runs.values())
+    assert plain["feedback_packets"] > 14 * plain["data_packets"]
+    assert merging["feedback_packets"] < 3.5 * merging["data_packets"]
+    goodput = {
+        assist: min(float(receiver.goodput_bps or 0) for receiver in run.summary.sessions[0].receivers)
+        for assist, run in runs.items()
+    }
+    assert goodput["switch"] == pytest.approx(goodput["none"], rel=0.15)
+    assert merging["congestion_signals"] == pytest.approx(plain["congestion_signals"], rel=0.35)
+    assert merging["repair_packets"] == pytest.approx(plain["repair_packets"], rel=0.35)
+    assert merging["window_timeouts"] == 0

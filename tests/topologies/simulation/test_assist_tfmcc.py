@@ -1,0 +1,65 @@
+"""TFMCC with and without switches that suppress reports, over real P4 switches in virtual time."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.topologies.simulation.runs import Run, simulate
+
+FAN_OUT = 11
+CONGESTED_AT = 15.0
+
+
+def scenario(receivers: int, assist: str) -> str:
+    """Everybody is behind one bottleneck that UDP takes four fifths of from CONGESTED_AT on."""
+    hosts = [f"r{index}" for index in range(receivers)]
+    edges = -(-receivers // FAN_OUT)
+    switches = ("s0", "s1", *(f"e{index}" for index in range(edges)))
+    lines = [f"  {name}: {{kind: p4}}" for name in switches]
+    lines += [f"  {name}: {{kind: host}}" for name in ("sender", "u", "v", *hosts)]
+    links = [
+        "  - {between: [sender, s0], rate: 100 Mbps, delay: 1 ms}",
+        "  - {between: [u, s0], rate: 100 Mbps, delay: 1 ms}",
+        "  - {between: [s1, v], rate: 100 Mbps, delay: 1 ms}",
+        "  - {between: [s0, s1], rate: 2 Mbps, delay: 10 ms, queue: {kind: droptail, packets: 50}}",
+    ]
+    links += [f"  - {{between: [s1, e{index}], rate: 100 Mbps, delay: 5 ms}}" for index in range(edges)]
+    for index, host in enumerate(hosts):
+        delay = 1 + index * 37 % 60
+        links.append(f"  - {{between: [e{index // FAN_OUT}, {host}], rate: 50 Mbps, delay: {delay} ms}}")
+    return "\n".join(
+        (
+            "name: suppressing\nseed: 1\nduration: 22 s\nsimulation: {trace: 50 ms}\nnodes:",
+            *lines,
+            "links:",
+            *links,
+            "sessions:",
+            "  - {id: 1, protocol: tfmcc, sender: sender, group: 232.1.0.1, port: 5001, realtime: true,",
+            f"     assist: {assist}, parameters: {{payload_bytes: 900, initial_rtt_s: 0.2}},",
+            f"     receivers: [{', '.join(hosts)}]}}",
+            "traffic:",
+            "  - {kind: udp, source: u, destination: v, rate: 1.6 Mbps, packet: 1000 B,",
+            f"     start: {CONGESTED_AT:g} s}}",
+        )
+    )
+
+
+def rows(run: Run) -> list[dict[str, Any]]:
+    """The sender's, from its first round on."""
+    return [row for row in run.series("session-1-sender") if row.get("round")]
+
+
+def halved_after(run: Run) -> float:
+    """Seconds from the congestion's begin until the sending rate is half of what it was."""
+    found = rows(run)
+    before = [row for row in found if row["t"] <= CONGESTED_AT][-1]["allowed_bps"]
+    return float(
+        next(row["t"] for row in found if row["t"] > CONGESTED_AT and row["allowed_bps"] <= before / 2) - CONGESTED_AT
+    )
+
+
+def test_less_feedback_and_no_slower_a_reaction(tmp_path: Path) -> None:
+    runs = {assist: simulate(tmp_path / assist, scenario(60, assist)) for assist in ("none", "switch")}
+    plain, suppressed = (rows(run)[-1] for run in runs.values())
+    assert suppressed["feedback_packets"] < 0.8 * plain["feedback_packets"]
+    assert suppressed["first_rtts"] > 0.8 * plain["first_rtts"]
+    assert halved_after(runs["switch"]) < halved_after(runs["none"])
