@@ -94,7 +94,7 @@ def _draw_curves(axes: Axes, all_outcomes: Sequence[Outcome], figure: Figure) ->
     if figure.log_y:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter("{x:g}")
+        axes.yaxis.set_minor_formatter("")
     else:
         axes.set_ylim(bottom=0)
     axes.grid(color=_GRID, linewidth=0.7)
@@ -123,7 +123,7 @@ def _timelines(curves: Mapping[str, Sequence[Curve]], figure: Timeline) -> Canva
     canvas = _canvas(_TIMELINE_IN[0], _TIMELINE_IN[1] * len(curves))
     all_axes = canvas.subplots(len(curves), 1, squeeze=False, sharex=True)[:, 0]
     for axes, (label, lines) in zip(all_axes, curves.items(), strict=True):
-        _draw_timeline(axes, lines)
+        _draw_timeline(axes, lines, log_y=figure.log_y)
         axes.set_ylabel(figure.y_label)
         if len(curves) > 1:
             axes.set_title(label, fontsize=9)
@@ -131,7 +131,7 @@ def _timelines(curves: Mapping[str, Sequence[Curve]], figure: Timeline) -> Canva
     return canvas
 
 
-def _draw_timeline(axes: Axes, lines: Sequence[Curve]) -> None:
+def _draw_timeline(axes: Axes, lines: Sequence[Curve], *, log_y: bool) -> None:
     colours = iter(_COLOURS * len(lines))
     for line in lines:
         if line.marker:
@@ -139,7 +139,11 @@ def _draw_timeline(axes: Axes, lines: Sequence[Curve]) -> None:
             continue
         colour, style = (_REFERENCE, ":") if line.is_reference else (next(colours), "-")
         axes.plot(*zip(*line.points, strict=True), linestyle=style, color=colour, linewidth=1.1, label=line.label)
-    axes.set_ylim(bottom=0)
+    if log_y:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+    else:
+        axes.set_ylim(bottom=0)
     axes.grid(color=_GRID, linewidth=0.7)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))

@@ -90,6 +90,7 @@ class Timeline:
 
     y_label: str
     x_label: str = "time, s"
+    log_y: bool = False
 
 
 @dataclass(frozen=True, slots=True)

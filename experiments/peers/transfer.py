@@ -30,7 +30,7 @@ from topologies.run.run_folder import RunFolder, read_series
 LEAD_S: Final = 5.0
 """The TCP is past its slow start when the session begins."""
 UP_LIMIT_S: Final = 180.0
-JOIN_LIMIT_S: Final = 30.0
+JOIN_LIMIT_S: Final = 90.0
 TRANSFER_LIMIT_S: Final = 240.0
 AFTER_S: Final = 5.0
 """What receivers may take to put their file in place after the sender has ended."""

@@ -28,6 +28,7 @@ from experiments.rows.tfmcc_base import (
 from experiments.runs import Finished
 
 _LINES = Timeline("kbit/s")
+_DECADES = Timeline("kbit/s", log_y=True)
 
 # --- Figs. 11 and 20: a star whose receivers join from the best to the worst, and leave in reverse
 
@@ -239,7 +240,7 @@ def _growing_curves(run: Finished) -> Sequence[Curve]:
 
 
 EXPERIMENTS: Final[Mapping[int, Experiment]] = {
-    11: Experiment(_loss_cases, _star_measure, _loss_relation(), _LINES, _star_curves),
+    11: Experiment(_loss_cases, _star_measure, _loss_relation(), _DECADES, _star_curves),
     15: Experiment(_late_cases, _late_measure, _late_relation({"rate": (160.0, 240.0)}), _LINES, _late_curves),
     16: Experiment(
         _late_tcp_cases,
@@ -248,7 +249,7 @@ EXPERIMENTS: Final[Mapping[int, Experiment]] = {
         _LINES,
         _late_curves,
     ),
-    20: Experiment(_delay_cases, _star_measure, _delay_relation(), _LINES, _star_curves),
+    20: Experiment(_delay_cases, _star_measure, _delay_relation(), _DECADES, _star_curves),
     21: Experiment(
         _growing_cases,
         _growing_measure,
