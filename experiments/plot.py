@@ -9,6 +9,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import LogLocator
 
 from experiments.reproduce import RowResult
 from experiments.row import Curve, Figure, Outcome, Timeline
@@ -93,10 +94,11 @@ def _draw_curves(axes: Axes, all_outcomes: Sequence[Outcome], figure: Figure) ->
         axes.minorticks_off()
     if figure.log_y:
         axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter("{x:g}")
         axes.yaxis.set_minor_formatter("")
     else:
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 1.05 * max(axes.dataLim.y1, 0.0) or None)
     axes.grid(color=_GRID, linewidth=0.7)
     axes.legend(frameon=False)
 
