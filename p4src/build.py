@@ -21,7 +21,7 @@ PROGRAM = "canopy"
 ARTIFACTS = (f"{PROGRAM}.json", f"{PROGRAM}.p4info.txtpb", f"{PROGRAM}.constants.json")
 STAMP = f"{PROGRAM}.stamp.json"
 
-# p4c needs some 16 s for this program, and on a busy machine several times that. An innocent-looking expression can
+# p4c needs some 40 s for this program, and on a busy machine several times that. An innocent-looking expression can
 # make it run for hours or for ever.
 P4C_TIME_LIMIT_S = 300.0
 

@@ -92,7 +92,7 @@ def _cases(quick: bool) -> Sequence[Case]:
             {
                 "receivers": count,
                 "assisted": series == _WITH,
-                "rounds": max(10, (10_000 if quick else 100_000) // count),
+                "rounds": max(10, (10_000 if quick else 30_000) // count),
             },
             "formula",
             x=count,
