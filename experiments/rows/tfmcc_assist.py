@@ -27,7 +27,7 @@ from experiments.runs import Finished
 _COUNTS: Final = (10, 30, 100, 300, 1000, 3000, 10_000)
 _FAN_OUT: Final = 15
 """Receivers of an edge switch, and switches of one further up: a port for each, and one upwards (ours)."""
-_HANDFUL: Final = 12.0
+_HANDFUL: Final = 10.0
 _WITH, _WITHOUT = "with assistance", "without"
 _UP: Final = ECHO_RTTS / 2
 """From a receiver to the sender; as long back."""
