@@ -1,12 +1,25 @@
 """The rows of WEBRC: Luby, Goyal, Skaria and Horn, "Wave and Equation Based Rate Control Using Multicast RTT"."""
 
-from experiments.row import Row
+from collections.abc import Mapping
 
-_MISSING = "the protocol webrc"
+from experiments.row import Experiment, Row
+from experiments.rows.webrc_alone import FIG4, FIG5, FIG6, FIG7, FIG8
+from experiments.rows.webrc_together import FIG9, FIG10, FIG11
+
+_EXPERIMENTS: Mapping[int, Experiment] = {
+    4: FIG4,
+    5: FIG5,
+    6: FIG6,
+    7: FIG7,
+    8: FIG8,
+    9: FIG9,
+    10: FIG10,
+    11: FIG11,
+}
 
 
 def _row(number: int, title: str, value: str, counts: str) -> Row:
-    return Row(f"webrc-fig{number}", "webrc", "sim", title, value, counts, missing=_MISSING)
+    return Row(f"webrc-fig{number}", "webrc", "sim", title, value, counts, experiment=_EXPERIMENTS[number])
 
 
 _STEADY = (

@@ -32,7 +32,8 @@ PIECE_BYTES: Final = 1 << 20
 
 
 class WebrcSender(SenderEndpoint):
-    """States: reading (the file), sending, closed. Nothing is random but the id of a session that was given none."""
+    """States: reading (the file), sending, closed. Random is only where in the cycle of T time slots it begins, and
+    the id of a session that was given none."""
 
     def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
         self.session = session
@@ -50,7 +51,9 @@ class WebrcSender(SenderEndpoint):
         self._encoder: ObjectEncoder | None = None
         self._fdt = b""
         self._origin = 0.0  # of the packets' times
-        self._next = 0  # packet of the session
+        # A session begins anywhere in its cycle (ours): those that begin together shall not rise and fall together.
+        self._first = rng.randrange(self.waves.slot_packets * self.waves.t)
+        self._next = self._first  # packet of the schedule
         self._next_at = 0.0
         self._skipped = 0
         self._sent_bytes = 0
@@ -156,7 +159,7 @@ class WebrcSender(SenderEndpoint):
             packet = self._schedule.packet(self._next)
             effects.append(self._send(packet))
             self._next += 1
-            self._next_at = self._origin + (self._next + 1) / self.waves.session_rate
+            self._next_at = self._origin + (self._next - self._first + 1) / self.waves.session_rate
         return effects
 
     # --- sending
@@ -181,7 +184,7 @@ class WebrcSender(SenderEndpoint):
         _, channel, slot_index, psn = packet
         session, is_long = self._session_id, self.waves.is_long
         if self._encoder is None:
-            number, symbol = self._next & 0xFFFFFFFF, self._realtime_payload()
+            number, symbol = self._next - self._first & 0xFFFFFFFF, self._realtime_payload()
             data = encode(Alc(session, slot_index, channel, psn, is_long, OBJECT_TOI, NO_CODE, number, symbol))
         elif channel == self.waves.t and psn % FDT_SHARE == 0:
             symbol, size = self._fdt, len(self._fdt)

@@ -105,8 +105,10 @@ def test_the_end_is_said_on_every_channel_that_may_be_heard() -> None:
     sender = WebrcSender(session(realtime=True), WebrcOptions(**FAST), Random(1))
     sender.start(now=0.0)
     effects = sender.close(now=1.0, reason="interrupted")
-    said = {parse(effect.data).channel for effect in effects if isinstance(effect, Send)}
-    assert said == {sender.waves.t, *(sender.waves.channel(0, age) for age in range(sender.waves.n))}
+    packets = [parse(effect.data) for effect in effects if isinstance(effect, Send)]
+    waves, slot = sender.waves, packets[0].slot_index
+    assert all(packet.closes for packet in packets)
+    assert {packet.channel for packet in packets} == {waves.t, *(waves.channel(slot, age) for age in range(waves.n))}
     assert effects[-1] == SessionEnded(False, "interrupted")
     assert sender.wake_at is None
 
@@ -133,3 +135,17 @@ def test_what_is_no_file_is_refused() -> None:
         end = sender.finish(now=0.0)[-1]
         assert isinstance(end, SessionEnded)
         assert not end.complete
+
+
+def test_sessions_begin_anywhere_in_their_cycle() -> None:
+    """So that those that begin together do not rise and fall together."""
+    slots = set()
+    for seed in range(20):
+        sender = WebrcSender(session(realtime=True), WebrcOptions(**FAST), Random(seed))
+        sender.start(now=0.0)
+        effect = sender.handle_timer(now=sender.wake_at or 0.0)[0]
+        assert isinstance(effect, Send)
+        packet = parse(effect.data)
+        assert packet.payload_id == 0
+        slots.add(packet.slot_index)
+    assert len(slots) > 8

@@ -15,6 +15,7 @@ from hosts.protocols import Session
 from hosts.webrc.options import WebrcOptions
 from hosts.webrc.receiver import WebrcReceiver
 from hosts.webrc.sender import WebrcSender
+from tests.hosts.webrc.memory import FromTheStart
 
 if TYPE_CHECKING:
     from canopy_engine import LinkSpec
@@ -62,7 +63,7 @@ class World:
         sim.connect("sender", "core", {"limit_packets": 10_000}, {})
         self.shared = sim.connect("core", "edge", _link(shared or {}), _back(shared or {}))
         session = Session(GROUP, source=SENDER, session=7, realtime=True, deliver=False)
-        self.sender = WebrcSender(session, self.options, Random(seed))
+        self.sender = WebrcSender(session, self.options, FromTheStart())
         self.receivers: list[WebrcReceiver] = []
         self.links: list[int] = []
         for number, given in enumerate(receivers):
