@@ -66,8 +66,8 @@ def send(
         parameters = read_settings(settings)
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
-        plan = make_plan(
-            protocol, group, port, source, session, parameters, seed, trace, receivers=receivers, wait=wait
+        plan = _of_files(
+            make_plan(protocol, group, port, source, session, parameters, seed, trace, receivers=receivers, wait=wait)
         )
         plan = dataclasses.replace(plan, local_port=local_port)
         address = sockets.resolve_interface(interface, group, source)
@@ -116,7 +116,7 @@ def recv(
             parameters["agent"] = True
         if parent is not None:
             parameters["parent"] = parent
-        plan = make_plan(protocol, group, port, source, session, parameters, seed, trace)
+        plan = _of_files(make_plan(protocol, group, port, source, session, parameters, seed, trace))
         plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate)
         if source is None and ipaddress.IPv4Address(group) in ipaddress.IPv4Network("232.0.0.0/8"):
             raise ValueError(f"{group} is source-specific (RFC 4607): give --source")
@@ -135,6 +135,13 @@ def recv(
     except (ValueError, FileError, sockets.SocketError, OSError) as error:
         raise bad_input(display, error) from None
     finish(outcome, as_json)
+
+
+def _of_files(plan: Plan) -> Plan:
+    """The plan, when its protocol can carry a file."""
+    if not plan.protocol.carries_files:
+        raise ValueError(f"{plan.protocol.name} carries real-time data only (canopy stream)")
+    return plan
 
 
 def make_plan(

@@ -48,6 +48,8 @@ class Protocol(Generic[OptionsT]):
     make_receiver: Callable[[Session, OptionsT, random.Random], ReceiverEndpoint]
     carries_realtime: bool = False
     """Whether it has sessions of real-time data."""
+    carries_files: bool = True
+    """Whether it has sessions that every receiver gets the whole of."""
     knows_receivers: bool = True
     """Whether its sender hears of its receivers; one that does not can tell nobody what became of them."""
     count_groups: Callable[[OptionsT], int] = lambda options: 1

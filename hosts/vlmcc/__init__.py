@@ -14,5 +14,6 @@ PROTOCOL = Protocol(
     VlmccSender,
     VlmccReceiver,
     carries_realtime=True,
+    carries_files=False,
     feedback_types=frozenset({Type.ACK, Type.CHALLENGE, Type.START_REQUEST, Type.LEAVE}),
 )

@@ -128,6 +128,7 @@ def test_a_tree_of_two_levels(tmp_path: Path, file: Path) -> None:
         (["send", "{file}", "--group", "10.1.1.1", "--port", "5000"], "--group: 10.1.1.1 is not a multicast address"),
         (["send", "{file}", "--group", "nonsense", "--port", "5000"], "--group: 'nonsense' is not an IPv4 address"),
         (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "x"], "unknown protocol 'x'"),
+        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "vlmcc"], "real-time data only"),
         (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--set", "x=1"], "has no parameter 'x'"),
         (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--set", "x"], "'x' is not NAME=VALUE"),
         (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--interface", "no0"], "no interface 'no0'"),

@@ -71,6 +71,10 @@ def _check_protocol(path: FieldPath, session: Session) -> Iterator[Finding]:
     except ValueError as error:
         yield (*path, "protocol"), str(error)
         return
+    if session.realtime and not protocol.carries_realtime:
+        yield (*path, "realtime"), f"{protocol.name} carries no real-time data"
+    if not session.realtime and not protocol.carries_files:
+        yield (*path, "protocol"), f"{protocol.name} carries real-time data only (`realtime: true`)"
     if session.tree != "one-level" and "parent" not in protocol.option_names:
         yield (*path, "tree"), f"{protocol.name} has no logical tree"
     if session.assist != "none" and "assist" not in protocol.option_names:

@@ -197,6 +197,12 @@ BAD = {
         "x.yaml:22: sessions[0].slow_receivers: parameter 'drop_after_s' must be positive",
     ),
     "unknown protocol": ("mtcp", "mtpc", "x.yaml:17: sessions[0].protocol: unknown protocol 'mtpc' (known:"),
+    "a file in real time": ("mtcp", "vlmcc", "x.yaml:17: sessions[0].protocol: vlmcc carries real-time data only"),
+    "real time repaired": (
+        "size: 1 MB",
+        "realtime: true",
+        "x.yaml:21: sessions[0].realtime: mtcp carries no real-time data",
+    ),
     "parameter": (
         "size: 1 MB",
         "size: 1 MB\n    parameters: {alhpa: 2}",
