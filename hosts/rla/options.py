@@ -19,6 +19,8 @@ class RlaOptions:
     rto_margin_s: float = 0.2  # least distance of a timeout above the mean delay: the papers' TCP
     processing_s: float = 0.0  # 3.1: upper end of a receiver's random processing time; the bottleneck's service time
     buffer_bytes: int = 1 << 20  # receive buffer, and the sender's of data not yet sent (ours)
+    hurry_after_s: float = 0.0  # receiver: 3.3, footnote 8: ask for an immediate repeat of what has been missing for so
+    # long, by unicast; 0: never, it waits until the sender has heard from everybody (ours: the paper gives no time)
     drop_slowest: float = 0.0  # 4.3: drop a receiver that signals so many times as often as the next one; 0: never
     drop_slowest_after_s: float = 30.0  # when that has lasted for so long (ours)
     sample_s: float = 1.0  # with `assist`: a receiver has one acknowledgment unmerged so often (reading notes)
@@ -38,7 +40,7 @@ class RlaOptions:
         for name in ("drop_after_s", "silence_s", "announce_s", "sample_s", "heartbeat_s", "drop_slowest_after_s"):
             if not 0 < getattr(self, name) < 1e6:
                 raise ValueError(f"parameter '{name}' must be positive")
-        for name in ("processing_s", "rto_margin_s", "rtt_exponent", "rexmit_thresh", "drop_slowest"):
+        for name in ("processing_s", "rto_margin_s", "rtt_exponent", "rexmit_thresh", "drop_slowest", "hurry_after_s"):
             if not 0 <= getattr(self, name) < 1e6:
                 raise ValueError(f"parameter '{name}' must not be negative")
         if not 1 <= self.eta < 1e6:

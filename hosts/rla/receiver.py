@@ -4,6 +4,7 @@ The answer to a packet may be held back by a random processing time (3.1), which
 queues; answers keep their order.
 """
 
+import math
 import random
 from collections import Counter, deque
 from collections.abc import Sequence
@@ -73,6 +74,8 @@ class RlaReceiver(ReceiverEndpoint):
         self._examined = 0  # packets below are known to be here or lost
         self._alone_until = 0.0  # acknowledgments until then tell of a new hole: nobody may merge them
         self._sample_at = 0.0  # when the next one goes unmerged anyhow
+        self._missed = -1  # the first missing packet, when one behind it had last arrived
+        self._hurry_at = math.inf  # when that has been missing for too long
         self._heartbeat_at = 0.0
         self._retry_at: float | None = None  # of a JOIN or FIN
         self._tries = 0
@@ -222,6 +225,10 @@ class RlaReceiver(ReceiverEndpoint):
                 effects.append(StreamEnded(stream.delivered))
         if stream.received.has_gap:
             self._notice_holes(packet, now)
+            if self.options.hurry_after_s and self._missed != stream.received.cumulative:
+                self._missed, self._hurry_at = stream.received.cumulative, now + self.options.hurry_after_s
+        else:
+            self._hurry_at = math.inf
         self._heartbeat_at = now + self.options.heartbeat_s
         if self.options.processing_s:
             at = now + self._rng.uniform(0, self.options.processing_s)
@@ -246,7 +253,10 @@ class RlaReceiver(ReceiverEndpoint):
         stream = self.stream
         self._advertised_end = stream.window_end
         self.counters["feedback_packets"] += 1
-        merge = self._merge and now >= self._alone_until
+        hurry = now >= self._hurry_at  # 3.3, footnote 8
+        if hurry:
+            self._hurry_at = now + self.options.hurry_after_s
+        merge = self._merge and not hurry and now >= self._alone_until
         # One by itself so often, for the round trip time; and what answers no packet, for nothing may come after it.
         passes = self._merge and (not merge or now >= self._sample_at or not echo_time_us)
         if passes and echo_time_us:
@@ -255,7 +265,7 @@ class RlaReceiver(ReceiverEndpoint):
             self._session_id or 0,
             False,
             merge,
-            False,
+            hurry,
             stream.received.cumulative,
             stream.window,
             echo_time_us,
@@ -299,6 +309,7 @@ class RlaReceiver(ReceiverEndpoint):
         if self.state == "member":
             at, silent_at = self._heartbeat_at, self._heard_at + self.options.silence_s
             at = at if at < silent_at else silent_at
+            at = at if at < self._hurry_at else self._hurry_at
             return min(at, self._answers[0][0]) if self._answers else at
         return self._retry_at if self.state in ("joining", "confirming") else None
 
@@ -310,7 +321,7 @@ class RlaReceiver(ReceiverEndpoint):
             effects: list[Effect] = []
             while self._answers and self._answers[0][0] <= now:
                 effects.append(self._acknowledge(self._answers.popleft()[1].send_time_us, now))
-            if now >= self._heartbeat_at:
+            if now >= self._heartbeat_at or now >= self._hurry_at:
                 self._heartbeat_at = now + self.options.heartbeat_s
                 effects.append(self._acknowledge(0, now))
             return effects

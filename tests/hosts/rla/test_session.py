@@ -5,6 +5,7 @@ import pytest
 from hosts.endpoint import Address, Datagram, PeerDropped, PeerFinished, PeerJoined, PeerRefused
 from hosts.rla import packets
 from hosts.rla.packets import Ack
+from hosts.rla.receiver import RlaReceiver
 from tests.hosts.rla.world import World
 
 
@@ -153,3 +154,43 @@ def test_the_same_seed_gives_the_same_run() -> None:
         world.network.run_until_ended(60)
         runs.append((world.network.now, dict(world.sender_core.counters), world.sender_core.flow.listening.signals))
     assert runs[0] == runs[1]
+
+
+def test_a_receiver_in_a_hurry_is_served_before_the_others_were_heard() -> None:
+    """One receiver answers so late that repairs wait for it; another one cannot wait for as long as that."""
+    waiting = []
+    for hurry_after_s in (0.0, 0.05):
+        parameters = {"hurry_after_s": hurry_after_s, "rexmit_thresh": 100}
+        world = World(2, seed=5, size=400_000, delays_s=(0.002, 0.3), parameters=parameters)
+        world.links[0].loss = 0.03
+        near = world.receivers[0].endpoint
+        assert isinstance(near, RlaReceiver)
+        blocked = 0
+        while world.sender.end is None:
+            world.network.run(world.network.now + 0.02)
+            blocked += near.stream.early_packets > 0
+        check_complete(world)
+        waiting.append(blocked)
+    assert waiting[1] < waiting[0] / 2, waiting
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.02])
+def test_who_comes_late_takes_a_stream_from_where_it_is(loss: float) -> None:
+    """Joins, and so numbering, in the middle: all that is delivered is a piece of the stream, to its very end."""
+    world = World(2, seed=4, size=3_000_000, loss=loss)
+    world.network.link("edge", "late", rate_bps=1e9, delay_s=0.004, loss=loss)
+    late = world.add_receiver("late", parameters={"from_start": False})
+    del world.network.hosts["late"]
+    world.network.run(1.0)
+    before = world.sender_core.flow.base_offset
+    world.network.hosts["late"] = late
+    late.first_offset = None
+    late.start()
+    world.network.run_until_ended(120)
+    assert world.sender.end is not None
+    assert world.sender.end.complete
+    assert before > 0
+    assert 0 < len(late.received) <= len(world.data) - before
+    assert world.data.endswith(bytes(late.received))
+    assert [bytes(receiver.received) for receiver in world.receivers[:2]] == [world.data] * 2
+    assert len(world.sender.events_of(PeerJoined)) == 3
