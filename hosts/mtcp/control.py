@@ -16,14 +16,13 @@ from hosts.mtcp.wire import (
     NUMBER,
     UNLIMITED,
     Type,
-    check_size,
     pack_address,
     pack_addresses,
-    to_reason,
     unpack_address,
     unpack_addresses,
 )
 from hosts.reason import Reason
+from hosts.wire import check_size, to_reason
 
 
 class Probe(NamedTuple):

@@ -10,9 +10,10 @@ clock that is named; sizes are bytes; sequence numbers count packets.
 import struct
 from typing import Final, NamedTuple, TypeAlias
 
-from hosts.header import HEADER, HEADER_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
+from hosts.header import MAX_DATAGRAM_BYTES, VERSION, PacketError
 from hosts.mtcp.control import Control, parse_control
-from hosts.mtcp.wire import NUMBER, UNLIMITED, Type, check_size
+from hosts.mtcp.wire import NUMBER, UNLIMITED, Type
+from hosts.wire import check_size, read_header
 
 SACK_BITS: Final = 512
 """Reach of the selective acknowledgment, and so the most packets in flight: 0.5 s at 10 Mbit/s and 1,400 bytes
@@ -208,13 +209,7 @@ def _parse_feedback(data: bytes, nack: bool, flags: int, session: int) -> Feedba
 def parse(data: bytes) -> Packet:
     """Read a datagram. Raises PacketError: truncated, oversized, version, protocol, type, value."""
     size = len(data)
-    if size < HEADER_BYTES:
-        raise PacketError("truncated")
-    version, protocol, kind, flags, session = HEADER.unpack_from(data)
-    if version != VERSION:
-        raise PacketError("version")
-    if protocol != NUMBER:
-        raise PacketError("protocol")
+    kind, flags, session = read_header(data, NUMBER)
     if kind == Type.DATA:
         if size < DATA_BYTES:
             raise PacketError("truncated")

@@ -1,12 +1,11 @@
 """What MTCP's endpoints show of themselves: the fields of docs/trace.md, which are those of docs/status.md."""
 
-from collections import Counter
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from hosts.endpoint import Address, Sample
 from hosts.mtcp.child import Child
 from hosts.mtcp.control import State
+from hosts.naming import receiver_names
 
 if TYPE_CHECKING:
     from hosts.mtcp.receiver import MtcpReceiver
@@ -79,7 +78,7 @@ def sender_sample(sender: "MtcpSender", now: float) -> Sample:
     payload = sender.options.payload_bytes
     delays = [child.rtt.mean for child in agent.children.values() if child.rtt.samples]
     members = sender.roster.members
-    names = _names(members)
+    names = receiver_names(members)
     rows: dict[Address, dict[str, object]] = {}
     for address, entry in members.items():
         child = agent.children.get(address) or sender.family.former.get(address)
@@ -149,9 +148,3 @@ def receiver_sample(receiver: "MtcpReceiver", now: float) -> Sample:
             "held_packets": len(agent.store.packets),
         }
     return sample
-
-
-def _names(addresses: Collection[Address]) -> dict[Address, str]:
-    """What receivers are called: by IPv4 address, and with the port where two share one."""
-    hosts = Counter(address.host for address in addresses)
-    return {address: address.host if hosts[address.host] == 1 else str(address) for address in addresses}

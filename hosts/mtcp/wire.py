@@ -8,7 +8,7 @@ from typing import Final
 
 from hosts.endpoint import Address
 from hosts.header import PacketError
-from hosts.reason import Reason
+from hosts.wire import check_size
 
 NUMBER: Final = 1
 """MTCP's protocol number in the common header."""
@@ -66,19 +66,3 @@ def unpack_addresses(data: bytes, at: int, count: int) -> tuple[Address, ...]:
         raise PacketError("value")
     check_size(len(data), at + count * ADDRESS.size)
     return tuple(unpack_address(data, at + index * ADDRESS.size) for index in range(count))
-
-
-def check_size(size: int, right: int) -> None:
-    """Raises PacketError unless a packet has the right size."""
-    if size < right:
-        raise PacketError("truncated")
-    if size > right:
-        raise PacketError("oversized")
-
-
-def to_reason(value: int) -> Reason:
-    """Raises PacketError for a number that means nothing."""
-    try:
-        return Reason(value)
-    except ValueError:
-        raise PacketError("value") from None

@@ -293,7 +293,7 @@ class Flow:
                 yield self._copy(seq, packet, True, self._by_number[number].address, now)
 
     def _hurry(self, branch: Branch, now: float) -> Iterator[Send]:
-        """The receiver cannot wait (3.3, footnote 8): repeat what it lacks, unless that was done within a round trip."""
+        """The receiver cannot wait (3.3, footnote 8): repeat what it lacks, unless a round trip has not passed yet."""
         for seq in bits(self._board.missing(branch.number), self.base):
             packet = self._packets[seq]
             if now - packet.sent_at > branch.rtt.mean:

@@ -16,8 +16,9 @@ import struct
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from hosts.header import HEADER, HEADER_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
+from hosts.header import MAX_DATAGRAM_BYTES, VERSION, PacketError
 from hosts.reason import Reason
+from hosts.wire import check_size, read_header, to_bool, to_reason
 
 NUMBER: Final = 4
 """RLA's protocol number in the common header."""
@@ -229,14 +230,7 @@ def encode_abort(session: int, reason: Reason) -> bytes:
 
 def parse(data: bytes) -> Packet:
     """Read a datagram. Raises PacketError: truncated, oversized, version, protocol, type, value."""
-    size = len(data)
-    if size < HEADER_BYTES:
-        raise PacketError("truncated")
-    version, protocol, kind, flags, session = HEADER.unpack_from(data)
-    if version != VERSION:
-        raise PacketError("version")
-    if protocol != NUMBER:
-        raise PacketError("protocol")
+    kind, flags, session = read_header(data, NUMBER)
     if kind == _ACK:
         return _parse_ack(data)
     if kind == _DATA:
@@ -245,7 +239,7 @@ def parse(data: bytes) -> Packet:
 
 
 def _parse_ack(data: bytes) -> Ack:
-    _check_size(len(data), ACK.size)
+    check_size(len(data), ACK.size)
     _, _, _, flags, session, cumulative, window, echo_time_us, number, _, children, sack = ACK.unpack(data)
     return Ack._make(
         (
@@ -270,7 +264,7 @@ def _parse_data(data: bytes) -> Data:
     if size < DATA_BYTES:
         raise PacketError("truncated")
     _, _, _, flags, session, seq, length, srtt_ms, send_time_us, offset = DATA.unpack_from(data)
-    _check_size(size, DATA_BYTES + length)
+    check_size(size, DATA_BYTES + length)
     end, again, assist = bool(flags & FLAG_END), bool(flags & FLAG_AGAIN), bool(flags & FLAG_ASSIST)
     return Data(session, end, again, seq, srtt_ms, send_time_us, offset, data[DATA_BYTES:], assist)
 
@@ -278,39 +272,23 @@ def _parse_data(data: bytes) -> Data:
 def _parse_control(data: bytes, kind: int, flags: int, session: int) -> Packet:
     size = len(data)
     if kind == Type.ANNOUNCE:
-        _check_size(size, ANNOUNCE.size)
+        check_size(size, ANNOUNCE.size)
         payload_bytes = ANNOUNCE.unpack(data)[5]
         if not 0 < payload_bytes <= MAX_PAYLOAD_BYTES:
             raise PacketError("value")
         return Announce(session, payload_bytes)
     if kind == Type.JOIN:
-        _check_size(size, JOIN.size)
+        check_size(size, JOIN.size)
         return Join(session, bool(flags & JOIN_FROM_START), JOIN.unpack(data)[5])
     if kind == Type.JOIN_ACK:
-        _check_size(size, JOIN_ACK.size)
+        check_size(size, JOIN_ACK.size)
         _, _, _, _, _, reason, _, number, first, offset = JOIN_ACK.unpack(data)
-        return JoinAck(session, bool(flags & FLAG_MERGE), _reason(reason), number, first, offset)
+        return JoinAck(session, bool(flags & FLAG_MERGE), to_reason(reason), number, first, offset)
     if kind in (Type.FIN, Type.FIN_ACK):
-        _check_size(size, FIN.size)
+        check_size(size, FIN.size)
         _, _, _, _, _, complete, reason, _ = FIN.unpack(data)
-        if complete > 1:
-            raise PacketError("value")
-        return Fin(session, kind == Type.FIN_ACK, bool(complete), _reason(reason))
+        return Fin(session, kind == Type.FIN_ACK, to_bool(complete), to_reason(reason))
     if kind == Type.ABORT:
-        _check_size(size, ABORT.size)
-        return Abort(session, _reason(ABORT.unpack(data)[5]))
+        check_size(size, ABORT.size)
+        return Abort(session, to_reason(ABORT.unpack(data)[5]))
     raise PacketError("type")
-
-
-def _check_size(size: int, right: int) -> None:
-    if size < right:
-        raise PacketError("truncated")
-    if size > right:
-        raise PacketError("oversized")
-
-
-def _reason(value: int) -> Reason:
-    try:
-        return Reason(value)
-    except ValueError:
-        raise PacketError("value") from None

@@ -1,10 +1,9 @@
 """What RLA's sender shows of itself: the fields of docs/trace.md, which are those of docs/status.md."""
 
-from collections import Counter
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from hosts.endpoint import Address, Sample
+from hosts.naming import receiver_names
 from hosts.rla.branch import Branch
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ def sender_sample(sender: "RlaSender", now: float) -> Sample:
     rows = {address: _row(branch, "active", sender, now) for address, branch in flow.branches.items()}
     for address, ended in sender.ended.items():
         rows[address] = _row(ended.branch, ended.state, sender, now)
-    names = _names(rows)
+    names = receiver_names(rows)
     return {
         "state": "closing" if sender.end_sent and not sender.closed else sender.state,
         "detail": sender.detail,
@@ -85,9 +84,3 @@ def _limiting(sender: "RlaSender", names: dict[Address, str], now: float) -> dic
         "loss_rate": branch.losses / max(1, sender.flow.end),
         "advertised_window": branch.window / sender.options.payload_bytes,
     }
-
-
-def _names(addresses: Collection[Address]) -> dict[Address, str]:
-    """What receivers are called: by IPv4 address, and with the port where two share one."""
-    hosts = Counter(address.host for address in addresses)
-    return {address: address.host if hosts[address.host] == 1 else str(address) for address in addresses}

@@ -53,9 +53,10 @@ import struct
 from math import ceil
 from typing import Final, NamedTuple, TypeAlias
 
-from hosts.header import HEADER, HEADER_BYTES, IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
+from hosts.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
 from hosts.rate_float import NO_RATE
 from hosts.reason import Reason
+from hosts.wire import check_size, read_header, to_bool, to_reason
 
 NUMBER: Final = 2
 """TFMCC's protocol number in the common header."""
@@ -299,17 +300,11 @@ def encode_abort(session: int, reason: Reason) -> bytes:
 def parse(data: bytes) -> Packet:
     """Read a datagram. Raises PacketError: truncated, oversized, version, protocol, type, value."""
     size = len(data)
-    if size < HEADER_BYTES:
-        raise PacketError("truncated")
-    version, protocol, kind, flags, session = HEADER.unpack_from(data)
-    if version != VERSION:
-        raise PacketError("version")
-    if protocol != NUMBER:
-        raise PacketError("protocol")
+    kind, flags, session = read_header(data, NUMBER)
     if kind == Type.DATA:
         return _parse_data(data, size)
     if kind == Type.REPORT:
-        _check_size(size, REPORT.size)
+        check_size(size, REPORT.size)
         report = Report(flags=flags, session=session, **_report_fields(data))
         if report.rate >= NO_RATE or report.receive_rate >= NO_RATE or report.receiver == NO_RECEIVER:
             raise PacketError("value")
@@ -342,7 +337,7 @@ def _parse_data(data: bytes, size: int) -> Data:
     if size < DATA_BYTES:
         raise PacketError("truncated")
     fields = DATA.unpack_from(data)
-    _check_size(size, DATA_BYTES + fields[12])
+    check_size(size, DATA_BYTES + fields[12])
     if fields[7] >= NO_RATE or fields[8] > NO_RATE or fields[9] > NO_RATE:
         raise PacketError("value")
     # session, flags, seq ... max_rtt, clr ... echo_held_us, send_time_us, offset; patience, least_share
@@ -357,39 +352,23 @@ def _report_fields(data: bytes) -> dict[str, int]:
 def _parse_control(data: bytes, kind: int, session: int) -> Packet:
     size = len(data)
     if kind == Type.ANNOUNCE:
-        _check_size(size, ANNOUNCE.size)
+        check_size(size, ANNOUNCE.size)
         return Announce(session, ANNOUNCE.unpack(data)[5])
     if kind == Type.JOIN:
-        _check_size(size, JOIN.size)
+        check_size(size, JOIN.size)
         join = Join(session, *JOIN.unpack(data)[5:])
         if join.receiver == NO_RECEIVER:
             raise PacketError("value")
         return join
     if kind == Type.JOIN_ACK:
-        _check_size(size, JOIN_ACK.size)
+        check_size(size, JOIN_ACK.size)
         reason, *rest = JOIN_ACK.unpack(data)[5:]
-        return JoinAck(session, _reason(reason), *rest)
+        return JoinAck(session, to_reason(reason), *rest)
     if kind in (Type.FIN, Type.FIN_ACK):
-        _check_size(size, FIN.size)
+        check_size(size, FIN.size)
         complete, reason, receiver = FIN.unpack(data)[5:]
-        if complete > 1:
-            raise PacketError("value")
-        return Fin(session, kind == Type.FIN_ACK, bool(complete), _reason(reason), receiver)
+        return Fin(session, kind == Type.FIN_ACK, to_bool(complete), to_reason(reason), receiver)
     if kind == Type.ABORT:
-        _check_size(size, ABORT.size)
-        return Abort(session, _reason(ABORT.unpack(data)[5]))
+        check_size(size, ABORT.size)
+        return Abort(session, to_reason(ABORT.unpack(data)[5]))
     raise PacketError("type")
-
-
-def _check_size(size: int, right: int) -> None:
-    if size < right:
-        raise PacketError("truncated")
-    if size > right:
-        raise PacketError("oversized")
-
-
-def _reason(value: int) -> Reason:
-    try:
-        return Reason(value)
-    except ValueError:
-        raise PacketError("value") from None

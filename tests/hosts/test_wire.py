@@ -1,0 +1,33 @@
+"""What all packet formats check in the same way."""
+
+import pytest
+
+from hosts.header import HEADER, VERSION, PacketError
+from hosts.reason import Reason
+from hosts.wire import check_size, read_header, to_bool, to_reason
+
+
+def refused(call: object, *arguments: object) -> str:
+    """The counter under which it is dropped."""
+    assert callable(call)
+    with pytest.raises(PacketError) as error:
+        call(*arguments)
+    return error.value.reason
+
+
+def test_the_common_header() -> None:
+    data = HEADER.pack(VERSION, 4, 2, 0x81, 2**32 - 1)
+    assert read_header(data, 4) == read_header(data + b"more", 4) == (2, 0x81, 2**32 - 1)
+    assert refused(read_header, data[:-1], 4) == "truncated"
+    assert refused(read_header, data, 1) == "protocol"
+    assert refused(read_header, HEADER.pack(VERSION + 1, 4, 2, 0, 7), 4) == "version"
+
+
+def test_sizes_and_values() -> None:
+    check_size(12, 12)
+    assert refused(check_size, 11, 12) == "truncated"
+    assert refused(check_size, 13, 12) == "oversized"
+    assert to_reason(int(Reason.FULL)) is Reason.FULL
+    assert refused(to_reason, 255) == "value"
+    assert [to_bool(0), to_bool(1)] == [False, True]
+    assert refused(to_bool, 2) == "value"
