@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import LogLocator
 
 from experiments.reproduce import RowResult
-from experiments.row import Curve, Figure, Outcome, Timeline
+from experiments.row import Curve, Figure, Outcome, Plane, Timeline
 from experiments.statistics import mean_interval
 
 _COLOURS = ("#0b6e4f", "#c2571a", "#3a5ba0", "#8a3b8f", "#7a7a1f", "#555555")
@@ -22,6 +22,7 @@ _REFERENCE = "#222222"
 _GRID = "#e4e7eb"
 _SIZE_IN = (5.6, 3.4)
 _TIMELINE_IN = (8.4, 3.4)
+_PLANE_IN = (5.2, 4.8)
 
 
 def draw(result: RowResult) -> str:
@@ -32,6 +33,8 @@ def draw(result: RowResult) -> str:
     with mpl.rc_context({"svg.hashsalt": result.row.id, "font.size": 9}):
         if isinstance(figure, Timeline):
             canvas = _timelines(result.curves, figure)
+        elif isinstance(figure, Plane):
+            canvas = _plane(result.curves, figure)
         else:
             canvas = _quantities(result.outcomes, figure)
         canvas.suptitle(f"{result.row.id}: {result.row.title}", fontsize=9, x=0.01, ha="left", wrap=True)
@@ -149,3 +152,33 @@ def _draw_timeline(axes: Axes, lines: Sequence[Curve], *, log_y: bool) -> None:
     axes.grid(color=_GRID, linewidth=0.7)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+# --- points of a plane
+
+
+def _plane(curves: Mapping[str, Sequence[Curve]], figure: Plane) -> Canvas:
+    """One picture of all cases, with equal scales on both axes."""
+    lines = [line for of_case in curves.values() for line in of_case]
+    drawn = [line.points for line in lines if not line.is_reference]
+    if not drawn:
+        raise ValueError("no run left anything to draw")
+    canvas = _canvas(*_PLANE_IN)
+    axes = canvas.subplots()
+    if figure.kind == "arrows":
+        (x, y), (to_x, to_y) = (list(zip(*(points[at] for points in drawn), strict=True)) for at in (0, -1))
+        ahead = [[end - start for start, end in zip(*pair, strict=True)] for pair in ((x, to_x), (y, to_y))]
+        axes.quiver(x, y, *ahead, angles="xy", scale_units="xy", scale=1, width=0.004, color=_COLOURS[0])
+    else:
+        points = [point for of_case in drawn for point in of_case]
+        most = math.ceil(max(max(point) for point in points))
+        *_, image = axes.hist2d(*zip(*points, strict=True), bins=most, range=[[0, most], [0, most]], cmap="Greys")
+        canvas.colorbar(image, ax=axes, label="samples")
+    for line in lines:
+        if line.is_reference:
+            axes.plot(*zip(*line.points, strict=True), ":", color=_REFERENCE, linewidth=1.1, label=line.label)
+    axes.set(xlabel=figure.x_label, ylabel=figure.y_label, aspect="equal", xlim=(0, None), ylim=(0, None))
+    axes.spines[["top", "right"]].set_visible(False)
+    if any(line.is_reference for line in lines):
+        axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    return canvas

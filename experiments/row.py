@@ -94,6 +94,16 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
+class Plane:
+    """How points of a plane are drawn, all cases in one picture: `arrows` from each curve's first point to its last, or
+    the `density` of all points, darker where there are more. Curves that are references are lines."""
+
+    kind: Literal["arrows", "density"]
+    x_label: str
+    y_label: str
+
+
+@dataclass(frozen=True, slots=True)
 class Assisted:
     """The same experiment with help of the switches, which no paper has."""
 
@@ -114,9 +124,9 @@ class Experiment:
     measure: Callable[[Finished], Mapping[str, float]]
     """Quantity -> value of one run. ValueError, with the reason, when the run does not give it."""
     relation: Relation
-    figure: Figure | Timeline
+    figure: Figure | Timeline | Plane
     curves: Callable[[Finished], Sequence[Curve]] | None = None
-    """What a Timeline draws of one run. ValueError, with the reason, when the run does not give it."""
+    """What a Timeline or a Plane draws of one run. ValueError, with the reason, when the run does not give it."""
     assisted: Assisted | None = None
     """None: switches cannot help here."""
 

@@ -11,8 +11,8 @@ from scipy.special import comb
 
 from experiments.measures import trace
 from experiments.relations import EachBetween, Every, Only, RatioBetween
-from experiments.row import Case, Experiment, Figure, Row
-from experiments.rows.rla_base import FAST, GROUP, PACKET_BITS, PACKET_BYTES, PAPER, PAYLOAD_BYTES, mean_of
+from experiments.row import Case, Curve, Experiment, Figure, Plane, Row
+from experiments.rows.rla_base import FAST, GROUP, PACKET_BITS, PACKET_BYTES, PAPER, PAYLOAD_BYTES, SKIPPED_S, mean_of
 from experiments.runs import Finished
 
 # --- the drift diagram
@@ -27,24 +27,43 @@ def drift(own: float, other: float, n: int, pipe: float) -> float:
     return float(2 * probability[0] - sum((1 - 0.5**i) * probability[i] for i in range(1, n + 1)) * own)
 
 
+_TROUBLED, _FIG4_PIPE = 3, 10
+"""4.4, Fig. 4: n and pipe."""
+_ARROW = 1 / 5
+"""4.4: the drift is scaled down by a factor of 5 to make the picture clear."""
+
+
 def _drift_cases(quick: bool) -> Sequence[Case]:
     return [
-        Case(f"({own}, {other})", {"own": own, "other": other}, "formula", x=own, series=f"other window {other}")
-        for other in (2, 5, 8)
-        for own in range(1, 13)
+        Case(f"({own}, {other})", {"own": own, "other": other}, "formula")
+        for other in range(1, _FIG4_PIPE + 1)
+        for own in range(1, _FIG4_PIPE + 1)
     ]
+
+
+def _drifts(own: float, other: float) -> tuple[float, float]:
+    return drift(own, other, _TROUBLED, _FIG4_PIPE), drift(other, own, _TROUBLED, _FIG4_PIPE)
 
 
 def _drift_measure(run: Finished) -> Mapping[str, float]:
     own, other = run.run.document["own"], run.run.document["other"]
-    return {"drift": drift(own, other, n=3, pipe=10), "towards": _towards(own, other)}
+    return {"drift": _drifts(own, other)[0], "towards": _towards(own, other)}
+
+
+def _drift_curves(run: Finished) -> Sequence[Curve]:
+    """The drift at a point as an arrow from there; once, the line on which the pipe is full."""
+    own, other = run.run.document["own"], run.run.document["other"]
+    ahead, up = (_ARROW * length for length in _drifts(own, other))
+    arrow = Curve("drift in 2 RTT, a fifth of it", [(own, other), (own + ahead, other + up)])
+    full = Curve("the pipe is full", [(0, _FIG4_PIPE), (_FIG4_PIPE, 0)], is_reference=True)
+    return [arrow, full] if (own, other) == (1, 1) else [arrow]
 
 
 def _towards(own: float, other: float) -> float:
     """1 when both windows drift towards (pipe/2, pipe/2) from a point that the pipe holds (they grow) or does not (the
     larger one shrinks); else 0."""
-    drifts = drift(own, other, 3, 10), drift(other, own, 3, 10)
-    if own + other < 10:
+    drifts = _drifts(own, other)
+    if own + other < _FIG4_PIPE:
         return float(min(drifts) > 0)
     return float(drifts[own < other] < 0)
 
@@ -234,6 +253,14 @@ def _density_measure(run: Finished) -> Mapping[str, float]:
     return {f"cwnd{number + 1}": mean_of(trace(run, number, "sender"), "cwnd") for number in (0, 1)}
 
 
+def _density_curves(run: Finished) -> Sequence[Curve]:
+    """Both windows at each moment of the measured time; and where they are equal."""
+    first, second = ([row for row in trace(run, number, "sender") if row["t"] >= SKIPPED_S] for number in (0, 1))
+    points = [(one["cwnd"], other["cwnd"]) for one, other in zip(first, second, strict=False)]
+    most = max((max(point) for point in points), default=0.0)
+    return [Curve("samples", points), Curve("equal windows", [(0, 0), (most, most)], is_reference=True)]
+
+
 FIGURES = (
     Row(
         "rla-fig4",
@@ -247,7 +274,8 @@ FIGURES = (
             _drift_cases,
             _drift_measure,
             Only(EachBetween(least=1.0), quantity="towards"),
-            Figure("window, packets", {"drift": "drift in 2 RTT, packets"}),
+            Plane("arrows", "window of the first, packets", "window of the second, packets"),
+            _drift_curves,
         ),
     ),
     Row(
@@ -262,7 +290,8 @@ FIGURES = (
             _density_cases,
             _density_measure,
             EachBetween(18.0, 22.0),
-            Figure("", {"cwnd1": "cwnd of the first, packets", "cwnd2": "cwnd of the second, packets"}),
+            Plane("density", "cwnd of the first, packets", "cwnd of the second, packets"),
+            _density_curves,
         ),
     ),
 )

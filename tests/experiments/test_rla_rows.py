@@ -1,0 +1,50 @@
+"""What RLA's rows ask of the model and of the network."""
+
+import math
+
+import pytest
+
+from experiments.plot import draw
+from experiments.reproduce import Options, reproduce
+from experiments.rows.rla_base import CASES, DROPTAIL, RECEIVERS, tree
+from experiments.rows.rla_model import FIGURES, bound, drift, neutral_window
+from topologies.scenario.scenario import Scenario
+
+
+def test_the_drift_is_the_mean_of_what_can_happen() -> None:
+    """4.4 counts i of n cuts by the binomial; the same by going through all 2^n outcomes."""
+    n, own = 3, 8.0
+    mean = 0.0
+    for outcome in range(2**n):
+        cuts = outcome.bit_count()
+        probability = (1 / n) ** cuts * (1 - 1 / n) ** (n - cuts)
+        mean += probability * (2 if cuts == 0 else own / 2**cuts - own)
+    assert drift(own, 8.0, n, 10) == pytest.approx(mean)
+    assert drift(own, 1.0, n, 10) == 2.0
+
+
+def test_one_receiver_has_tcps_window() -> None:
+    """Eq. (1); Eq. (2)'s lower bound is met with equality."""
+    for p in (0.001, 0.01, 0.049):
+        assert neutral_window([p]) == pytest.approx(bound(p))
+        assert 1.0 <= neutral_window([p] + [p / 20] * 26) / bound(p) <= math.sqrt(27)
+
+
+def test_the_drift_field_is_drawn_with_an_arrow_at_each_point() -> None:
+    (result,) = reproduce([FIGURES[0]], Options(seeds=1), lambda done, total: None)
+    assert result.holds
+    assert len(result.curves) == 100
+    svg = draw(result)
+    assert svg.count("<path") > 100
+    assert "the pipe is full" in svg
+
+
+def test_the_tree_carries_as_many_acknowledgments_upwards_as_the_papers() -> None:
+    scenario = Scenario.model_validate(tree(CASES["case 1"], DROPTAIL, name="x", seconds=10))
+    assert len(scenario.sessions[0].receivers) == len(scenario.traffic) == RECEIVERS
+    link = scenario.link_between("root", "g1")
+    assert link is not None
+    down, up = link.rate, link.toward["root"].rate
+    assert down == 2800 * 8000
+    assert up is not None
+    assert up / (150 * 8) == pytest.approx(down / (40 * 8), rel=1e-6)
