@@ -172,7 +172,8 @@ def _plane(curves: Mapping[str, Sequence[Curve]], figure: Plane) -> Canvas:
     else:
         points = [point for of_case in drawn for point in of_case]
         most = math.ceil(max(max(point) for point in points))
-        *_, image = axes.hist2d(*zip(*points, strict=True), bins=most, range=[[0, most], [0, most]], cmap="Greys")
+        x, y = zip(*points, strict=True)
+        *_, image = axes.hist2d(x, y, bins=most, range=[[0, most], [0, most]], cmap="Greys")
         canvas.colorbar(image, ax=axes, label="samples")
     for line in lines:
         if line.is_reference:
