@@ -1,12 +1,16 @@
 """The rows of VLMCC, the leader-based protocol that reads congestion from queueing delay."""
 
-from experiments.row import Row
+from collections.abc import Mapping
+from typing import Final
 
-_MISSING = "the protocol vlmcc"
+from experiments.row import Experiment, Row
+from experiments.rows import vlmcc_response, vlmcc_sharing
+
+_EXPERIMENTS: Final[Mapping[str, Experiment]] = {**vlmcc_sharing.EXPERIMENTS, **vlmcc_response.EXPERIMENTS}
 
 
-def _row(name: str, title: str, value: str, counts: str) -> Row:
-    return Row(f"vlmcc-{name}", "vlmcc", "sim", title, value, counts, missing=_MISSING)
+def _row(name: str, title: str, value: str, counts: str, unit: str = "") -> Row:
+    return Row(f"vlmcc-{name}", "vlmcc", "sim", title, value, counts, unit, _EXPERIMENTS[name])
 
 
 ROWS = (
@@ -20,7 +24,7 @@ ROWS = (
         "fig6",
         "two branches of 1 Mbps; TCP 1 in [10, 25] and [41, 60] s, TCP 2 in [27, 45] s",
         "the leader follows the congestion",
-        "the leader changes at 27 and 45 s, within 3 s; fair on the loaded link",
+        "the leader stays at 10 and 41 s, changes at 27 and 45 s, within 3 s; fair on the loaded link",
     ),
     _row(
         "fig8",
@@ -33,5 +37,11 @@ ROWS = (
         "the leader dies",
         "a receiver's challenge makes it the leader",
         "a new leader by challenge; the rate holds meanwhile",
+    ),
+    _row(
+        "sweep",
+        "Fig. 4 over beta (alpha two less) and the queue (ours)",
+        "the paper gives neither",
+        "the rows' own setting within 0.8-1.25; the others are drawn",
     ),
 )

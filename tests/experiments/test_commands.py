@@ -6,6 +6,7 @@ import yaml
 from typer.testing import CliRunner
 
 from experiments.commands import app
+from experiments.row import Row
 from experiments.rows import ROWS
 from tests.experiments.networks import small
 
@@ -34,6 +35,7 @@ def test_the_list_can_be_of_one_paper_and_for_a_program() -> None:
         "vlmcc-fig6",
         "vlmcc-fig8",
         "vlmcc-loss",
+        "vlmcc-sweep",
     ]
 
 
@@ -53,7 +55,9 @@ def test_no_name_is_exit_status_2() -> None:
     assert "--list" in result.stderr
 
 
-def test_json_is_one_object_and_a_row_that_is_not_built_does_not_hold() -> None:
+def test_json_is_one_object_and_a_row_that_is_not_built_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    unbuilt = Row("vlmcc-loss", "vlmcc", "sim", "title", "value", "counts", missing="the protocol vlmcc")
+    monkeypatch.setattr("experiments.rows.ROWS", {unbuilt.id: unbuilt})
     result = RUNNER.invoke(app, ["reproduce", "vlmcc-loss", "--json"])
     assert result.exit_code == 1
     (row,) = json.loads(result.stdout)["rows"]
