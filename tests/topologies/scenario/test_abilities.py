@@ -58,9 +58,11 @@ def test_what_cannot_be_had_is_told_with_its_line(
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("content", ["endless", "realtime"])
-def test_data_without_end_are_only_simulated(tmp_path: Path, content: str) -> None:
-    session = f"{{id: 1, protocol: mtcp, sender: a, group: 232.1.0.1, port: 5001, {content}: true, receivers: [b]}}"
+@pytest.mark.parametrize(("protocol", "content"), [("mtcp", "endless"), ("tfmcc", "realtime")])
+def test_data_without_end_are_only_simulated(tmp_path: Path, protocol: str, content: str) -> None:
+    session = (
+        f"{{id: 1, protocol: {protocol}, sender: a, group: 232.1.0.1, port: 5001, {content}: true, receivers: [b]}}"
+    )
     path = tmp_path / "x.yaml"
     path.write_text(TEXT + f"sessions:\n  - {session}\n")
     assert not load_scenario(path, purpose="simulate").sessions[0].has_file
