@@ -195,9 +195,12 @@ class VlmccSender(SenderEndpoint):
         age = at - challenge.time_comp_us * _MICRO
         rtt, base_rtt = challenge.rtt_us * _MICRO, challenge.base_rtt_us * _MICRO
         seq = extend(challenge.seq, self.seq)
-        if not 0 < age <= STALE_S or not 0 <= seq < self.seq or not 0 < base_rtt <= rtt <= self.options.largest_rtt_s:
+        if not 0 < age <= STALE_S or not 0 <= seq < self.seq or not 0 < base_rtt <= rtt <= LONGEST_RTT_S:
             counters["drop_forged"] += 1
             return ()
+        # A slow link behind a long queue is as slow as that: whoever is there must be able to lead.
+        rtt = min(rtt, self.options.largest_rtt_s)
+        base_rtt = min(base_rtt, rtt)
         counters["feedback_packets"] += 1
         counters["challenges"] += 1
         if self.election.leader is not None and self.election.leader.receiver == challenge.receiver:

@@ -1,4 +1,4 @@
-"""Whole sessions in virtual time: bottlenecks, leaders that die, a busy way back."""
+"""Whole sessions in virtual time: bottlenecks, leaders that die, a busy way back, clocks that drift."""
 
 import pytest
 
@@ -38,6 +38,14 @@ def test_a_leader_that_dies_is_replaced_by_a_challenge_and_the_rate_holds() -> N
     assert world.rate(1, 60, 70) == pytest.approx(1.5e6, rel=0.04)
 
 
+def test_a_slow_receiver_behind_a_long_queue_leads() -> None:
+    """64 packets at 100 kbit/s wait for five seconds, more than the longest round trip that the sender reckons with."""
+    world = World([{"rate_bps": 100e3, "delay_us": 10_000}, {"rate_bps": 400e3, "delay_us": 10_000}])
+    world.run(40)
+    assert world.leader == 0
+    assert world.rate(1, 40, 60) == pytest.approx(100e3, rel=0.05)
+
+
 def test_congestion_on_the_way_back_does_not_make_a_follower_challenge() -> None:
     """The queue on the follower's own way back grows to half a second; its leader elsewhere is not concerned."""
     world = World([{"rate_bps": 1e6, "delay_us": 10_000}, {"rate_bps": 3e6, "delay_us": 10_000}])
@@ -51,6 +59,22 @@ def test_congestion_on_the_way_back_does_not_make_a_follower_challenge() -> None
     assert world.leader == 0
     assert world.receivers[1].counters["challenges"] == challenges
     assert world.receivers[1].following.rtt.mean < 0.05
+
+
+@pytest.mark.parametrize("ppm", [100.0, -100.0])
+def test_an_hour_of_drift_makes_no_follower_challenge(ppm: float) -> None:
+    """At 100 kbit/s, where a packet takes 80 ms, 360 ms of drift would be more than a backlog of four."""
+    world = World(
+        [{"rate_bps": 100e3, "delay_us": 10_000}, {"rate_bps": 400e3, "delay_us": 10_000, "clock": (500.0, ppm)}]
+    )
+    world.run(120)
+    assert world.leader == 0
+    challenges = world.receivers[1].counters["challenges"]
+    world.run(3600)
+    assert world.leader == 0
+    assert world.receivers[1].counters["challenges"] == challenges
+    assert world.receivers[1].path.drift == pytest.approx(-ppm * 1e-6, abs=3e-6)
+    assert world.rate(1, 3600, 3620) == pytest.approx(100e3, rel=0.05)
 
 
 def test_what_is_delivered_is_what_arrived() -> None:
