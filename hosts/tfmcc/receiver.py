@@ -1,28 +1,21 @@
 """TFMCC's receiver of real-time data: takes what its sender sends, measures its path, and reports."""
 
 import random
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from hosts.endpoint import (
-    Address,
     Datagram,
     DeliverDatagram,
     Effect,
-    JoinGroup,
-    LeaveGroup,
-    ReceiverEndpoint,
     Sample,
     Send,
-    SessionEnded,
-    SessionStarted,
     StreamEnded,
 )
 from hosts.header import SESSION_MAX, PacketError
 from hosts.protocols import Session
 from hosts.rate_float import decode_rtt
-from hosts.reason import Reason
+from hosts.realtime import RealtimeReceiver
 from hosts.seq import extend
 from hosts.tfmcc.options import TfmccOptions
 from hosts.tfmcc.packets import (
@@ -45,35 +38,18 @@ LEAVE_COPIES: Final = 3
 """A leave is not acknowledged; it is sent so often (ours)."""
 
 
-class TfmccReceiver(ReceiverEndpoint):
+class TfmccReceiver(RealtimeReceiver):
     """See the module. States: listening (for data), member, closed."""
 
     def __init__(self, session: Session, options: TfmccOptions, rng: random.Random) -> None:
-        self.session = session
+        super().__init__(session)
         self.options = options
-        self.counters: Counter[str] = Counter()
-        self.state = "listening"
-        self.sender: Address | None = None
-        self.number = session.session
         self.id = rng.randint(NO_RECEIVER + 1, SESSION_MAX)
         self.path = Path(options)
         self.reporting = Reporting(self.path, options, self.id, rng)
-        self.received_bytes = 0  # of payload
-        self.data_packets = 0
-        self._heard_at = 0.0
         self._delivers = session.deliver
 
     # --- the application's side
-
-    def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
-        """Datagrams take no buffer."""
-        return ()
-
-    def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
-        """Real-time data are not confirmed; an application that cannot go on leaves."""
-        if complete or self.state == "closed":
-            return ()
-        return self.close(now=now, reason=reason.text)
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         if self.closed:
@@ -81,14 +57,6 @@ class TfmccReceiver(ReceiverEndpoint):
         leave = self.reporting.leave(now)
         told = [] if leave is None else [self._to_sender(leave)] * LEAVE_COPIES
         return [*told, *self._end(False, reason)]
-
-    @property
-    def session_id(self) -> int | None:
-        return self.number
-
-    @property
-    def closed(self) -> bool:
-        return self.state == "closed"
 
     @property
     def rtt(self) -> float:
@@ -114,17 +82,13 @@ class TfmccReceiver(ReceiverEndpoint):
 
     # --- inputs
 
-    def start(self, *, now: float) -> Sequence[Effect]:
-        self._heard_at = now
-        return (JoinGroup(self.session.group, self.session.source),)
-
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         packet = parse_data(datagram.data)
         if packet is None:
             return self._other(datagram, now)
         effects: list[Effect] = []
         if datagram.source is not self.sender or packet.session != self.number:
-            if not self._is_ours(datagram, packet, effects):
+            if not self._is_ours(datagram, packet.session, effects):
                 return ()
         elif self.state == "closed":
             return ()
@@ -154,28 +118,6 @@ class TfmccReceiver(ReceiverEndpoint):
     def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
         """Hand a payload to the application."""
         effects.append(DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * MICRO, at))
-
-    def _is_ours(self, datagram: Datagram, packet: Data, effects: list[Effect]) -> bool:
-        """Whether data comes from our sender; the first session that is heard is taken."""
-        if self.state == "closed":
-            return False
-        source = self.session.source
-        if (self.number is not None and packet.session != self.number) or datagram.destination != self.session.group:
-            self.counters["drop_other_session"] += 1
-            return False
-        if self.sender is not None:
-            if datagram.source == self.sender:
-                return True
-            self.counters["drop_stranger"] += 1
-            return False
-        if source is not None and datagram.source.host != source:
-            self.counters["drop_stranger"] += 1
-            return False
-        self.number = packet.session
-        self.sender = datagram.source
-        self.state = "member"
-        effects.append(SessionStarted(self.sender))
-        return True
 
     def _parsed(self, datagram: Datagram) -> Packet | None:
         try:
@@ -243,6 +185,5 @@ class TfmccReceiver(ReceiverEndpoint):
         return ()
 
     def _end(self, complete: bool, reason: str) -> list[Effect]:
-        self.state = "closed"
         self.reporting.stop()
-        return [LeaveGroup(self.session.group, self.session.source), SessionEnded(complete, reason)]
+        return super()._end(complete, reason)

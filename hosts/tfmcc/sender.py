@@ -1,7 +1,6 @@
 """TFMCC's sender of real-time data: paces them, and tells everybody what it hears (2.2, 2.4 to 2.6)."""
 
 import random
-from collections import Counter
 from collections.abc import Sequence
 
 from hosts.endpoint import (
@@ -9,13 +8,13 @@ from hosts.endpoint import (
     Effect,
     Sample,
     Send,
-    SenderEndpoint,
     SessionEnded,
     SessionStarted,
 )
-from hosts.header import SESSION_MAX, PacketError
+from hosts.header import PacketError
 from hosts.protocols import Session
 from hosts.rate_float import NO_RATE, encode_rate, encode_rtt
+from hosts.realtime import RealtimeSender
 from hosts.reason import Reason
 from hosts.tfmcc.judge import ReportJudge
 from hosts.tfmcc.options import TfmccOptions
@@ -39,36 +38,21 @@ from hosts.tfmcc.packets import (
 from hosts.tfmcc.report import sender_sample
 from hosts.tfmcc.steering import Steering
 
-END_COPIES = 3
-"""The end is not acknowledged; it is said so often (ours)."""
-ABORT_COPIES = 3
-"""Nor is an abort (ours)."""
 LATE_S = 0.005
 """A packet that a busy machine's timer lets leave so much late does not delay the ones after it (ours)."""
 HEARTBEAT_S = 1.0
 """Without data an empty packet is sent so often, so that receivers and rounds go on (ours)."""
 
 
-class TfmccSender(SenderEndpoint):
+class TfmccSender(RealtimeSender):
     """Of real-time data. States: waiting (for `start`), sending, closed."""
 
     def __init__(self, session: Session, options: TfmccOptions, rng: random.Random) -> None:
-        self.session = session
+        super().__init__(session, rng)
         self.options = options
-        self.number = rng.randint(1, SESSION_MAX) if session.session is None else session.session
-        self.counters: Counter[str] = Counter()
-        self.state = "waiting"
-        self.detail = ""
         self.packet_bytes = packet_bytes(options.payload_bytes)
         self.steering = Steering(self.number, options, self.packet_bytes, self.counters)
-        self.sent_bytes = 0
-        self.seq = 0
         self._judge = ReportJudge(options.largest_rtt_s)
-        self._unsent = bytearray()
-        self._finishing = False
-        self._ends_left = END_COPIES
-        self._started_at = 0.0
-        self._now = 0.0
         self._paced_from = 0.0  # when the last packet was due
         self._paced_bytes = 0
         self._heartbeat_s = HEARTBEAT_S
@@ -83,38 +67,11 @@ class TfmccSender(SenderEndpoint):
         at_rate = int(self.steering.control.at(self._now) * self.options.send_buffer_s)
         return max(0, max(4 * self.options.payload_bytes, at_rate) - len(self._unsent))
 
-    def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
-        if len(data) > self.send_space:
-            raise ValueError(f"write of {len(data)} bytes where send_space is {self.send_space}")
-        self._unsent += data
-        return self._transmit(now)
-
-    def start_now(self, *, now: float) -> Sequence[Effect]:
-        """Real-time data wait for nobody."""
-        return ()
-
-    def finish(self, *, now: float) -> Sequence[Effect]:
-        self._finishing = True
-        return self._transmit(now)
-
-    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
-        if self.closed:
-            return ()
-        self.state = "closed"
-        self.detail = reason
-        packet = encode_abort(self.number, Reason.INTERRUPTED)
-        return [*[Send(packet, self.session.group)] * ABORT_COPIES, SessionEnded(False, reason)]
-
-    @property
-    def session_id(self) -> int:
-        return self.number
-
-    @property
-    def closed(self) -> bool:
-        return self.state == "closed"
-
     def sample(self, *, now: float) -> Sample:
         return sender_sample(self, now)
+
+    def _abort(self, reason: Reason) -> bytes:
+        return encode_abort(self.number, reason)
 
     # --- inputs
 

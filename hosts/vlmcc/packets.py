@@ -52,8 +52,9 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from hosts.header import HEADER, HEADER_BYTES, IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
+from hosts.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
 from hosts.reason import Reason
+from hosts.wire import check_size, read_header, to_reason
 
 NUMBER: Final = 5
 """VLMCC's protocol number in the common header."""
@@ -244,22 +245,16 @@ def encode_abort(session: int, reason: Reason) -> bytes:
 
 def parse(data: bytes) -> Packet:
     """Read a datagram. Raises PacketError: truncated, oversized, version, protocol, type, value."""
-    if len(data) < HEADER_BYTES:
-        raise PacketError("truncated")
-    version, protocol, kind, _, _ = HEADER.unpack_from(data)
-    if version != VERSION:
-        raise PacketError("version")
-    if protocol != NUMBER:
-        raise PacketError("protocol")
+    kind, _, _ = read_header(data, NUMBER)
     if kind == Type.DATA:
         return _parse_data(data)
     layout = _LAYOUTS.get(kind)
     if layout is None:
         raise PacketError("type")
-    _check_size(len(data), layout.size)
+    check_size(len(data), layout.size)
     packet = _MAKERS[kind](layout.unpack(data)[4:])
     if isinstance(packet, Abort | Leave):
-        packet = packet._replace(reason=_reason(packet.reason))
+        packet = packet._replace(reason=to_reason(packet.reason))
     if not isinstance(packet, Abort) and packet.receiver == NO_RECEIVER:
         raise PacketError("value")
     if isinstance(packet, Challenge) and 0 in (packet.rate, packet.cwnd, packet.rtt_us, packet.base_rtt_us):
@@ -310,19 +305,5 @@ def _parse_data(data: bytes) -> Data:
     if len(data) < DATA_BYTES:
         raise PacketError("truncated")
     _, _, _, flags, session, *fields, length, receivers = DATA.unpack_from(data)
-    _check_size(len(data), DATA_BYTES + length)
+    check_size(len(data), DATA_BYTES + length)
     return Data._make((session, flags, *fields, receivers, data[DATA_BYTES:]))
-
-
-def _check_size(size: int, right: int) -> None:
-    if size < right:
-        raise PacketError("truncated")
-    if size > right:
-        raise PacketError("oversized")
-
-
-def _reason(value: int) -> Reason:
-    try:
-        return Reason(value)
-    except ValueError:
-        raise PacketError("value") from None

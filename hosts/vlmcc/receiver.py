@@ -1,26 +1,20 @@
 """VLMCC's receiver: acknowledges as the leader (2.2), watches and challenges as a follower (2.3)."""
 
 import random
-from collections import Counter
 from collections.abc import Sequence
 from math import inf
 
 from hosts.endpoint import (
-    Address,
     Datagram,
     DeliverDatagram,
     Effect,
-    JoinGroup,
-    LeaveGroup,
-    ReceiverEndpoint,
     Sample,
     Send,
-    SessionEnded,
-    SessionStarted,
     StreamEnded,
 )
 from hosts.header import SESSION_MAX, PacketError
 from hosts.protocols import Session
+from hosts.realtime import RealtimeReceiver
 from hosts.reason import Reason
 from hosts.seq import extend
 from hosts.vlmcc.following import Following
@@ -61,25 +55,18 @@ shows the better the longer one waits (ours)."""
 _MICRO = 1e-6
 
 
-class VlmccReceiver(ReceiverEndpoint):
+class VlmccReceiver(RealtimeReceiver):
     """States: listening (for data), member, closed."""
 
     def __init__(self, session: Session, options: VlmccOptions, rng: random.Random) -> None:
-        self.session = session
+        super().__init__(session)
         self.options = options
-        self.counters: Counter[str] = Counter()
-        self.state = "listening"
-        self.sender: Address | None = None
-        self.number = session.session
         self.id = rng.randint(NO_RECEIVER + 1, SESSION_MAX)
         self.leads = False
-        self.received_bytes = 0  # of payload
-        self.data_packets = 0
         self.path = Path()
         self.following = Following(options)
         self.gaps = Gaps()
         self._rng = rng
-        self._heard_at = 0.0
         self._last: Data | None = None  # the newest packet
         self._last_at = 0.0
         self._request_at = inf
@@ -91,28 +78,10 @@ class VlmccReceiver(ReceiverEndpoint):
 
     # --- the application's side
 
-    def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
-        """Datagrams take no buffer."""
-        return ()
-
-    def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
-        """Real-time data are not confirmed; an application that cannot go on leaves."""
-        if complete or self.state == "closed":
-            return ()
-        return self.close(now=now, reason=reason.text)
-
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         if self.closed:
             return ()
         return self._leave(reason, Reason.INTERRUPTED)
-
-    @property
-    def session_id(self) -> int | None:
-        return self.number
-
-    @property
-    def closed(self) -> bool:
-        return self.state == "closed"
 
     def sample(self, *, now: float) -> Sample:
         following = self.following
@@ -134,18 +103,16 @@ class VlmccReceiver(ReceiverEndpoint):
 
     # --- inputs
 
-    def start(self, *, now: float) -> Sequence[Effect]:
-        self._heard_at = now
-        return (JoinGroup(self.session.group, self.session.source),)
-
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         packet = parse_data(datagram.data)
         if packet is None:
             return self._other(datagram, now)
         effects: list[Effect] = []
         if datagram.source is not self.sender or packet.session != self.number:
-            if not self._is_ours(datagram, packet, now, effects):
+            if not self._is_ours(datagram, packet.session, effects):
                 return ()
+            if effects:  # the session has just been taken
+                self._request_at = now + self._rng.random() * self.options.start_spread_s
         elif self.state == "closed":
             return ()
         at = now if datagram.arrived_at is None else datagram.arrived_at
@@ -173,29 +140,6 @@ class VlmccReceiver(ReceiverEndpoint):
             effects.append(StreamEnded(packet.offset + size))
             effects += self._end(True, "")
         return effects
-
-    def _is_ours(self, datagram: Datagram, packet: Data, now: float, effects: list[Effect]) -> bool:
-        """Whether data comes from our sender; the first session that is heard is taken."""
-        if self.state == "closed":
-            return False
-        source = self.session.source
-        if (self.number is not None and packet.session != self.number) or datagram.destination != self.session.group:
-            self.counters["drop_other_session"] += 1
-            return False
-        if self.sender is not None:
-            if datagram.source == self.sender:
-                return True
-            self.counters["drop_stranger"] += 1
-            return False
-        if source is not None and datagram.source.host != source:
-            self.counters["drop_stranger"] += 1
-            return False
-        self.number = packet.session
-        self.sender = datagram.source
-        self.state = "member"
-        self._request_at = now + self._rng.random() * self.options.start_spread_s
-        effects.append(SessionStarted(self.sender))
-        return True
 
     def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
         try:
@@ -340,6 +284,5 @@ class VlmccReceiver(ReceiverEndpoint):
         return effects + self._end(False, detail)
 
     def _end(self, complete: bool, reason: str) -> list[Effect]:
-        self.state = "closed"
         self.leads = False
-        return [LeaveGroup(self.session.group, self.session.source), SessionEnded(complete, reason)]
+        return super()._end(complete, reason)

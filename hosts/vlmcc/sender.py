@@ -1,7 +1,6 @@
 """VLMCC's sender: a Vegas connection to the leader, and the judge of who leads (2.2 to 2.4). It repeats nothing."""
 
 import random
-from collections import Counter
 from collections.abc import Sequence
 from math import inf
 
@@ -13,12 +12,12 @@ from hosts.endpoint import (
     PeerDropped,
     Sample,
     Send,
-    SenderEndpoint,
     SessionEnded,
     SessionStarted,
 )
-from hosts.header import IPV4_UDP_BYTES, SESSION_MAX, PacketError
+from hosts.header import IPV4_UDP_BYTES, PacketError
 from hosts.protocols import Session
+from hosts.realtime import RealtimeSender
 from hosts.reason import Reason
 from hosts.seq import extend
 from hosts.vlmcc.control import Clocking, WindowControl
@@ -44,10 +43,6 @@ from hosts.vlmcc.packets import (
 )
 from hosts.vlmcc.report import sender_sample
 
-END_COPIES = 3
-"""The end is not acknowledged by everybody; it is said so often (ours)."""
-ABORT_COPIES = 3
-"""Nor is an abort (ours)."""
 HEARTBEAT_S = 1.0
 """Without data an empty packet is sent so often, so that receivers and leader go on (ours)."""
 STALE_S = 10.0
@@ -59,26 +54,15 @@ LONGEST_RTT_S = 60.0
 _MICRO = 1e-6
 
 
-class VlmccSender(SenderEndpoint):
+class VlmccSender(RealtimeSender):
     """States: waiting (for `start`), sending, closed."""
 
     def __init__(self, session: Session, options: VlmccOptions, rng: random.Random) -> None:
-        self.session = session
+        super().__init__(session, rng)
         self.options = options
-        self.number = rng.randint(1, SESSION_MAX) if session.session is None else session.session
-        self.counters: Counter[str] = Counter()
-        self.state = "waiting"
-        self.detail = ""
         self.control = WindowControl(options)
         self.election = Election(options)
         self.members = Members(options.start_interval_s)
-        self.sent_bytes = 0
-        self.seq = 0
-        self._unsent = bytearray()
-        self._finishing = False
-        self._ends_left = END_COPIES
-        self._started_at = 0.0
-        self._now = 0.0
         self._sent_at = 0.0  # the last packet
         self._limited_until = -inf  # by the rate limit
 
@@ -92,38 +76,11 @@ class VlmccSender(SenderEndpoint):
         room = max(4 * payload, int(self.control.rate * payload * self.options.send_buffer_s))
         return max(0, room - len(self._unsent))
 
-    def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
-        if len(data) > self.send_space:
-            raise ValueError(f"write of {len(data)} bytes where send_space is {self.send_space}")
-        self._unsent += data
-        return self._transmit(now)
-
-    def start_now(self, *, now: float) -> Sequence[Effect]:
-        """Real-time data wait for nobody."""
-        return ()
-
-    def finish(self, *, now: float) -> Sequence[Effect]:
-        self._finishing = True
-        return self._transmit(now)
-
-    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
-        if self.closed:
-            return ()
-        self.state = "closed"
-        self.detail = reason
-        packet = encode_abort(self.number, Reason.INTERRUPTED)
-        return [*[Send(packet, self.session.group)] * ABORT_COPIES, SessionEnded(False, reason)]
-
-    @property
-    def session_id(self) -> int:
-        return self.number
-
-    @property
-    def closed(self) -> bool:
-        return self.state == "closed"
-
     def sample(self, *, now: float) -> Sample:
         return sender_sample(self, now)
+
+    def _abort(self, reason: Reason) -> bytes:
+        return encode_abort(self.number, reason)
 
     # --- inputs
 

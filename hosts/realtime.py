@@ -1,0 +1,149 @@
+"""The application's half of endpoints of real-time data, and whom they listen to: what TFMCC and VLMCC share.
+
+Nothing is repeated or confirmed: a sender goes on until its application ends, a receiver hands over what arrives.
+"""
+
+import random
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from hosts.endpoint import (
+    Address,
+    Datagram,
+    Effect,
+    JoinGroup,
+    LeaveGroup,
+    ReceiverEndpoint,
+    Send,
+    SenderEndpoint,
+    SessionEnded,
+    SessionStarted,
+)
+from hosts.header import SESSION_MAX
+from hosts.protocols import Session
+from hosts.reason import Reason
+
+END_COPIES: Final = 3
+"""The end is not acknowledged; it is said so often (ours)."""
+ABORT_COPIES: Final = 3
+"""Nor is an abort (ours)."""
+
+
+class RealtimeSender(SenderEndpoint):
+    """States: waiting (for `start`), sending, closed."""
+
+    def __init__(self, session: Session, rng: random.Random) -> None:
+        self.session = session
+        self.number = rng.randint(1, SESSION_MAX) if session.session is None else session.session
+        self.counters: Counter[str] = Counter()
+        self.state = "waiting"
+        self.detail = ""
+        self.sent_bytes = 0
+        self.seq = 0
+        self._unsent = bytearray()
+        self._finishing = False
+        self._ends_left = END_COPIES
+        self._started_at = 0.0
+        self._now = 0.0
+
+    @abstractmethod
+    def _transmit(self, now: float) -> Sequence[Effect]:
+        """Send what may be sent now."""
+
+    @abstractmethod
+    def _abort(self, reason: Reason) -> bytes:
+        """The packet that ends the session."""
+
+    def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
+        if len(data) > self.send_space:
+            raise ValueError(f"write of {len(data)} bytes where send_space is {self.send_space}")
+        self._unsent += data
+        return self._transmit(now)
+
+    def start_now(self, *, now: float) -> Sequence[Effect]:
+        """Real-time data wait for nobody."""
+        return ()
+
+    def finish(self, *, now: float) -> Sequence[Effect]:
+        self._finishing = True
+        return self._transmit(now)
+
+    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
+        if self.closed:
+            return ()
+        self.state = "closed"
+        self.detail = reason
+        packet = self._abort(Reason.INTERRUPTED)
+        return [*[Send(packet, self.session.group)] * ABORT_COPIES, SessionEnded(False, reason)]
+
+    @property
+    def session_id(self) -> int:
+        return self.number
+
+    @property
+    def closed(self) -> bool:
+        return self.state == "closed"
+
+
+class RealtimeReceiver(ReceiverEndpoint):
+    """States: listening (for data), member, closed."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.counters: Counter[str] = Counter()
+        self.state = "listening"
+        self.sender: Address | None = None
+        self.number = session.session
+        self.received_bytes = 0  # of payload
+        self.data_packets = 0
+        self._heard_at = 0.0
+
+    def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
+        """Datagrams take no buffer."""
+        return ()
+
+    def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
+        """Real-time data are not confirmed; an application that cannot go on leaves."""
+        if complete or self.state == "closed":
+            return ()
+        return self.close(now=now, reason=reason.text)
+
+    @property
+    def session_id(self) -> int | None:
+        return self.number
+
+    @property
+    def closed(self) -> bool:
+        return self.state == "closed"
+
+    def start(self, *, now: float) -> Sequence[Effect]:
+        self._heard_at = now
+        return (JoinGroup(self.session.group, self.session.source),)
+
+    def _is_ours(self, datagram: Datagram, number: int, effects: list[Effect]) -> bool:
+        """Whether data of session `number` comes from our sender; the first session that is heard is taken."""
+        if self.state == "closed":
+            return False
+        source = self.session.source
+        if (self.number is not None and number != self.number) or datagram.destination != self.session.group:
+            self.counters["drop_other_session"] += 1
+            return False
+        if self.sender is not None:
+            if datagram.source == self.sender:
+                return True
+            self.counters["drop_stranger"] += 1
+            return False
+        if source is not None and datagram.source.host != source:
+            self.counters["drop_stranger"] += 1
+            return False
+        self.number = number
+        self.sender = datagram.source
+        self.state = "member"
+        effects.append(SessionStarted(self.sender))
+        return True
+
+    def _end(self, complete: bool, reason: str) -> list[Effect]:
+        self.state = "closed"
+        return [LeaveGroup(self.session.group, self.session.source), SessionEnded(complete, reason)]
