@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from topologies.emulation.kernel import die_with_parent
+from topologies.emulation.kernel import dying_with_parent
 from topologies.emulation.state import MARK
 
 _POLL_S: Final = 0.01
@@ -21,12 +21,11 @@ class HostProgram:
         """`emulation`: its name; `namespace_pid`: a process on the host. OSError when it cannot be run."""
         with log.open("ab") as said:
             self._process = subprocess.Popen(
-                ["mnexec", "-a", str(namespace_pid), *command],
+                dying_with_parent(["mnexec", "-a", str(namespace_pid), *command]),
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, MARK: emulation},
-                preexec_fn=die_with_parent(),  # noqa: PLW1509 (only calls prctl and getppid)
             )
         self.log = log
         self.status: int | None = None

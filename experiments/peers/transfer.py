@@ -21,7 +21,7 @@ from controller.statedir import SOCKET_NAME
 from experiments.peers.contenders import GROUP, Contender
 from experiments.peers.network import BOTTLENECK_BPS, FAR, NEAR, RECEIVERS, SENDER, document, receiver
 from experiments.peers.program import HostProgram
-from topologies.emulation.kernel import die_with_parent
+from topologies.emulation.kernel import dying_with_parent
 from topologies.emulation.sampler import read_interface_counters
 from topologies.emulation.state import Emulation, read_record
 from topologies.run.results import rate_between
@@ -102,12 +102,11 @@ def _emulation(
     log = base / "emulation.log"
     with log.open("wb") as words:
         runner = subprocess.Popen(
-            [*command, "--switch", switch, "--out", str(base / "run")],
+            dying_with_parent([*command, "--switch", switch, "--out", str(base / "run")]),
             stdout=subprocess.DEVNULL,
             stderr=words,
             env={**os.environ, "CANOPY_STATE_ROOT": str(base / "state")},
             start_new_session=True,
-            preexec_fn=die_with_parent(),  # noqa: PLW1509 (only calls prctl and getppid)
         )
 
     def end() -> None:

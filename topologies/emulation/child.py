@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from topologies.emulation.kernel import die_with_parent
+from topologies.emulation.kernel import dying_with_parent
 
 _POLL_S = 0.02
 _LOG_TAIL_LINES = 4
@@ -43,12 +43,11 @@ class Child:
         try:
             with log.open("ab") as errors, (output or log).open("ab") as results:
                 self._process = subprocess.Popen(
-                    [*prefix, *command],
+                    dying_with_parent([*prefix, *command]),
                     stdin=subprocess.DEVNULL,
                     stdout=results,
                     stderr=errors,
                     start_new_session=True,
-                    preexec_fn=die_with_parent(),  # noqa: PLW1509 (only calls prctl and getppid)
                 )
         except OSError as error:
             raise ChildError(f"{name}: cannot run {command[0]}: {error.strerror or error}") from None

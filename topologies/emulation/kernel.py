@@ -1,9 +1,10 @@
 """The few Linux system calls that Python 3.11 does not have."""
 
 import ctypes
+import errno
 import os
-import signal
-from collections.abc import Callable
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 CLONE_NEWNS = 0x00020000
@@ -13,8 +14,6 @@ MS_BIND = 1 << 12
 MS_REC = 1 << 14
 MS_PRIVATE = 1 << 18
 """linux/mount.h"""
-PR_SET_PDEATHSIG = 1
-"""linux/prctl.h"""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -53,16 +52,18 @@ def enter_network_namespace(pid: int) -> None:
     os.chdir(folder)
 
 
-def die_with_parent() -> Callable[[], None]:
-    """A `preexec_fn` after which the child is killed when the thread that started it ends, even by kill -9."""
-    parent = os.getpid()
+_DIE_WITH_PARENT = '[ "$PPID" = "$0" ] && exec "$@"'
+"""A parent that ended before the call to prctl is no longer ours."""
 
-    def prepare() -> None:
-        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-        if os.getppid() != parent:  # it ended before the call
-            os._exit(1)
 
-    return prepare
+def dying_with_parent(command: Sequence[str]) -> list[str]:
+    """The command, run so that it is killed when the thread that started it ends, even by kill -9.
+
+    Programs do it, as a `preexec_fn` would run Python between fork and exec, where a library with threads (gRPC) may
+    have left anything. OSError (ENOENT) when there is no such program."""
+    if shutil.which(command[0]) is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), command[0])
+    return ["setpriv", "--pdeathsig", "KILL", "sh", "-c", _DIE_WITH_PARENT, str(os.getpid()), *command]
 
 
 def network_namespace(pid: int | str = "self") -> int | None:

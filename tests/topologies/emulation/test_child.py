@@ -96,5 +96,21 @@ time.sleep(60)
         time.sleep(0.01)
 
 
+def test_nothing_of_a_library_of_the_parent_runs_in_the_child(tmp_path: Path) -> None:
+    """As gRPC's handlers do, which write into the child's log when they find threads."""
+    script = f"""
+import os
+from pathlib import Path
+from topologies.emulation.child import Child
+os.register_at_fork(after_in_child=lambda: os.write(1, b"handler"))
+child = Child("it", ["true"], Path({str(tmp_path / "log")!r}))
+while child.returncode is None:
+    pass
+print("ended", child.returncode, child.last_words())
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout == "ended 0 it said nothing\n"
+
+
 def test_nothing_listens_where_nothing_does() -> None:
     assert not accepts_connections("127.0.0.1:1")
