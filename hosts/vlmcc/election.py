@@ -46,12 +46,16 @@ class Election:
         leader = self.leader
         if leader is None:
             return Verdict.ACCEPTED
-        if now < leader.settled_at:
+        if self.is_settling(now):
             return Verdict.SETTLING
         rtt = challenge.rtt_us * 1e-6
         if challenge.rate / UNIT + options.n_extra / rtt >= rate:  # Eq. (6)
             return Verdict.NOT_WORSE
         return Verdict.ACCEPTED
+
+    def is_settling(self, now: float) -> bool:
+        """Whether challenges are ignored, for the leader is new."""
+        return self.leader is not None and now < self.leader.settled_at
 
     def elect(self, receiver: int, address: Address, rtt: float, now: float) -> Leader:
         """A receiver leads from now on, and has `rtt` (seconds) for its round trip."""

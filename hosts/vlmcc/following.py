@@ -16,6 +16,7 @@ class Following:
         "_next_round_at",
         "_options",
         "_own_start",
+        "_sender_rate",
         "difference",
         "rtt",
         "should_lead",
@@ -31,6 +32,7 @@ class Following:
         self.should_lead = False
         """As of the last round: Eq. (6) holds, and is getting worse."""
         self._average_before = 0.0
+        self._sender_rate = 0.0
         self._cut_until = 0.0
         self._next_round_at: float | None = None
         self._own_start = True  # while the sender's window doubles, ours may
@@ -42,8 +44,10 @@ class Following:
 
     @property
     def is_worse(self) -> bool:
-        """Eq. (6), for the average."""
-        return self.rtt.samples > 0 and self.difference > self._options.n_extra / self.rtt.mean
+        """Eq. (6), on average and now: a sender that has just slowed down would refuse the challenge."""
+        if not self.rtt.samples:
+            return False
+        return min(self.difference, self._sender_rate - self.rate) > self._options.n_extra / self.rtt.mean
 
     def begin(self, cwnd: float) -> None:
         """The sender's window is `cwnd` (START)."""
@@ -54,6 +58,7 @@ class Following:
 
         Whether a round has ended."""
         first = self.rtt.samples == 0
+        self._sender_rate = rate
         self.rtt.add(rtt)
         mean = self.rtt.mean
         window = self.window

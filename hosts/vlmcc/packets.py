@@ -1,7 +1,7 @@
 """VLMCC's packets (2.2 to 2.4, Fig. 2): fixed-size fields after the common header, in network order.
 
 DATA, multicast by the sender; the header's flags: 0x01 END (the stream ends here), 0x02 SLOW_START (the sender's window
-doubles). Byte offsets count from the datagram's start:
+doubles), 0x04 SETTLING (the leader is new, and challenges are ignored). Byte offsets count from the datagram's start:
 
      8  seq            32  counts DATA packets from 0
     12  leader         32  receiver id of the leader, who acknowledges this packet; 0: there is none
@@ -74,6 +74,7 @@ class Type(enum.IntEnum):
 
 FLAG_END: Final = 0x01
 FLAG_SLOW_START: Final = 0x02
+FLAG_SETTLING: Final = 0x04
 
 NO_RECEIVER: Final = 0
 UNIT: Final = 1000

@@ -22,6 +22,7 @@ from hosts.vlmcc.gaps import Gaps
 from hosts.vlmcc.options import VlmccOptions
 from hosts.vlmcc.packets import (
     FLAG_END,
+    FLAG_SETTLING,
     FLAG_SLOW_START,
     NO_RECEIVER,
     UNIT,
@@ -43,7 +44,7 @@ from hosts.vlmcc.packets import (
     to_us,
 )
 from hosts.vlmcc.path import Path
-from hosts.vlmcc.spread import spread_delay
+from hosts.vlmcc.spread import Wait, spread_share
 
 LEAVE_COPIES = 3
 """A leader's leave is not acknowledged; it is sent so often (ours)."""
@@ -72,7 +73,7 @@ class VlmccReceiver(RealtimeReceiver):
         self._request_at = inf
         self._request_gap = FIRST_RETRY_S
         self._asked_us: int | None = None  # the START_REQUEST that is not answered yet
-        self._challenge_at = inf
+        self._wait = Wait(options.spread_rtts)
         self._rounds_too_slow = 0
         self._packet_bits = options.packet_bytes * 8
 
@@ -182,16 +183,18 @@ class VlmccReceiver(RealtimeReceiver):
         if size > self._packet_bits:
             self._packet_bits = size
         self.leads = packet.leader == self.id
-        if self.leads:
-            self._challenge_at = inf
+        if self.leads or packet.flags & FLAG_SETTLING:
+            self._wait.end()  # it would be ignored
         here = at - packet.send_time_us * _MICRO
         path, following = self.path, self.following
         path.arrived(at, here)
         if not path.is_known:
             return
+        rtt = path.rtt(at, here)
+        self._wait.stretch(rtt)
         round_ended = following.arrived(
             at,
-            path.rtt(at, here),
+            rtt,
             path.base_rtt,
             packet.rate / UNIT,
             slow_start=bool(packet.flags & FLAG_SLOW_START),
@@ -221,15 +224,14 @@ class VlmccReceiver(RealtimeReceiver):
                 effects += self._leave(Reason.TOO_SLOW.text, Reason.TOO_SLOW)
             return
         self._rounds_too_slow = 0
-        if following.should_lead and self._challenge_at == inf:
-            longest = options.spread_rtts * following.rtt.mean
-            self._challenge_at = now + spread_delay(self._rng, longest, packet.receivers)
-            if self._challenge_at <= now:
+        if following.should_lead and self._wait.at == inf and not packet.flags & FLAG_SETTLING:
+            self._wait.begin(spread_share(self._rng, packet.receivers), following.rtt.mean, now)
+            if self._wait.at <= now:
                 effects += self._challenge(now)
 
     def _challenge(self, now: float) -> list[Effect]:
         """The wait is over: challenge if there is still reason to."""
-        self._challenge_at = inf
+        self._wait.end()
         following, packet = self.following, self._last
         if packet is None or self.leads or not following.is_worse:
             return []
@@ -262,7 +264,7 @@ class VlmccReceiver(RealtimeReceiver):
     def wake_at(self) -> float | None:
         if self.state != "member":
             return None
-        return min(self._request_at, self._challenge_at, self._heard_at + self.options.silence_s)
+        return min(self._request_at, self._wait.at, self._heard_at + self.options.silence_s)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if self.state != "member":
@@ -270,7 +272,7 @@ class VlmccReceiver(RealtimeReceiver):
         effects: list[Effect] = []
         if now >= self._request_at:
             effects.append(self._request(now))
-        if now >= self._challenge_at:
+        if now >= self._wait.at:
             effects += self._challenge(now)
         if now >= self._heard_at + self.options.silence_s:
             effects += self._end(False, f"the sender was silent for {self.options.silence_s:g} s")

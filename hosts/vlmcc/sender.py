@@ -26,6 +26,7 @@ from hosts.vlmcc.members import Members
 from hosts.vlmcc.options import VlmccOptions
 from hosts.vlmcc.packets import (
     FLAG_END,
+    FLAG_SETTLING,
     FLAG_SLOW_START,
     NO_RECEIVER,
     Ack,
@@ -251,6 +252,8 @@ class VlmccSender(RealtimeSender):
         payload = bytes(self._unsent[: options.payload_bytes])
         del self._unsent[: len(payload)]
         flags = FLAG_SLOW_START if leader is not None and control.window.slow_start else 0
+        if self.election.is_settling(now):
+            flags |= FLAG_SETTLING
         if self._finishing and not self._unsent:
             flags |= FLAG_END
             self._ends_left -= 1

@@ -73,6 +73,18 @@ def test_it_challenges_when_its_rate_falls_behind_by_more_than_n_extra() -> None
     assert watch.challenges[0] < 1020.0 + 1.0
 
 
+def test_a_sender_that_has_slowed_down_is_not_challenged_while_the_average_remembers() -> None:
+    watch = Watch()
+    watch.run(10)
+    following = watch.run(3, rtt=0.2)
+    assert following.is_worse
+    before = following.difference
+    watch.rate = following.rate
+    following = watch.run(0.01, rtt=0.2)
+    assert following.difference > 0.5 * before > OPTIONS.n_extra / 0.2
+    assert not following.is_worse
+
+
 def test_it_challenges_only_while_the_difference_grows() -> None:
     watch = Watch()
     watch.run(10)

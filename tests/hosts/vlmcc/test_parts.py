@@ -1,5 +1,6 @@
 """The small parts: Vegas' difference, packets in travel, bursts, members, gaps, spreading."""
 
+from math import inf
 from random import Random
 
 import pytest
@@ -10,7 +11,7 @@ from hosts.endpoint import Address
 from hosts.vlmcc.backlog import vegas_difference
 from hosts.vlmcc.gaps import LONGEST_GAP, REORDERING, Gaps
 from hosts.vlmcc.members import FORGOTTEN_AFTER, MOST, Members
-from hosts.vlmcc.spread import spread_delay
+from hosts.vlmcc.spread import Wait, spread_share
 from hosts.vlmcc.transit import BurstPacer, Transit
 
 A, B = Address("10.0.1.1", 1), Address("10.0.1.2", 1)
@@ -136,14 +137,33 @@ def test_an_interruption_is_counted_and_not_remembered() -> None:
 @pytest.mark.parametrize("receivers", [2, 10, 1000])
 def test_the_wait_is_exponential_in_shape(receivers: int) -> None:
     rng = Random(1)
-    delays = [spread_delay(rng, 1.0, receivers) for _ in range(20_000)]
-    assert all(0 <= delay <= 1 for delay in delays)
-    for time in (0.0, 0.25, 0.5, 0.75):
-        share = sum(delay <= time for delay in delays) / len(delays)
-        assert share == pytest.approx(receivers ** (time - 1), abs=0.012)
+    shares = [spread_share(rng, receivers) for _ in range(20_000)]
+    assert all(0 <= share <= 1 for share in shares)
+    for part in (0.0, 0.25, 0.5, 0.75):
+        found = sum(share <= part for share in shares) / len(shares)
+        assert found == pytest.approx(receivers ** (part - 1), abs=0.012)
 
 
 def test_who_is_alone_does_not_wait() -> None:
-    assert spread_delay(Random(1), 1.0, 1) == 0
-    assert spread_delay(Random(1), 1.0, 0) == 0
-    assert spread_delay(Random(1), 0.0, 1000) == 0
+    assert spread_share(Random(1), 1) == 0
+    assert spread_share(Random(1), 0) == 0
+
+
+def test_a_wait_is_as_long_as_the_round_trips_are_when_it_ends() -> None:
+    wait = Wait(4.0)
+    wait.stretch(0.1)
+    assert wait.at == inf  # nobody waits
+    wait.begin(0.5, 0.1, 10.0)
+    assert wait.at == 10.2
+    wait.stretch(0.3)
+    assert wait.at == 10.6
+    wait.stretch(0.2)  # a queue that drains does not hasten it
+    assert wait.at == 10.6
+    wait.end()
+    assert wait.at == inf
+
+
+def test_nobody_waits_where_nobody_is_to_wait() -> None:
+    wait = Wait(0.0)
+    wait.begin(1.0, 0.1, 10.0)
+    assert wait.at == 10.0

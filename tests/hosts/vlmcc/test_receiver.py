@@ -1,5 +1,6 @@
 """The receiver, packet by packet: acknowledgments, the Start handshake, challenges, and what it does not believe."""
 
+from math import inf
 from random import Random
 from typing import Any
 
@@ -13,6 +14,7 @@ from hosts.reason import Reason
 from hosts.vlmcc.options import VlmccOptions
 from hosts.vlmcc.packets import (
     FLAG_END,
+    FLAG_SETTLING,
     Ack,
     Challenge,
     Data,
@@ -151,6 +153,21 @@ def test_a_queue_makes_a_follower_challenge() -> None:
     assert challenge.base_rtt_us == pytest.approx(40_000, abs=1000)
     assert challenge.rate == pytest.approx(challenge.cwnd / challenge.rtt_us * 1e6, rel=0.01)
     assert challenge.rate / 1000 + following._options.n_extra / following.rtt.mean < 100
+
+
+def test_a_follower_is_silent_while_a_new_leader_settles() -> None:
+    """Also one that was about to speak; afterwards it speaks."""
+    ear = Ear(spread_rtts=50.0)
+    ear.run(3)
+    ear.run(1, delay=0.2, receivers=1000)
+    assert not ear.challenges()
+    assert ear.receiver._wait.at < inf
+    ear.run(0.01, delay=0.2, flags=FLAG_SETTLING)
+    assert ear.receiver._wait.at == inf
+    ear.run(20, delay=0.2, flags=FLAG_SETTLING)
+    assert not ear.challenges()
+    ear.run(2, delay=0.2, rate=110.0)
+    assert ear.challenges()
 
 
 def test_the_leader_does_not_challenge() -> None:

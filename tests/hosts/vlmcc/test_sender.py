@@ -12,6 +12,7 @@ from hosts.reason import Reason
 from hosts.vlmcc.options import VlmccOptions
 from hosts.vlmcc.packets import (
     FLAG_END,
+    FLAG_SETTLING,
     FLAG_SLOW_START,
     Abort,
     Ack,
@@ -245,11 +246,14 @@ def test_a_challenge_takes_the_lead_with_its_window_and_its_base_rtt() -> None:
 def test_challenges_are_ignored_while_a_new_leader_settles() -> None:
     talk = steady(settling_rtts=4.0)
     talk.start(3)
+    assert not talk.sent[-1].flags & FLAG_SETTLING
     talk.challenge(2, 100.0, rtt=0.1, base=0.1)
     talk.run(0.3)
     talk.challenge(3, 20.0)
     assert talk.sender.counters["challenges_while_settling"] == 1
+    assert talk.sent[-1].flags & FLAG_SETTLING
     talk.run(0.2)
+    assert not talk.sent[-1].flags & FLAG_SETTLING
     talk.challenge(3, 20.0)
     assert talk.sender.counters["challenges_accepted"] == 2
     talk.run(0.1)

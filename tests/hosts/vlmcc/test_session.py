@@ -1,8 +1,10 @@
-"""Whole sessions in virtual time: bottlenecks, leaders that die, a busy way back, clocks that drift."""
+"""Whole sessions in virtual time: bottlenecks, leaders that die, a thousand followers, clocks that drift."""
 
 import pytest
 
-from tests.hosts.vlmcc.world import World
+from hosts.endpoint import Address
+from hosts.vlmcc.packets import Challenge
+from tests.hosts.vlmcc.world import PORT, World
 
 SLOW = {"rate_bps": 1e6, "delay_us": 10_000, "limit_packets": 50}
 
@@ -44,6 +46,27 @@ def test_a_slow_receiver_behind_a_long_queue_leads() -> None:
     world.run(40)
     assert world.leader == 0
     assert world.rate(1, 40, 60) == pytest.approx(100e3, rel=0.05)
+
+
+def test_a_thousand_followers_do_not_challenge_all_at_once() -> None:
+    """All behind one link, so that what happens to one happens to all: it shrinks, their leader dies, it shrinks."""
+    link = {"delay_us": 10_000, "limit_packets": 20}
+    receivers = [{"delay_us": 1000.0 + number} for number in range(1000)]
+    world = World(receivers, bottleneck={**link, "rate_bps": 1e6})
+    for time, rate in ((2.0, 200e3), (7.0, 100e3)):
+        world.sim.configure_link_at(time, world.bottleneck, forth={**link, "rate_bps": rate})  # type: ignore[arg-type]
+    world.run(5)
+    leader = world.leader
+    assert leader is not None
+    assert world.sender.members.knows(world.receivers[999].id, Address("10.1.3.231", PORT))
+    world.sim.kill_at(5.0, world.programs[leader])
+    world.run(14)
+    assert world.leader not in (None, leader)
+    times = [time for time, packet in world.greedy.heard if isinstance(packet, Challenge)]
+    # Of n that wait for t round trips n^(1/t) speak before they can hear of the first one: with 4 six.
+    assert 1 <= max(sum(time <= later < time + 0.2 for later in times) for time in times) <= 20
+    assert len(times) <= 50
+    assert world.rate(3, 14, 18) == pytest.approx(100e3, rel=0.2)
 
 
 def test_congestion_on_the_way_back_does_not_make_a_follower_challenge() -> None:
