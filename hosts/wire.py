@@ -1,5 +1,8 @@
 """What the packet formats of all protocols share: the check of the common header, of sizes, and of reasons."""
 
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
 from hosts.header import HEADER, HEADER_BYTES, VERSION, PacketError
 from hosts.reason import Reason
 
@@ -37,3 +40,35 @@ def to_bool(value: int) -> bool:
     if value > 1:
         raise PacketError("value")
     return bool(value)
+
+
+P = TypeVar("P")
+
+
+class DataReader(Generic[P]):
+    """Reads the DATA packets of one protocol.
+
+    Receivers that share a process are handed the same bytes one after another: these are read once.
+    """
+
+    __slots__ = ("_head", "_packet", "_read", "_seen")
+
+    def __init__(self, protocol: int, kind: int, read: Callable[[bytes], P]) -> None:
+        """`kind`: DATA's type; `read`: the rest, which raises PacketError."""
+        self._head = (VERSION, protocol, kind)
+        self._read = read
+        self._seen = b""
+        self._packet: P | None = None
+
+    def __call__(self, data: bytes) -> P | None:
+        """A DATA packet, or None for anything else, which the protocol's `parse` then judges."""
+        if data is self._seen:
+            return self._packet
+        if tuple(data[:3]) != self._head:
+            return None
+        try:
+            packet = self._read(data)
+        except PacketError:
+            return None
+        self._seen, self._packet = data, packet
+        return packet

@@ -56,7 +56,7 @@ from typing import Final, NamedTuple, TypeAlias
 from hosts.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
 from hosts.rate_float import NO_RATE
 from hosts.reason import Reason
-from hosts.wire import check_size, read_header, to_bool, to_reason
+from hosts.wire import DataReader, check_size, read_header, to_bool, to_reason
 
 NUMBER: Final = 2
 """TFMCC's protocol number in the common header."""
@@ -302,7 +302,7 @@ def parse(data: bytes) -> Packet:
     size = len(data)
     kind, flags, session = read_header(data, NUMBER)
     if kind == Type.DATA:
-        return _parse_data(data, size)
+        return _parse_data(data)
     if kind == Type.REPORT:
         check_size(size, REPORT.size)
         report = Report(flags=flags, session=session, **_report_fields(data))
@@ -312,28 +312,8 @@ def parse(data: bytes) -> Packet:
     return _parse_control(data, kind, session)
 
 
-def parse_data(data: bytes) -> Data | None:
-    """A DATA packet, or None for anything else, which `parse` then judges.
-
-    Receivers that share a process are handed the same bytes one after another: these are read once.
-    """
-    global _recent
-    if data is _recent[0]:
-        return _recent[1]
-    if len(data) < DATA_BYTES or data[2] != Type.DATA or data[0] != VERSION or data[1] != NUMBER:
-        return None
-    try:
-        packet = _parse_data(data, len(data))
-    except PacketError:
-        return None
-    _recent = (data, packet)
-    return packet
-
-
-_recent: tuple[bytes, Data | None] = (b"", None)
-
-
-def _parse_data(data: bytes, size: int) -> Data:
+def _parse_data(data: bytes) -> Data:
+    size = len(data)
     if size < DATA_BYTES:
         raise PacketError("truncated")
     fields = DATA.unpack_from(data)
@@ -343,6 +323,10 @@ def _parse_data(data: bytes, size: int) -> Data:
     # session, flags, seq ... max_rtt, clr ... echo_held_us, send_time_us, offset; patience, least_share
     head = (fields[4], fields[3], *fields[5:11], *fields[13:17], *fields[18:])
     return Data._make((*head, data[DATA_BYTES:], fields[11], fields[17]))
+
+
+parse_data: Final = DataReader(NUMBER, Type.DATA, _parse_data)
+"""A DATA packet, or None for anything else, which `parse` then judges."""
 
 
 def _report_fields(data: bytes) -> dict[str, int]:

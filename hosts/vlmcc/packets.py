@@ -54,7 +54,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from hosts.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
 from hosts.reason import Reason
-from hosts.wire import check_size, read_header, to_reason
+from hosts.wire import DataReader, check_size, read_header, to_reason
 
 NUMBER: Final = 5
 """VLMCC's protocol number in the common header."""
@@ -281,30 +281,13 @@ _MAKERS: Final[dict[int, Callable[[Iterable[Any]], Control]]] = {
 }
 
 
-def parse_data(data: bytes) -> Data | None:
-    """A DATA packet, or None for anything else, which `parse` then judges.
-
-    Receivers that share a process are handed the same bytes one after another: these are read once.
-    """
-    global _recent
-    if data is _recent[0]:
-        return _recent[1]
-    if len(data) < DATA_BYTES or data[2] != Type.DATA or data[0] != VERSION or data[1] != NUMBER:
-        return None
-    try:
-        packet = _parse_data(data)
-    except PacketError:
-        return None
-    _recent = (data, packet)
-    return packet
-
-
-_recent: tuple[bytes, Data | None] = (b"", None)
-
-
 def _parse_data(data: bytes) -> Data:
     if len(data) < DATA_BYTES:
         raise PacketError("truncated")
     _, _, _, flags, session, *fields, length, receivers = DATA.unpack_from(data)
     check_size(len(data), DATA_BYTES + length)
     return Data._make((session, flags, *fields, receivers, data[DATA_BYTES:]))
+
+
+parse_data: Final = DataReader(NUMBER, Type.DATA, _parse_data)
+"""A DATA packet, or None for anything else, which `parse` then judges."""

@@ -4,7 +4,7 @@ import pytest
 
 from hosts.header import HEADER, VERSION, PacketError
 from hosts.reason import Reason
-from hosts.wire import check_size, read_header, to_bool, to_reason
+from hosts.wire import DataReader, check_size, read_header, to_bool, to_reason
 
 
 def refused(call: object, *arguments: object) -> str:
@@ -31,3 +31,22 @@ def test_sizes_and_values() -> None:
     assert refused(to_reason, 255) == "value"
     assert [to_bool(0), to_bool(1)] == [False, True]
     assert refused(to_bool, 2) == "value"
+
+
+def test_data_are_read_once_and_what_is_something_else_is_left_to_parse() -> None:
+    calls = []
+
+    def read(data: bytes) -> int:
+        calls.append(data)
+        if len(data) < 9:
+            raise PacketError("truncated")
+        return data[8]
+
+    reader = DataReader(5, 1, read)
+    packet = HEADER.pack(VERSION, 5, 1, 0, 7) + b"\x2a"
+    assert [reader(packet), reader(packet)] == [42, 42]
+    assert calls == [packet]
+    for other in (b"", HEADER.pack(VERSION, 5, 2, 0, 7), HEADER.pack(VERSION, 4, 1, 0, 7), packet[:-1]):
+        assert reader(other) is None
+    assert calls == [packet, packet[:-1]]
+    assert reader(packet) == 42
