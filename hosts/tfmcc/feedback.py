@@ -39,8 +39,8 @@ class FeedbackTimer:
         self._theta = theta
         self.due_at: float | None = None
         self.wanted = 0.0
-        """The rate at the timer's start. What it is cancelled by is measured against this: if everybody's rate falls
-        during a round, what one has reported still silences the others (RFC 4654, X_fbr)."""
+        """The rate at the timer's start. If everybody's rate falls during a round, what one has reported still silences
+        the others, whose rates it is measured against are these (RFC 4654, X_fbr)."""
         self.has_loss = False
         self.has_rtt = False
 
@@ -57,11 +57,15 @@ class FeedbackTimer:
         """No report in this round."""
         self.due_at = None
 
-    def hear(self, code: int, echoed: float, *, from_loss: bool, theta: float | None = None) -> None:
+    def hear(self, code: int, echoed: float, current: float, *, from_loss: bool, theta: float | None = None) -> None:
         """A data packet echoes the least rate of reports of our kind (with or without an RTT); NO_RATE: of none.
 
-        A report of a loss is cancelled by reports of losses only (2.6). `theta`: another one than the session's.
+        A report of a loss is cancelled by reports of losses only (2.6). `current`: what we would report now. If
+        everybody's rate rises during a round, as after the first loss, those who report first say more than the others
+        wanted to, and no more than these would: it counts as well (2.5.2 knows no other). `theta`: another one than
+        the session's.
         """
         share = self._theta if theta is None else theta
-        if code != NO_RATE and (from_loss or not self.has_loss) and is_cancelled(self.wanted, echoed, share):
+        own = max(self.wanted, current)
+        if code != NO_RATE and (from_loss or not self.has_loss) and is_cancelled(own, echoed, share):
             self.due_at = None

@@ -104,6 +104,9 @@ class Reporting:
         packet = self._path.last
         if packet is None or timer.due_at is None or now < timer.due_at:
             return None
+        self._hear(packet)  # our rate may have risen since
+        if timer.due_at is None:
+            return None
         timer.stop()
         if self.is_clr or self._eligible_rate(packet, now) is None:
             return None
@@ -178,7 +181,9 @@ class Reporting:
             return  # nobody else tells of our round trip time
         code = packet.suppression if timer.has_rtt else packet.suppression_no_rtt
         theta = self._options.switch_theta if packet.flags & FLAG_SUPPRESSED else None
-        timer.hear(code, decode_rate(code), from_loss=bool(packet.flags & FLAG_SUPPRESSION_LOSS), theta=theta)
+        current = self._path.calculated_bps if timer.has_loss else 0.0
+        from_loss = bool(packet.flags & FLAG_SUPPRESSION_LOSS)
+        timer.hear(code, decode_rate(code), current, from_loss=from_loss, theta=theta)
 
     # --- what is said
 

@@ -56,25 +56,25 @@ def test_theta_spans_from_the_lowest_rate_to_the_first_report(own: float, echoed
         assert is_cancelled(own, echoed, 0.1)
 
 
-@given(rates, rates, rates, st.integers(0, 2**32))
+@given(rates, rates, rates, rates, st.integers(0, 2**32))
 def test_who_is_much_lower_than_every_echo_always_gets_to_report(
-    first: float, second: float, own: float, seed: int
+    first: float, second: float, own: float, current: float, seed: int
 ) -> None:
     timer = FeedbackTimer(Random(seed), 10_000, 0.25, 0.1)
     timer.start(1.0, 2.0, own, 1e6, has_loss=True, has_rtt=True)
     for echoed in (first, second):
-        timer.hear(1, echoed, from_loss=True)
-    assert (timer.due_at is not None) == (own <= 0.9 * min(first, second))
+        timer.hear(1, echoed, current, from_loss=True)
+    assert (timer.due_at is not None) == (max(own, current) <= 0.9 * min(first, second))
 
 
 def test_a_loss_is_silenced_by_losses_only() -> None:
     timer = FeedbackTimer(Random(1), 10_000, 0.25, 0.1)
     timer.start(0.0, 2.0, 1e6, 2e6, has_loss=True, has_rtt=True)
-    timer.hear(1, 1e3, from_loss=False)
+    timer.hear(1, 1e3, 1e6, from_loss=False)
     assert timer.due_at is not None
-    timer.hear(NO_RATE, 1e3, from_loss=True)
+    timer.hear(NO_RATE, 1e3, 1e6, from_loss=True)
     assert timer.due_at is not None
-    timer.hear(1, 1e3, from_loss=True)
+    timer.hear(1, 1e3, 1e6, from_loss=True)
     assert timer.due_at is None
 
 
