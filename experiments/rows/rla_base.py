@@ -22,10 +22,12 @@ PAYLOAD_BYTES = 922
 PACKET_BITS = 8 * PACKET_BYTES
 FAST_BPS = 100_000_000
 FAST = f"{FAST_BPS} bps"
-UPWARD = (HEADERS_BYTES + ACK.size) / 40
-"""Ours: an acknowledgment of ours has 150 bytes with its headers, ns-2's has 40. Upwards the tree's links are so much
-faster: a queue of 20 packets, to which 27 receivers answer at one moment, drains as fast as in the paper. At the same
-rate the root's drops 18 % of them in case 1, and RLA's round trip is a third longer than its competitors'."""
+UPWARD = f"{FAST_BPS * (HEADERS_BYTES + ACK.size) / 40:.0f} bps"
+"""Ours: no link is a bottleneck for acknowledgments; as ours have 150 bytes with their headers where ns-2's have 40, so
+much more than 100 Mbps. Were case 1's bottleneck as slow upwards, the acknowledgments of 27 receivers to a packet would
+take as long as a packet takes downwards. RLA's round trip, which the last of them ends, is then longer than that of its
+competitors by so much, and that is enough for a phase effect: a session with one receiver, 0.36 ms further away than 27
+TCPs to the same leaves, sees 0.68 times their congestion signals, and as many (1.03) when it is as far."""
 DELAYS = {1: "5 ms", 2: "5 ms", 3: "5 ms", 4: "100 ms"}
 """5: one way, by level."""
 FAN_OUT = 3
@@ -94,12 +96,12 @@ def tree(
 ) -> Document:
     """The tertiary tree with one TCP to each receiver and RLA to all of them. `gateways`: G31 to G39 receive too (5.3).
 
-    With DropTail every receiver takes a random time for each packet, up to the bottleneck's service time (3.1), RLA's
-    and its TCP's alike.
+    With DropTail every sender, RLA's and the TCPs' alike, takes a random time for each packet, up to the bottleneck's
+    service time (3.1). At the receivers it would not be random for RLA: the longest of 27 is nearly the same each time.
     """
-    receiver: dict[str, Any] = {"kind": "host"}
+    sender: dict[str, Any] = {"kind": "host"}
     if queue["kind"] == "droptail":
-        receiver["receiving"] = {"most": f"{1e6 * bottleneck.service_s:.0f} us"}
+        sender["sending"] = {"most": f"{1e6 * bottleneck.service_s:.0f} us"}
     nodes: dict[str, Any] = {"root": {"kind": "router"}}
     links: list[dict[str, Any]] = []
     receivers: list[str] = []
@@ -109,27 +111,27 @@ def tree(
         is_bottleneck = level == bottleneck.level and placed < bottleneck.links
         placed += is_bottleneck
         rate = bottleneck.rate * PACKET_BITS if is_bottleneck else FAST_BPS
-        nodes[lower] = receiver if level == 4 else {"kind": "router"}
+        nodes[lower] = {"kind": "host" if level == 4 else "router"}
         links.append(
             {
                 "between": [upper, lower],
                 "rate": f"{rate} bps",
                 "delay": DELAYS[level],
                 "queue": dict(queue),
-                "toward": {upper: {"rate": f"{rate * UPWARD:.0f} bps"}},
+                "toward": {upper: {"rate": UPWARD}},
             }
         )
         if level == 4:
             receivers.append(lower)
         elif level == 3 and gateways:
-            nodes[f"r{lower}"] = receiver
+            nodes[f"r{lower}"] = {"kind": "host"}
             links.append({"between": [lower, f"r{lower}"], **access})
             receivers.append(f"r{lower}")
     for number in range(sessions):
-        nodes[f"s{number}"] = {"kind": "host"}
+        nodes[f"s{number}"] = sender
         links.append({"between": [f"s{number}", "root"], **access})
     for number in range(len(receivers)):
-        nodes[f"t{number}"] = {"kind": "host"}
+        nodes[f"t{number}"] = sender
         links.append({"between": [f"t{number}", "root"], **access})
     tcp = {"recovery": "sack", "packet": f"{PACKET_BYTES} B", "delayed_ack": "0 s", "initial_window": 1}
     return {

@@ -12,7 +12,17 @@ from scipy.special import comb
 from experiments.measures import trace
 from experiments.relations import EachBetween, Every, Only, RatioBetween
 from experiments.row import Case, Curve, Experiment, Figure, Plane, Row
-from experiments.rows.rla_base import FAST, GROUP, PACKET_BITS, PACKET_BYTES, PAPER, PAYLOAD_BYTES, SKIPPED_S, mean_of
+from experiments.rows.rla_base import (
+    FAST,
+    GROUP,
+    PACKET_BITS,
+    PACKET_BYTES,
+    PAPER,
+    PAYLOAD_BYTES,
+    SKIPPED_S,
+    UPWARD,
+    mean_of,
+)
 from experiments.runs import Finished
 
 # --- the drift diagram
@@ -200,21 +210,23 @@ def two_sessions(seconds: float) -> dict[str, Any]:
     rate = f"{int(_PIPE / _RTT) * PACKET_BITS} bps"
     queue = {"kind": "droptail", "packets": 20}
     wide = {"rate": "1 Gbps", "delay": "0 s", "queue": {"kind": "droptail", "packets": 1000}}
-    service = _RTT / _PIPE
+    sender = {"kind": "host", "sending": {"most": f"{1e6 * _RTT / _PIPE:.0f} us"}}
     nodes: dict[str, Any] = {"root": {"kind": "router"}}
     links: list[dict[str, Any]] = []
     for number in range(2):
-        nodes[f"s{number}"] = {"kind": "host"}
+        nodes[f"s{number}"] = sender
         links.append({"between": [f"s{number}", "root"], **wide})
     for number in range(_STAR_RECEIVERS):
-        nodes |= {
-            f"t{number}": {"kind": "host"},
-            f"g{number}": {"kind": "router"},
-            f"r{number}": {"kind": "host", "receiving": {"most": f"{1e6 * service:.0f} us"}},
-        }
+        nodes |= {f"t{number}": sender, f"g{number}": {"kind": "router"}, f"r{number}": {"kind": "host"}}
         links += [
             {"between": [f"t{number}", "root"], **wide},
-            {"between": ["root", f"g{number}"], "rate": rate, "delay": f"{500 * _RTT:g} ms", "queue": queue},
+            {
+                "between": ["root", f"g{number}"],
+                "rate": rate,
+                "delay": f"{500 * _RTT:g} ms",
+                "queue": queue,
+                "toward": {"root": {"rate": UPWARD}},
+            },
             {"between": [f"g{number}", f"r{number}"], **wide},
         ]
     receivers = [f"r{number}" for number in range(_STAR_RECEIVERS)]

@@ -6,7 +6,7 @@ import pytest
 
 from experiments.plot import draw
 from experiments.reproduce import Options, reproduce
-from experiments.rows.rla_base import CASES, DROPTAIL, RECEIVERS, tree
+from experiments.rows.rla_base import CASES, DROPTAIL, RECEIVERS, RED, tree
 from experiments.rows.rla_model import FIGURES, bound, drift, neutral_window
 from topologies.scenario.scenario import Scenario
 
@@ -39,12 +39,23 @@ def test_the_drift_field_is_drawn_with_an_arrow_at_each_point() -> None:
     assert "the pipe is full" in svg
 
 
-def test_the_tree_carries_as_many_acknowledgments_upwards_as_the_papers() -> None:
-    scenario = Scenario.model_validate(tree(CASES["case 1"], DROPTAIL, name="x", seconds=10))
+@pytest.mark.parametrize("case", CASES)
+def test_acknowledgments_meet_no_bottleneck(case: str) -> None:
+    """Those of all receivers to one packet are through within a part of the time of a packet downwards."""
+    bottleneck = CASES[case]
+    scenario = Scenario.model_validate(tree(bottleneck, DROPTAIL, name="x", seconds=10))
     assert len(scenario.sessions[0].receivers) == len(scenario.traffic) == RECEIVERS
-    link = scenario.link_between("root", "g1")
-    assert link is not None
-    down, up = link.rate, link.toward["root"].rate
-    assert down == 2800 * 8000
-    assert up is not None
-    assert up / (150 * 8) == pytest.approx(down / (40 * 8), rel=1e-6)
+    rates = [link.toward[upper].rate for link in scenario.links for upper in link.between if upper in link.toward]
+    assert len(rates) == 1 + 3 + 9 + 27
+    assert {rate / (150 * 8) for rate in rates if rate} == {100e6 / (40 * 8)}
+    assert bottleneck.service_s > 4 * RECEIVERS * 40 * 8 / 100e6
+
+
+def test_every_sender_takes_a_random_time_with_droptail() -> None:
+    """3.1: up to the bottleneck's service time; with RED none."""
+    for queue, most in ((DROPTAIL, 0.005), (RED, None)):
+        hosts = Scenario.model_validate(tree(CASES["case 3"], queue, name="x", seconds=10)).hosts
+        senders = [hosts[name].sending for name in hosts if name[0] in "st"]
+        assert len(senders) == 1 + RECEIVERS
+        assert {sender and sender.most for sender in senders} == {most}
+        assert all(hosts[name].receiving is None for name in hosts)
