@@ -5,6 +5,7 @@
 #include "mtcp.p4"
 #include "rla.p4"
 #include "tfmcc.p4"
+#include "vlmcc.p4"
 
 // Packets of protocols that switches help, after they were routed: data on its way down tells how far a session is, and
 // feedback on its way up is merged or suppressed. docs/assist.md has the rules and their reasons.
@@ -48,6 +49,8 @@ control assist_feedback(inout headers_t hdr, inout metadata_t meta, inout standa
             } else if (to_group == 1) {
                 if (meta.assisted.kind == assisted_t.tfmcc_data) {
                     note_round.apply(hdr, meta);
+                } else if (meta.assisted.kind == assisted_t.vlmcc_data) {
+                    note_leader.apply(hdr, meta);
                 }
             } else {
                 other = { 0, 0, 0, 0, 0, 0, 0, 0, 0 };
@@ -58,6 +61,8 @@ control assist_feedback(inout headers_t hdr, inout metadata_t meta, inout standa
                     assist_rla.apply(hdr, other, meta, standard_metadata);
                 } else if (meta.assisted.kind == assisted_t.tfmcc_report) {
                     suppress_report.apply(hdr, meta, standard_metadata);
+                } else if (meta.assisted.kind == assisted_t.vlmcc_challenge) {
+                    filter_challenge.apply(hdr, meta, standard_metadata);
                 }
                 if (meta.merge.outcome != feedback_t.none) {
                     feedback.count((bit<32>)(bit<8>)meta.merge.outcome);

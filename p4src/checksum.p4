@@ -21,6 +21,10 @@
     { UDP_FIELDS, hdr.tfmcc_report.receiver, hdr.tfmcc_report.round, hdr.tfmcc_report.rate, hdr.tfmcc_report.rtt, \
       hdr.tfmcc_report.reserved, hdr.tfmcc_report.loss_rate, hdr.tfmcc_report.receive_rate, \
       hdr.tfmcc_report.reserved16, hdr.tfmcc_report.echo_time_us, hdr.tfmcc_report.held_us, hdr.tfmcc_report.time_us }
+#define VLMCC_CHALLENGE_FIELDS \
+    { UDP_FIELDS, hdr.vlmcc_challenge.receiver, hdr.vlmcc_challenge.rate, hdr.vlmcc_challenge.cwnd, \
+      hdr.vlmcc_challenge.rtt_us, hdr.vlmcc_challenge.base_rtt_us, hdr.vlmcc_challenge.seq, \
+      hdr.vlmcc_challenge.time_comp_us }
 
 // All set the same standard_metadata.checksum_error. A later pass of a report was verified in the first one.
 control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
@@ -48,6 +52,10 @@ control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
         verify_checksum(
             hdr.tfmcc_report.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
             TFMCC_REPORT_FIELDS,
+            hdr.udp.checksum, HashAlgorithm.csum16);
+        verify_checksum(
+            hdr.vlmcc_challenge.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
+            VLMCC_CHALLENGE_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
     }
 }

@@ -77,13 +77,20 @@ const bit<32> RLA_REACH = 512;
 // A receiver that is silent for so long is left out. It answers every packet; a pause of all costs a few packets.
 const bit<32> RLA_SILENCE_US = 500000;
 
+// What a switch that suppresses feedback sets in DATA of TFMCC and VLMCC.
+const bit<8>  FLAG_SUPPRESSED = 0x20;
+
 // TFMCC's packets (hosts/tfmcc/packets.py).
 const bit<16> TFMCC_DATA_UDP_BYTES = 72;        // at least
 const bit<16> TFMCC_REPORT_UDP_BYTES = 52;
-const bit<8>  TFMCC_FLAG_SUPPRESSED = 0x20;     // of DATA
 const bit<16> TFMCC_NO_RATE = 0x0fff;           // the largest 12-bit float
 // First round trip times asked for in a round that pass whatever their rates: one or two answers are too few (TFMCC 2.5.2).
 const bit<8>  TFMCC_REQUESTS = 10;
+
+// VLMCC's packets (hosts/vlmcc/packets.py).
+const bit<16> VLMCC_DATA_UDP_BYTES = 52;        // at least
+const bit<16> VLMCC_CHALLENGE_UDP_BYTES = 48;
+const bit<32> VLMCC_LONGEST_RTT_US = 4000000;   // `largest_rtt_s` of the hosts
 
 // Results of a v1model meter (RFC 2698), as BMv2 numbers them.
 const bit<2> METER_GREEN = 0;
@@ -182,7 +189,9 @@ enum bit<8> assisted_t {
     mtcp_feedback = 6,
     rla_abort     = 7,
     rla_ack       = 8,
-    tfmcc_report  = 9
+    tfmcc_report  = 9,
+    vlmcc_data    = 10,
+    vlmcc_challenge = 11
 }
 
 // What became of feedback that a switch may judge: the index into the counter `feedback`.
@@ -204,10 +213,10 @@ enum bit<8> feedback_t {
     // RLA
     hole         = 14,  // passed: tells of a new hole
     sample       = 15,  // passed, and was merged: a receiver's sign of life and round trip time
-    // TFMCC
+    // TFMCC, and VLMCC's challenges (lower, suppressed)
     limiting     = 16,  // passed: of the current limiting receiver
     leave        = 17,  // passed
-    lower        = 18,  // passed: below the least of this round, by theta
+    lower        = 18,  // passed: below the least of this round, by theta; worse than the challenges that passed
     far          = 19,  // passed: a longer round trip time than any known
     request      = 20,  // passed: of the first that ask for a round trip time
     suppressed   = 21

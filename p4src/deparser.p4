@@ -20,6 +20,8 @@ control canopy_deparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.rla_ack);
         packet.emit(hdr.tfmcc_data);
         packet.emit(hdr.tfmcc_report);
+        packet.emit(hdr.vlmcc_data);
+        packet.emit(hdr.vlmcc_challenge);
     }
 }
 

@@ -145,6 +145,22 @@ header tfmcc_report_t {
     bit<64> time_us;
 }
 
+// VLMCC's DATA up to what a switch reads, and its CHALLENGE (hosts/vlmcc/packets.py).
+header vlmcc_data_t {
+    bit<32> seq;
+    bit<32> leader;             // 0: there is none
+}
+
+header vlmcc_challenge_t {
+    bit<32> receiver;
+    bit<32> rate;               // the lower, the worse
+    bit<32> cwnd;
+    bit<32> rtt_us;
+    bit<32> base_rtt_us;
+    bit<32> seq;
+    bit<64> time_comp_us;
+}
+
 @controller_header("packet_out")
 header packet_out_t {
     port_t        port;
@@ -175,6 +191,8 @@ struct headers_t {
     rla_ack_t       rla_ack;
     tfmcc_data_t    tfmcc_data;
     tfmcc_report_t  tfmcc_report;
+    vlmcc_data_t    vlmcc_data;
+    vlmcc_challenge_t vlmcc_challenge;
 }
 
 #endif

@@ -51,7 +51,8 @@ control check_ipv4(inout headers_t hdr, inout metadata_t meta, in standard_metad
         } else if (standard_metadata.checksum_error == 1) {
             if (hdr.igmp.isValid()) {
                 meta.drop_reason = drop_reason_t.igmp_checksum;
-            } else if (hdr.feedback.isValid() || hdr.rla_ack.isValid() || hdr.tfmcc_report.isValid()) {
+            } else if (hdr.feedback.isValid() || hdr.rla_ack.isValid() || hdr.tfmcc_report.isValid()
+                       || hdr.vlmcc_challenge.isValid()) {
                 meta.drop_reason = drop_reason_t.udp_checksum;
             } else {
                 meta.drop_reason = drop_reason_t.ipv4_checksum;

@@ -88,8 +88,8 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         }
     }
 
-    // Looks at what may be a packet that switches help, and takes apart only feedback that asks for it and TFMCC's data. A
-    // datagram that is too short to be looked at is none of them: canopy.p4 forgives the error.
+    // Looks at what may be a packet that switches help, and takes apart only feedback that asks for it and data of TFMCC
+    // and VLMCC that does. A datagram that is too short to be looked at is none of them: canopy.p4 forgives the error.
     state udp {
         transition select(packet.lookahead<bit<96>>()[31:0]) {  // UDP; version, protocol, type, flags
             0x01010100 &&& 0xffffff00: mtcp_data;
@@ -106,6 +106,8 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             0x01040800 &&& 0xffffff00: rla_abort;
             0x01020110 &&& 0xffffff10: tfmcc_data;
             0x01020220 &&& 0xffffff20: tfmcc_report_length;
+            0x01050110 &&& 0xffffff10: vlmcc_data;
+            0x01050320 &&& 0xffffff20: vlmcc_challenge_length;
             default: accept;
         }
     }
@@ -200,6 +202,29 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.canopy);
         packet.extract(hdr.tfmcc_report);
         meta.assisted.kind = assisted_t.tfmcc_report;
+        transition accept;
+    }
+
+    state vlmcc_data {
+        packet.extract(hdr.udp);
+        packet.extract(hdr.canopy);
+        packet.extract(hdr.vlmcc_data);
+        meta.assisted.kind = assisted_t.vlmcc_data;
+        transition accept;
+    }
+
+    state vlmcc_challenge_length {
+        transition select(packet.lookahead<bit<48>>()[15:0], hdr.ipv4.total_length) {
+            (VLMCC_CHALLENGE_UDP_BYTES, VLMCC_CHALLENGE_UDP_BYTES + 20): vlmcc_challenge;
+            default: accept;
+        }
+    }
+
+    state vlmcc_challenge {
+        packet.extract(hdr.udp);
+        packet.extract(hdr.canopy);
+        packet.extract(hdr.vlmcc_challenge);
+        meta.assisted.kind = assisted_t.vlmcc_challenge;
         transition accept;
     }
 

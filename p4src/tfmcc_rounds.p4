@@ -1,24 +1,8 @@
 #ifndef CANOPY_TFMCC_ROUNDS_P4
 #define CANOPY_TFMCC_ROUNDS_P4
 
+#include "suppressed.p4"
 #include "tfmcc_state.p4"
-
-// Tells receivers that reports are suppressed here, so that they need not be patient. The UDP checksum follows (RFC 1624,
-// equation 3: m - m' is -0x0020, for type and flags are one word of it).
-control mark_suppressed(inout headers_t hdr) {
-    apply {
-        if (hdr.canopy.flags[5:5] == 0) {
-            hdr.canopy.flags = hdr.canopy.flags | TFMCC_FLAG_SUPPRESSED;
-            if (hdr.udp.checksum != 0) {
-                bit<32> sum = (bit<32>)(~hdr.udp.checksum) + 32w0x0020;
-                hdr.udp.checksum = ~(sum[15:0] + sum[31:16]);
-                if (hdr.udp.checksum == 0) {
-                    hdr.udp.checksum = 0xffff;
-                }
-            }
-        }
-    } // apply
-} // mark_suppressed
 
 // Data on its way down: rounds, the CLR and what is confirmed are learnt from it and from nothing else. Data of an older round
 // than the last has been overtaken.

@@ -142,8 +142,10 @@ class WindowControl:
             self.window.acknowledged(1)
         if seq > self._highest_acked:
             self._highest_acked = seq
-            undecided, self._undecided = self._undecided, []
-            for lost in undecided:
+            overtaken = [other for other in self._undecided if other < seq]
+            # A packet's own acknowledgment says that it was late, and not lost.
+            self._undecided = [other for other in self._undecided if other > seq]
+            for lost in overtaken:
                 self._lost(lost)
         self._end_round(now)
 

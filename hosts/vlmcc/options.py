@@ -20,9 +20,9 @@ class VlmccOptions:
     difference_gain: float = 0.1  # of the followers' average of Eq. (6)'s difference (2.3 gives none; ours: g)
     loss_margin_s: float = 0.01  # four deviations count for at least this: a constant rtt has none (ours)
     settling_rtts: float = 4.0  # challenges are ignored so long after a change ("the last RTTs", 2.3; ours)
-    # Many followers that want to lead at once wait for a random part of so many rtts, and then look again (ours; 0:
-    # nobody waits).
-    spread_rtts: float = 4.0
+    # Of many followers that want to lead at once so many say so within one rtt; the others wait, and look again (ours;
+    # 0: nobody waits).
+    challenges_per_rtt: float = 6.0
     start_spread_s: float = 0.2  # receivers that hear a session begin ask for its state within this (ours)
     start_interval_s: float = 60.0  # and again so often, against clocks that drift (ours); sooner in the beginning
     initial_rtt_s: float = 0.5  # before there is a leader, one packet per this (ours; RFC 4654's)
@@ -49,7 +49,7 @@ class VlmccOptions:
         for name in ("start_interval_s", "initial_rtt_s", "largest_rtt_s", "send_buffer_s", "silence_s"):
             if not 0 < getattr(self, name) < 1e6:
                 raise ValueError(f"parameter '{name}' must be positive")
-        for name in ("n_extra", "loss_margin_s", "settling_rtts", "spread_rtts", "start_spread_s"):
+        for name in ("n_extra", "loss_margin_s", "settling_rtts", "challenges_per_rtt", "start_spread_s"):
             if not 0 <= getattr(self, name) < 1e6:
                 raise ValueError(f"parameter '{name}' must not be negative")
         for name in ("least_rate_bps", "rate_limit_bps"):
@@ -57,6 +57,8 @@ class VlmccOptions:
                 raise ValueError(f"parameter '{name}' must not be negative")
         if not 2 <= self.max_window < 1 << 20:
             raise ValueError("parameter 'max_window' must be in 2..1048575")
+        if 0 < self.challenges_per_rtt <= 1:
+            raise ValueError("parameter 'challenges_per_rtt' must be 0 or more than 1")
         if self.least_rate_rounds < 1:
             raise ValueError("parameter 'least_rate_rounds' must be at least 1")
         if self.initial_rtt_s > self.largest_rtt_s:

@@ -1,7 +1,9 @@
 """VLMCC's packets (2.2 to 2.4, Fig. 2): fixed-size fields after the common header, in network order.
 
 DATA, multicast by the sender; the header's flags: 0x01 END (the stream ends here), 0x02 SLOW_START (the sender's window
-doubles), 0x04 SETTLING (the leader is new, and challenges are ignored). Byte offsets count from the datagram's start:
+doubles), 0x04 SETTLING (the leader is new, and challenges are ignored), 0x10 ASSIST (switches may suppress challenges),
+0x20 SUPPRESSED (set on the way by a switch that does so: challenges may come at once). Byte offsets count from the
+datagram's start:
 
      8  seq            32  counts DATA packets from 0
     12  leader         32  receiver id of the leader, who acknowledges this packet; 0: there is none
@@ -18,7 +20,8 @@ ACK, unicast by the leader, one for every DATA packet that names it:
     12  seq            32  of the packet
     16  time_comp_us   64  its send_time_us and the time that the packet waited at the leader (the paper's tstamp_comp)
 
-CHALLENGE, unicast by a follower that finds itself worse off than the leader:
+CHALLENGE, unicast by a follower that finds itself worse off than the leader; flags: 0x20 MAY_SUPPRESS (a switch may
+judge it; DATA has ASSIST):
 
      8  receiver       32
     12  rate           32  W / rtt as the follower calculates it, in packets per 1,000 s: the lower, the worse
@@ -41,8 +44,8 @@ START_REQUEST, unicast by a receiver; and START, the answer, unicast by the send
 
 LEAVE is a leader's last word; ABORT ends the session, or (by unicast) one receiver's part in it.
 
-For a switch: a challenge is worse the lower its rate. The leader, its rtt and whether there is one come from DATA on
-its way down. START_REQUEST and LEAVE always pass.
+For a switch: a challenge is worse the lower its rate. The leader, whether there is one and whether it settles come from
+DATA on its way down; docs/assist.md has the rules. START_REQUEST and LEAVE always pass.
 
 `parse` answers with one of the tuples below or raises PacketError; nothing else can come of any input.
 """
@@ -75,6 +78,10 @@ class Type(enum.IntEnum):
 FLAG_END: Final = 0x01
 FLAG_SLOW_START: Final = 0x02
 FLAG_SETTLING: Final = 0x04
+FLAG_ASSIST: Final = 0x10
+FLAG_SUPPRESSED: Final = 0x20
+FLAG_MAY_SUPPRESS: Final = 0x20
+"""Of CHALLENGE."""
 
 NO_RECEIVER: Final = 0
 UNIT: Final = 1000
@@ -118,6 +125,7 @@ class Challenge(NamedTuple):
     base_rtt_us: int
     seq: int  # 32 bits on the wire
     time_comp_us: int  # sender's clock
+    may_suppress: bool = False
 
 
 class StartRequest(NamedTuple):
@@ -220,8 +228,8 @@ def encode_ack(ack: Ack) -> bytes:
 
 def encode_challenge(challenge: Challenge) -> bytes:
     """A CHALLENGE. `seq` is taken modulo 2^32."""
-    fields = challenge._replace(seq=challenge.seq & MAX_U32)
-    return CHALLENGE.pack(VERSION, NUMBER, Type.CHALLENGE, 0, *fields)
+    *fields, may_suppress = challenge._replace(seq=challenge.seq & MAX_U32)
+    return CHALLENGE.pack(VERSION, NUMBER, Type.CHALLENGE, FLAG_MAY_SUPPRESS * may_suppress, *fields)
 
 
 def encode_start_request(request: StartRequest) -> bytes:
@@ -246,7 +254,7 @@ def encode_abort(session: int, reason: Reason) -> bytes:
 
 def parse(data: bytes) -> Packet:
     """Read a datagram. Raises PacketError: truncated, oversized, version, protocol, type, value."""
-    kind, _, _ = read_header(data, NUMBER)
+    kind, flags, _ = read_header(data, NUMBER)
     if kind == Type.DATA:
         return _parse_data(data)
     layout = _LAYOUTS.get(kind)
@@ -258,8 +266,10 @@ def parse(data: bytes) -> Packet:
         packet = packet._replace(reason=to_reason(packet.reason))
     if not isinstance(packet, Abort) and packet.receiver == NO_RECEIVER:
         raise PacketError("value")
-    if isinstance(packet, Challenge) and 0 in (packet.rate, packet.cwnd, packet.rtt_us, packet.base_rtt_us):
-        raise PacketError("value")
+    if isinstance(packet, Challenge):
+        if 0 in (packet.rate, packet.cwnd, packet.rtt_us, packet.base_rtt_us):
+            raise PacketError("value")
+        packet = packet._replace(may_suppress=bool(flags & FLAG_MAY_SUPPRESS))
     return packet
 
 
@@ -273,7 +283,7 @@ _LAYOUTS: Final = {
 }
 _MAKERS: Final[dict[int, Callable[[Iterable[Any]], Control]]] = {
     int(Type.ACK): Ack._make,
-    int(Type.CHALLENGE): Challenge._make,
+    int(Type.CHALLENGE): lambda fields: Challenge(*fields),
     int(Type.START_REQUEST): StartRequest._make,
     int(Type.START): Start._make,
     int(Type.LEAVE): Leave._make,

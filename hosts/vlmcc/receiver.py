@@ -21,9 +21,11 @@ from hosts.vlmcc.following import Following
 from hosts.vlmcc.gaps import Gaps
 from hosts.vlmcc.options import VlmccOptions
 from hosts.vlmcc.packets import (
+    FLAG_ASSIST,
     FLAG_END,
     FLAG_SETTLING,
     FLAG_SLOW_START,
+    FLAG_SUPPRESSED,
     NO_RECEIVER,
     UNIT,
     Abort,
@@ -44,12 +46,15 @@ from hosts.vlmcc.packets import (
     to_us,
 )
 from hosts.vlmcc.path import Path
-from hosts.vlmcc.spread import Wait, spread_share
+from hosts.vlmcc.spread import Wait, spread_rtts
 
 LEAVE_COPIES = 3
 """A leader's leave is not acknowledged; it is sent so often (ours)."""
 FIRST_RETRY_S = 1.0
-"""A START_REQUEST without an answer is repeated after so long, then after twice as long each time (ours)."""
+"""A START_REQUEST without an answer is repeated after so long, then after twice as long each time (ours). While packets
+are lost the time stays as it is: then the answer was probably lost as well, and who loses packets has most to say."""
+REQUEST_SHARE_S = 0.002
+"""No sooner than so long for each receiver there is: all together repeat 500 requests a second (ours)."""
 SECOND_START_S = 10.0
 """The second START_REQUEST follows the first so soon, and the others at twice the distance each: what a clock drifts
 shows the better the longer one waits (ours)."""
@@ -72,8 +77,9 @@ class VlmccReceiver(RealtimeReceiver):
         self._last_at = 0.0
         self._request_at = inf
         self._request_gap = FIRST_RETRY_S
+        self._lost_before = 0  # packets, when it was last asked
         self._asked_us: int | None = None  # the START_REQUEST that is not answered yet
-        self._wait = Wait(options.spread_rtts)
+        self._wait = Wait()
         self._rounds_too_slow = 0
         self._packet_bits = options.packet_bytes * 8
 
@@ -225,7 +231,10 @@ class VlmccReceiver(RealtimeReceiver):
             return
         self._rounds_too_slow = 0
         if following.should_lead and self._wait.at == inf and not packet.flags & FLAG_SETTLING:
-            self._wait.begin(spread_share(self._rng, packet.receivers), following.rtt.mean, now)
+            # Where a switch lets one of many through, nobody need be patient.
+            others = 0 if packet.flags & FLAG_SUPPRESSED else packet.receivers
+            rtts = spread_rtts(self._rng, others, options.challenges_per_rtt)
+            self._wait.begin(rtts, following.rtt.mean, now)
             if self._wait.at <= now:
                 effects += self._challenge(now)
 
@@ -246,6 +255,7 @@ class VlmccReceiver(RealtimeReceiver):
             max(1, to_us(min(self.path.base_rtt, following.rtt.mean))),
             packet.seq,
             packet.send_time_us + max(0, int((now - self._last_at) * 1e6)),
+            bool(packet.flags & FLAG_ASSIST),
         )
         return [Send(encode_challenge(challenge), self.sender)]
 
@@ -253,10 +263,18 @@ class VlmccReceiver(RealtimeReceiver):
         assert self.sender is not None
         self.counters["start_requests"] += 1
         self._asked_us = int(now * 1e6)
-        self._request_at = now + self._request_gap * self._rng.uniform(0.75, 1.25)
         if not self.path.is_known:
-            self._request_gap = min(2 * self._request_gap, self.options.start_interval_s)
+            self._request_gap = self._retry_gap()
+        self._request_at = now + self._request_gap * self._rng.uniform(0.75, 1.25)
         return Send(encode_start_request(StartRequest(self.number or 0, self.id, self._asked_us)), self.sender)
+
+    def _retry_gap(self) -> float:
+        """Seconds until a request that nobody answers is repeated."""
+        lost, self._lost_before = self.gaps.lost_packets - self._lost_before, self.gaps.lost_packets
+        least = FIRST_RETRY_S if self._last is None else max(FIRST_RETRY_S, REQUEST_SHARE_S * self._last.receivers)
+        if self.counters["start_requests"] == 1 or lost:
+            return min(max(least, self._request_gap), self.options.start_interval_s)
+        return min(max(least, 2 * self._request_gap), self.options.start_interval_s)
 
     # --- timers
 

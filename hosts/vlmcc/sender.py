@@ -25,6 +25,7 @@ from hosts.vlmcc.election import Election, Verdict
 from hosts.vlmcc.members import Members
 from hosts.vlmcc.options import VlmccOptions
 from hosts.vlmcc.packets import (
+    FLAG_ASSIST,
     FLAG_END,
     FLAG_SETTLING,
     FLAG_SLOW_START,
@@ -251,7 +252,8 @@ class VlmccSender(RealtimeSender):
         options, control, leader = self.options, self.control, self.election.leader
         payload = bytes(self._unsent[: options.payload_bytes])
         del self._unsent[: len(payload)]
-        flags = FLAG_SLOW_START if leader is not None and control.window.slow_start else 0
+        flags = FLAG_ASSIST if options.assist == "switch" else 0
+        flags |= FLAG_SLOW_START if leader is not None and control.window.slow_start else 0
         if self.election.is_settling(now):
             flags |= FLAG_SETTLING
         if self._finishing and not self._unsent:
@@ -304,7 +306,8 @@ class VlmccSender(RealtimeSender):
         is_gone = control.expire(now)
         if control.cuts > cuts and self.election.leader is not None:
             effects.append(CongestionSignal("loss", self.election.leader.address))
-        if is_gone and self.election.leader is not None:
+        # A new leader's first acknowledgments wait behind the queue that made it challenge.
+        if is_gone and self.election.leader is not None and not self.election.is_settling(now):
             self.counters["leaders_lost"] += 1
             self._lose_leader(now)
         self.members.expire(now)

@@ -1,6 +1,7 @@
 """The packets that the sender has under way to its leader, and Eq. (3)'s spacing of those to come."""
 
 from collections import OrderedDict
+from math import inf
 from typing import Final
 
 BURST_PACKETS: Final = 2
@@ -48,18 +49,27 @@ class Transit:
 
 
 class BurstPacer:
-    """After `BURST_PACKETS` packets the next one waits for Eq. (3)'s delay."""
+    """After a burst of `BURST_PACKETS` packets the next one waits for Eq. (3)'s delay.
 
-    __slots__ = ("_left", "next_at")
+    "A full window of packets can still be sent in just half the time of an RTT" (2.2): packets that are further apart
+    than half the delay, as acknowledgments are that the bottleneck has spaced, are no burst and wait for nothing. (A
+    packet that leaves later than its acknowledgment came finds its place in a full queue taken.)
+    """
+
+    __slots__ = ("_last", "_left", "next_at")
 
     def __init__(self) -> None:
         self._left = BURST_PACKETS
-        self.next_at = float("-inf")
+        self._last = -inf
+        self.next_at = -inf
         """When the next packet may leave."""
 
     def sent(self, now: float, delay: float) -> None:
         """A packet left; `delay`: rtt / W, seconds."""
+        if now - self._last >= delay / BURST_PACKETS:
+            self._left = BURST_PACKETS
+        self._last = now
         self._left -= 1
-        if self._left <= 0:
+        if self._left == 0:
             self._left = BURST_PACKETS
             self.next_at = now + delay

@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -32,7 +34,7 @@ u8, u16, u32, u64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
 positive = st.integers(1, 2**32 - 1)
 reasons = st.sampled_from(Reason)
 datas = st.builds(Data, u32, u8, u32, u32, u32, u32, u64, u64, u16, st.binary(max_size=64))
-challenges = st.builds(Challenge, u32, positive, positive, positive, positive, positive, u32, u64)
+challenges = st.builds(Challenge, u32, positive, positive, positive, positive, positive, u32, u64, st.booleans())
 acks = st.builds(Ack, u32, positive, u32, u64)
 packets: st.SearchStrategy[tuple[Packet, bytes]] = st.one_of(
     datas.map(lambda packet: (packet, encode_data(packet))),
@@ -103,7 +105,8 @@ def test_fields_are_where_a_switch_reads_them() -> None:
 
 @pytest.mark.parametrize("field", ["receiver", "rate", "cwnd", "rtt_us", "base_rtt_us"])
 def test_a_challenge_without_a_value_is_none(field: str) -> None:
-    challenge = Challenge(7, 9, 1, 1, 1, 1, 5, 12)._replace(**{field: 0})
+    zero: dict[str, Any] = {field: 0}
+    challenge = Challenge(7, 9, 1, 1, 1, 1, 5, 12)._replace(**zero)
     with pytest.raises(PacketError, match="value"):
         parse(encode_challenge(challenge))
 

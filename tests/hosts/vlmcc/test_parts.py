@@ -1,6 +1,6 @@
 """The small parts: Vegas' difference, packets in travel, bursts, members, gaps, spreading."""
 
-from math import inf
+from math import inf, log
 from random import Random
 
 import pytest
@@ -11,7 +11,7 @@ from hosts.endpoint import Address
 from hosts.vlmcc.backlog import vegas_difference
 from hosts.vlmcc.gaps import LONGEST_GAP, REORDERING, Gaps
 from hosts.vlmcc.members import FORGOTTEN_AFTER, MOST, Members
-from hosts.vlmcc.spread import Wait, spread_share
+from hosts.vlmcc.spread import Wait, spread_rtts
 from hosts.vlmcc.transit import BurstPacer, Transit
 
 A, B = Address("10.0.1.1", 1), Address("10.0.1.2", 1)
@@ -135,25 +135,27 @@ def test_an_interruption_is_counted_and_not_remembered() -> None:
 
 
 @pytest.mark.parametrize("receivers", [2, 10, 1000])
-def test_the_wait_is_exponential_in_shape(receivers: int) -> None:
+def test_so_many_have_spoken_after_so_many_round_trips(receivers: int) -> None:
     rng = Random(1)
-    shares = [spread_share(rng, receivers) for _ in range(20_000)]
-    assert all(0 <= share <= 1 for share in shares)
-    for part in (0.0, 0.25, 0.5, 0.75):
-        found = sum(share <= part for share in shares) / len(shares)
-        assert found == pytest.approx(receivers ** (part - 1), abs=0.012)
+    waits = [spread_rtts(rng, receivers, 6.0) for _ in range(20_000)]
+    longest = log(receivers) / log(6.0)
+    assert all(0 <= wait <= longest for wait in waits)
+    for rtts in (0.0, 0.3, 0.6 * longest, 0.9 * longest):
+        share = sum(wait <= rtts for wait in waits) / len(waits)
+        assert share == pytest.approx(min(1.0, 6.0**rtts / receivers), abs=0.012)
 
 
-def test_who_is_alone_does_not_wait() -> None:
-    assert spread_share(Random(1), 1) == 0
-    assert spread_share(Random(1), 0) == 0
+def test_who_is_alone_does_not_wait_nor_does_anybody_where_nobody_is_to_wait() -> None:
+    assert spread_rtts(Random(1), 1, 6.0) == 0
+    assert spread_rtts(Random(1), 0, 6.0) == 0
+    assert spread_rtts(Random(1), 1000, 0.0) == 0
 
 
 def test_a_wait_is_as_long_as_the_round_trips_are_when_it_ends() -> None:
-    wait = Wait(4.0)
+    wait = Wait()
     wait.stretch(0.1)
     assert wait.at == inf  # nobody waits
-    wait.begin(0.5, 0.1, 10.0)
+    wait.begin(2.0, 0.1, 10.0)
     assert wait.at == 10.2
     wait.stretch(0.3)
     assert wait.at == 10.6
@@ -161,9 +163,3 @@ def test_a_wait_is_as_long_as_the_round_trips_are_when_it_ends() -> None:
     assert wait.at == 10.6
     wait.end()
     assert wait.at == inf
-
-
-def test_nobody_waits_where_nobody_is_to_wait() -> None:
-    wait = Wait(0.0)
-    wait.begin(1.0, 0.1, 10.0)
-    assert wait.at == 10.0

@@ -1,5 +1,6 @@
 """The receiver, packet by packet: acknowledgments, the Start handshake, challenges, and what it does not believe."""
 
+from itertools import pairwise
 from math import inf
 from random import Random
 from typing import Any
@@ -13,8 +14,10 @@ from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.vlmcc.options import VlmccOptions
 from hosts.vlmcc.packets import (
+    FLAG_ASSIST,
     FLAG_END,
     FLAG_SETTLING,
+    FLAG_SUPPRESSED,
     Ack,
     Challenge,
     Data,
@@ -112,6 +115,21 @@ def test_an_unanswered_request_is_repeated_ever_more_rarely() -> None:
     assert times[-1] - times[-2] > 4 * (times[1] - times[0])
 
 
+def test_who_loses_packets_goes_on_asking() -> None:
+    """The answer was probably lost as well; but thousands that lose the same do not ask all at once."""
+    for receivers, gap in ((3, 1.0), (2000, 4.0)):
+        ear = Ear()
+        times = []
+        while ear.now < 2030:
+            ear.now += 0.01
+            ear.data(seq=ear.seq + (ear.seq % 10 == 0), receivers=receivers)
+            before = len(ear.said)
+            ear.take(ear.receiver.handle_timer(now=ear.now))
+            times += [ear.now] * (len(ear.said) - before)
+        gaps = [later - earlier for earlier, later in pairwise(times)]
+        assert all(0.74 * gap <= one <= 1.27 * gap for one in gaps)
+
+
 def test_the_leader_acknowledges_every_packet_and_adds_what_it_waited() -> None:
     ear = Ear()
     ear.data(leader=ear.receiver.id, waited=0.005)
@@ -157,7 +175,7 @@ def test_a_queue_makes_a_follower_challenge() -> None:
 
 def test_a_follower_is_silent_while_a_new_leader_settles() -> None:
     """Also one that was about to speak; afterwards it speaks."""
-    ear = Ear(spread_rtts=50.0)
+    ear = Ear(challenges_per_rtt=1.1)
     ear.run(3)
     ear.run(1, delay=0.2, receivers=1000)
     assert not ear.challenges()
@@ -168,6 +186,23 @@ def test_a_follower_is_silent_while_a_new_leader_settles() -> None:
     assert not ear.challenges()
     ear.run(2, delay=0.2, rate=110.0)
     assert ear.challenges()
+
+
+def test_behind_a_switch_that_lets_one_through_nobody_waits() -> None:
+    """That it may judge a challenge, the sender says."""
+    ear = Ear(challenges_per_rtt=1.1)
+    ear.run(3)
+    ear.run(2, delay=0.2, receivers=1000, flags=FLAG_ASSIST)
+    assert not ear.challenges()
+    ear = Ear(challenges_per_rtt=1.1)
+    ear.run(3)
+    ear.run(2, delay=0.2, receivers=1000, flags=FLAG_ASSIST | FLAG_SUPPRESSED)
+    assert ear.challenges()
+    assert all(challenge.may_suppress for challenge in ear.challenges())
+    ear = Ear()
+    ear.run(3)
+    ear.run(2, delay=0.2)
+    assert not any(challenge.may_suppress for challenge in ear.challenges())
 
 
 def test_the_leader_does_not_challenge() -> None:

@@ -11,6 +11,7 @@ from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.vlmcc.options import VlmccOptions
 from hosts.vlmcc.packets import (
+    FLAG_ASSIST,
     FLAG_END,
     FLAG_SETTLING,
     FLAG_SLOW_START,
@@ -95,7 +96,7 @@ class Talk:
     def start(self, receiver: int) -> None:
         self.hear(encode_start_request(StartRequest(7, receiver, 5_000_000)), address(receiver))
 
-    def challenge(self, who: int, pps: float, *, rtt: float = 0.2, base: float = 0.15, **fields: int) -> None:
+    def challenge(self, who: int, pps: float, *, rtt: float = 0.2, base: float = 0.15, **fields: Any) -> None:
         """A challenge that is made of the last packet."""
         last = self.sent[-1]
         made = Challenge(
@@ -198,6 +199,31 @@ def test_a_silent_leader_is_given_up_and_the_rate_holds_and_grows() -> None:
     assert talk.sender.election.leader is not None
     assert talk.cwnd == pytest.approx(80 * 0.2)
     talk.run(1.0)
+    assert talk.sent[-1].leader == 2
+
+
+def test_a_packet_that_is_late_is_not_lost() -> None:
+    """One packet more in the window, on a slow link: its round trip is longer than four deviations allow for."""
+    talk = steady()
+    before, cuts = talk.cwnd, talk.sender.control.cuts
+    talk.rtt = 3 * RTT
+    talk.run(0.5)
+    assert talk.sender.control.lost_packets == 0
+    assert talk.sender.control.cuts == cuts
+    assert talk.cwnd >= before - 3
+    first = talk.sender.seq
+    talk.lose = lambda seq: seq == first
+    talk.run(2.0)
+    assert talk.sender.control.lost_packets == 1
+
+
+def test_a_new_leader_has_its_settling_time_to_be_heard() -> None:
+    """Its first acknowledgment waits behind the queue that made it challenge."""
+    talk = steady()
+    talk.rtt = 0.55
+    talk.challenge(2, 40.0, rtt=0.15, base=0.1)
+    talk.run(1.0)
+    assert talk.sender.counters["leaders_lost"] == 0
     assert talk.sent[-1].leader == 2
 
 
@@ -313,6 +339,11 @@ def test_an_application_with_little_to_say_does_not_open_the_window() -> None:
         talk.take(talk.sender.write(bytes(1400), now=talk.now))
         talk.run(0.05)
     assert talk.cwnd <= 2 + talk.sender.options.beta + 1  # two packets a rtt
+
+
+def test_with_assistance_data_say_so() -> None:
+    assert all(packet.flags & FLAG_ASSIST for packet in steady(assist="switch").sent)
+    assert not any(packet.flags & FLAG_ASSIST for packet in steady().sent)
 
 
 def test_a_limited_rate() -> None:

@@ -63,10 +63,10 @@ def test_a_thousand_followers_do_not_challenge_all_at_once() -> None:
     world.run(14)
     assert world.leader not in (None, leader)
     times = [time for time, packet in world.greedy.heard if isinstance(packet, Challenge)]
-    # Of n that wait for t round trips n^(1/t) speak before they can hear of the first one: with 4 six.
+    # six are expected in a round trip, which is longer than that
     assert 1 <= max(sum(time <= later < time + 0.2 for later in times) for time in times) <= 20
     assert len(times) <= 50
-    assert world.rate(3, 14, 18) == pytest.approx(100e3, rel=0.2)
+    assert world.rate(3, 14, 18) == pytest.approx(100e3, rel=0.3)
 
 
 def test_congestion_on_the_way_back_does_not_make_a_follower_challenge() -> None:
@@ -111,7 +111,9 @@ def test_what_is_delivered_is_what_arrived() -> None:
 
 def test_a_receiver_that_cannot_take_the_least_rate_leaves() -> None:
     world = World(
-        [{"rate_bps": 2e6}, {"rate_bps": 0.3e6, "join": 5.0}], options={"least_rate_bps": 800e3}, bottleneck=None
+        [{"rate_bps": 2e6}, {"rate_bps": 0.3e6, "join": 5.0, "limit_packets": 10}],
+        options={"least_rate_bps": 800e3},
+        bottleneck=None,
     )
     world.run(30)
     assert world.receivers[1].closed
