@@ -11,11 +11,11 @@ from typing import Any, BinaryIO, Final
 
 from hosts import sockets
 from hosts.endpoint import CongestionSignal, DeliverDatagram, Event, SessionEnded, SessionStarted
-from hosts.observe import STATUS_INTERVAL_S, Observer, StatusFile, plain
+from hosts.observe import STATUS_INTERVAL_S, StatusFile, plain
 from hosts.playout import PlayoutBuffer
 from hosts.progress import Display
 from hosts.runtime import Runtime
-from hosts.transfer import EXIT_FAILED, EXIT_INTERRUPTED, INTERRUPTED, Outcome, Plan, watch_signals
+from hosts.transfer import EXIT_FAILED, EXIT_INTERRUPTED, INTERRUPTED, Outcome, Plan, Watch, watch_signals
 
 QUEUE_BYTES: Final = 256 * 1024
 """Input that waits; more than that, and its program waits too, as at any full pipe (ours)."""
@@ -140,8 +140,11 @@ async def send_stream(
             loop.call_soon_threadsafe(runtime.poke)
 
     source = InputSource(stream, tell)
-    runtime = Runtime(endpoint, interface, source=source, on_event=narrator.event, on_warning=display.say)
-    observer = Observer(endpoint, loop.time())
+    runtime = Runtime(
+        endpoint, interface, source=source, on_event=narrator.event, on_warning=display.say, port=plan.local_port
+    )
+    watch = Watch(plan, runtime, display, "sender")
+    observer = watch.observer
     number = endpoint.session_id or 0
     if status_folder is not None:
         status = StatusFile(status_folder, plan.protocol.name, plan.session, number, runtime.address.host, None)
@@ -154,6 +157,7 @@ async def send_stream(
             end = await runtime.run()
         finally:
             source.close()
+            watch.close()
     row = observer.row(loop.time())
     duration = narrator.duration
     summary: dict[str, Any] = plain(
@@ -219,13 +223,19 @@ async def receive_stream(
         if narrator.started_at is None:
             runtime.stop(f"no sender was heard within {wait:g} s")
 
-    runtime = Runtime(endpoint, interface, take=take, on_event=narrator.event, on_warning=display.say)
+    runtime = Runtime(
+        endpoint, interface, take=take, on_event=narrator.event, on_warning=display.say, port=plan.local_port
+    )
+    watch = Watch(plan, runtime, display, "receiver")
     if wait is not None:
         loop.call_later(wait, give_up)
     runtime.every(SHOW_INTERVAL_S, lambda now: display.stream(_words(buffer, narrator)))
     display.say(f"listening on {plan.session.group}" + (f" from {plan.session.source}" if plan.session.source else ""))
     async with watch_signals(runtime):
-        end = await runtime.run()
+        try:
+            end = await runtime.run()
+        finally:
+            watch.close()
     while end.complete and (at := buffer.next_at) is not None:  # what is still to be played
         await asyncio.sleep(max(0.0, at - loop.time()))
         for piece in buffer.take(loop.time()):

@@ -15,11 +15,13 @@ from hosts.cli import (
     GroupOption,
     InterfaceOption,
     JsonOption,
+    LocalPortOption,
     PortOption,
     QuietOption,
     SeedOption,
     SessionOption,
     SetOption,
+    TraceOption,
     bad_input,
     finish,
     interrupted,
@@ -51,10 +53,12 @@ def send(
     interface: InterfaceOption = None,
     source: Annotated[str | None, typer.Option(help="Local address to send from [default: the interface's].")] = None,
     session: SessionOption = None,
+    local_port: LocalPortOption = 0,
     ttl: Annotated[int, typer.Option(help="Time to live of multicast packets.", min=0, max=255)] = sockets.DEFAULT_TTL,
     rate_limit: Annotated[float | None, typer.Option(help="Never send faster than so many bit/s.", min=1)] = None,
     settings: SetOption = None,
     status_dir: Annotated[Path | None, typer.Option(help="Keep a status file in this folder.")] = None,
+    trace: TraceOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
@@ -68,7 +72,7 @@ def send(
         parameters = {"payload_bytes": PAYLOAD_BYTES, **read_settings(settings)}
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
-        plan = _realtime(make_plan(protocol, group, port, source, session, parameters, seed, None))
+        plan = _realtime(make_plan(protocol, group, port, source, session, parameters, seed, trace), local_port)
         address = sockets.resolve_interface(interface, group, source)
         if status_dir is not None and not status_dir.is_dir():
             raise ValueError(f"{status_dir}: not a folder")
@@ -91,9 +95,11 @@ def recv(
     interface: InterfaceOption = None,
     source: Annotated[str | None, typer.Option(help="The sender's address: join (source, group).")] = None,
     session: SessionOption = None,
+    local_port: LocalPortOption = 0,
     delay: Annotated[float, typer.Option(help="Play so many seconds behind the network.", min=0)] = 1.0,
     wait: Annotated[float | None, typer.Option(help="Give up when no sender was heard for so long.", min=0)] = None,
     settings: SetOption = None,
+    trace: TraceOption = None,
     seed: SeedOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard error.")] = False,
     quiet: QuietOption = False,
@@ -106,7 +112,9 @@ def recv(
     try:
         if source is None and ipaddress.IPv4Address(group) in ipaddress.IPv4Network("232.0.0.0/8"):
             raise ValueError(f"{group} is source-specific (RFC 4607): give --source")
-        plan = _realtime(make_plan(protocol, group, port, source, session, read_settings(settings), seed, None))
+        plan = _realtime(
+            make_plan(protocol, group, port, source, session, read_settings(settings), seed, trace), local_port
+        )
         address = sockets.resolve_interface(interface, group)
         with _output(output) as stream:
             receiving = receive_stream(plan, stream, sockets.Interface(address), display, delay=delay, wait=wait)
@@ -119,10 +127,10 @@ def recv(
         finish(outcome, as_json)
 
 
-def _realtime(plan: Plan) -> Plan:
+def _realtime(plan: Plan, local_port: int) -> Plan:
     if not plan.protocol.carries_realtime:
         raise ValueError(f"{plan.protocol.name} carries no real-time data")
-    return dataclasses.replace(plan, session=dataclasses.replace(plan.session, realtime=True))
+    return dataclasses.replace(plan, session=dataclasses.replace(plan.session, realtime=True), local_port=local_port)
 
 
 @contextlib.contextmanager

@@ -59,7 +59,7 @@ class Outcome:
     summary: dict[str, Any]
 
 
-class _Watch:
+class Watch:
     """Samples an endpoint for its trace, status file and progress bar."""
 
     def __init__(self, plan: Plan, runtime: Runtime, display: Display, role: str) -> None:
@@ -125,7 +125,7 @@ async def send_file(
         on_warning=display.say,
         port=plan.local_port,
     )
-    watch = _Watch(plan, runtime, display, "sender")
+    watch = Watch(plan, runtime, display, "sender")
     observer = watch.observer
     number = endpoint.session_id or 0
     status: StatusFile | None = None
@@ -239,7 +239,7 @@ async def receive_file(
             on_warning=display.say,
             port=plan.local_port,
         )
-        watch = _Watch(plan, runtime, display, "receiver")
+        watch = Watch(plan, runtime, display, "receiver")
         observer = watch.observer
 
         def progress(now: float) -> None:

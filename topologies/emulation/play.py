@@ -88,6 +88,8 @@ class Play:
     def stop(self) -> None:
         """End all agents and flows."""
         with uninterruptible():
+            for session in self.sessions:
+                session.note_endings()
             agents = [child for session in self.sessions for child in session.children]
             stop_all(agents + [child for flow in self.flows for child in flow.children], grace_s=1.0)
 

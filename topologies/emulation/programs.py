@@ -1,5 +1,6 @@
 """An emulation's programs: the command lines of agents, controller and cross traffic, and the controller's API."""
 
+import os
 import sys
 from pathlib import Path
 
@@ -11,6 +12,11 @@ from topologies.run.plan import Plan
 from topologies.run.timeline import RECEIVERS_WAIT_S
 from topologies.scenario.activity import Flow, OnOffFlow, TcpFlow, UdpFlow
 from topologies.scenario.session import Receiver, Session
+
+ENDLESS_INPUT = Path("/dev/zero")
+"""What real-time sessions send, as much as may be sent, as in a simulation."""
+PLAYOUT_DELAY_S = 0.2
+"""Receivers of real-time data play it so far behind the network (ours)."""
 
 
 def controller_command(network: Path, state_directory: Path) -> list[str]:
@@ -59,15 +65,16 @@ def sender_command(
     status_directory: Path,
     trace: Path,
 ) -> list[str]:
-    """A session's sender, which waits for so many receivers; `local_port` is that of all the session's members."""
-    return _agent(
-        "send",
-        str(file),
-        *_session_options(session, plan, session.sender, local_port),
-        "--receivers",
-        str(max(receivers, 1)),
-        "--wait",
-        str(RECEIVERS_WAIT_S),
+    """A session's sender; `local_port` is that of all the session's members. One of a file waits for so many
+    receivers, one of real-time data for nobody."""
+    options = _session_options(session, plan, session.sender, local_port)
+    if session.realtime:
+        command = _stream("send", str(ENDLESS_INPUT), *options)
+    else:
+        command = _agent("send", str(file), *options, "--receivers", str(max(receivers, 1)))
+        command += ["--wait", str(RECEIVERS_WAIT_S)]
+    return [
+        *command,
         "--status-dir",
         str(status_directory),
         "--trace",
@@ -75,26 +82,28 @@ def sender_command(
         "--seed",
         str(seed),
         "--json",
-    )
+    ]
 
 
 def receiver_command(
     session: Session, plan: Plan, local_port: int, receiver: Receiver, *, output: Path, seed: int, trace: Path
 ) -> list[str]:
-    """A session's receiver, which puts the file into the folder `output`; `local_port` is that of all members."""
-    reading = [] if receiver.read_rate is None else ["--read-rate", repr(receiver.read_rate)]
-    return _agent(
-        "recv",
-        *_session_options(session, plan, receiver.host, local_port),
-        *reading,
-        "--output",
-        str(output),
+    """A session's receiver, which puts the file into the folder `output`, and real-time data nowhere; `local_port` is
+    that of all members."""
+    options = _session_options(session, plan, receiver.host, local_port)
+    if session.realtime:
+        command = _stream("recv", *options, "--output", os.devnull, "--delay", repr(PLAYOUT_DELAY_S))
+    else:
+        reading = [] if receiver.read_rate is None else ["--read-rate", repr(receiver.read_rate)]
+        command = _agent("recv", *options, *reading, "--output", str(output))
+    return [
+        *command,
         "--trace",
         str(trace),
         "--seed",
         str(seed),
         "--json",
-    )
+    ]
 
 
 def flow_source_command(flow: Flow, address: str, trace: Path, epoch: float, seed: int) -> list[str]:
@@ -124,6 +133,10 @@ def _flow_program(role: str, address: str, trace: Path, epoch: float) -> list[st
 
 def _agent(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "hosts.cli", *arguments]
+
+
+def _stream(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "hosts.stream_cli", *arguments]
 
 
 def _session_options(session: Session, plan: Plan, host: str, local_port: int) -> list[str]:

@@ -45,11 +45,13 @@ class SessionRun:
         self._folder = folder
         self._status_directory = state_directory / "sessions"
         self._dismissed: dict[str, str] = {}
+        self._ended_early: set[str] = set()  # receivers of a session that had not ended
 
     def start_receiver(self, receiver: Receiver) -> None:
         """Start a receiver's agent. ChildError when that cannot be."""
         output = self.output_folder(receiver.host)
-        output.mkdir(parents=True, exist_ok=True)
+        if self.session.has_file:
+            output.mkdir(parents=True, exist_ok=True)
         name = self._name(receiver.host)
         self.receivers[receiver.host] = self._start(
             name,
@@ -107,6 +109,10 @@ class SessionRun:
         if alive and len(alive) < len(self.receivers) and len(joined) == len(alive):
             self.sender.signal(signal.SIGUSR1)
 
+    def note_endings(self) -> None:
+        """Remember who has ended by now, before the others are ended."""
+        self._ended_early = {host for host, child in self.receivers.items() if child.returncode is not None}
+
     @property
     def children(self) -> list[Child]:
         """All processes that were started."""
@@ -128,7 +134,7 @@ class SessionRun:
 
     def has_file(self, host: str) -> bool:
         """Whether a receiver has put something under the file's final name."""
-        return (self.output_folder(host) / self.source.path.name).is_file()
+        return self.session.has_file and (self.output_folder(host) / self.source.path.name).is_file()
 
     def result(self, status: SessionStatus | None, epoch: float) -> SessionResult:
         """What came of it. `status` is the sender's last word; `epoch` the wall-clock time at which times start."""
@@ -192,6 +198,8 @@ class SessionRun:
             detail="",
         )
         result.take_status(status, self._hosts)
+        if not self.session.has_file:
+            return self._realtime_result(result, receiver.host)
         path = self.output_folder(receiver.host) / self.source.path.name
         try:
             result.sha256 = file_sha256(path)
@@ -207,6 +215,19 @@ class SessionRun:
         result.completed_at = round(completed_at, 3)
         goodput = self._own_words(receiver.host).get("goodput_bps")
         result.goodput_bps = None if goodput is None else round(goodput)
+        return result
+
+    def _realtime_result(self, result: ReceiverResult, host: str) -> ReceiverResult:
+        """There is no whole that could be had: who took part to its end is all right."""
+        counter = [
+            (row["t"], row["received_bytes"]) for row in read_series(self._trace(host)) if row.get("received_bytes")
+        ]
+        stayed = host in self.receivers and (host in self._dismissed or host not in self._ended_early)
+        result.complete = bool(counter) and stayed
+        result.detail = self._dismissed.get(host, "") if result.complete else self._why_incomplete(host)
+        if len(counter) > 1 and counter[-1][0] > counter[0][0]:
+            (since, before), (until, octets) = counter[0], counter[-1]
+            result.goodput_bps = round((octets - before) * 8 / (until - since))
         return result
 
     def _why_incomplete(self, host: str) -> str:

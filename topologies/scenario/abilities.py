@@ -31,8 +31,6 @@ def _check_emulation(scenario: Scenario) -> Iterator[Finding]:
         if isinstance(fault, LinkDelay):
             yield ("faults", index, "kind"), "a change of a link's delay is only simulated (canopy simulate)"
     for index, session in enumerate(scenario.sessions):
-        if session.realtime:
-            yield ("sessions", index, "realtime"), "real-time data without end are only simulated (canopy simulate)"
         if session.endless:
             yield ("sessions", index, "endless"), "a stream without end is only simulated (canopy simulate)"
     for index, flow in enumerate(scenario.traffic):

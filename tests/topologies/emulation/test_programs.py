@@ -5,6 +5,7 @@ import pytest
 import typer
 
 from hosts import cli as hosts_cli
+from hosts import stream_cli
 from tests.topologies.scenarios import small_scenario
 from topologies.emulation import programs
 from topologies.run.plan import make_plan
@@ -70,6 +71,26 @@ def test_the_agents_know_every_option_they_are_given(name: str) -> None:
     else:
         command = programs.receiver_command(session, PLAN, PORT, SLOW, output=NOWHERE, seed=1, trace=NOWHERE)
     group = typer.main.get_command(hosts_cli.app)
+    known = {word for parameter in group.commands[name].params for word in parameter.opts}  # type: ignore[attr-defined]
+    assert {word for word in command if word.startswith("--")} <= known
+
+
+@pytest.mark.parametrize("name", ["send", "recv"])
+def test_a_real_time_session_streams(name: str) -> None:
+    session = SCENARIO.sessions[0].model_copy(update={"protocol": "vlmcc", "realtime": True, "parameters": {}})
+    if name == "send":
+        command = programs.sender_command(
+            session, PLAN, PORT, NOWHERE, receivers=1, seed=1, status_directory=NOWHERE, trace=NOWHERE
+        )
+        assert command[command.index("send") + 1] == "/dev/zero"
+    else:
+        command = programs.receiver_command(
+            session, PLAN, PORT, Receiver(host="b"), output=NOWHERE, seed=1, trace=NOWHERE
+        )
+        assert option(command, "--output") == "/dev/null"
+    assert "hosts.stream_cli" in command
+    assert option(command, "--local-port") == "20000"
+    group = typer.main.get_command(stream_cli.app)
     known = {word for parameter in group.commands[name].params for word in parameter.opts}  # type: ignore[attr-defined]
     assert {word for word in command if word.startswith("--")} <= known
 

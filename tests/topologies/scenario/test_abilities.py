@@ -58,16 +58,27 @@ def test_what_cannot_be_had_is_told_with_its_line(
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize(("protocol", "content"), [("mtcp", "endless"), ("tfmcc", "realtime")])
-def test_data_without_end_are_only_simulated(tmp_path: Path, protocol: str, content: str) -> None:
+def _with_session(tmp_path: Path, protocol: str, content: str) -> Path:
     session = (
         f"{{id: 1, protocol: {protocol}, sender: a, group: 232.1.0.1, port: 5001, {content}: true, receivers: [b]}}"
     )
     path = tmp_path / "x.yaml"
     path.write_text(TEXT + f"sessions:\n  - {session}\n")
+    return path
+
+
+def test_a_stream_without_end_is_only_simulated(tmp_path: Path) -> None:
+    path = _with_session(tmp_path, "mtcp", "endless")
     assert not load_scenario(path, purpose="simulate").sessions[0].has_file
-    with pytest.raises(ScenarioError, match=f"{content}: .* only simulated"):
+    with pytest.raises(ScenarioError, match=r"endless: .* only simulated"):
         load_scenario(path, purpose="emulate")
+
+
+@pytest.mark.parametrize("protocol", ["tfmcc", "vlmcc"])
+@pytest.mark.parametrize("purpose", ["emulate", "simulate"])
+def test_real_time_data_run_in_both_worlds(tmp_path: Path, protocol: str, purpose: Purpose) -> None:
+    path = _with_session(tmp_path, protocol, "realtime")
+    assert not load_scenario(path, purpose=purpose).sessions[0].has_file
 
 
 def test_a_controller_that_is_not_there_cannot_restart(tmp_path: Path) -> None:
