@@ -5,7 +5,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.row import Judgement, Outcome, Relation
+from experiments.row import Case, Judgement, Outcome, Relation
 from experiments.statistics import Estimate, difference_interval, mean_interval, ratio_interval
 
 
@@ -75,6 +75,46 @@ class RatioBetween:
             ratios.append((outcome, ratio_interval(outcome.values, others[0].values)))
         if not ratios:
             raise ValueError(f"{self.of}: not measured")
+        return _within(ratios, self.least, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class OverCases:
+    """A relation between averages over all cases, as of a paper that varies something and shows the average."""
+
+    relation: Relation
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError as the relation's, or when some cases have more runs than others."""
+        averages = []
+        for quantity in dict.fromkeys(outcome.quantity for outcome in outcomes):
+            runs = [outcome.values for outcome in outcomes if outcome.quantity == quantity]
+            if len({len(values) for values in runs}) > 1:
+                raise ValueError(f"{quantity}: some cases have more runs than others")
+            means = [math.fsum(values) / len(values) for values in zip(*runs, strict=True)]
+            averages.append(Outcome(Case("average", {}), quantity, means))
+        return self.relation.judge(averages)
+
+
+@dataclass(frozen=True, slots=True)
+class QuantitiesRatioBetween:
+    """One quantity over another lies between two bounds in every case. Measured: that ratio of means."""
+
+    of: str
+    to: str
+    least: float
+    most: float = math.inf
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError when a case lacks one of the two."""
+        ratios = []
+        for outcome in outcomes:
+            if outcome.quantity != self.of:
+                continue
+            others = [other for other in outcomes if other.quantity == self.to and other.case == outcome.case]
+            if not others:
+                raise ValueError(f"{self.to}, {outcome.case.label}: not measured")
+            ratios.append((outcome, ratio_interval(outcome.values, others[0].values)))
         return _within(ratios, self.least, self.most)
 
 

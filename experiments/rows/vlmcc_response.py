@@ -17,6 +17,8 @@ _BELOW_2: Final = ("r0", "r1")
 _BELOW_3: Final = ("r2", "r3")
 _FLOWS: Final = (("b0", 10.0, 25.0), ("b1", 27.0, 45.0), ("b0", 41.0, 60.0))
 """TCP 1, TCP 2, and TCP 1 once more: sink, from, to."""
+_LATE: Final = "1.5 s"
+"""When others join than the first leader (ours)."""
 _SETTLING_S: Final = 3.0
 _PATIENCE_S: Final = 10.0
 
@@ -29,7 +31,7 @@ def _branch_cases(quick: bool) -> Sequence[Case]:
     nodes |= {host: {"kind": "host"} for host in hosts}
     links = [bottleneck("n1", "n2"), bottleneck("n1", "n3")]
     links += [access(host, router) for host, router in hosts.items()]
-    receivers: list[str | Mapping[str, Any]] = [*_BELOW_2, *({"host": host, "join": "1.5 s"} for host in _BELOW_3)]
+    receivers: list[str | Mapping[str, Any]] = [*_BELOW_2, *({"host": host, "join": _LATE} for host in _BELOW_3)]
     traffic = [tcp("a0", sink, start, stop) for sink, start, stop in _FLOWS]
     return [Case("branches", document("vlmcc-fig6", _SECONDS, nodes, links, vlmcc(receivers), traffic))]
 
@@ -108,14 +110,15 @@ _FASTER_BPS: Final = 1.5e6
 
 
 def _death_cases(quick: bool) -> Sequence[Case]:
-    """`r0` has the slowest way; two others, with equal ones, are left."""
+    """`r0` has the slowest way and is there first, so that it leads; two others, with equal ways, are left."""
     nodes: dict[str, Any] = {router: {"kind": "router"} for router in ("n1", "n2", "n3")}
     hosts = {"s": "n1", "r0": "n2", "r1": "n3", "r2": "n3"}
     nodes |= {host: {"kind": "host"} for host in hosts}
     links = [bottleneck("n1", "n2", _SLOWER_BPS), bottleneck("n1", "n3", _FASTER_BPS)]
     links += [access(host, router) for host, router in hosts.items()]
+    receivers: list[str | Mapping[str, Any]] = ["r0", *({"host": host, "join": _LATE} for host in ("r1", "r2"))]
     faults = [{"kind": "receiver-dies", "at": f"{_DEATH_S:g} s", "session": 1, "host": "r0"}]
-    scenario = document("vlmcc-loss", _LOSS_SECONDS, nodes, links, vlmcc(["r0", "r1", "r2"]), faults=faults)
+    scenario = document("vlmcc-loss", _LOSS_SECONDS, nodes, links, vlmcc(receivers), faults=faults)
     return [Case("the leader dies", scenario)]
 
 

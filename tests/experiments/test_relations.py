@@ -2,7 +2,16 @@ import math
 
 import pytest
 
-from experiments.relations import EachBetween, Every, NearReference, Only, Ordered, RatioBetween
+from experiments.relations import (
+    EachBetween,
+    Every,
+    NearReference,
+    Only,
+    Ordered,
+    OverCases,
+    QuantitiesRatioBetween,
+    RatioBetween,
+)
 from experiments.row import Case, Outcome
 
 
@@ -46,6 +55,29 @@ def test_ratio_between_compares_each_quantity() -> None:
     assert (judgement.holds, judgement.where) == (False, "losses, of")
     assert judgement.measured.mean == pytest.approx(0.8)
     assert RatioBetween("of", "to", 0.8).judge(outcomes).holds
+
+
+def test_averages_over_cases_are_those_of_each_seed() -> None:
+    outcomes = [outcome("early", 10, 8), outcome("late", 2, 4), outcome("early", 1, 3, quantity="losses")]
+    judgement = OverCases(Only(EachBetween(6.0, 6.0), "goodput")).judge(outcomes)
+    assert judgement.holds
+    assert (judgement.measured.low, judgement.measured.high) == (6, 6)
+    with pytest.raises(ValueError, match="more runs"):
+        OverCases(EachBetween(0)).judge([outcome("early", 10, 8), outcome("late", 2)])
+
+
+def test_one_quantity_over_another() -> None:
+    outcomes = [
+        outcome("a", 6, 6, quantity="ours"),
+        outcome("a", 4, 4, quantity="theirs"),
+        outcome("b", 5, 5, quantity="ours"),
+    ]
+    ratio = QuantitiesRatioBetween("ours", "theirs", 1.0, 1.4)
+    judgement = ratio.judge(outcomes[:2])
+    assert (judgement.holds, judgement.where) == (False, "ours, a")
+    assert judgement.measured.mean == pytest.approx(1.5)
+    with pytest.raises(ValueError, match="theirs, b: not measured"):
+        ratio.judge(outcomes)
 
 
 def test_every_shows_the_relation_that_is_broken() -> None:

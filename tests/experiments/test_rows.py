@@ -23,7 +23,7 @@ tfmcc-fig12 tfmcc-fig13 tfmcc-fig14 tfmcc-fig15 tfmcc-fig16 tfmcc-fig17 tfmcc-fi
 tfmcc-assist-round
 webrc-fig4 webrc-fig5 webrc-fig6 webrc-fig7 webrc-fig8 webrc-fig9 webrc-fig10 webrc-fig11
 rla-fig4 rla-fig5 rla-fig7 rla-fig8 rla-fig9 rla-two rla-fig10 rla-drift rla-theorems rla-assist
-vlmcc-fig4 vlmcc-fig6 vlmcc-fig8 vlmcc-loss vlmcc-sweep
+vlmcc-fig4 vlmcc-fig6 vlmcc-fig8 vlmcc-loss vlmcc-sweep vlmcc-assist
 tcp-kernel tcp-share tcp-padhye queue-md1 queue-mm1k
 """,
 )
@@ -72,7 +72,7 @@ def test_cases_of_a_row_have_names_of_their_own() -> None:
 
 def test_a_paper_stands_for_its_rows_and_each_comes_once() -> None:
     papers = TARGETS[TARGETS.index("vlmcc-fig4") :][:4]
-    assert [row.id for row in select(["vlmcc", "vlmcc-fig4"])] == [*papers, "vlmcc-sweep"]
+    assert [row.id for row in select(["vlmcc", "vlmcc-fig4"])] == [*papers, "vlmcc-sweep", "vlmcc-assist"]
 
 
 @pytest.mark.parametrize(
