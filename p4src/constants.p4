@@ -47,6 +47,7 @@ const bit<8> UNKNOWN_WINDOW_SHIFT = 19;
 const bit<8>  MTCP_ACK   = 3;
 const bit<8>  MTCP_NACK  = 4;
 const bit<8>  MTCP_FLAG_MERGED = 0x01;
+const bit<8>  MTCP_FLAG_REPAIRED = 0x04;
 const bit<16> MTCP_FEEDBACK_UDP_BYTES = 160;
 
 // A summary is held back no longer than an acknowledgment may be (`ack_delay_s`; MTCP 3.1: "a few tens of milliseconds").

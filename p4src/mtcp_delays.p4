@@ -17,6 +17,9 @@ control measure_delay(in headers_t hdr, inout metadata_t meta) {
         if (meta.merge.known == 0) {
             heard = 0;
             delays = 0;
+        } else if (hdr.canopy.flags[0:0] == 1) {
+            // Summaries come from one child and another, whose last repairs differ: the switch that made it tells.
+            meta.merge.repaired = hdr.canopy.flags[2:2];
         } else if (REPAIR_ECHO_OF(heard) != (bit<32>)hdr.feedback.repair_echo_us) {
             meta.merge.repaired = 1;
         }

@@ -156,7 +156,10 @@ control decide_summary(inout metadata_t meta) {
 control write_summary(inout headers_t hdr, inout metadata_t meta) {
     apply {
         hdr.canopy.type = MTCP_ACK;
-        hdr.canopy.flags = hdr.canopy.flags | MTCP_FLAG_MERGED;
+        hdr.canopy.flags = (hdr.canopy.flags & ~MTCP_FLAG_REPAIRED) | MTCP_FLAG_MERGED;
+        if (meta.merge.repaired == 1) {
+            hdr.canopy.flags = hdr.canopy.flags | MTCP_FLAG_REPAIRED;
+        }
         hdr.feedback.cumulative = meta.summary.cumulative;
         hdr.feedback.min_cwnd = meta.merge.cwnd;
         hdr.feedback.max_twnd = meta.merge.twnd;

@@ -27,6 +27,8 @@ FLAG_MERGED: Final = 0x01
 """ACK: a switch made it from several children's; see `Feedback`."""
 FLAG_MERGE: Final = 0x02
 """ACK, NACK: switches may merge it with those of the same parent's other children."""
+FLAG_REPAIRED: Final = 0x04
+"""ACK with FLAG_MERGED: the child that it comes from answers a repair, for switches further up."""
 MERGE_CHILDREN: Final = 128
 """Children whose feedback can be merged: those with a smaller number (bits of `children` and `holders`)."""
 
@@ -78,6 +80,7 @@ class Feedback(NamedTuple):
     queue_us: int = 0  # by how much the one that waits longest waits longer than `number` does (RTD above its least)
     bound_us: int = 0  # from `number`'s RTD here to the largest time-out of all (mean and deviations of the RTD)
     repeats: int = 0  # NACKs that repeated others and were left out since the last one
+    repaired: bool = False  # in a merged one: `number` answers a repair with it
 
 
 Packet: TypeAlias = Data | Repair | Feedback | Control
@@ -155,6 +158,7 @@ def encode_feedback(
 def encode_merged(feedback: Feedback) -> bytes:
     """Feedback as it is, all its fields within their widths: what a switch makes, for tests and models."""
     flags = (FLAG_MERGED if feedback.merged else 0) | (FLAG_MERGE if feedback.merge else 0)
+    flags |= FLAG_REPAIRED if feedback.repaired else 0
     kind = Type.NACK if feedback.nack else Type.ACK
     return FEEDBACK.pack(
         VERSION,
@@ -203,6 +207,7 @@ def _parse_feedback(data: bytes, nack: bool, flags: int, session: int) -> Feedba
         queue_us,
         bound_us,
         repeats,
+        bool(flags & FLAG_REPAIRED),
     )
 
 

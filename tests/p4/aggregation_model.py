@@ -158,7 +158,7 @@ class AggregationModel:
             if cumulative == before.cumulative:
                 again = above <= before.above
                 above |= before.above
-            repaired = before.repair_echo != packet.repair_echo_us
+            repaired = packet.repaired if packet.merged else before.repair_echo != packet.repair_echo_us
         mine = Port(
             members(packet.children),
             members(packet.holders),
@@ -220,6 +220,7 @@ class AggregationModel:
             queue_us=max(queue, 0),
             bound_us=max(bound, 0),
             repeats=slot.repeats,
+            repaired=repaired,
         )
         slot.sent = summary
         slot.repeats = 0

@@ -38,6 +38,7 @@ class Child:
     repair_echo: int = 0
     queue: int = 0
     bound: int = 0
+    repaired: bool = False  # of a switch: the one that it speaks through answers a repair
 
     @property
     def cumulative(self) -> int:
@@ -70,6 +71,8 @@ class Child:
             bool(self.others),
             self.queue,
             self.bound,
+            0,
+            self.repaired,
         )
 
 
@@ -117,7 +120,7 @@ class Run:
 
     def report(self, child: Child, nack: bool) -> None:
         if child.others and self.chooser.random() < 0.1:  # what the switch below passes of one child
-            child = replace(child, others=frozenset(), queue=0, bound=0)
+            child = replace(child, others=frozenset(), queue=0, bound=0, repaired=False)
         self.send(child.port, child.feedback(self.bench.session, nack, self.chooser.randrange(3000)))
 
     def send(self, port: int, packet: Feedback) -> None:
@@ -147,7 +150,7 @@ class Run:
             if missing:  # a repair
                 child.has.add(chooser.choice(missing[:3]))
                 child.repair_echo += chooser.randrange(1, 1000)
-                self.report(child, False)
+                self.report(replace(child, repaired=bool(child.others) and chooser.random() < 0.5), False)
         elif kind == 3 and self.bench.target.exact_time:
             self.wait(chooser.choice((1000, 15_000, 25_000, 260_000, 600_000, 1_100_000, 5_000_000)))
         elif kind == 4:
@@ -185,6 +188,7 @@ class Run:
             "holders": chooser.choice((0, 1, chooser.getrandbits(128))),
             "merged": True,
             "merge": False,
+            "repaired": True,
             "session": 8,
             "min_cwnd": 0,
             "max_twnd": UNLIMITED,

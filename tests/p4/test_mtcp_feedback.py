@@ -53,6 +53,20 @@ def test_two_acknowledgments_become_one(target: Target) -> None:
     assert (merged.children, merged.holders, merged.number) == (0b1100, 0b1000, 3)
 
 
+def test_a_switch_below_that_speaks_through_one_child_and_another_answers_no_repairs(target: Target) -> None:
+    """Their last repairs differ; only what the switch marks answers one, and passes when it says more than the rest."""
+    bench = Bench(target)
+    begin(bench)
+    below = {"merged": True, "children": 0b11 << 8, "holders": 0b11 << 8}
+    one, other = ack(8, 1, **below), ack(9, 1, **below, repair_echo_us=77)
+    assert bench.feedback(6, one) == one  # the first of the port
+    assert bench.feedback(2, ack(2, 1)) is not None  # the first summary
+    assert bench.feedback(6, other._replace(cumulative=3)) is None
+    assert bench.feedback(6, one._replace(cumulative=4)) is None
+    answer = other._replace(cumulative=5, repaired=True)
+    assert bench.feedback(6, answer) == answer
+
+
 def test_nothing_is_touched_until_the_controller_says_so(target: Target) -> None:
     bench = Bench(target)
     bench.data(9)
