@@ -182,7 +182,8 @@ class Flow:
                 if branch.rtt.mean > self.srtt_max:
                     self.srtt_max = branch.rtt.mean
         branch.window = ack.window
-        self._progress(branch, cumulative, ack.window, now)
+        self._progress(branch, cumulative, now)
+        self._open(branch, cumulative, ack.window)
         effects: list[Effect] = []
         fresh = self._board.acknowledge(branch.number, cumulative, ack.sack, self.end)
         if fresh:
@@ -199,7 +200,10 @@ class Flow:
         return effects
 
     def acknowledge_merged(self, ack: Ack, now: float) -> list[Effect]:
-        """A switch's, for several receivers that have all that it says; whatever else each of them has is not told."""
+        """A switch's, for several receivers that have all that it says; whatever else each of them has is not told.
+
+        Who has told before that it has the packet that holds the others up is further than the summary says.
+        """
         self._heard_at = now
         told: list[Branch] = []
         for number in bits(ack.children):
@@ -212,20 +216,24 @@ class Flow:
                 return []
             branch.merges += 1
             told.append(branch)
-            if cumulative > branch.cumulative:
-                self._progress(branch, cumulative, ack.window, now)
+            if cumulative >= self.base:
+                self._open(branch, cumulative, ack.window)
             self._completed(self._board.acknowledge(number, cumulative, ack.sack, self.end))
+            self._progress(branch, self._board.acknowledged(number), now)
         if not self._requested:
             return []
         self._served(told)
         return self._repeat_settled(now)
 
-    def _progress(self, branch: Branch, cumulative: int, window: int, now: float) -> None:
-        """All packets below `cumulative` have arrived there, and `window` bytes from there on are taken."""
+    def _progress(self, branch: Branch, cumulative: int, now: float) -> None:
+        """All packets below `cumulative` have arrived there."""
         if cumulative > branch.cumulative:
             branch.cumulative = cumulative
             branch.progress_at = now
             branch.backoff = 1.0
+
+    def _open(self, branch: Branch, cumulative: int, window: int) -> None:
+        """From packet `cumulative` on it takes `window` bytes."""
         packet = self._packets.get(cumulative)
         window_end = (self.end_offset if packet is None else packet.offset) + window
         if window_end > branch.window_end:

@@ -13,6 +13,7 @@ from hosts.rla.sender import ROOM_PART, RlaSender
 GROUP = Address("232.1.4.1", 5000)
 SENDER = Address("10.0.0.1", 5000)
 RECEIVER = Address("10.0.0.2", 5000)
+OTHER = Address("10.0.0.3", 5000)
 SESSION = 7
 PAYLOAD = 1000
 
@@ -71,3 +72,26 @@ def test_room_is_offered_in_large_parts_and_never_beyond_the_buffer() -> None:
     assert core.send_space == 0
     with pytest.raises(ValueError, match="send_space"):
         core.write(b"ab", now=0.0)
+
+
+def test_a_summary_holds_nobody_up_who_told_more_before() -> None:
+    """The receiver that lacks packet 0 holds the others' summary there. What another one said before counts still: with
+    the summary's bitmap it is further, and it is not the one that times out."""
+    session = Session(GROUP, session=SESSION, receivers=2)
+    core = PROTOCOL.sender(
+        session, random.Random(1), {"payload_bytes": PAYLOAD, "initial_cwnd": 10, "max_burst": 10, "assist": "switch"}
+    )
+    assert isinstance(core, RlaSender)
+    core.start(now=0.0)
+    for address in (RECEIVER, OTHER):
+        core.receive(Datagram(encode_join(SESSION, True, 1 << 20), address, SENDER), now=0.0)
+    assert sent(list(core.write(bytes(10 * PAYLOAD), now=0.0))) == list(range(10))
+    lacking, other = (core.flow.branches[address] for address in (RECEIVER, OTHER))
+    own = Ack(SESSION, False, True, False, 1, 4 * PAYLOAD, 1, other.number, 1 << other.number, 0, True)
+    core.receive(Datagram(encode_ack(own), OTHER, SENDER), now=0.1)
+    opened = other.window_end
+    merged = Ack(SESSION, True, True, False, 0, 3 * PAYLOAD, 0, 0, 0b11, 0b1111)
+    core.receive(Datagram(encode_ack(merged), RECEIVER, SENDER), now=0.2)
+    assert (lacking.cumulative, other.cumulative) == (0, 5)
+    assert (lacking.window_end, other.window_end) == (1 << 20, opened)
+    assert (lacking.progress_at, other.progress_at) == (0.0, 0.2)
