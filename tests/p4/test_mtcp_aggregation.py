@@ -2,21 +2,22 @@
 
 import random
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hosts.mtcp.packets import SACK_BITS, Feedback
 from hosts.mtcp.wire import UNLIMITED
 from hosts.seq import MASK
+from tests.p4 import runs
 from tests.p4.aggregation_model import AggregationModel
-from tests.p4.conftest import TargetFactory
-from tests.p4.feedback import PARENT_PORT, Bench
-from tests.p4.histories import Histories, in_calm_stretches
+from tests.p4.feedback import PARENT_PORT
 from tests.p4.packets import host_ip
 from tests.p4.program import program
-from tests.p4.target import Embedded, Target
+from tests.p4.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
+from tests.p4.target import Target
 
 PARENT = host_ip(PARENT_PORT)
 SWITCH_PORTS = frozenset({6, 7})
@@ -85,18 +86,14 @@ def make_children(start: int) -> list[Child]:
     return children
 
 
-class Run:
+class Run(runs.Run[AggregationModel]):
     """The same steps through a switch and the model."""
 
-    def __init__(self, target: Target, start: int, chooser: random.Random) -> None:
-        self.bench = Bench(target)
-        self.bench.assist(SWITCH_PORTS)
-        self.histories = Histories(target, AggregationModel(SWITCH_PORTS), chooser)
-        self.chooser = chooser
+    def __init__(self, target: Target, chooser: random.Random, start: int = 0) -> None:
+        super().__init__(target, AggregationModel(SWITCH_PORTS), chooser, SWITCH_PORTS)
         self.children = make_children(start)
         self.next = start
         self.start = start
-        self.wait(10_000)
 
     def now(self) -> int:
         return self.histories.now()
@@ -200,42 +197,20 @@ class Run:
 STARTS = (0, (1 << 32) - 30, (1 << 31) - 30)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@RANDOM_STEPS
 @given(st.integers(0, 2**32), st.sampled_from(STARTS), st.integers(1, 150))
 @example(1, 0, 250)
 @example(2, (1 << 32) - 30, 350)
 def test_every_packet_leaves_as_the_model_says(seed: int, start: int, steps: int) -> None:
-    run = Run(Embedded(program()), start, random.Random(seed))
-    for _ in range(steps):
-        run.step()
-    assert run.bench.outcomes() in [dict(model.outcomes) for model in run.histories.models]
+    agree_on_embedded(partial(Run, start=start), seed, steps)
 
 
 def test_all_outcomes_occur() -> None:
-    """The steps above are no use if they leave a rule out."""
-    seen: set[str] = set()
-    for seed in range(8):
-        run = Run(Embedded(program()), 0, random.Random(seed))
-        for _ in range(150):
-            run.step()
-        seen |= set(run.histories.models[0].outcomes)
     outcomes = program().constants.enums["feedback"]
-    assert seen == {name for name, index in outcomes.items() if index < outcomes["hole"]} - {"none", "no_slot"}
-
-
-@pytest.fixture
-def any_target(targets: TargetFactory) -> Target:
-    return targets(1)[0]
+    expected = {name for name, index in outcomes.items() if index < outcomes["hole"]} - {"none", "no_slot"}
+    assert outcomes_of(Run, seeds=8, steps=150) == expected
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_every_kind_of_switch_does_it(any_target: Target, seed: int) -> None:
-    """On a switch whose time is its own, in stretches so short that hardly any of the rules' times ends within."""
-
-    def stretch(steps: int) -> None:
-        run = Run(any_target, (1 << 32) - 30, random.Random(seed))
-        for _ in range(steps):
-            run.step()
-        assert run.bench.outcomes() in [dict(model.outcomes) for model in run.histories.models]
-
-    in_calm_stretches(any_target, stretch)
+def test_every_kind_of_switch_does_it(target: Target, seed: int) -> None:
+    agree_on_any(partial(Run, start=(1 << 32) - 30), target, seed)

@@ -2,21 +2,22 @@
 
 import random
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hosts.reason import Reason
 from hosts.rla.packets import CHILD_BITS, SACK_BITS, Ack, Data, encode_abort, encode_ack, encode_data, parse
 from hosts.seq import MASK
+from tests.p4 import runs
 from tests.p4.acknowledgment_model import AcknowledgmentModel
 from tests.p4.aggregation_model import bitmap
 from tests.p4.feedback import PARENT_PORT, Bench
-from tests.p4.histories import Histories, in_calm_stretches
 from tests.p4.packets import host_ip
-from tests.p4.program import program
-from tests.p4.target import Embedded, Target
+from tests.p4.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
+from tests.p4.target import Target
 
 SENDER = host_ip(PARENT_PORT)
 SWITCH_PORTS = frozenset({6, 7})
@@ -90,21 +91,16 @@ class Receiver:
         return packet._replace(**changes)  # type: ignore[arg-type]
 
 
-class Run:
+class Run(runs.Run[AcknowledgmentModel]):
     """The same steps through a switch and the model."""
 
-    def __init__(self, target: Target, start: int, chooser: random.Random) -> None:
-        self.target = target
-        self.bench = Bench(target)
-        self.bench.assist(SWITCH_PORTS)
-        self.histories = Histories(target, AcknowledgmentModel(SWITCH_PORTS), chooser)
-        self.chooser = chooser
+    def __init__(self, target: Target, chooser: random.Random, start: int = 0) -> None:
+        super().__init__(target, AcknowledgmentModel(SWITCH_PORTS), chooser, SWITCH_PORTS)
         self.start = self.next = start
         places = [(0, 2), (1, 3), (2, 4), (127, 5), (4, 5)]
         self.receivers = [Receiver(number, port, start) for number, port in places]
         self.receivers.append(Receiver(8, 6, start, frozenset({9, 10})))
         self.receivers.append(Receiver(20, 7, start, frozenset({21})))
-        self.target.advance(10_000)
 
     def data(self, count: int, loss: float) -> None:
         for _ in range(count):
@@ -178,38 +174,22 @@ class Run:
 STARTS = (0, (1 << 32) - 30, (1 << 31) - 30)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@RANDOM_STEPS
 @given(st.integers(0, 2**32), st.sampled_from(STARTS), st.integers(1, 150))
 @example(1, 0, 250)
 @example(2, (1 << 32) - 30, 250)
 def test_every_packet_leaves_as_the_model_says(seed: int, start: int, steps: int) -> None:
-    run = Run(Embedded(program()), start, random.Random(seed))
-    for _ in range(steps):
-        run.step()
-    assert run.bench.outcomes() in [dict(model.outcomes) for model in run.histories.models]
+    agree_on_embedded(partial(Run, start=start), seed, steps)
 
 
 def test_all_outcomes_occur() -> None:
-    """The steps above are no use if they leave a rule out."""
-    seen: set[str] = set()
-    for seed in range(6):
-        run = Run(Embedded(program()), 0, random.Random(seed))
-        for _ in range(150):
-            run.step()
-        seen |= set(run.histories.models[0].outcomes)
     expected = {"summary", "absorbed", "alone", "shared_port", "stale", "out_of_range", "malformed", "hole", "sample"}
-    assert seen == expected
+    assert outcomes_of(Run, seeds=6, steps=150) == expected
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_kind_of_switch_does_it(target: Target, seed: int) -> None:
-    def stretch(steps: int) -> None:
-        run = Run(target, (1 << 32) - 30, random.Random(seed))
-        for _ in range(steps):
-            run.step()
-        assert run.bench.outcomes() in [dict(model.outcomes) for model in run.histories.models]
-
-    in_calm_stretches(target, stretch)
+    agree_on_any(partial(Run, start=(1 << 32) - 30), target, seed)
 
 
 def test_two_acknowledgments_become_one(target: Target) -> None:

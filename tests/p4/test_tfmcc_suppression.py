@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
@@ -25,10 +25,10 @@ from hosts.tfmcc.packets import (
     encode_share,
     parse,
 )
+from tests.p4 import runs
 from tests.p4.feedback import GROUP, PARENT_PORT, UDP_PORT, Bench
-from tests.p4.histories import Histories, in_calm_stretches
 from tests.p4.packets import SWITCH_MAC, group_mac, host_ip, host_mac, unicast
-from tests.p4.program import program
+from tests.p4.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
 from tests.p4.suppression_model import SuppressionModel
 from tests.p4.target import Embedded, Target
 
@@ -72,19 +72,14 @@ def bench(target: Target) -> Bench:
     return bench
 
 
-class Run:
+class Run(runs.Run[SuppressionModel]):
     """The same steps through a switch and the model."""
 
     def __init__(self, target: Target, chooser: random.Random) -> None:
-        self.target = target
-        self.bench = Bench(target)
-        self.bench.assist()
-        self.histories = Histories(target, SuppressionModel(), chooser)
-        self.chooser = chooser
+        super().__init__(target, SuppressionModel(), chooser)
         self.round = 1
         self.heard = {True: NO_RATE, False: NO_RATE}
         self.loss = False
-        self.target.advance(10_000)
 
     def step(self) -> None:
         chooser = self.chooser
@@ -147,37 +142,22 @@ class Run:
             self.heard[has_rtt] = min(self.heard[has_rtt], rate)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@RANDOM_STEPS
 @given(st.integers(0, 2**32), st.integers(1, 200))
 @example(1, 400)
 @example(2, 400)
 def test_every_packet_leaves_as_the_model_says(seed: int, steps: int) -> None:
-    run = Run(Embedded(program()), random.Random(seed))
-    for _ in range(steps):
-        run.step()
-    assert run.bench.outcomes() in [dict(model.outcomes) for model in run.histories.models]
+    agree_on_embedded(Run, seed, steps)
 
 
 def test_all_outcomes_occur() -> None:
-    """The steps above are no use if they leave a rule out."""
-    seen: set[str] = set()
-    for seed in range(4):
-        run = Run(Embedded(program()), random.Random(seed))
-        for _ in range(300):
-            run.step()
-        seen |= set(run.histories.models[0].outcomes)
-    assert seen == {"lower", "suppressed", "request", "far", "stale", "limiting", "leave", "no_slot"}
+    expected = {"lower", "suppressed", "request", "far", "stale", "limiting", "leave", "no_slot"}
+    assert outcomes_of(Run, seeds=4, steps=300) == expected
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_kind_of_switch_does_it(target: Target, seed: int) -> None:
-    def stretch(steps: int) -> None:
-        run = Run(target, random.Random(seed))
-        for _ in range(steps):
-            run.step()
-        assert run.bench.outcomes() in [dict(model.outcomes) for model in run.histories.models]
-
-    in_calm_stretches(target, stretch)
+    agree_on_any(Run, target, seed)
 
 
 def test_a_report_passes_when_it_is_lower_by_theta(bench: Bench) -> None:

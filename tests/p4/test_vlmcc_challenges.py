@@ -4,7 +4,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
@@ -24,11 +24,11 @@ from hosts.vlmcc.packets import (
     encode_start_request,
     parse,
 )
+from tests.p4 import runs
 from tests.p4.challenge_model import ChallengeModel
 from tests.p4.feedback import PARENT_PORT, UDP_PORT, Bench
-from tests.p4.histories import Histories, in_calm_stretches
 from tests.p4.packets import SWITCH_MAC, host_ip, host_mac
-from tests.p4.program import program
+from tests.p4.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
 from tests.p4.target import Embedded, Target
 
 SENDER = host_ip(PARENT_PORT)
@@ -71,19 +71,14 @@ def bench(target: Target) -> Bench:
     return bench
 
 
-class Run:
+class Run(runs.Run[ChallengeModel]):
     """The same steps through a switch and the model."""
 
     def __init__(self, target: Target, chooser: random.Random) -> None:
-        self.target = target
-        self.bench = Bench(target)
-        self.bench.assist()
-        self.histories = Histories(target, ChallengeModel(), chooser)
-        self.chooser = chooser
+        super().__init__(target, ChallengeModel(), chooser)
         self.seq = 0
         self.leader = 99
         self.settling = False
-        self.target.advance(10_000)
 
     def step(self) -> None:
         chooser = self.chooser
@@ -129,37 +124,21 @@ class Run:
         )
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@RANDOM_STEPS
 @given(st.integers(0, 2**32), st.integers(1, 200))
 @example(1, 400)
 @example(2, 400)
 def test_every_packet_leaves_as_the_model_says(seed: int, steps: int) -> None:
-    run = Run(Embedded(program()), random.Random(seed))
-    for _ in range(steps):
-        run.step()
-    assert run.bench.outcomes() in [dict(model.outcomes) for model in run.histories.models]
+    agree_on_embedded(Run, seed, steps)
 
 
 def test_all_outcomes_occur() -> None:
-    """The steps above are no use if they leave a rule out."""
-    seen: set[str] = set()
-    for seed in range(3):
-        run = Run(Embedded(program()), random.Random(seed))
-        for _ in range(300):
-            run.step()
-        seen |= set(run.histories.models[0].outcomes)
-    assert seen == {"lower", "suppressed", "no_slot"}
+    assert outcomes_of(Run, seeds=3, steps=300) == {"lower", "suppressed", "no_slot"}
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_every_kind_of_switch_does_it(target: Target, seed: int) -> None:
-    def stretch(steps: int) -> None:
-        run = Run(target, random.Random(seed))
-        for _ in range(steps):
-            run.step()
-        assert run.bench.outcomes() in [dict(model.outcomes) for model in run.histories.models]
-
-    in_calm_stretches(target, stretch)
+    agree_on_any(Run, target, seed)
 
 
 def test_of_many_at_once_only_worse_ones_pass(bench: Bench) -> None:
