@@ -1,5 +1,6 @@
 """WEBRC beside TCP (5.2: Fig. 9), and several receivers (5.3: Figs. 10 and 11)."""
 
+import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -165,6 +166,8 @@ FIG10: Final = Experiment(
 _FAR, _NEAR, _P11 = 0.198, 0.002, 0.02
 _SR11_BPS: Final = 20e6
 """Ours: twenty receivers' rate is four times the other rows'."""
+_SLOT_S: Final = 10.0
+"""TSD."""
 
 
 def _curve(n: int) -> float:
@@ -176,15 +179,18 @@ def _density_cases(quick: bool) -> Sequence[Case]:
     cases = []
     for n in (1, 4) if quick else (1, 2, 5, 10, 20):
         hosts = [f"r{number}" for number in range(n)]
+        # "At a uniformly random time in [0, TSD]" (5.1.1), the same for every seed; the sender's phase differs.
+        joins = random.Random(n)
+        receivers = [{"host": host, "join": f"{joins.uniform(0, _SLOT_S):.3f} s"} for host in hosts]
         document = network("webrc-fig11", lossy(_FAR, _P11), dict.fromkeys(hosts, f"{_NEAR / 2 * 1e3:g} ms"))
-        document["sessions"] = [session(1, "s1", hosts, rate_bps=_SR11_BPS)]
+        document["sessions"] = [session(1, "s1", receivers, rate_bps=_SR11_BPS)]
         cases.append(Case(f"n = {n}", document, x=n, references={"throughput": _curve(n)}))
     return cases
 
 
 def _density_measure(run: Finished) -> Mapping[str, float]:
     since = SECONDS / 2
-    hosts = list(run.run.document["sessions"][0]["receivers"])
+    hosts = [receiver["host"] for receiver in run.run.document["sessions"][0]["receivers"]]
     throughput = mean([rate(receiver_counter(run, host), since) for host in hosts])
     crossed, _ = port_packets(run, "edge", "core", since)
     forwarded = [port_packets(run, "edge", host, since)[1] for host in hosts]

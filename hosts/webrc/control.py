@@ -17,6 +17,9 @@ STARTUP_EXPONENT: Final = 3.0
 """Of Gamma, before TRR, in Eq. (5) during start-up (3.2)."""
 STEADY_EXPONENT: Final = 1.5
 """Eq. (5)."""
+LAG_PACKETS: Final = 3.0
+"""By so many packets of an epoch RR is less than ARR when it lags: three standard deviations of what whole packets make
+of the fluid (ours)."""
 RFC_STARTUP_FACTOR: Final = 4.0
 """RFC 3738, 3.2.2.7."""
 
@@ -29,7 +32,7 @@ class ReceptionControl:
         self.options = options
         self.rates = Rates(waves, options.epoch_s)
         self.losses = LossEstimator(options.epoch_s / waves.slot_s)
-        self.rtt = RttEstimator(warm_up=options.rules == "rfc", floor=waves.p)
+        self.rtt = RttEstimator(floor=waves.p)
         self.ssr = math.inf
         """SSR; infinite: start-up."""
         self.reqn = math.inf
@@ -103,10 +106,19 @@ class ReceptionControl:
         gap = math.log(1 / waves.p) / (1 - waves.p) / waves.base_rate * waves.p**joined
         self.mrtt = measured
         self.rtt.update(measured - gap / 2)
-        if self.starting_up and self.options.early_detection and before is not None:
-            large = (1 - waves.p ** (joined + 1)) / (waves.p * math.log(1 / waves.p)) / self.rates.arr
-            if measured - before > large:
-                self._end_startup(waves.p * self.rates.trr, "mrtt")
+        if not (self.starting_up and self.options.early_detection) or before is None:
+            return
+        if measured - before > self._longest_wait(joined):
+            self._end_startup(waves.p * self.rates.trr, "mrtt")
+
+    def _longest_wait(self, joined: int) -> float:
+        """Seconds that the next packet of the wave joined last may take: more is a queue's doing (3.2)."""
+        p, arr = self.waves.p, self.rates.arr
+        if self.options.rules == "rfc":
+            return (1 - p ** (joined + 1)) / (p * math.log(1 / p)) / arr
+        # Of the joined waves this one has so much of the rate. A sender that is within one packet of the fluid leaves
+        # less than two gaps between two packets of a channel.
+        return 2 * (1 - p ** (joined + 1)) / (1 - p) / arr
 
     def slot_changed(self, over: int) -> None:
         """A new time slot; `over` is the wave that has become quiescent."""
@@ -178,10 +190,17 @@ class ReceptionControl:
             return True
         if now - self._first_at < self.options.epoch_s:
             return False
-        if rates.trr < self._expected_share(joined) * rates.arr - 2 / self.options.epoch_s:
+        if self._lags(joined):
             self._end_startup(rates.trr, "lag")
             return False
         return True
+
+    def _lags(self, joined: int) -> bool:
+        """Whether less arrives, a full epoch after a join, than the channels carry."""
+        rates, epoch_s = self.rates, self.options.epoch_s
+        if self.options.rules == "rfc":
+            return rates.trr < self._expected_share(joined) * rates.arr - 2 / epoch_s
+        return rates.rr < rates.arr - LAG_PACKETS / epoch_s  # 3.2
 
     def _expected_share(self, joined: int) -> float:
         """What TRR should be of ARR a full epoch after a join (RFC 3738, 3.2.2.6: c)."""
@@ -192,7 +211,13 @@ class ReceptionControl:
 
     def _falls(self) -> bool:
         """Whether the reception rate has fallen since the last join as the waves have: no queue keeps it up (3.3)."""
-        return self.rates.rr <= max(self._most_rr - 2 / self.options.epoch_s, self.waves.p * self._most_rr)
+        rr, most, p = self.rates.rr, self._most_rr, self.waves.p
+        if self.options.rules == "rfc":
+            return rr <= max(most - 2 / self.options.epoch_s, p * most)
+        # The margin (ours): over the slot that follows a join the waves carry (1 - P) / ln(1/P) of what they begin with
+        # (Eq. (7)); that shall not be more than has come through. Base channel and lowest waves never fall below P.
+        brought = gamma(self.rates.waves_joined, p) * (1 - p) / math.log(1 / p)
+        return rr <= max(1 / brought, p) * most
 
     def _end_startup(self, ssr: float, why: str) -> None:
         self.ssr = max(self._least_ssr, ssr)

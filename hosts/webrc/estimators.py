@@ -60,13 +60,15 @@ class LossEstimator:
 
 
 class RttEstimator:
-    """ARTT: a moving average whose weight adjusts itself to how much the measurements vary."""
+    """ARTT: a moving average whose weight adjusts itself to how much the measurements vary.
 
-    def __init__(self, *, warm_up: bool, floor: float) -> None:
-        """`warm_up`: the first measurements count for more (RFC 3738; not in the paper's Appendix). `floor`: no
-        measurement makes ARTT less than this share of what it was; an MRTT less the mean wait for a packet can be
-        negative."""
-        self._warm_up = warm_up
+    The first measurements count for more (RFC 3738): the very first waits for a packet of the base channel, about a
+    second, and the Appendix's weight alone, made small by that outlier's square, remembers it for hundreds of seconds.
+    """
+
+    def __init__(self, *, floor: float) -> None:
+        """`floor`: no measurement makes ARTT less than this share of what it was; an MRTT less the mean wait for a
+        packet can be negative."""
         self._floor = floor
         self._square = 0.0
         self._count = 0
@@ -81,8 +83,7 @@ class RttEstimator:
             return self.artt
         self._count += 1
         weight = ALPHA * self.artt * self.artt / self._square
-        if self._warm_up:
-            weight /= 1 - (1 - weight) ** (self._count + 1)
+        weight /= 1 - (1 - weight) ** (self._count + 1)
         self._square = (1 - weight) * self._square + weight * mrtt * mrtt
         self.artt = max(self._floor * self.artt, (1 - weight) * self.artt + weight * mrtt, LEAST_RTT_S)
         # The mean square is no less than the square of the mean, also where the floor has lifted the mean.

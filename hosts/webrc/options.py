@@ -19,8 +19,8 @@ class WebrcOptions:
     quiescence_s: float = 300.0  # QD: how late a leave may take effect
     epoch_s: float = 0.5  # EL
     max_rate_bps: float = 0.0  # MRR_b; 0: no limit. The bandwidth of the receiver's last link, where it is known
-    # paper: the target rate is limited by what arrives, Gamma^1.5 TRR (Eq. (5)), and Gamma^3 TRR in start-up; ARTT is
-    # the Appendix's average. rfc: no such limit, and 4 TRR in start-up; the first MRTTs count for more (RFC 3738).
+    # paper: the target rate is limited by what arrives, Gamma^1.5 TRR (Eq. (5)), Gamma^3 TRR in start-up; RR shows that
+    # packets queue. rfc: no limit, 4 TRR in start-up; TRR shows it, and the thresholds are RFC 3738's.
     rules: str = "paper"
     early_detection: bool = (
         True  # 3.2: leave start-up when MRTT jumps or the reception rate lags, before the first loss

@@ -42,7 +42,7 @@ SAME_SLOT_S: Final = 20.0
 
 
 class WebrcReceiver(ReceiverEndpoint):
-    """States: listening (for the base channel), member, confirming, closed. Nothing about it is random."""
+    """States: listening (for the base channel), member, confirming, closed. Random is only when its epochs begin."""
 
     def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
         self.session = session
@@ -62,6 +62,8 @@ class WebrcReceiver(ReceiverEndpoint):
         self._losses = Losses(waves.psns, waves.t, waves.base_psns)
         self._session_id = session.session
         self._sender: Address | None = None
+        # Receivers that begin together shall not join together: small differences make cycles taut (4.4).
+        self._phase_s = options.epoch_s * rng.random()
         self._epoch_at = 0.0
         self._heard_at = 0.0
         self._slot_since = 0.0
@@ -93,7 +95,7 @@ class WebrcReceiver(ReceiverEndpoint):
     # --- inputs
 
     def start(self, *, now: float) -> Sequence[Effect]:
-        self._epoch_at = now + self.options.epoch_s
+        self._epoch_at = now + self._phase_s
         self._heard_at = self._slot_since = now
         self.control.session_joined(now)
         return (JoinGroup(self._groups[self.waves.t], self.session.source),)

@@ -43,7 +43,7 @@ def test_mrtt_is_the_way_to_the_first_switch_that_has_joined() -> None:
     measured: dict[float, list[float]] = {}
     for later in (0.1, 0.4):
         world = World(
-            [{"delay_us": 25_000, "join": 3.0}, {"delay_us": 25_000, "join": 3.0 + later}],
+            [{"delay_us": 25_000, "join": at, "phase_s": 0.5} for at in (3.0, 3.0 + later)],
             shared=one_way(0.2),
             options=STEADY,
         )
@@ -75,6 +75,29 @@ def test_a_bottleneck_is_used() -> None:
     """Fig. 6: 320 kbps, 4 packets of buffer, 0.1 s: 95 % in the paper."""
     world = World([{"join": 3.0}], shared=one_way(0.1, rate_bps=320e3, limit_packets=4), options=STEADY)
     assert world.rate(0, 150.0, 300.0) >= 0.92 * 320e3
+
+
+def test_a_queue_that_holds_a_slot_s_waves_never_overflows() -> None:
+    """Fig. 7: 3.2 Mbps, 160 packets, 0.1 s: start-up ends when the reception rate lags, and each join waits until what
+    it brings over a slot fits through."""
+    world = World(
+        [{"join": 6.3, "phase_s": 0.1}],
+        shared=one_way(0.1, rate_bps=3.2e6, limit_packets=160),
+        options={"session_rate_bps": 8e6},
+    )
+    assert world.rate(0, 60.0, 160.0) >= 0.96 * 3.2e6
+    assert world.receivers[0].control.startup_ended_by == "lag"
+    assert world.receivers[0].lost_packets == 0
+
+
+def test_receivers_that_begin_together_do_not_join_together() -> None:
+    """Two that hear the same: one of them opens each wave, and the other one's way is the shorter for it (4.4)."""
+    near = {"delay_us": 1_000}
+    rates = {}
+    for receivers in (1, 2):
+        world = World([near] * receivers, shared=one_way(0.198, loss=0.02), options=STEADY, seed=4)
+        rates[receivers] = world.rate(0, 100.0, 250.0)
+    assert rates[2] > 1.15 * rates[1]
 
 
 def test_the_same_seed_gives_the_same_run() -> None:

@@ -53,7 +53,8 @@ class World:
         options: Mapping[str, Any] | None = None,
         seed: int = 1,
     ) -> None:
-        """`receivers`: each one's link from the edge, and `join` in seconds; `shared`: core to edge."""
+        """`receivers`: each one's link from the edge, and `join` in seconds; with `phase_s` its first epoch is so long,
+        which is random otherwise. `shared`: core to edge."""
         self.sim = sim = Sim(seed)
         self.options = WebrcOptions(**(options or {}))
         self.effects: dict[int, list[tuple[float, Effect]]] = {}
@@ -68,11 +69,13 @@ class World:
         self.links: list[int] = []
         for number, given in enumerate(receivers):
             link = dict(given)
-            join = link.pop("join", 0.0)
+            join, phase = link.pop("join", 0.0), link.pop("phase_s", None)
             name = f"r{number}"
             sim.add_host(name, f"10.{1 + number // 65536}.{number // 256 % 256}.{number % 256}")
             self.links.append(sim.connect("edge", name, _link(link), _back(link)))
             receiver = WebrcReceiver(session, self.options, Random(seed * 1_000_003 + number))
+            if phase is not None:
+                receiver._phase_s = phase
             self.receivers.append(receiver)
 
             def take(effect: object, now: float, number: int = number) -> None:
