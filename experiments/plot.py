@@ -128,7 +128,7 @@ def _timelines(curves: Mapping[str, Sequence[Curve]], figure: Timeline) -> Canva
     canvas = _canvas(_TIMELINE_IN[0], _TIMELINE_IN[1] * len(curves))
     all_axes = canvas.subplots(len(curves), 1, squeeze=False, sharex=True)[:, 0]
     for axes, (label, lines) in zip(all_axes, curves.items(), strict=True):
-        _draw_timeline(axes, lines, log_y=figure.log_y)
+        _draw_timeline(axes, lines, figure)
         axes.set_ylabel(figure.y_label)
         if len(curves) > 1:
             axes.set_title(label, fontsize=9)
@@ -136,7 +136,7 @@ def _timelines(curves: Mapping[str, Sequence[Curve]], figure: Timeline) -> Canva
     return canvas
 
 
-def _draw_timeline(axes: Axes, lines: Sequence[Curve], *, log_y: bool) -> None:
+def _draw_timeline(axes: Axes, lines: Sequence[Curve], figure: Timeline) -> None:
     colours = iter(_COLOURS * len(lines))
     for line in lines:
         if line.marker:
@@ -144,7 +144,10 @@ def _draw_timeline(axes: Axes, lines: Sequence[Curve], *, log_y: bool) -> None:
             continue
         colour, style = (_REFERENCE, ":") if line.is_reference else (next(colours), "-")
         axes.plot(*zip(*line.points, strict=True), linestyle=style, color=colour, linewidth=1.1, label=line.label)
-    if log_y:
+    if figure.log_x:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+    if figure.log_y:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter("{x:g}")
     else:

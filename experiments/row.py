@@ -90,6 +90,7 @@ class Timeline:
 
     y_label: str
     x_label: str = "time, s"
+    log_x: bool = False
     log_y: bool = False
 
 

@@ -130,6 +130,11 @@ def receiver_values(
     return found
 
 
+def by_log(least: float, most: float, count: int) -> Sequence[float]:
+    """So many (at least two) values from `least` to `most`, each the same factor above the one before."""
+    return [least * (most / least) ** (number / (count - 1)) for number in range(count)]
+
+
 def mean(values: Sequence[float]) -> float:
     """Of at least one value."""
     return math.fsum(values) / len(values)

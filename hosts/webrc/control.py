@@ -8,7 +8,7 @@ import math
 from typing import Final
 
 from hosts.throughput import loss_event_rate, packets_per_rtt
-from hosts.webrc.estimators import LossEstimator, RttEstimator
+from hosts.webrc.estimators import ALPHA, RFC_ALPHA, LossEstimator, RttEstimator
 from hosts.webrc.options import WebrcOptions
 from hosts.webrc.rates import Rates
 from hosts.webrc.waves import Waves, gamma
@@ -32,7 +32,7 @@ class ReceptionControl:
         self.options = options
         self.rates = Rates(waves, options.epoch_s)
         self.losses = LossEstimator(options.epoch_s / waves.slot_s)
-        self.rtt = RttEstimator(floor=waves.p)
+        self.rtt = RttEstimator(RFC_ALPHA if options.rules == "rfc" else ALPHA, floor=waves.p)
         self.ssr = math.inf
         """SSR; infinite: start-up."""
         self.reqn = math.inf
@@ -74,7 +74,7 @@ class ReceptionControl:
         """What everything begins with: MRTT of the base channel, too long by the wait for its next packet."""
         self._started = True
         self.mrtt = arrived_at - self._joined_at
-        self.rtt.update(self.mrtt)
+        self.rtt.begin(self.mrtt)
         self.rates.first_packet(psn)
 
     def packets(self, received: int, lost: int, now: float) -> None:
@@ -146,10 +146,12 @@ class ReceptionControl:
         reaches_all = self.options.rules == "rfc" and self.trate >= self.waves.session_rate
         if self.trate < wanted and not reaches_all:
             return False
-        if not self.starting_up and not reaches_all and self.options.avoid_overflow and not self._falls():
+        if self.starting_up or reaches_all or not self.options.avoid_overflow:
+            return True
+        if not self._falls():
             self._reset_losses(wanted)
             return False
-        return True
+        return self.options.rules == "rfc" or self._fits()
 
     def joined(self, channel: int, now: float) -> None:
         """The next wave has been joined."""
@@ -211,13 +213,15 @@ class ReceptionControl:
 
     def _falls(self) -> bool:
         """Whether the reception rate has fallen since the last join as the waves have: no queue keeps it up (3.3)."""
-        rr, most, p = self.rates.rr, self._most_rr, self.waves.p
-        if self.options.rules == "rfc":
-            return rr <= max(most - 2 / self.options.epoch_s, p * most)
-        # The margin (ours): over the slot that follows a join the waves carry (1 - P) / ln(1/P) of what they begin with
-        # (Eq. (7)); that shall not be more than has come through. Base channel and lowest waves never fall below P.
+        return self.rates.rr <= max(self._most_rr - 2 / self.options.epoch_s, self.waves.p * self._most_rr)
+
+    def _fits(self) -> bool:
+        """Whether the reception rate has fallen by so much that the slot after a join brings no more than has come
+        through (ours: 3.3's margin, by Eq. (7): a slot's mean is (1 - P) / ln(1/P) of what it begins with). Joining as
+        soon as a queue is empty fills it with more than it held the time before."""
+        p = self.waves.p
         brought = gamma(self.rates.waves_joined, p) * (1 - p) / math.log(1 / p)
-        return rr <= max(1 / brought, p) * most
+        return self.rates.rr <= max(1 / brought, p) * self._most_rr
 
     def _end_startup(self, ssr: float, why: str) -> None:
         self.ssr = max(self._least_ssr, ssr)

@@ -6,8 +6,13 @@ NU: Final = 0.3
 """Weight of the filter over time, per time slot (RFC 3738, 3.2.2.1)."""
 DELTA: Final = 0.3
 """Weight of the filter over loss events (RFC 3738, 3.2.2.1)."""
-ALPHA: Final = 0.25
-"""Weight of an MRTT when all are alike (RFC 3738, 3.2.2.2)."""
+ALPHA: Final = 0.125
+"""Weight of an MRTT when all are alike: the Appendix's "small" constant (ours: TCP's for its round trip time). With RFC
+3738's, receivers that take turns in opening the waves (4.5) overshoot each other, and share less than in Fig. 10."""
+RFC_ALPHA: Final = 0.25
+"""RFC 3738, 3.2.2.2."""
+LEAST_OMEGA: Final = 1e-9
+"""Times the number of measurements; below it the weights are all the same, to double precision."""
 LEAST_RTT_S: Final = 1e-4
 """Below this times of ordinary machines are noise (ours)."""
 
@@ -60,35 +65,44 @@ class LossEstimator:
 
 
 class RttEstimator:
-    """ARTT: a moving average whose weight adjusts itself to how much the measurements vary.
+    """ARTT: a moving average whose weight adjusts itself to how much the measurements vary (Appendix), the first ones
+    counting for more (RFC 3738).
 
-    The first measurements count for more (RFC 3738): the very first waits for a packet of the base channel, about a
-    second, and the Appendix's weight alone, made small by that outlier's square, remembers it for hundreds of seconds.
-    """
+    The very first, of the base channel, waits for a packet for about a second: an overestimate of great variance
+    (5.1.1). It stands until waves have been measured and is no part of the average (ours), whose weight it would keep
+    small for hundreds of seconds."""
 
-    def __init__(self, *, floor: float) -> None:
-        """`floor`: no measurement makes ARTT less than this share of what it was; an MRTT less the mean wait for a
-        packet can be negative."""
+    def __init__(self, alpha: float = ALPHA, *, floor: float) -> None:
+        """`alpha`: the weight when all measurements are alike, in (0, 1). `floor`: no measurement makes ARTT less than
+        this share of what it was; an MRTT less the mean wait for a packet can be negative."""
+        self._alpha = alpha
         self._floor = floor
+        self._mean = 0.0
         self._square = 0.0
         self._count = 0
         self.artt: float | None = None
         """Seconds; None before the first measurement."""
 
+    def begin(self, mrtt: float) -> None:
+        """The base channel's measurement, seconds."""
+        self.artt = max(mrtt, LEAST_RTT_S)
+
     def update(self, mrtt: float) -> float:
-        """Take a measurement, seconds; ARTT now."""
-        if self.artt is None:
-            self.artt = max(mrtt, LEAST_RTT_S)
-            self._square = self.artt * self.artt
-            return self.artt
+        """Take a wave's measurement, seconds, after the base channel's; ARTT now."""
+        assert self.artt is not None
         self._count += 1
-        weight = ALPHA * self.artt * self.artt / self._square
-        weight /= 1 - (1 - weight) ** (self._count + 1)
-        self._square = (1 - weight) * self._square + weight * mrtt * mrtt
-        self.artt = max(self._floor * self.artt, (1 - weight) * self.artt + weight * mrtt, LEAST_RTT_S)
-        # The mean square is no less than the square of the mean, also where the floor has lifted the mean.
-        self._square = max(self._square, self.artt * self.artt)
+        weight = self._weight()
+        self._mean += weight * (mrtt - self._mean)
+        self._square += weight * (mrtt * mrtt - self._square)
+        self.artt = max(self._floor * self.artt, self._mean, LEAST_RTT_S)
         return self.artt
+
+    def _weight(self) -> float:
+        """Of the newest measurement: all of it for the first one, Omega in the long run."""
+        omega = self._alpha * self._mean * self._mean / self._square if self._square > 0 else 0.0
+        if omega * self._count < LEAST_OMEGA:
+            return 1 / self._count
+        return omega / (1 - (1 - omega) ** self._count)
 
     @property
     def join_timeout(self) -> float:

@@ -140,3 +140,34 @@ def test_a_file_over_a_wire(wire: Wire, tmp_path: Path) -> None:
     finally:
         ear.stop()
     assert (tmp_path / "in" / "file.bin").read_bytes() == file.read_bytes()
+
+
+def test_a_carousel_over_a_wire(wire: Wire, tmp_path: Path) -> None:
+    """WEBRC's waves are groups of their own, (source, group) each: the kernel joins and leaves them one by one, and a
+    receiver that comes late ends like the first. The sender goes on until it is stopped."""
+    file = tmp_path / "file.bin"
+    file.write_bytes(os.urandom(100_000))
+    common = ["--protocol", "webrc", "--group", "232.6.0.0", "--port", "5006"]
+    for setting in ("session_rate_bps=2e6", "base_rate=5", "slot_s=2", "quiescence_s=10", "epoch_s=0.1"):
+        common += ["--set", setting]
+    ear = Ear(wire.left)
+    sender = wire.start(wire.left, "send", str(file), *common)
+    try:
+        for folder in ("first", "late"):
+            arguments = ["recv", *common, "--source", "10.9.0.1", "-o", str(tmp_path / folder)]
+            receiver = wire.start(wire.right, *arguments)
+            _, errors = receiver.communicate(timeout=60)
+            assert receiver.returncode == 0, errors
+            assert (tmp_path / folder / "file.bin").read_bytes() == file.read_bytes()
+        assert sender.poll() is None
+        groups = [f"232.6.0.{channel}" for channel in range(30)]
+        joined, left = (5, ["10.9.0.1"]), (6, ["10.9.0.1"])
+        heard = [group for group in groups if joined in ear.records(group)]
+        assert "232.6.0.0" in heard  # the base channel
+        assert len(heard) >= 4
+        for group in heard:
+            until(lambda group=group: left in ear.records(group), f"the kernel reports the leave of {group}")
+    finally:
+        sender.terminate()
+        sender.communicate(timeout=20)
+        ear.stop()

@@ -24,6 +24,8 @@ class Simulation(Strict):
     trace: Duration = 0.2
     """Between two rows of the traces of senders and receivers; docs/trace.md's by default. Those of cross traffic have
     a row at most four times a second."""
+    traces: Annotated[int, Field(ge=0)] = 64
+    """A session with more receivers has no traces of them: nobody reads thousands, and the sender's has them all."""
 
 
 class Scenario(Strict):

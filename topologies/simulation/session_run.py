@@ -28,9 +28,6 @@ from topologies.simulation.network import SimulatedNetwork
 from topologies.simulation.sink import CheckingSink, EndlessSource
 from topologies.simulation.watch import StatusReport, Trace
 
-MAX_TRACES = 64
-"""With more receivers than that none of them writes a trace: nobody reads thousands, and the sender's has them all."""
-
 
 class SessionRun:
     """Starts a session's endpoints when they are due, and ends them. Times are seconds in the run."""
@@ -66,6 +63,7 @@ class SessionRun:
         self._status: StatusReport | None = None
         self._expected = 0
         self._dismissed: dict[str, str] = {}
+        self._are_traced = len(self.session.receivers) <= scenario.simulation.traces
         self._open_files = contextlib.ExitStack()
 
     # --- what the scenario says
@@ -86,7 +84,7 @@ class SessionRun:
         self.receivers[receiver.host] = member
         if sink is not None:
             self._sinks[receiver.host] = sink
-        if len(self.session.receivers) <= MAX_TRACES:
+        if self._are_traced:
             self._trace(receiver.host, member, "receiver")
         self._add(receiver.host, member, endpoint)
 
@@ -253,7 +251,7 @@ class SessionRun:
     def _write_words(self, host: str) -> None:
         """What the receiver would say of itself at its end (`canopy recv --json`)."""
         member = self.receivers[host]
-        if len(self.session.receivers) > MAX_TRACES or member.is_dead:
+        if not self._are_traced or member.is_dead:
             return
         words: dict[str, Any] = {
             "role": "receiver",
