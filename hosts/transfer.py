@@ -265,8 +265,10 @@ async def receive_file(
         reason = str(runtime.error) if runtime.error is not None else end.reason
         complete = sink.path is not None  # whole, checked and named: whatever the sender made of it
         duration = None
-        if sink.opened_at is not None and narrator.ended_at is not None:
-            duration = narrator.ended_at - sink.opened_at  # not from the join: a session may wait for others
+        # Not from the join: a session may wait for others. A carousel waits for nobody, and its file comes at the end.
+        begun_at = sink.opened_at if plan.protocol.knows_receivers else narrator.started_at
+        if begun_at is not None and narrator.ended_at is not None:
+            duration = narrator.ended_at - begun_at
         summary: dict[str, Any] = plain(
             {
                 "role": "receiver",

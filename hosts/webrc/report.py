@@ -24,6 +24,7 @@ def receiver_sample(receiver: "WebrcReceiver") -> Sample:
         "loss_events": control.loss_events,
         "joins": counters["joins"],
         "failed_joins": counters["failed_joins"],
+        "wasted_packets": counters["drop_not_joined"],
         "joined_waves": rates.waves_joined,
         "arr_packets_s": rates.arr,
         "trr_packets_s": rates.trr,

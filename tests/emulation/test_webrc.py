@@ -27,4 +27,5 @@ def test_every_receiver_gets_the_file_through_its_own_link(start: Start) -> None
     assert all(receiver["complete"] for receiver in receivers.values()), result
     assert {receiver["sha256"] for receiver in receivers.values()} == {result["sha256"]}
     assert receivers["r1"]["goodput_bps"] <= 500e3
+    assert receivers["r1"]["completed_at"] - result["sending_from"] >= BYTES * 8 / 500e3
     assert result["feedback_packets"] == 0

@@ -22,6 +22,7 @@ tfmcc-fig1 tfmcc-fig2 tfmcc-fig3 tfmcc-fig4 tfmcc-fig5 tfmcc-fig6 tfmcc-fig7 tfm
 tfmcc-fig12 tfmcc-fig13 tfmcc-fig14 tfmcc-fig15 tfmcc-fig16 tfmcc-fig17 tfmcc-fig18 tfmcc-fig19 tfmcc-fig20 tfmcc-fig21
 tfmcc-assist-round
 webrc-fig4 webrc-fig5 webrc-fig6 webrc-fig7 webrc-fig8 webrc-fig9 webrc-fig10 webrc-fig11 webrc-many
+webrc-joins
 rla-fig4 rla-fig5 rla-fig7 rla-fig8 rla-fig9 rla-two rla-fig10 rla-drift rla-theorems rla-assist
 vlmcc-fig4 vlmcc-fig6 vlmcc-fig8 vlmcc-loss vlmcc-sweep vlmcc-assist
 tcp-kernel tcp-share tcp-padhye queue-md1 queue-mm1k

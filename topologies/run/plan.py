@@ -171,6 +171,7 @@ def network_description(scenario: Scenario, plan: Plan) -> Network:
                 assist=session.assist,
             )
             for session in scenario.sessions
+            if session.announced
         ],
     )
 

@@ -72,6 +72,9 @@ class Host(Strict):
     receiving: ProcessingTime | None = None
     feedback: FeedbackTime | None = None
     """Likewise; None: no time at all."""
+    leave_latency: Duration = 0.0
+    """How late it takes effect when a program of it leaves a group; likewise. A program that joins it again before is a
+    member as it was."""
 
 
 Node: TypeAlias = Annotated[P4Switch | Router | Host, Field(discriminator="kind")]

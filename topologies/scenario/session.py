@@ -60,6 +60,8 @@ class Session(Strict):
     group: IPv4Address
     membership: Literal["source-specific", "any-source"] = "source-specific"
     port: UdpPort
+    announced: bool = True
+    """Whether the controller knows its groups beforehand; else it learns of each from the first join, which waits."""
     start: Duration = 0.0
     file: str | None = None
     """A path, relative to the scenario's folder."""

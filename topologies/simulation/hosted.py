@@ -8,6 +8,7 @@ from hosts.application import Application, NetworkEffect, Sink, Source
 from hosts.endpoint import Datagram, Endpoint, Event, SessionEnded
 from topologies.scenario.network import HostClock
 from topologies.simulation.feedback import FeedbackServer
+from topologies.simulation.leaving import LateLeaves
 
 _MILLIONTH = 1e-6
 _ROUNDING_S = 1e-9
@@ -28,6 +29,8 @@ class Conditions:
     """The processor that feedback waits for; None: it takes no time."""
     is_feedback: Callable[[bytes], bool] = lambda data: False
     """What the server is needed for."""
+    leave_latency_s: float = 0.0
+    """How late what it leaves is left."""
 
 
 class HostedEndpoint:
@@ -64,6 +67,7 @@ class HostedEndpoint:
         self._feeds = source is not None
         self._server = conditions.server
         self._is_feedback = conditions.is_feedback
+        self._leaves = LateLeaves(conditions.leave_latency_s) if conditions.leave_latency_s else None
         self._waiting: deque[tuple[float, Datagram]] = deque()
         """Feedback, by the time at which the server is through with it."""
         self.served = 0
@@ -82,7 +86,7 @@ class HostedEndpoint:
         """Begin."""
         self.now = now
         local = self.local(now)
-        return self._settled(self.application.carry_out(self.endpoint.start(now=local), local), local)
+        return self._settled(self.application.carry_out(self.endpoint.start(now=local), local), now, local)
 
     def receive(self, datagram: Datagram, /, *, now: float) -> Sequence[NetworkEffect]:
         """Take a datagram. One that comes after the end finds no socket."""
@@ -98,7 +102,7 @@ class HostedEndpoint:
         effects = self.endpoint.receive(datagram, now=local)
         if not effects and not self._feeds:
             return _NOTHING
-        return self._settled(self.application.carry_out(effects, local), local)
+        return self._settled(self.application.carry_out(effects, local), now, local)
 
     def handle_timer(self, *, now: float) -> Sequence[NetworkEffect]:
         """Do what has fallen due."""
@@ -109,7 +113,8 @@ class HostedEndpoint:
             effects += self.application.carry_out(self.endpoint.handle_timer(now=local), local)
         if self._reads_slowly:
             effects += self.application.read(local)
-        return self._settled(effects, local)
+        effects = self._settled(effects, now, local)
+        return effects if self._leaves is None else effects + self._leaves.take_due(now)
 
     def close(self, reason: str) -> Callable[..., Sequence[NetworkEffect]]:
         """An action that gives the session up."""
@@ -119,7 +124,8 @@ class HostedEndpoint:
                 return _NOTHING
             self.now = now
             local = self.local(now)
-            return self.application.carry_out(self.endpoint.close(now=local, reason=reason), local)
+            effects = self.application.carry_out(self.endpoint.close(now=local, reason=reason), local)
+            return effects if self._leaves is None else self._leaves.hold(effects, now)
 
         return action
 
@@ -132,6 +138,12 @@ class HostedEndpoint:
     @property
     def wake_at(self) -> float | None:
         """When `handle_timer` wants to be called."""
+        at = self._wanted_at
+        left_at = None if self._leaves is None else self._leaves.next_at
+        return at if left_at is None or (at is not None and at < left_at) else left_at
+
+    @property
+    def _wanted_at(self) -> float | None:
         if self._is_over:
             return self._waiting[0][0] if self._waiting else None  # others at this host may wait for its turn
         wake = self.endpoint.wake_at
@@ -156,7 +168,7 @@ class HostedEndpoint:
                 effects += self.application.carry_out(self.endpoint.receive(datagram, now=local), local)
         return effects
 
-    def _settled(self, effects: list[NetworkEffect], local: float) -> Sequence[NetworkEffect]:
+    def _settled(self, effects: list[NetworkEffect], now: float, local: float) -> list[NetworkEffect]:
         if self._feeds:
             effects += self.application.feed(local)
-        return effects
+        return effects if self._leaves is None else self._leaves.hold(effects, now)

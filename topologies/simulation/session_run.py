@@ -328,6 +328,7 @@ class SessionRun:
             read_rate_bps=read_rate_bps,
             server=self._network.feedback_servers.get(host),
             is_feedback=self._protocol.is_feedback,
+            leave_latency_s=self._scenario.hosts[host].leave_latency,
         )
 
     def _trace(self, agent: str, member: Member, role: str) -> Trace:

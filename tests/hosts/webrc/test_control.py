@@ -31,10 +31,10 @@ class Path:
         control, waves = self.control, self.control.waves
         before = self.now
         self.now += EPOCH
-        if int(self.now / waves.slot_s) > int(before / waves.slot_s):
-            control.slot_changed(-1)
         x = (self.now - EPOCH / 2) / waves.slot_s % 1
         rate = joined_rate(control.rates.waves_joined, 1.0, waves.p) * waves.p**x
+        if int(self.now / waves.slot_s) > int(before / waves.slot_s):
+            control.slot_changed(-1)
         self._owed += min(rate, self.bottleneck) * EPOCH
         received, self._owed = int(self._owed), self._owed % 1
         control.packets(received, lost, self.now)
@@ -84,6 +84,30 @@ def test_a_reception_rate_that_lags_ends_start_up_before_the_first_loss() -> Non
     assert path.control.startup_ended_by == "lag"
     # No more than one wave too many.
     assert path.control.rates.arr < 100.0 * (4 / 3) ** 2
+
+
+def test_start_up_ends_with_the_first_wave_too_many() -> None:
+    """By RR (3.2), which a join does not make lag; TRR, which RFC 3738 looks at, still does so for some epochs."""
+    rates = {}
+    for rules in ("paper", "rfc"):
+        path = Path(bottleneck=100.0, rules=rules)
+        while path.control.starting_up:
+            path.epoch()
+        assert path.control.startup_ended_by == "lag"
+        rates[rules] = path.control.rates.arr
+    assert rates["paper"] < 100.0 * 4 / 3
+    assert rates["paper"] <= rates["rfc"]
+
+
+def test_whole_packets_are_no_lag() -> None:
+    """Nothing ends start-up below the session's rate, wherever in a slot it begins."""
+    for first in range(20):
+        path = Path()
+        path.now = first * EPOCH
+        path.control.rates.first_packet(first * path.control.waves.base_packets // 20)
+        for _ in range(60):
+            path.epoch()
+        assert path.control.startup_ended_by in ("", "rate")
 
 
 def test_an_mrtt_that_jumps_ends_start_up() -> None:
@@ -165,6 +189,26 @@ def test_a_queue_that_keeps_the_rate_up_forbids_joins() -> None:
     path.bottleneck = 60.0
     control.losses.reset(1e-7)
     assert path.epoch(join=False)
+
+
+def test_a_join_waits_until_the_slot_after_it_fits() -> None:
+    """Eq. (7): the waves of a slot carry 0.869 of what they begin with, which is 4/3 of the rate before the join."""
+    fallen: dict[str, list[float]] = {"paper": [], "rfc": []}
+    for rules, found in fallen.items():
+        path = Path(rules=rules)
+        for _ in range(20):
+            path.epoch()
+        control = path.control
+        control.packets(0, 1, path.now)
+        control.ssr = 400.0
+        path.now += 1.0
+        for _ in range(60):
+            most = control._most_rr
+            if path.epoch():
+                found.append(control.rates.rr / max(most, control.rates.rr))
+    assert len(fallen["paper"]) >= 3
+    assert max(fallen["paper"]) < 0.88
+    assert max(fallen["rfc"][1:]) > 0.9
 
 
 def test_a_failed_join_is_taken_back() -> None:

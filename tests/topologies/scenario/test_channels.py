@@ -43,6 +43,11 @@ def test_the_controller_is_told_all_groups(tmp_path: Path) -> None:
     assert (str(groups[0]), str(groups[-1])) == ("232.6.0.0", "232.6.0.48")
 
 
+def test_a_session_that_is_not_announced_is_left_to_its_joins(tmp_path: Path) -> None:
+    scenario = load_scenario(write(tmp_path, announced=False))
+    assert network_description(scenario, make_plan(scenario)).sessions == []
+
+
 def test_channels_of_two_sessions_do_not_overlap(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"232\.6\.0\.40 port 5000 is used by sessions\[0\]"):
         load_scenario(write(tmp_path, {"id": 2, "group": "232.6.0.40"}))

@@ -134,6 +134,8 @@ def test_two_hundred_receivers_on_one_router(tmp_path: Path) -> None:
     assert run.summary.ok
     assert len(run.summary.sessions[0].receivers) == 200
     assert "session-1-r7.jsonl" not in run.files()
+    run = simulate(tmp_path / "traced", text + "\nsimulation: {traces: 200}")
+    assert "session-1-r7.jsonl" in run.files()
 
 
 def test_traces_are_as_fine_as_the_scenario_wants(tmp_path: Path) -> None:
