@@ -2,6 +2,7 @@
 are held against."""
 
 import io
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 
@@ -18,6 +19,8 @@ from experiments.statistics import mean_interval
 _COLOURS = ("#0b6e4f", "#c2571a", "#3a5ba0", "#8a3b8f", "#7a7a1f", "#555555")
 """Ours first."""
 _MARKERS = "os^vD*"
+_STYLES = ("-", "--", "-.")
+"""Of lines over time: the next one when the colours are used up."""
 _REFERENCE = "#222222"
 _GRID = "#e4e7eb"
 _SIZE_IN = (5.6, 3.4)
@@ -137,12 +140,12 @@ def _timelines(curves: Mapping[str, Sequence[Curve]], figure: Timeline) -> Canva
 
 
 def _draw_timeline(axes: Axes, lines: Sequence[Curve], figure: Timeline) -> None:
-    colours = iter(_COLOURS * len(lines))
+    looks = itertools.cycle(itertools.product(_STYLES, _COLOURS))
     for line in lines:
+        style, colour = (":", _REFERENCE) if line.is_reference else next(looks)
         if line.marker:
-            axes.plot(*zip(*line.points, strict=True), line.marker, color=next(colours), ms=4, label=line.label)
+            axes.plot(*zip(*line.points, strict=True), line.marker, color=colour, ms=4, label=line.label)
             continue
-        colour, style = (_REFERENCE, ":") if line.is_reference else (next(colours), "-")
         axes.plot(*zip(*line.points, strict=True), linestyle=style, color=colour, linewidth=1.1, label=line.label)
     if figure.log_x:
         axes.set_xscale("log")
