@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import LogLocator
 
 from experiments.reproduce import RowResult
-from experiments.row import Curve, Figure, Outcome, Plane, Timeline
+from experiments.row import Bars, Curve, Figure, Outcome, Plane, Timeline
 from experiments.statistics import mean_interval
 
 _COLOURS = ("#0b6e4f", "#c2571a", "#3a5ba0", "#8a3b8f", "#7a7a1f", "#555555")
@@ -26,6 +26,8 @@ _GRID = "#e4e7eb"
 _SIZE_IN = (5.6, 3.4)
 _TIMELINE_IN = (8.4, 3.4)
 _PLANE_IN = (5.2, 4.8)
+_BARS_IN = (2.2, 0.9, 0.26)
+"""Width of a column, height of a picture without bars, height of a bar."""
 
 
 def draw(result: RowResult) -> str:
@@ -38,6 +40,8 @@ def draw(result: RowResult) -> str:
             canvas = _timelines(result.curves, figure)
         elif isinstance(figure, Plane):
             canvas = _plane(result.curves, figure)
+        elif isinstance(figure, Bars):
+            canvas = _bars(result.outcomes, figure)
         else:
             canvas = _quantities(result.outcomes, figure)
         canvas.suptitle(f"{result.row.id}: {result.row.title}", fontsize=9, x=0.01, ha="left", wrap=True)
@@ -112,6 +116,26 @@ def _draw_curves(axes: Axes, all_outcomes: Sequence[Outcome], figure: Figure) ->
 def _draw_bars(axes: Axes, outcomes: Sequence[Outcome]) -> None:
     means, halves = _means(outcomes)
     axes.bar([outcome.case.label for outcome in outcomes], means, yerr=halves, color=_COLOURS[0], width=0.5, capsize=4)
+
+
+def _bars(all_outcomes: Sequence[Outcome], figure: Bars) -> Canvas:
+    """The first case on top; cases of one series have one colour."""
+    cases = {outcome.case.label: outcome.case for outcome in all_outcomes}
+    series = list(dict.fromkeys(case.series for case in cases.values()))
+    width, margin, height = _BARS_IN
+    canvas = _canvas(width * (len(figure.x_labels) + 0.5), margin + height * len(cases))
+    axes_row = canvas.subplots(1, len(figure.x_labels), squeeze=False, sharey=True)[0]
+    for axes, (quantity, label) in zip(axes_row, figure.x_labels.items(), strict=True):
+        outcomes = [outcome for outcome in all_outcomes if outcome.quantity == quantity]
+        means, halves = _means(outcomes)
+        colours = [_COLOURS[series.index(outcome.case.series) % len(_COLOURS)] for outcome in outcomes]
+        labels = [outcome.case.label for outcome in outcomes]
+        axes.barh(labels, means, xerr=halves, color=colours, height=0.7, capsize=2, error_kw={"lw": 0.8})
+        axes.set_xlabel(label, fontsize=8)
+        axes.tick_params(labelsize=8)
+        axes.spines[["top", "right"]].set_visible(False)
+    axes_row[0].invert_yaxis()
+    return canvas
 
 
 def _means(outcomes: Sequence[Outcome]) -> tuple[list[float], list[float]]:

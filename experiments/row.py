@@ -85,6 +85,14 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class Bars:
+    """How cases are drawn that stand in no order: a bar for each, a column of bars for each quantity."""
+
+    x_labels: Mapping[str, str]
+    """Quantity -> axis label."""
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
     """How curves over time are drawn: those of the first run of each case, each case with axes of its own."""
 
@@ -125,7 +133,7 @@ class Experiment:
     measure: Callable[[Finished], Mapping[str, float]]
     """Quantity -> value of one run. ValueError, with the reason, when the run does not give it."""
     relation: Relation
-    figure: Figure | Timeline | Plane
+    figure: Figure | Bars | Timeline | Plane
     curves: Callable[[Finished], Sequence[Curve]] | None = None
     """What a Timeline or a Plane draws of one run. ValueError, with the reason, when the run does not give it."""
     assisted: Assisted | None = None

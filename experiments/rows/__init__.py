@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 
 from experiments.names import UnknownNameError, did_you_mean
 from experiments.row import Row
-from experiments.rows import mtcp, rla, tcp_validation, tfmcc, vlmcc, webrc
+from experiments.rows import compare, mtcp, rla, tcp_validation, tfmcc, vlmcc, webrc
 
-_TABLES = (mtcp.ROWS, tfmcc.ROWS, webrc.ROWS, rla.ROWS, vlmcc.ROWS, tcp_validation.ROWS)
+_TABLES = (mtcp.ROWS, tfmcc.ROWS, webrc.ROWS, rla.ROWS, vlmcc.ROWS, compare.ROWS, tcp_validation.ROWS)
 
 ROWS: Mapping[str, Row] = {row.id: row for table in _TABLES for row in table}
 """Id -> row, in the papers' order."""

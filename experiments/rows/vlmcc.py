@@ -40,7 +40,7 @@ ROWS = (
     ),
     _row(
         "sweep",
-        "Fig. 4 over beta (alpha two less) and the queue (ours)",
+        "Fig. 4, begun together, over beta (alpha two less), the queue and the bottleneck's delay (ours)",
         "the paper gives neither",
         "the rows' own setting within 0.8-1.25; the others are drawn",
     ),

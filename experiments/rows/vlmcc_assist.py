@@ -25,14 +25,14 @@ _SERIES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
     _SWITCHES: ("switch", {}),
 }
 """`assist`, and parameters."""
-_LEADER_BPS: Final = 400e3
-_FOLLOWERS_BPS: Final = 600e3
-_TAKEN_BPS: Final = 400e3
+_LEADER_BPS: Final = 200e3
+_FOLLOWERS_BPS: Final = 300e3
+_TAKEN_BPS: Final = 200e3
 _HOP_MS: Final = 10.0
-_JOINED_S: Final = 10.0
+_JOINED_S: Final = 8.0
 """They join one after another until then."""
-_CONGESTED_S: Final = 20.0
-_SECONDS: Final = 26.0
+_CONGESTED_S: Final = 14.0
+_SECONDS: Final = 20.0
 _FAN_OUT: Final = 14
 _WINDOW_S: Final = 0.2
 _HANDFUL: Final = 20.0

@@ -18,7 +18,7 @@ PAYLOAD_BYTES: Final = PACKET_BYTES - 14 - 28 - 44
 ALPHA: Final = 5.0
 BETA: Final = 7.0
 N_EXTRA: Final = 4.0
-QUEUE_PACKETS: Final = 14
+QUEUE_PACKETS: Final = 15
 DELAY_MS: Final = 1.0
 """Fig. 5: "1 ms delay"."""
 ACCESS_BPS: Final = 10e6
@@ -34,11 +34,15 @@ def access(one: str, other: str, rate_bps: float = ACCESS_BPS, delay_ms: float =
 
 
 def bottleneck(
-    one: str, other: str, rate_bps: float = BOTTLENECK_BPS, queue_packets: int = QUEUE_PACKETS
+    one: str,
+    other: str,
+    rate_bps: float = BOTTLENECK_BPS,
+    queue_packets: int = QUEUE_PACKETS,
+    delay_ms: float = DELAY_MS,
 ) -> dict[str, Any]:
     """A link between two routers, with "simple FIFO queues"."""
     queue = {"kind": "droptail", "packets": queue_packets}
-    return {"between": [one, other], "rate": f"{rate_bps:g} bps", "delay": f"{DELAY_MS:g} ms", "queue": queue}
+    return {"between": [one, other], "rate": f"{rate_bps:g} bps", "delay": f"{delay_ms:g} ms", "queue": queue}
 
 
 def vlmcc(receivers: Sequence[str | Mapping[str, Any]], start: float = 0.0, **parameters: Any) -> dict[str, Any]:

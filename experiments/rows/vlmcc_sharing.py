@@ -10,6 +10,7 @@ from experiments.row import Case, Curve, Experiment, Figure, Timeline
 from experiments.rows.tfmcc_base import document, line, rate, tcp, tcp_counter, tcp_rate, variation
 from experiments.rows.vlmcc_base import (
     BETA,
+    DELAY_MS,
     QUEUE_PACKETS,
     access,
     bottleneck,
@@ -30,13 +31,18 @@ averaged throughput has been represented" (3; the times are ours)."""
 
 
 def _dumbbell(
-    name: str, seconds: float, tcp_start: float, queue: int = QUEUE_PACKETS, **parameters: Any
+    name: str,
+    seconds: float,
+    tcp_start: float,
+    queue: int = QUEUE_PACKETS,
+    delay_ms: float = DELAY_MS,
+    **parameters: Any,
 ) -> dict[str, Any]:
     """Fig. 3: `s` and a TCP source on one side, two receivers and the TCP's sink on the other."""
     nodes: dict[str, Any] = {"left": {"kind": "router"}, "right": {"kind": "router"}}
     nodes |= {host: {"kind": "host"} for host in ("s", "a0", "r0", "r1", "b0")}
     links = [
-        bottleneck("left", "right", queue_packets=queue),
+        bottleneck("left", "right", queue_packets=queue, delay_ms=delay_ms),
         access("s", "left"),
         access("a0", "left"),
         *(access("right", host) for host in ("r0", "r1", "b0")),
@@ -69,21 +75,28 @@ def _shared_curves(run: Finished) -> Sequence[Curve]:
 
 # --- the sweep
 
-_SWEEP_QUEUES: Final = (10, 14, 20, 30, 50)
+_SWEEP_QUEUES: Final = (10, QUEUE_PACKETS, 25, 50)
 _SWEEP_BETAS: Final = (4.0, BETA, 15.0)
+_SWEEP_DELAYS_MS: Final = (DELAY_MS, 10.0)
 
 
 def _sweep_cases(quick: bool) -> Sequence[Case]:
+    """Session and TCP begin together."""
     return [
         Case(
-            f"beta {beta:g}, queue {queue}",
-            _dumbbell("vlmcc-sweep", 60, 0.0, queue, alpha=beta - 2, beta=beta),
+            _sweep_label(beta, delay, queue),
+            _dumbbell("vlmcc-sweep", 60, _SESSION_START_S, queue, delay, alpha=beta - 2, beta=beta),
             x=queue,
-            series=f"beta = {beta:g}",
+            series=f"beta = {beta:g}, {delay:g} ms",
         )
+        for delay in _SWEEP_DELAYS_MS
         for beta in _SWEEP_BETAS
         for queue in _SWEEP_QUEUES
     ]
+
+
+def _sweep_label(beta: float, delay_ms: float, queue: int) -> str:
+    return f"beta {beta:g}, {delay_ms:g} ms, queue {queue}"
 
 
 def _sweep_measure(run: Finished) -> Mapping[str, float]:
@@ -168,7 +181,7 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = {
     "sweep": Experiment(
         _sweep_cases,
         _sweep_measure,
-        Only(EachBetween(0.8, 1.25), labels=[f"beta {BETA:g}, queue {QUEUE_PACKETS}"]),
+        Only(EachBetween(0.8, 1.25), labels=[_sweep_label(BETA, DELAY_MS, QUEUE_PACKETS)]),
         Figure("queue, packets", {"ratio": "VLMCC / TCP"}),
     ),
     "fig8": Experiment(

@@ -8,6 +8,7 @@ import pytest
 from experiments.rows.rla_assist import over_switches
 from experiments.rows.rla_base import CASES, DROPTAIL, tree
 from experiments.rows.tfmcc_assist import assisted_round
+from experiments.rows.vlmcc_assist import crowd
 
 
 def test_who_reports_first_silences_who_is_not_lower() -> None:
@@ -39,3 +40,14 @@ def test_no_switch_of_the_tree_has_more_than_sixteen_ports(assist: str) -> None:
     ends = [end for link in document["links"] for end in link["between"]]
     assert max(ends.count(node) for node in document["nodes"] if document["nodes"][node]["kind"] == "p4") <= 16
     assert [session["assist"] for session in document["sessions"]] == [assist]
+
+
+@pytest.mark.parametrize("count", [10, 1000])
+def test_no_switch_above_the_followers_has_more_than_sixteen_ports(count: int) -> None:
+    document = crowd(count, "switch", {})
+    ends = [end for link in document["links"] for end in link["between"]]
+    switches = [name for name, node in document["nodes"].items() if node["kind"] == "p4"]
+    assert max(ends.count(name) for name in switches) <= 16
+    assert len(document["sessions"][0]["receivers"]) == count + 1
+    hosts = [name for name, node in document["nodes"].items() if node["kind"] == "host"]
+    assert all(ends.count(name) == 1 for name in hosts)

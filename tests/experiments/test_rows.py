@@ -25,6 +25,7 @@ webrc-fig4 webrc-fig5 webrc-fig6 webrc-fig7 webrc-fig8 webrc-fig9 webrc-fig10 we
 webrc-joins
 rla-fig4 rla-fig5 rla-fig7 rla-fig8 rla-fig9 rla-two rla-fig10 rla-drift rla-theorems rla-assist
 vlmcc-fig4 vlmcc-fig6 vlmcc-fig8 vlmcc-loss vlmcc-sweep vlmcc-assist
+compare-tcp compare-heterogeneous compare-loss compare-congestion compare-churn
 tcp-kernel tcp-share tcp-padhye queue-md1 queue-mm1k
 """,
 )
@@ -35,7 +36,7 @@ PURPOSES: Mapping[str, Purpose] = {"sim": "simulate", "emu": "emulate"}
 
 def test_every_row_is_listed() -> None:
     assert list(ROWS) == TARGETS
-    assert PAPERS == ("mtcp", "tfmcc", "webrc", "rla", "vlmcc", "tcp-validation")
+    assert PAPERS == ("mtcp", "tfmcc", "webrc", "rla", "vlmcc", "compare", "tcp-validation")
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: row.id)
