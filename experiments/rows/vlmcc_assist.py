@@ -26,13 +26,13 @@ _SERIES: Final[Mapping[str, tuple[str, Mapping[str, Any]]]] = {
 }
 """`assist`, and parameters."""
 _LEADER_BPS: Final = 200e3
-_FOLLOWERS_BPS: Final = 300e3
-_TAKEN_BPS: Final = 200e3
+_FOLLOWERS_BPS: Final = 600e3
+_TAKEN_BPS: Final = 500e3
 _HOP_MS: Final = 10.0
-_JOINED_S: Final = 8.0
+_JOINED_S: Final = 5.0
 """They join one after another until then."""
-_CONGESTED_S: Final = 14.0
-_SECONDS: Final = 20.0
+_CONGESTED_S: Final = 9.0
+_SECONDS: Final = 14.0
 _FAN_OUT: Final = 14
 _WINDOW_S: Final = 0.2
 _HANDFUL: Final = 20.0
