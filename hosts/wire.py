@@ -1,7 +1,8 @@
 """What the packet formats of all protocols share: the check of the common header, of sizes, and of reasons."""
 
+from collections import Counter
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from hosts.header import HEADER, HEADER_BYTES, VERSION, PacketError
 from hosts.reason import Reason
@@ -42,7 +43,32 @@ def to_bool(value: int) -> bool:
     return bool(value)
 
 
+class OfSession(Protocol):
+    """Every packet is of a session."""
+
+    @property
+    def session(self) -> int: ...
+
+
 P = TypeVar("P")
+S = TypeVar("S", bound=OfSession)
+
+
+def read_packet(
+    data: bytes, parse: Callable[[bytes], S], counters: Counter[str], session: int | None = None
+) -> S | None:
+    """The packet in a datagram, as a protocol's `parse` reads it. None, and a drop counted, when it is malformed or of
+    another session than `session`.
+    """
+    try:
+        packet = parse(data)
+    except PacketError as error:
+        counters[f"drop_{error.reason}"] += 1
+        return None
+    if session is not None and packet.session != session:
+        counters["drop_other_session"] += 1
+        return None
+    return packet
 
 
 class DataReader(Generic[P]):

@@ -19,7 +19,6 @@ from hosts.endpoint import (
     SessionStarted,
     StreamEnded,
 )
-from hosts.header import PacketError
 from hosts.mtcp.attachment import Attachment
 from hosts.mtcp.control import (
     Abort,
@@ -44,6 +43,7 @@ from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.reassembly import BrokenStreamError, Reassembly
 from hosts.seq import extend
+from hosts.wire import read_packet
 
 PREMATURE_PACKETS = 16
 """Data that overtook the answer to our join, kept until that comes: a few initial windows (ours)."""
@@ -108,10 +108,8 @@ class MtcpReceiver(ReceiverEndpoint):
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         if self.closed:
             return ()
-        try:
-            packet = parse(datagram.data)
-        except PacketError as error:
-            self.counters[f"drop_{error.reason}"] += 1
+        packet = read_packet(datagram.data, parse, self.counters)
+        if packet is None:
             return ()
         place = self.place
         source = datagram.source

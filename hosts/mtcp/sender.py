@@ -22,7 +22,7 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
-from hosts.header import SESSION_MAX, PacketError
+from hosts.header import SESSION_MAX
 from hosts.mtcp.agent import Agent
 from hosts.mtcp.child import Child
 from hosts.mtcp.control import Entry, Join, State, encode_abort, encode_announce
@@ -33,6 +33,7 @@ from hosts.mtcp.report import sender_sample
 from hosts.mtcp.roster import FINAL, WHOLE, Roster
 from hosts.protocols import Session
 from hosts.reason import Reason
+from hosts.wire import read_packet
 
 LINGER_S = 0.5
 """After the last confirmation the sender stays this long to answer repeated ones (ours: several FIN retries)."""
@@ -119,13 +120,8 @@ class MtcpSender(SenderEndpoint):
         return self.handle_timer(now=now)
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        try:
-            packet = parse(datagram.data)
-        except PacketError as error:
-            self.counters[f"drop_{error.reason}"] += 1
-            return ()
-        if packet.session != self.number:
-            self.counters["drop_other_session"] += 1
+        packet = read_packet(datagram.data, parse, self.counters, self.number)
+        if packet is None:
             return ()
         if self.closed:
             return ()

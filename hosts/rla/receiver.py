@@ -22,7 +22,6 @@ from hosts.endpoint import (
     SessionStarted,
     StreamEnded,
 )
-from hosts.header import PacketError
 from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.reassembly import BrokenStreamError, Reassembly
@@ -44,6 +43,7 @@ from hosts.rla.packets import (
     parse,
 )
 from hosts.seq import extend
+from hosts.wire import read_packet
 
 FIN_TRIES = 10
 """A confirmation is repeated this often; after that the sender is taken to be gone (ours)."""
@@ -139,10 +139,8 @@ class RlaReceiver(ReceiverEndpoint):
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         if self.state == "closed":
             return ()
-        try:
-            packet = parse(datagram.data)
-        except PacketError as error:
-            self.counters[f"drop_{error.reason}"] += 1
+        packet = read_packet(datagram.data, parse, self.counters)
+        if packet is None:
             return ()
         if packet.session != self._session_id or datagram.source != self.sender:
             return self._foreign(packet, datagram.source, now)

@@ -21,7 +21,7 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
-from hosts.header import SESSION_MAX, PacketError
+from hosts.header import SESSION_MAX
 from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.rla.branch import Branch
@@ -42,6 +42,7 @@ from hosts.rla.packets import (
     parse,
 )
 from hosts.rla.report import sender_sample
+from hosts.wire import read_packet
 
 LINGER_S = 0.5
 """After the last confirmation the sender stays this long to answer repeated ones (ours: several FIN retries)."""
@@ -135,13 +136,8 @@ class RlaSender(SenderEndpoint):
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         if self.state == "closed":
             return ()
-        try:
-            packet = parse(datagram.data)
-        except PacketError as error:
-            self.counters[f"drop_{error.reason}"] += 1
-            return ()
-        if packet.session != self.number:
-            self.counters["drop_other_session"] += 1
+        packet = read_packet(datagram.data, parse, self.counters, self.number)
+        if packet is None:
             return ()
         if type(packet) is Ack:
             return self._acknowledge(packet, datagram, now)

@@ -12,7 +12,7 @@ from hosts.endpoint import (
     Send,
     StreamEnded,
 )
-from hosts.header import SESSION_MAX, PacketError
+from hosts.header import SESSION_MAX
 from hosts.protocols import Session
 from hosts.rate_float import decode_rtt
 from hosts.realtime import RealtimeReceiver
@@ -33,6 +33,7 @@ from hosts.tfmcc.packets import (
 )
 from hosts.tfmcc.path import MICRO, Path
 from hosts.tfmcc.reporting import Reporting
+from hosts.wire import read_packet
 
 LEAVE_COPIES: Final = 3
 """A leave is not acknowledged; it is sent so often (ours)."""
@@ -120,11 +121,7 @@ class TfmccReceiver(RealtimeReceiver):
         effects.append(DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * MICRO, at))
 
     def _parsed(self, datagram: Datagram) -> Packet | None:
-        try:
-            return parse(datagram.data)
-        except PacketError as error:
-            self.counters[f"drop_{error.reason}"] += 1
-            return None
+        return read_packet(datagram.data, parse, self.counters)
 
     def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
         packet = self._parsed(datagram)

@@ -11,7 +11,6 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
-from hosts.header import PacketError
 from hosts.protocols import Session
 from hosts.rate_float import NO_RATE, encode_rate, encode_rtt
 from hosts.realtime import RealtimeSender
@@ -37,6 +36,7 @@ from hosts.tfmcc.packets import (
 )
 from hosts.tfmcc.report import sender_sample
 from hosts.tfmcc.steering import Steering
+from hosts.wire import read_packet
 
 LATE_S = 0.005
 """A packet that a busy machine's timer lets leave so much late does not delay the ones after it (ours)."""
@@ -86,13 +86,8 @@ class TfmccSender(RealtimeSender):
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         self._now = now
-        try:
-            packet = parse(datagram.data)
-        except PacketError as error:
-            self.counters[f"drop_{error.reason}"] += 1
-            return ()
-        if packet.session != self.number:
-            self.counters["drop_other_session"] += 1
+        packet = read_packet(datagram.data, parse, self.counters, self.number)
+        if packet is None:
             return ()
         if self.state != "sending":
             return ()

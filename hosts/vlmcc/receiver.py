@@ -12,7 +12,7 @@ from hosts.endpoint import (
     Send,
     StreamEnded,
 )
-from hosts.header import SESSION_MAX, PacketError
+from hosts.header import SESSION_MAX
 from hosts.protocols import Session
 from hosts.realtime import RealtimeReceiver
 from hosts.reason import Reason
@@ -47,6 +47,7 @@ from hosts.vlmcc.packets import (
 )
 from hosts.vlmcc.path import Path
 from hosts.vlmcc.spread import Wait, spread_rtts
+from hosts.wire import read_packet
 
 LEAVE_COPIES = 3
 """A leader's leave is not acknowledged; it is sent so often (ours)."""
@@ -149,10 +150,8 @@ class VlmccReceiver(RealtimeReceiver):
         return effects
 
     def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
-        try:
-            packet = parse(datagram.data)
-        except PacketError as error:
-            self.counters[f"drop_{error.reason}"] += 1
+        packet = read_packet(datagram.data, parse, self.counters)
+        if packet is None:
             return ()
         if packet.session != self.number or datagram.source != self.sender or self.closed:
             self.counters["drop_other_session"] += 1

@@ -15,7 +15,7 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
-from hosts.header import IPV4_UDP_BYTES, PacketError
+from hosts.header import IPV4_UDP_BYTES
 from hosts.protocols import Session
 from hosts.realtime import RealtimeSender
 from hosts.reason import Reason
@@ -44,6 +44,7 @@ from hosts.vlmcc.packets import (
     to_us,
 )
 from hosts.vlmcc.report import sender_sample
+from hosts.wire import read_packet
 
 HEARTBEAT_S = 1.0
 """Without data an empty packet is sent so often, so that receivers and leader go on (ours)."""
@@ -93,13 +94,8 @@ class VlmccSender(RealtimeSender):
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         self._now = now
-        try:
-            packet = parse(datagram.data)
-        except PacketError as error:
-            self.counters[f"drop_{error.reason}"] += 1
-            return ()
-        if packet.session != self.number:
-            self.counters["drop_other_session"] += 1
+        packet = read_packet(datagram.data, parse, self.counters, self.number)
+        if packet is None:
             return ()
         if self.state != "sending":
             return ()

@@ -1,10 +1,13 @@
 """What all packet formats check in the same way."""
 
+from collections import Counter
+
 import pytest
 
 from hosts.header import HEADER, VERSION, PacketError
 from hosts.reason import Reason
-from hosts.wire import DataReader, check_size, read_header, to_bool, to_reason
+from hosts.vlmcc.packets import Abort, encode_abort, parse
+from hosts.wire import DataReader, check_size, read_header, read_packet, to_bool, to_reason
 
 
 def refused(call: object, *arguments: object) -> str:
@@ -50,3 +53,14 @@ def test_data_are_read_once_and_what_is_something_else_is_left_to_parse() -> Non
         assert reader(other) is None
     assert calls == [packet, packet[:-1]]
     assert reader(packet) == 42
+
+
+def test_drops_are_counted_by_their_reason() -> None:
+    counters: Counter[str] = Counter()
+    packet = encode_abort(7, Reason.INTERRUPTED)
+    assert read_packet(packet, parse, counters) == read_packet(packet, parse, counters, 7)
+    assert isinstance(read_packet(packet, parse, counters), Abort)
+    assert not counters
+    assert read_packet(packet[:-1], parse, counters) is None
+    assert read_packet(packet, parse, counters, 8) is None
+    assert counters == {"drop_truncated": 1, "drop_other_session": 1}
