@@ -23,13 +23,13 @@ _TAIL_BPS: Final = (0.5e6, 1e6, 2e6, 4e6)
 _TAIL_MS: Final = (5.0, 40.0)
 _LOSS: Final = 0.01
 _LOSSY_MS: Final = 10.0
-_CONGESTED_S: Final = 40.0
+_CONGESTED_S: Final = 100.0
 _TAKEN_BPS: Final = BOTTLENECK_BPS / 2
 _FAST_BPS: Final = 1e6
 _SLOW_BPS: Final = 300e3
 _SLOW: Final = "r7"
-_SLOW_JOINS_S: Final = 30.0
-_SLOW_LEAVES_S: Final = 42.0
+_SLOW_JOINS_S: Final = 90.0
+_SLOW_LEAVES_S: Final = 110.0
 
 
 def _with_tcp(contender: Contender, assist: str) -> dict[str, Any]:
@@ -70,7 +70,7 @@ def _churn(contender: Contender, assist: str) -> dict[str, Any]:
     }
     stays: list[str | Mapping[str, Any]] = list(RECEIVERS[:4])
     comes = [
-        {"host": name, "join": f"{5 + 5 * number:g} s", "leave": f"{25 + 10 * number:g} s"}
+        {"host": name, "join": f"{30 + 30 * number:g} s", "leave": f"{70 + 30 * number:g} s"}
         for number, name in enumerate(RECEIVERS[4:7])
     ]
     slow = {"host": _SLOW, "join": f"{_SLOW_JOINS_S:g} s", "leave": f"{_SLOW_LEAVES_S:g} s"}

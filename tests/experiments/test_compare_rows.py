@@ -58,12 +58,12 @@ def test_a_rate_is_that_of_packets_on_the_link(tmp_path: Path) -> None:
 
 
 def test_feedback_is_counted_from_when_all_has_settled(tmp_path: Path) -> None:
-    rows = [{"t": float(at), "feedback_packets": 100 + 3 * at if at >= SETTLED_S else 0} for at in range(60)]
+    rows = [{"t": float(at), "feedback_packets": 100 + 3 * at if at >= SETTLED_S else 0} for at in range(int(SECONDS))]
     assert feedback(finished(tmp_path, {"session-1-sender": trace(rows)})) == pytest.approx(3.0)
 
 
 def test_who_has_no_feedback_has_none(tmp_path: Path) -> None:
-    assert feedback(finished(tmp_path, {"session-1-sender": trace([{"t": 40.0}, {"t": 50.0}])})) == 0
+    assert feedback(finished(tmp_path, {"session-1-sender": trace([{"t": SETTLED_S + 1}, {"t": SETTLED_S + 2}])})) == 0
 
 
 def test_a_reaction_ends_the_overload(tmp_path: Path) -> None:
