@@ -31,6 +31,7 @@ PARTS = (
     Part("engine.switch_cli", ("switch",), group="switch"),
     Part("experiments.commands", ("reproduce", "sweep")),
     Part("experiments.peers.command", ("compare-peers",)),
+    Part("experiments.joins.command", ("compare-joins",)),
     Part("experiments.bench_sim", ("bench",), group="bench"),
 )
 

@@ -6,11 +6,11 @@ import ipaddress
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated, Any, BinaryIO
 
 import typer
 
-from hosts import clock, sockets
+from hosts import clock, protocols, sockets
 from hosts.cli import (
     GroupOption,
     InterfaceOption,
@@ -69,7 +69,7 @@ def send(
     """
     display = Display(quiet=quiet)
     try:
-        parameters = {"payload_bytes": PAYLOAD_BYTES, **read_settings(settings)}
+        parameters = {**_packet_size(protocol), **read_settings(settings)}
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
         plan = _realtime(make_plan(protocol, group, port, source, session, parameters, seed, trace), local_port)
@@ -125,6 +125,11 @@ def recv(
         raise bad_input(display, error) from None
     with contextlib.redirect_stdout(sys.stderr):  # standard output is the stream's
         finish(outcome, as_json)
+
+
+def _packet_size(protocol: str) -> dict[str, Any]:
+    """What packets of a stream carry, of a protocol that does not settle it with the session's description."""
+    return {"payload_bytes": PAYLOAD_BYTES} if "payload_bytes" in protocols.get(protocol).option_names else {}
 
 
 def _realtime(plan: Plan, local_port: int) -> Plan:

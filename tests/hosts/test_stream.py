@@ -93,6 +93,15 @@ def test_an_empty_input_ends_a_session_too(tmp_path: Path) -> None:
     assert summary["complete"]
 
 
+def test_a_carousel_s_packets_keep_their_size(tmp_path: Path) -> None:
+    """WEBRC's are part of the session's description; a stream begins and ends with its input all the same."""
+    where = ("--group", "239.7.7.7", "--port", str(free_port()), "--interface", "lo", "--protocol", "webrc")
+    done = subprocess.run(
+        command("send", *where, "--json", "--quiet"), input=b"", capture_output=True, timeout=30, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_protocol_for_files_is_refused() -> None:
     words = command("send", "--group", "239.7.7.7", "--port", "5000", "--interface", "lo", "--protocol", "mtcp")
     done = subprocess.run(words, input=b"", capture_output=True, timeout=30, check=False)

@@ -1,0 +1,151 @@
+"""One WEBRC session over one switch, whoever answers the joins; and what its receivers measured."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from experiments.joins.bed import Bed
+from topologies.emulation.kernel import dying_with_parent
+
+RECEIVERS: Final = ("r1", "r2", "r3", "r4")
+RATE_BPS: Final = 2e6
+"""Of each receiver's link."""
+QUEUE_BYTES: Final = 100_000
+"""0.4 s of it, as Fig. 7's."""
+PARAMETERS: Final = {"session_rate_bps": 6e6}
+GROUP, PORT = "232.6.0.0", 5000
+PACKET_BITS: Final = 8 * 1024
+UP_S: Final = 60.0
+"""What an emulated network may take to come up."""
+
+
+class CompareError(Exception):
+    """A run did not come about; one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The receivers' means over the last half of a run."""
+
+    mrtt_s: float
+    """From the call that joins a wave to the wave's first packet."""
+    used: float
+    """Of the receivers' links."""
+    wasted: float
+    """Of the packets that came: those of groups that had been left."""
+
+
+def over_bridge(seconds: float, *, fast_leave: bool) -> Measured:
+    """Around a Linux bridge. BedError, CompareError."""
+    with tempfile.TemporaryDirectory(prefix="canopy-joins-") as folder, ExitStack() as stack:
+        bed = stack.enter_context(Bed(RECEIVERS, RATE_BPS, QUEUE_BYTES, fast_leave=fast_leave))
+        common = ["--protocol", "webrc", "--group", GROUP, "--port", str(PORT), "--quiet"]
+        for name, value in PARAMETERS.items():
+            common += ["--set", f"{name}={value}"]
+        traces = [Path(folder) / f"{name}.jsonl" for name in RECEIVERS]
+        source = ["--source", bed.addresses[bed.sender]]
+        programs = [
+            _start(bed.command(name, *_stream("recv", *common, *source, "-o", os.devnull, "--trace", str(trace))))
+            for name, trace in zip(RECEIVERS, traces, strict=True)
+        ]
+        programs.append(_start(bed.command(bed.sender, *_stream("send", *common, "/dev/zero"))))
+        try:
+            time.sleep(seconds)
+            if ended := [program for program in programs if program.poll() is not None]:
+                raise CompareError(f"a program ended early: {_last_words(ended[0])}")
+        finally:
+            for program in programs:
+                program.terminate()
+            for program in programs:
+                program.communicate(timeout=20)
+        return measure(traces)
+
+
+def over_switch(seconds: float, *, announced: bool) -> Measured:
+    """Around an emulated P4 switch. `announced`: it has the groups beforehand; else the controller answers joins."""
+    with tempfile.TemporaryDirectory(prefix="canopy-joins-") as folder:
+        scenario, out = Path(folder) / "joins.yaml", Path(folder) / "run"
+        scenario.write_text(yaml.safe_dump(document(seconds, announced=announced), sort_keys=False), encoding="utf-8")
+        command = [sys.executable, "-m", "topologies.cli", "emulate", str(scenario), "--json", "--out", str(out)]
+        environment = {**os.environ, "CANOPY_STATE_ROOT": str(Path(folder) / "state")}
+        done = subprocess.run(
+            dying_with_parent(command),
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=seconds + 3 * UP_S,
+            env=environment,
+        )
+        traces = [out / "series" / f"session-1-{name}.jsonl" for name in RECEIVERS]
+        if not all(trace.exists() for trace in traces):
+            raise CompareError(f"the network did not come up: {done.stderr.strip()[-300:]}")
+        return measure(traces)
+
+
+def document(seconds: float, *, announced: bool) -> dict[str, Any]:
+    """The scenario with a P4 switch in place of the bridge."""
+    queue = {"kind": "droptail", "bytes": f"{QUEUE_BYTES} B"}
+    hosts = {name: {"kind": "host"} for name in ("sender", *RECEIVERS)}
+    tails = [{"between": ["s1", name], "rate": f"{RATE_BPS:g} bps", "queue": queue} for name in RECEIVERS]
+    session = {
+        "id": 1,
+        "protocol": "webrc",
+        "sender": "sender",
+        "group": GROUP,
+        "port": PORT,
+        "announced": announced,
+        "realtime": True,
+        "receivers": list(RECEIVERS),
+        "parameters": dict(PARAMETERS),
+    }
+    return {
+        "name": "joins",
+        "duration": f"{seconds:g} s",
+        "nodes": {"s1": {"kind": "p4"}, **hosts},
+        "links": [{"between": ["sender", "s1"], "rate": "100 Mbps"}, *tails],
+        "sessions": [session],
+    }
+
+
+def measure(traces: Sequence[Path]) -> Measured:
+    """From the receivers' trace files. CompareError when one says nothing of the last half."""
+    mrtts, used, wasted = [], [], []
+    for trace in traces:
+        rows = [json.loads(line) for line in trace.read_text(encoding="utf-8").splitlines()[1:]]
+        rows = [row for row in rows if row["t"] >= rows[-1]["t"] / 2 and row["mrtt_s"] is not None]
+        if len(rows) < 2:
+            raise CompareError(f"{trace.stem} heard nothing")
+        first, last = rows[0], rows[-1]
+        packets, gone = (_grown(first, last, name) for name in ("data_packets", "wasted_packets"))
+        mrtts.append(sum(row["mrtt_s"] for row in rows) / len(rows))
+        used.append(packets * PACKET_BITS / (last["t"] - first["t"]) / RATE_BPS)
+        wasted.append(gone / (packets + gone) if packets + gone else 0.0)
+    return Measured(*(sum(values) / len(values) for values in (mrtts, used, wasted)))
+
+
+def _grown(first: Mapping[str, Any], last: Mapping[str, Any], name: str) -> int:
+    return int(last[name] - first[name])
+
+
+def _stream(*words: str) -> list[str]:
+    return [sys.executable, "-m", "hosts.stream_cli", *words]
+
+
+def _start(command: list[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        dying_with_parent(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+
+
+def _last_words(program: subprocess.Popen[bytes]) -> str:
+    return program.communicate()[1].decode(errors="replace").strip()[-300:]
