@@ -40,6 +40,8 @@ def sender_sample(sender: "RlaSender", now: float) -> Sample:
         "data_packets": counters["data_packets"],
         "repair_packets": counters["repair_packets"],
         "feedback_packets": counters["feedback_packets"],
+        "summaries": counters["summaries"],
+        "hole_reports": counters["hole_reports"],
         "receivers": {names[address]: row for address, row in rows.items()},
     }
 

@@ -150,8 +150,10 @@ class RlaSender(SenderEndpoint):
             return ()
         self.counters["feedback_packets"] += 1
         if not ack.merged:
+            self.counters["hole_reports"] += ack.passes and not ack.merge
             effects = self.flow.acknowledge(branch, ack, now, datagram.arrived_at)
         elif self.options.assist == "switch":
+            self.counters["summaries"] += 1
             effects = self.flow.acknowledge_merged(ack, now)
         else:
             self.counters["drop_unexpected"] += 1

@@ -50,6 +50,9 @@ def test_acknowledgments_merge_and_nothing_else_changes(tmp_path: Path, loss: st
     plain, merging = (sender(run) for run in runs.values())
     assert plain["feedback_packets"] > 14 * plain["data_packets"]
     assert merging["feedback_packets"] < 0.3 * plain["feedback_packets"]
+    # But for reports of holes and samples the sender's switch makes one of all.
+    assert merging["summaries"] < 1.1 * (merging["data_packets"] + merging["repair_packets"])
+    assert plain["summaries"] == plain["hole_reports"] == 0
     goodput = {
         assist: min(float(receiver.goodput_bps or 0) for receiver in run.summary.sessions[0].receivers)
         for assist, run in runs.items()
