@@ -48,13 +48,12 @@ class Flow:
         options: RlaOptions,
         rng: random.Random,
         counters: Counter[str],
-        now: float,
     ) -> None:
         self._session = session
         self._group = group
         self._options = options
         self._counters = counters
-        self.listening = RandomListening(options, rng, now, SACK_BITS)
+        self.listening = RandomListening(options, rng, 0.0, SACK_BITS)
         self.branches: dict[Address, Branch] = {}
         self._by_number: dict[int, Branch] = {}
         self._board = Scoreboard(0)
@@ -70,7 +69,11 @@ class Flow:
         """The highest packet that every receiver has."""
         self.srtt_max = 0.0
         self._check_at: float | None = None
-        self._heard_at = now  # the last acknowledgment from anybody
+        self._heard_at = 0.0  # the last acknowledgment from anybody
+
+    def start(self, now: float) -> None:
+        """Nothing has happened before."""
+        self._heard_at = self.listening.last_window_cut = now
 
     # --- receivers
 

@@ -74,14 +74,13 @@ class RlaSender(SenderEndpoint):
         self.counters: Counter[str] = Counter()
         self.state = "waiting"  # waiting, sending, closing, closed
         self.detail = ""
-        self.flow: Flow
+        self.flow = Flow(self.number, session.group, options, rng, self.counters)
         self.ended: dict[Address, Ended] = {}
         """Receivers that are through."""
         self.limit = "application"
         """What kept the sender from sending the next packet: cwnd, advertised_window, sack, burst, application."""
         self.end_sent = False
         """Whether the last packet of the stream has left, so that only repairs and confirmations are missing."""
-        self._rng = rng
         self._unsent = bytearray()
         self._finishing = False
         self._closing_at: float | None = None  # closing: when it is over
@@ -125,7 +124,7 @@ class RlaSender(SenderEndpoint):
     # --- inputs
 
     def start(self, *, now: float) -> Sequence[Effect]:
-        self.flow = Flow(self.number, self.session.group, self.options, self._rng, self.counters, now)
+        self.flow.start(now)
         self._wait_until = now + self.session.wait
         self._announce_at = now
         return self.handle_timer(now=now)

@@ -1,6 +1,7 @@
 """Protocols by name, and their parameters."""
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -17,6 +18,15 @@ def test_a_package_is_all_it_takes() -> None:
     mtcp = protocols.get("mtcp")
     assert isinstance(mtcp.sender(SESSION, random.Random(1)), SenderEndpoint)
     assert isinstance(mtcp.receiver(SESSION, random.Random(1), {"ack_every": 4}), ReceiverEndpoint)
+
+
+@pytest.mark.parametrize("name", protocols.names())
+def test_endpoints_can_be_sampled_before_they_start(name: str) -> None:
+    """As a trace's first row does."""
+    protocol = protocols.get(name)
+    session = replace(SESSION, realtime=not protocol.carries_files)
+    for endpoint in (protocol.sender(session, random.Random(1)), protocol.receiver(session, random.Random(1))):
+        assert endpoint.sample(now=1e5)
 
 
 def test_unknown_protocol() -> None:
