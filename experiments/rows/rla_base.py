@@ -27,7 +27,7 @@ UPWARD = f"{FAST_BPS * (HEADERS_BYTES + ACK.size) / 40:.0f} bps"
 much more than 100 Mbps. Were case 1's bottleneck as slow upwards, the acknowledgments of 27 receivers to a packet would
 take as long as a packet takes downwards. RLA's round trip, which the last of them ends, is then longer than that of its
 competitors by so much, and that is enough for a phase effect: a session with one receiver, 0.36 ms further away than 27
-TCPs to the same leaves, sees 0.68 times their congestion signals, and as many (1.03) when it is as far."""
+TCPs to the same leaves, sees 0.68 times their congestion signals, and as many (1.07) when it is as far."""
 DELAYS = {1: "5 ms", 2: "5 ms", 3: "5 ms", 4: "100 ms"}
 """5: one way, by level."""
 FAN_OUT = 3
