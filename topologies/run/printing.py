@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from topologies.run.results import SessionResult, Summary
+from topologies.run.results import SessionResult, Summary, what_counts
 from topologies.scenario.quantity import format_measured_rate, format_rate, format_size
 
 
@@ -42,7 +42,8 @@ def print_summary(console: Console, summary: Summary) -> None:
         expected = [r for session in summary.sessions for r in session.receivers if r.expected]
         complete = sum(receiver.complete for receiver in expected)
         style = "bold green" if summary.ok else "bold red"
-        console.print(Text(f"{complete} of {len(expected)} receivers hold the whole file", style=style))
+        what = what_counts(session.sha256 for session in summary.sessions)
+        console.print(Text(f"{complete} of {len(expected)} receivers {what}", style=style))
     if summary.outcome != "done":
         print_note(console, f"ended by: {summary.outcome}")
     print_note(console, f"run folder: {summary.run_folder} (report.html, summary.json, series/, logs/)")
@@ -58,7 +59,7 @@ def _session_table(session: SessionResult) -> Table:
     table.add_column("detail", overflow="fold")
     for receiver in session.receivers:
         if receiver.complete:
-            verdict = Text("same", style="green")
+            verdict = Text("same" if session.sha256 else "", style="green")
         else:
             verdict = Text(
                 "missing" if receiver.sha256 is None else "differs", style="red" if receiver.expected else ""

@@ -8,6 +8,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from topologies.run import plots
 from topologies.run.plan import Plan, make_plan
+from topologies.run.results import what_counts
 from topologies.run.run_folder import RunFolder, read_series
 from topologies.scenario import Scenario, load_scenario
 from topologies.scenario.network import DirectedLink, DropTail, GilbertElliott, Link, Red
@@ -79,9 +80,10 @@ def _verdict(summary: dict[str, Any]) -> str:
     complete = sum(receiver["complete"] for receiver in expected)
     if not expected:
         return "no receivers were expected"
+    what = what_counts(session["sha256"] for session in summary["sessions"])
     if complete == len(expected):
-        return f"all {complete} receivers hold the whole file"
-    return f"{complete} of {len(expected)} receivers hold the whole file"
+        return f"all {complete} receivers {what}"
+    return f"{complete} of {len(expected)} receivers {what}"
 
 
 def _cards(summary: dict[str, Any]) -> list[dict[str, str]]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -132,6 +132,11 @@ class Summary:
     def as_json(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
+
+
+def what_counts(sha256s: Iterable[str]) -> str:
+    """What complete receivers do, for a person. `sha256s` of the sessions' sources; empty: it is no file."""
+    return " or ".join(sorted({"hold the whole file" if sha256 else "took part to the end" for sha256 in sha256s}))
 
 
 def dropped_hosts(status: SessionStatus | None, hosts: Mapping[str, str]) -> list[str]:

@@ -13,6 +13,7 @@ from topologies.run.results import (
     find_bottleneck,
     rate_between,
     sending_time,
+    what_counts,
 )
 from topologies.scenario import parse_scenario
 
@@ -109,3 +110,9 @@ def test_the_hash_is_sha256(tmp_path: Path) -> None:
     assert file_sha256(tmp_path / "abc").startswith("ba7816bf8f01cfea")  # FIPS 180-2, appendix B.1
     with pytest.raises(OSError, match="nothing"):
         file_sha256(tmp_path / "nothing")
+
+
+def test_of_data_without_end_nobody_has_the_whole() -> None:
+    assert what_counts(["ab", "cd"]) == "hold the whole file"
+    assert what_counts([""]) == "took part to the end"
+    assert what_counts(["", "ab"]) == "hold the whole file or took part to the end"
