@@ -73,7 +73,8 @@ def _convergence_measure(run: Finished) -> Mapping[str, float]:
 def _convergence_curves(run: Finished) -> Sequence[Curve]:
     rows = trace(run, 0, "r1")
     artt = [(row["t"], 1e3 * row["artt_s"]) for row in rows if row.get("artt_s") is not None]
-    lossp = [(row["t"], 1e4 * row["loss_event_rate"]) for row in rows if row["loss_event_rate"] < 1]
+    # From the first loss on, as in the paper: before it LOSSP means nothing.
+    lossp = [(row["t"], 1e4 * row["loss_event_rate"]) for row in rows if row.get("slow_start_packets_s") is not None]
     return [*_rate_curve(run), Curve("ARTT, ms", artt), Curve("LOSSP, 1e-4", lossp)]
 
 
@@ -87,7 +88,7 @@ FIG4: Final = Experiment(
             Only(NearReference(0.15), "LOSSP"),
         )
     ),
-    _RATE_LINES,
+    Timeline("kbit/s, ms, 1e-4"),
     curves=_convergence_curves,
 )
 
