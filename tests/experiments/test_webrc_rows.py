@@ -5,6 +5,8 @@ import yaml
 
 from experiments.rows.webrc_alone import FIG5, FIG8
 from experiments.rows.webrc_base import POLITENESS, SYMBOL_BYTES, loss_event_rate, predicted
+from experiments.rows.webrc_joins import JOINS
+from experiments.rows.webrc_many import MANY
 from experiments.rows.webrc_together import FIG10, FIG11
 from hosts.throughput import packets_per_rtt
 from hosts.webrc.options import WebrcOptions
@@ -48,6 +50,36 @@ def test_fig_11_s_curve_starts_at_the_receiver_alone() -> None:
     cases = FIG11.cases(False)
     assert cases[0].references["throughput"] == pytest.approx(predicted(0.02, 0.2))
     assert cases[-1].references["throughput"] == pytest.approx(predicted(0.02, 0.2) * 20 / 1.19)
+
+
+def test_fig_11_s_receivers_come_at_times_of_their_own() -> None:
+    """As 5.1.1 has it; they would be as one otherwise."""
+    receivers = FIG11.cases(False)[-1].document["sessions"][0]["receivers"]
+    joins = {receiver["join"] for receiver in receivers}
+    assert len(joins) == len(receivers) == 20
+    assert all(0 <= float(join.split()[0]) <= 10 for join in joins)
+
+
+def test_many_receivers_are_limited_over_two_orders_of_magnitude() -> None:
+    (case,) = MANY.cases(False)
+    receivers = case.document["sessions"][0]["receivers"]
+    tails = {link["between"][1]: link for link in case.document["links"] if link["between"][0] == "edge"}
+    assert len(receivers) == len(tails) == 200
+    rates = [float(link["rate"].split()[0]) for link in tails.values() if "rate" in link]
+    assert (min(rates), max(rates), len(rates)) == (100e3, 10e6, 100)
+    for host, link in tails.items():
+        if "toward" in link:
+            loss, rtt = link["toward"][host]["loss"], 2 * float(link["delay"].split()[0]) / 1e3
+            assert loss <= 0.1
+            assert 0.199e3 <= predicted(loss, rtt) <= 4.01e3
+
+
+def test_joins_differ_in_who_answers_and_when_leaves_take_effect() -> None:
+    documents = {case.label: case.document for case in JOINS.cases(False)}
+    announced = {label: document["sessions"][0]["announced"] for label, document in documents.items()}
+    assert [label for label, known in announced.items() if not known] == ["controller, 5 ms", "controller, 50 ms"]
+    assert documents["leaves after 260 s"]["nodes"]["r1"]["leave_latency"] == "260 s"
+    assert documents["switch"]["nodes"]["r1"]["leave_latency"] == "0 s"
 
 
 def test_groups_of_the_sessions_do_not_overlap() -> None:
