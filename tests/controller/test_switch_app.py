@@ -14,7 +14,7 @@ from controller.groups import GroupKey
 from controller.service import Service
 from tests.controller import networks
 from tests.controller.conftest import MakeWorld
-from tests.controller.world import all_ready, controller, eventually
+from tests.controller.world import all_ready, all_settled, controller, eventually
 
 SOURCE, GROUP, OTHER = "10.0.0.1", "232.1.0.1", "232.1.0.2"
 
@@ -39,6 +39,7 @@ def test_the_controller_started_last_is_in_charge(make_world: MakeWorld, tmp_pat
             await all_ready(first)
             world.join("h2", GROUP, SOURCE)
             await world.delivers("h1", GROUP, ["h2"])
+            await all_settled(first)
             async with controller(world.network, tmp_path / "second") as second:
                 await all_ready(second)
                 await eventually(lambda: first.apps["s1"].status == "standby")
@@ -171,6 +172,7 @@ def test_a_switch_of_14_ports_has_exact_groups(make_world: MakeWorld, tmp_path: 
                     )
                 )
                 await world.delivers("h1", GROUP, ["h14", "h2", "h9"])
+                await all_settled(service)
                 before = service.apps["s1"].entries()
             async with controller(world.network, tmp_path / "state") as service:
                 await all_ready(service)

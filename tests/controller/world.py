@@ -14,11 +14,12 @@ from controller import igmp
 from controller.network import Network, SwitchSpec
 from controller.program import Program
 from controller.service import Service
+from controller.state import make_state
 from controller.statedir import claim
 from controller.trees import Trees
 from tests.controller.nodes import Node, free_port
 
-PATIENCE_S = 20.0  # before a test fails; nothing waits this long when all is well
+PATIENCE_S = 40.0  # before a test fails; nothing waits this long when all is well
 STEP_S = 0.002
 PROGRAM = Program()
 
@@ -154,6 +155,15 @@ async def all_ready(service: Service) -> None:
         lambda: all(app.ready for app in service.apps.values()),
         lambda: {name: (app.status, app.problem) for name, app in service.apps.items()},
     )
+
+
+async def all_settled(service: Service) -> None:
+    """Wait until every switch has exactly what the controller wants of it by now."""
+
+    def wanted(name: str) -> frozenset[str]:
+        return frozenset(str(entry) for entry in make_state(service.core.wanted(name)).values())
+
+    await eventually(lambda: all(app.entries() == wanted(name) for name, app in service.apps.items()))
 
 
 def with_free_addresses(data: dict[str, Any]) -> Network:
