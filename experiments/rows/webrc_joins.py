@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from experiments.relations import EachBetween, Every, Only, RatioBetween
-from experiments.row import Case, Experiment, Figure
+from experiments.row import Bars, Case, Experiment
 from experiments.rows.webrc_base import PACKET_BITS, mean, rate, receiver_counter, receiver_values, session
 from experiments.runs import Finished
 
@@ -84,5 +84,5 @@ JOINS: Final = Experiment(
             *(Only(RatioBetween(label, _SWITCH, _SAME, 1 / _SAME), "utilisation") for label in _LATE),
         )
     ),
-    Figure("", {"MRTT": "MRTT, ms", "utilisation": "of the link", "wasted": "of what arrives"}),
+    Bars({"MRTT": "MRTT, ms", "utilisation": "of the link", "wasted": "of what arrives"}),
 )
