@@ -65,14 +65,11 @@ class RatioBetween:
 
     def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
         """ValueError when one of the two cases was not measured."""
+        below = {outcome.quantity: outcome for outcome in outcomes if outcome.case.label == self.to}
         ratios = []
         for outcome in outcomes:
-            if outcome.case.label != self.of:
-                continue
-            others = [other for other in outcomes if other.case.label == self.to and other.quantity == outcome.quantity]
-            if not others:
-                raise ValueError(f"{self.to}: not measured")
-            ratios.append((outcome, ratio_interval(outcome.values, others[0].values)))
+            if outcome.case.label == self.of:
+                ratios.append(_ratio(outcome, below.get(outcome.quantity), self.to))
         if not ratios:
             raise ValueError(f"{self.of}: not measured")
         return _within(ratios, self.least, self.most)
@@ -107,14 +104,13 @@ class QuantitiesRatioBetween:
 
     def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
         """ValueError when a case lacks one of the two."""
+        below = {outcome.case.label: outcome for outcome in outcomes if outcome.quantity == self.to}
         ratios = []
         for outcome in outcomes:
-            if outcome.quantity != self.of:
-                continue
-            others = [other for other in outcomes if other.quantity == self.to and other.case == outcome.case]
-            if not others:
-                raise ValueError(f"{self.to}, {outcome.case.label}: not measured")
-            ratios.append((outcome, ratio_interval(outcome.values, others[0].values)))
+            if outcome.quantity == self.of:
+                ratios.append(_ratio(outcome, below.get(outcome.case.label), f"{self.to}, {outcome.case.label}"))
+        if not ratios:
+            raise ValueError(f"{self.of}: not measured")
         return _within(ratios, self.least, self.most)
 
 
@@ -178,6 +174,13 @@ class Every:
         """ValueError as the relations'."""
         judgements = [relation.judge(outcomes) for relation in self.relations]
         return next((judgement for judgement in judgements if not judgement.holds), judgements[0])
+
+
+def _ratio(outcome: Outcome, below: Outcome | None, name: str) -> tuple[Outcome, Estimate]:
+    """An outcome over the one called `name`, which may be missing (ValueError)."""
+    if below is None:
+        raise ValueError(f"{name}: not measured")
+    return outcome, ratio_interval(outcome.values, below.values)
 
 
 def _within(found: Sequence[tuple[Outcome, Estimate]], least: float, most: float) -> Judgement:

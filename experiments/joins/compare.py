@@ -1,6 +1,5 @@
 """One WEBRC session over one switch, whoever answers the joins; and what its receivers measured."""
 
-import json
 import os
 import subprocess
 import sys
@@ -16,6 +15,8 @@ import yaml
 
 from experiments.joins.bed import Bed
 from topologies.emulation.kernel import dying_with_parent
+from topologies.emulation.programs import stream_command
+from topologies.run.run_folder import read_series
 
 RECEIVERS: Final = ("r1", "r2", "r3", "r4")
 RATE_BPS: Final = 2e6
@@ -55,10 +56,12 @@ def over_bridge(seconds: float, *, fast_leave: bool) -> Measured:
         traces = [Path(folder) / f"{name}.jsonl" for name in RECEIVERS]
         source = ["--source", bed.addresses[bed.sender]]
         programs = [
-            _start(bed.command(name, *_stream("recv", *common, *source, "-o", os.devnull, "--trace", str(trace))))
+            _start(
+                bed.command(name, *stream_command("recv", *common, *source, "-o", os.devnull, "--trace", str(trace)))
+            )
             for name, trace in zip(RECEIVERS, traces, strict=True)
         ]
-        programs.append(_start(bed.command(bed.sender, *_stream("send", *common, "/dev/zero"))))
+        programs.append(_start(bed.command(bed.sender, *stream_command("send", *common, "/dev/zero"))))
         try:
             time.sleep(seconds)
             if ended := [program for program in programs if program.poll() is not None]:
@@ -121,7 +124,7 @@ def measure(traces: Sequence[Path]) -> Measured:
     """From the receivers' trace files. CompareError when one says nothing of the last half."""
     mrtts, used, wasted = [], [], []
     for trace in traces:
-        rows = [json.loads(line) for line in trace.read_text(encoding="utf-8").splitlines()[1:]]
+        rows = [row for row in read_series(trace) if "mrtt_s" in row]
         rows = [row for row in rows if row["t"] >= rows[-1]["t"] / 2 and row["mrtt_s"] is not None]
         if len(rows) < 2:
             raise CompareError(f"{trace.stem} heard nothing")
@@ -135,10 +138,6 @@ def measure(traces: Sequence[Path]) -> Measured:
 
 def _grown(first: Mapping[str, Any], last: Mapping[str, Any], name: str) -> int:
     return int(last[name] - first[name])
-
-
-def _stream(*words: str) -> list[str]:
-    return [sys.executable, "-m", "hosts.stream_cli", *words]
 
 
 def _start(command: list[str]) -> subprocess.Popen[bytes]:

@@ -53,7 +53,7 @@ class Flow:
         self._group = group
         self._options = options
         self._counters = counters
-        self.listening = RandomListening(options, rng, 0.0, SACK_BITS)
+        self.listening = RandomListening(options, rng, SACK_BITS)
         self.branches: dict[Address, Branch] = {}
         self._by_number: dict[int, Branch] = {}
         self._board = Scoreboard(0)

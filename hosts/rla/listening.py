@@ -20,7 +20,7 @@ LEAST_SSTHRESH = 2.0
 class RandomListening:
     """cwnd in packets, and when it is cut. `now` is in seconds."""
 
-    def __init__(self, options: RlaOptions, rng: random.Random, now: float, maximum: float) -> None:
+    def __init__(self, options: RlaOptions, rng: random.Random, maximum: float) -> None:
         """`maximum`: packets that can be in flight at all."""
         self._options = options
         self._rng = rng
@@ -29,7 +29,7 @@ class RandomListening:
         self.ssthresh = maximum
         self.awnd = self.cwnd
         """Moving average of the window, packets."""
-        self.last_window_cut = now
+        self.last_window_cut = 0.0
         self.troubled = TroubledReceivers(options.eta, options.interval_gain)
         self.signals = 0
         self.rare = 0

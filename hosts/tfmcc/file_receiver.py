@@ -13,8 +13,21 @@ from hosts.reason import Reason
 from hosts.tfmcc.blocks import PAYLOAD, BlockStatus, encode_status, parse_piece
 from hosts.tfmcc.file_sender import ANNOUNCE_S, LEAST_RTT_S, OPEN_BLOCKS
 from hosts.tfmcc.options import TfmccOptions
-from hosts.tfmcc.packets import Abort, Announce, Data, Fin, Join, JoinAck, Packet, encode_fin, encode_join, parse_data
+from hosts.tfmcc.packets import (
+    Abort,
+    Announce,
+    Data,
+    Fin,
+    Join,
+    JoinAck,
+    Packet,
+    encode_fin,
+    encode_join,
+    parse,
+    parse_data,
+)
 from hosts.tfmcc.receiver import TfmccReceiver
+from hosts.wire import read_packet
 
 STATUS_S: Final = 0.25
 """Between two words on blocks, when nothing is lacking (ours)."""
@@ -81,7 +94,7 @@ class TfmccFileReceiver(TfmccReceiver):
         return super().receive(datagram, now=now)
 
     def _listen(self, datagram: Datagram, now: float) -> Sequence[Effect]:
-        packet = self._parsed(datagram)
+        packet = read_packet(datagram.data, parse, self.counters)
         source = self.session.source
         if packet is None:
             return ()

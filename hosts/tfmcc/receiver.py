@@ -120,11 +120,8 @@ class TfmccReceiver(RealtimeReceiver):
         """Hand a payload to the application."""
         effects.append(DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * MICRO, at))
 
-    def _parsed(self, datagram: Datagram) -> Packet | None:
-        return read_packet(datagram.data, parse, self.counters)
-
     def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
-        packet = self._parsed(datagram)
+        packet = read_packet(datagram.data, parse, self.counters)
         if packet is None:
             return ()
         if packet.session != self.number or datagram.source != self.sender or self.closed:

@@ -69,7 +69,7 @@ def sender_command(
     receivers, one of real-time data for nobody."""
     options = _session_options(session, plan, session.sender, local_port)
     if session.realtime:
-        command = _stream("send", str(ENDLESS_INPUT), *options)
+        command = stream_command("send", str(ENDLESS_INPUT), *options)
     else:
         command = _agent("send", str(file), *options, "--receivers", str(max(receivers, 1)))
         command += ["--wait", str(RECEIVERS_WAIT_S)]
@@ -92,7 +92,7 @@ def receiver_command(
     that of all members."""
     options = _session_options(session, plan, receiver.host, local_port)
     if session.realtime:
-        command = _stream("recv", *options, "--output", os.devnull, "--delay", repr(PLAYOUT_DELAY_S))
+        command = stream_command("recv", *options, "--output", os.devnull, "--delay", repr(PLAYOUT_DELAY_S))
     else:
         reading = [] if receiver.read_rate is None else ["--read-rate", repr(receiver.read_rate)]
         command = _agent("recv", *options, *reading, "--output", str(output))
@@ -135,7 +135,8 @@ def _agent(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "hosts.cli", *arguments]
 
 
-def _stream(*arguments: str) -> list[str]:
+def stream_command(*arguments: str) -> list[str]:
+    """`canopy stream`, of this Python."""
     return [sys.executable, "-m", "hosts.stream_cli", *arguments]
 
 

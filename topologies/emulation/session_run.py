@@ -13,7 +13,7 @@ from topologies.emulation.child import Child
 from topologies.emulation.network import EmulatedNetwork
 from topologies.run.members import FIRST_PORT, drop_after_s
 from topologies.run.plan import derive_seed
-from topologies.run.results import ReceiverResult, SessionResult, dropped_hosts, file_sha256, sending_time
+from topologies.run.results import ReceiverResult, SessionResult, counter_rate, dropped_hosts, file_sha256, sending_time
 from topologies.run.run_folder import RunFolder, read_series
 from topologies.run.sources import Source
 from topologies.scenario.scenario import Scenario
@@ -219,15 +219,12 @@ class SessionRun:
 
     def _realtime_result(self, result: ReceiverResult, host: str) -> ReceiverResult:
         """There is no whole that could be had: who took part to its end is all right."""
-        counter = [
-            (row["t"], row["received_bytes"]) for row in read_series(self._trace(host)) if row.get("received_bytes")
-        ]
+        rows = [row for row in read_series(self._trace(host)) if row.get("received_bytes")]
         stayed = host in self.receivers and (host in self._dismissed or host not in self._ended_early)
-        result.complete = bool(counter) and stayed
+        result.complete = bool(rows) and stayed
         result.detail = self._dismissed.get(host, "") if result.complete else self._why_incomplete(host)
-        if len(counter) > 1 and counter[-1][0] > counter[0][0]:
-            (since, before), (until, octets) = counter[0], counter[-1]
-            result.goodput_bps = round((octets - before) * 8 / (until - since))
+        goodput = counter_rate(rows, "received_bytes")
+        result.goodput_bps = None if goodput is None else round(goodput)
         return result
 
     def _why_incomplete(self, host: str) -> str:

@@ -35,6 +35,14 @@ def test_a_receiver_that_heard_nothing_is_named(tmp_path: Path) -> None:
         measure([trace(tmp_path, "r1", [(0.0, 0, 0, None), (50.0, 0, 0, None), (100.0, 0, 0, None)])])
 
 
+def test_a_program_may_have_been_ended_in_the_middle_of_a_line(tmp_path: Path) -> None:
+    path = trace(tmp_path, "r1", [(0.0, 0, 0, 0.01), (50.0, 10, 0, 0.01), (100.0, 20, 0, 0.01)])
+    whole = measure([path])
+    with path.open("a") as lines:
+        lines.write('{"t": 100.2, "data_pa')
+    assert measure([path]) == whole
+
+
 @pytest.mark.parametrize("announced", [True, False])
 def test_the_controller_has_the_groups_or_not(announced: bool) -> None:
     scenario = parse_scenario(yaml.safe_dump(document(30.0, announced=announced)))

@@ -8,7 +8,7 @@ from hosts.rla.options import RlaOptions
 
 
 def listening(seed: int = 1, receivers: int = 1, **options: float) -> RandomListening:
-    made = RandomListening(RlaOptions(**options), random.Random(seed), 0.0, 512)  # type: ignore[arg-type]
+    made = RandomListening(RlaOptions(**options), random.Random(seed), 512)  # type: ignore[arg-type]
     for number in range(receivers):
         made.troubled.add(number, 0.0)
     return made
@@ -88,7 +88,7 @@ def test_the_window_stays_within_the_bounds_of_the_proposition(n: int, p: float)
     """Eq. (2): sqrt(2 (1 - p) / p) < W < sqrt(n) times that, here for packets lost independently at every receiver, one
     packet after the other as in the proof."""
     rng = random.Random(n)
-    window = RandomListening(RlaOptions(), random.Random(7), 0.0, 1e9)
+    window = RandomListening(RlaOptions(), random.Random(7), 1e9)
     for number in range(n):
         window.troubled.add(number, 0.0)
     window.ssthresh = window.cwnd = math.sqrt(2 / p)
