@@ -17,13 +17,12 @@ from hosts.endpoint import (
     LeaveGroup,
     ReceiverEndpoint,
     Send,
-    SenderEndpoint,
     SessionEnded,
     SessionStarted,
 )
-from hosts.header import SESSION_MAX
 from hosts.protocols import Session
 from hosts.reason import Reason
+from hosts.sending import StreamSender
 
 END_COPIES: Final = 3
 """The end is not acknowledged; it is said so often (ours)."""
@@ -31,19 +30,13 @@ ABORT_COPIES: Final = 3
 """Nor is an abort (ours)."""
 
 
-class RealtimeSender(SenderEndpoint):
+class RealtimeSender(StreamSender):
     """States: waiting (for `start`), sending, closed."""
 
     def __init__(self, session: Session, rng: random.Random) -> None:
-        self.session = session
-        self.number = rng.randint(1, SESSION_MAX) if session.session is None else session.session
-        self.counters: Counter[str] = Counter()
-        self.state = "waiting"
-        self.detail = ""
+        super().__init__(session, rng)
         self.sent_bytes = 0
         self.seq = 0
-        self._unsent = bytearray()
-        self._finishing = False
         self._ends_left = END_COPIES
         self._started_at = 0.0
         self._now = 0.0
@@ -56,19 +49,12 @@ class RealtimeSender(SenderEndpoint):
     def _abort(self, reason: Reason) -> bytes:
         """The packet that ends the session."""
 
-    def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
-        if len(data) > self.send_space:
-            raise ValueError(f"write of {len(data)} bytes where send_space is {self.send_space}")
-        self._unsent += data
+    def _resume(self, now: float) -> Sequence[Effect]:
         return self._transmit(now)
 
     def start_now(self, *, now: float) -> Sequence[Effect]:
         """Real-time data wait for nobody."""
         return ()
-
-    def finish(self, *, now: float) -> Sequence[Effect]:
-        self._finishing = True
-        return self._transmit(now)
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         if self.closed:
@@ -77,14 +63,6 @@ class RealtimeSender(SenderEndpoint):
         self.detail = reason
         packet = self._abort(Reason.INTERRUPTED)
         return [*[Send(packet, self.session.group)] * ABORT_COPIES, SessionEnded(False, reason)]
-
-    @property
-    def session_id(self) -> int:
-        return self.number
-
-    @property
-    def closed(self) -> bool:
-        return self.state == "closed"
 
 
 class RealtimeReceiver(ReceiverEndpoint):

@@ -18,11 +18,9 @@ from hosts.endpoint import (
     PeerRefused,
     Sample,
     Send,
-    SenderEndpoint,
     SessionEnded,
     SessionStarted,
 )
-from hosts.header import SESSION_MAX
 from hosts.mtcp.agent import Agent
 from hosts.mtcp.child import Child
 from hosts.mtcp.control import Entry, Join, State, encode_abort, encode_announce
@@ -33,6 +31,7 @@ from hosts.mtcp.report import sender_sample
 from hosts.mtcp.roster import FINAL, WHOLE, Roster
 from hosts.protocols import Session
 from hosts.reason import Reason
+from hosts.sending import StreamSender
 from hosts.wire import read_packet
 
 LINGER_S = 0.5
@@ -45,17 +44,13 @@ CANDIDATES = 64
 """So many agents are named to somebody who looks for a parent (ours)."""
 
 
-class MtcpSender(SenderEndpoint):
-    """See the module. It is the root's Node (hosts/mtcp/family.py)."""
+class MtcpSender(StreamSender):
+    """See the module. It is the root's Node (hosts/mtcp/family.py). States: waiting, sending, closing, closed."""
 
     def __init__(self, session: Session, options: MtcpOptions, rng: random.Random, *, first: int = 0) -> None:
         """`first` is the sequence number of the first packet."""
-        self.session = session
+        super().__init__(session, rng)
         self.options = options
-        self.number = rng.randint(1, SESSION_MAX) if session.session is None else session.session
-        self.counters: Counter[str] = Counter()
-        self.state = "waiting"  # waiting, sending, closing, closed
-        self.detail = ""
         self.address: Address | None = None
         self.lineage: tuple[Address, ...] = ()
         self.agent = Agent(self.number, options, self.counters, first=first, own_clock=True)
@@ -69,8 +64,6 @@ class MtcpSender(SenderEndpoint):
         self._told: set[Address] = set()  # members whose end the application was told of
         # Members below one that ended: when they should have turned up elsewhere, and who that was.
         self._orphans: dict[Address, tuple[float, Address]] = {}
-        self._unsent = bytearray()
-        self._finishing = False
         self.end_sent = False
         """Whether the last packet of the stream has left, so that only repairs and confirmations are missing."""
         self._closing_at: float | None = None  # closing: when it is over
@@ -86,28 +79,10 @@ class MtcpSender(SenderEndpoint):
             return 0
         return max(0, self.options.buffer_bytes - len(self._unsent))
 
-    def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
-        if len(data) > self.send_space:
-            raise ValueError(f"write of {len(data)} bytes where send_space is {self.send_space}")
-        self._unsent += data
-        return self._transmit(now) if self.state == "sending" else ()
-
-    def finish(self, *, now: float) -> Sequence[Effect]:
-        self._finishing = True
-        return self._transmit(now) if self.state == "sending" else ()
-
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         if self.closed:
             return ()
         return self._abort(Reason.INTERRUPTED, reason)
-
-    @property
-    def session_id(self) -> int:
-        return self.number
-
-    @property
-    def closed(self) -> bool:
-        return self.state == "closed"
 
     def sample(self, *, now: float) -> Sample:
         return sender_sample(self, now)
@@ -285,6 +260,9 @@ class MtcpSender(SenderEndpoint):
         return effects
 
     # --- data
+
+    def _resume(self, now: float) -> Sequence[Effect]:
+        return self._transmit(now) if self.state == "sending" else ()
 
     def _transmit(self, now: float) -> list[Effect]:
         effects: list[Effect] = []

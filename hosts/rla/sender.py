@@ -3,7 +3,6 @@ confirmed the stream or was dropped.
 """
 
 import random
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -17,11 +16,9 @@ from hosts.endpoint import (
     PeerRefused,
     Sample,
     Send,
-    SenderEndpoint,
     SessionEnded,
     SessionStarted,
 )
-from hosts.header import SESSION_MAX
 from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.rla.branch import Branch
@@ -42,6 +39,7 @@ from hosts.rla.packets import (
     parse,
 )
 from hosts.rla.report import sender_sample
+from hosts.sending import StreamSender
 from hosts.wire import read_packet
 
 LINGER_S = 0.5
@@ -64,16 +62,12 @@ class Ended(NamedTuple):
     branch: Branch
 
 
-class RlaSender(SenderEndpoint):
-    """See the module."""
+class RlaSender(StreamSender):
+    """See the module. States: waiting, sending, closing, closed."""
 
     def __init__(self, session: Session, options: RlaOptions, rng: random.Random) -> None:
-        self.session = session
+        super().__init__(session, rng)
         self.options = options
-        self.number = rng.randint(1, SESSION_MAX) if session.session is None else session.session
-        self.counters: Counter[str] = Counter()
-        self.state = "waiting"  # waiting, sending, closing, closed
-        self.detail = ""
         self.flow = Flow(self.number, session.group, options, rng, self.counters)
         self.ended: dict[Address, Ended] = {}
         """Receivers that are through."""
@@ -81,8 +75,6 @@ class RlaSender(SenderEndpoint):
         """What kept the sender from sending the next packet: cwnd, advertised_window, sack, burst, application."""
         self.end_sent = False
         """Whether the last packet of the stream has left, so that only repairs and confirmations are missing."""
-        self._unsent = bytearray()
-        self._finishing = False
         self._closing_at: float | None = None  # closing: when it is over
         self._wait_until = 0.0
         self._announce_at = 0.0
@@ -97,26 +89,8 @@ class RlaSender(SenderEndpoint):
         space = self.options.buffer_bytes - len(self._unsent)
         return space if space >= self.options.buffer_bytes // ROOM_PART else 0
 
-    def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
-        if len(data) > self.send_space:
-            raise ValueError(f"write of {len(data)} bytes where send_space is {self.send_space}")
-        self._unsent += data
-        return self._resume(now)
-
-    def finish(self, *, now: float) -> Sequence[Effect]:
-        self._finishing = True
-        return self._resume(now)
-
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         return () if self.closed else self._abort(Reason.INTERRUPTED, reason)
-
-    @property
-    def session_id(self) -> int:
-        return self.number
-
-    @property
-    def closed(self) -> bool:
-        return self.state == "closed"
 
     def sample(self, *, now: float) -> Sample:
         return sender_sample(self, now)

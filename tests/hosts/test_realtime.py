@@ -3,8 +3,6 @@
 import random
 from collections.abc import Sequence
 
-import pytest
-
 from hosts.endpoint import Address, Datagram, Effect, JoinGroup, LeaveGroup, Sample, Send, SessionEnded, SessionStarted
 from hosts.protocols import Session
 from hosts.realtime import ABORT_COPIES, RealtimeReceiver, RealtimeSender
@@ -65,19 +63,6 @@ class Receiver(RealtimeReceiver):
     @property
     def wake_at(self) -> float | None:
         return None
-
-
-def test_a_write_beyond_the_space_is_the_application_s_mistake() -> None:
-    sender = Sender(Session(GROUP, session=7, realtime=True), random.Random(1))
-    sender.write(b"x" * 100, now=0.0)
-    with pytest.raises(ValueError, match="write of 1 bytes where send_space is 0"):
-        sender.write(b"y", now=0.0)
-
-
-def test_a_session_without_a_number_draws_one() -> None:
-    numbers = {Sender(Session(GROUP), random.Random(seed)).session_id for seed in range(20)}
-    assert len(numbers) == 20
-    assert 0 not in numbers
 
 
 def test_closing_tells_the_group_once() -> None:
