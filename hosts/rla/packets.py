@@ -5,8 +5,8 @@ SACK TCP does (3.3, rule 1). The rest opens and closes a session.
 
 An ACK that says nothing but what has arrived may be merged by a switch with those of other receivers (MERGE). One that
 says who lost what may not: for one srtt (which DATA tells) after a packet has newly turned out missing, its receiver
-asks for PASS alone. Once a second, and for what answers no packet, it asks for both, so that the sender sees
-everybody's losses and round trip time as it would without merging.
+asks for PASS alone, and answers every second packet. Once a second, and for what answers no packet, it asks for both,
+so that the sender sees everybody's losses and round trip time as it would without merging.
 
 `parse` answers with one of the tuples below or raises PacketError; nothing else can come of any input.
 """

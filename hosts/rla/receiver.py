@@ -49,6 +49,9 @@ FIN_TRIES = 10
 """A confirmation is repeated this often; after that the sender is taken to be gone (ours)."""
 PREMATURE_PACKETS = 16
 """Data that overtook the answer to our join, kept until that comes (ours)."""
+ALONE_WAIT_S = 0.02
+"""While no answer of ours may be merged, every second packet has one, as with delayed acknowledgments (RFC 5681, 4.2),
+or the first when nothing follows it for so long (ours: a packet's time at 50 packets/s)."""
 ABORT_COPIES = 3
 """A leave is not acknowledged; it is sent so often (ours)."""
 
@@ -69,7 +72,7 @@ class RlaReceiver(ReceiverEndpoint):
         self._merge = False  # switches may merge what we send
         self._premature: deque[Data] = deque(maxlen=PREMATURE_PACKETS)
         self._heard_at = 0.0
-        self._answers: deque[tuple[float, Data]] = deque()  # (when, packet): acknowledgments in processing
+        self._answers: deque[tuple[float, Data]] = deque()  # (when, packet): acknowledgments in processing or waiting
         self._advertised_end = 0  # stream offset that the last acknowledgment allowed
         self._examined = 0  # packets below are known to be here or lost
         self._alone_until = 0.0  # acknowledgments until then tell of a new hole: nobody may merge them
@@ -221,8 +224,9 @@ class RlaReceiver(ReceiverEndpoint):
             effects = [*delivered]
             if stream.ended:
                 effects.append(StreamEnded(stream.delivered))
+        may_wait = delivered is not None and self._merge and now < self._alone_until and not packet.again
         if stream.received.has_gap:
-            self._notice_holes(packet, now)
+            may_wait = not self._notice_holes(packet, now) and may_wait
             if self.options.hurry_after_s and self._missed != stream.received.cumulative:
                 self._missed, self._hurry_at = stream.received.cumulative, now + self.options.hurry_after_s
         else:
@@ -231,21 +235,28 @@ class RlaReceiver(ReceiverEndpoint):
         if self.options.processing_s:
             at = now + self._rng.uniform(0, self.options.processing_s)
             self._answers.append((max(at, self._answers[-1][0]) if self._answers else at, packet))
+        elif may_wait and not self._answers and not stream.ended:
+            self._answers.append((now + ALONE_WAIT_S, packet))
         else:
+            self._answers.clear()
             # First what was delivered, so that the application may free the buffer; the window is told as it is now.
             effects.append(self._acknowledge(packet.send_time_us, now))
         return effects
 
-    def _notice_holes(self, packet: Data, now: float) -> None:
-        """A packet that the sender will take for lost has newly shown: for one srtt nothing of ours may be merged."""
+    def _notice_holes(self, packet: Data, now: float) -> bool:
+        """Whether a packet that the sender will take for lost has newly shown: then nothing of ours may be merged for
+        one srtt."""
         received = self.stream.received
         limit = received.end - LOSS_DISTANCE
         first = max(self._examined, received.cumulative)
-        if limit > first:
-            if any(seq not in received for seq in range(first, limit)):
-                self._alone_until = now + packet.srtt_ms / 1e3
-                self.counters["holes"] += 1
-            self._examined = limit
+        if limit <= first:
+            return False
+        self._examined = limit
+        if all(seq in received for seq in range(first, limit)):
+            return False
+        self._alone_until = now + packet.srtt_ms / 1e3
+        self.counters["holes"] += 1
+        return True
 
     def _acknowledge(self, echo_time_us: int, now: float) -> Send:
         stream = self.stream
