@@ -20,14 +20,13 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
+from hosts.farewell import ABORT_COPIES
 from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.sending import StreamSender
 
 END_COPIES: Final = 3
 """The end is not acknowledged; it is said so often (ours)."""
-ABORT_COPIES: Final = 3
-"""Nor is an abort (ours)."""
 
 
 class RealtimeSender(StreamSender):

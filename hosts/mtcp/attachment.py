@@ -7,8 +7,8 @@ be, and the way up, which carries feedback only, shows it best.
 from collections.abc import Callable
 
 from hosts.endpoint import Address, Datagram, Effect, Send
+from hosts.farewell import ABORT_COPIES
 from hosts.mtcp.control import Join, JoinAck, Offer, Probe, ProbeAck, encode_abort, encode_probe, encode_probe_ack
-from hosts.mtcp.ending import ABORT_COPIES
 from hosts.mtcp.finding import Search
 from hosts.mtcp.options import MtcpOptions
 from hosts.reason import Reason

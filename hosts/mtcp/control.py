@@ -9,6 +9,7 @@ import struct
 from typing import Final, NamedTuple, TypeAlias
 
 from hosts.endpoint import Address
+from hosts.farewell import Abort, Fin, pack_abort, pack_fin, read_abort, read_fin
 from hosts.header import MAX_DATAGRAM_BYTES, VERSION, PacketError
 from hosts.mtcp.wire import (
     ADDRESS,
@@ -75,22 +76,6 @@ class JoinAck(NamedTuple):
     offset: int = 0  # of its first byte in the stream
     child: Address = Address("0.0.0.0", 0)  # who asked, as seen from the parent
     lineage: tuple[Address, ...] = ()  # as in Probe
-
-
-class Fin(NamedTuple):
-    """A receiver's last word (`answer` False), or its parent's receipt for that."""
-
-    session: int
-    answer: bool
-    complete: bool
-    reason: Reason
-
-
-class Abort(NamedTuple):
-    """The sender ends the session, a parent drops a child, or a child leaves."""
-
-    session: int
-    reason: Reason
 
 
 class Query(NamedTuple):
@@ -166,8 +151,6 @@ PROBE_ACK: Final = struct.Struct("!BBBBIQQ")
 ANNOUNCE: Final = struct.Struct("!BBBBIHH")
 JOIN: Final = struct.Struct("!BBBBIIIHH")  # ... window, cumulative, epoch, reserved
 JOIN_ACK: Final = struct.Struct("!BBBBIBBHHHIQ6s")  # reason, addresses, number, epoch, -, first, offset, child
-FIN: Final = struct.Struct("!BBBBIBBH")
-ABORT: Final = struct.Struct("!BBBBIBBH")
 QUERY: Final = struct.Struct("!BBBBIQ")
 OFFER: Final = struct.Struct("!BBBBIQHBB")  # ... time_us, load, level, addresses
 MOVE: Final = struct.Struct("!BBBBI6sH")
@@ -239,12 +222,12 @@ def encode_join_ack(ack: JoinAck) -> bytes:
 
 def encode_fin(session: int, answer: bool, complete: bool, reason: Reason) -> bytes:
     """A FIN, or the FIN_ACK to one."""
-    return FIN.pack(VERSION, NUMBER, Type.FIN_ACK if answer else Type.FIN, 0, session, complete, reason, 0)
+    return pack_fin(NUMBER, Type.FIN_ACK if answer else Type.FIN, session, complete, reason)
 
 
 def encode_abort(session: int, reason: Reason) -> bytes:
     """An ABORT."""
-    return ABORT.pack(VERSION, NUMBER, Type.ABORT, 0, session, reason, 0, 0)
+    return pack_abort(NUMBER, Type.ABORT, session, reason)
 
 
 def encode_query(session: int, time_us: int) -> bytes:
@@ -293,6 +276,10 @@ def _unpack_entry(data: bytes, at: int) -> Entry:
 
 def parse_control(data: bytes, kind: int, flags: int, session: int) -> Control:
     """Read a packet whose common header has been read. Raises PacketError."""
+    if kind in (Type.FIN, Type.FIN_ACK):
+        return read_fin(data, kind == Type.FIN_ACK)
+    if kind == Type.ABORT:
+        return read_abort(data)
     layout = _LAYOUTS.get(kind)
     if layout is None:
         raise PacketError("type")
@@ -341,12 +328,6 @@ def _parse_fixed(data: bytes, kind: int, flags: int, session: int, fields: tuple
             window,
             cumulative,
         )
-    if kind in (Type.FIN, Type.FIN_ACK):
-        if fields[0] > 1:
-            raise PacketError("value")
-        return Fin(session, kind == Type.FIN_ACK, bool(fields[0]), to_reason(fields[1]))
-    if kind == Type.ABORT:
-        return Abort(session, to_reason(fields[0]))
     if kind == Type.QUERY:
         return Query(session, fields[0])
     if kind == Type.MOVE:
@@ -360,9 +341,6 @@ _LAYOUTS: Final[dict[int, struct.Struct]] = {
     Type.ANNOUNCE: ANNOUNCE,
     Type.JOIN: JOIN,
     Type.JOIN_ACK: JOIN_ACK,
-    Type.FIN: FIN,
-    Type.FIN_ACK: FIN,
-    Type.ABORT: ABORT,
     Type.QUERY: QUERY,
     Type.OFFER: OFFER,
     Type.MOVE: MOVE,

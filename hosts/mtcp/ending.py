@@ -6,6 +6,7 @@ An agent stays until its children have ended or moved, and its parent knows what
 from typing import TYPE_CHECKING
 
 from hosts.endpoint import Effect, LeaveGroup, Send, SessionEnded
+from hosts.farewell import ABORT_COPIES
 from hosts.mtcp.control import encode_abort, encode_fin
 from hosts.reason import Reason
 
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
 FIN_TRIES = 10
 """A confirmation is repeated this often; then the parent is taken to be gone, and the next above it is told (ours)."""
-ABORT_COPIES = 3
-"""A leave is not acknowledged; it is sent so often (ours)."""
 
 
 class Ending:

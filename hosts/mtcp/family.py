@@ -7,14 +7,13 @@ from collections import Counter
 from typing import Protocol
 
 from hosts.endpoint import Address, Datagram, Effect, Send
+from hosts.farewell import Abort, Fin
 from hosts.least import Least
 from hosts.mtcp import merged
 from hosts.mtcp.agent import Agent
 from hosts.mtcp.child import Child
 from hosts.mtcp.control import (
-    Abort,
     Entry,
-    Fin,
     Join,
     JoinAck,
     Offer,

@@ -19,20 +19,9 @@ from hosts.endpoint import (
     SessionStarted,
     StreamEnded,
 )
+from hosts.farewell import Abort, Fin
 from hosts.mtcp.attachment import Attachment
-from hosts.mtcp.control import (
-    Abort,
-    Announce,
-    Fin,
-    Join,
-    JoinAck,
-    Move,
-    Offer,
-    Probe,
-    ProbeAck,
-    ReportAck,
-    encode_abort,
-)
+from hosts.mtcp.control import Announce, Join, JoinAck, Move, Offer, Probe, ProbeAck, ReportAck, encode_abort
 from hosts.mtcp.ending import Ending
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import SACK_BITS, Data, Packet, Repair, parse

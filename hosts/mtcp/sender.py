@@ -21,6 +21,7 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
+from hosts.farewell import ABORT_COPIES
 from hosts.mtcp.agent import Agent
 from hosts.mtcp.child import Child
 from hosts.mtcp.control import Entry, Join, State, encode_abort, encode_announce
@@ -36,8 +37,6 @@ from hosts.wire import read_packet
 
 LINGER_S = 0.5
 """After the last confirmation the sender stays this long to answer repeated ones (ours: several FIN retries)."""
-ABORT_COPIES = 3
-"""An abort is not acknowledged; it is sent so often (ours)."""
 QUIET_S = 1.0
 """A sender that had nothing to send for so long announces itself again, for those that come late (ours)."""
 CANDIDATES = 64

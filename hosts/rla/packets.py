@@ -16,9 +16,10 @@ import struct
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
+from hosts.farewell import Abort, Fin, pack_abort, pack_fin, read_abort, read_fin
 from hosts.header import MAX_DATAGRAM_BYTES, VERSION, PacketError
 from hosts.reason import Reason
-from hosts.wire import check_size, read_header, to_bool, to_reason
+from hosts.wire import check_size, read_header, to_reason
 
 NUMBER: Final = 4
 """RLA's protocol number in the common header."""
@@ -117,22 +118,6 @@ class JoinAck(NamedTuple):
     offset: int  # of its first byte in the stream
 
 
-class Fin(NamedTuple):
-    """A receiver's last word (`answer` False), or the sender's receipt for that."""
-
-    session: int
-    answer: bool
-    complete: bool
-    reason: Reason
-
-
-class Abort(NamedTuple):
-    """The sender ends the session or drops this receiver, or a receiver leaves."""
-
-    session: int
-    reason: Reason
-
-
 Packet: TypeAlias = Data | Ack | Announce | Join | JoinAck | Fin | Abort
 
 # Field layouts after the common header; hosts/dissect.py says the same in Scapy's terms.
@@ -143,8 +128,6 @@ ACK: Final = struct.Struct(
 ANNOUNCE: Final = struct.Struct("!BBBBIHH")
 JOIN: Final = struct.Struct("!BBBBII")
 JOIN_ACK: Final = struct.Struct("!BBBBIBBHIQ")  # reason, reserved, number, first, offset
-FIN: Final = struct.Struct("!BBBBIBBH")
-ABORT: Final = struct.Struct("!BBBBIBBH")
 
 JOIN_FROM_START: Final = 0x01
 
@@ -220,12 +203,12 @@ def encode_join_ack(ack: JoinAck) -> bytes:
 
 def encode_fin(session: int, answer: bool, complete: bool, reason: Reason) -> bytes:
     """A FIN, or the FIN_ACK to one."""
-    return FIN.pack(VERSION, NUMBER, Type.FIN_ACK if answer else Type.FIN, 0, session, complete, reason, 0)
+    return pack_fin(NUMBER, Type.FIN_ACK if answer else Type.FIN, session, complete, reason)
 
 
 def encode_abort(session: int, reason: Reason) -> bytes:
     """An ABORT."""
-    return ABORT.pack(VERSION, NUMBER, Type.ABORT, 0, session, reason, 0, 0)
+    return pack_abort(NUMBER, Type.ABORT, session, reason)
 
 
 def parse(data: bytes) -> Packet:
@@ -285,10 +268,7 @@ def _parse_control(data: bytes, kind: int, flags: int, session: int) -> Packet:
         _, _, _, _, _, reason, _, number, first, offset = JOIN_ACK.unpack(data)
         return JoinAck(session, bool(flags & FLAG_MERGE), to_reason(reason), number, first, offset)
     if kind in (Type.FIN, Type.FIN_ACK):
-        check_size(size, FIN.size)
-        _, _, _, _, _, complete, reason, _ = FIN.unpack(data)
-        return Fin(session, kind == Type.FIN_ACK, to_bool(complete), to_reason(reason))
+        return read_fin(data, kind == Type.FIN_ACK)
     if kind == Type.ABORT:
-        check_size(size, ABORT.size)
-        return Abort(session, to_reason(ABORT.unpack(data)[5]))
+        return read_abort(data)
     raise PacketError("type")

@@ -22,6 +22,7 @@ from hosts.endpoint import (
     SessionStarted,
     StreamEnded,
 )
+from hosts.farewell import ABORT_COPIES, Abort, Fin
 from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.reassembly import BrokenStreamError, Reassembly
@@ -29,11 +30,9 @@ from hosts.rla.branch import LOSS_DISTANCE
 from hosts.rla.options import RlaOptions
 from hosts.rla.packets import (
     SACK_BITS,
-    Abort,
     Ack,
     Announce,
     Data,
-    Fin,
     JoinAck,
     Packet,
     encode_abort,
@@ -52,8 +51,6 @@ PREMATURE_PACKETS = 16
 ALONE_WAIT_S = 0.02
 """While no answer of ours may be merged, every second packet has one, as with delayed acknowledgments (RFC 5681, 4.2),
 or the first when nothing follows it for so long (ours: a packet's time at 50 packets/s)."""
-ABORT_COPIES = 3
-"""A leave is not acknowledged; it is sent so often (ours)."""
 
 
 class RlaReceiver(ReceiverEndpoint):

@@ -19,6 +19,7 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
+from hosts.farewell import ABORT_COPIES, Abort, Fin
 from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.rla.branch import Branch
@@ -26,9 +27,7 @@ from hosts.rla.flow import Flow
 from hosts.rla.options import RlaOptions
 from hosts.rla.packets import (
     CHILD_BITS,
-    Abort,
     Ack,
-    Fin,
     Join,
     JoinAck,
     Packet,
@@ -44,8 +43,6 @@ from hosts.wire import read_packet
 
 LINGER_S = 0.5
 """After the last confirmation the sender stays this long to answer repeated ones (ours: several FIN retries)."""
-ABORT_COPIES = 3
-"""An abort is not acknowledged; it is sent so often (ours)."""
 ROOM_PART = 16
 """Room in the send buffer is offered when so large a part of it is free, not packet by packet (ours)."""
 REVIEW_S = 0.5

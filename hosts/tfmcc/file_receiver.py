@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from hosts.endpoint import Datagram, Deliver, Effect, Sample, Send, SessionStarted, StreamEnded
+from hosts.farewell import Abort
 from hosts.fec.block import BlockDecoder, symbol_bytes
 from hosts.header import PacketError
 from hosts.protocols import Session
@@ -13,19 +14,7 @@ from hosts.reason import Reason
 from hosts.tfmcc.blocks import PAYLOAD, BlockStatus, encode_status, parse_piece
 from hosts.tfmcc.file_sender import ANNOUNCE_S, LEAST_RTT_S, OPEN_BLOCKS
 from hosts.tfmcc.options import TfmccOptions
-from hosts.tfmcc.packets import (
-    Abort,
-    Announce,
-    Data,
-    Fin,
-    Join,
-    JoinAck,
-    Packet,
-    encode_fin,
-    encode_join,
-    parse,
-    parse_data,
-)
+from hosts.tfmcc.packets import Announce, Data, Fin, Join, JoinAck, Packet, encode_fin, encode_join, parse, parse_data
 from hosts.tfmcc.receiver import TfmccReceiver
 from hosts.wire import read_packet
 

@@ -53,6 +53,7 @@ import struct
 from math import ceil
 from typing import Final, NamedTuple, TypeAlias
 
+from hosts.farewell import Abort, pack_abort, read_abort
 from hosts.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
 from hosts.rate_float import NO_RATE
 from hosts.reason import Reason
@@ -172,13 +173,6 @@ class Fin(NamedTuple):
     receiver: int
 
 
-class Abort(NamedTuple):
-    """The sender ends the session early."""
-
-    session: int
-    reason: Reason
-
-
 Packet: TypeAlias = Data | Report | Announce | Join | JoinAck | Fin | Abort
 
 # Field layouts with the common header; hosts/dissect.py says the same in Scapy's terms.
@@ -188,7 +182,6 @@ ANNOUNCE: Final = struct.Struct("!BBBBIQ")
 JOIN: Final = struct.Struct("!BBBBIIQIQ")
 JOIN_ACK: Final = struct.Struct("!BBBBIB3xIQQ")
 FIN: Final = struct.Struct("!BBBBIBB2xI")
-ABORT: Final = struct.Struct("!BBBBIB3x")
 
 DATA_BYTES: Final = DATA.size
 MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - DATA_BYTES
@@ -294,7 +287,7 @@ def encode_fin(fin: Fin) -> bytes:
 
 def encode_abort(session: int, reason: Reason) -> bytes:
     """An ABORT."""
-    return ABORT.pack(VERSION, NUMBER, Type.ABORT, 0, session, reason)
+    return pack_abort(NUMBER, Type.ABORT, session, reason)
 
 
 def parse(data: bytes) -> Packet:
@@ -353,6 +346,5 @@ def _parse_control(data: bytes, kind: int, session: int) -> Packet:
         complete, reason, receiver = FIN.unpack(data)[5:]
         return Fin(session, kind == Type.FIN_ACK, to_bool(complete), to_reason(reason), receiver)
     if kind == Type.ABORT:
-        check_size(size, ABORT.size)
-        return Abort(session, to_reason(ABORT.unpack(data)[5]))
+        return read_abort(data)
     raise PacketError("type")

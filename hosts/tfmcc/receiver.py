@@ -12,6 +12,7 @@ from hosts.endpoint import (
     Send,
     StreamEnded,
 )
+from hosts.farewell import Abort
 from hosts.header import SESSION_MAX
 from hosts.protocols import Session
 from hosts.rate_float import decode_rtt
@@ -22,7 +23,6 @@ from hosts.tfmcc.packets import (
     FLAG_ECHO,
     FLAG_END,
     NO_RECEIVER,
-    Abort,
     Data,
     Packet,
     Report,

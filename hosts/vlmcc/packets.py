@@ -55,6 +55,7 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from hosts.farewell import Abort, pack_abort, read_abort
 from hosts.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
 from hosts.reason import Reason
 from hosts.wire import DataReader, check_size, read_header, to_reason
@@ -158,15 +159,8 @@ class Leave(NamedTuple):
     reason: Reason
 
 
-class Abort(NamedTuple):
-    """The sender ends the session early; sent to one receiver only, that receiver's part."""
-
-    session: int
-    reason: Reason
-
-
-Control: TypeAlias = Ack | Challenge | StartRequest | Start | Leave | Abort
-Packet: TypeAlias = Data | Control
+Control: TypeAlias = Ack | Challenge | StartRequest | Start | Leave
+Packet: TypeAlias = Data | Control | Abort
 
 # Field layouts with the common header; hosts/dissect_vlmcc.py says the same in Scapy's terms.
 DATA: Final = struct.Struct("!BBBBIIIIIQQHH")
@@ -175,7 +169,6 @@ CHALLENGE: Final = struct.Struct("!BBBBIIIIIIIQ")
 START_REQUEST: Final = struct.Struct("!BBBBII4xQ")
 START: Final = struct.Struct("!BBBBIIIIIIIQQ")
 LEAVE: Final = struct.Struct("!BBBBIIB3x")
-ABORT: Final = struct.Struct("!BBBBIB3x")
 
 DATA_BYTES: Final = DATA.size
 MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - DATA_BYTES
@@ -249,7 +242,7 @@ def encode_leave(leave: Leave) -> bytes:
 
 def encode_abort(session: int, reason: Reason) -> bytes:
     """An ABORT."""
-    return ABORT.pack(VERSION, NUMBER, Type.ABORT, 0, session, reason)
+    return pack_abort(NUMBER, Type.ABORT, session, reason)
 
 
 def parse(data: bytes) -> Packet:
@@ -257,19 +250,21 @@ def parse(data: bytes) -> Packet:
     kind, flags, _ = read_header(data, NUMBER)
     if kind == Type.DATA:
         return _parse_data(data)
+    if kind == Type.ABORT:
+        return read_abort(data)
     layout = _LAYOUTS.get(kind)
     if layout is None:
         raise PacketError("type")
     check_size(len(data), layout.size)
     packet = _MAKERS[kind](layout.unpack(data)[4:])
-    if isinstance(packet, Abort | Leave):
-        packet = packet._replace(reason=to_reason(packet.reason))
-    if not isinstance(packet, Abort) and packet.receiver == NO_RECEIVER:
+    if packet.receiver == NO_RECEIVER:
         raise PacketError("value")
+    if isinstance(packet, Leave):
+        return packet._replace(reason=to_reason(packet.reason))
     if isinstance(packet, Challenge):
         if 0 in (packet.rate, packet.cwnd, packet.rtt_us, packet.base_rtt_us):
             raise PacketError("value")
-        packet = packet._replace(may_suppress=bool(flags & FLAG_MAY_SUPPRESS))
+        return packet._replace(may_suppress=bool(flags & FLAG_MAY_SUPPRESS))
     return packet
 
 
@@ -279,7 +274,6 @@ _LAYOUTS: Final = {
     int(Type.START_REQUEST): START_REQUEST,
     int(Type.START): START,
     int(Type.LEAVE): LEAVE,
-    int(Type.ABORT): ABORT,
 }
 _MAKERS: Final[dict[int, Callable[[Iterable[Any]], Control]]] = {
     int(Type.ACK): Ack._make,
@@ -287,7 +281,6 @@ _MAKERS: Final[dict[int, Callable[[Iterable[Any]], Control]]] = {
     int(Type.START_REQUEST): StartRequest._make,
     int(Type.START): Start._make,
     int(Type.LEAVE): Leave._make,
-    int(Type.ABORT): Abort._make,
 }
 
 

@@ -12,6 +12,7 @@ from hosts.endpoint import (
     Send,
     StreamEnded,
 )
+from hosts.farewell import Abort
 from hosts.header import SESSION_MAX
 from hosts.protocols import Session
 from hosts.realtime import RealtimeReceiver
@@ -28,7 +29,6 @@ from hosts.vlmcc.packets import (
     FLAG_SUPPRESSED,
     NO_RECEIVER,
     UNIT,
-    Abort,
     Ack,
     Challenge,
     Data,

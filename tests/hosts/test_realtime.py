@@ -4,8 +4,9 @@ import random
 from collections.abc import Sequence
 
 from hosts.endpoint import Address, Datagram, Effect, JoinGroup, LeaveGroup, Sample, Send, SessionEnded, SessionStarted
+from hosts.farewell import ABORT_COPIES
 from hosts.protocols import Session
-from hosts.realtime import ABORT_COPIES, RealtimeReceiver, RealtimeSender
+from hosts.realtime import RealtimeReceiver, RealtimeSender
 from hosts.reason import Reason
 
 GROUP = Address("232.1.0.1", 5001)

@@ -4,9 +4,10 @@ from collections import Counter
 
 import pytest
 
+from hosts.farewell import Abort
 from hosts.header import HEADER, VERSION, PacketError
 from hosts.reason import Reason
-from hosts.vlmcc.packets import Abort, encode_abort, parse
+from hosts.vlmcc.packets import encode_abort, parse
 from hosts.wire import DataReader, check_size, read_header, read_packet, to_bool, to_reason
 
 

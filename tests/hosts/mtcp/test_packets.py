@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.endpoint import Address
+from hosts.farewell import Abort, Fin
 from hosts.header import MAX_DATAGRAM_BYTES, PacketError
 from hosts.mtcp import control, packets
 from hosts.mtcp.control import (
-    Abort,
     Announce,
     Entry,
-    Fin,
     Join,
     JoinAck,
     Move,

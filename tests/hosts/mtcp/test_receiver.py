@@ -19,8 +19,8 @@ from hosts.endpoint import (
     SessionStarted,
     StreamEnded,
 )
+from hosts.farewell import Fin
 from hosts.mtcp.control import (
-    Fin,
     Join,
     JoinAck,
     encode_abort,

@@ -17,11 +17,10 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
+from hosts.farewell import Abort, Fin
 from hosts.mtcp.control import (
-    Abort,
     Announce,
     Entry,
-    Fin,
     Join,
     JoinAck,
     Probe,

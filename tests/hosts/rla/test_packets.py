@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hosts.farewell import Abort, Fin
 from hosts.header import PacketError
 from hosts.reason import Reason
 from hosts.rla import packets
-from hosts.rla.packets import Abort, Ack, Announce, Data, Fin, Join, JoinAck
+from hosts.rla.packets import Ack, Announce, Data, Join, JoinAck
 
 u16 = st.integers(0, 2**16 - 1)
 u32 = st.integers(0, 2**32 - 1)

@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hosts.farewell import Abort
 from hosts.header import PacketError
 from hosts.rate_float import NO_RATE
 from hosts.reason import Reason
 from hosts.tfmcc.packets import (
     DATA_BYTES,
-    Abort,
     Announce,
     Data,
     Fin,

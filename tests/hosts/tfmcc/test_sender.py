@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hosts.endpoint import Address, CongestionSignal, Datagram, PeerDropped, Send, SessionEnded, SessionStarted
+from hosts.farewell import Abort
 from hosts.protocols import Session
 from hosts.rate_float import NO_RATE, decode_rate, encode_rate, encode_rtt
 from hosts.tfmcc.options import TfmccOptions
@@ -16,7 +17,6 @@ from hosts.tfmcc.packets import (
     FLAG_HAVE_RTT,
     FLAG_LEAVE,
     FLAG_SLOWSTART,
-    Abort,
     Data,
     Report,
     encode_report,

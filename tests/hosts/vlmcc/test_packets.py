@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hosts.farewell import Abort
 from hosts.header import PacketError
 from hosts.reason import Reason
 from hosts.vlmcc.packets import (
     DATA_BYTES,
-    Abort,
     Ack,
     Challenge,
     Data,

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hosts.endpoint import Address, Datagram, PeerDropped, Send, SessionEnded, SessionStarted
+from hosts.farewell import Abort
 from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.vlmcc.options import VlmccOptions
@@ -15,7 +16,6 @@ from hosts.vlmcc.packets import (
     FLAG_END,
     FLAG_SETTLING,
     FLAG_SLOW_START,
-    Abort,
     Ack,
     Challenge,
     Data,
