@@ -6,7 +6,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,8 +13,9 @@ from typing import Any, Final
 import yaml
 
 from experiments.joins.bed import Bed
+from topologies.emulation.child import Child, ChildError, stop_all
 from topologies.emulation.kernel import dying_with_parent
-from topologies.emulation.programs import stream_command
+from topologies.emulation.programs import ENDLESS_INPUT, stream_command
 from topologies.run.run_folder import read_series
 
 RECEIVERS: Final = ("r1", "r2", "r3", "r4")
@@ -48,30 +48,38 @@ class Measured:
 
 def over_bridge(seconds: float, *, fast_leave: bool) -> Measured:
     """Around a Linux bridge. BedError, CompareError."""
-    with tempfile.TemporaryDirectory(prefix="canopy-joins-") as folder, ExitStack() as stack:
-        bed = stack.enter_context(Bed(RECEIVERS, RATE_BPS, QUEUE_BYTES, fast_leave=fast_leave))
+    with (
+        tempfile.TemporaryDirectory(prefix="canopy-joins-") as folder,
+        Bed(RECEIVERS, RATE_BPS, QUEUE_BYTES, fast_leave=fast_leave) as bed,
+    ):
         common = ["--protocol", "webrc", "--group", GROUP, "--port", str(PORT), "--quiet"]
         for name, value in PARAMETERS.items():
             common += ["--set", f"{name}={value}"]
-        traces = [Path(folder) / f"{name}.jsonl" for name in RECEIVERS]
-        source = ["--source", bed.addresses[bed.sender]]
-        programs = [
-            _start(
-                bed.command(name, *stream_command("recv", *common, *source, "-o", os.devnull, "--trace", str(trace)))
-            )
-            for name, trace in zip(RECEIVERS, traces, strict=True)
-        ]
-        programs.append(_start(bed.command(bed.sender, *stream_command("send", *common, "/dev/zero"))))
-        try:
-            time.sleep(seconds)
-            if ended := [program for program in programs if program.poll() is not None]:
-                raise CompareError(f"a program ended early: {_last_words(ended[0])}")
-        finally:
-            for program in programs:
-                program.terminate()
-            for program in programs:
-                program.communicate(timeout=20)
-        return measure(traces)
+        traces = {name: Path(folder) / f"{name}.jsonl" for name in RECEIVERS}
+        options = ["--source", bed.addresses[bed.sender], "-o", os.devnull]
+        commands = {
+            name: stream_command("recv", *common, *options, "--trace", str(trace)) for name, trace in traces.items()
+        }
+        commands[bed.sender] = stream_command("send", *common, str(ENDLESS_INPUT))
+        run_for(seconds, {name: bed.command(name, *command) for name, command in commands.items()}, Path(folder))
+        return measure(list(traces.values()))
+
+
+def run_for(seconds: float, commands: Mapping[str, Sequence[str]], logs: Path) -> None:
+    """Run programs for so long, started one after the other and stopped together, whatever comes between.
+
+    CompareError when one cannot be run or ends by itself."""
+    programs: list[Child] = []
+    try:
+        for name, command in commands.items():
+            programs.append(Child(name, command, logs / f"{name}.log"))
+        time.sleep(seconds)
+        if ended := [program for program in programs if program.returncode is not None]:
+            raise CompareError(f"a program ended early: {ended[0].name}: {ended[0].last_words()}")
+    except ChildError as error:
+        raise CompareError(str(error)) from None
+    finally:
+        stop_all(programs)
 
 
 def over_switch(seconds: float, *, announced: bool) -> Measured:
@@ -81,14 +89,17 @@ def over_switch(seconds: float, *, announced: bool) -> Measured:
         scenario.write_text(yaml.safe_dump(document(seconds, announced=announced), sort_keys=False), encoding="utf-8")
         command = [sys.executable, "-m", "topologies.cli", "emulate", str(scenario), "--json", "--out", str(out)]
         environment = {**os.environ, "CANOPY_STATE_ROOT": str(Path(folder) / "state")}
-        done = subprocess.run(
-            dying_with_parent(command),
-            check=False,
-            capture_output=True,
-            text=True,
-            timeout=seconds + 3 * UP_S,
-            env=environment,
-        )
+        try:
+            done = subprocess.run(
+                dying_with_parent(command),
+                check=False,
+                capture_output=True,
+                text=True,
+                timeout=seconds + 3 * UP_S,
+                env=environment,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise CompareError(f"the network was not done within {error.timeout:g} s") from None
         traces = [out / "series" / f"session-1-{name}.jsonl" for name in RECEIVERS]
         if not all(trace.exists() for trace in traces):
             raise CompareError(f"the network did not come up: {done.stderr.strip()[-300:]}")
@@ -138,13 +149,3 @@ def measure(traces: Sequence[Path]) -> Measured:
 
 def _grown(first: Mapping[str, Any], last: Mapping[str, Any], name: str) -> int:
     return int(last[name] - first[name])
-
-
-def _start(command: list[str]) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        dying_with_parent(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    )
-
-
-def _last_words(program: subprocess.Popen[bytes]) -> str:
-    return program.communicate()[1].decode(errors="replace").strip()[-300:]

@@ -105,7 +105,7 @@ class ReceptionControl:
         # is not known (RFC 3738, 3.2.2.2).
         gap = math.log(1 / waves.p) / (1 - waves.p) / waves.base_rate * waves.p**joined
         self.mrtt = measured
-        self.rtt.update(measured - gap / 2)
+        self.rtt.update(measured - gap / 2, gap)
         if not (self.starting_up and self.options.early_detection) or before is None:
             return
         if measured - before > self._longest_wait(joined):

@@ -1,5 +1,7 @@
 """What a WEBRC receiver estimates: loss event rate and multicast RTT (Appendix; RFC 3738, 3.2.2.1 and 2)."""
 
+import math
+from collections import deque
 from typing import Final
 
 NU: Final = 0.3
@@ -11,6 +13,8 @@ ALPHA: Final = 0.125
 3738's, receivers that take turns in opening the waves (4.5) overshoot each other, and share less than in Fig. 10."""
 RFC_ALPHA: Final = 0.25
 """RFC 3738, 3.2.2.2."""
+_REMEMBERED: Final = 100
+"""Measurements whose precision counts (ours): a thousand seconds and more."""
 LEAST_OMEGA: Final = 1e-9
 """Times the number of measurements; below it the weights are all the same, to double precision."""
 LEAST_RTT_S: Final = 1e-4
@@ -68,6 +72,12 @@ class RttEstimator:
     """ARTT: a moving average whose weight adjusts itself to how much the measurements vary (Appendix), the first ones
     counting for more (RFC 3738).
 
+    A measurement is off by the wait for a packet of its wave; the mean wait is taken off, so it can be negative. The
+    slower the waves, the longer the waits: a second at first, where round trips may be a fiftieth of it. So a
+    measurement counts for no less than its share of what is known so far, each weighed by the inverse of its variance,
+    as the gaps between packets have it (ours). With RFC 3738's weights alone a near receiver's first measurements leave
+    ARTT far too small or too large for a hundred seconds and more.
+
     The very first, of the base channel, waits for a packet for about a second: an overestimate of great variance
     (5.1.1). It stands until waves have been measured and is no part of the average (ours), whose weight it would keep
     small for hundreds of seconds."""
@@ -80,6 +90,7 @@ class RttEstimator:
         self._mean = 0.0
         self._square = 0.0
         self._count = 0
+        self._variances: deque[float] = deque(maxlen=_REMEMBERED)  # of the measurements, by the gaps
         self.artt: float | None = None
         """Seconds; None before the first measurement."""
 
@@ -87,22 +98,31 @@ class RttEstimator:
         """The base channel's measurement, seconds."""
         self.artt = max(mrtt, LEAST_RTT_S)
 
-    def update(self, mrtt: float) -> float:
-        """Take a wave's measurement, seconds, after the base channel's; ARTT now."""
+    def update(self, mrtt: float, gap: float = 0.0) -> float:
+        """Take a wave's measurement, seconds, after the base channel's; ARTT now. `gap`: the mean time between the
+        wave's packets, half of which has been taken off."""
         assert self.artt is not None
         self._count += 1
-        weight = self._weight()
+        self._variances.append(gap * gap / 12)  # a wait is evenly distributed over the gap
+        weight = max(self._weight(), self._share())
         self._mean += weight * (mrtt - self._mean)
         self._square += weight * (mrtt * mrtt - self._square)
         self.artt = max(self._floor * self.artt, self._mean, LEAST_RTT_S)
         return self.artt
 
     def _weight(self) -> float:
-        """Of the newest measurement: all of it for the first one, Omega in the long run."""
+        """Of the newest measurement if all are alike: all of it for the first one, Omega in the long run."""
         omega = self._alpha * self._mean * self._mean / self._square if self._square > 0 else 0.0
         if omega * self._count < LEAST_OMEGA:
             return 1 / self._count
         return omega / (1 - (1 - omega) ** self._count)
+
+    def _share(self) -> float:
+        """Of the newest measurement in what is known. Errors well below ARTT are no matter of gaps, and all alike."""
+        assert self.artt is not None
+        tolerated = self.artt * self.artt
+        precisions = [1 / (variance + tolerated) for variance in self._variances]
+        return precisions[-1] / math.fsum(precisions)
 
     @property
     def join_timeout(self) -> float:

@@ -1,25 +1,65 @@
 """A Linux bridge between namespaces. Needs root."""
 
+import os
 import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from experiments.joins.bed import Bed, BedError
+from topologies.emulation.kernel import network_namespace, process_start_time
 
 pytestmark = pytest.mark.root
 
+SCRIPT = """
+import subprocess, sys, time
+from pathlib import Path
+from experiments.joins.bed import Bed
+from topologies.emulation.child import Child
+with Bed(["r1"], 2e6, 50_000, fast_leave=False) as bed:
+    child = Child("r1", bed.command("r1", "sleep", "60"), Path(sys.argv[1]))
+    print(child.pid, flush=True)
+    time.sleep(60)
+"""
+
 
 def bridge(bed: Bed, *words: str) -> str:
-    return subprocess.run(
-        ["ip", "netns", "exec", bed._bridge, *words], check=True, capture_output=True, text=True
-    ).stdout
+    return subprocess.run(bed.command("bridge", *words), check=True, capture_output=True, text=True).stdout
 
 
-def namespaces() -> str:
-    return subprocess.run(["ip", "netns", "list"], check=True, capture_output=True, text=True).stdout
+def descriptors() -> set[str]:
+    """The network namespaces that this process holds."""
+    links = set()
+    for descriptor in Path("/proc/self/fd").iterdir():
+        try:
+            links.add(os.readlink(descriptor))
+        except OSError:  # the one that lists them
+            continue
+    return {link for link in links if link.startswith("net:")}
+
+
+def named() -> set[str]:
+    """The network namespaces with a name. Others on this machine may come and go."""
+    listed = subprocess.run(["ip", "netns", "list"], check=True, capture_output=True, text=True).stdout
+    return {line.split()[0] for line in listed.splitlines() if line.startswith("canopy-")}
+
+
+def within(pid: int, inode: int) -> bool:
+    return process_start_time(pid) is not None and network_namespace(pid) == inode
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 10
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 def test_a_bridge_snoops_and_shapes_and_leaves_nothing_behind() -> None:
+    before, outside = descriptors(), network_namespace("thread-self")
     with Bed(["r1", "r2"], 2e6, 50_000, fast_leave=True) as bed:
         settings = bridge(bed, "ip", "-d", "link", "show", "br0")
         assert "mcast_snooping 1" in settings
@@ -31,13 +71,30 @@ def test_a_bridge_snoops_and_shapes_and_leaves_nothing_behind() -> None:
         done = subprocess.run(bed.command("r2", "ip", "-4", "address"), check=True, capture_output=True, text=True)
         assert bed.addresses["r2"] == "10.77.0.3"
         assert "10.77.0.3/24" in done.stdout
-        name = bed._bridge
-        assert name in namespaces()
-    assert name not in namespaces()
+        assert len(descriptors() - before) == 4
+    assert descriptors() == before
+    assert network_namespace("thread-self") == outside
 
 
 def test_what_cannot_be_built_is_one_line_and_is_removed() -> None:
-    before = namespaces()
-    with pytest.raises(BedError, match="tbf"), Bed(["r1"], 0.0, 50_000, fast_leave=False):
+    before = descriptors()
+    with pytest.raises(BedError, match=r"^tc qdisc add dev r1 root tbf"), Bed(["r1"], 0.0, 50_000, fast_leave=False):
         pytest.fail("a rate of 0 was accepted")
-    assert namespaces() == before
+    assert descriptors() == before
+
+
+def test_kill_minus_9_leaves_neither_namespaces_nor_programs(tmp_path: Path) -> None:
+    before = named()
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(tmp_path / "log")], stdout=subprocess.PIPE, text=True
+    ) as killed:
+        assert killed.stdout is not None
+        pid = int(killed.stdout.readline())
+        wait_until(lambda: network_namespace(pid) not in (None, network_namespace()))
+        inode = network_namespace(pid)
+        assert inode is not None
+        killed.kill()
+    wait_until(lambda: process_start_time(pid) is None)
+    processes = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    assert not [process for process in processes if within(process, inode)]
+    assert named() <= before

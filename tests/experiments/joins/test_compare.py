@@ -1,13 +1,16 @@
 """What is read from the receivers' traces, and the scenario with a switch."""
 
 import json
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import yaml
 
-from experiments.joins.compare import PACKET_BITS, RATE_BPS, CompareError, document, measure
+from experiments.joins import compare
+from experiments.joins.compare import PACKET_BITS, RATE_BPS, CompareError, document, measure, run_for
+from topologies.emulation.child import Child
 from topologies.run.plan import make_plan, network_description
 from topologies.scenario import parse_scenario
 
@@ -47,3 +50,48 @@ def test_a_program_may_have_been_ended_in_the_middle_of_a_line(tmp_path: Path) -
 def test_the_controller_has_the_groups_or_not(announced: bool) -> None:
     scenario = parse_scenario(yaml.safe_dump(document(30.0, announced=announced)))
     assert len(network_description(scenario, make_plan(scenario)).sessions) == announced
+
+
+SLEEPER = ["sleep", "60"]
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> list[Child]:
+    """Those that are started."""
+    started: list[Child] = []
+
+    class Noted(Child):
+        def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
+            super().__init__(name, command, log)
+            started.append(self)
+
+    monkeypatch.setattr(compare, "Child", Noted)
+    return started
+
+
+def ended(programs: Sequence[Child]) -> dict[str, int | None]:
+    return {program.name: program.returncode for program in programs}
+
+
+def test_programs_run_together_and_are_all_stopped(tmp_path: Path, programs: list[Child]) -> None:
+    run_for(0.3, {"r1": SLEEPER, "r2": SLEEPER}, tmp_path)
+    assert ended(programs) == {"r1": -signal.SIGTERM, "r2": -signal.SIGTERM}
+
+
+def test_those_before_one_that_cannot_be_run_are_stopped(tmp_path: Path, programs: list[Child]) -> None:
+    with pytest.raises(CompareError, match="r2: cannot run /no/such"):
+        run_for(0.0, {"r1": SLEEPER, "r2": ["/no/such"], "r3": SLEEPER}, tmp_path)
+    assert ended(programs) == {"r1": -signal.SIGTERM}
+
+
+def test_one_that_does_not_end_when_asked_is_killed(tmp_path: Path, programs: list[Child]) -> None:
+    stubborn = ["sh", "-c", "trap '' TERM; sleep 60 & while :; do wait; done"]
+    run_for(0.5, {"r1": stubborn, "r2": SLEEPER}, tmp_path)
+    assert ended(programs) == {"r1": -signal.SIGKILL, "r2": -signal.SIGTERM}
+
+
+def test_one_that_ended_early_is_named_with_its_last_words(tmp_path: Path, programs: list[Child]) -> None:
+    failing = ["sh", "-c", "echo no such group >&2; exit 1"]
+    with pytest.raises(CompareError, match="a program ended early: r2: no such group"):
+        run_for(0.5, {"r1": SLEEPER, "r2": failing}, tmp_path)
+    assert ended(programs) == {"r1": -signal.SIGTERM, "r2": 1}

@@ -127,6 +127,22 @@ def test_the_base_channel_s_measurement_is_soon_forgotten() -> None:
     assert estimator.artt == pytest.approx(0.25, rel=0.05)
 
 
+@pytest.mark.parametrize("rtt", [0.0125, 0.02, 0.2, 0.8])
+def test_the_waits_of_slow_waves_do_not_outlast_them(rtt: float) -> None:
+    """Start-up ended by an early loss: twenty joins that wait up to a second, then faster ones. The worst of many."""
+    worst = 0.0
+    for seed in range(100):
+        rng = Random(seed)
+        estimator = started(floor=0.75, first=rtt + rng.random())
+        for number in range(50):
+            waves = min(5 + number / 1.8, 20)
+            gap = math.log(4 / 3) / 0.25 * 0.75**waves
+            estimator.update(rtt + rng.uniform(-0.5, 0.5) * gap, gap)
+        assert estimator.artt is not None
+        worst = max(worst, abs(estimator.artt / rtt - 1))
+    assert worst < 0.15
+
+
 def test_one_measurement_takes_no_more_than_a_quarter_off() -> None:
     estimator = started(floor=0.75)
     assert estimator.update(-5.0) == 0.75
