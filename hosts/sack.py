@@ -135,17 +135,19 @@ class Scoreboard:
         said = self._said(cumulative, sack)
         nodes, places = self._nodes, self._places
         news = 0
+        old, mask = -1, -1
         for child in children:
             place = places[child]
-            old = nodes[place]
-            mask = old | said
-            if mask != old:
-                nodes[place] = mask
+            if nodes[place] != old:  # those that were told the same before share one bitmap
+                old = nodes[place]
+                mask = old | said
                 news |= mask & ~old
+            nodes[place] = mask
         if not news:
             return 0
         for place in range(self._size - 1, 0, -1):
-            nodes[place] = nodes[2 * place] & nodes[2 * place + 1]
+            left, right = nodes[2 * place], nodes[2 * place + 1]
+            nodes[place] = left if left is right else left & right
         return self._completed(news, end)
 
     def sent(self, seq: int) -> int:

@@ -120,10 +120,3 @@ class Child:
         its advertised window says what that byte is.
         """
         return self.window_end - self.buffer_bytes
-
-    @property
-    def queueing_delay_s(self) -> float:
-        """How much longer packets take than they did at best, over this round trip; 0 when none was measured."""
-        if self.round_rtd == float("inf"):
-            return 0.0
-        return self.round_rtd - self.rtd.minimum
