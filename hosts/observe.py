@@ -22,6 +22,9 @@ RATE_WINDOW_S: Final = 1.0
 FINAL_STATES: Final = {"done", "failed", "aborted"}
 
 
+_PLAIN: Final = frozenset({str, int, bool})
+
+
 class RateMeter:
     """The rate of a counter of bytes over the last `RATE_WINDOW_S`."""
 
@@ -40,6 +43,8 @@ class RateMeter:
 
 def plain(value: Any) -> Any:
     """JSON without NaN and infinity (null instead); floats to 9 significant digits, wall-clock times to 1 us."""
+    if value is None or type(value) in _PLAIN:
+        return value
     if isinstance(value, float):
         if not math.isfinite(value):
             return None

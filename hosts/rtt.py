@@ -19,7 +19,17 @@ INITIAL_TIMEOUT_S: Final = 1.0
 class DelayEstimator:
     """Smoothed delay in seconds."""
 
-    __slots__ = ("_deviation_gain", "_least_margin", "_mean_gain", "deviation", "last", "mean", "minimum", "samples")
+    __slots__ = (
+        "_deviation_gain",
+        "_least_margin",
+        "_mean_gain",
+        "deviation",
+        "last",
+        "mean",
+        "minimum",
+        "samples",
+        "timeout",
+    )
 
     def __init__(
         self, least_margin_s: float, *, mean_gain: float = MEAN_GAIN, deviation_gain: float = DEVIATION_GAIN
@@ -33,6 +43,8 @@ class DelayEstimator:
         self.minimum = 0.0
         self.last = 0.0
         self.samples = 0
+        self.timeout: float | None = None
+        """Mean and four deviations; None before the first sample."""
 
     def add(self, sample_s: float, first_deviation_s: float | None = None) -> None:
         """Take a sample. The first one's deviation is half of it (RFC 6298, 2.2) unless given."""
@@ -47,10 +59,4 @@ class DelayEstimator:
             if sample_s < self.minimum:
                 self.minimum = sample_s
         self.samples += 1
-
-    @property
-    def timeout(self) -> float | None:
-        """Mean and four deviations; None before the first sample."""
-        if self.samples == 0:
-            return None
-        return self.mean + max(self._least_margin, DEVIATIONS * self.deviation)
+        self.timeout = self.mean + max(self._least_margin, DEVIATIONS * self.deviation)

@@ -6,11 +6,13 @@ clock, `now` is on the agent's; only differences of their differences are used (
 """
 
 from collections import Counter, deque
+from collections.abc import Sequence
 
 from hosts.endpoint import Address, CongestionSignal, Effect, Send
 from hosts.mtcp.child import Child
 from hosts.mtcp.deadlines import Deadlines
 from hosts.mtcp.delays import Delays
+from hosts.mtcp.members import Members
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback, encode_repair
 from hosts.mtcp.store import PacketStore, StoredPacket
@@ -53,11 +55,13 @@ class Agent:
         self.reports = Summaries(first_offset)
         self._board = Scoreboard(first)
         self._deadlines = Deadlines(self.store, self._board, self.delays)
-        self._repairing: dict[int, Child] = {}  # children that lack something, by number
+        self.repairing: dict[int, Child] = {}
+        """Children that are known to lack something, by number."""
         self._free_numbers = deque(range(MERGE_CHILDREN))
         self._next_number = MERGE_CHILDREN
-        self.merged = 0
-        """Children that the last merged feedback stood for, as a bitmap of their numbers."""
+        self.members = Members(self.by_number)
+        self.moved = False
+        """Something else than cwnd has changed that the summary depends on; who wants to know sets it back before."""
         self._last_send_time: float | None = None  # sender's clock: of the last packet that was multicast
         self._tail_asked = first  # the end of the packets that were asked for because all was silent
 
@@ -94,6 +98,7 @@ class Agent:
         )
         self.children[address] = child
         self.by_number[number] = child
+        self.members.changed()
         self._board.add_child(number, first if first < self.end else None)
         self.reports.add(child)
         self.delays.joined()
@@ -108,7 +113,8 @@ class Agent:
         child = self.children.pop(address)
         number = child.number
         del self.by_number[number]
-        self._repairing.pop(number, None)
+        self.members.changed()
+        self.repairing.pop(number, None)
         if number < MERGE_CHILDREN:
             self._free_numbers.append(number)  # the others come first: switches may still remember this one
         self.reports.remove(child)
@@ -178,7 +184,7 @@ class Agent:
         for child in self.children.values():
             if seq >= self._board.base and self._board.missing(child.number) >> (seq - self._board.base) & 1:
                 child.lost += child.repairs.reported_missing(seq, self.delays.rtt(child), now, now)
-                self._repairing[child.number] = child
+                self.repairing[child.number] = child
                 self.send_repairs(child, now, effects)
         return effects
 
@@ -206,7 +212,7 @@ class Agent:
             child.on_its_own()
         self.delays.feedback_arrived(child, feedback, now if arrived_at is None else arrived_at)
         effects = self.acknowledge(child, cumulative, feedback.sack, feedback.window, now)
-        self.reports.reported(child, feedback.min_cwnd, feedback.max_twnd)
+        self.moved |= self.reports.reported(child, feedback.min_cwnd, feedback.max_twnd)
         return effects
 
     def is_possible(self, cumulative: int, sack: int) -> bool:
@@ -220,7 +226,8 @@ class Agent:
         """`child` has these packets and takes `window` bytes from `cumulative` on: what is missing is repaired."""
         effects: list[Effect] = []
         fresh = self.note_received(child, cumulative, sack, window, now)
-        self.completed(fresh, now)
+        if fresh:
+            self.completed(fresh, now)
         if sack:
             self._find_missing(child, now, effects)
         if child.repairs:
@@ -229,30 +236,38 @@ class Agent:
 
     def note_received(self, child: Child, cumulative: int, sack: int, window: int, now: float) -> int:
         """Put down what a child has. Returns what all children have now, for `completed`."""
-        if cumulative > child.cumulative:
-            child.cumulative = cumulative
-            child.progress_at = now
-        self._advertised(child, cumulative, window, now)
-        highest = self.store.offset_of(cumulative + sack.bit_length() + 1 if sack else cumulative)
-        if highest is not None and highest > child.highest_offset:
-            child.highest_offset = highest
-        fresh = self._board.acknowledge(child.number, cumulative, sack, self.end)
+        offset, highest = self._offsets(cumulative, sack)
+        if child.told(cumulative, window, offset, highest, now):
+            self.reports.window_moved(child)
+        fresh = self._board.acknowledge(child.number, cumulative, sack, self.store.end)
         if child.repairs:
             self._settle_repairs(child, now)
         return fresh
 
-    def _advertised(self, child: Child, cumulative: int, window: int, now: float) -> None:
-        child.window = window
+    def note_common(self, children: Sequence[Child], cumulative: int, sack: int, window: int, now: float) -> int:
+        """Put down what all of these have, as `note_received` does for one."""
+        offset, highest = self._offsets(cumulative, sack)
+        moved = [child for child in children if child.told(cumulative, window, offset, highest, now)]
+        if moved:
+            self.reports.windows_moved(moved)
+        numbers = [child.number for child in children]
+        fresh = self._board.acknowledge_all(numbers, cumulative, sack, self.store.end)
+        if self.repairing:
+            for child in children:
+                if child.repairs:
+                    self._settle_repairs(child, now)
+        return fresh
+
+    def _offsets(self, cumulative: int, sack: int) -> tuple[int | None, int | None]:
+        """Where in the stream the first packet lies that a child lacks, and the end of the last that it has."""
         offset = self.store.offset_of(cumulative)
-        if offset is not None and offset + window > child.window_end:
-            child.window_end = offset + window
-            child.progress_at = now
-            self.reports.window_moved(child)
+        return offset, self.store.offset_of(cumulative + sack.bit_length() + 1) if sack else offset
 
     def completed(self, fresh: int, now: float) -> None:
         """All children have the packets in the bitmap `fresh` (above the base) now."""
         if not fresh:
             return
+        self.moved = True
         base = self._board.base
         transit = self.transit
         packets = self.store.packets
@@ -283,7 +298,7 @@ class Agent:
                 child.repairs.acknowledged(seq, now)
                 child.progress_at = now
         if not child.repairs:
-            self._repairing.pop(child.number, None)
+            self.repairing.pop(child.number, None)
 
     def _find_missing(self, child: Child, now: float, effects: list[Effect]) -> None:
         repairs = child.repairs
@@ -295,7 +310,7 @@ class Agent:
                 continue  # the agent lacks it as well, and has asked for it
             if repairs.reported_missing(seq, rtt, arrived_by, now):
                 child.lost += 1
-                self._repairing[child.number] = child
+                self.repairing[child.number] = child
             elif repairs.duplicates >= self._options.duplicate_nacks and self.windows.cut(seq, self.end):
                 repairs.duplicates = 0  # several consecutive ones mean congestion (2)
                 repairs.window.cut()
@@ -339,7 +354,7 @@ class Agent:
             has_room = child.window_end >= self.end_offset  # a late one may not have it yet
             if has_room and not self._board.has(child.number, last) and child.holds and last not in child.repairs:
                 child.repairs.reported_missing(last, 0.0, now, now)
-                self._repairing[child.number] = child
+                self.repairing[child.number] = child
         for seq in range(self._board.base, self.end):
             packet = self.store.packets.get(seq)
             if packet is not None and not self._board.is_complete(seq):
@@ -353,7 +368,7 @@ class Agent:
             self._ask_for_tail(now)
         while (seq := self._deadlines.pop_expired(now)) is not None:
             self._expired(seq, now, effects)
-        for child in list(self._repairing.values()):
+        for child in list(self.repairing.values()):
             self.send_repairs(child, now, effects)
         return effects
 
@@ -368,7 +383,7 @@ class Agent:
                 continue  # it came late and has no room for that yet
             known = seq in child.repairs
             if child.repairs.timed_out(seq):
-                self._repairing[child.number] = child
+                self.repairing[child.number] = child
                 peer = child.address
                 again |= known
         if peer is None:  # no repair was lost: they wait for the children's retransmission windows

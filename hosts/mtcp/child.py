@@ -86,6 +86,22 @@ class Child:
         self.lost = 0  # packets that it reported missing
         self.repaired = 0  # repairs sent to it
 
+    def told(self, cumulative: int, window: int, offset: int | None, highest: int | None, now: float) -> bool:
+        """It has all before packet `cumulative`, which lies at `offset` in the stream, and takes `window` bytes from
+        there on; the last packet that it has ends at `highest`. Whether that moves the end of its window.
+        """
+        self.window = window
+        if cumulative > self.cumulative:
+            self.cumulative = cumulative
+            self.progress_at = now
+        if highest is not None and highest > self.highest_offset:
+            self.highest_offset = highest
+        if offset is not None and offset + window > self.window_end:
+            self.window_end = offset + window
+            self.progress_at = now
+            return True
+        return False
+
     def on_its_own(self) -> None:
         """It has spoken for itself, or is not in what switches merge any more."""
         self.merged_timeout = None
@@ -104,10 +120,3 @@ class Child:
         its advertised window says what that byte is.
         """
         return self.window_end - self.buffer_bytes
-
-    @property
-    def queueing_delay_s(self) -> float:
-        """How much longer packets take than they did at best, over this round trip; 0 when none was measured."""
-        if self.round_rtd == float("inf"):
-            return 0.0
-        return self.round_rtd - self.rtd.minimum

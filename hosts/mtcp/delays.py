@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from math import inf
 
 from hosts.endpoint import Address
 from hosts.mtcp.child import Child
@@ -151,12 +152,23 @@ class Delays:
 
     def refresh(self) -> None:
         """Both maxima anew. Called once a round trip, and at once when it may be that one falls."""
-        children = self._children.values()
-        values = [child.timeout for child in children]
-        known = [value for value in values if value is not None]
         margin = self._options.rto_margin_s / 4
-        measured = [child.rtd for child in children if child.rtd.samples]
-        self._overdue = max((rtd.mean + max(margin, 2 * rtd.deviation) for rtd in measured), default=None)
-        self._measured, self._unmeasured = 0, len(values) - len(known)
-        self._rto_rtd = max(known) if known and len(known) == len(values) else None
-        self._rto_rtt = max((child.rtt.timeout or INITIAL_TIMEOUT_S for child in children), default=INITIAL_TIMEOUT_S)
+        unmeasured = 0
+        rto_rtd = overdue = -inf  # delays may be negative
+        rto_rtt = 0.0
+        for child in self._children.values():
+            rtd = child.rtd
+            if rtd.samples:
+                overdue = max(overdue, rtd.mean + max(margin, 2 * rtd.deviation))
+            timeout = child.timeout
+            if timeout is None:
+                unmeasured += 1
+            elif timeout > rto_rtd:
+                rto_rtd = timeout
+            timeout = child.rtt.timeout or INITIAL_TIMEOUT_S
+            if timeout > rto_rtt:
+                rto_rtt = timeout
+        self._overdue = None if overdue == -inf else overdue
+        self._measured, self._unmeasured = 0, unmeasured
+        self._rto_rtd = None if unmeasured or rto_rtd == -inf else rto_rtd
+        self._rto_rtt = rto_rtt or INITIAL_TIMEOUT_S

@@ -10,7 +10,6 @@ from hosts.endpoint import Effect
 from hosts.mtcp.agent import Agent
 from hosts.mtcp.child import Child
 from hosts.mtcp.packets import Feedback
-from hosts.sack import bits
 from hosts.seq import extend
 
 
@@ -27,22 +26,23 @@ def apply(agent: Agent, child: Child, summary: Feedback, now: float, arrived_at:
     counters[f"{agent.prefix}summaries"] += 1
     counters[f"{agent.prefix}repeated_nacks"] += summary.repeats
     child.feedback += 1
-    members = [
-        agent.by_number[number]
-        for number in bits(summary.children)
-        if number in agent.by_number and agent.by_number[number].merge
-    ]
+    members = agent.members.named(summary.children)
     _take_delays(agent, child, summary, members, arrived_at)
-    _take_state(agent, summary, members, now)
-    fresh = 0
-    for member in members:
-        fresh |= agent.note_received(member, cumulative, summary.sack, summary.window, now)
-    agent.completed(fresh, now)
+    holders = summary.holders
+    for member in members:  # who lives, and who is to be repaired when the packet `cumulative` times out
+        member.heard_at = now
+        member.holds = bool(holders >> member.number & 1)
+        if not member.holds:
+            member.progress_at = now
+    fresh = agent.note_common(members, cumulative, summary.sack, summary.window, now)
+    if fresh:
+        agent.completed(fresh, now)
+    agent.moved |= agent.reports.reported_by(members, summary.min_cwnd, summary.max_twnd)
     effects: list[Effect] = []
-    for member in members:
-        agent.reports.reported(member, summary.min_cwnd, summary.max_twnd)
-        if member.repairs:
-            agent.send_repairs(member, now, effects)
+    if agent.repairing:
+        for member in members:
+            if member.repairs:
+                agent.send_repairs(member, now, effects)
     return effects
 
 
@@ -60,19 +60,3 @@ def _take_delays(agent: Agent, child: Child, summary: Feedback, members: list[Ch
     for member in members:
         member.merged_timeout = timeout
     delays.refresh_if_above(timeout, many=True)
-
-
-def _take_state(agent: Agent, summary: Feedback, members: list[Child], now: float) -> None:
-    """Who lives, who moves on, and who is to be repaired when the packet `cumulative` times out: the holders only. Who
-    is left out of this summary, and was in the last, is on its own again.
-    """
-    for number in bits(agent.merged & ~summary.children):
-        left_out = agent.by_number.get(number)
-        if left_out is not None:
-            left_out.on_its_own()
-    agent.merged = summary.children
-    for member in members:
-        member.heard_at = now
-        member.holds = bool(summary.holders >> member.number & 1)
-        if not member.holds:
-            member.progress_at = now

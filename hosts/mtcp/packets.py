@@ -215,14 +215,14 @@ def parse(data: bytes) -> Packet:
     """Read a datagram. Raises PacketError: truncated, oversized, version, protocol, type, value."""
     size = len(data)
     kind, flags, session = read_header(data, NUMBER)
+    if kind == Type.ACK or kind == Type.NACK:
+        return _parse_feedback(data, kind == Type.NACK, flags, session)
     if kind == Type.DATA:
         if size < DATA_BYTES:
             raise PacketError("truncated")
         _, _, _, _, _, seq, length, cwnd, send_time_us, offset = DATA.unpack_from(data)
         check_size(size, DATA_BYTES + length)
         return Data(session, bool(flags & FLAG_END), seq, send_time_us, offset, cwnd, data[DATA_BYTES:])
-    if kind in (Type.ACK, Type.NACK):
-        return _parse_feedback(data, kind == Type.NACK, flags, session)
     if kind == Type.REPAIR:
         if size < REPAIR_BYTES:
             raise PacketError("truncated")

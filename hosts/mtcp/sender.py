@@ -59,6 +59,7 @@ class MtcpSender(StreamSender):
         self.limit = "application"
         """What kept the sender from sending the next packet: cwnd, advertised_window, sack, rate, application."""
         self._rng = rng
+        self._cwnd_seen = 0.0  # when it last looked at what the windows allow
         self._active: set[Address] = set()  # members that have not ended
         self._told: set[Address] = set()  # members whose end the application was told of
         # Members below one that ended: when they should have turned up elsewhere, and who that was.
@@ -99,9 +100,13 @@ class MtcpSender(StreamSender):
             return ()
         if self.closed:
             return ()
-        child = self.agent.children.get(datagram.source)
+        agent = self.agent
+        child = agent.children.get(datagram.source)
         if child is not None and type(packet) is Feedback:
+            agent.moved = False
             effects = self.family.feedback(child, packet, datagram, now)
+            if self.limit == "cwnd" and not agent.moved and agent.window.cwnd == self._cwnd_seen:
+                return effects  # the windows are as they were, and kept it from sending then
         else:
             self.address = datagram.destination
             answer = self.family.control(packet, datagram, now)
@@ -277,6 +282,8 @@ class MtcpSender(StreamSender):
         window = summary.current_window
         own = summary.min_cwnd == int(agent.window.cwnd * payload_bytes)
         cwnd = agent.windows.governing_cwnd = summary.min_cwnd // payload_bytes
+        self._cwnd_seen = agent.window.cwnd
+        window_end: int | None = None
         while True:
             size = min(payload_bytes, len(unsent))
             if size < payload_bytes and (not self._finishing or self.end_sent):
@@ -287,7 +294,9 @@ class MtcpSender(StreamSender):
                 agent.windows.used |= own
                 return
             offset = agent.end_offset
-            if offset + size > agent.send_window_end:
+            if window_end is None:
+                window_end = agent.send_window_end
+            if offset + size > window_end:
                 self.limit = "advertised_window"
                 return
             if agent.in_flight >= SACK_BITS:

@@ -1,5 +1,7 @@
 """What an agent's children report of themselves and of what is below them, at a glance (MTCP, 3.7 and 3.8)."""
 
+from collections.abc import Iterable
+
 from hosts.least import Least
 from hosts.mtcp.child import Child
 from hosts.mtcp.wire import UNLIMITED
@@ -10,7 +12,7 @@ _HELD = -1
 
 
 class Summaries:
-    """Minima and maxima over the children, in O(log n) a report. Sizes and places in the stream are bytes."""
+    """Minima and maxima over the children, at most O(log n) a report. Sizes and places in the stream are bytes."""
 
     __slots__ = ("_keep_offsets", "_min_cwnds", "_twnd_starts", "_window_ends", "twnd_floor")
 
@@ -51,15 +53,39 @@ class Summaries:
         self._window_ends.set(child.number, child.window_end)
         self._keep_offsets.set(child.number, child.keep_offset)
 
-    def reported(self, child: Child, min_cwnd: int, max_twnd: int) -> None:
-        """What it says of the windows below it; `child.highest_offset` is known by now."""
-        child.min_cwnd = min_cwnd
-        child.max_twnd = max_twnd
-        self._min_cwnds.set(child.number, min_cwnd)
-        if min_cwnd == UNLIMITED:
-            self._twnd_starts.remove(child.number)
+    def windows_moved(self, children: list[Child]) -> None:
+        """Those of all of these have, to the same place; they are in the order of their numbers."""
+        numbers = [child.number for child in children]
+        self._window_ends.set_all(numbers, children[0].window_end)
+        if len({child.buffer_bytes for child in children}) == 1:
+            self._keep_offsets.set_all(numbers, children[0].keep_offset)
         else:
+            for child in children:
+                self._keep_offsets.set(child.number, child.keep_offset)
+
+    def reported(self, child: Child, min_cwnd: int, max_twnd: int) -> bool:
+        """What it says of the windows below it; `child.highest_offset` is known by now. Whether that may change what is
+        said of the subtree.
+        """
+        child.max_twnd = max_twnd
+        if min_cwnd != UNLIMITED:
             self._twnd_starts.set(child.number, max(child.highest_offset, self.twnd_floor) - max_twnd)
+        elif child.min_cwnd == UNLIMITED:
+            return False  # a leaf, as before
+        else:
+            self._twnd_starts.remove(child.number)
+        child.min_cwnd = min_cwnd
+        self._min_cwnds.set(child.number, min_cwnd)
+        return True
+
+    def reported_by(self, children: Iterable[Child], min_cwnd: int, max_twnd: int) -> bool:
+        """All of these say the same."""
+        if min_cwnd == UNLIMITED:
+            children = [child for child in children if child.min_cwnd != UNLIMITED or child.max_twnd != max_twnd]
+        moved = False
+        for child in children:
+            moved |= self.reported(child, min_cwnd, max_twnd)
+        return moved
 
     @property
     def send_window_end(self) -> int:

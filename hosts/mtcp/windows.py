@@ -78,13 +78,15 @@ class Windows:
         window, and what it will send after the next report comes behind that.
         """
         elapsed = 0.0 if self._round_start is None else now - self._round_start
+        delay = 0.0
+        for child in children:
+            if child.round_rtd < inf:
+                delay = max(delay, child.round_rtd - child.rtd.minimum)
+                child.round_rtd = inf
         if elapsed > 0:
-            delay = max((child.queueing_delay_s for child in children), default=0.0)
             if self._merged_waiting < inf:
                 delay = max(delay, self._merged_waiting)
             self.congestion.round_trip_ended(delay * self._round_packets / elapsed, self.used)
-        for child in children:
-            child.round_rtd = inf
         self._merged_waiting = inf
         self._round_end = max(end, base + self.governing_cwnd)
         self._round_start = now

@@ -30,3 +30,20 @@ def test_against_a_dictionary(steps: list[tuple[int, int | None]]) -> None:
         if model:
             assert model[least.key] == least.value
         assert len(least._heap) <= 2 * len(model) + 66
+
+
+@given(
+    st.integers(1, 5),
+    st.lists(st.tuples(st.sets(st.integers(0, 4), min_size=1), st.integers(0, 9), st.booleans()), max_size=60),
+)
+def test_some_or_all_at_once(count: int, steps: list[tuple[set[int], int, bool]]) -> None:
+    least, model = Least(100), dict.fromkeys(range(count), 0)
+    for key in model:
+        least.set(key, 0)
+    for chosen, value, look in steps:
+        keys = sorted(chosen & model.keys())
+        least.set_all(keys, value)
+        model.update(dict.fromkeys(keys, value))
+        if look:
+            assert least.value == min(model.values())
+            assert least.key == min(key for key in model if model[key] == least.value)

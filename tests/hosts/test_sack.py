@@ -97,3 +97,47 @@ def test_without_children_everything_is_complete() -> None:
     assert board.remove_child(0, 5) == 0b11111
     assert board.advance() == 5
     assert board.base == 5
+
+
+@given(st.data())
+def test_many_children_at_once_are_as_one_after_the_other(data: st.DataObject) -> None:
+    """Over several shifts of the bitmaps, and with packets that were acknowledged before they were sent."""
+    count = data.draw(st.integers(1, 6))
+    together, apart = Scoreboard(), Scoreboard()
+    for child in range(count):
+        together.add_child(child)
+        apart.add_child(child)
+    end = 0
+    for _ in range(data.draw(st.integers(1, 40))):
+        end += data.draw(st.integers(0, 120))
+        children = sorted(data.draw(st.sets(st.integers(0, count - 1))))
+        cumulative = data.draw(st.integers(max(0, together.base - 5), max(end, together.base) + 2))
+        sack = data.draw(st.integers(0, 255))
+        base = apart.base
+        fresh = together.acknowledge_all(children, cumulative, sack, end)
+        singly = 0
+        for child in children:
+            singly |= apart.acknowledge(child, cumulative, sack, end)
+        assert fresh == singly
+        assert together.advance() == apart.advance() == apart.base - base
+        for child in range(count):
+            assert together.missing(child) == apart.missing(child)
+            assert together.acknowledged(child) == apart.acknowledged(child)
+        for seq in range(base, end + 3):
+            assert together.lacking(seq) == apart.lacking(seq)
+            assert together.is_complete(seq) == apart.is_complete(seq)
+
+
+@given(st.lists(st.integers(0, 30), max_size=12))
+def test_who_comes_late_lacks_all_from_its_first_packet_on(firsts: list[int]) -> None:
+    board = Scoreboard(20)
+    board.add_child(100)
+    board.acknowledge(100, 25, 0, 25)
+    board.advance()
+    expected = {100: 25}
+    for child, first in enumerate(firsts):
+        board.add_child(child, first)
+        expected[child] = first
+        assert board.base == min(expected.values())
+        assert {child: board.acknowledged(child) for child in expected} == expected
+        assert board.lacking(board.base) == sum(first == board.base for first in expected.values())
