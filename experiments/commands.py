@@ -4,16 +4,14 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-EXIT_FAILED = 1
-"""A row does not hold, or a run of a sweep failed."""
-EXIT_BAD_INPUT = 2
-"""Nothing was run."""
-SIGNALLED = 128
-"""A shell's status of a program that a signal ended is this plus the signal's number."""
+from topologies.run.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED, fail
+
+if TYPE_CHECKING:
+    from experiments.reproduce import RowResult
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -54,7 +52,7 @@ def reproduce(
         rows = select(names) if names else list(ROWS.values())
         rows = with_assistance(rows) if assist else rows
     except UnknownNameError as error:
-        _fail(str(error))
+        fail(str(error))
     if list_rows:
         if as_json:
             built = [{"row": row.id, "paper": row.paper, "world": row.world, "missing": row.missing} for row in rows]
@@ -63,22 +61,26 @@ def reproduce(
             printing.print_rows(Console(), rows)
         return
     if not names:
-        _fail("reproduce: name a paper or a row; `canopy reproduce --list` shows them")
+        fail("reproduce: name a paper or a row; `canopy reproduce --list` shows them")
     errors = Console(stderr=True)
     options = Options(quick=quick, seeds=seeds, parallel=jobs or os.cpu_count() or 1)
-    try:
-        with interruptible(), progress_bar(errors, "runs") as on_run:
-            results = run_rows(rows, options, on_run)
-    except Interrupted as interrupt:
-        typer.echo("canopy: interrupted", err=True)
-        raise typer.Exit(SIGNALLED + interrupt.number) from None
     folder = results_folder.RESULTS if out is None else out
-    for result in results:
+    judged: list[str] = []
+
+    def keep(result: "RowResult") -> None:
         try:
             if result.outcomes and not results_folder.keep(result, folder, spare_fuller=out is None):
                 result.notes.append(f"the kept result of longer or more runs stays in {folder}")
         except OSError as error:
             result.notes.append(f"{error.filename or folder}: {error.strerror or error}")
+        judged.append(result.row.id)
+
+    try:
+        with interruptible(), progress_bar(errors, "runs") as on_run:
+            results = run_rows(rows, options, on_run, keep)
+    except Interrupted as interrupt:
+        typer.echo(f"canopy: interrupted; rows that were through: {', '.join(judged) or 'none'}", err=True)
+        raise typer.Exit(SIGNALLED + interrupt.number) from None
     if as_json:
         print(json.dumps({"rows": [results_folder.summary(result) for result in results]}))
         for result in results:
@@ -124,7 +126,7 @@ def sweep(
         typer.echo(str(error), err=True)
         raise typer.Exit(EXIT_BAD_INPUT) from None
     except SettingError as error:
-        _fail(f"--set: {error}")
+        fail(f"--set: {error}")
     folder = out or Path("runs") / f"sweep-{loaded.name}"
     errors = Console(stderr=True)
     try:
@@ -132,7 +134,7 @@ def sweep(
             run_all = on_dask(dask) if dask else sweeps.local(jobs or os.cpu_count() or 1)
             outcome = sweeps.run_sweep(points, folder, run_all, on_run)
     except sweeps.SweepError as error:
-        _fail(str(error))
+        fail(str(error))
     except Interrupted as interrupt:
         typer.echo(f"canopy: interrupted; the same command goes on from {folder}", err=True)
         raise typer.Exit(SIGNALLED + interrupt.number) from None
@@ -143,11 +145,6 @@ def sweep(
         print_table(Console(), table, folder, as_json=as_json, reused=outcome.reused)
     if outcome.failures:
         raise typer.Exit(EXIT_FAILED)
-
-
-def _fail(message: str) -> NoReturn:
-    typer.echo(f"canopy: {message}", err=True)
-    raise typer.Exit(EXIT_BAD_INPUT)
 
 
 if __name__ == "__main__":

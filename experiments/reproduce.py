@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -96,8 +96,13 @@ _Values = dict[tuple[str, int], dict[int, _Found]]
 """(Row, case) -> seed -> what was found."""
 
 
-def reproduce(rows: Sequence[Row], options: Options, on_run: Callable[[int, int], None]) -> list[RowResult]:
-    """Run and judge rows. `on_run` is told how many of how many runs are done."""
+def reproduce(
+    rows: Sequence[Row],
+    options: Options,
+    on_run: Callable[[int, int], None],
+    on_row: Callable[[RowResult], None] = lambda result: None,
+) -> list[RowResult]:
+    """Run and judge rows. `on_run` is told how many of how many runs are done, `on_row` each row as soon as it is."""
     results = {row.id: RowResult(row, options) for row in rows}
     jobs = _jobs(rows, options)
     emulated = [job for job in jobs if job.run.world == "emu"]
@@ -108,6 +113,15 @@ def reproduce(rows: Sequence[Row], options: Options, on_run: Callable[[int, int]
     simulated = [job for job in jobs if job.run.world != "emu"]
     total = len(simulated) + len(emulated)
     values: _Values = defaultdict(dict)
+    missing = Counter(need.row.id for job in (*simulated, *emulated) for need in job.needs)
+
+    def judge(result: RowResult) -> None:
+        _judge(result, values)
+        on_row(result)
+
+    for result in results.values():
+        if not missing[result.row.id]:
+            judge(result)
     done = 0
     on_run(done, total)
     for batch, parallel in ((simulated, options.parallel), (emulated, 1)):
@@ -119,10 +133,11 @@ def reproduce(rows: Sequence[Row], options: Options, on_run: Callable[[int, int]
                         results[need.row.id].notes.append(f"{need.where}: {one}")
                     else:
                         values[need.row.id, need.case_number][need.seed] = one
+                    missing[need.row.id] -= 1
+                    if not missing[need.row.id]:
+                        judge(results[need.row.id])
                 done += 1
                 on_run(done, total)
-    for result in results.values():
-        _judge(result, values)
     return list(results.values())
 
 

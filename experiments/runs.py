@@ -114,7 +114,9 @@ def execute(run: Run, programs: Programs, measure: Callable[[Finished], Result])
 def in_parallel(
     jobs: Sequence[Job], work: Callable[[Job, Programs], Result], parallel: int
 ) -> Generator[tuple[Job, Result | RunError], None, None]:
-    """Each job with its result, in the order in which they end. Closing it ends the programs too."""
+    """Each job with its result, in the order in which they end, and of the jobs where they end together.
+    Closing it ends the programs too.
+    """
     programs = Programs()
     waiting: dict[Future[Result], Job] = {}
     with ThreadPoolExecutor(max_workers=max(parallel, 1)) as pool:
@@ -122,7 +124,7 @@ def in_parallel(
             waiting = {pool.submit(work, job, programs): job for job in jobs}
             while waiting:
                 done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in done:
+                for future in [future for future in waiting if future in done]:
                     job = waiting.pop(future)
                     try:
                         result: Result | RunError = future.result()

@@ -7,13 +7,10 @@ from typing import Annotated
 
 import typer
 
+from topologies.run.exits import EXIT_BAD_INPUT, fail
 from topologies.scenario import Scenario, ScenarioError, load_scenario
 from topologies.scenario.abilities import Purpose
 
-EXIT_FAILED = 1
-"""Not every receiver holds the whole file."""
-EXIT_BAD_INPUT = 2
-"""Nothing was run: bad scenario, missing file, missing program, no root."""
 EXIT_NOT_RUN = 126
 """`canopy exec`, as a shell: the program cannot be run."""
 EXIT_NOT_FOUND = 127
@@ -47,7 +44,7 @@ def emulate(
         typer.echo(f"{scenario}: a valid scenario ({len(loaded.hosts)} hosts, {len(loaded.switches)} switches)")
         return
     if switch not in ("embedded", "bmv2"):
-        _fail(f"--switch: `{switch}` is neither embedded nor bmv2")
+        fail(f"--switch: `{switch}` is neither embedded nor bmv2")
     if seed is not None:
         loaded = loaded.model_copy(update={"seed": seed})
     from topologies.emulation.command import emulate_scenario
@@ -80,7 +77,7 @@ def simulate(
         typer.echo(f"{scenario}: a valid scenario ({len(loaded.hosts)} hosts, {forwarding})")
         return
     if switch not in ("p4", "router"):
-        _fail(f"--switch: `{switch}` is neither p4 nor router")
+        fail(f"--switch: `{switch}` is neither p4 nor router")
     if seed is not None:
         loaded = loaded.model_copy(update={"seed": seed})
     from topologies.simulation.command import simulate as run
@@ -105,11 +102,11 @@ def execute(
     if command[0] == "--":  # typer leaves it when it comes after the first argument
         command = command[1:]
     if not command:
-        _fail("exec: there is no program after `--`")
+        fail("exec: there is no program after `--`")
     try:
         execute_on(find_emulation(run), node, command)
     except StateError as error:
-        _fail(str(error))
+        fail(str(error))
     except FileNotFoundError:
         typer.echo(f"canopy: {command[0]}: no such program", err=True)
         raise typer.Exit(EXIT_NOT_FOUND) from None
@@ -144,11 +141,6 @@ def _load(path: Path, *, check_files: bool, purpose: Purpose) -> Scenario:
     except ScenarioError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(EXIT_BAD_INPUT) from None
-
-
-def _fail(message: str) -> None:
-    typer.echo(f"canopy: {message}", err=True)
-    raise typer.Exit(EXIT_BAD_INPUT)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated, Final, NoReturn
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -13,9 +13,8 @@ from rich.table import Table
 
 from experiments.joins.bed import BedError
 from experiments.joins.compare import CompareError, Measured, over_bridge, over_switch
+from topologies.run.exits import EXIT_FAILED, fail
 
-EXIT_FAILED: Final = 1
-EXIT_BAD_INPUT: Final = 2
 CONTENDERS: Final[Mapping[str, Callable[[float], Measured]]] = {
     "switch": partial(over_switch, announced=True),
     "controller": partial(over_switch, announced=False),
@@ -35,14 +34,14 @@ def compare_joins(
     2 Mbps, joins answered by the P4 switch, by its controller, and by a Linux bridge. Needs root.
     """
     if os.geteuid() != 0:
-        _fail("network namespaces need root", EXIT_BAD_INPUT)
+        fail("compare-joins needs root")
     found: dict[str, Measured] = {}
     for title, run in CONTENDERS.items():
         typer.echo(f"{title}: {seconds:g} s", err=True)
         try:
             found[title] = run(seconds)
         except (BedError, CompareError) as error:
-            _fail(f"{title}: {error}", EXIT_FAILED)
+            fail(f"{title}: {error}", EXIT_FAILED)
     if as_json:
         print(json.dumps({title: asdict(measured) for title, measured in found.items()}))
         return
@@ -50,8 +49,3 @@ def compare_joins(
     for title, measured in found.items():
         table.add_row(title, f"{1e3 * measured.mrtt_s:.1f}", f"{measured.used:.1%}", f"{measured.wasted:.2%}")
     Console().print(table)
-
-
-def _fail(message: str, status: int) -> NoReturn:
-    typer.echo(f"canopy: {message}", err=True)
-    raise typer.Exit(status)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
-from typing import Annotated, Final, NoReturn
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -19,11 +19,8 @@ from rich.table import Table
 from experiments.peers.contenders import CONTENDERS, Contender
 from experiments.peers.network import BOTTLENECK_BPS, QUEUE_BYTES, RECEIVERS
 from experiments.peers.transfer import TransferError, Transferred, transfer
+from topologies.run.exits import EXIT_FAILED, SIGNALLED, fail
 from topologies.run.signals import Interrupted, interruptible
-
-EXIT_FAILED: Final = 1
-EXIT_BAD_INPUT: Final = 2
-_SIGNALLED: Final = 128
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -100,12 +97,12 @@ def compare_peers(
     """
     unknown = [name for name in names or [] if name not in CONTENDERS]
     if unknown:
-        _fail(f"compare-peers: no `{unknown[0]}` (there are {', '.join(CONTENDERS)})")
+        fail(f"compare-peers: no `{unknown[0]}` (there are {', '.join(CONTENDERS)})")
     contenders = [CONTENDERS[name] for name in names or CONTENDERS]
     if os.geteuid() != 0:
-        _fail("compare-peers needs root")
+        fail("compare-peers needs root")
     if lacking := missing(contenders):
-        _fail(f"compare-peers: not installed: {', '.join(lacking)}")
+        fail(f"compare-peers: not installed: {', '.join(lacking)}")
     errors = Console(stderr=True)
     found: dict[tuple[str, str | None], list[Transferred]] = defaultdict(list)
     failures = []
@@ -126,7 +123,7 @@ def compare_peers(
                             found[contender.name, beside].append(one)
     except Interrupted as interrupt:
         _say("interrupted")
-        raise typer.Exit(_SIGNALLED + interrupt.number) from None
+        raise typer.Exit(SIGNALLED + interrupt.number) from None
     lines = [mean_line(name, beside, results) for (name, beside), results in found.items()]
     if as_json:
         network = {"bottleneck_bps": BOTTLENECK_BPS, "queue_bytes": QUEUE_BYTES, "receivers": RECEIVERS}
@@ -159,8 +156,3 @@ def _print(lines: Sequence[Line], size: float) -> None:
 
 def _say(message: str) -> None:
     typer.echo(f"canopy: {message}", err=True)
-
-
-def _fail(message: str) -> NoReturn:
-    _say(message)
-    raise typer.Exit(EXIT_BAD_INPUT)

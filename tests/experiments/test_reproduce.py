@@ -74,6 +74,21 @@ def test_what_two_rows_want_is_run_once(fake_runs: list[Run]) -> None:
     assert all(list(outcome.values) == [1.0, 2.0, 3.0] for result in results for outcome in result.outcomes)
 
 
+def test_a_row_is_judged_as_soon_as_its_runs_are_through(fake_runs: list[Run]) -> None:
+    first = make_row([Case("one", {"case": 1})])
+    second = replace(first, id="b-row", experiment=replace(built(first), cases=lambda quick: [Case("2", {"case": 2})]))
+    course: list[object] = []
+
+    def on_row(result: RowResult) -> None:
+        course.append((result.row.id, result.holds))
+
+    def on_run(done: int, total: int) -> None:
+        course.append(done)
+
+    reproduce([first, second], Options(seeds=3, parallel=1), on_run, on_row)
+    assert course == [0, 1, 2, ("a-row", True), 3, 4, 5, ("b-row", True), 6]
+
+
 def test_curves_are_those_of_the_first_run(fake_runs: list[Run]) -> None:
     def curves(run: Finished) -> Sequence[Curve]:
         return [Curve("rate", [(0.0, 0.0), (1.0, float(run.run.seed))])]

@@ -11,6 +11,7 @@ from topologies.emulation.nodes import NodeError
 from topologies.emulation.requirements import RequirementError
 from topologies.emulation.runner import RunOptions, run_scenario
 from topologies.emulation.state import StateError
+from topologies.run.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
 from topologies.run.printing import print_note, print_summary
 from topologies.run.results import Summary
 from topologies.run.run_folder import RunFolderError
@@ -18,10 +19,6 @@ from topologies.run.signals import Interrupted
 from topologies.run.sources import SourceError
 from topologies.scenario import Scenario
 
-_EXIT_FAILED = 1
-_EXIT_BAD_INPUT = 2
-_SIGNALLED = 128
-"""A shell's status of a program that a signal ended is this plus the signal's number."""
 _SIGINT = 2
 
 
@@ -42,13 +39,13 @@ def emulate_scenario(scenario: Scenario, options: RunOptions, *, as_json: bool) 
         summary = run_scenario(scenario, options, lambda: make_live_view(console, quiet=as_json), show)
     except (RequirementError, RunFolderError, SourceError, StateError) as error:
         print(f"canopy: {error}", file=sys.stderr)
-        return _EXIT_BAD_INPUT
+        return EXIT_BAD_INPUT
     except (NodeError, ChildError) as error:
         print(f"canopy: the emulation failed: {error}", file=sys.stderr)
-        return _EXIT_FAILED
+        return EXIT_FAILED
     except Interrupted as interrupt:
         print("canopy: interrupted before the network was up", file=sys.stderr)
-        return _SIGNALLED + interrupt.number
+        return SIGNALLED + interrupt.number
     if summary.outcome == "interrupted":
-        return _SIGNALLED + _SIGINT
-    return 0 if summary.ok else _EXIT_FAILED
+        return SIGNALLED + _SIGINT
+    return 0 if summary.ok else EXIT_FAILED

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from controller.program import ProgramError
 from hosts.files import FileError
+from topologies.run.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
 from topologies.run.printing import print_note, print_summary
 from topologies.run.run_folder import RunFolderError
 from topologies.run.signals import Interrupted
@@ -16,10 +17,6 @@ from topologies.scenario import Scenario
 from topologies.simulation.progress import make_view
 from topologies.simulation.runner import SimulationOptions, simulate_scenario
 
-_EXIT_FAILED = 1
-_EXIT_BAD_INPUT = 2
-_SIGNALLED = 128
-"""A shell's status of a program that a signal ended is this plus the signal's number."""
 _SIGINT = 2
 
 
@@ -30,13 +27,13 @@ def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -
         summary = simulate_scenario(scenario, options, lambda: make_view(console, quiet=as_json))
     except (RunFolderError, SourceError, ProgramError) as error:
         print(f"canopy: {error}", file=sys.stderr)
-        return _EXIT_BAD_INPUT
+        return EXIT_BAD_INPUT
     except (SimError, FileError) as error:
         print(f"canopy: the simulation failed: {error}", file=sys.stderr)
-        return _EXIT_FAILED
+        return EXIT_FAILED
     except Interrupted as interrupt:
         print("canopy: interrupted before the simulation began", file=sys.stderr)
-        return _SIGNALLED + interrupt.number
+        return SIGNALLED + interrupt.number
     if as_json:
         sys.stdout.write(json.dumps(summary.as_json(), indent=2) + "\n")
     else:
@@ -44,5 +41,5 @@ def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -
         for note in summary.notes:
             print_note(console, note)
     if summary.outcome == "interrupted":
-        return _SIGNALLED + _SIGINT
-    return 0 if summary.ok else _EXIT_FAILED
+        return SIGNALLED + _SIGINT
+    return 0 if summary.ok else EXIT_FAILED
