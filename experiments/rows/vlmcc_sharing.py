@@ -9,8 +9,10 @@ from experiments.relations import EachBetween, Every, Only, OverCases, Quantitie
 from experiments.row import Case, Curve, Experiment, Figure, Timeline
 from experiments.rows.tfmcc_base import document, line, rate, tcp, tcp_counter, tcp_rate, variation
 from experiments.rows.vlmcc_base import (
+    ALPHA,
     BETA,
     DELAY_MS,
+    DUMBBELL_MS,
     QUEUE_PACKETS,
     access,
     bottleneck,
@@ -35,7 +37,7 @@ def _dumbbell(
     seconds: float,
     tcp_start: float,
     queue: int = QUEUE_PACKETS,
-    delay_ms: float = DELAY_MS,
+    delay_ms: float = DUMBBELL_MS,
     **parameters: Any,
 ) -> dict[str, Any]:
     """Fig. 3: `s` and a TCP source on one side, two receivers and the TCP's sink on the other."""
@@ -77,7 +79,7 @@ def _shared_curves(run: Finished) -> Sequence[Curve]:
 
 _SWEEP_QUEUES: Final = (10, QUEUE_PACKETS, 25, 50)
 _SWEEP_BETAS: Final = (4.0, BETA, 15.0)
-_SWEEP_DELAYS_MS: Final = (DELAY_MS, 10.0)
+_SWEEP_DELAYS_MS: Final = (DELAY_MS, 10.0, DUMBBELL_MS)
 
 
 def _sweep_cases(quick: bool) -> Sequence[Case]:
@@ -85,7 +87,7 @@ def _sweep_cases(quick: bool) -> Sequence[Case]:
     return [
         Case(
             _sweep_label(beta, delay, queue),
-            _dumbbell("vlmcc-sweep", 60, _SESSION_START_S, queue, delay, alpha=beta - 2, beta=beta),
+            _dumbbell("vlmcc-sweep", 60, _SESSION_START_S, queue, delay, alpha=beta * ALPHA / BETA, beta=beta),
             x=queue,
             series=f"beta = {beta:g}, {delay:g} ms",
         )
@@ -181,7 +183,10 @@ EXPERIMENTS: Final[Mapping[str, Experiment]] = {
     "sweep": Experiment(
         _sweep_cases,
         _sweep_measure,
-        Only(EachBetween(0.8, 1.25), labels=[_sweep_label(BETA, DELAY_MS, QUEUE_PACKETS)]),
+        Only(
+            EachBetween(0.8, 1.25),
+            labels=[_sweep_label(BETA, delay, QUEUE_PACKETS) for delay in (DELAY_MS, DUMBBELL_MS)],
+        ),
         Figure("queue, packets", {"ratio": "VLMCC / TCP"}),
     ),
     "fig8": Experiment(

@@ -49,27 +49,27 @@ class Transit:
 
 
 class BurstPacer:
-    """After a burst of `BURST_PACKETS` packets the next one waits for Eq. (3)'s delay.
+    """When the next packet may leave. Two that leave together are a burst, after which Eq. (3)'s delay passes.
 
-    "A full window of packets can still be sent in just half the time of an RTT" (2.2): packets that are further apart
-    than half the delay, as acknowledgments are that the bottleneck has spaced, are no burst and wait for nothing. (A
-    packet that leaves later than its acknowledgment came finds its place in a full queue taken.)
+    Packets that leave one by one, as acknowledgments come that the bottleneck has spaced, wait only when they would be
+    more than the delays allow: "a full window of packets can still be sent in just half the time of an RTT" (2.2), two
+    in each delay, a burst ahead of that at most. (A packet that leaves later than its acknowledgment came finds its
+    place in a full queue taken.)
     """
 
-    __slots__ = ("_last", "_left", "next_at")
+    __slots__ = ("_due", "_last", "next_at")
 
     def __init__(self) -> None:
-        self._left = BURST_PACKETS
         self._last = -inf
+        self._due = -inf  # for the next packet, had those so far left half a delay apart
         self.next_at = -inf
         """When the next packet may leave."""
 
     def sent(self, now: float, delay: float) -> None:
         """A packet left; `delay`: rtt / W, seconds."""
-        if now - self._last >= delay / BURST_PACKETS:
-            self._left = BURST_PACKETS
+        if now == self._last:
+            self.next_at = self._due = now + delay
+        else:
+            self.next_at = max(self._due, now)
+            self._due = self.next_at + delay / BURST_PACKETS
         self._last = now
-        self._left -= 1
-        if self._left == 0:
-            self._left = BURST_PACKETS
-            self.next_at = now + delay

@@ -58,6 +58,27 @@ def test_eq_3_a_window_takes_at_least_half_a_round_trip() -> None:
     assert pacer.next_at == pytest.approx(rtt / 2)
 
 
+def test_packets_that_acknowledgments_space_do_not_wait() -> None:
+    """Seven in a row leave the bottleneck 8 ms apart, in a round trip of 130 ms: nobody else may take their places."""
+    pacer, rtt, cwnd = BurstPacer(), 0.13, 7
+    for number in range(cwnd):
+        assert pacer.next_at <= number * 0.008
+        pacer.sent(number * 0.008, rtt / cwnd)
+
+
+def test_acknowledgments_all_at_once_do_not_send_a_window_at_once() -> None:
+    """Whatever comes: in each delay two packets, after one burst at most."""
+    pacer, rtt, cwnd, now = BurstPacer(), 0.2, 10, 0.0
+    sent: list[float] = []
+    for number in range(3 * cwnd):
+        now = max(now, number * 1e-4, pacer.next_at)
+        sent.append(now)
+        pacer.sent(now, rtt / cwnd)
+    for first, last in zip(sent, sent[cwnd:], strict=False):
+        assert last - first > 0.4 * rtt
+    assert sent[-1] > 1.4 * rtt
+
+
 def test_members_are_soft_state() -> None:
     members = Members(10.0)
     assert members.hear(1, A, 0.0)
