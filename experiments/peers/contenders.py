@@ -19,6 +19,10 @@ _WAIT_S: Final = 20
 _UFTP_RTT: Final = "0.1:0.05:0.5"
 """To begin with, least and most: with uftp's 0.5 s to begin with, every phase takes seconds. NORM is told the same."""
 
+_MTCP_QUEUE: Final[Command] = ("--set", "alpha=10", "--set", "beta=14")
+"""Packets: Vegas yields to a TCP that fills a queue, unless it keeps a share of the queue itself. The bottleneck's has
+room for 33 full frames. Chosen in simulation (docs/experiments.md); 2 and 4, the defaults, are for short queues."""
+
 
 @dataclass(frozen=True, slots=True)
 class Contender:
@@ -40,7 +44,7 @@ def _interface(host: str) -> str:
     return f"{host}-eth0"
 
 
-def _canopy(protocol: str) -> Contender:
+def _canopy(protocol: str, *settings: str, name: str = "", title: str = "") -> Contender:
     options = ["--protocol", protocol, "--group", GROUP, "--port", str(_PORT)]
     canopy = [sys.executable, "-m", "hosts.cli"]
 
@@ -50,9 +54,10 @@ def _canopy(protocol: str) -> Contender:
 
     def send(file: Path, receivers: int) -> Command:
         joined = ["--receivers", str(receivers), "--wait", str(_WAIT_S)]
-        return [*canopy, "send", *options, "--interface", _interface(SENDER), *joined, "--quiet", str(file)]
+        place = ["--interface", _interface(SENDER)]
+        return [*canopy, "send", *options, *settings, *place, *joined, "--quiet", str(file)]
 
-    return Contender(protocol, f"Canopy, {protocol.upper()}", receive, send)
+    return Contender(name or protocol, f"Canopy, {title or protocol.upper()}", receive, send)
 
 
 def _uftp() -> Contender:
@@ -80,5 +85,12 @@ def _norm() -> Contender:
 
 
 CONTENDERS: Final[Mapping[str, Contender]] = {
-    contender.name: contender for contender in (_canopy("mtcp"), _canopy("tfmcc"), _uftp(), _norm())
+    contender.name: contender
+    for contender in (
+        _canopy("mtcp", *_MTCP_QUEUE),
+        _canopy("mtcp", name="mtcp-default", title="MTCP, default thresholds"),
+        _canopy("tfmcc"),
+        _uftp(),
+        _norm(),
+    )
 }

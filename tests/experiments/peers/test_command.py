@@ -49,6 +49,15 @@ def test_every_contender_receives_and_sends_by_the_same_interfaces_and_group() -
         assert {"sender-eth0", "/tmp/payload.bin", GROUP} <= set(send)
 
 
+def test_mtcp_is_told_how_much_of_the_queue_to_keep() -> None:
+    told = list(CONTENDERS["mtcp"].send(Path("/tmp/payload.bin"), RECEIVERS))
+    default = list(CONTENDERS["mtcp-default"].send(Path("/tmp/payload.bin"), RECEIVERS))
+    settings = ["--set", "alpha=10", "--set", "beta=14"]
+    at = told.index("--set")
+    assert told[at : at + 4] == settings
+    assert [*told[:at], *told[at + 4 :]] == default
+
+
 def test_what_is_missing_is_named() -> None:
     none = [
         dataclasses.replace(CONTENDERS["uftp"], program="no-such-program"),
