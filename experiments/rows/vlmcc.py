@@ -40,9 +40,9 @@ ROWS = (
     ),
     _row(
         "sweep",
-        "Fig. 4, begun together, over beta (alpha two less), the queue and the bottleneck's delay (ours)",
+        "Fig. 4, begun together, over beta (alpha is four fifths of it), the queue and the bottleneck's delay (ours)",
         "the paper gives neither",
-        "the rows' own setting within 0.8-1.25; the others are drawn",
+        "the rows' own setting within 0.8-1.25, with Fig. 5's delay and Fig. 3's; the others are drawn",
     ),
     *vlmcc_assist.ROWS,
 )

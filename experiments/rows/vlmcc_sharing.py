@@ -79,7 +79,7 @@ def _shared_curves(run: Finished) -> Sequence[Curve]:
 
 _SWEEP_QUEUES: Final = (10, QUEUE_PACKETS, 25, 50)
 _SWEEP_BETAS: Final = (4.0, BETA, 15.0)
-_SWEEP_DELAYS_MS: Final = (DELAY_MS, 10.0, DUMBBELL_MS)
+_SWEEP_DELAYS_MS: Final = (DELAY_MS, DUMBBELL_MS)
 
 
 def _sweep_cases(quick: bool) -> Sequence[Case]:
