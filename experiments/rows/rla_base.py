@@ -96,20 +96,27 @@ def tree(
 ) -> Document:
     """The tertiary tree with one TCP to each receiver and RLA to all of them. `gateways`: G31 to G39 receive too (5.3).
 
-    With DropTail every sender, RLA's and the TCPs' alike, takes a random time for each packet, up to the bottleneck's
-    service time (3.1). At the receivers it would not be random for RLA: the longest of 27 is nearly the same each time.
+    With DropTail every sender, RLA's and the TCPs' alike, takes a random time for each packet, up to the service time
+    of the slowest link on its way (3.1): with more, a TCP whose way has no bottleneck would be one itself. At the
+    receivers it would not be random for RLA: the longest of 27 is nearly the same each time.
     """
-    sender: dict[str, Any] = {"kind": "host"}
-    if queue["kind"] == "droptail":
-        sender["sending"] = {"most": f"{1e6 * bottleneck.service_s:.0f} us"}
+
+    def sender(slowest: int) -> dict[str, Any]:
+        """`slowest`: packets/s."""
+        node: dict[str, Any] = {"kind": "host"}
+        return node | {"sending": {"most": f"{1e6 / slowest:.0f} us"}} if queue["kind"] == "droptail" else node
+
     nodes: dict[str, Any] = {"root": {"kind": "router"}}
     links: list[dict[str, Any]] = []
     receivers: list[str] = []
+    behind: set[str] = set()  # nodes whose way from the root has a bottleneck
     placed = 0
     access = {"rate": "1 Gbps", "delay": "0 s", "queue": {"kind": "droptail", "packets": 1000}}
     for level, upper, lower in _nodes():
         is_bottleneck = level == bottleneck.level and placed < bottleneck.links
         placed += is_bottleneck
+        if is_bottleneck or upper in behind:
+            behind.add(lower)
         rate = bottleneck.rate * PACKET_BITS if is_bottleneck else FAST_BPS
         nodes[lower] = {"kind": "host" if level == 4 else "router"}
         links.append(
@@ -128,10 +135,11 @@ def tree(
             links.append({"between": [lower, f"r{lower}"], **access})
             receivers.append(f"r{lower}")
     for number in range(sessions):
-        nodes[f"s{number}"] = sender
+        nodes[f"s{number}"] = sender(bottleneck.rate)
         links.append({"between": [f"s{number}", "root"], **access})
-    for number in range(len(receivers)):
-        nodes[f"t{number}"] = sender
+    for number, receiver in enumerate(receivers):
+        way = receiver.removeprefix("r")  # a gateway's own receiver is where the gateway is
+        nodes[f"t{number}"] = sender(bottleneck.rate if way in behind else FAST_BPS // PACKET_BITS)
         links.append({"between": [f"t{number}", "root"], **access})
     tcp = {"recovery": "sack", "packet": f"{PACKET_BYTES} B", "delayed_ack": "0 s", "initial_window": 1}
     return {

@@ -59,3 +59,16 @@ def test_every_sender_takes_a_random_time_with_droptail() -> None:
         assert len(senders) == 1 + RECEIVERS
         assert {sender and sender.most for sender in senders} == {most}
         assert all(hosts[name].receiving is None for name in hosts)
+
+
+def test_a_tcp_without_a_bottleneck_on_its_way_takes_no_longer_than_its_fastest_link() -> None:
+    """Else it could not fill what it has, and who shares that with it would lose nothing there."""
+    assert _times("case 5") == pytest.approx([0.001] * 9 + [80e-6] * 18)
+    assert _times("case 2", gateways=True) == pytest.approx([0.001] * (RECEIVERS + 9))
+
+
+def _times(case: str, *, gateways: bool = False) -> list[float]:
+    """The TCPs' longest times, seconds."""
+    scenario = Scenario.model_validate(tree(CASES[case], DROPTAIL, name="x", seconds=10, gateways=gateways))
+    times = (scenario.hosts[flow.source].sending for flow in scenario.traffic)
+    return [sending.most for sending in times if sending]
