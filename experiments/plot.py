@@ -76,12 +76,22 @@ def _quantities(all_outcomes: Sequence[Outcome], figure: Figure) -> Canvas:
     return canvas
 
 
+def _references(outcomes: Sequence[Outcome], series: str) -> list[tuple[float, float]]:
+    """What a series is compared with, by x."""
+    of_series = (outcome for outcome in outcomes if outcome.case.series == series)
+    return [(outcome.case.x, outcome.reference) for outcome in of_series if outcome.reference is not None]
+
+
 def _draw_curves(axes: Axes, all_outcomes: Sequence[Outcome], figure: Figure) -> None:
     all_outcomes = sorted(all_outcomes, key=lambda outcome: outcome.case.x)
-    references = {outcome.case.x: outcome.reference for outcome in all_outcomes if outcome.reference is not None}
-    if references:
-        axes.plot(*zip(*references.items(), strict=True), "--", color=_REFERENCE, lw=1, label=figure.reference_label)
     all_series = list(dict.fromkeys(outcome.case.series for outcome in all_outcomes))
+    references = {series: _references(all_outcomes, series) for series in all_series}
+    shared = {point for points in references.values() for point in points}
+    if shared and len({x for x, _ in shared}) == len(shared):
+        references = {"": sorted(shared)}  # what all series are compared with is one line
+    for number, points in enumerate(filter(None, references.values())):
+        label = "" if number else figure.reference_label
+        axes.plot(*zip(*points, strict=True), "--" if len(points) > 1 else "_", color=_REFERENCE, lw=1, label=label)
     for number, series in enumerate(all_series):
         outcomes = [outcome for outcome in all_outcomes if outcome.case.series == series]
         means, halves = _means(outcomes)
@@ -89,7 +99,7 @@ def _draw_curves(axes: Axes, all_outcomes: Sequence[Outcome], figure: Figure) ->
             [outcome.case.x for outcome in outcomes],
             means,
             yerr=halves,
-            fmt=f"{_MARKERS[number % len(_MARKERS)]}-",
+            fmt=f"{_MARKERS[(number + number // len(_COLOURS)) % len(_MARKERS)]}-",
             color=_COLOURS[number % len(_COLOURS)],
             markersize=4,
             linewidth=1.2,
