@@ -31,8 +31,10 @@ _TAKEN_BPS: Final = 500e3
 _HOP_MS: Final = 10.0
 _JOINED_S: Final = 5.0
 """They join one after another until then."""
-_CONGESTED_S: Final = 9.0
-_SECONDS: Final = 14.0
+_CONGESTED_S: Final = 17.0
+"""By then they have asked for a START again, ten seconds after they joined. Were it meanwhile, a thousand small answers
+would take the queue's places and little of its time, and no follower see N_extra packets of its own there."""
+_SECONDS: Final = 22.0
 _FAN_OUT: Final = 14
 _WINDOW_S: Final = 0.2
 _HANDFUL: Final = 20.0
