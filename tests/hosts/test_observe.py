@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from hosts.endpoint import Address, Datagram, Effect, Endpoint, Sample
+from hosts.endpoint import Address, Effect, Sample
 from hosts.observe import Observer, RateMeter, StatusFile, TraceFile, plain
 from hosts.protocols import Session
+from tests.hosts.stub import Still
 
 SESSION = Session(Address("232.1.0.7", 5007))
 
@@ -77,7 +78,7 @@ def test_a_trace_on_a_full_disk_ends_quietly() -> None:
     trace.close()
 
 
-class Fake(Endpoint):
+class Fake(Still):
     """An endpoint that only has a sample."""
 
     def __init__(self, sample: dict[str, Any]) -> None:
@@ -86,19 +87,6 @@ class Fake(Endpoint):
 
     @property
     def session_id(self) -> int | None:
-        return None
-
-    def start(self, *, now: float) -> Sequence[Effect]:
-        return ()
-
-    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        return ()
-
-    def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        return ()
-
-    @property
-    def wake_at(self) -> float | None:
         return None
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:

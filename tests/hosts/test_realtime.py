@@ -3,18 +3,19 @@
 import random
 from collections.abc import Sequence
 
-from hosts.endpoint import Address, Datagram, Effect, JoinGroup, LeaveGroup, Sample, Send, SessionEnded, SessionStarted
+from hosts.endpoint import Address, Datagram, Effect, JoinGroup, LeaveGroup, Send, SessionEnded, SessionStarted
 from hosts.farewell import ABORT_COPIES
 from hosts.protocols import Session
 from hosts.realtime import RealtimeReceiver, RealtimeSender
 from hosts.reason import Reason
+from tests.hosts.stub import Still
 
 GROUP = Address("232.1.0.1", 5001)
 SENDER = Address("10.0.0.1", 40000)
 STRANGER = Address("10.0.0.9", 40000)
 
 
-class Sender(RealtimeSender):
+class Sender(RealtimeSender, Still):
     """Takes 100 bytes, and sends nothing."""
 
     @property
@@ -27,28 +28,9 @@ class Sender(RealtimeSender):
     def _abort(self, reason: Reason) -> bytes:
         return bytes((self.number & 0xFF, reason))
 
-    def sample(self, *, now: float) -> Sample:
-        return {}
 
-    def start(self, *, now: float) -> Sequence[Effect]:
-        return ()
-
-    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        return ()
-
-    def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        return ()
-
-    @property
-    def wake_at(self) -> float | None:
-        return None
-
-
-class Receiver(RealtimeReceiver):
+class Receiver(RealtimeReceiver, Still):
     """What arrives is of the session that its first byte names."""
-
-    def sample(self, *, now: float) -> Sample:
-        return {}
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         effects: list[Effect] = []
@@ -57,13 +39,6 @@ class Receiver(RealtimeReceiver):
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         return self._end(False, reason)
-
-    def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        return ()
-
-    @property
-    def wake_at(self) -> float | None:
-        return None
 
 
 def test_closing_tells_the_group_once() -> None:

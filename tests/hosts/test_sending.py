@@ -5,15 +5,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from hosts.endpoint import Address, Datagram, Effect, Sample, Send
+from hosts.endpoint import Address, Effect, Send
 from hosts.protocols import Session
 from hosts.sending import StreamSender
+from tests.hosts.stub import Still
 
 GROUP = Address("232.1.0.1", 5001)
 SPACE = 100
 
 
-class Sender(StreamSender):
+class Sender(StreamSender, Still):
     """Takes 100 bytes; what was written leaves whenever it is asked to go on, with a full stop behind the last."""
 
     @property
@@ -23,28 +24,12 @@ class Sender(StreamSender):
     def _resume(self, now: float) -> Sequence[Effect]:
         return [Send(bytes(self._unsent) + b"." * self._finishing, GROUP)]
 
-    def sample(self, *, now: float) -> Sample:
-        return {}
-
-    def start(self, *, now: float) -> Sequence[Effect]:
-        return ()
-
     def start_now(self, *, now: float) -> Sequence[Effect]:
-        return ()
-
-    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        return ()
-
-    def handle_timer(self, *, now: float) -> Sequence[Effect]:
         return ()
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         self.state = "closed"
         return ()
-
-    @property
-    def wake_at(self) -> float | None:
-        return None
 
 
 def test_what_is_written_waits_in_order_and_the_protocol_is_asked_to_go_on() -> None:
