@@ -226,8 +226,7 @@ class Agent:
         """`child` has these packets and takes `window` bytes from `cumulative` on: what is missing is repaired."""
         effects: list[Effect] = []
         fresh = self.note_received(child, cumulative, sack, window, now)
-        if fresh:
-            self.completed(fresh, now)
+        self.completed(fresh, now)
         if sack:
             self._find_missing(child, now, effects)
         if child.repairs:

@@ -35,8 +35,7 @@ def apply(agent: Agent, child: Child, summary: Feedback, now: float, arrived_at:
         if not member.holds:
             member.progress_at = now
     fresh = agent.note_common(members, cumulative, summary.sack, summary.window, now)
-    if fresh:
-        agent.completed(fresh, now)
+    agent.completed(fresh, now)
     agent.moved |= agent.reports.reported_by(members, summary.min_cwnd, summary.max_twnd)
     effects: list[Effect] = []
     if agent.repairing:
