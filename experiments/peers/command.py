@@ -122,7 +122,7 @@ def compare_peers(
                         else:
                             found[contender.name, beside].append(one)
     except Interrupted as interrupt:
-        _say("interrupted")
+        typer.echo("canopy: interrupted", err=True)
         raise typer.Exit(SIGNALLED + interrupt.number) from None
     lines = [mean_line(name, beside, results) for (name, beside), results in found.items()]
     if as_json:
@@ -152,7 +152,3 @@ def _print(lines: Sequence[Line], size: float) -> None:
             f"{line.sender_cpu_s:.2f}, {line.receiver_cpu_s:.2f}",
         )
     Console().print(table)
-
-
-def _say(message: str) -> None:
-    typer.echo(f"canopy: {message}", err=True)

@@ -101,10 +101,10 @@ def tree(
     receivers it would not be random for RLA: the longest of 27 is nearly the same each time.
     """
 
-    def sender(slowest: int) -> dict[str, Any]:
-        """`slowest`: packets/s."""
+    def sender(service_s: float) -> dict[str, Any]:
+        """`service_s`: of the slowest link."""
         node: dict[str, Any] = {"kind": "host"}
-        return node | {"sending": {"most": f"{1e6 / slowest:.0f} us"}} if queue["kind"] == "droptail" else node
+        return node | {"sending": {"most": f"{1e6 * service_s:.0f} us"}} if queue["kind"] == "droptail" else node
 
     nodes: dict[str, Any] = {"root": {"kind": "router"}}
     links: list[dict[str, Any]] = []
@@ -135,11 +135,11 @@ def tree(
             links.append({"between": [lower, f"r{lower}"], **access})
             receivers.append(f"r{lower}")
     for number in range(sessions):
-        nodes[f"s{number}"] = sender(bottleneck.rate)
+        nodes[f"s{number}"] = sender(bottleneck.service_s)
         links.append({"between": [f"s{number}", "root"], **access})
     for number, receiver in enumerate(receivers):
         way = receiver.removeprefix("r")  # a gateway's own receiver is where the gateway is
-        nodes[f"t{number}"] = sender(bottleneck.rate if way in behind else FAST_BPS // PACKET_BITS)
+        nodes[f"t{number}"] = sender(bottleneck.service_s if way in behind else PACKET_BITS / FAST_BPS)
         links.append({"between": [f"t{number}", "root"], **access})
     tcp = {"recovery": "sack", "packet": f"{PACKET_BYTES} B", "delayed_ack": "0 s", "initial_window": 1}
     return {

@@ -11,15 +11,13 @@ from topologies.emulation.nodes import NodeError
 from topologies.emulation.requirements import RequirementError
 from topologies.emulation.runner import RunOptions, run_scenario
 from topologies.emulation.state import StateError
-from topologies.run.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
+from topologies.run.exits import EXIT_BAD_INPUT, EXIT_FAILED, INTERRUPTED, SIGNALLED
 from topologies.run.printing import print_note, print_summary
 from topologies.run.results import Summary
 from topologies.run.run_folder import RunFolderError
 from topologies.run.signals import Interrupted
 from topologies.run.sources import SourceError
 from topologies.scenario import Scenario
-
-_SIGINT = 2
 
 
 def emulate_scenario(scenario: Scenario, options: RunOptions, *, as_json: bool) -> int:
@@ -47,5 +45,5 @@ def emulate_scenario(scenario: Scenario, options: RunOptions, *, as_json: bool) 
         print("canopy: interrupted before the network was up", file=sys.stderr)
         return SIGNALLED + interrupt.number
     if summary.outcome == "interrupted":
-        return SIGNALLED + _SIGINT
+        return INTERRUPTED
     return 0 if summary.ok else EXIT_FAILED

@@ -1,5 +1,6 @@
 """Exit statuses of commands that run something, and how a command gives up."""
 
+import signal
 from typing import Final, NoReturn
 
 import typer
@@ -10,6 +11,8 @@ EXIT_BAD_INPUT: Final = 2
 """Nothing was run: wrong usage, a bad scenario, a missing file or program, no root."""
 SIGNALLED: Final = 128
 """A shell's status of a program that a signal ended is this plus the signal's number."""
+INTERRUPTED: Final = SIGNALLED + signal.SIGINT
+"""After Ctrl-C."""
 
 
 def fail(message: str, status: int = EXIT_BAD_INPUT) -> NoReturn:

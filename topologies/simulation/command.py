@@ -8,7 +8,7 @@ from rich.console import Console
 
 from controller.program import ProgramError
 from hosts.files import FileError
-from topologies.run.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
+from topologies.run.exits import EXIT_BAD_INPUT, EXIT_FAILED, INTERRUPTED, SIGNALLED
 from topologies.run.printing import print_note, print_summary
 from topologies.run.run_folder import RunFolderError
 from topologies.run.signals import Interrupted
@@ -16,8 +16,6 @@ from topologies.run.sources import SourceError
 from topologies.scenario import Scenario
 from topologies.simulation.progress import make_view
 from topologies.simulation.runner import SimulationOptions, simulate_scenario
-
-_SIGINT = 2
 
 
 def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -> int:
@@ -41,5 +39,5 @@ def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -
         for note in summary.notes:
             print_note(console, note)
     if summary.outcome == "interrupted":
-        return SIGNALLED + _SIGINT
+        return INTERRUPTED
     return 0 if summary.ok else EXIT_FAILED
