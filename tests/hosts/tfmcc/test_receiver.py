@@ -12,7 +12,8 @@ from hosts.rate_float import NO_RATE, decode_rtt, encode_rate, encode_rtt
 from hosts.tfmcc.options import TfmccOptions
 from hosts.tfmcc.packets import Data, encode_data
 from hosts.tfmcc.receiver import TfmccReceiver
-from tests.hosts.tfmcc.world import GROUP, World
+from tests.hosts.star import GROUP
+from tests.hosts.tfmcc.world import World
 
 NEAR_US = 20_000
 """One way from the edge to a receiver; the rest takes none."""

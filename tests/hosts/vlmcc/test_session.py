@@ -4,7 +4,8 @@ import pytest
 
 from hosts.endpoint import Address
 from hosts.vlmcc.packets import Challenge
-from tests.hosts.vlmcc.world import PORT, World
+from tests.hosts.star import PORT
+from tests.hosts.vlmcc.world import World
 
 SLOW = {"rate_bps": 1e6, "delay_us": 10_000, "limit_packets": 50}
 

@@ -1,0 +1,124 @@
+"""Real-time sessions in the simulator, without scenario files: `sender` - `core` - `edge` - `r0`, `r1`, ..."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+
+from canopy_engine import Sim
+
+from hosts import endpoint as seam
+from hosts.endpoint import Address, Datagram, DeliverDatagram, Effect, SenderEndpoint
+from hosts.realtime import RealtimeReceiver
+
+if TYPE_CHECKING:
+    from canopy_engine import LinkSpec, SimEndpoint
+else:
+    LinkSpec = dict
+
+GROUP = Address("239.1.1.1", 5000)
+PORT = 40000
+PACKET_BYTES = 1000
+"""On the link, as the papers' are."""
+LINK_HEADERS = 14
+_SENDER_STARTS_S = 0.01
+
+
+def _link(given: Mapping[str, Any]) -> LinkSpec:
+    return cast(LinkSpec, dict(given))
+
+
+def _back(given: Mapping[str, Any]) -> LinkSpec:
+    """The way back: as long, and never full."""
+    return {"delay_us": given.get("delay_us", 0.0), "limit_packets": 10_000}
+
+
+class Greedy:
+    """A sender whose application always has data."""
+
+    def __init__(self, endpoint: SenderEndpoint) -> None:
+        self.endpoint = endpoint
+
+    def fed(self, effects: Sequence[Effect], now: float) -> list[Effect]:
+        """What the endpoint wants, and what it wants when it is given all that it takes."""
+        found = list(effects)
+        while not self.endpoint.closed and (space := self.endpoint.send_space):
+            found += self.endpoint.write(bytes(space), now=now)
+        return found
+
+    def start(self, *, now: float) -> list[Effect]:
+        return self.fed(self.endpoint.start(now=now), now)
+
+    def receive(self, datagram: Datagram, /, *, now: float) -> list[Effect]:
+        return self.fed(self.endpoint.receive(datagram, now=now), now)
+
+    def handle_timer(self, *, now: float) -> list[Effect]:
+        return self.fed(self.endpoint.handle_timer(now=now), now)
+
+    @property
+    def wake_at(self) -> float | None:
+        return self.endpoint.wake_at
+
+
+R = TypeVar("R", bound=RealtimeReceiver)
+
+
+class Star(Generic[R]):
+    """A sender, and receivers behind one bottleneck."""
+
+    def __init__(
+        self,
+        receivers: Sequence[Mapping[str, Any]],
+        greedy: Greedy,
+        make_receiver: Callable[[int], R],
+        *,
+        bottleneck: Mapping[str, Any] | None,
+        back: Mapping[str, Any] | None = None,
+        seed: int,
+        host: Callable[[R, Mapping[str, Any]], "SimEndpoint"] = lambda receiver, given: receiver,
+    ) -> None:
+        """`receivers`: each one's link from the edge, `join` in seconds, and `clock`, which is for `host`: what runs a
+        receiver on its host. `bottleneck`: core to edge; `back`: edge to core."""
+        self.sim = Sim(seed)
+        self.delivered: dict[int, list[DeliverDatagram]] = {}
+        self.receivers: list[R] = []
+        self.programs: list[int] = []
+        self.links: list[int] = []
+        sim = self.sim
+        sim.add_host("sender", "10.0.0.1")
+        sim.add_router("core")
+        sim.add_router("edge")
+        sim.connect("sender", "core", {"rate_bps": 1e9, "limit_packets": 10_000}, {"rate_bps": 1e9})
+        self.bottleneck = sim.connect(
+            "core", "edge", _link(bottleneck or {}), _back(bottleneck or {}) if back is None else _link(back)
+        )
+        for number, given in enumerate(receivers):
+            self._add(number, given, make_receiver(number), host)
+        self.program = sim.add_endpoint("sender", "sender", greedy, port=PORT, seam=seam, start_at=_SENDER_STARTS_S)
+
+    def _add(
+        self, number: int, given: Mapping[str, Any], receiver: R, host: Callable[[R, Mapping[str, Any]], "SimEndpoint"]
+    ) -> None:
+        link = {key: value for key, value in given.items() if key not in ("join", "clock")}
+        name = f"r{number}"
+        self.sim.add_host(name, f"10.{1 + number // 65536}.{number // 256 % 256}.{number % 256}")
+        self.links.append(self.sim.connect("edge", name, _link(link), _back(link)))
+        self.receivers.append(receiver)
+
+        def take(effect: object, now: float) -> None:
+            if isinstance(effect, DeliverDatagram):
+                self.delivered.setdefault(number, []).append(effect)
+
+        program = host(receiver, given)
+        start_at = given.get("join", 0.0)
+        self.programs.append(
+            self.sim.add_endpoint(name, name, program, port=PORT, seam=seam, start_at=start_at, on_effect=take)
+        )
+
+    def run(self, until: float) -> None:
+        self.sim.run(until)
+
+    def rate(self, number: int, since: float, until: float) -> float:
+        """Bit/s of packets on the link that a receiver got between two times; runs the world to the second."""
+        self.sim.run(since)
+        before = self.receivers[number].data_packets
+        self.sim.run(until)
+        return (self.receivers[number].data_packets - before) * PACKET_BYTES * 8 / (until - since)
