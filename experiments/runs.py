@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import yaml
 
+from topologies.emulation.kernel import dying_with_parent
 from topologies.run.run_folder import RunFolder, read_series
 
 World: TypeAlias = Literal["sim", "emu", "formula"]
@@ -57,7 +58,7 @@ class Finished:
 
 
 class Programs:
-    """The running programs, so that all of them can be ended."""
+    """The running programs, so that all of them can be ended. They do not outlive this one, however it ends."""
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[str]] = set()
@@ -69,7 +70,9 @@ class Programs:
         with self._lock:
             if self._is_closed:
                 raise RunError("interrupted")
-            program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            program = subprocess.Popen(
+                dying_with_parent(command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
             self._running.add(program)
         try:
             output, errors = program.communicate()

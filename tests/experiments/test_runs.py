@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -5,6 +7,7 @@ import pytest
 
 from experiments.runs import Finished, Programs, Run, RunError, execute, in_parallel
 from tests.experiments.networks import small
+from topologies.emulation.kernel import process_start_time
 
 
 def sink_bytes(run: Finished) -> float:
@@ -50,3 +53,18 @@ def test_whoever_stops_listening_ends_the_programs() -> None:
     assert next(jobs) == ("0", 0)
     jobs.close()
     assert time.monotonic() - begin < 60
+
+
+def test_a_killed_parent_leaves_no_program_behind(tmp_path: Path) -> None:
+    told = tmp_path / "pid"
+    command = ["sh", "-c", f"echo $$ > {told}.new; mv {told}.new {told}; exec sleep 600"]
+    deadline = time.monotonic() + 60
+    parent = f"from experiments.runs import Programs; Programs().run({command})"
+    with subprocess.Popen([sys.executable, "-c", parent]) as process:
+        while not told.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)  # another process's progress
+        process.kill()
+    program = int(told.read_text())
+    while process_start_time(program) is not None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert process_start_time(program) is None

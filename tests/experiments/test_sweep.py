@@ -133,7 +133,8 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     out = tmp_path / "out"
     command = [sys.executable, "-m", "experiments.commands", "sweep", str(path), "--seeds", "4", "--jobs", "1"]
     command += ["--out", str(out)]
-    with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL) as sweep:
+    scratch = {**os.environ, "TMPDIR": str(tmp_path)}  # whoever is killed cannot clear it away
+    with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, env=scratch) as sweep:
         deadline = time.monotonic() + 90
         while not list(out.glob("runs/*.json")) and time.monotonic() < deadline:
             time.sleep(0.05)  # another process's progress
