@@ -333,11 +333,14 @@ class Flow:
         if not outstanding:
             return effects
         waits = []
+        patience = self._merged_timeout()
         for branch in list(self.branches.values()):
             if branch.cumulative >= self.end:
                 continue
             packet = self._packets[branch.cumulative]
             timeout = (branch.rtt.timeout or INITIAL_TIMEOUT_S) * branch.backoff
+            if branch.merges:
+                timeout = max(timeout, patience)
             waits.append(timeout)
             if now - max(branch.progress_at, packet.sent_at) < timeout:
                 continue
@@ -352,3 +355,10 @@ class Flow:
             self.listening.timeout(now)
             effects.append(CongestionSignal("timeout"))
         return effects
+
+    def _merged_timeout(self) -> float:
+        """The longest timeout of those that switches' summaries tell of: what a summary says of a fast receiver it
+        says when the slowest one has answered.
+        """
+        timeouts = (branch.rtt.timeout or INITIAL_TIMEOUT_S for branch in self.branches.values() if branch.merges)
+        return max(timeouts, default=0.0)

@@ -74,9 +74,8 @@ def test_room_is_offered_in_large_parts_and_never_beyond_the_buffer() -> None:
         core.write(b"ab", now=0.0)
 
 
-def test_a_summary_holds_nobody_up_who_told_more_before() -> None:
-    """The receiver that lacks packet 0 holds the others' summary there. What another one said before counts still: with
-    the summary's bitmap it is further, and it is not the one that times out."""
+def of_two_receivers() -> tuple[RlaSender, int, int]:
+    """With switches that merge; the receivers' numbers."""
     session = Session(GROUP, session=SESSION, receivers=2)
     core = PROTOCOL.sender(
         session, random.Random(1), {"payload_bytes": PAYLOAD, "initial_cwnd": 10, "max_burst": 10, "assist": "switch"}
@@ -85,6 +84,32 @@ def test_a_summary_holds_nobody_up_who_told_more_before() -> None:
     core.start(now=0.0)
     for address in (RECEIVER, OTHER):
         core.receive(Datagram(encode_join(SESSION, True, 1 << 20), address, SENDER), now=0.0)
+    first, second = (core.flow.branches[address].number for address in (RECEIVER, OTHER))
+    return core, first, second
+
+
+@pytest.mark.parametrize(("silent_s", "timeouts"), [(2.9, 0), (3.2, 1)])
+def test_a_fast_receiver_is_heard_of_when_the_slowest_in_its_summary_has_answered(
+    silent_s: float, timeouts: int
+) -> None:
+    """Round trips of 50 ms and 1 s: summaries come after a second, and the fast one has lost nothing. When nothing
+    comes for the slow one's timeout of 3 s, one of them times out, and its packet is repeated to both."""
+    core, fast, slow = of_two_receivers()
+    core.write(bytes(30 * PAYLOAD), now=0.0)
+    for number, address, rtt in ((fast, RECEIVER, 0.05), (slow, OTHER, 1.0)):
+        own = Ack(SESSION, False, True, False, 1, 1 << 20, 1, number, 1 << number, 0, True)
+        core.receive(Datagram(encode_ack(own), address, SENDER, arrived_at=rtt), now=rtt)
+    merged = Ack(SESSION, True, True, False, 2, 1 << 20, 0, 0, 1 << fast | 1 << slow, 0)
+    core.receive(Datagram(encode_ack(merged), OTHER, SENDER), now=1.1)
+    while core.wake_at is not None and core.wake_at <= 1.1 + silent_s:
+        core.handle_timer(now=core.wake_at)
+    assert core.counters["timeouts"] == timeouts
+
+
+def test_a_summary_holds_nobody_up_who_told_more_before() -> None:
+    """The receiver that lacks packet 0 holds the others' summary there. What another one said before counts still: with
+    the summary's bitmap it is further, and it is not the one that times out."""
+    core, _, _ = of_two_receivers()
     assert sent(list(core.write(bytes(10 * PAYLOAD), now=0.0))) == list(range(10))
     lacking, other = (core.flow.branches[address] for address in (RECEIVER, OTHER))
     own = Ack(SESSION, False, True, False, 1, 4 * PAYLOAD, 1, other.number, 1 << other.number, 0, True)
