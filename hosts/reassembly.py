@@ -36,7 +36,7 @@ Packet = TypeVar("Packet", bound=Piece)
 class Reassembly(Generic[Packet]):
     """One stream, from packet `first` at byte `offset` on."""
 
-    __slots__ = ("_early", "_next", "_reach", "buffer_bytes", "consumed", "delivered", "ended", "received")
+    __slots__ = ("_early", "_first", "_next", "_reach", "buffer_bytes", "consumed", "delivered", "ended", "received")
 
     def __init__(self, first: int, offset: int, buffer_bytes: int, reach: int) -> None:
         """`reach`: packets beyond the first missing one that are taken at most."""
@@ -48,6 +48,7 @@ class Reassembly(Generic[Packet]):
         self.ended = False
         """The last byte was delivered."""
         self.buffer_bytes = buffer_bytes
+        self._first = offset
         self._reach = reach
         self._next = first  # the packet to deliver next
         self._early: dict[int, Packet] = {}
@@ -61,6 +62,11 @@ class Reassembly(Generic[Packet]):
     def window(self) -> int:
         """Bytes that are free for the stream from the first missing packet on: what is advertised."""
         return self.window_end - self.delivered
+
+    @property
+    def received_bytes(self) -> int:
+        """How much has been delivered; who joined late has not had what came before."""
+        return self.delivered - self._first
 
     @property
     def early(self) -> Mapping[int, Packet]:

@@ -118,7 +118,7 @@ def receiver_sample(receiver: "MtcpReceiver", now: float) -> Sample:
     place = receiver.place
     sample: dict[str, object] = {
         "state": receiver.state,
-        "received_bytes": reception.delivered,
+        "received_bytes": reception.received_bytes,
         "early_packets": len(reception.early),
         "unconsumed_bytes": reception.delivered - reception.consumed,
         "data_packets": counters["data_packets"],

@@ -121,7 +121,7 @@ class RlaReceiver(ReceiverEndpoint):
         stream = self.stream
         return {
             "state": self.state,
-            "received_bytes": stream.delivered,
+            "received_bytes": stream.received_bytes,
             "early_packets": len(stream.early),
             "unconsumed_bytes": stream.delivered - stream.consumed,
             "data_packets": self.counters["data_packets"],

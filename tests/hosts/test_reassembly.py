@@ -34,6 +34,7 @@ def test_any_order_gives_the_stream(payloads: list[bytes], seed: int, first: int
             assert piece.offset == 100 + len(out)
             out += piece.data
     assert out == b"".join(payloads)
+    assert stream.received_bytes == len(out)
     assert stream.ended
     assert not stream.early
 
