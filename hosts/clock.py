@@ -6,6 +6,7 @@ NTP mends meanwhile is small beside its error.
 """
 
 import asyncio
+import selectors
 import time
 from collections.abc import Coroutine, Mapping
 from typing import Any, Final, TypeVar
@@ -15,7 +16,40 @@ CLOCK_ERROR: Final = "clock_error_s"
 """The parameter that says that clocks agree: by so many seconds at most; negative or absent: they do not."""
 
 
-class TimeOfDayLoop(asyncio.SelectorEventLoop):
+class PatientSelector(selectors.EpollSelector):
+    """Looks at the sockets no more often than every `patience_s`, as network cards moderate their interrupts: what
+    comes meanwhile is read together. Timers are not late for it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.patience_s = 0.0
+        self._looked_at = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """As the base class's, which has no nap."""
+        if self.patience_s and (timeout is None or timeout > 0):
+            nap = self._looked_at + self.patience_s - time.monotonic()
+            if timeout is not None and nap > 0:
+                nap = min(nap, timeout)
+                timeout -= nap
+            if nap > 0:
+                time.sleep(nap)
+        found = super().select(timeout)
+        if self.patience_s:
+            self._looked_at = time.monotonic()
+        return found
+
+
+class PatientLoop(asyncio.SelectorEventLoop):
+    """An event loop on such a selector."""
+
+    def __init__(self) -> None:
+        self.sockets = PatientSelector()
+        super().__init__(self.sockets)
+
+
+class TimeOfDayLoop(PatientLoop):
     """An event loop whose time is seconds since 1970."""
 
     def __init__(self) -> None:
@@ -29,5 +63,5 @@ class TimeOfDayLoop(asyncio.SelectorEventLoop):
 def run(main: Coroutine[Any, Any, Result], parameters: Mapping[str, Any]) -> Result:
     """`asyncio.run` on the clock that a session's parameters ask for."""
     synchronised = float(parameters.get(CLOCK_ERROR, -1.0)) >= 0
-    with asyncio.Runner(loop_factory=TimeOfDayLoop if synchronised else None) as runner:
+    with asyncio.Runner(loop_factory=TimeOfDayLoop if synchronised else PatientLoop) as runner:
         return runner.run(main)

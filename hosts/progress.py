@@ -47,6 +47,11 @@ class Display:
         self._task = self._progress.add_task(label, total=total, rate="", note="")
         self._progress.start()
 
+    @property
+    def shows_progress(self) -> bool:
+        """Whether there is a bar to move."""
+        return self._progress is not None
+
     def update(self, done: int, row: Mapping[str, Any]) -> None:
         """Move the bar."""
         if self._progress is None or self._task is None:

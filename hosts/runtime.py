@@ -10,6 +10,7 @@ from typing import Final
 
 from hosts import sockets
 from hosts.application import Application, NetworkEffect, Sink, Source
+from hosts.clock import PatientLoop
 from hosts.endpoint import (
     Address,
     Datagram,
@@ -71,6 +72,7 @@ class Runtime:
         self._on_warning = on_warning
         self._warned = False
         self._loop = asyncio.get_running_loop()
+        self._selector = self._loop.sockets if isinstance(self._loop, PatientLoop) else None
         self._unicast = sockets.open_unicast(interface, port)
         self._size_buffer(self._unicast)
         self._groups: dict[tuple[Address, str | None], socket.socket] = {}
@@ -135,18 +137,22 @@ class Runtime:
 
     def _listen(self, sock: socket.socket, destination: Address) -> None:
         sockets.stamp_arrivals(sock)
-        receive = sock.recvmsg
+        receive = sock.recvmsg_into
+        # One buffer for all: a new one of the largest size for each datagram would have the kernel clear pages.
+        room = memoryview(bytearray(MAX_DATAGRAM))
         peers = self._peers
         is_unicast = sock is self._unicast
+        time_of_day = time.time
 
         def read() -> None:
             endpoint_receive = self.endpoint.receive
             monotonic = self._loop.time
+            now = monotonic()
             # Both clocks now: what turns the kernel's timestamps into times of ours.
-            offset = monotonic() - time.time()
-            for _ in range(BATCH):
+            offset = now - time_of_day()
+            for number in range(BATCH):
                 try:
-                    data, ancillary, _, source = receive(MAX_DATAGRAM, sockets.ANCILLARY_SPACE)
+                    size, ancillary, _, source = receive([room], sockets.ANCILLARY_SPACE)
                 except BlockingIOError:
                     break
                 except OSError:
@@ -157,14 +163,16 @@ class Runtime:
                     if len(peers) >= PEERS:
                         peers.clear()
                     peer = peers[source] = Address(*source)
-                now = monotonic()
+                if number:
+                    now = monotonic()
                 arrived = sockets.arrival_time(ancillary)
                 if arrived is not None:
                     arrived += offset
                     if not now - LONGEST_WAIT_S < arrived <= now:
                         arrived = None  # the system clock was set meanwhile
                 hops = sockets.hops(ancillary) if is_unicast else None
-                effects = endpoint_receive(Datagram(data, peer, destination, arrived, hops), now=now)
+                datagram = Datagram(room[:size].tobytes(), peer, destination, arrived, hops)
+                effects = endpoint_receive(datagram, now=now)
                 if effects:
                     self._apply(effects)
                 if sock.fileno() < 0:
@@ -286,6 +294,8 @@ class Runtime:
         self._put_on_network(self._application.feed(self._loop.time()))
         if endpoint.closed:
             return
+        if self._selector is not None:
+            self._selector.patience_s = endpoint.patience_s
         wake, read_at = endpoint.wake_at, self._application.read_at
         if read_at is not None and (wake is None or read_at < wake):
             wake = read_at

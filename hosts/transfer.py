@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -136,7 +136,7 @@ async def send_file(
         writer = status
         writer.write(observer.row(asyncio.get_running_loop().time()))
         runtime.every(STATUS_INTERVAL_S, lambda now: writer.write(observer.row(now)))
-    runtime.every(PROGRESS_INTERVAL_S, lambda now: _show(display, observer.row(now), "acked_bytes"))
+    runtime.every(PROGRESS_INTERVAL_S, lambda now: _show(display, lambda: observer.row(now), "acked_bytes"))
     display.say(
         f"{manifest.name}: {manifest.size} bytes to {plan.session.group} with {plan.protocol.name}, "
         f"session {number}"
@@ -245,7 +245,7 @@ async def receive_file(
         def progress(now: float) -> None:
             if sink.manifest is not None:
                 display.begin(sink.manifest.name, sink.manifest.size)
-                _show(display, {**observer.row(now), "file_bytes": sink.written}, "file_bytes")
+                _show(display, lambda: {**observer.row(now), "file_bytes": sink.written}, "file_bytes")
 
         def give_up() -> None:
             if not narrator.started:
@@ -355,7 +355,10 @@ def _ignore(end: SessionEnded) -> None:
     """Likewise."""
 
 
-def _show(display: Display, row: Mapping[str, Any], column: str) -> None:
+def _show(display: Display, read: Callable[[], Mapping[str, Any]], column: str) -> None:
+    if not display.shows_progress:
+        return  # a row of many receivers takes its time
+    row = read()
     done = row.get(column)
     if isinstance(done, int):
         display.update(done, row)

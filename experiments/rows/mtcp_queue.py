@@ -21,7 +21,7 @@ from experiments.rows.mtcp_sites import (
 
 _QUEUES = (5, 7, QUEUE_PACKETS, 12, 16, 24, 32)
 """Packets. One or two are on their way at 1.2 Mbps and 10 to 20 ms of round trip."""
-_QUICK_SECONDS = 40
+_QUICK_SECONDS = 50
 _EXPERIMENTS = {"Fig. 10": FIRST, "Fig. 12": SECOND, "Fig. 13": THIRD}
 
 

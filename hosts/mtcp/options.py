@@ -71,6 +71,12 @@ class MtcpOptions:
         self.given_parents  # noqa: B018  (checks it)
 
     @property
+    def patience_s(self) -> float:
+        """How long a leaf's datagrams wait to be read together, and the acknowledgments to a sender with many children:
+        a fifth of an acknowledgment's delay (ours)."""
+        return self.ack_delay_s / 5
+
+    @property
     def given_parents(self) -> tuple[Address, ...] | None:
         """The parents to try, in order; empty: the sender only; None: to be found. ValueError says what is wrong."""
         if self.parent == "auto":

@@ -85,6 +85,11 @@ class MtcpReceiver(ReceiverEndpoint):
     def closed(self) -> bool:
         return self.state == "closed"
 
+    @property
+    def patience_s(self) -> float:
+        """A leaf may wait: what it answers says how long ago it got that (`held_us`)."""
+        return self.options.patience_s if self.serving is None else 0.0
+
     def sample(self, *, now: float) -> Sample:
         return receiver_sample(self, now)
 

@@ -39,6 +39,8 @@ LINGER_S = 0.5
 """After the last confirmation the sender stays this long to answer repeated ones (ours: several FIN retries)."""
 QUIET_S = 1.0
 """A sender that had nothing to send for so long announces itself again, for those that come late (ours)."""
+MANY_CHILDREN = 5
+"""From so many on their acknowledgments are read together (ours)."""
 CANDIDATES = 64
 """So many agents are named to somebody who looks for a parent (ours)."""
 
@@ -78,6 +80,11 @@ class MtcpSender(StreamSender):
         if self._finishing or self.state in ("closing", "closed"):
             return 0
         return max(0, self.options.buffer_bytes - len(self._unsent))
+
+    @property
+    def patience_s(self) -> float:
+        """To read one acknowledgment at a time takes several times as long as to read one of many."""
+        return self.options.patience_s if len(self.agent.children) >= MANY_CHILDREN else 0.0
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         if self.closed:

@@ -11,6 +11,9 @@ from hosts.mtcp.packets import Data, Repair, encode_feedback
 from hosts.mtcp.wire import UNLIMITED
 from hosts.reassembly import Reassembly
 
+SMALL_CWND = 8
+"""Packets; half of a smaller window is acknowledged at once: twice what `ack_every` is by default (ours)."""
+
 
 class Upward:
     """Times are seconds on the receiver's clock."""
@@ -104,8 +107,9 @@ class Upward:
                 self._echo_time_us = packet.send_time_us
                 self._echo_at = at
             enough = self._options.ack_every
-            if 0 < packet.cwnd < 2 * enough:  # a sender with a small window waits for every acknowledgment (ours)
-                enough = packet.cwnd // 2
+            if 0 < packet.cwnd < enough or 0 < packet.cwnd < SMALL_CWND:
+                # A sender that has used up its window waits, with a small one for every acknowledgment (ours).
+                enough = min(enough, packet.cwnd if packet.cwnd >= SMALL_CWND else packet.cwnd // 2)
         else:
             self._repair_echo_us = packet.repair_time_us  # type: ignore[union-attr]
             enough = 0
@@ -116,7 +120,11 @@ class Upward:
         self._unacknowledged += 1
         if gap:
             return self.feedback(True, now)
-        if self._unacknowledged >= enough or self._reception.ended:
+        due = self._unacknowledged >= enough
+        if self.merge and enough > 1:
+            # All acknowledge at the same packets, so that one summary of the switches says it (ours).
+            due = (packet.seq + 1) % enough == 0 or self._unacknowledged >= 2 * enough
+        if due or self._reception.ended:
             return self.feedback(False, now)
         if self.ack_at is None:
             self.ack_at = now + self._options.ack_delay_s

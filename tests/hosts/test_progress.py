@@ -27,6 +27,7 @@ def test_quiet_says_only_what_failed() -> None:
 def test_no_bar_without_a_terminal() -> None:
     shown, output = display()
     shown.begin("file", 100)
+    assert not shown.shows_progress
     shown.update(50, {"rate_bps": 1e6})
     shown.end()
     shown.say("[bold]done[/]")
@@ -37,6 +38,7 @@ def test_a_bar_with_the_rate_and_who_limits_it() -> None:
     shown, output = display(terminal=True)
     shown.begin("file.bin", 1000)
     shown.begin("again", 1000)
+    assert shown.shows_progress
     limiting = {"receiver": "10.0.0.5", "reason": "cwnd"}
     shown.update(500, {"rate_bps": 7.5e6, "limiting": limiting})
     shown.end()

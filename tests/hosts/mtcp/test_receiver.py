@@ -45,9 +45,9 @@ ME = Address("10.0.0.2", 4001)
 STRANGER = Address("10.0.0.9", 4000)
 
 
-def join_ack(reason: Reason = Reason.NONE) -> bytes:
+def join_ack(reason: Reason = Reason.NONE, *, merge: bool = False) -> bytes:
     """The sender's answer to the first join."""
-    return encode_join_ack(JoinAck(7, False, reason, 1, child=ME))
+    return encode_join_ack(JoinAck(7, merge, reason, 1, child=ME))
 
 
 class Bench:
@@ -166,6 +166,30 @@ def test_a_small_window_is_acknowledged_in_smaller_parts(cwnd: int, packets: int
     for seq in range(packets):
         answer = feedback(bench.get(encode_data(7, False, seq, 1, seq, b"x", cwnd), to=GROUP))
         assert len(answer) == (seq == packets - 1)
+
+
+@pytest.mark.parametrize(("cwnd", "packets"), [(7, 3), (8, 8), (12, 12), (16, 16), (100, 16), (0, 16)])
+def test_no_more_than_the_window_is_waited_for(cwnd: int, packets: int) -> None:
+    bench = Bench(ack_every=16)
+    for seq in range(packets):
+        answer = feedback(bench.get(encode_data(7, False, seq, 1, seq, b"x", cwnd), to=GROUP))
+        assert len(answer) == (seq == packets - 1)
+
+
+def test_what_is_merged_is_acknowledged_at_the_same_packets_by_all() -> None:
+    bench = Bench(member=False)
+    bench.get(encode_announce(7, 1400), to=GROUP)
+    bench.get(join_ack(merge=True))
+    answers = [len(feedback(bench.data(seq))) for seq in range(8)]
+    assert answers == [0, 0, 0, 1, 0, 0, 0, 1]
+    bench.data(8)
+    assert len(feedback(bench.wake())) == 1  # the delay is over
+    assert [len(feedback(bench.data(seq))) for seq in range(9, 16)] == [0, 0, 1, 0, 0, 0, 1]
+
+
+def test_a_leaf_is_patient_and_an_agent_is_not() -> None:
+    assert 0 < Bench().core.patience_s < MtcpOptions().ack_delay_s / 2
+    assert Bench(agent=True).core.patience_s == 0
 
 
 def test_a_single_packet_waits_for_the_delay() -> None:

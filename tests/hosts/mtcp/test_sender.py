@@ -33,7 +33,7 @@ from hosts.mtcp.control import (
 )
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import SACK_BITS, Data, Packet, encode_data, encode_feedback, parse
-from hosts.mtcp.sender import LINGER_S, MtcpSender
+from hosts.mtcp.sender import LINGER_S, MANY_CHILDREN, MtcpSender
 from hosts.mtcp.wire import UNLIMITED
 from hosts.protocols import Session
 from hosts.reason import Reason
@@ -356,3 +356,13 @@ def test_nothing_makes_it_raise(steps: list[tuple[bytes, list[tuple[int, int]], 
         if wake_at is not None and wake_at <= bench.now:
             bench.core.handle_timer(now=bench.now)
         bench.core.sample(now=bench.now)
+
+
+def test_many_children_make_it_patient() -> None:
+    bench = Bench(MANY_CHILDREN)
+    patience = []
+    for number in range(MANY_CHILDREN):
+        bench.get(join(1 << 20), Address(f"10.0.1.{number}", 4001))
+        patience.append(bench.core.patience_s)
+    assert patience[:-1] == [0.0] * (MANY_CHILDREN - 1)
+    assert 0 < patience[-1] < MtcpOptions().ack_delay_s / 2
