@@ -11,6 +11,7 @@ from experiments.rows.tfmcc_base import (
     ONE_WAY_MS,
     clr_address_since,
     document,
+    dumbbell,
     fast,
     host,
     narrow,
@@ -26,28 +27,31 @@ from experiments.runs import Finished
 _RECEIVERS: Final = 1000
 _MEASURED_S: Final = 200.0
 _WINDOW_S: Final = 20.0
-_SHARED_LOSS: Final = 0.05
-"""Of the one link that all are behind: the same packets are lost for everybody (ours)."""
+_BOTTLENECK_BPS: Final = 1e6
+"""Of the one link that all are behind, with a TCP on it: Fig. 10's (ours; the paper gives neither rate nor traffic)."""
 _RTTS_MS: Final = (60.0, 140.0)
 _SPARSE: Final[Mapping[str, Any]] = {"simulation": {"sample": "10 s"}}
 """Thousands of links need no row each quarter of a second."""
 
 
 def _first_rtt_cases(quick: bool) -> Sequence[Case]:
+    """Receivers' round trip times without queues are spread evenly; the TCP's is the middle one."""
     least, most = _RTTS_MS
-    names = [f"r{number}" for number in range(_RECEIVERS)]
-    nodes: dict[str, Any] = {
-        "left": {"kind": "router"},
-        "right": {"kind": "router"},
-        "s": host(),
-        **{name: host() for name in names},
-    }
-    links = [fast("s", "left", 0.0), fast("left", "right", least / 4, toward={"right": {"loss": _SHARED_LOSS}})]
-    links += [
-        fast("right", name, least / 4 + (most - least) / 2 * number / (_RECEIVERS - 1))
-        for number, name in enumerate(names)
-    ]
-    return [Case("1000 receivers", document("tfmcc-fig12", _MEASURED_S, nodes, links, tfmcc(names), **_SPARSE))]
+    scenario = dumbbell(
+        "tfmcc-fig12",
+        _MEASURED_S,
+        _BOTTLENECK_BPS,
+        spread_starts(1),
+        receivers=_RECEIVERS,
+        delay_ms=least / 2 - 2 * ACCESS_MS,
+    )
+    spread_ms = (most - least) / 2
+    last = {f"r{number}": spread_ms * number / (_RECEIVERS - 1) for number in range(_RECEIVERS)} | {"b0": spread_ms / 2}
+    for link in scenario["links"]:
+        end = link["between"][1]
+        if end in last:
+            link["delay"] = f"{ACCESS_MS + last[end]:g} ms"
+    return [Case("1000 receivers", {**scenario, **_SPARSE})]
 
 
 def _measured(run: Finished) -> list[tuple[float, float, float]]:
@@ -137,7 +141,7 @@ def _slowstart_case(series: str, receivers: int) -> Case:
             links += [fast(source, "core"), fast(edge, sink)]
             traffic.append(tcp(source, sink, start))
     session = {**tfmcc(names), "start": f"{_TCP_SETTLED_S:g} s"}
-    scenario = document("tfmcc-fig14", _TCP_SETTLED_S + 100, nodes, links, session, traffic)
+    scenario = document("tfmcc-fig14", _TCP_SETTLED_S + 60, nodes, links, session, traffic)
     return Case(f"{series}, {receivers} receivers", scenario, x=receivers, series=series)
 
 
