@@ -11,7 +11,6 @@ from experiments.rows.tfmcc_base import (
     ONE_WAY_MS,
     clr_address_since,
     document,
-    dumbbell,
     fast,
     host,
     narrow,
@@ -27,31 +26,28 @@ from experiments.runs import Finished
 _RECEIVERS: Final = 1000
 _MEASURED_S: Final = 200.0
 _WINDOW_S: Final = 20.0
-_BOTTLENECK_BPS: Final = 1e6
-"""Of the one link that all are behind, with a TCP on it: Fig. 10's (ours; the paper gives neither rate nor traffic)."""
+_SHARED_LOSS: Final = 0.05
+"""Of the one link that all are behind: the same packets are lost for everybody (ours)."""
 _RTTS_MS: Final = (60.0, 140.0)
 _SPARSE: Final[Mapping[str, Any]] = {"simulation": {"sample": "10 s"}}
 """Thousands of links need no row each quarter of a second."""
 
 
 def _first_rtt_cases(quick: bool) -> Sequence[Case]:
-    """Receivers' round trip times without queues are spread evenly; the TCP's is the middle one."""
     least, most = _RTTS_MS
-    scenario = dumbbell(
-        "tfmcc-fig12",
-        _MEASURED_S,
-        _BOTTLENECK_BPS,
-        spread_starts(1),
-        receivers=_RECEIVERS,
-        delay_ms=least / 2 - 2 * ACCESS_MS,
-    )
-    spread_ms = (most - least) / 2
-    last = {f"r{number}": spread_ms * number / (_RECEIVERS - 1) for number in range(_RECEIVERS)} | {"b0": spread_ms / 2}
-    for link in scenario["links"]:
-        end = link["between"][1]
-        if end in last:
-            link["delay"] = f"{ACCESS_MS + last[end]:g} ms"
-    return [Case("1000 receivers", {**scenario, **_SPARSE})]
+    names = [f"r{number}" for number in range(_RECEIVERS)]
+    nodes: dict[str, Any] = {
+        "left": {"kind": "router"},
+        "right": {"kind": "router"},
+        "s": host(),
+        **{name: host() for name in names},
+    }
+    links = [fast("s", "left", 0.0), fast("left", "right", least / 4, toward={"right": {"loss": _SHARED_LOSS}})]
+    links += [
+        fast("right", name, least / 4 + (most - least) / 2 * number / (_RECEIVERS - 1))
+        for number, name in enumerate(names)
+    ]
+    return [Case("1000 receivers", document("tfmcc-fig12", _MEASURED_S, nodes, links, tfmcc(names), **_SPARSE))]
 
 
 def _measured(run: Finished) -> list[tuple[float, float, float]]:
