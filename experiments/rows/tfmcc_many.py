@@ -137,7 +137,7 @@ def _slowstart_case(series: str, receivers: int) -> Case:
             links += [fast(source, "core"), fast(edge, sink)]
             traffic.append(tcp(source, sink, start))
     session = {**tfmcc(names), "start": f"{_TCP_SETTLED_S:g} s"}
-    scenario = document("tfmcc-fig14", _TCP_SETTLED_S + 100, nodes, links, session, traffic)
+    scenario = document("tfmcc-fig14", _TCP_SETTLED_S + 60, nodes, links, session, traffic)
     return Case(f"{series}, {receivers} receivers", scenario, x=receivers, series=series)
 
 

@@ -61,9 +61,9 @@ class FeedbackTimer:
         """A data packet echoes the least rate of reports of our kind (with or without an RTT); NO_RATE: of none.
 
         A report of a loss is cancelled by reports of losses only (2.6). `current`: what we would report now. If
-        everybody's rate rises during a round, as after the first loss, those who report first say more than the others
-        wanted to, and no more than these would: it counts as well (2.5.2 knows no other). `theta`: another one than
-        the session's.
+        everybody's rate rises during a round, as in slowstart and after the first loss, those who report first say
+        more than the others wanted to, and no more than these would: it counts as well (2.5.2 knows no other).
+        `theta`: another one than the session's.
         """
         share = self._theta if theta is None else theta
         own = max(self.wanted, current)

@@ -89,7 +89,7 @@ class Reporting:
         elif timer.due_at is not None and (
             packet.suppression != previous.suppression or packet.suppression_no_rtt != previous.suppression_no_rtt
         ):
-            self._hear(packet)
+            self._hear(packet, now)
         before, self._events = self._events, events
         if before == 0 < events and not self._has_told_loss:
             # What was to be said without a loss is void. Further losses draw no new timer: each would put it off.
@@ -104,7 +104,7 @@ class Reporting:
         packet = self._path.last
         if packet is None or timer.due_at is None or now < timer.due_at:
             return None
-        self._hear(packet)  # our rate may have risen since
+        self._hear(packet, now)  # our rate may have risen since
         if timer.due_at is None:
             return None
         timer.stop()
@@ -157,7 +157,7 @@ class Reporting:
             has_loss=self._path.history.events > 0,
             has_rtt=self._path.round_trip.has_measurement,
         )
-        self._hear(packet)
+        self._hear(packet, now)
 
     def _eligible_rate(self, packet: Data, now: float) -> float | None:
         """The rate to report; None when there is no reason for a report."""
@@ -174,14 +174,14 @@ class Reporting:
             return path.receive_bps(now) or sending  # nothing known yet: as it is sent
         return None
 
-    def _hear(self, packet: Data) -> None:
+    def _hear(self, packet: Data, now: float) -> None:
         """The least rates that others have reported may make our report needless."""
         timer = self._timer
         if timer.has_rtt and self._path.is_far(packet):
             return  # nobody else tells of our round trip time
         code = packet.suppression if timer.has_rtt else packet.suppression_no_rtt
         theta = self._options.switch_theta if packet.flags & FLAG_SUPPRESSED else None
-        current = self._path.calculated_bps if timer.has_loss else 0.0
+        current = self._path.calculated_bps if timer.has_loss else self._path.receive_bps(now)
         from_loss = bool(packet.flags & FLAG_SUPPRESSION_LOSS)
         timer.hear(code, decode_rate(code), current, from_loss=from_loss, theta=theta)
 

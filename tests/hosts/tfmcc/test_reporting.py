@@ -1,4 +1,4 @@
-"""When a receiver reports behind a switch that suppresses reports, and when not."""
+"""When a receiver reports: behind a switch that suppresses reports and not, and in slowstart."""
 
 import itertools
 import random
@@ -12,6 +12,7 @@ from hosts.tfmcc.options import TfmccOptions
 from hosts.tfmcc.packets import (
     FLAG_ASSIST,
     FLAG_MAY_SUPPRESS,
+    FLAG_SLOWSTART,
     FLAG_SUPPRESSED,
     FLAG_SUPPRESSION_LOSS,
     Data,
@@ -38,6 +39,7 @@ class Listener:
         self.flags = flags
         self.seq = 0
         self.now = 1.0
+        self.gap = GAP
         self.echo = NO_RATE
         self.reports: list[tuple[float, Report]] = []
         self.receiver.start(now=self.now)
@@ -50,7 +52,7 @@ class Listener:
                 self.reports.append((self.now, packet))
 
     def hear(self, packets: int, *, round: int = 5, lose: int = 0) -> None:
-        """Data every GAP; `lose` packets are missing before the first."""
+        """Data every `gap` seconds; `lose` packets are missing before the first."""
         self.seq += lose
         for _ in range(packets):
             data = Data(
@@ -72,7 +74,7 @@ class Listener:
             )
             self._take(list(self.receiver.receive(Datagram(encode_data(data), SENDER, GROUP), now=self.now)))
             self.seq += 1
-            end = self.now + GAP
+            end = self.now + self.gap
             while (wake := self.receiver.wake_at) is not None and wake <= end:
                 self.now = max(self.now, wake)
                 self._take(list(self.receiver.handle_timer(now=self.now)))
@@ -130,3 +132,16 @@ def test_a_lower_report_cancels_and_a_higher_one_does_not() -> None:
         before = len(listener.reports)
         listener.hear(60)
         assert (len(listener.reports) > before) == higher
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_in_slowstart_a_report_is_needless_once_as_much_arrives_as_another_said(seed: int) -> None:
+    """The rate rises during a round: those who report first say more than the others wanted to at its start."""
+    for faster in (False, True):
+        listener = Listener(FLAG_SLOWSTART, seed)
+        listener.hear(100)
+        before = len(listener.reports)
+        listener.echo = encode_rate(1.2 * listener.receiver.path.receive_bps(listener.now))
+        listener.gap = GAP / 2 if faster else GAP
+        listener.hear(100, round=6)
+        assert (len(listener.reports) == before) == faster
