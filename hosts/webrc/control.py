@@ -31,8 +31,9 @@ class ReceptionControl:
         self.waves = waves
         self.options = options
         self.rates = Rates(waves, options.epoch_s)
-        self.losses = LossEstimator(options.epoch_s / waves.slot_s)
-        self.rtt = RttEstimator(RFC_ALPHA if options.rules == "rfc" else ALPHA, floor=waves.p)
+        is_rfc = options.rules == "rfc"
+        self.losses = LossEstimator(options.epoch_s / waves.slot_s, rfc=is_rfc)
+        self.rtt = RttEstimator(RFC_ALPHA if is_rfc else ALPHA, floor=waves.p)
         self.ssr = math.inf
         """SSR; infinite: start-up."""
         self.reqn = math.inf
@@ -94,18 +95,15 @@ class ReceptionControl:
             self.losses.loss_event()
             self.ssr = max(self._least_ssr, ssr)
 
-    def first_packet(self, arrived_at: float) -> None:
+    def first_packet(self, psn: int, arrived_at: float) -> None:
         """The first packet of the wave that was joined last (4.2)."""
         self.joining = None
         self._first_at = arrived_at
         measured = arrived_at - self._joined_at
         waves, joined = self.waves, self.rates.waves_joined
         before, self._previous_mrtt = self._previous_mrtt, measured
-        # The wave's next packet is waited for half a gap on average: its mean gap over a slot is taken, as the phase
-        # is not known (RFC 3738, 3.2.2.2).
-        gap = math.log(1 / waves.p) / (1 - waves.p) / waves.base_rate * waves.p**joined
         self.mrtt = measured
-        self.rtt.update(measured - gap / 2, gap)
+        self.rtt.update(measured, 1 / waves.rate_before_end(waves.psns - psn), self.rates.lost_share)
         if not (self.starting_up and self.options.early_detection) or before is None:
             return
         if measured - before > self._longest_wait(joined):
@@ -149,7 +147,7 @@ class ReceptionControl:
         if self.starting_up or reaches_all or not self.options.avoid_overflow:
             return True
         if not self._falls():
-            self._reset_losses(wanted)
+            self._lower_reqn()
             return False
         return self.options.rules == "rfc" or self._fits()
 
@@ -227,6 +225,14 @@ class ReceptionControl:
         self.ssr = max(self._least_ssr, ssr)
         self.startup_ended_by = why
         self._reset_losses(self.rates.trr)
+
+    def _lower_reqn(self) -> None:
+        """LOSSP is reset to what gives the target rate (3.3), where the equation asks for more than that: else it would
+        fall for as long as a queue keeps the rate up and nothing is lost. Where REQN is the target rate LOSSP stays: to
+        begin again from a rate counts as a loss event, and at ten packets a second RR often does not fall by chance."""
+        assert self.artt is not None
+        if self.reqn > self.trate:
+            self.losses.rescale(loss_event_rate(self.trate, self.artt, 1.0))
 
     def _reset_losses(self, rate: float) -> None:
         """Have Eq. (6) give `rate`."""

@@ -17,17 +17,25 @@ _REMEMBERED: Final = 100
 """Measurements whose precision counts (ours): a thousand seconds and more."""
 LEAST_OMEGA: Final = 1e-9
 """Times the number of measurements; below it the weights are all the same, to double precision."""
+MOST_LOST: Final = 0.5
+"""Of the packets, for all that ARTT believes (ours): a burst is no measure of what is lost at a join."""
 LEAST_RTT_S: Final = 1e-4
 """Below this times of ordinary machines are noise (ours)."""
 
 
 class LossEstimator:
     """LOSSP: two filters one after the other. Losses come in bursts after joins, so a fraction of what has been counted
-    passes through the first into the second with every epoch; the second weighs loss events, as TFRC's does."""
+    passes through the first into the second with every epoch; the second weighs loss events, as TFRC's does.
 
-    def __init__(self, epoch_share: float) -> None:
-        """`epoch_share`: EL / TSD."""
+    The second is the Appendix's, F = (1 - delta m) (F + delta) with each packet, m the smoothed share of loss events.
+    RFC 3738's takes (1 - delta)^E, and P / (E + 1) of P packets with E loss events between two of them. That is right
+    for whole loss events, but with the small fractions of one that pass at an epoch it tends to 0.84 of 1 / LOSSP, and
+    with few loss events in a time slot LOSSP is up to a tenth too large."""
+
+    def __init__(self, epoch_share: float, *, rfc: bool = False) -> None:
+        """`epoch_share`: EL / TSD. `rfc`: RFC 3738's second filter."""
         self._g = NU * epoch_share
+        self._filtered = self._rfc_filtered if rfc else self._appendix_filtered
         self._w = 0.0  # packets since the last loss event began
         self._x = 0.0  # packets before it that are not filtered in yet
         self._y = 0.0  # loss events likewise
@@ -39,6 +47,14 @@ class LossEstimator:
         """Begin again from a given rate."""
         self._w = self._x = self._y = 0.0
         self._z = 1 / lossp
+        self.lossp = lossp
+
+    def rescale(self, lossp: float) -> None:
+        """Go on from a given rate with as many loss events as before: all intervals between them change alike."""
+        factor = self.lossp / lossp
+        self._w *= factor
+        self._x *= factor
+        self._z *= factor
         self.lossp = lossp
 
     def packets(self, count: int) -> None:
@@ -53,16 +69,22 @@ class LossEstimator:
 
     def epoch(self) -> None:
         """An epoch is over."""
-        g, keep = self._g, 1 - DELTA
+        g = self._g
         self._z = self._filtered(g * self._x, g * self._y)
         self._x *= 1 - g
         self._y *= 1 - g
         known = self._filtered(self._x, self._y)
-        x, y = self._x + self._w + 1, self._y + 1  # were the next packet lost
-        following = self._z * keep**y + x / (y + 1) * (1 - keep ** (y + 1))
+        following = self._filtered(self._x + self._w + 1, self._y + 1)  # were the next packet lost
         self.lossp = 1 / max(known, following, 1.0)
 
-    def _filtered(self, packets: float, events: float) -> float:
+    def _appendix_filtered(self, packets: float, events: float) -> float:
+        if events == 0:
+            return self._z + DELTA * packets
+        keep = 1 - DELTA * min(1.0, events / packets)
+        kept: float = keep**packets
+        return self._z * kept + packets / events * keep * (1 - kept)
+
+    def _rfc_filtered(self, packets: float, events: float) -> float:
         keep = 1 - DELTA
         kept: float = keep**events
         return self._z * kept + packets / (events + 1) * (1 - kept * keep)
@@ -98,12 +120,16 @@ class RttEstimator:
         """The base channel's measurement, seconds."""
         self.artt = max(mrtt, LEAST_RTT_S)
 
-    def update(self, mrtt: float, gap: float = 0.0) -> float:
-        """Take a wave's measurement, seconds, after the base channel's; ARTT now. `gap`: the mean time between the
-        wave's packets, half of which has been taken off."""
+    def update(self, measured: float, gap: float = 0.0, lost: float = 0.0) -> float:
+        """Take a wave's measurement, seconds, after the base channel's; ARTT now. `gap`: the time between two of the
+        wave's packets; `lost`: the share of packets that are lost."""
         assert self.artt is not None
         self._count += 1
-        self._variances.append(gap * gap / 12)  # a wait is evenly distributed over the gap
+        # A wait is evenly distributed over the gap, and there is one gap more for each packet that is lost before the
+        # first one comes.
+        lost = min(lost, MOST_LOST)
+        mrtt = measured - gap * (1 / 2 + lost / (1 - lost))
+        self._variances.append(gap * gap * (1 / 12 + lost / (1 - lost) ** 2))
         weight = max(self._weight(), self._share())
         self._mean += weight * (mrtt - self._mean)
         self._square += weight * (mrtt * mrtt - self._square)

@@ -27,12 +27,18 @@ class Rates:
         self.trr = 0.0
         self.rr = 0.0
         self.irr = 0.0
+        self._sent = 0.0  # IRR averaged as TRR averages RR
+
+    @property
+    def lost_share(self) -> float:
+        """Of the packets of TRR's time, in [0, 1)."""
+        return max(0.0, 1 - self.trr / self._sent) if self._sent > 0 else 0.0
 
     def first_packet(self, base_psn: int) -> None:
         """The first packet of the base channel: its number says how far the time slot has gone."""
         waves = self._waves
         rate = waves.base_rate - base_psn % waves.base_packets * math.log(1 / waves.p) / waves.slot_s
-        self.arr = self.trr = max(rate, waves.p * waves.base_rate)
+        self.arr = self.trr = self._sent = max(rate, waves.p * waves.base_rate)
 
     def count(self, received: int, lost: int) -> None:
         """Packets of this epoch."""
@@ -46,6 +52,7 @@ class Rates:
         self._received = self._lost = 0
         beta, zeta = (pair[0 if starting_up else 1] for pair in (self._beta, self.zeta))
         self.trr = (1 - zeta) * self.trr + zeta * self.rr
+        self._sent = (1 - zeta) * self._sent + zeta * self.irr
         self.arr = self._fall * (1 - beta) * self.arr + beta * self.irr
         self._limit()
 

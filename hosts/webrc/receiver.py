@@ -182,7 +182,7 @@ class WebrcReceiver(ReceiverEndpoint):
         effects: list[Effect] = []
         if channel == control.joining:
             was_starting = control.starting_up
-            control.first_packet(arrived_at)
+            control.first_packet(packet.psn, arrived_at)
             if was_starting and not control.starting_up:
                 effects.append(CongestionSignal(control.startup_ended_by))
         if not is_new:

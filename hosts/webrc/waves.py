@@ -122,6 +122,10 @@ class Waves:
         """The number of the channel whose wave has this age in this slot (counted from the session's first)."""
         return (slot + self.n - 1 - age) % self.t
 
+    def rate_before_end(self, packets: int) -> float:
+        """A wave's rate when so many of its packets are still to come, but for its first two slots."""
+        return self.base_rate + packets * math.log(1 / self.p) / self.slot_s
+
     # --- rates within a slot
 
     @cached_property

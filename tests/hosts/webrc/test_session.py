@@ -63,10 +63,9 @@ def _listening(world: World, found: list[float]):  # type: ignore[no-untyped-def
     control = world.receivers[1].control
     update = control.rtt.update
 
-    def listen(mrtt: float, gap: float) -> float:
-        assert control.mrtt is not None
-        found.append(control.mrtt)
-        return update(mrtt, gap)
+    def listen(mrtt: float, *rest: float) -> float:
+        found.append(mrtt)
+        return update(mrtt, *rest)
 
     return listen
 
