@@ -111,10 +111,13 @@ def _tail_measure(run: Finished) -> Mapping[str, float]:
 _BRANCHES: Final = 4
 _BACK_FLOWS: Final = (0, 1, 2, 4)
 _BACK_LOSS: Final = (0.0, 0.1, 0.2, 0.3)
+_BACK_SETTLED_S: Final = 200.0
+"""The clean run takes 190 s to the fair rate, seen in one: slowstart ends early, and loss events that renew the history
+are rare. The other, which loses more, is there after 90 s."""
 
 
 def _back_flow_cases(quick: bool) -> Sequence[Case]:
-    seconds = 160 if quick else 360
+    seconds = 260 if quick else 360
     return [
         Case("clean", _tails("tfmcc-fig18", seconds, _BRANCHES, 1e6), x=0),
         Case("return TCPs", _tails("tfmcc-fig18", seconds, _BRANCHES, 1e6, back_flows=_BACK_FLOWS), x=1),
@@ -122,7 +125,7 @@ def _back_flow_cases(quick: bool) -> Sequence[Case]:
 
 
 def _back_loss_cases(quick: bool) -> Sequence[Case]:
-    seconds = 160 if quick else 360
+    seconds = 260 if quick else 360
     return [
         Case("clean", _tails("tfmcc-fig18", seconds, _BRANCHES, 1e6), x=0),
         Case("return loss", _tails("tfmcc-fig19", seconds, _BRANCHES, 1e6, back_loss=_BACK_LOSS), x=1),
@@ -131,8 +134,8 @@ def _back_loss_cases(quick: bool) -> Sequence[Case]:
 
 def _back_measure(run: Finished) -> Mapping[str, float]:
     return {
-        "TFMCC": session_rate(run, _SETTLED_S, receiver="r0"),
-        **{f"TCP {number + 1}": tcp_rate(run, number, _SETTLED_S) for number in range(_BRANCHES)},
+        "TFMCC": session_rate(run, _BACK_SETTLED_S, receiver="r0"),
+        **{f"TCP {number + 1}": tcp_rate(run, number, _BACK_SETTLED_S) for number in range(_BRANCHES)},
     }
 
 
