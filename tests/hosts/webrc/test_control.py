@@ -292,3 +292,13 @@ def test_arr_follows_the_waves_through_joins_and_slots() -> None:
         assert rates.arr == pytest.approx(expected, rel=0.06, abs=0.4)
         if epoch % 7 == 0 and rates.waves_joined < 12:
             rates.joined()
+
+
+def test_the_share_that_is_lost() -> None:
+    rates = Rates(Waves(2000.0), EPOCH)
+    assert rates.lost_share == 0
+    rates.first_packet(0)
+    for _ in range(300):
+        rates.count(18, 2)
+        rates.epoch(starting_up=False)
+    assert rates.lost_share == pytest.approx(0.1)

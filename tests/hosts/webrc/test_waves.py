@@ -83,3 +83,12 @@ def test_what_the_header_cannot_number_takes_the_long_format() -> None:
 def test_session_rates_that_leave_no_choice_are_refused(rate: float) -> None:
     with pytest.raises(ValueError, match="session rate"):
         Waves(rate)
+
+
+def test_what_is_left_of_a_wave_says_its_rate() -> None:
+    waves = Waves(1000.0)
+    for age in range(2, waves.n):
+        for x in (0.0, 0.4, 0.9):
+            left = sum(float(waves.wave_volume(later, np.array([1.0]))[0]) for later in range(age, waves.n))
+            left -= float(waves.wave_volume(age, np.array([x]))[0])
+            assert waves.rate_before_end(round(left)) == pytest.approx(waves.wave_rate(age, x), abs=0.02)
