@@ -39,7 +39,7 @@ def reproduce(
     """
     from rich.console import Console
 
-    from experiments import printing, results_folder
+    from experiments import comparison, printing, results_folder
     from experiments.assistance import with_assistance
     from experiments.names import UnknownNameError
     from experiments.progress import progress_bar
@@ -81,6 +81,12 @@ def reproduce(
     except Interrupted as interrupt:
         typer.echo(f"canopy: interrupted; rows that were through: {', '.join(judged) or 'none'}", err=True)
         raise typer.Exit(SIGNALLED + interrupt.number) from None
+    compared = [result for result in results if result.row.paper == comparison.NAME]
+    try:
+        if compared and comparison.write(folder):
+            compared[-1].notes.append(f"all side by side: {folder / comparison.NAME}.md and .svg")
+    except (OSError, ValueError) as error:
+        compared[-1].notes.append(f"no comparison in {folder}: {error}")
     if as_json:
         print(json.dumps({"rows": [results_folder.summary(result) for result in results]}))
         for result in results:

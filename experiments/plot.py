@@ -1,23 +1,21 @@
 """A row's figure, as the paper draws it: its axes, our means with their intervals or one run over time, and what they
 are held against."""
 
-import io
 import itertools
 import math
 from collections.abc import Mapping, Sequence
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import LogLocator
 
+from experiments.bars import BAR_IN, COLOURS, MARGIN_IN, WIDTH_IN, Bar, draw_columns, half_width
 from experiments.reproduce import RowResult
 from experiments.row import Bars, Curve, Figure, Outcome, Plane, Timeline
 from experiments.statistics import mean_interval
+from experiments.svg import new_canvas, to_svg
 
-_COLOURS = ("#0b6e4f", "#c2571a", "#3a5ba0", "#8a3b8f", "#7a7a1f", "#555555")
-"""Ours first."""
 _MARKERS = "os^vD*"
 _STYLES = ("-", "--", "-.")
 """Of lines over time: the next one when the colours are used up."""
@@ -26,8 +24,6 @@ _GRID = "#e4e7eb"
 _SIZE_IN = (5.6, 3.4)
 _TIMELINE_IN = (8.4, 3.4)
 _PLANE_IN = (5.2, 4.8)
-_BARS_IN = (2.2, 0.9, 0.26)
-"""Width of a column, height of a picture without bars, height of a bar."""
 
 
 def draw(result: RowResult) -> str:
@@ -45,16 +41,7 @@ def draw(result: RowResult) -> str:
         else:
             canvas = _quantities(result.outcomes, figure)
         canvas.suptitle(f"{result.row.id}: {result.row.title}", fontsize=9, x=0.01, ha="left", wrap=True)
-        output = io.StringIO()
-        canvas.savefig(output, format="svg", metadata={"Date": None, "Creator": None})
-    text = output.getvalue()
-    return "\n".join(line.rstrip() for line in text[text.index("<svg") :].splitlines()) + "\n"
-
-
-def _canvas(width: float, height: float) -> Canvas:
-    canvas = Canvas(figsize=(width, height), layout="constrained")
-    FigureCanvasSVG(canvas)
-    return canvas
+        return to_svg(canvas)
 
 
 # --- one quantity over the cases
@@ -64,7 +51,7 @@ def _quantities(all_outcomes: Sequence[Outcome], figure: Figure) -> Canvas:
     """Axes for each quantity that the figure names (all, if it names none that was measured)."""
     measured = list(dict.fromkeys(outcome.quantity for outcome in all_outcomes))
     quantities = [quantity for quantity in measured if quantity in figure.y_labels] or measured
-    canvas = _canvas(_SIZE_IN[0] * len(quantities), _SIZE_IN[1])
+    canvas = new_canvas(_SIZE_IN[0] * len(quantities), _SIZE_IN[1])
     for axes, quantity in zip(canvas.subplots(1, len(quantities), squeeze=False)[0], quantities, strict=True):
         outcomes = [outcome for outcome in all_outcomes if outcome.quantity == quantity]
         if figure.x_label:
@@ -99,8 +86,8 @@ def _draw_curves(axes: Axes, all_outcomes: Sequence[Outcome], figure: Figure) ->
             [outcome.case.x for outcome in outcomes],
             means,
             yerr=halves,
-            fmt=f"{_MARKERS[(number + number // len(_COLOURS)) % len(_MARKERS)]}-",
-            color=_COLOURS[number % len(_COLOURS)],
+            fmt=f"{_MARKERS[(number + number // len(COLOURS)) % len(_MARKERS)]}-",
+            color=COLOURS[number % len(COLOURS)],
             markersize=4,
             linewidth=1.2,
             capsize=3,
@@ -125,34 +112,25 @@ def _draw_curves(axes: Axes, all_outcomes: Sequence[Outcome], figure: Figure) ->
 
 def _draw_bars(axes: Axes, outcomes: Sequence[Outcome]) -> None:
     means, halves = _means(outcomes)
-    axes.bar([outcome.case.label for outcome in outcomes], means, yerr=halves, color=_COLOURS[0], width=0.5, capsize=4)
+    axes.bar([outcome.case.label for outcome in outcomes], means, yerr=halves, color=COLOURS[0], width=0.5, capsize=4)
 
 
 def _bars(all_outcomes: Sequence[Outcome], figure: Bars) -> Canvas:
-    """The first case on top; cases of one series have one colour."""
     cases = {outcome.case.label: outcome.case for outcome in all_outcomes}
-    series = list(dict.fromkeys(case.series for case in cases.values()))
-    width, margin, height = _BARS_IN
-    canvas = _canvas(width * (len(figure.x_labels) + 0.5), margin + height * len(cases))
+    columns: dict[str, list[Bar]] = {}
+    for outcome in all_outcomes:
+        bar = Bar(outcome.case.label, outcome.case.series, mean_interval(outcome.values))
+        columns.setdefault(outcome.quantity, []).append(bar)
+    canvas = new_canvas(WIDTH_IN * (len(figure.x_labels) + 0.5), MARGIN_IN + BAR_IN * len(cases))
     axes_row = canvas.subplots(1, len(figure.x_labels), squeeze=False, sharey=True)[0]
-    for axes, (quantity, label) in zip(axes_row, figure.x_labels.items(), strict=True):
-        outcomes = [outcome for outcome in all_outcomes if outcome.quantity == quantity]
-        means, halves = _means(outcomes)
-        colours = [_COLOURS[series.index(outcome.case.series) % len(_COLOURS)] for outcome in outcomes]
-        labels = [outcome.case.label for outcome in outcomes]
-        axes.barh(labels, means, xerr=halves, color=colours, height=0.7, capsize=2, error_kw={"lw": 0.8})
-        axes.set_xlabel(label, fontsize=8)
-        axes.tick_params(labelsize=8)
-        axes.spines[["top", "right"]].set_visible(False)
-    axes_row[0].invert_yaxis()
+    draw_columns(axes_row, columns, figure.x_labels, list(dict.fromkeys(case.series for case in cases.values())))
     return canvas
 
 
 def _means(outcomes: Sequence[Outcome]) -> tuple[list[float], list[float]]:
     """Means, and half the width of their intervals (0 where there is none)."""
     estimates = [mean_interval(outcome.values) for outcome in outcomes]
-    halves = [estimate.high - estimate.mean for estimate in estimates]
-    return [estimate.mean for estimate in estimates], [half if math.isfinite(half) else 0.0 for half in halves]
+    return [estimate.mean for estimate in estimates], [half_width(estimate) for estimate in estimates]
 
 
 # --- one run over time
@@ -162,7 +140,7 @@ def _timelines(curves: Mapping[str, Sequence[Curve]], figure: Timeline) -> Canva
     """Axes for each case, one below the other."""
     if not curves:
         raise ValueError("no run left anything to draw")
-    canvas = _canvas(_TIMELINE_IN[0], _TIMELINE_IN[1] * len(curves))
+    canvas = new_canvas(_TIMELINE_IN[0], _TIMELINE_IN[1] * len(curves))
     all_axes = canvas.subplots(len(curves), 1, squeeze=False, sharex=True)[:, 0]
     for axes, (label, lines) in zip(all_axes, curves.items(), strict=True):
         _draw_timeline(axes, lines, figure)
@@ -174,7 +152,7 @@ def _timelines(curves: Mapping[str, Sequence[Curve]], figure: Timeline) -> Canva
 
 
 def _draw_timeline(axes: Axes, lines: Sequence[Curve], figure: Timeline) -> None:
-    looks = itertools.cycle(itertools.product(_STYLES, _COLOURS))
+    looks = itertools.cycle(itertools.product(_STYLES, COLOURS))
     for line in lines:
         style, colour = (":", _REFERENCE) if line.is_reference else next(looks)
         if line.marker:
@@ -203,12 +181,12 @@ def _plane(curves: Mapping[str, Sequence[Curve]], figure: Plane) -> Canvas:
     drawn = [line.points for line in lines if not line.is_reference]
     if not drawn:
         raise ValueError("no run left anything to draw")
-    canvas = _canvas(*_PLANE_IN)
+    canvas = new_canvas(*_PLANE_IN)
     axes = canvas.subplots()
     if figure.kind == "arrows":
         (x, y), (to_x, to_y) = (list(zip(*(points[at] for points in drawn), strict=True)) for at in (0, -1))
         ahead = [[end - start for start, end in zip(*pair, strict=True)] for pair in ((x, to_x), (y, to_y))]
-        axes.quiver(x, y, *ahead, angles="xy", scale_units="xy", scale=1, width=0.004, color=_COLOURS[0])
+        axes.quiver(x, y, *ahead, angles="xy", scale_units="xy", scale=1, width=0.004, color=COLOURS[0])
     else:
         points = [point for of_case in drawn for point in of_case]
         most = math.ceil(max(max(point) for point in points))

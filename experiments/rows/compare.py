@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from experiments.relations import EachBetween, Only
+from experiments.relations import EachBetween, Every, Only
 from experiments.row import Bars, Case, Experiment, Row
 from experiments.rows import compare_networks as networks
 from experiments.rows.compare_measures import (
@@ -30,6 +30,7 @@ _SLOW_BPS: Final = 300e3
 _SLOW: Final = "r7"
 _SLOW_JOINS_S: Final = 90.0
 _SLOW_LEAVES_S: Final = 110.0
+_SLOW_SETTLED_S: Final = 95.0
 
 
 def _with_tcp(contender: Contender, assist: str) -> dict[str, Any]:
@@ -92,11 +93,16 @@ def _cases(make: Callable[[Contender, str], dict[str, Any]]) -> Callable[[bool],
 def _everywhere(run: Finished) -> dict[str, float]:
     """What is measured in every network."""
     found = rates(run, RECEIVERS)
-    return {"slowest": min(found), "variation": unevenness(run, RECEIVERS[0]), "feedback": feedback(run)}
+    return {
+        "slowest": min(found),
+        "variation": unevenness(run, RECEIVERS[0]),
+        "loss": loss(run),
+        "feedback": feedback(run),
+    }
 
 
 def _measure_tcp(run: Finished) -> Mapping[str, float]:
-    return {**_everywhere(run), "share": tcp_share(run, RECEIVERS), "loss": loss(run)}
+    return {**_everywhere(run), "share": tcp_share(run, RECEIVERS)}
 
 
 def _measure_heterogeneous(run: Finished) -> Mapping[str, float]:
@@ -119,7 +125,9 @@ def _measure_churn(run: Finished) -> Mapping[str, float]:
     stay = RECEIVERS[:4]
     return {
         "slowest": min(rates(run, stay)),
+        "slow": min(rates(run, [_SLOW], _SLOW_SETTLED_S, _SLOW_LEAVES_S)),
         "variation": unevenness(run, stay[0]),
+        "loss": loss(run),
         "feedback": feedback(run),
         "reaction": recovers(run, stay[0], _SLOW_LEAVES_S, before=(_SLOW_JOINS_S - 10, _SLOW_JOINS_S)),
     }
@@ -128,9 +136,10 @@ def _measure_churn(run: Finished) -> Mapping[str, float]:
 _LABELS: Final[Mapping[str, str]] = {
     "slowest": "slowest receiver, kbit/s",
     "fastest": "fastest receiver, kbit/s",
+    "slow": "who comes to 300 kbit/s, kbit/s",
     "share": "of the TCP's rate",
     "variation": "coefficient of variation, 1 s",
-    "loss": "lost at the bottleneck, %",
+    "loss": "dropped by the worst queue, %",
     "feedback": "feedback packets/s at the sender",
     "reaction": "reaction, s",
 }
@@ -154,7 +163,7 @@ def _row(
         Experiment(
             _cases(make),
             measure,
-            Only(EachBetween(1.0), "slowest"),
+            Every([Only(EachBetween(1.0), name) for name in ("slowest", "slow") if name in quantities]),
             Bars({quantity: _LABELS[quantity] for quantity in quantities}),
         ),
     )
@@ -173,14 +182,14 @@ ROWS: Final = (
         "receivers behind 0.5 to 4 Mbit/s",
         _heterogeneous,
         _measure_heterogeneous,
-        ("slowest", "fastest", "variation", "feedback"),
+        ("slowest", "fastest", "variation", "loss", "feedback"),
     ),
     _row(
         "loss",
         "1 % of independent loss at each receiver, and at a TCP's",
         _lossy,
         _measure_lossy,
-        ("slowest", "share", "variation", "feedback"),
+        ("slowest", "share", "variation", "loss", "feedback"),
     ),
     _row(
         "congestion",
@@ -194,6 +203,6 @@ ROWS: Final = (
         "receivers come and go, one of them slow",
         _churn,
         _measure_churn,
-        ("slowest", "variation", "feedback", "reaction"),
+        ("slowest", "slow", "variation", "loss", "feedback", "reaction"),
     ),
 )

@@ -1,7 +1,8 @@
 """The contenders of the comparison, and the networks in which all of them are put.
 
 All packets have 1,000 bytes on the link. Each protocol has the parameters that its paper's rows have, and is asked for
-what it is made for: MTCP and RLA for a stream that everybody gets whole, TFMCC, VLMCC and WEBRC for real-time data. All
+what it is made for: MTCP and RLA for a stream that everybody gets whole, from where it is when they join, TFMCC, VLMCC
+and WEBRC for real-time data. All
 networks are of P4 switches, so that assistance changes nothing but itself. Where flows share a bottleneck its queue is
 RED: behind a DropTail queue phase effects, not the protocols, would decide on the shares (docs/tfmcc.md).
 """
@@ -67,9 +68,9 @@ def _contender(protocol: str, payload_bytes: int, group: str, content: str, **pa
 
 
 CONTENDERS: Final[Mapping[str, Contender]] = {
-    "MTCP": _contender("mtcp", PACKET_BYTES - _MTCP_HEADERS, mtcp_base.GROUP.format(1), "endless"),
+    "MTCP": _contender("mtcp", PACKET_BYTES - _MTCP_HEADERS, mtcp_base.GROUP.format(1), "endless", from_start=False),
     "TFMCC": _contender("tfmcc", tfmcc_base.PAYLOAD_BYTES, "232.2.0.1", "realtime"),
-    "RLA": _contender("rla", rla_base.PAYLOAD_BYTES, rla_base.GROUP.format(1), "endless"),
+    "RLA": _contender("rla", rla_base.PAYLOAD_BYTES, rla_base.GROUP.format(1), "endless", from_start=False),
     "VLMCC": _contender(
         "vlmcc",
         vlmcc_base.PAYLOAD_BYTES,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from experiments.rows.compare import ROWS
-from experiments.rows.compare_measures import feedback, loss, offered_settles, rates, recovers
+from experiments.rows.compare_measures import PATIENCE_S, feedback, loss, offered_settles, rates, recovers
 from experiments.rows.compare_networks import CONTENDERS, SECONDS, SETTLED_S
 from experiments.rows.tfmcc_base import PACKET_BYTES
 from experiments.runs import Finished, Run
@@ -39,14 +39,14 @@ def steps(*periods: tuple[float, float, float]) -> list[dict[str, Any]]:
     return rows
 
 
-def port(*periods: tuple[float, float, float, float]) -> list[dict[str, Any]]:
-    """The bottleneck's counters: (from, to, packets a second that pass, that are dropped)."""
+def port(*periods: tuple[float, float, float, float], neighbour: str = "s1") -> list[dict[str, Any]]:
+    """The counters of s0's port: (from, to, packets a second that pass, that are dropped)."""
     rows, sent, dropped = [], 0.0, 0.0
     for since, until, passes, drops in periods:
         at = since
         while at < until:
             counters = {"tx_packets": sent, "drop_queue": dropped, "drop_red": 0}
-            rows.append({"t": at, "switch": "s0", "neighbour": "s1", **counters})
+            rows.append({"t": at, "switch": "s0", "neighbour": neighbour, **counters})
             sent, dropped, at = sent + passes * 0.5, dropped + drops * 0.5, at + 0.5
     return rows
 
@@ -72,9 +72,14 @@ def test_a_reaction_ends_the_overload(tmp_path: Path) -> None:
     assert loss(run, 46.0) == pytest.approx(200 / 126, rel=0.02)
 
 
+def test_loss_is_that_of_the_worst_queue(tmp_path: Path) -> None:
+    ports = [*port((0, 60, 100, 1)), *port((0, 60, 60, 20), neighbour="r0"), *port((0, 60, 900, 0), neighbour="r1")]
+    assert loss(finished(tmp_path, {"ports": ports}), 10.0) == pytest.approx(25.0)
+
+
 def test_an_overload_that_does_not_end(tmp_path: Path) -> None:
     run = finished(tmp_path, {"ports": port((0, 60, 125, 60))})
-    assert offered_settles(run, 40.0, 1e6) == 15.0
+    assert offered_settles(run, 40.0, 1e6) == PATIENCE_S
 
 
 def test_a_receiver_recovers_when_it_has_four_fifths_of_its_rate(tmp_path: Path) -> None:
