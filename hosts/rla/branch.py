@@ -29,6 +29,7 @@ class Branch:
         "merges",
         "number",
         "progress_at",
+        "recover_below",
         "retransmissions",
         "rtt",
         "signals",
@@ -53,6 +54,7 @@ class Branch:
         self.heard_at = now
         self.progress_at = now
         self.backoff = 1.0  # of its timeout: doubled at each one, 1 after progress
+        self.recover_below = first  # at its last timeout all packets below had been sent
         self.slow_since: float | None = None  # since when it is the slowest by far (4.3)
         self._examined = first  # packets below have been judged
         self._repeated: deque[tuple[int, int]] = deque()  # (packet after which the repeat was sent, repeated packet)

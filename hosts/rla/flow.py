@@ -9,6 +9,7 @@ footnote 8).
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from hosts.endpoint import Address, CongestionSignal, Effect, Send
 from hosts.rla.branch import Branch
@@ -21,6 +22,8 @@ from hosts.seq import extend
 
 CHECK_S = 0.05
 """How often timeouts are looked for: they are not finer than this (ours; a quarter of the least timeout)."""
+RECOVERY_BURST = 2
+"""Packets that are repeated upon an acknowledgment after a timeout: TCP's in its slow start (ours)."""
 MAX_BACKOFF = 64.0
 """RFC 6298 (5.5) lets a timeout stop growing at 60 s or more."""
 
@@ -185,6 +188,7 @@ class Flow:
                 if branch.rtt.mean > self.srtt_max:
                     self.srtt_max = branch.rtt.mean
         branch.window = ack.window
+        recovers = branch.cumulative < cumulative < branch.recover_below
         self._progress(branch, cumulative, now)
         self._open(branch, cumulative, ack.window)
         effects: list[Effect] = []
@@ -196,7 +200,9 @@ class Flow:
             if lost:
                 self._lost(branch, lost, now, effects)
         if ack.hurry:
-            effects += self._hurry(branch, now)
+            effects += self._repeat_missing(branch, bits(self._board.missing(branch.number), self.base), now)
+        elif recovers:
+            effects += self._recover(branch, now)
         if self._requested:
             self._served([branch])
             effects += self._repeat_settled(now)
@@ -303,9 +309,9 @@ class Flow:
             for number in asking:
                 yield self._copy(seq, packet, True, self._by_number[number].address, now)
 
-    def _hurry(self, branch: Branch, now: float) -> Iterator[Send]:
-        """The receiver cannot wait (3.3, footnote 8): repeat what it lacks, unless a round trip has not passed yet."""
-        for seq in bits(self._board.missing(branch.number), self.base):
+    def _repeat_missing(self, branch: Branch, missing: Iterable[int], now: float) -> Iterator[Send]:
+        """Repeat what it lacks without waiting for the others (3.3, footnote 8), unless a round trip has not passed."""
+        for seq in missing:
             packet = self._packets[seq]
             if now - packet.sent_at > branch.rtt.mean:
                 packet.lost_by.discard(branch.number)
@@ -313,6 +319,14 @@ class Flow:
                 branch.repeated(seq, self.end)
                 self._counters["repair_packets"] += 1
                 yield self._copy(seq, packet, True, branch.address, now)
+
+    def _recover(self, branch: Branch, now: float) -> Iterator[Send]:
+        """It answers again after a timeout: what else had been sent by then was lost as well, repeats too, and with the
+        window used up no later packet comes to show it. As TCP, which begins again from there.
+        """
+        has = self._board.has
+        missing = (seq for seq in range(branch.cumulative, branch.recover_below) if not has(branch.number, seq))
+        return islice(self._repeat_missing(branch, missing, now), RECOVERY_BURST)
 
     # --- timeouts
 
@@ -345,6 +359,7 @@ class Flow:
             if now - max(branch.progress_at, packet.sent_at) < timeout:
                 continue
             branch.backoff = min(2 * branch.backoff, MAX_BACKOFF)
+            branch.recover_below = self.end
             self._counters["timeouts"] += 1
             branch.losses += 1
             self._lost(branch, [branch.cumulative], now, effects)

@@ -74,6 +74,23 @@ def test_room_is_offered_in_large_parts_and_never_beyond_the_buffer() -> None:
         core.write(b"ab", now=0.0)
 
 
+def test_after_a_timeout_what_else_is_missing_does_not_wait_for_timeouts_of_its_own() -> None:
+    """All of a window is lost, and nothing new may be sent: no later packet will show that the others are missing."""
+    core = sender(initial_cwnd=10, max_burst=10)
+    core.write(bytes(10 * PAYLOAD), now=0.0)
+    acknowledge(core, 1, 0.1)
+    timer = core.wake_at
+    while timer is not None and not (again := sent(list(core.handle_timer(now=timer)))):
+        timer = core.wake_at
+    assert timer is not None
+    assert again == [1]
+    assert core.counters["timeouts"] == 1
+    assert sent(acknowledge(core, 2, timer + 0.1)) == [2, 3]
+    assert sent(acknowledge(core, 3, timer + 0.15)) == [4, 5]
+    assert sent(acknowledge(core, 4, timer + 0.2)) == [6, 7]
+    assert core.counters["timeouts"] == 1
+
+
 def of_two_receivers() -> tuple[RlaSender, int, int]:
     """With switches that merge; the receivers' numbers."""
     session = Session(GROUP, session=SESSION, receivers=2)
