@@ -57,9 +57,16 @@ def halved_after(run: Run) -> float:
     )
 
 
-def test_less_feedback_and_a_prompt_reaction(tmp_path: Path) -> None:
-    runs = {assist: simulate(tmp_path / assist, scenario(33, assist)) for assist in ("none", "switch")}
-    plain, suppressed = (rows(run)[-1] for run in runs.values())
-    assert suppressed["feedback_packets"] < 0.8 * plain["feedback_packets"]
-    assert suppressed["first_rtts"] > 0.8 * plain["first_rtts"]
-    assert halved_after(runs["switch"]) < 2.0
+def all_measured_after(run: Run) -> float:
+    """Seconds until the sender has heard of every receiver's first measurement."""
+    return float(next(row["t"] for row in rows(run) if row["first_rtts"] == 33))
+
+
+def test_a_handful_of_reports_a_round_and_a_prompt_reaction(tmp_path: Path) -> None:
+    """With so few receivers timers keep feedback low as well; switches need no time for it."""
+    plain, suppressed = (simulate(tmp_path / assist, scenario(33, assist)) for assist in ("none", "switch"))
+    last = rows(suppressed)[-1]
+    # Ten requests for a first RTT may pass in a round, and the CLR reports once a round trip.
+    assert last["feedback_packets"] < 16 * last["round"]
+    assert all_measured_after(suppressed) < all_measured_after(plain)
+    assert halved_after(suppressed) < min(2.0, halved_after(plain))
