@@ -1,7 +1,6 @@
 """The comparison of all protocols as one table and one page of plots, from what is kept of its rows."""
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,9 +72,8 @@ def table(networks: Sequence[Network]) -> str:
 
 def _text(bar: Bar) -> str:
     mean, half = bar.estimate.mean, half_width(bar.estimate)
-    # As many decimals as three digits of the mean need; the interval's half has the same.
-    decimals = max(0, 2 - math.floor(math.log10(mean))) if mean > 0 else 0
-    decimals = min(decimals, 2)
+    # Three digits of the mean, two of them decimals at most; the interval's half has as many.
+    decimals = 2 if 0 < mean < 10 else 1 if 10 <= mean < 100 else 0
     return f"{mean:,.{decimals}f} ± {half:,.{decimals}f}" if half else f"{mean:,.{decimals}f}"
 
 

@@ -11,7 +11,7 @@ from experiments.rows.compare_networks import CONTENDERS, SECONDS, SETTLED_S
 from experiments.rows.tfmcc_base import PACKET_BYTES, rate, tcp_rate, variation
 from experiments.runs import Finished
 
-PATIENCE_S: Final = 45.0
+_PATIENCE_S: Final = 45.0
 """A reaction that has not come by then is said to take so long."""
 _FULL: Final = 1.05
 """Of a link's rate: more than that is offered to it in congestion."""
@@ -94,8 +94,8 @@ def offered_settles(run: Finished, since: float, link_bps: float) -> float:
             break
         packets = end["tx_packets"] - start["tx_packets"] + _dropped(end) - _dropped(start)
         if packets * PACKET_BYTES * 8 <= _FULL * link_bps * (end["t"] - start["t"]) and start["t"] >= since + _WINDOW_S:
-            return float(min(start["t"] - since, PATIENCE_S))
-    return PATIENCE_S
+            return float(min(start["t"] - since, _PATIENCE_S))
+    return _PATIENCE_S
 
 
 def recovers(run: Finished, receiver: str, since: float, before: tuple[float, float]) -> float:
@@ -103,8 +103,8 @@ def recovers(run: Finished, receiver: str, since: float, before: tuple[float, fl
     found = counter(run, receiver)
     wanted = _RECOVERED * rate(found, *before)
     at = since
-    while at < since + PATIENCE_S:
+    while at < since + _PATIENCE_S:
         if rate(found, at, at + _WINDOW_S) >= wanted:
             return at - since
         at += _WINDOW_S / 4
-    return PATIENCE_S
+    return _PATIENCE_S

@@ -107,7 +107,7 @@ class Upward:
                 self._echo_time_us = packet.send_time_us
                 self._echo_at = at
             enough = self._options.ack_every
-            if 0 < packet.cwnd < enough or 0 < packet.cwnd < SMALL_CWND:
+            if packet.cwnd:  # 0: not known
                 # A sender that has used up its window waits, with a small one for every acknowledgment (ours).
                 enough = min(enough, packet.cwnd if packet.cwnd >= SMALL_CWND else packet.cwnd // 2)
         else:

@@ -5,7 +5,7 @@ congestion signal (RLA, 3.3, rules 1 and 2).
 from collections import deque
 
 from hosts.endpoint import Address
-from hosts.rtt import DelayEstimator
+from hosts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
 
 LOSS_DISTANCE = 3
 """3.3, rule 1: a packet is lost when one at least three higher has been selectively acknowledged."""
@@ -58,6 +58,11 @@ class Branch:
         self.slow_since: float | None = None  # since when it is the slowest by far (4.3)
         self._examined = first  # packets below have been judged
         self._repeated: deque[tuple[int, int]] = deque()  # (packet after which the repeat was sent, repeated packet)
+
+    @property
+    def timeout(self) -> float:
+        """Its own, in seconds; repeats are longer by `backoff`."""
+        return self.rtt.timeout or INITIAL_TIMEOUT_S
 
     def has(self, seq: int, sack: int) -> bool:
         """Whether its last acknowledgment, with bitmap `sack`, contained packet `seq`."""

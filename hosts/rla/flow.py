@@ -16,7 +16,6 @@ from hosts.rla.branch import Branch
 from hosts.rla.listening import RandomListening
 from hosts.rla.options import RlaOptions
 from hosts.rla.packets import SACK_BITS, Ack, Data, encode_data
-from hosts.rtt import INITIAL_TIMEOUT_S
 from hosts.sack import Scoreboard, bits
 from hosts.seq import extend
 
@@ -352,7 +351,7 @@ class Flow:
             if branch.cumulative >= self.end:
                 continue
             packet = self._packets[branch.cumulative]
-            timeout = (branch.rtt.timeout or INITIAL_TIMEOUT_S) * branch.backoff
+            timeout = branch.timeout * branch.backoff
             if branch.merges:
                 timeout = max(timeout, patience)
             waits.append(timeout)
@@ -375,5 +374,4 @@ class Flow:
         """The longest timeout of those that switches' summaries tell of: what a summary says of a fast receiver it
         says when the slowest one has answered.
         """
-        timeouts = (branch.rtt.timeout or INITIAL_TIMEOUT_S for branch in self.branches.values() if branch.merges)
-        return max(timeouts, default=0.0)
+        return max((branch.timeout for branch in self.branches.values() if branch.merges), default=0.0)

@@ -22,11 +22,11 @@ LINK_HEADERS = 14
 _SENDER_STARTS_S = 0.01
 
 
-def _link(given: Mapping[str, Any]) -> LinkSpec:
+def link_spec(given: Mapping[str, Any]) -> LinkSpec:
     return cast(LinkSpec, dict(given))
 
 
-def _back(given: Mapping[str, Any]) -> LinkSpec:
+def way_back(given: Mapping[str, Any]) -> LinkSpec:
     """The way back: as long, and never full."""
     return {"delay_us": given.get("delay_us", 0.0), "limit_packets": 10_000}
 
@@ -88,7 +88,7 @@ class Star(Generic[R]):
         sim.add_router("edge")
         sim.connect("sender", "core", {"rate_bps": 1e9, "limit_packets": 10_000}, {"rate_bps": 1e9})
         self.bottleneck = sim.connect(
-            "core", "edge", _link(bottleneck or {}), _back(bottleneck or {}) if back is None else _link(back)
+            "core", "edge", link_spec(bottleneck or {}), way_back(bottleneck or {}) if back is None else link_spec(back)
         )
         for number, given in enumerate(receivers):
             self._add(number, given, make_receiver(number), host)
@@ -100,7 +100,7 @@ class Star(Generic[R]):
         link = {key: value for key, value in given.items() if key not in ("join", "clock")}
         name = f"r{number}"
         self.sim.add_host(name, f"10.{1 + number // 65536}.{number // 256 % 256}.{number % 256}")
-        self.links.append(self.sim.connect("edge", name, _link(link), _back(link)))
+        self.links.append(self.sim.connect("edge", name, link_spec(link), way_back(link)))
         self.receivers.append(receiver)
 
         def take(effect: object, now: float) -> None:

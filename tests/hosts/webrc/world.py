@@ -5,7 +5,7 @@ The joins of source-specific groups reach `core`, which stands for the sender, a
 
 from collections.abc import Mapping, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from canopy_engine import Sim
 
@@ -15,12 +15,8 @@ from hosts.protocols import Session
 from hosts.webrc.options import WebrcOptions
 from hosts.webrc.receiver import WebrcReceiver
 from hosts.webrc.sender import WebrcSender
+from tests.hosts.star import link_spec, way_back
 from tests.hosts.webrc.memory import FromTheStart
-
-if TYPE_CHECKING:
-    from canopy_engine import LinkSpec
-else:
-    LinkSpec = dict
 
 GROUP = Address("232.6.0.0", 5000)
 PORT = 40000
@@ -31,15 +27,6 @@ PACKET_BITS = 8 * 1024
 def one_way(rtt: float, **rest: Any) -> dict[str, Any]:
     """A link whose way there and back takes `rtt` seconds."""
     return {"delay_us": rtt / 2 * 1e6, **rest}
-
-
-def _link(given: Mapping[str, Any]) -> LinkSpec:
-    return cast(LinkSpec, dict(given))
-
-
-def _back(given: Mapping[str, Any]) -> LinkSpec:
-    """The way back: as long, and never full."""
-    return {"delay_us": given.get("delay_us", 0.0), "limit_packets": 10_000}
 
 
 class World:
@@ -62,7 +49,7 @@ class World:
         sim.add_router("core")
         sim.add_router("edge")
         sim.connect("sender", "core", {"limit_packets": 10_000}, {})
-        self.shared = sim.connect("core", "edge", _link(shared or {}), _back(shared or {}))
+        self.shared = sim.connect("core", "edge", link_spec(shared or {}), way_back(shared or {}))
         session = Session(GROUP, source=SENDER, session=7, realtime=True, deliver=False)
         self.sender = WebrcSender(session, self.options, FromTheStart())
         self.receivers: list[WebrcReceiver] = []
@@ -72,7 +59,7 @@ class World:
             join, phase = link.pop("join", 0.0), link.pop("phase_s", None)
             name = f"r{number}"
             sim.add_host(name, f"10.{1 + number // 65536}.{number // 256 % 256}.{number % 256}")
-            self.links.append(sim.connect("edge", name, _link(link), _back(link)))
+            self.links.append(sim.connect("edge", name, link_spec(link), way_back(link)))
             receiver = WebrcReceiver(session, self.options, Random(seed * 1_000_003 + number))
             if phase is not None:
                 receiver._phase_s = phase
