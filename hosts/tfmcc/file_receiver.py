@@ -84,14 +84,13 @@ class TfmccFileReceiver(TfmccReceiver):
 
     def _listen(self, datagram: Datagram, now: float) -> Sequence[Effect]:
         packet = read_packet(datagram.data, parse, self.counters)
-        source = self.session.source
         if packet is None:
             return ()
         if (
             not isinstance(packet, Announce)
             or datagram.destination != self.session.group
             or (self.number is not None and packet.session != self.number)
-            or (source is not None and datagram.source.host != source)
+            or not self.session.admits(datagram.source)
         ):
             self.counters["drop_other_session"] += 1
             return ()
