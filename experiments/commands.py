@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topologies.run.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED, fail
+from engine.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
+from topologies.run.exits import fail
 
 if TYPE_CHECKING:
     from experiments.reproduce import RowResult

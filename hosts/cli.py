@@ -11,13 +11,14 @@ from typing import Annotated, Any
 
 import typer
 
+from engine.exits import EXIT_BAD_INPUT, EXIT_INTERRUPTED
 from hosts import clock, protocols, sockets
 from hosts.endpoint import Address
 from hosts.files import FileError, FileSource
 from hosts.header import SESSION_MAX
 from hosts.progress import Display
 from hosts.protocols import Protocol, Session
-from hosts.transfer import EXIT_BAD_INPUT, EXIT_INTERRUPTED, INTERRUPTED, Outcome, Plan, receive_file, send_file
+from hosts.transfer import INTERRUPTED, Outcome, Plan, receive_file, send_file
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 

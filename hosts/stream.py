@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from engine.exits import EXIT_FAILED, EXIT_INTERRUPTED
 from hosts import sockets
 from hosts.endpoint import CongestionSignal, DeliverDatagram, Event, SessionEnded, SessionStarted
 from hosts.observe import STATUS_INTERVAL_S, StatusFile, plain
 from hosts.playout import PlayoutBuffer
 from hosts.progress import Display
 from hosts.runtime import Runtime
-from hosts.transfer import EXIT_FAILED, EXIT_INTERRUPTED, INTERRUPTED, Outcome, Plan, Watch, watch_signals
+from hosts.transfer import INTERRUPTED, Outcome, Plan, Watch, watch_signals
 
 QUEUE_BYTES: Final = 256 * 1024
 """Input that waits; more than that, and its program waits too, as at any full pipe (ours)."""

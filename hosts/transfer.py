@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from engine.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED
 from hosts import sockets
 from hosts.endpoint import (
     Endpoint,
@@ -28,10 +29,6 @@ from hosts.protocols import Protocol, Session
 from hosts.reason import Reason
 from hosts.runtime import Runtime
 
-EXIT_FAILED = 1
-EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 130
-"""As a shell reports a program that SIGINT ended."""
 PROGRESS_INTERVAL_S = 0.2
 INTERRUPTED = "interrupted"
 
