@@ -21,7 +21,7 @@ from hosts.endpoint import (
     SessionStarted,
     StreamEnded,
 )
-from hosts.farewell import ABORT_COPIES, Abort, Fin
+from hosts.farewell import ABORT_COPIES, FIN_TRIES, Abort, Fin
 from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.reassembly import BrokenStreamError, Reassembly
@@ -44,8 +44,6 @@ from hosts.rla.packets import (
 from hosts.seq import extend
 from hosts.wire import read_packet
 
-FIN_TRIES = 10
-"""A confirmation is repeated this often; after that the sender is taken to be gone (ours)."""
 PREMATURE_PACKETS = 16
 """Data that overtook the answer to our join, kept until that comes (ours)."""
 ALONE_WAIT_S = 0.02

@@ -114,7 +114,7 @@ class WebrcReceiver(SessionReceiver):
             return ()
         if packet.closes:
             return self._end(False, "the sender ended the session")
-        arrived_at = now if datagram.arrived_at is None else datagram.arrived_at
+        arrived_at = datagram.came_at(now)
         effects: list[Effect] = []
         if self.state == "listening":
             if channel != self.waves.t or packet.slot_index >= self.waves.t:
