@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 import grpc
+import pytest
 from finsy.proto import U128, p4r, p4r_grpc, rpc_status
 
 from engine.p4runtime.datapath import MemoryDataPath
@@ -184,6 +185,11 @@ def controllers(served: Served, count: int) -> Iterator[list[Controller]]:
 def status_of(error: grpc.RpcError) -> grpc.StatusCode:
     code: grpc.StatusCode = error.code()
     return code
+
+
+def refused_with(code: grpc.StatusCode) -> pytest.RaisesExc[grpc.RpcError]:
+    """Expects a call to end so."""
+    return pytest.raises(grpc.RpcError, check=lambda error: status_of(error) == code)
 
 
 def outcome(call: Callable[[], object]) -> grpc.StatusCode:
