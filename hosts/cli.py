@@ -33,6 +33,12 @@ SessionOption = Annotated[int | None, typer.Option(help="Session id.", min=0, ma
 LocalPortOption = Annotated[
     int, typer.Option(help="UDP port to send from, where others find it [default: any].", min=0, max=65535)
 ]
+LocalAddressOption = Annotated[str | None, typer.Option(help="Local address to send from [default: the interface's].")]
+TtlOption = Annotated[int, typer.Option(help="Time to live of multicast packets.", min=0, max=255)]
+RateLimitOption = Annotated[float | None, typer.Option(help="Never send faster than so many bit/s.", min=1)]
+StatusDirOption = Annotated[Path | None, typer.Option(help="Keep a status file in this folder.")]
+SourceOption = Annotated[str | None, typer.Option(help="The sender's address: join (source, group).")]
+WaitOption = Annotated[float | None, typer.Option(help="Give up when no sender was heard for so long.", min=0)]
 SetOption = Annotated[list[str] | None, typer.Option("--set", help="A protocol parameter, as in ack_every=2.")]
 TraceOption = Annotated[Path | None, typer.Option(help="Write measurements to this file, JSON lines.")]
 SeedOption = Annotated[int | None, typer.Option(help="Seed of the protocol's randomness [default: random].")]
@@ -47,16 +53,16 @@ def send(
     port: PortOption,
     protocol: ProtocolOption = "mtcp",
     interface: InterfaceOption = None,
-    source: Annotated[str | None, typer.Option(help="Local address to send from [default: the interface's].")] = None,
+    source: LocalAddressOption = None,
     receivers: Annotated[int, typer.Option(help="Start when so many have joined.", min=1)] = 1,
     wait: Annotated[float, typer.Option(help="Start after so many seconds with those that have.", min=0)] = 10.0,
     session: SessionOption = None,
     local_port: LocalPortOption = 0,
     name: Annotated[str | None, typer.Option(help="The file's name at the receivers [default: its own].")] = None,
-    ttl: Annotated[int, typer.Option(help="Time to live of multicast packets.", min=0, max=255)] = sockets.DEFAULT_TTL,
-    rate_limit: Annotated[float | None, typer.Option(help="Never send faster than so many bit/s.", min=1)] = None,
+    ttl: TtlOption = sockets.DEFAULT_TTL,
+    rate_limit: RateLimitOption = None,
     settings: SetOption = None,
-    status_dir: Annotated[Path | None, typer.Option(help="Keep a status file in this folder.")] = None,
+    status_dir: StatusDirOption = None,
     trace: TraceOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
@@ -94,7 +100,7 @@ def recv(
     output: Annotated[Path, typer.Option("--output", "--out", "-o", help="Folder for the file.")] = Path(),
     protocol: ProtocolOption = "mtcp",
     interface: InterfaceOption = None,
-    source: Annotated[str | None, typer.Option(help="The sender's address: join (source, group).")] = None,
+    source: SourceOption = None,
     session: SessionOption = None,
     local_port: LocalPortOption = 0,
     agent: Annotated[bool, typer.Option("--agent", help="Serve other receivers as their parent.")] = False,
@@ -102,7 +108,7 @@ def recv(
         str | None, typer.Option(help="ADDRESS:PORT of the parent, or `sender` [default: the nearest].")
     ] = None,
     read_rate: Annotated[float | None, typer.Option(help="Read what arrives at so many bit/s only.", min=1)] = None,
-    wait: Annotated[float | None, typer.Option(help="Give up when no sender was heard for so long.", min=0)] = None,
+    wait: WaitOption = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a file that exists.")] = False,
     settings: SetOption = None,
     trace: TraceOption = None,
