@@ -23,7 +23,7 @@ class RlaOptions:
     # long, by unicast; 0: never, it waits until the sender has heard from everybody (ours: the paper gives no time)
     drop_slowest: float = 0.0  # 4.3: drop a receiver that signals so many times as often as the next one; 0: never
     drop_slowest_after_s: float = 30.0  # when that has lasted for so long (ours)
-    sample_s: float = 1.0  # with `assist`: a receiver has one acknowledgment unmerged so often (reading notes)
+    sample_s: float = 1.0  # with `assist`: a receiver has one acknowledgment unmerged so often (ours)
     assist: str = "none"  # none, switch: whether switches may merge loss-free acknowledgments
     from_start: bool = True  # receiver: the whole stream or nothing; False: from the first packet that can be had
     drop_after_s: float = 30.0  # a receiver silent or stalled for so long no longer holds the others back (ours)
