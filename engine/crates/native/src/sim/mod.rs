@@ -1,6 +1,7 @@
 //! The class `Sim`: a simulated network with Python endpoints.
 
 mod endpoint;
+mod programs;
 mod report;
 mod shared;
 mod state;
@@ -16,23 +17,25 @@ use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sim::app::{App, Protocol};
-use sim::apps::{TcpSink, TcpSource, UdpSink, UdpSource, WebSource};
-use sim::igmp::Subscription;
 use sim::link::random::derive;
-use sim::time::to_seconds;
+use sim::time::{to_seconds, Nanos};
 use sim::{AppId, Change, Network, ProcessingTime, Way};
 
 use crate::errors::SimError;
 use crate::link_spec::link_settings;
 use crate::switch::Switch;
 use endpoint::{ipv4, Actions, Agent, Clock, PyEndpoint, Seam};
+use programs::WEB_PORTS;
 use shared::{lock, run_error, seconds, PySwitch};
 use state::State;
 
 /// Events between two looks at Ctrl-C: some milliseconds.
 const SLICE: u64 = 8_192;
-/// Connections that a web source may have at a time.
-const WEB_PORTS: u16 = 1_024;
+
+/// When a program starts, and when it stops, from seconds.
+fn times(start_at: f64, stop_at: Option<f64>) -> PyResult<(Nanos, Option<Nanos>)> {
+    Ok((seconds("start_at", start_at)?, stop_at.map(|time| seconds("stop_at", time)).transpose()?))
+}
 
 /// A network in virtual time. Not to be changed while it runs: its own endpoints may only read `now`.
 #[pyclass(frozen, module = "canopy_engine")]
@@ -180,21 +183,8 @@ impl Sim {
         traced: bool,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(u32, u32)> {
-        let (sender, receiver) = traffic::tcp(options)?;
-        let start_at = seconds("start_at", start_at)?;
-        let (from, to, to_address) = (self.node(source)?, self.node(sink)?, self.address(sink)?);
-        let port = self.new_port(1)?;
-        let ports = [(Protocol::Tcp, port)];
-        let mut app = TcpSource::new(sender, port, (to_address, port));
-        if traced {
-            app = app.traced();
-        }
-        self.build(|network| {
-            let sink =
-                network.add_app(to, &format!("tcp-sink-{port}"), Box::new(TcpSink::new(receiver, port)), &ports, 0)?;
-            let source = network.add_app(from, &format!("tcp-source-{port}"), Box::new(app), &ports, start_at)?;
-            Ok((source.0, sink.0))
-        })
+        let configs = traffic::tcp(options)?;
+        self.place_tcp((source, sink), configs, seconds("start_at", start_at)?, traced)
     }
 
     #[pyo3(signature = (source, destination, *, port = None, start_at = 0.0, stop_at = None, **options))]
@@ -210,20 +200,9 @@ impl Sim {
         let Some(options) = options else {
             return Err(pyo3::exceptions::PyTypeError::new_err("rate_bps is missing"));
         };
-        let (gaps, sizes) = traffic::udp(options)?;
-        let (node, start_at) = (self.node(source)?, seconds("start_at", start_at)?);
-        let own_port = self.new_port(1)?;
-        let destination = (ipv4(destination)?, port.unwrap_or(own_port));
-        let name = format!("udp-source-{own_port}");
-        let stop_at = stop_at.map(|time| seconds("stop_at", time)).transpose()?;
-        self.build(|network| {
-            let stream = network.stream(&format!("udp/{source}/{own_port}"));
-            let mut app = UdpSource::new(own_port, destination, gaps, sizes, stream);
-            if let Some(time) = stop_at {
-                app = app.until(time);
-            }
-            network.add_app(node, &name, Box::new(app), &[(Protocol::Udp, own_port)], start_at).map(|id| id.0)
-        })
+        let stream = traffic::udp(options)?;
+        let (start_at, stop_at) = times(start_at, stop_at)?;
+        self.place_udp(source, (destination, port), stream, start_at, stop_at)
     }
 
     #[pyo3(signature = (host, port, *, join = None, start_at = 0.0))]
@@ -234,16 +213,7 @@ impl Sim {
         join: Option<(String, Option<String>)>,
         start_at: f64,
     ) -> PyResult<u32> {
-        let (host, start_at) = (self.node(host)?, seconds("start_at", start_at)?);
-        let joins: Vec<(Subscription, u16)> = match join {
-            None => Vec::new(),
-            Some((group, source)) => vec![((ipv4(&group)?, source.map(|source| ipv4(&source)).transpose()?), port)],
-        };
-        // A group's port may be several programs'; a unicast port is one's.
-        let ports: &[(Protocol, u16)] = if joins.is_empty() { &[(Protocol::Udp, port)] } else { &[] };
-        let app = UdpSink::joining(joins);
-        self.build(|network| network.add_app(host, &format!("udp-sink-{port}"), Box::new(app), ports, start_at))
-            .map(|id| id.0)
+        self.place_udp_sink(host, port, join, seconds("start_at", start_at)?)
     }
 
     #[pyo3(signature = (source, sink, *, mean_gap, mean_bytes, shape = 1.2, start_at = 0.0, stop_at = None, **options))]
@@ -259,24 +229,10 @@ impl Sim {
         stop_at: Option<f64>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(u32, u32)> {
-        let (sender, receiver) = traffic::tcp(options)?;
-        let start_at = seconds("start_at", start_at)?;
-        let stop_at = stop_at.map(|time| seconds("stop_at", time)).transpose()?;
-        let first_port = self.new_port(WEB_PORTS)?;
-        let config = traffic::web(mean_gap, mean_bytes, shape, first_port, WEB_PORTS)?;
-        let (from, to, to_address) = (self.node(source)?, self.node(sink)?, self.address(sink)?);
-        let ports: Vec<(Protocol, u16)> = (0..WEB_PORTS).map(|at| (Protocol::Tcp, first_port + at)).collect();
-        self.build(|network| {
-            let stream = network.stream(&format!("web/{source}/{first_port}"));
-            let mut app = WebSource::new(config, sender, (to_address, first_port), stream);
-            if let Some(time) = stop_at {
-                app = app.until(time);
-            }
-            let sink_app = TcpSink::new(receiver, first_port);
-            let sink = network.add_app(to, &format!("web-sink-{first_port}"), Box::new(sink_app), &ports[..1], 0)?;
-            let source = network.add_app(from, &format!("web-source-{first_port}"), Box::new(app), &ports, start_at)?;
-            Ok((source.0, sink.0))
-        })
+        let configs = traffic::tcp(options)?;
+        let (start_at, stop_at) = times(start_at, stop_at)?;
+        let config = |first_port| traffic::web(mean_gap, mean_bytes, shape, first_port, WEB_PORTS);
+        self.place_web((source, sink), configs, config, start_at, stop_at)
     }
 
     // Changes.
