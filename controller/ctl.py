@@ -16,6 +16,7 @@ from rich.measure import Measurement
 from controller import tables
 from controller.api import ApiClient, ApiError
 from controller.statedir import SOCKET_NAME, StateDirError, check_socket_path, find_running
+from engine.exits import EXIT_BAD_INPUT
 
 app = typer.Typer(help="Show the live state of a running emulation.", no_args_is_help=True, add_completion=False)
 
@@ -24,7 +25,6 @@ StateDir = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
-FAILURE = 2  # exit status for what the user can mend
 UNBOUNDED = 1 << 20  # columns, more than any table has
 
 
@@ -143,7 +143,7 @@ def _client(state_dir: Path | None) -> Iterator[ApiClient]:
 
 def _fail(message: str) -> None:
     typer.echo(f"canopy ctl: {message}", err=True)
-    raise typer.Exit(FAILURE)
+    raise typer.Exit(EXIT_BAD_INPUT)
 
 
 if __name__ == "__main__":

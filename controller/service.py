@@ -32,6 +32,7 @@ from controller.statedir import (
 )
 from controller.switch_app import SwitchApp
 from controller.views import Views
+from engine.exits import EXIT_BAD_INPUT
 
 LOG = logging.getLogger("canopy.controller")
 
@@ -159,10 +160,10 @@ def command(
             asyncio.run(serve(description, compiled, state_dir))
     except (NetworkError, ProgramError, StateDirError) as error:
         typer.echo(f"canopy controller: {error}", err=True)
-        raise typer.Exit(2) from None
+        raise typer.Exit(EXIT_BAD_INPUT) from None
     except OSError as error:
         typer.echo(f"canopy controller: {error.filename or state_dir}: {error.strerror or error}", err=True)
-        raise typer.Exit(2) from None
+        raise typer.Exit(EXIT_BAD_INPUT) from None
 
 
 app = typer.Typer(add_completion=False)

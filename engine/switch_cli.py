@@ -10,12 +10,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
+from engine.exits import EXIT_BAD_INPUT, EXIT_FAILED
 from engine.limits import DEFAULT_LIMITS, Limits
-
-EXIT_FAILED = 1
-"""A packet test failed."""
-EXIT_BAD_INPUT = 2
-"""Nothing was run: wrong flags, a missing interface or file, a port in use, no root."""
 
 # BMv2's names for them, and Python's numbers; `off` is above all of them.
 LOG_LEVELS = {

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from engine.benchmarks.cli import app
+from engine.exits import EXIT_FAILED
 from experiments import bench_networks, bench_receivers
 
 __all__ = ["app"]
@@ -51,7 +52,7 @@ def sim_command(
         figures = measure(repeat)
     except RuntimeError as error:
         typer.echo(f"canopy: {error}", err=True)
-        raise typer.Exit(1) from None
+        raise typer.Exit(EXIT_FAILED) from None
     if as_json:
         print(json.dumps({"figures": [asdict(figure) for figure in figures]}))
         return

@@ -12,6 +12,8 @@ from typing import NamedTuple
 import typer
 from typer.exceptions import Abort, TyperException
 
+from engine.exits import EXIT_FAILED
+
 
 class Part(NamedTuple):
     """A module with a typer `app`, and the commands it brings; with a group name they live below it."""
@@ -71,5 +73,5 @@ def run(arguments: Sequence[str]) -> int:
             print(f"canopy: {message}", file=sys.stderr)
         return error.exit_code
     except Abort:
-        return 1
+        return EXIT_FAILED
     return status if isinstance(status, int) else 0

@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from topologies.run.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED, fail
+from engine.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
+from topologies.run.exits import fail
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from experiments.reproduce import RowResult
+    from experiments.row import Row
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -39,7 +43,7 @@ def reproduce(
     """
     from rich.console import Console
 
-    from experiments import comparison, printing, results_folder
+    from experiments import comparison, results_folder
     from experiments.assistance import with_assistance
     from experiments.names import UnknownNameError
     from experiments.progress import progress_bar
@@ -54,11 +58,7 @@ def reproduce(
     except UnknownNameError as error:
         fail(str(error))
     if list_rows:
-        if as_json:
-            built = [{"row": row.id, "paper": row.paper, "world": row.world, "missing": row.missing} for row in rows]
-            print(json.dumps({"rows": built}))
-        else:
-            printing.print_rows(Console(), rows)
+        _print_rows(rows, as_json=as_json)
         return
     if not names:
         fail("reproduce: name a paper or a row; `canopy reproduce --list` shows them")
@@ -87,6 +87,28 @@ def reproduce(
             compared[-1].notes.append(f"all side by side: {folder / comparison.NAME}.md and .svg")
     except (OSError, ValueError) as error:
         compared[-1].notes.append(f"no comparison in {folder}: {error}")
+    _print_results(results, as_json=as_json)
+    if not all(result.holds for result in results):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _print_rows(rows: "Sequence[Row]", *, as_json: bool) -> None:
+    from rich.console import Console
+
+    from experiments import printing
+
+    if as_json:
+        built = [{"row": row.id, "paper": row.paper, "world": row.world, "missing": row.missing} for row in rows]
+        print(json.dumps({"rows": built}))
+    else:
+        printing.print_rows(Console(), rows)
+
+
+def _print_results(results: "Sequence[RowResult]", *, as_json: bool) -> None:
+    from rich.console import Console
+
+    from experiments import printing, results_folder
+
     if as_json:
         print(json.dumps({"rows": [results_folder.summary(result) for result in results]}))
         for result in results:
@@ -94,8 +116,6 @@ def reproduce(
                 typer.echo(f"{result.row.id}: {note}", err=True)
     else:
         printing.print_results(Console(), results)
-    if not all(result.holds for result in results):
-        raise typer.Exit(EXIT_FAILED)
 
 
 @app.command()

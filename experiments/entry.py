@@ -2,8 +2,7 @@
 
 import sys
 
-EXIT_INTERRUPTED = 130
-"""As a shell reports a program that SIGINT ended."""
+from engine.exits import EXIT_INTERRUPTED
 
 
 def main() -> None:

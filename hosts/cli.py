@@ -11,13 +11,17 @@ from typing import Annotated, Any
 
 import typer
 
+from engine.exits import EXIT_BAD_INPUT, EXIT_INTERRUPTED
 from hosts import clock, protocols, sockets
 from hosts.endpoint import Address
 from hosts.files import FileError, FileSource
 from hosts.header import SESSION_MAX
 from hosts.progress import Display
 from hosts.protocols import Protocol, Session
-from hosts.transfer import EXIT_BAD_INPUT, EXIT_INTERRUPTED, INTERRUPTED, Outcome, Plan, receive_file, send_file
+from hosts.transfer import INTERRUPTED, Outcome, Plan, receive_file, send_file
+
+SOURCE_SPECIFIC = ipaddress.IPv4Network("232.0.0.0/8")
+"""RFC 4607, section 1."""
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -118,8 +122,7 @@ def recv(
             parameters["parent"] = parent
         plan = _of_files(make_plan(protocol, group, port, source, session, parameters, seed, trace))
         plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate)
-        if source is None and ipaddress.IPv4Address(group) in ipaddress.IPv4Network("232.0.0.0/8"):
-            raise ValueError(f"{group} is source-specific (RFC 4607): give --source")
+        require_source(plan.session)
         address = sockets.resolve_interface(interface, group)
         receiving = receive_file(
             plan,
@@ -167,6 +170,12 @@ def make_plan(
         random.Random(secrets.randbits(64) if seed is None else seed),
         trace,
     )
+
+
+def require_source(session: Session) -> None:
+    """A receiver has to say whose data it wants of a source-specific group."""
+    if session.source is None and ipaddress.IPv4Address(session.group.host) in SOURCE_SPECIFIC:
+        raise ValueError(f"{session.group.host} is source-specific (RFC 4607): give --source")
 
 
 def _check_address(what: str, text: str, *, multicast: bool) -> None:

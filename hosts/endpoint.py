@@ -52,6 +52,10 @@ class Datagram(NamedTuple):
     a group's, and where it is not known.
     """
 
+    def came_at(self, now: float) -> float:
+        """When it reached the host, as far as is known at the time `now` of its handling."""
+        return now if self.arrived_at is None else self.arrived_at
+
 
 class Send(NamedTuple):
     """Send one datagram from the endpoint's own address."""

@@ -15,6 +15,8 @@ ABORT: Final = struct.Struct("!BBBBIB3x")
 FIN: Final = struct.Struct("!BBBBIBB2x")
 ABORT_COPIES: Final = 3
 """An ABORT is not acknowledged; it is sent so often (ours)."""
+FIN_TRIES: Final = 10
+"""A FIN is repeated this often; after that the sender is taken to be gone (ours)."""
 
 
 class Abort(NamedTuple):

@@ -31,6 +31,10 @@ class Session:
     deliver: bool = True
     """Receiver of real-time data: hand it to the application; else it is only counted."""
 
+    def admits(self, sender: Address) -> bool:
+        """Whether the session's sender may be there."""
+        return self.source in (None, sender.host)
+
 
 OptionsT = TypeVar("OptionsT")
 

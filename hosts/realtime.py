@@ -5,7 +5,6 @@ Nothing is repeated or confirmed: a sender goes on until its application ends, a
 
 import random
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,7 +14,6 @@ from hosts.endpoint import (
     Effect,
     JoinGroup,
     LeaveGroup,
-    ReceiverEndpoint,
     Send,
     SessionEnded,
     SessionStarted,
@@ -23,6 +21,7 @@ from hosts.endpoint import (
 from hosts.farewell import ABORT_COPIES
 from hosts.protocols import Session
 from hosts.reason import Reason
+from hosts.receiving import SessionReceiver
 from hosts.sending import StreamSender
 
 END_COPIES: Final = 3
@@ -64,15 +63,12 @@ class RealtimeSender(StreamSender):
         return [*[Send(packet, self.session.group)] * ABORT_COPIES, SessionEnded(False, reason)]
 
 
-class RealtimeReceiver(ReceiverEndpoint):
+class RealtimeReceiver(SessionReceiver):
     """States: listening (for data), member, closed."""
 
     def __init__(self, session: Session) -> None:
-        self.session = session
-        self.counters: Counter[str] = Counter()
-        self.state = "listening"
+        super().__init__(session)
         self.sender: Address | None = None
-        self.number = session.session
         self.received_bytes = 0  # of payload
         self.data_packets = 0
         self._heard_at = 0.0
@@ -87,14 +83,6 @@ class RealtimeReceiver(ReceiverEndpoint):
             return ()
         return self.close(now=now, reason=reason.text)
 
-    @property
-    def session_id(self) -> int | None:
-        return self.number
-
-    @property
-    def closed(self) -> bool:
-        return self.state == "closed"
-
     def start(self, *, now: float) -> Sequence[Effect]:
         self._heard_at = now
         return (JoinGroup(self.session.group, self.session.source),)
@@ -103,7 +91,6 @@ class RealtimeReceiver(ReceiverEndpoint):
         """Whether data of session `number` comes from our sender; the first session that is heard is taken."""
         if self.state == "closed":
             return False
-        source = self.session.source
         if (self.number is not None and number != self.number) or datagram.destination != self.session.group:
             self.counters["drop_other_session"] += 1
             return False
@@ -112,7 +99,7 @@ class RealtimeReceiver(ReceiverEndpoint):
                 return True
             self.counters["drop_stranger"] += 1
             return False
-        if source is not None and datagram.source.host != source:
+        if not self.session.admits(datagram.source):
             self.counters["drop_stranger"] += 1
             return False
         self.number = number

@@ -9,13 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from engine.exits import EXIT_FAILED, EXIT_INTERRUPTED
 from hosts import sockets
 from hosts.endpoint import CongestionSignal, DeliverDatagram, Event, SessionEnded, SessionStarted
 from hosts.observe import STATUS_INTERVAL_S, StatusFile, plain
 from hosts.playout import PlayoutBuffer
 from hosts.progress import Display
 from hosts.runtime import Runtime
-from hosts.transfer import EXIT_FAILED, EXIT_INTERRUPTED, INTERRUPTED, Outcome, Plan, Watch, watch_signals
+from hosts.transfer import INTERRUPTED, Outcome, Plan, Watch, watch_signals
 
 QUEUE_BYTES: Final = 256 * 1024
 """Input that waits; more than that, and its program waits too, as at any full pipe (ours)."""
@@ -86,6 +87,46 @@ class InputSource:
             self._ended = True
             self._pieces.clear()
             self._room.notify()
+
+
+class _Player:
+    """Writes what has arrived to an output when it is to be played."""
+
+    def __init__(self, output: BinaryIO, delay: float, guarded: Callable[[Callable[[], None]], None]) -> None:
+        """`guarded` calls what is due; when that fails, as writing does, the session ends."""
+        self.buffer = PlayoutBuffer(delay)
+        self._output = output
+        self._guarded = guarded
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def take(self, datagram: DeliverDatagram) -> None:
+        """What the endpoint delivers."""
+        self.buffer.add(datagram)
+        self._schedule()
+
+    async def play_rest(self) -> None:
+        """The stream has ended: play what is still to be played, in its own time."""
+        while (at := self.buffer.next_at) is not None:
+            await asyncio.sleep(max(0.0, at - self._loop.time()))
+            self._write()
+
+    def _play(self) -> None:
+        self._timer = None
+        self._write()
+        self._output.flush()
+        self._schedule()
+
+    def _write(self) -> None:
+        for piece in self.buffer.take(self._loop.time()):
+            self._output.write(piece)
+
+    def _schedule(self) -> None:
+        at = self.buffer.next_at
+        if at is not None and (self._timer is None or at < self._timer.when()):
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = self._loop.call_at(at, self._guarded, self._play)
 
 
 class _Narrator:
@@ -193,42 +234,25 @@ async def receive_stream(
     wait: float | None = None,
 ) -> Outcome:
     """Play a stream into an output, `delay` seconds behind the network. Raises SocketError, OSError of the output."""
-    loop = asyncio.get_running_loop()
     endpoint = plan.protocol.receiver(plan.session, plan.rng, plan.parameters)
     narrator = _Narrator(display)
-    buffer = PlayoutBuffer(delay)
-    timer: asyncio.TimerHandle | None = None
 
-    def play() -> None:
-        nonlocal timer
-        timer = None
-        for piece in buffer.take(loop.time()):
-            output.write(piece)
-        output.flush()
-        schedule()
+    def guarded(play: Callable[[], None]) -> None:
+        runtime.guarded(play)  # which does not exist yet
 
-    def schedule() -> None:
-        nonlocal timer
-        at = buffer.next_at
-        if at is not None and (timer is None or at < timer.when()):
-            if timer is not None:
-                timer.cancel()
-            timer = loop.call_at(at, runtime.guarded, play)
-
-    def take(datagram: DeliverDatagram) -> None:
-        buffer.add(datagram)
-        schedule()
+    player = _Player(output, delay, guarded)
+    buffer = player.buffer
 
     def give_up() -> None:
         if narrator.started_at is None:
             runtime.stop(f"no sender was heard within {wait:g} s")
 
     runtime = Runtime(
-        endpoint, interface, take=take, on_event=narrator.event, on_warning=display.say, port=plan.local_port
+        endpoint, interface, take=player.take, on_event=narrator.event, on_warning=display.say, port=plan.local_port
     )
     watch = Watch(plan, runtime, display, "receiver")
     if wait is not None:
-        loop.call_later(wait, give_up)
+        asyncio.get_running_loop().call_later(wait, give_up)
     runtime.every(SHOW_INTERVAL_S, lambda now: display.stream(_words(buffer, narrator)))
     display.say(f"listening on {plan.session.group}" + (f" from {plan.session.source}" if plan.session.source else ""))
     async with watch_signals(runtime):
@@ -236,10 +260,8 @@ async def receive_stream(
             end = await runtime.run()
         finally:
             watch.close()
-    while end.complete and (at := buffer.next_at) is not None:  # what is still to be played
-        await asyncio.sleep(max(0.0, at - loop.time()))
-        for piece in buffer.take(loop.time()):
-            output.write(piece)
+    if end.complete:
+        await player.play_rest()
     output.flush()
     duration = narrator.duration
     summary: dict[str, Any] = plain(

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import ipaddress
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +26,7 @@ from hosts.cli import (
     interrupted,
     make_plan,
     read_settings,
+    require_source,
 )
 from hosts.progress import Display
 from hosts.stream import receive_stream, send_stream
@@ -110,11 +110,10 @@ def recv(
     """
     display = Display(quiet=quiet)
     try:
-        if source is None and ipaddress.IPv4Address(group) in ipaddress.IPv4Network("232.0.0.0/8"):
-            raise ValueError(f"{group} is source-specific (RFC 4607): give --source")
         plan = _realtime(
             make_plan(protocol, group, port, source, session, read_settings(settings), seed, trace), local_port
         )
+        require_source(plan.session)
         address = sockets.resolve_interface(interface, group)
         with _output(output) as stream:
             receiving = receive_stream(plan, stream, sockets.Interface(address), display, delay=delay, wait=wait)

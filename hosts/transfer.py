@@ -10,6 +10,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from engine.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED
 from hosts import sockets
 from hosts.endpoint import (
     Endpoint,
@@ -28,10 +29,6 @@ from hosts.protocols import Protocol, Session
 from hosts.reason import Reason
 from hosts.runtime import Runtime
 
-EXIT_FAILED = 1
-EXIT_BAD_INPUT = 2
-EXIT_INTERRUPTED = 130
-"""As a shell reports a program that SIGINT ended."""
 PROGRESS_INTERVAL_S = 0.2
 INTERRUPTED = "interrupted"
 
@@ -263,32 +260,39 @@ async def receive_file(
             finally:
                 watch.close()
         reason = str(runtime.error) if runtime.error is not None else end.reason
-        complete = sink.path is not None  # whole, checked and named: whatever the sender made of it
-        duration = None
-        # Not from the join: a session may wait for others. A carousel waits for nobody, and its file comes at the end.
-        begun_at = sink.opened_at if plan.protocol.knows_receivers else narrator.started_at
-        if begun_at is not None and narrator.ended_at is not None:
-            duration = narrator.ended_at - begun_at
-        summary: dict[str, Any] = plain(
-            {
-                "role": "receiver",
-                "protocol": plan.protocol.name,
-                "session": endpoint.session_id,
-                "complete": complete,
-                "detail": "" if complete else reason,
-                **sink.describe(),
-                "duration_s": duration,
-                "goodput_bps": sink.written * 8 / duration if duration and complete else None,
-                "counters": dict(sorted(endpoint.counters.items())),
-            }
-        )
-        if complete:
+        summary = _receiver_summary(plan, endpoint, sink, narrator, reason)
+        if summary["complete"]:
             display.say(f"{sink.path}: {sink.written} bytes, {(summary['goodput_bps'] or 0) / 1e6:.2f} Mbit/s")
             return Outcome(0, summary)
         display.fail(reason)
         if runtime.error is not None and runtime.error.reason in (Reason.CANNOT_WRITE, Reason.REFUSED_FILE):
             return Outcome(EXIT_BAD_INPUT, summary)
         return Outcome(EXIT_INTERRUPTED if end.reason == INTERRUPTED else EXIT_FAILED, summary)
+
+
+def _receiver_summary(
+    plan: Plan, endpoint: Endpoint, sink: FileSink, narrator: "_Narrator", reason: str
+) -> dict[str, Any]:
+    complete = sink.path is not None  # whole, checked and named: whatever the sender made of it
+    duration = None
+    # Not from the join: a session may wait for others. A carousel waits for nobody, and its file comes at the end.
+    begun_at = sink.opened_at if plan.protocol.knows_receivers else narrator.started_at
+    if begun_at is not None and narrator.ended_at is not None:
+        duration = narrator.ended_at - begun_at
+    summary: dict[str, Any] = plain(
+        {
+            "role": "receiver",
+            "protocol": plan.protocol.name,
+            "session": endpoint.session_id,
+            "complete": complete,
+            "detail": "" if complete else reason,
+            **sink.describe(),
+            "duration_s": duration,
+            "goodput_bps": sink.written * 8 / duration if duration and complete else None,
+            "counters": dict(sorted(endpoint.counters.items())),
+        }
+    )
+    return summary
 
 
 class _Narrator:

@@ -15,6 +15,7 @@ import typer
 from scapy.fields import BitField, FieldLenField, IPField, PacketListField, StrLenField, _EnumField
 from scapy.packet import Packet
 
+from engine.exits import EXIT_BAD_INPUT
 from hosts import dissect
 
 # Where Wireshark looks for a user's own plugins ("Personal Lua Plugins" in its Help, About, Folders).
@@ -41,7 +42,7 @@ def install(
         (folder / NAME).write_text(plugin())
     except OSError as error:
         typer.echo(f"canopy wireshark: {error.filename or folder}: {error.strerror}", err=True)
-        raise typer.Exit(2) from None
+        raise typer.Exit(EXIT_BAD_INPUT) from None
     typer.echo(f"{folder / NAME}: Wireshark has it from its next start on")
 
 

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from topologies.run.exits import EXIT_BAD_INPUT, fail
+from engine.exits import EXIT_BAD_INPUT
+from topologies.run.exits import fail
 from topologies.scenario import Scenario, ScenarioError, load_scenario
 from topologies.scenario.abilities import Purpose
 

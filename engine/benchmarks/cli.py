@@ -19,6 +19,7 @@ from engine.benchmarks.replication import REPLICATION
 from engine.benchmarks.report import BenchError, Figure, print_figures
 from engine.benchmarks.tables import full_tables
 from engine.benchmarks.workload import Workload
+from engine.exits import EXIT_FAILED
 
 app = typer.Typer(name="bench", help="Benchmarks.", no_args_is_help=True)
 
@@ -50,7 +51,7 @@ def switch_command(
         figures = measure(seconds, bmv2, notes)
     except BenchError as error:
         typer.echo(str(error), err=True)
-        raise typer.Exit(1) from error
+        raise typer.Exit(EXIT_FAILED) from error
     if as_json:
         print(json.dumps({"figures": [figure.as_dict() for figure in figures], "notes": notes}))
     else:

@@ -5,7 +5,6 @@ it, it buffers and repairs what they lack, and sums up their congestion in its o
 """
 
 import random
-from collections import Counter
 from collections.abc import Sequence
 
 from hosts.endpoint import (
@@ -13,7 +12,6 @@ from hosts.endpoint import (
     Datagram,
     Effect,
     JoinGroup,
-    ReceiverEndpoint,
     Sample,
     Send,
     SessionStarted,
@@ -31,6 +29,7 @@ from hosts.mtcp.upward import Upward
 from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.reassembly import BrokenStreamError, Reassembly
+from hosts.receiving import SessionReceiver
 from hosts.seq import extend
 from hosts.wire import read_packet
 
@@ -44,17 +43,14 @@ TO_A_CHILD = (*ELSEWHERE, Reason.SILENT, Reason.STALLED)
 """What the sender says to its child, not to everybody."""
 
 
-class MtcpReceiver(ReceiverEndpoint):
+class MtcpReceiver(SessionReceiver):
     """See the module. States: listening (for an announcement), joining, member, leaving (until its children have
     moved), confirming, closed.
     """
 
     def __init__(self, session: Session, options: MtcpOptions, rng: random.Random) -> None:
-        self.session = session
+        super().__init__(session)
         self.options = options
-        self.counters: Counter[str] = Counter()
-        self.state = "listening"
-        self.number = session.session
         self.reception: Reassembly[Data | Repair] = Reassembly(0, 0, options.buffer_bytes, SACK_BITS)
         self.place = Attachment(options)
         self.upward = Upward(options, self.reception)
@@ -76,14 +72,6 @@ class MtcpReceiver(ReceiverEndpoint):
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         return self.ending.interrupted(now, reason)
-
-    @property
-    def session_id(self) -> int | None:
-        return self.number
-
-    @property
-    def closed(self) -> bool:
-        return self.state == "closed"
 
     @property
     def patience_s(self) -> float:
@@ -125,9 +113,8 @@ class MtcpReceiver(ReceiverEndpoint):
         if self.number is not None and packet.session != self.number:
             self.counters["drop_other_session"] += 1
             return ()
-        wanted = self.session.source is None or source.host == self.session.source
         # Data instead of an announcement: the session has started without us.
-        if self.state != "listening" or not wanted or not isinstance(packet, (Announce, Data)):
+        if self.state != "listening" or not self.session.admits(source) or not isinstance(packet, (Announce, Data)):
             self.counters["drop_stranger"] += 1
             return ()
         self.number = self.place.session = packet.session

@@ -6,7 +6,7 @@ queues; answers keep their order.
 
 import math
 import random
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Sequence
 
 from hosts.endpoint import (
@@ -15,17 +15,17 @@ from hosts.endpoint import (
     Effect,
     JoinGroup,
     LeaveGroup,
-    ReceiverEndpoint,
     Sample,
     Send,
     SessionEnded,
     SessionStarted,
     StreamEnded,
 )
-from hosts.farewell import ABORT_COPIES, Abort, Fin
+from hosts.farewell import ABORT_COPIES, FIN_TRIES, Abort, Fin
 from hosts.protocols import Session
 from hosts.reason import Reason
 from hosts.reassembly import BrokenStreamError, Reassembly
+from hosts.receiving import SessionReceiver
 from hosts.rla.branch import LOSS_DISTANCE
 from hosts.rla.options import RlaOptions
 from hosts.rla.packets import (
@@ -44,8 +44,6 @@ from hosts.rla.packets import (
 from hosts.seq import extend
 from hosts.wire import read_packet
 
-FIN_TRIES = 10
-"""A confirmation is repeated this often; after that the sender is taken to be gone (ours)."""
 PREMATURE_PACKETS = 16
 """Data that overtook the answer to our join, kept until that comes (ours)."""
 ALONE_WAIT_S = 0.02
@@ -53,19 +51,16 @@ ALONE_WAIT_S = 0.02
 or the first when nothing follows it for so long (ours: a packet's time at 50 packets/s)."""
 
 
-class RlaReceiver(ReceiverEndpoint):
+class RlaReceiver(SessionReceiver):
     """See the module. States: listening (for an announcement), joining, member, confirming, closed."""
 
     def __init__(self, session: Session, options: RlaOptions, rng: random.Random) -> None:
-        self.session = session
+        super().__init__(session)
         self.options = options
-        self.counters: Counter[str] = Counter()
-        self.state = "listening"
         self.sender: Address | None = None
         self.stream: Reassembly[Data] = Reassembly(0, 0, options.buffer_bytes, SACK_BITS)
         self._rng = rng
-        self._session_id = session.session
-        self._number = 0  # ours, among the sender's receivers
+        self._index = 0  # ours, among the sender's receivers
         self._merge = False  # switches may merge what we send
         self._premature: deque[Data] = deque(maxlen=PREMATURE_PACKETS)
         self._heard_at = 0.0
@@ -106,16 +101,8 @@ class RlaReceiver(ReceiverEndpoint):
             return ()
         effects: list[Effect] = []
         if self.sender is not None:
-            effects += [self._to_sender(encode_abort(self._session_id or 0, Reason.INTERRUPTED))] * ABORT_COPIES
+            effects += [self._to_sender(encode_abort(self.number or 0, Reason.INTERRUPTED))] * ABORT_COPIES
         return effects + self._end(False, reason)
-
-    @property
-    def session_id(self) -> int | None:
-        return self._session_id
-
-    @property
-    def closed(self) -> bool:
-        return self.state == "closed"
 
     def sample(self, *, now: float) -> Sample:
         stream = self.stream
@@ -142,7 +129,7 @@ class RlaReceiver(ReceiverEndpoint):
         packet = read_packet(datagram.data, parse, self.counters)
         if packet is None:
             return ()
-        if packet.session != self._session_id or datagram.source != self.sender:
+        if packet.session != self.number or datagram.source != self.sender:
             return self._foreign(packet, datagram.source, now)
         self._heard_at = now
         if not isinstance(packet, Data):
@@ -157,14 +144,13 @@ class RlaReceiver(ReceiverEndpoint):
 
     def _foreign(self, packet: Packet, source: Address, now: float) -> Sequence[Effect]:
         """From someone who is not, or not yet, known as the sender."""
-        if self._session_id is not None and packet.session != self._session_id:
+        if self.number is not None and packet.session != self.number:
             self.counters["drop_other_session"] += 1
             return ()
-        wanted = self.session.source is None or source.host == self.session.source
-        if self.state != "listening" or not wanted or not isinstance(packet, (Announce, Data)):
+        if self.state != "listening" or not self.session.admits(source) or not isinstance(packet, (Announce, Data)):
             self.counters["drop_stranger"] += 1
             return ()
-        self._session_id = packet.session
+        self.number = packet.session
         self.sender = source
         self.state = "joining"
         self._heard_at = now
@@ -190,7 +176,7 @@ class RlaReceiver(ReceiverEndpoint):
             return self._end(False, f"refused: {Reason.STARTED.text}")
         self.state = "member"
         self.stream = Reassembly(answer.first, answer.offset, self.options.buffer_bytes, SACK_BITS)
-        self._number, self._merge = answer.number, answer.merge
+        self._index, self._merge = answer.number, answer.merge
         self._examined = answer.first
         self._retry_at = None
         self._heartbeat_at = now + self.options.heartbeat_s
@@ -268,15 +254,15 @@ class RlaReceiver(ReceiverEndpoint):
         if passes and echo_time_us:
             self._sample_at = now + self.options.sample_s
         ack = Ack(
-            self._session_id or 0,
+            self.number or 0,
             False,
             merge,
             hurry,
             stream.received.cumulative,
             stream.window,
             echo_time_us,
-            self._number,
-            1 << self._number if merge else 0,
+            self._index,
+            1 << self._index if merge else 0,
             stream.received.sack,
             passes,
         )
@@ -290,7 +276,7 @@ class RlaReceiver(ReceiverEndpoint):
 
     def _repeat_join(self, now: float) -> Sequence[Effect]:
         self._retry_at = now + self.options.announce_s
-        join = encode_join(self._session_id or 0, self.options.from_start, self.options.buffer_bytes)
+        join = encode_join(self.number or 0, self.options.from_start, self.options.buffer_bytes)
         return (self._to_sender(join),)
 
     def _repeat_fin(self, now: float) -> Sequence[Effect]:
@@ -298,7 +284,7 @@ class RlaReceiver(ReceiverEndpoint):
             return self._end_as_confirmed()
         self._tries += 1
         self._retry_at = now + self.options.announce_s
-        return (self._to_sender(encode_fin(self._session_id or 0, False, *self._verdict)),)
+        return (self._to_sender(encode_fin(self.number or 0, False, *self._verdict)),)
 
     def _end_as_confirmed(self) -> list[Effect]:
         complete, reason = self._verdict

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from hosts.endpoint import Datagram, Deliver, Effect, Sample, Send, SessionStarted, StreamEnded
-from hosts.farewell import Abort
+from hosts.farewell import FIN_TRIES, Abort
 from hosts.fec.block import BlockDecoder, symbol_bytes
 from hosts.header import PacketError
 from hosts.protocols import Session
@@ -20,8 +20,6 @@ from hosts.wire import read_packet
 
 STATUS_S: Final = 0.25
 """Between two words on blocks, when nothing is lacking (ours)."""
-FIN_TRIES: Final = 10
-"""A confirmation is repeated this often; after that the sender is taken to be gone (ours)."""
 
 
 class TfmccFileReceiver(TfmccReceiver):
@@ -84,14 +82,13 @@ class TfmccFileReceiver(TfmccReceiver):
 
     def _listen(self, datagram: Datagram, now: float) -> Sequence[Effect]:
         packet = read_packet(datagram.data, parse, self.counters)
-        source = self.session.source
         if packet is None:
             return ()
         if (
             not isinstance(packet, Announce)
             or datagram.destination != self.session.group
             or (self.number is not None and packet.session != self.number)
-            or (source is not None and datagram.source.host != source)
+            or not self.session.admits(datagram.source)
         ):
             self.counters["drop_other_session"] += 1
             return ()
@@ -102,7 +99,7 @@ class TfmccFileReceiver(TfmccReceiver):
 
     def _heard_announce(self, packet: Announce, datagram: Datagram, now: float) -> Sequence[Effect]:
         self._heard_at = now
-        self._announced = (packet.time_us, now if datagram.arrived_at is None else datagram.arrived_at)
+        self._announced = (packet.time_us, datagram.came_at(now))
         return self._repeat_join(now)
 
     def _repeat_join(self, now: float) -> Sequence[Effect]:

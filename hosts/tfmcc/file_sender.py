@@ -206,7 +206,7 @@ class TfmccFileSender(TfmccSender):
             return [*effects, PeerRefused(source, reason.text)]
         if known is not None:
             return effects
-        at = now if datagram.arrived_at is None else datagram.arrived_at
+        at = datagram.came_at(now)
         rtt = at - packet.echo_time_us * 1e-6 - packet.held_us * 1e-6
         if not 0 <= rtt <= self.options.largest_rtt_s:
             rtt = self.options.initial_rtt

@@ -93,7 +93,7 @@ class TfmccReceiver(RealtimeReceiver):
                 return ()
         elif self.state == "closed":
             return ()
-        at = now if datagram.arrived_at is None else datagram.arrived_at
+        at = datagram.came_at(now)
         self._heard_at = now
         path = self.path
         history = path.history

@@ -94,7 +94,7 @@ class TfmccSender(RealtimeSender):
             return ()
         if not isinstance(packet, Report):
             return self._control(packet, datagram, now)
-        at = now if datagram.arrived_at is None else datagram.arrived_at
+        at = datagram.came_at(now)
         problem = self._judge.problem(packet, datagram.source, self._started_at, self.steering.rounds.number, at)
         if problem is not None:
             self.counters[problem] += 1

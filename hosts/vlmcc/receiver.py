@@ -123,7 +123,7 @@ class VlmccReceiver(RealtimeReceiver):
                 self._request_at = now + self._rng.random() * self.options.start_spread_s
         elif self.state == "closed":
             return ()
-        at = now if datagram.arrived_at is None else datagram.arrived_at
+        at = datagram.came_at(now)
         self._heard_at = now
         gaps = self.gaps
         seq = extend(packet.seq, gaps.highest) if gaps.highest >= 0 else packet.seq
@@ -157,7 +157,7 @@ class VlmccReceiver(RealtimeReceiver):
             self.counters["drop_other_session"] += 1
             return ()
         if isinstance(packet, Start):
-            self._started(packet, now if datagram.arrived_at is None else datagram.arrived_at)
+            self._started(packet, datagram.came_at(now))
             return ()
         if isinstance(packet, Abort):
             return self._end(False, f"the sender ended the session: {packet.reason.text}")

@@ -99,7 +99,7 @@ class VlmccSender(RealtimeSender):
             return ()
         if self.state != "sending":
             return ()
-        at = now if datagram.arrived_at is None else datagram.arrived_at
+        at = datagram.came_at(now)
         if isinstance(packet, Ack):
             return self._ack(packet, datagram.source, at, now)
         if isinstance(packet, Challenge):

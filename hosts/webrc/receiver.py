@@ -5,7 +5,6 @@ arrives.
 """
 
 import random
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -18,7 +17,6 @@ from hosts.endpoint import (
     Effect,
     JoinGroup,
     LeaveGroup,
-    ReceiverEndpoint,
     Sample,
     SessionEnded,
     SessionStarted,
@@ -28,6 +26,7 @@ from hosts.files import FileError
 from hosts.header import PacketError
 from hosts.protocols import Session
 from hosts.reason import Reason
+from hosts.receiving import SessionReceiver
 from hosts.webrc.control import ReceptionControl
 from hosts.webrc.download import Download
 from hosts.webrc.groups import session_groups
@@ -41,14 +40,12 @@ SAME_SLOT_S: Final = 20.0
 """Exceptional time-outs, at least (RFC 3738, 3.2.3.8: max{10, TSD} and max{20, 2 TSD})."""
 
 
-class WebrcReceiver(ReceiverEndpoint):
+class WebrcReceiver(SessionReceiver):
     """States: listening (for the base channel), member, confirming, closed. Random is only when its epochs begin."""
 
     def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
-        self.session = session
+        super().__init__(session)
         self.options = options
-        self.counters: Counter[str] = Counter()
-        self.state = "listening"
         self.waves = waves = options.waves()
         self.control = ReceptionControl(waves, options)
         self.download = Download()
@@ -60,7 +57,6 @@ class WebrcReceiver(ReceiverEndpoint):
         self.lost_packets = 0
         self._groups = session_groups(session.group, waves.t)
         self._losses = Losses(waves.psns, waves.t, waves.base_psns)
-        self._session_id = session.session
         self._sender: Address | None = None
         # Receivers that begin together shall not join together: small differences make cycles taut (4.4).
         self._phase_s = options.epoch_s * rng.random()
@@ -81,14 +77,6 @@ class WebrcReceiver(ReceiverEndpoint):
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         return () if self.closed else self._end(False, reason)
 
-    @property
-    def session_id(self) -> int | None:
-        return self._session_id
-
-    @property
-    def closed(self) -> bool:
-        return self.state == "closed"
-
     def sample(self, *, now: float) -> Sample:
         return receiver_sample(self)
 
@@ -108,7 +96,7 @@ class WebrcReceiver(ReceiverEndpoint):
         except PacketError as error:
             self.counters[f"drop_{error.reason}"] += 1
             return ()
-        if datagram.source != self._sender or packet.session != self._session_id:
+        if datagram.source != self._sender or packet.session != self.number:
             problem = self._unwanted(packet, datagram.source)
             if problem:
                 self.counters[problem] += 1
@@ -126,7 +114,7 @@ class WebrcReceiver(ReceiverEndpoint):
             return ()
         if packet.closes:
             return self._end(False, "the sender ended the session")
-        arrived_at = now if datagram.arrived_at is None else datagram.arrived_at
+        arrived_at = datagram.came_at(now)
         effects: list[Effect] = []
         if self.state == "listening":
             if channel != self.waves.t or packet.slot_index >= self.waves.t:
@@ -140,16 +128,16 @@ class WebrcReceiver(ReceiverEndpoint):
 
     def _unwanted(self, packet: Alc, source: Address) -> str:
         """Why a packet is not of the session's sender, or not of the session; empty: it is the first one that is."""
-        if self._session_id is not None and packet.session != self._session_id:
+        if self.number is not None and packet.session != self.number:
             return "drop_other_session"
-        if self._sender is not None or self.session.source not in (None, source.host):
+        if self._sender is not None or not self.session.admits(source):
             return "drop_stranger"
         return ""
 
     def _first(self, packet: Alc, sender: Address, arrived_at: float, now: float) -> list[Effect]:
         self.state = "member"
         self._sender = sender
-        self._session_id = packet.session
+        self.number = packet.session
         self.slot_index = packet.slot_index
         self._slot_since = now
         self.control.first_base_packet(packet.psn, arrived_at)

@@ -20,7 +20,8 @@ class Heard:
 
 
 @pytest.fixture
-def heard() -> Any:
+def heard(caplog: pytest.LogCaptureFixture) -> Any:
+    caplog.set_level(logging.WARNING)  # whatever a command that ran in this process has set
     found = Heard()
     logger = logging.getLogger("finsy")
     logger.addFilter(found.filter)

@@ -29,6 +29,13 @@ def test_endpoints_can_be_sampled_before_they_start(name: str) -> None:
         assert endpoint.sample(now=1e5)
 
 
+def test_a_session_of_any_source_admits_everybody() -> None:
+    sender, other = Address("10.0.0.1", 9), Address("10.0.0.2", 9)
+    assert [SESSION.admits(address) for address in (sender, other)] == [True, False]
+    anyone = replace(SESSION, source=None)
+    assert [anyone.admits(address) for address in (sender, other)] == [True, True]
+
+
 def test_unknown_protocol() -> None:
     with pytest.raises(ValueError, match=r"unknown protocol 'sctp' \(known: .*mtcp"):
         protocols.get("sctp")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.p4.bmv2 import SimpleSwitch
+from tests.p4.feedback import Bench
 from tests.p4.program import program
 from tests.p4.target import Embedded, Target
 from tests.simple_switch import find_simple_switch
@@ -51,6 +52,14 @@ def targets(request: pytest.FixtureRequest, simple_switches: list[SimpleSwitch])
 @pytest.fixture
 def target(targets: TargetFactory) -> Target:
     return targets(1)[0]
+
+
+@pytest.fixture
+def bench(target: Target) -> Bench:
+    """An empty switch that helps with feedback."""
+    bench = Bench(target)
+    bench.assist()
+    return bench
 
 
 @pytest.fixture

@@ -25,14 +25,14 @@ from hosts.tfmcc.packets import (
     encode_share,
     parse,
 )
-from tests.p4 import runs
+from tests.p4 import suppression
 from tests.p4.feedback import GROUP, PARENT_PORT, UDP_PORT, Bench
-from tests.p4.packets import SWITCH_MAC, group_mac, host_ip, host_mac, unicast
+from tests.p4.packets import group_mac, host_ip, host_mac, unicast
 from tests.p4.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
+from tests.p4.suppression import SENDER
 from tests.p4.suppression_model import SuppressionModel
 from tests.p4.target import Embedded, Target
 
-SENDER = host_ip(PARENT_PORT)
 SHARE = encode_share(0.9)
 PATIENCE = 0xA0
 """1.024 s."""
@@ -50,48 +50,22 @@ def report(receiver: int, rate: int, **changes: object) -> Report:
     return Report(7, flags, receiver, 5, rate, 0x60, 100, rate, 1000, 10, 2000)._replace(**changes)  # type: ignore[arg-type]
 
 
-def down(bench: Bench, packet: Data) -> Data:
-    left = parse(bench.down(encode_data(packet)))
-    assert isinstance(left, Data)
-    return left
+REPORTS = suppression.Filter(encode_data, encode_report, parse)
+down, up = REPORTS.down, REPORTS.up
 
 
-def up(bench: Bench, port: int, packet: Report) -> Report | None:
-    left = bench.up(port, encode_report(packet))
-    if not left:
-        return None
-    parsed = parse(left[0])
-    assert isinstance(parsed, Report)
-    return parsed
-
-
-@pytest.fixture
-def bench(target: Target) -> Bench:
-    bench = Bench(target)
-    bench.assist()
-    return bench
-
-
-class Run(runs.Run[SuppressionModel]):
+class Run(suppression.Run[SuppressionModel]):
     """The same steps through a switch and the model."""
+
+    WEIGHTS = (25, 60)
+    SHORT_US = (100, 5000, 31_999, 1, 100_000)
+    LONG_US = (1_000_000, 5_000_000)
 
     def __init__(self, target: Target, chooser: random.Random) -> None:
         super().__init__(target, SuppressionModel(), chooser)
         self.round = 1
         self.heard = {True: NO_RATE, False: NO_RATE}
         self.loss = False
-
-    def step(self) -> None:
-        chooser = self.chooser
-        kind = chooser.choices(range(4), (25, 60, 13, 2))[0]
-        if kind == 0:
-            self.data()
-        elif kind == 1:
-            self.report()
-        elif kind == 2 and self.target.exact_time:
-            self.target.advance(chooser.choice((100, 5000, 31_999, 1, 100_000)))
-        elif self.target.exact_time:
-            self.target.advance(chooser.choice((1_000_000, 5_000_000)))
 
     def data(self) -> None:
         chooser = self.chooser
@@ -111,7 +85,7 @@ class Run(runs.Run[SuppressionModel]):
         )
         self.histories.compare(lambda model, now: model.data(SENDER, packet, now), lambda: down(self.bench, packet))
 
-    def report(self) -> None:
+    def feedback(self) -> None:
         chooser = self.chooser
         base = chooser.choice((encode_rate(1e6), 3, 130, NO_RATE - 5))
         rate = min(max(0, base + chooser.randrange(-60, 60)), NO_RATE - 1)
@@ -206,13 +180,8 @@ def test_the_first_loss_is_silenced_by_losses_only(bench: Bench) -> None:
 
 
 def test_who_does_not_ask_for_it_is_left_alone(bench: Bench) -> None:
-    plain = data(flags=0)
-    assert down(bench, plain) == plain
-    down(bench, data())
-    for port in (3, 4, 5):
-        packet = report(port, 1000, flags=FLAG_HAVE_LOSS | FLAG_HAVE_RTT)
-        assert up(bench, port, packet) == packet
-    assert bench.outcomes() == {}
+    plain = [report(port, 1000, flags=FLAG_HAVE_LOSS | FLAG_HAVE_RTT) for port in (3, 4, 5)]
+    REPORTS.leaves_alone(bench, data(flags=0), data(), plain)
 
 
 def test_a_switch_that_is_not_told_to_help_marks_nothing(target: Target) -> None:
@@ -233,24 +202,12 @@ def test_reports_to_another_address_than_the_sender_pass(bench: Bench) -> None:
 
 
 def test_a_restart_costs_a_report_or_two(bench: Bench) -> None:
-    down(bench, data())
-    assert up(bench, 3, report(3, 1000)) is not None
-    bench.target.reset()
-    again = Bench(bench.target)
-    again.assist()
-    assert up(again, 4, report(4, 1000)) is not None  # no data has passed yet
-    down(again, data())
-    assert up(again, 5, report(5, 1000)) is not None
-    assert up(again, 6, report(6, 1000)) is None
+    REPORTS.recovers(bench, data(), lambda port: report(port, 1000))
 
 
 def test_a_damaged_report_silences_nobody(bench: Bench) -> None:
     down(bench, data())
-    udp = UDP(sport=UDP_PORT, dport=UDP_PORT) / encode_report(report(3, 1000))
-    frame = bytearray(bytes(Ether(src=host_mac(3), dst=SWITCH_MAC) / IP(src=host_ip(3), dst=SENDER, ttl=8) / udp))
-    frame[14 + 28 + 15] ^= 0x40
-    assert bench.target.send(3, bytes(frame)) == []
-    assert bench.target.drops() == {"udp_checksum": 1}
+    REPORTS.refuses_damaged(bench, report(3, 1000), 15)
     assert up(bench, 4, report(4, 1000)) is not None
 
 

@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import Ether
 
 from hosts.reason import Reason
 from hosts.vlmcc.packets import (
@@ -24,14 +22,13 @@ from hosts.vlmcc.packets import (
     encode_start_request,
     parse,
 )
-from tests.p4 import runs
+from tests.p4 import suppression
 from tests.p4.challenge_model import ChallengeModel
-from tests.p4.feedback import PARENT_PORT, UDP_PORT, Bench
-from tests.p4.packets import SWITCH_MAC, host_ip, host_mac
+from tests.p4.feedback import Bench
 from tests.p4.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
+from tests.p4.suppression import SENDER
 from tests.p4.target import Embedded, Target
 
-SENDER = host_ip(PARENT_PORT)
 RTT_US = 200_000
 LONG_RTT_US = 3_000_000
 """Longer than a test takes on a switch whose time is its own."""
@@ -49,48 +46,22 @@ def challenge(receiver: int, rate: int, **changes: object) -> Challenge:
     return made._replace(**changes)  # type: ignore[arg-type]
 
 
-def down(bench: Bench, packet: Data) -> Data:
-    left = parse(bench.down(encode_data(packet)))
-    assert isinstance(left, Data)
-    return left
+CHALLENGES = suppression.Filter(encode_data, encode_challenge, parse)
+down, up = CHALLENGES.down, CHALLENGES.up
 
 
-def up(bench: Bench, port: int, packet: Challenge) -> Challenge | None:
-    left = bench.up(port, encode_challenge(packet))
-    if not left:
-        return None
-    parsed = parse(left[0])
-    assert isinstance(parsed, Challenge)
-    return parsed
-
-
-@pytest.fixture
-def bench(target: Target) -> Bench:
-    bench = Bench(target)
-    bench.assist()
-    return bench
-
-
-class Run(runs.Run[ChallengeModel]):
+class Run(suppression.Run[ChallengeModel]):
     """The same steps through a switch and the model."""
+
+    WEIGHTS = (30, 55)
+    SHORT_US = (100, 5000, 49_999, 1, 50_000)
+    LONG_US = (1_000_000, 4_000_000, 5_000_000)
 
     def __init__(self, target: Target, chooser: random.Random) -> None:
         super().__init__(target, ChallengeModel(), chooser)
         self.seq = 0
         self.leader = 99
         self.settling = False
-
-    def step(self) -> None:
-        chooser = self.chooser
-        kind = chooser.choices(range(4), (30, 55, 13, 2))[0]
-        if kind == 0:
-            self.data()
-        elif kind == 1:
-            self.challenge()
-        elif kind == 2 and self.target.exact_time:
-            self.target.advance(chooser.choice((100, 5000, 49_999, 1, 50_000)))
-        elif self.target.exact_time:
-            self.target.advance(chooser.choice((1_000_000, 4_000_000, 5_000_000)))
 
     def data(self) -> None:
         chooser = self.chooser
@@ -109,7 +80,7 @@ class Run(runs.Run[ChallengeModel]):
         )
         self.histories.compare(lambda model, now: model.data(SENDER, packet, now), lambda: down(self.bench, packet))
 
-    def challenge(self) -> None:
+    def feedback(self) -> None:
         chooser = self.chooser
         packet = challenge(
             chooser.randrange(1, 40),
@@ -214,13 +185,8 @@ def test_start_requests_and_leaves_pass_and_silence_nobody(bench: Bench) -> None
 
 
 def test_who_does_not_ask_for_it_is_left_alone(bench: Bench) -> None:
-    plain = data(flags=0)
-    assert down(bench, plain) == plain
-    down(bench, data())
-    for port in (3, 4, 5):
-        packet = challenge(port, 50_000, may_suppress=False)
-        assert up(bench, port, packet) == packet
-    assert bench.outcomes() == {}
+    plain = [challenge(port, 50_000, may_suppress=False) for port in (3, 4, 5)]
+    CHALLENGES.leaves_alone(bench, data(flags=0), data(), plain)
 
 
 def test_a_switch_that_is_not_told_to_help_marks_nothing(target: Target) -> None:
@@ -231,24 +197,12 @@ def test_a_switch_that_is_not_told_to_help_marks_nothing(target: Target) -> None
 
 
 def test_a_restart_costs_a_challenge_or_two(bench: Bench) -> None:
-    down(bench, data())
-    assert up(bench, 3, challenge(3, 50_000)) is not None
-    bench.target.reset()
-    again = Bench(bench.target)
-    again.assist()
-    assert up(again, 4, challenge(4, 50_000)) is not None  # no data has passed yet
-    down(again, data())
-    assert up(again, 5, challenge(5, 50_000)) is not None
-    assert up(again, 6, challenge(6, 50_000)) is None
+    CHALLENGES.recovers(bench, data(), lambda port: challenge(port, 50_000))
 
 
 def test_a_damaged_challenge_silences_nobody(bench: Bench) -> None:
     down(bench, data())
-    udp = UDP(sport=UDP_PORT, dport=UDP_PORT) / encode_challenge(challenge(3, 50_000))
-    frame = bytearray(bytes(Ether(src=host_mac(3), dst=SWITCH_MAC) / IP(src=host_ip(3), dst=SENDER, ttl=8) / udp))
-    frame[14 + 28 + 13] ^= 0x40
-    assert bench.target.send(3, bytes(frame)) == []
-    assert bench.target.drops() == {"udp_checksum": 1}
+    CHALLENGES.refuses_damaged(bench, challenge(3, 50_000), 13)
     assert up(bench, 4, challenge(4, 60_000)) is not None
 
 

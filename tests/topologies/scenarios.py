@@ -1,6 +1,7 @@
-"""A small scenario with a bit of everything, for tests that need one."""
+"""A small scenario with a bit of everything, and a single link, for tests that need one."""
 
 from topologies.scenario import Scenario, parse_scenario
+from topologies.scenario.network import DirectedLink
 
 TEXT = """\
 name: small
@@ -54,3 +55,17 @@ faults:
 def small_scenario() -> Scenario:
     """The scenario of `TEXT`."""
     return parse_scenario(TEXT, "small.yaml")
+
+
+def link(fields: str) -> DirectedLink:
+    """A directed link from a host to a switch, as a scenario would have it."""
+    text = f"""\
+name: one
+duration: 1 s
+nodes:
+  s: {{kind: p4}}
+  h: {{kind: host}}
+links:
+  - {{between: [h, s], {fields}}}
+"""
+    return parse_scenario(text).links[0].direction("s")

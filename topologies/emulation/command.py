@@ -5,13 +5,13 @@ import sys
 
 from rich.console import Console
 
+from engine.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED, SIGNALLED
 from topologies.emulation.child import ChildError
 from topologies.emulation.live_view import make_live_view
 from topologies.emulation.nodes import NodeError
 from topologies.emulation.requirements import RequirementError
 from topologies.emulation.runner import RunOptions, run_scenario
 from topologies.emulation.state import StateError
-from topologies.run.exits import EXIT_BAD_INPUT, EXIT_FAILED, INTERRUPTED, SIGNALLED
 from topologies.run.printing import print_note, print_summary
 from topologies.run.results import Summary
 from topologies.run.run_folder import RunFolderError
@@ -45,5 +45,5 @@ def emulate_scenario(scenario: Scenario, options: RunOptions, *, as_json: bool) 
         print("canopy: interrupted before the network was up", file=sys.stderr)
         return SIGNALLED + interrupt.number
     if summary.outcome == "interrupted":
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     return 0 if summary.ok else EXIT_FAILED

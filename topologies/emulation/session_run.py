@@ -11,10 +11,11 @@ from controller.sessions import SessionStatus
 from topologies.emulation import programs
 from topologies.emulation.child import Child
 from topologies.emulation.network import EmulatedNetwork
-from topologies.run.members import FIRST_PORT, drop_after_s
+from topologies.run.members import FIRST_PORT
 from topologies.run.plan import derive_seed
-from topologies.run.results import ReceiverResult, SessionResult, counter_rate, dropped_hosts, file_sha256, sending_time
+from topologies.run.results import ReceiverResult, SessionResult, counter_rate, file_sha256
 from topologies.run.run_folder import RunFolder, read_series
+from topologies.run.session_result import session_result
 from topologies.run.sources import Source
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Receiver
@@ -138,24 +139,10 @@ class SessionRun:
 
     def result(self, status: SessionStatus | None, epoch: float) -> SessionResult:
         """What came of it. `status` is the sender's last word; `epoch` the wall-clock time at which times start."""
-        sending = sending_time(read_series(self._trace("sender")), epoch)
-        result = SessionResult(
-            id=self.session.id,
-            protocol=self.session.protocol,
-            sender=self.session.sender,
-            file=str(self.source.path),
-            bytes=self.source.bytes,
-            sha256=self.source.sha256,
-            sending_from=None if sending is None else round(sending[0], 3),
-            sending_until=None if sending is None else round(sending[1], 3),
-            state="not started" if status is None else status.state,
-            detail=self._sender_detail(status),
-            feedback_packets=None if status is None else status.feedback_packets,
-            repair_packets=None if status is None else status.repair_packets,
-            drop_after_s=drop_after_s(self.session),
-            dropped=dropped_hosts(status, self._hosts),
-            cpu_s=self._own_words("sender").get("cpu_s"),
-        )
+        trace = read_series(self._trace("sender"))
+        result = session_result(self.session, self.source, status, trace, self._hosts, epoch=epoch)
+        result.detail = result.detail or self._sender_ending()
+        result.cpu_s = self._own_words("sender").get("cpu_s")
         for receiver in self.session.receivers:
             result.receivers.append(self._receiver_result(receiver, status, epoch))
         return result
@@ -238,9 +225,7 @@ class SessionRun:
         ending = f"killed by signal {-child.returncode}" if child.returncode < 0 else f"status {child.returncode}"
         return f"ended with {ending}: {child.last_words()}"
 
-    def _sender_detail(self, status: SessionStatus | None) -> str:
-        if status is not None and status.detail:
-            return status.detail
+    def _sender_ending(self) -> str:
         if self.sender is not None and self.sender.returncode not in (None, 0):
             return f"the sender ended with status {self.sender.returncode}: {self.sender.last_words()}"
         return ""

@@ -1,18 +1,10 @@
-"""Exit statuses of commands that run something, and how a command gives up."""
+"""How a command gives up."""
 
-import signal
-from typing import Final, NoReturn
+from typing import NoReturn
 
 import typer
 
-EXIT_FAILED: Final = 1
-"""It ran, and what was wanted did not come about."""
-EXIT_BAD_INPUT: Final = 2
-"""Nothing was run: wrong usage, a bad scenario, a missing file or program, no root."""
-SIGNALLED: Final = 128
-"""A shell's status of a program that a signal ended is this plus the signal's number."""
-INTERRUPTED: Final = SIGNALLED + signal.SIGINT
-"""After Ctrl-C."""
+from engine.exits import EXIT_BAD_INPUT
 
 
 def fail(message: str, status: int = EXIT_BAD_INPUT) -> NoReturn:

@@ -139,28 +139,6 @@ def what_counts(sha256s: Iterable[str]) -> str:
     return " or ".join(sorted({"hold the whole file" if sha256 else "took part to the end" for sha256 in sha256s}))
 
 
-def dropped_hosts(status: SessionStatus | None, hosts: Mapping[str, str]) -> list[str]:
-    """The receivers that were left behind; `hosts` are the hosts' names by address."""
-    receivers = {} if status is None else status.receivers
-    lost = (address.partition(":")[0] for address, said in receivers.items() if said.state == "lost")
-    return [hosts.get(address, address) for address in lost]
-
-
-def sending_time(trace: Sequence[Mapping[str, Any]], epoch: float) -> tuple[float, float] | None:
-    """From when to when a sender had new data to send, from its trace (docs/trace.md).
-
-    That is the last row before any was sent, and the last one before all was. Seconds since `epoch` (wall-clock)."""
-    origin = next((row["started_at"] - epoch for row in trace if "started_at" in row), None)
-    rows = [row for row in trace if "t" in row and row.get("sent_bytes") is not None]
-    if origin is None or not rows or not rows[-1]["sent_bytes"]:
-        return None
-    everything = max(row["sent_bytes"] for row in rows)
-    before = [row["t"] for row in rows if row["sent_bytes"] == 0]
-    unfinished = [row["t"] for row in rows if row["sent_bytes"] < everything]
-    first = before[-1] if before else 0.0
-    return origin + first, origin + max(unfinished[-1] if unfinished else first, first)
-
-
 def file_sha256(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal. OSError when it cannot be read."""
     with path.open("rb") as file:

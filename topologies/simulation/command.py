@@ -7,8 +7,8 @@ from canopy_engine import SimError
 from rich.console import Console
 
 from controller.program import ProgramError
+from engine.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED, SIGNALLED
 from hosts.files import FileError
-from topologies.run.exits import EXIT_BAD_INPUT, EXIT_FAILED, INTERRUPTED, SIGNALLED
 from topologies.run.printing import print_note, print_summary
 from topologies.run.run_folder import RunFolderError
 from topologies.run.signals import Interrupted
@@ -39,5 +39,5 @@ def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -
         for note in summary.notes:
             print_note(console, note)
     if summary.outcome == "interrupted":
-        return INTERRUPTED
+        return EXIT_INTERRUPTED
     return 0 if summary.ok else EXIT_FAILED

@@ -12,11 +12,12 @@ from hosts.endpoint import Address, Endpoint
 from hosts.files import FileSink, FileSource
 from hosts.observe import plain
 from hosts.transfer import INTERRUPTED
-from topologies.run.members import FIRST_PORT, Parameters, drop_after_s, member_parameters
+from topologies.run.members import FIRST_PORT, Parameters, member_parameters
 from topologies.run.plan import derive_seed
-from topologies.run.results import ReceiverResult, SessionResult, dropped_hosts, sending_time
+from topologies.run.results import ReceiverResult, SessionResult
 from topologies.run.run_folder import RunFolder, read_series
 from topologies.run.series import RunSeries
+from topologies.run.session_result import session_result
 from topologies.run.sources import Source
 from topologies.run.timeline import RECEIVERS_WAIT_S
 from topologies.scenario.scenario import Scenario
@@ -169,25 +170,11 @@ class SessionRun:
         return self._result(self._series.sessions.get(self.session.id))
 
     def _result(self, status: SessionStatus | None) -> SessionResult:
-        sending = sending_time(read_series(self._folder.series / f"{self._name('sender')}.jsonl"), 0.0)
-        return SessionResult(
-            id=self.session.id,
-            protocol=self.session.protocol,
-            sender=self.session.sender,
-            file=str(self.source.path),
-            bytes=self.source.bytes,
-            sha256=self.source.sha256,
-            sending_from=None if sending is None else round(sending[0], 3),
-            sending_until=None if sending is None else round(sending[1], 3),
-            state="not started" if status is None else status.state,
-            detail=(status.detail if status is not None else None) or "",
-            feedback_packets=None if status is None else status.feedback_packets,
-            repair_packets=None if status is None else status.repair_packets,
-            drop_after_s=drop_after_s(self.session),
-            dropped=dropped_hosts(status, self._hosts),
-            cpu_s=self._cpu_s(),
-            receivers=[self._receiver_result(receiver.host, status) for receiver in self.session.receivers],
-        )
+        trace = read_series(self._folder.series / f"{self._name('sender')}.jsonl")
+        result = session_result(self.session, self.source, status, trace, self._hosts)
+        result.cpu_s = self._cpu_s()
+        result.receivers = [self._receiver_result(receiver.host, status) for receiver in self.session.receivers]
+        return result
 
     def _cpu_s(self) -> float | None:
         server = self._network.feedback_servers.get(self.session.sender)

@@ -1,25 +1,10 @@
 import pytest
 
+from tests.topologies.scenarios import link
 from topologies.emulation.linkspec import describe_lacks, tc_plan
-from topologies.scenario import parse_scenario
-from topologies.scenario.network import DirectedLink
 
 ALL = ("tbf", "netem", "red", "pfifo", "bfifo")
 NO_NETEM = ("tbf", "red", "pfifo", "bfifo")
-
-
-def link(fields: str) -> DirectedLink:
-    """A directed link from a host to a switch, as a scenario would have it."""
-    text = f"""\
-name: one
-duration: 1 s
-nodes:
-  s: {{kind: p4}}
-  h: {{kind: host}}
-links:
-  - {{between: [h, s], {fields}}}
-"""
-    return parse_scenario(text).links[0].direction("s")
 
 
 def commands(fields: str, kinds: tuple[str, ...]) -> list[str]:

@@ -1,7 +1,8 @@
 import pytest
 import typer
 
-from topologies.run.exits import EXIT_BAD_INPUT, EXIT_FAILED, fail
+from engine.exits import EXIT_BAD_INPUT, EXIT_FAILED
+from topologies.run.exits import fail
 
 
 @pytest.mark.parametrize("status", [EXIT_BAD_INPUT, EXIT_FAILED])

@@ -1,20 +1,5 @@
+from tests.topologies.scenarios import link
 from topologies.run.link_spec import link_spec
-from topologies.scenario import parse_scenario
-from topologies.scenario.network import DirectedLink
-
-
-def link(fields: str) -> DirectedLink:
-    """A directed link from a host to a switch, as a scenario would have it."""
-    text = f"""\
-name: one
-duration: 1 s
-nodes:
-  s: {{kind: p4}}
-  h: {{kind: host}}
-links:
-  - {{between: [h, s], {fields}}}
-"""
-    return parse_scenario(text).links[0].direction("s")
 
 
 def test_the_engine_is_told_everything() -> None:

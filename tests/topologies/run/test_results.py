@@ -12,7 +12,6 @@ from topologies.run.results import (
     file_sha256,
     find_bottleneck,
     rate_between,
-    sending_time,
     what_counts,
 )
 from topologies.scenario import parse_scenario
@@ -82,27 +81,6 @@ def test_rates_need_two_samples() -> None:
     assert rate_between([(0.0, 0), (1.0, 1000)], 0.5, 1.0) is None
     assert rate_between([], 0.0, 1.0) is None
     assert counter_rate([{"t": 0.0, "n": 0}, {"t": 1.0}, {"t": 2.0, "n": 500}], "n") == 2000.0
-
-
-TRACE = [
-    {"trace": 1, "started_at": 1_000.5},
-    {"t": 0.2, "sent_bytes": 0},
-    {"t": 0.4, "sent_bytes": 0},
-    {"t": 0.6, "sent_bytes": 700},
-    {"t": 0.8, "sent_bytes": 5_000},
-    {"t": 1.0, "sent_bytes": 9_000},
-    {"t": 1.2, "sent_bytes": 9_000},
-]
-
-
-def test_sending_is_from_the_last_row_before_data_to_the_last_before_all_of_it() -> None:
-    assert sending_time(TRACE, 1_000.0) == pytest.approx((0.9, 1.3))
-    assert sending_time([TRACE[0], *TRACE[3:]], 1_000.0) == pytest.approx((0.5, 1.3))
-
-
-@pytest.mark.parametrize("trace", [[], TRACE[:1], TRACE[:3], TRACE[1:]])
-def test_a_trace_without_data_or_header_has_no_sending_time(trace: list[dict[str, float]]) -> None:
-    assert sending_time(trace, 1_000.0) is None
 
 
 def test_the_hash_is_sha256(tmp_path: Path) -> None:
