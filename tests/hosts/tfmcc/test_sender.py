@@ -170,6 +170,24 @@ def test_what_cut_the_rate_is_told_when_the_next_packet_was_due_anyway() -> None
     assert (following.send_time_us - told.send_time_us) / 1e6 == pytest.approx(sizes_bits / 2000.0, rel=0.05)
 
 
+def test_a_round_of_a_low_rate_ends_when_the_rate_has_risen() -> None:
+    """At 4 kbit/s T is seconds long; whoever became congested meanwhile would have to wait for its end."""
+    talk = in_steady_state()
+    talk.report(2, 4000.0)
+    talk.run(10.0)
+    rounds = talk.sender.steering.rounds
+    number, delay = rounds.number, rounds.delay
+    assert delay is not None
+    assert delay > 3.0
+    began = rounds.started_at
+    while rounds.number == number:
+        talk.report(2, 64000.0)
+        talk.run(0.1)
+    assert talk.now - began < delay / 2
+    assert rounds.delay is not None
+    assert rounds.delay < delay / 4
+
+
 def test_a_higher_rate_of_another_changes_nothing_but_is_echoed() -> None:
     talk = in_steady_state()
     seen = len(talk.sent)
