@@ -133,6 +133,8 @@ class _FirstAboveLast:
         """ValueError as `Ordered`'s."""
         lines = dict.fromkeys(outcome.case.series for outcome in outcomes)
         rows = [[outcome for outcome in outcomes if outcome.case.series == series] for series in lines]
+        if not rows:
+            raise ValueError("nothing was measured")
         judgements = [Ordered().judge([row[0], row[-1]]) for row in rows]
         return next((judgement for judgement in judgements if not judgement.holds), judgements[0])
 
