@@ -218,7 +218,7 @@ def _first_seconds(run: Finished) -> Sequence[Curve]:
 
 # --- Fig. 14: TCPs that come and go
 
-_COMPRESSED = 4.0
+_COMPRESSED = 2.0
 _QUICK_COMPRESSED = 8.0
 """Times of the paper over ours."""
 _JOINS_S = (150.0, 300.0, 410.0)
@@ -228,8 +228,8 @@ _END_S = 800.0
 _ALONE = 400.0
 """KB/s that MTCP gets alone. With the TCPs the shared link carries 600 and more, so something else limits it: the
 sender's own link (ours)."""
-_SHARED = 640.0
-"""KB/s of the link that they share: between 600 (with TCP1) and 660 (with TCP1 and TCP2)."""
+_SHARED = 660.0
+"""KB/s of the link that they share: the most that the paper's flows had on it together (with TCP1 and TCP2)."""
 _SETTLING_S = 5.0
 """After each change, not counted."""
 _PHASES: Sequence[tuple[str, float, float, Mapping[str, float]]] = (
@@ -330,7 +330,7 @@ ROWS = (
         "mtcp-fig14",
         PAPER,
         "emu",
-        f"one bottleneck; TCPs join at 150, 300, 410 s and leave; times and rates {_COMPRESSED:g} times less",
+        f"one bottleneck; TCPs join at 150, 300, 410 s and leave; 1/{_COMPRESSED:g} of times, 1/{_SCALED:g} of rates",
         "400 KB/s alone, 300/300 with TCP1, 240 with TCP2 (TCP1 180), 330 with TCP3 left",
         "within 25 %; not above the best TCP by more than 15 % for more than 20 s",
         "of the paper's rate",

@@ -22,12 +22,23 @@ PAYLOAD_BYTES = 922
 PACKET_BITS = 8 * PACKET_BYTES
 FAST_BPS = 100_000_000
 FAST = f"{FAST_BPS} bps"
-UPWARD = f"{FAST_BPS * (HEADERS_BYTES + ACK.size) / 40:.0f} bps"
-"""Ours: no link is a bottleneck for acknowledgments; as ours have 150 bytes with their headers where ns-2's have 40, so
-much more than 100 Mbps. Were case 1's bottleneck as slow upwards, the acknowledgments of 27 receivers to a packet would
-take as long as a packet takes downwards. RLA's round trip, which the last of them ends, is then longer than that of its
-competitors by so much, and that is enough for a phase effect: a session with one receiver, 0.36 ms further away than 27
-TCPs to the same leaves, sees 0.68 times their congestion signals, and as many (1.07) when it is as far."""
+TCP_ACK_BYTES = 54
+"""Of the simulator's TCP: Ethernet, IPv4 and TCP."""
+_NS_ACK_BYTES = 40
+"""Of ns-2's TCP and, so we read it, of the paper's receivers."""
+_LAST_ACK, _LEVELS = 30, 4
+"""The last of 27 acknowledgments to one packet is through the tree after the times of so many: of the one on its own
+link, of one on each of two links on, and of 27 on the uppermost. A TCP's takes one on each link."""
+UPWARD_BPS = (
+    FAST_BPS
+    * (_LAST_ACK * (HEADERS_BYTES + ACK.size) - _LEVELS * TCP_ACK_BYTES)
+    / ((_LAST_ACK - _LEVELS) * _NS_ACK_BYTES)
+)
+UPWARD = f"{UPWARD_BPS:.0f} bps"
+"""Ours: no link is a bottleneck for acknowledgments, and those of 27 receivers to one packet take longer than a TCP's
+by as much as acknowledgments of 40 bytes at 100 Mbps would, 83 us (ours have 150 bytes, so it is 412 Mbps). That
+matters: RLA's round trip ends with the last of them, and a round trip longer than the competitors' by a part of a
+packet's time at the bottleneck (0.36 ms in case 1) is enough for a phase effect (docs/experiments.md)."""
 DELAYS = {1: "5 ms", 2: "5 ms", 3: "5 ms", 4: "100 ms"}
 """5: one way, by level."""
 FAN_OUT = 3
@@ -196,7 +207,7 @@ def rla_grown(run: Finished, column: str, number: int = 0) -> float:
 
 def tcp_throughputs(run: Finished) -> list[float]:
     """Packets/s of each TCP, acknowledged."""
-    mss = PACKET_BYTES - 54
+    mss = PACKET_BYTES - TCP_ACK_BYTES  # as many headers
     return [flow_goodput(run, number, SKIPPED_S) / 8 / mss for number in range(len(run.run.document["traffic"]))]
 
 

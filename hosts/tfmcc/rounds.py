@@ -1,7 +1,12 @@
 """The sender's feedback rounds: the least rates reported in one, echoed to all, and the maximum RTT (2.5)."""
 
+from typing import Final
+
 from hosts.rate_float import NO_RATE, encode_rtt
 from hosts.tfmcc.options import TfmccOptions
+
+STALE: Final = 4.0
+"""A round ends when T has become so many times shorter (ours)."""
 
 
 class FeedbackRounds:
@@ -48,6 +53,12 @@ class FeedbackRounds:
             return False
         patience = delay if self._options.rules == "paper" or self.reports else 2 * delay
         return now >= self.started_at + patience
+
+    def is_stale(self, delay: float) -> bool:
+        """Whether T would be far shorter now than at the round's start, when the rate was low: who falls below the rate
+        would wait for the next round for half a minute. Rates double at most in a round of slowstart, so a timer that
+        would let a lone receiver report is not put off by this twice."""
+        return self.delay is not None and delay < self.delay / STALE
 
     def begin(self, now: float) -> None:
         """The next round. The maximum RTT falls slowly towards what was reported in the one that ends."""

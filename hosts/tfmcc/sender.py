@@ -55,6 +55,7 @@ class TfmccSender(RealtimeSender):
         self._judge = ReportJudge(options.largest_rtt_s)
         self._paced_from = 0.0  # when the last packet was due
         self._paced_bytes = 0
+        self._told_rate = 0.0  # by the last packet
         self._heartbeat_s = HEARTBEAT_S
         self._assisted = options.assist == "switch"
 
@@ -149,7 +150,9 @@ class TfmccSender(RealtimeSender):
         return now >= self._paced_from + self._heartbeat_s
 
     def _due_at(self, now: float) -> float:
-        return self._paced_from + self._paced_bytes / self.steering.control.at(now)
+        """After a cut one more packet goes when it was due by the rate that the last one told: timers everywhere run on
+        that rate (2.5.1), and until a packet says what was reported nothing stops them."""
+        return self._paced_from + self._paced_bytes / max(self._told_rate, self.steering.control.at(now))
 
     def _send_packet(self, now: float, effects: list[Effect]) -> None:
         steering = self.steering
@@ -166,12 +169,13 @@ class TfmccSender(RealtimeSender):
             flags |= FLAG_ECHO
         if self._assisted:
             flags |= FLAG_ASSIST
+        self._told_rate = steering.control.at(now)
         data = Data(
             self.number,
             flags,
             self.seq,
             rounds.number,
-            min(encode_rate(steering.control.at(now) * 8), NO_RATE - 1),
+            min(encode_rate(self._told_rate * 8), NO_RATE - 1),
             rounds.suppression,
             rounds.suppression_no_rtt,
             rounds.max_rtt_code,

@@ -222,7 +222,7 @@ class Steering:
             self._counters["clr_timeouts"] += 1
             self._echoes.drop(self.clr.receiver)
             self._lose_clr(now)
-        elif self.rounds.is_over(now):
+        elif self.rounds.is_over(now) or self.rounds.is_stale(delay):
             self.rounds.begin(now)
         if self.rounds.delay is None:
             self.rounds.delay = self.feedback_delay(now)

@@ -1,13 +1,25 @@
 """What RLA's rows ask of the model and of the network."""
 
+import itertools
 import math
 
 import pytest
 
 from experiments.plot import draw
 from experiments.reproduce import Options, reproduce
-from experiments.rows.rla_base import CASES, DROPTAIL, RECEIVERS, RED, tree
+from experiments.rows.rla_base import (
+    CASES,
+    DROPTAIL,
+    FAST_BPS,
+    HEADERS_BYTES,
+    RECEIVERS,
+    RED,
+    TCP_ACK_BYTES,
+    UPWARD_BPS,
+    tree,
+)
 from experiments.rows.rla_model import FIGURES, bound, drift, neutral_window
+from hosts.rla.packets import ACK
 from topologies.scenario.scenario import Scenario
 
 
@@ -39,6 +51,24 @@ def test_the_drift_field_is_drawn_with_an_arrow_at_each_point() -> None:
     assert "the pipe is full" in svg
 
 
+def last_through_the_tree(receivers: int, ack_bytes: int, bps: float) -> float:
+    """Seconds from the receivers' sending, all at once, to when the root has the last acknowledgment; no delays.
+
+    A plain model of links that send one packet after another, three of them into each."""
+    service = 8 * ack_bytes / bps
+    arrivals = [[0.0] for _ in range(receivers)]
+    for level in range(4):
+        if level:
+            arrivals = [sorted(itertools.chain(*arrivals[i : i + 3])) for i in range(0, len(arrivals), 3)]
+        for link, arriving in enumerate(arrivals):
+            free, left = 0.0, []
+            for at in arriving:
+                free = max(free, at) + service
+                left.append(free)
+            arrivals[link] = left
+    return max(arrivals[0])
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_acknowledgments_meet_no_bottleneck(case: str) -> None:
     """Those of all receivers to one packet are through within a part of the time of a packet downwards."""
@@ -47,8 +77,17 @@ def test_acknowledgments_meet_no_bottleneck(case: str) -> None:
     assert len(scenario.sessions[0].receivers) == len(scenario.traffic) == RECEIVERS
     rates = [link.toward[upper].rate for link in scenario.links for upper in link.between if upper in link.toward]
     assert len(rates) == 1 + 3 + 9 + 27
-    assert {rate / (150 * 8) for rate in rates if rate} == {100e6 / (40 * 8)}
-    assert bottleneck.service_s > 4 * RECEIVERS * 40 * 8 / 100e6
+    assert {rate for rate in rates if rate} == {round(UPWARD_BPS)}
+    assert bottleneck.service_s > 3 * last_through_the_tree(RECEIVERS, HEADERS_BYTES + ACK.size, UPWARD_BPS)
+
+
+def test_27_acknowledgments_take_longer_than_a_tcps_by_as_much_as_ns_2s_do() -> None:
+    def extra(rla_bytes: int, tcp_bytes: int, bps: float) -> float:
+        return last_through_the_tree(RECEIVERS, rla_bytes, bps) - last_through_the_tree(1, tcp_bytes, bps)
+
+    ours = extra(HEADERS_BYTES + ACK.size, TCP_ACK_BYTES, UPWARD_BPS)
+    assert ours == pytest.approx(extra(40, 40, FAST_BPS))
+    assert ours == pytest.approx(83.2e-6, rel=1e-3)
 
 
 def test_every_sender_takes_a_random_time_with_droptail() -> None:

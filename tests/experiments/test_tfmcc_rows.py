@@ -58,3 +58,29 @@ def test_senders_take_twice_a_packets_time_only_where_they_share() -> None:
     assert (most_us(growing, "s"), most_us(growing, "a0")) == (1000.0, 2000.0)
     alone = dumbbell("alone", 100, 8e6, [0.1])
     assert (most_us(alone, "s"), most_us(alone, "a0")) == (1000.0, 1000.0)
+
+
+def test_fig_13_asks_for_an_order_of_the_first_and_the_last_change_of_each_number_of_receivers() -> None:
+    experiment = next(row.experiment for row in ROWS if row.id == "tfmcc-fig13")
+    assert experiment is not None
+    cases = experiment.cases(False)
+    least = {case.series: case.x for case in reversed(cases)}
+
+    def judged(falling: set[str]) -> bool:
+        """Delays that are the same but for the first change of these series."""
+        spread = (0.0, 0.1, 0.2)
+        return experiment.relation.judge(
+            [
+                Outcome(
+                    case,
+                    "delay",
+                    tuple(noise + 5 * (case.x == least[case.series] and case.series in falling) for noise in spread),
+                )
+                for case in cases
+            ]
+        ).holds
+
+    assert set(least) == {"40 receivers", "200 receivers", "1000 receivers"}
+    assert judged(set(least))
+    assert not judged(set(least) - {"1000 receivers"})
+    assert not judged(set(least) - {"40 receivers"})

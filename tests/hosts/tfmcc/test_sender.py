@@ -20,6 +20,7 @@ from hosts.tfmcc.packets import (
     Data,
     Report,
     encode_report,
+    packet_bytes,
     parse,
 )
 from hosts.tfmcc.sender import TfmccSender
@@ -153,6 +154,38 @@ def test_a_lower_rate_counts_at_once_and_makes_the_clr() -> None:
     assert talk.sent[-1].clr == 2
     assert talk.sent[-1].flags & FLAG_ECHO
     assert any(packet.echo_receiver == 2 for packet in talk.sent[-3:])
+
+
+def test_what_cut_the_rate_is_told_when_the_next_packet_was_due_anyway() -> None:
+    """Timers run on the rate that the last packet told: were the next one to wait for the new rate's interval, all of a
+    thousand receivers behind a bottleneck would have reported by then."""
+    talk = in_steady_state()
+    before = len(talk.sent)
+    talk.report(2, 2000.0)
+    talk.run(10.0)
+    told, following = talk.sent[before : before + 2]
+    sizes_bits = 8 * packet_bytes(len(told.payload))
+    assert (told.send_time_us - talk.sent[before - 1].send_time_us) / 1e6 == pytest.approx(sizes_bits / 1e6, rel=0.05)
+    assert decode_rate(told.suppression) == decode_rate(told.rate) == pytest.approx(2000.0, rel=0.01)
+    assert (following.send_time_us - told.send_time_us) / 1e6 == pytest.approx(sizes_bits / 2000.0, rel=0.05)
+
+
+def test_a_round_of_a_low_rate_ends_when_the_rate_has_risen() -> None:
+    """At 4 kbit/s T is seconds long; whoever became congested meanwhile would have to wait for its end."""
+    talk = in_steady_state()
+    talk.report(2, 4000.0)
+    talk.run(10.0)
+    rounds = talk.sender.steering.rounds
+    number, delay = rounds.number, rounds.delay
+    assert delay is not None
+    assert delay > 3.0
+    began = rounds.started_at
+    while rounds.number == number:
+        talk.report(2, 64000.0)
+        talk.run(0.1)
+    assert talk.now - began < delay / 2
+    assert rounds.delay is not None
+    assert rounds.delay < delay / 4
 
 
 def test_a_higher_rate_of_another_changes_nothing_but_is_echoed() -> None:

@@ -62,11 +62,14 @@ def all_measured_after(run: Run) -> float:
     return float(next(row["t"] for row in rows(run) if row["first_rtts"] == 33))
 
 
-def test_a_handful_of_reports_a_round_and_a_prompt_reaction(tmp_path: Path) -> None:
-    """With so few receivers timers keep feedback low as well; switches need no time for it."""
+def busiest_round(run: Run) -> int:
+    """The most reports of others than the CLR in one round."""
+    return max(int(row["round_reports"]) for row in rows(run))
+
+
+def test_a_handful_of_reports_a_round_sooner_measurements_and_a_prompt_reaction(tmp_path: Path) -> None:
+    """How soon the rate falls is the CLR's doing, which is congested as all are and reports at once."""
     plain, suppressed = (simulate(tmp_path / assist, scenario(33, assist)) for assist in ("none", "switch"))
-    last = rows(suppressed)[-1]
-    # Ten requests for a first RTT may pass in a round, and the CLR reports once a round trip.
-    assert last["feedback_packets"] < 16 * last["round"]
+    assert busiest_round(suppressed) <= 16  # ten requests for a first RTT may pass
     assert all_measured_after(suppressed) < all_measured_after(plain)
-    assert halved_after(suppressed) < min(2.0, halved_after(plain))
+    assert halved_after(suppressed) < 2.0
