@@ -80,7 +80,7 @@ CASES: Mapping[str, Bottleneck] = {
     "case 4": Bottleneck(4, 200, 5),
     "case 5": Bottleneck(2, 1000, 1),
 }
-"""Reading notes: each leaves 100 packets/s a flow on its soft bottleneck."""
+"""Ours, by case: each leaves 100 packets/s a flow on its soft bottleneck."""
 
 
 def _nodes() -> Iterator[tuple[int, str, str]]:
