@@ -96,6 +96,23 @@ def document(
     }
 
 
+def add_tcp(
+    nodes: dict[str, Any],
+    links: list[dict[str, Any]],
+    traffic: list[dict[str, Any]],
+    ends: tuple[str, str],
+    routers: tuple[str, str],
+    start: float,
+    sender: Mapping[str, Any],
+    delays_ms: tuple[float, float] = (ACCESS_MS, ACCESS_MS),
+) -> None:
+    """A bulk transfer with hosts of its own: `ends` are source and sink, `routers` where they are attached."""
+    source, sink = ends
+    nodes |= {source: sender, sink: host()}
+    links += [fast(source, routers[0], delays_ms[0]), fast(routers[1], sink, delays_ms[1])]
+    traffic.append(tcp(source, sink, start))
+
+
 def dumbbell(
     name: str,
     seconds: float,
@@ -116,12 +133,10 @@ def dumbbell(
     for receiver in names:
         nodes[receiver] = host()
         links.append(fast("right", receiver))
-    traffic = []
+    traffic: list[dict[str, Any]] = []
     for number, start in enumerate(flows):
-        source, sink = f"a{number}", f"b{number}"
-        nodes |= {source: host(rate_bps, shares=many or start >= SOON_S), sink: host()}
-        links += [fast(source, "left"), fast("right", sink)]
-        traffic.append(tcp(source, sink, start))
+        sender = host(rate_bps, shares=many or start >= SOON_S)
+        add_tcp(nodes, links, traffic, (f"a{number}", f"b{number}"), ("left", "right"), start, sender)
     return document(name, seconds, nodes, links, tfmcc(names), traffic)
 
 

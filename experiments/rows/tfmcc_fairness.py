@@ -8,6 +8,7 @@ from experiments.row import Case, Curve, Experiment, Timeline
 from experiments.rows.tfmcc_base import (
     ACCESS_MS,
     ONE_WAY_MS,
+    add_tcp,
     document,
     dumbbell,
     fast,
@@ -89,10 +90,8 @@ def _tails(
         traffic.append(tcp(source, sink, start))
     for number, flows in enumerate(back_flows):
         for index, start in enumerate(spread_starts(flows)):
-            source, sink = f"x{number}_{index}", f"y{number}_{index}"
-            nodes |= {source: host(rate_bps), sink: host()}
-            links += [fast(source, f"e{number}"), fast("core", sink)]
-            traffic.append(tcp(source, sink, start))
+            ends = f"x{number}_{index}", f"y{number}_{index}"
+            add_tcp(nodes, links, traffic, ends, (f"e{number}", "core"), start, host(rate_bps))
     session = tfmcc([f"r{number}" for number in range(count)])
     return document(name, seconds, nodes, links, session, traffic)
 

@@ -10,6 +10,7 @@ from experiments.row import Case, Curve, Experiment, Figure, Judgement, Outcome,
 from experiments.rows.tfmcc_base import (
     ACCESS_MS,
     ONE_WAY_MS,
+    add_tcp,
     clr_address_since,
     document,
     fast,
@@ -17,7 +18,6 @@ from experiments.rows.tfmcc_base import (
     narrow,
     receiver_address,
     spread_starts,
-    tcp,
     tfmcc,
 )
 from experiments.runs import Finished
@@ -50,12 +50,11 @@ def _first_rtt_cases(quick: bool) -> Sequence[Case]:
         fast("right", name, least / 4 + (most - least) / 2 * number / (_RECEIVERS - 1))
         for number, name in enumerate(names)
     ]
-    traffic = []
+    traffic: list[dict[str, Any]] = []
+    delays_ms = (0.0, most / 4)  # the mean of the receivers' RTTs
     for number, start in enumerate(spread_starts(_FLOWS)):
-        source, sink = f"a{number}", f"b{number}"
-        nodes |= {source: host(_SHARED_BPS, shares=True), sink: host()}
-        links += [fast(source, "left", 0.0), fast("right", sink, most / 4)]  # the mean of the receivers' RTTs
-        traffic.append(tcp(source, sink, start))
+        sender = host(_SHARED_BPS, shares=True)
+        add_tcp(nodes, links, traffic, (f"a{number}", f"b{number}"), ("left", "right"), start, sender, delays_ms)
     return [
         Case("1000 receivers", document("tfmcc-fig12", _MEASURED_S, nodes, links, tfmcc(names), traffic, **_SPARSE))
     ]
@@ -131,12 +130,13 @@ class _FirstAboveLast:
 
     def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
         """ValueError as `Ordered`'s."""
-        lines = dict.fromkeys(outcome.case.series for outcome in outcomes)
-        rows = [[outcome for outcome in outcomes if outcome.case.series == series] for series in lines]
-        if not rows:
+        lines: dict[str, list[Outcome]] = {}
+        for outcome in outcomes:
+            lines.setdefault(outcome.case.series, []).append(outcome)
+        if not lines:
             raise ValueError("nothing was measured")
-        judgements = [Ordered().judge([row[0], row[-1]]) for row in rows]
-        return next((judgement for judgement in judgements if not judgement.holds), judgements[0])
+        ends = [line[end] for line in lines.values() for end in (0, -1)]
+        return Every([Only(Ordered(), series=series) for series in lines]).judge(ends)
 
 
 # --- Fig. 14: the highest rate of slowstart
@@ -154,17 +154,15 @@ def _slowstart_case(series: str, receivers: int) -> Case:
     rate = _FAIR_BPS * (flows + 1)
     nodes: dict[str, Any] = {"core": {"kind": "router"}, "s": host(rate, shares=flows > 1)}
     links = [fast("s", "core")]
-    traffic = []
+    traffic: list[dict[str, Any]] = []
     names = [f"r{number}" for number in range(receivers)]
     for number, name in enumerate(names):
         edge = f"e{number}"
         nodes |= {edge: {"kind": "router"}, name: host()}
         links += [narrow("core", edge, rate, ONE_WAY_MS - 2 * ACCESS_MS), fast(edge, name)]
         for index, start in enumerate(spread_starts(flows)):
-            source, sink = f"a{number}_{index}", f"b{number}_{index}"
-            nodes |= {source: host(rate, shares=flows > 1), sink: host()}
-            links += [fast(source, "core"), fast(edge, sink)]
-            traffic.append(tcp(source, sink, start))
+            ends = f"a{number}_{index}", f"b{number}_{index}"
+            add_tcp(nodes, links, traffic, ends, ("core", edge), start, host(rate, shares=flows > 1))
     session = {**tfmcc(names), "start": f"{_TCP_SETTLED_S:g} s"}
     scenario = document("tfmcc-fig14", _TCP_SETTLED_S + 60, nodes, links, session, traffic)
     return Case(f"{series}, {receivers} receivers", scenario, x=receivers, series=series)

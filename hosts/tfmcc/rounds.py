@@ -55,9 +55,10 @@ class FeedbackRounds:
         return now >= self.started_at + patience
 
     def is_stale(self, delay: float) -> bool:
-        """Whether T would be far shorter now than at the round's start, when the rate was low: who falls below the rate
-        would wait for the next round for half a minute. Rates double at most in a round of slowstart, so a timer that
-        would let a lone receiver report is not put off by this twice."""
+        """Whether T is far shorter now (`delay`, seconds) than at the round's start, when the rate was low.
+
+        Who falls below the rate would wait half a minute for the next round. Not so in slowstart, where the rate
+        doubles in a round: rounds that always end early would let nobody report."""
         return self.delay is not None and delay < self.delay / STALE
 
     def begin(self, now: float) -> None:
