@@ -117,22 +117,22 @@ def _convert(name: str, value: Any, kind: type) -> Any:
 
 def names() -> list[str]:
     """The protocols that exist, in alphabetical order."""
-    return sorted(_registry())
+    return sorted(name for name in _packages() if _load(name) is not None)
 
 
 def get(name: str) -> Protocol[Any]:
-    """The protocol of that name. ValueError lists those that exist."""
-    found = _registry().get(name)
+    """The protocol of that name; no other one is imported. ValueError lists those that exist."""
+    found = _load(name) if name in _packages() else None
     if found is None:
         raise ValueError(f"unknown protocol '{name}' (known: {', '.join(names())})")
     return found
 
 
-def _registry() -> dict[str, Protocol[Any]]:
-    registry: dict[str, Protocol[Any]] = {}
-    for module in pkgutil.iter_modules(hosts.__path__):
-        if module.ispkg:
-            protocol = getattr(importlib.import_module(f"hosts.{module.name}"), "PROTOCOL", None)
-            if isinstance(protocol, Protocol):
-                registry[protocol.name] = protocol
-    return registry
+def _packages() -> list[str]:
+    return [module.name for module in pkgutil.iter_modules(hosts.__path__) if module.ispkg]
+
+
+def _load(name: str) -> Protocol[Any] | None:
+    """What the package of that name has; None when it is no protocol's."""
+    protocol = getattr(importlib.import_module(f"hosts.{name}"), "PROTOCOL", None)
+    return protocol if isinstance(protocol, Protocol) else None

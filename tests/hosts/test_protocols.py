@@ -1,6 +1,8 @@
 """Protocols by name, and their parameters."""
 
 import random
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -36,9 +38,21 @@ def test_a_session_of_any_source_admits_everybody() -> None:
     assert [anyone.admits(address) for address in (sender, other)] == [True, True]
 
 
-def test_unknown_protocol() -> None:
-    with pytest.raises(ValueError, match=r"unknown protocol 'sctp' \(known: .*mtcp"):
-        protocols.get("sctp")
+@pytest.mark.parametrize("name", protocols.names())
+def test_each_has_its_package_s_name(name: str) -> None:
+    assert protocols.get(name).name == name
+
+
+def test_one_is_had_without_the_others() -> None:
+    """Numpy, which WEBRC's needs, costs each of a session's programs a fifth of a second."""
+    code = "import sys; from hosts import protocols; protocols.get('mtcp'); sys.exit('hosts.webrc' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["sctp", "fec", "cli", "mtcp.sender", ""])
+def test_unknown_protocol(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"unknown protocol '{name}' \(known: mtcp, rla, tfmcc, vlmcc, webrc\)"):
+        protocols.get(name)
 
 
 def test_numbers_are_distinct() -> None:
