@@ -61,7 +61,7 @@ def main() -> None:
 @app.command(cls=RunCommand)
 def run(
     program: Annotated[
-        Path | None, typer.Argument(metavar="[PROGRAM.json]", help="Start with this program (p4c's BMv2 JSON).")
+        Path | None, typer.Argument(metavar="PROGRAM.json", help="Start with this program (p4c's BMv2 JSON).")
     ] = None,
     interface: Annotated[
         list[str] | None, typer.Option("-i", "--interface", metavar="PORT@IFACE", help="A port; repeatable.")
@@ -163,7 +163,7 @@ def run(
 @app.command(cls=OneLineCommand)
 def stf(
     program: Annotated[Path, typer.Argument(metavar="PROGRAM.json", help="p4c's BMv2 JSON.")],
-    tests: Annotated[list[Path], typer.Argument(metavar="TEST.stf...", help="Packet tests.")],
+    tests: Annotated[list[Path], typer.Argument(metavar="TEST.stf", help="Packet tests.")],
     ignore: Annotated[
         list[str] | None, typer.Option(help="Pass over this statement (p4c's runner does with check_counter).")
     ] = None,

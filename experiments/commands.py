@@ -22,7 +22,7 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 @app.command()
 def reproduce(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[PAPER|ROW]...", help="See --list.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="PAPER|ROW", help="See --list.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter runs: within 3 minutes a paper.")] = False,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Runs of each case (default: 5 simulated, 3 emulated).")

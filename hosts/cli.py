@@ -28,12 +28,16 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_
 GroupOption = Annotated[str, typer.Option(help="IPv4 multicast group (232.0.0.0/8 is source-specific).")]
 PortOption = Annotated[int, typer.Option(help="UDP port of the group.", min=1, max=65535)]
 ProtocolOption = Annotated[str, typer.Option(help="Congestion control protocol.")]
-InterfaceOption = Annotated[str | None, typer.Option(help="Interface name or local IPv4 address [default: by route].")]
+InterfaceOption = Annotated[
+    str | None, typer.Option(help="Interface name or local IPv4 address.", show_default="by route")
+]
 SessionOption = Annotated[int | None, typer.Option(help="Session id.", min=0, max=SESSION_MAX)]
 LocalPortOption = Annotated[
-    int, typer.Option(help="UDP port to send from, where others find it [default: any].", min=0, max=65535)
+    int, typer.Option(help="UDP port to send from, where others find it.", show_default="any", min=0, max=65535)
 ]
-LocalAddressOption = Annotated[str | None, typer.Option(help="Local address to send from [default: the interface's].")]
+LocalAddressOption = Annotated[
+    str | None, typer.Option(help="Local address to send from.", show_default="the interface's")
+]
 TtlOption = Annotated[int, typer.Option(help="Time to live of multicast packets.", min=0, max=255)]
 RateLimitOption = Annotated[float | None, typer.Option(help="Never send faster than so many bit/s.", min=1)]
 StatusDirOption = Annotated[Path | None, typer.Option(help="Keep a status file in this folder.")]
@@ -41,7 +45,7 @@ SourceOption = Annotated[str | None, typer.Option(help="The sender's address: jo
 WaitOption = Annotated[float | None, typer.Option(help="Give up when no sender was heard for so long.", min=0)]
 SetOption = Annotated[list[str] | None, typer.Option("--set", help="A protocol parameter, as in ack_every=2.")]
 TraceOption = Annotated[Path | None, typer.Option(help="Write measurements to this file, JSON lines.")]
-SeedOption = Annotated[int | None, typer.Option(help="Seed of the protocol's randomness [default: random].")]
+SeedOption = Annotated[int | None, typer.Option(help="Seed of the protocol's randomness.", show_default="random")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
@@ -58,7 +62,7 @@ def send(
     wait: Annotated[float, typer.Option(help="Start after so many seconds with those that have.", min=0)] = 10.0,
     session: SessionOption = None,
     local_port: LocalPortOption = 0,
-    name: Annotated[str | None, typer.Option(help="The file's name at the receivers [default: its own].")] = None,
+    name: Annotated[str | None, typer.Option(help="The file's name at the receivers.", show_default="its own")] = None,
     ttl: TtlOption = sockets.DEFAULT_TTL,
     rate_limit: RateLimitOption = None,
     settings: SetOption = None,
@@ -105,7 +109,7 @@ def recv(
     local_port: LocalPortOption = 0,
     agent: Annotated[bool, typer.Option("--agent", help="Serve other receivers as their parent.")] = False,
     parent: Annotated[
-        str | None, typer.Option(help="ADDRESS:PORT of the parent, or `sender` [default: the nearest].")
+        str | None, typer.Option(help="ADDRESS:PORT of the parent, or `sender`.", show_default="the nearest")
     ] = None,
     read_rate: Annotated[float | None, typer.Option(help="Read what arrives at so many bit/s only.", min=1)] = None,
     wait: WaitOption = None,

@@ -54,7 +54,7 @@ def main() -> None:
 def send(
     group: GroupOption,
     port: PortOption,
-    file: Annotated[Path | None, typer.Argument(help="What to send [default: standard input].")] = None,
+    file: Annotated[Path | None, typer.Argument(help="What to send.", show_default="standard input")] = None,
     protocol: ProtocolOption = "tfmcc",
     interface: InterfaceOption = None,
     source: LocalAddressOption = None,
@@ -96,7 +96,7 @@ def send(
 def recv(
     group: GroupOption,
     port: PortOption,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File [default: standard output].")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File.", show_default="standard output")] = None,
     protocol: ProtocolOption = "tfmcc",
     interface: InterfaceOption = None,
     source: SourceOption = None,

@@ -123,7 +123,7 @@ def schema() -> None:
 
 
 @scenario_app.command()
-def check(files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenarios.")]) -> None:
+def check(files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scenarios.")]) -> None:
     """Say what is wrong with scenarios; exit status 2 if something is."""
     bad = False
     for path in files:

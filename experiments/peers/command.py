@@ -83,7 +83,7 @@ def missing(contenders: Sequence[Contender]) -> list[str]:
 @app.command("compare-peers")
 def compare_peers(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help=f"Of {', '.join(CONTENDERS)} [default: all].")
+        list[str] | None, typer.Argument(metavar="NAME", help=f"Of {', '.join(CONTENDERS)}.", show_default="all")
     ] = None,
     size: Annotated[float, typer.Option(help="The file, in MB.", min=0.1)] = 8.0,
     runs: Annotated[int, typer.Option(help="Of each, alone and beside a TCP.", min=1)] = 3,

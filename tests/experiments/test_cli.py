@@ -2,8 +2,12 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import typer
+from rich.text import Text
 from typer.testing import CliRunner
 
 from experiments.cli import PARTS, build, parts_for, run
@@ -23,6 +27,21 @@ def test_every_command_has_help(command: str) -> None:
     result = CliRunner().invoke(build([command]), [command, "--help"])
     assert result.exit_code == 0, result.output
     assert "Usage" in result.output
+
+
+def helped(command: Any) -> Iterator[str]:
+    """The help texts of a command, its parameters and its subcommands, as written."""
+    for text in (command.help, *(getattr(parameter, "help", None) for parameter in command.params)):
+        yield text or ""
+    for below in getattr(command, "commands", {}).values():
+        yield from helped(below)
+
+
+def test_nothing_in_a_help_text_is_taken_for_markup() -> None:
+    """Rich swallows what stands in brackets, such as a default."""
+    texts = list(helped(typer.main.get_command(build(["--help"]))))
+    assert len(texts) > 100
+    assert [text for text in texts if Text.from_markup(text).plain != text] == []
 
 
 def test_unknown_command_is_wrong_usage() -> None:
