@@ -177,6 +177,7 @@ class Core:
                     self.slots.pin(key, self.clock())
                 except SlotRefused as error:
                     self.events.add("refused", group=str(key), session=session.session, reason=str(error))
+        self._released(self.slots.take_given_up())
         self._touch_all()
 
     def synchronised(self, switch: str, changes: Difference, *, fresh: bool) -> None:
@@ -238,10 +239,20 @@ class Core:
         except SlotRefused as error:
             self._refuse(where, key, str(error))
             return
+        finally:
+            self._released(self.slots.take_given_up())
         if known is None:
             self.events.add("group_added", group=str(key), slot=slot.index, switch=switch, port=message.port)
             self._touch_all()
         self._replay([(key, where)])
+
+    def _released(self, slots: Sequence[Slot]) -> None:
+        """These have been given back: switches take no more joins for them."""
+        for slot in slots:
+            self.members.drop_group(slot.key)
+            self.events.add("group_removed", group=str(slot.key), slot=slot.index)
+        if slots:
+            self._touch_all()
 
     def _refuse(self, where: Attachment, key: GroupKey, reason: str) -> None:
         last, count = self._refusals.get(where, (-math.inf, 0))
@@ -323,12 +334,7 @@ class Core:
             slot = self.slots.get(member.key)
             if slot is not None:
                 self._members_moved(slot, {member.switch})
-        expired = self.slots.expire(now)
-        for slot in expired:
-            self.members.drop_group(slot.key)
-            self.events.add("group_removed", group=str(slot.key), slot=slot.index)
-        if expired:
-            self._touch_all()
+        self._released(self.slots.expire(now))
         self.send_queries(now)
 
     def send_queries(self, now: float) -> None:

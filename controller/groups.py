@@ -63,6 +63,7 @@ class SlotTable:
         self._owned: dict[Attachment, int] = {}
         self._free = list(range(size))  # sorted: the lowest goes first, so a restart comes to the same slots
         self._resting: deque[tuple[float, int]] = deque()
+        self._given_up: list[Slot] = []
 
     def __len__(self) -> int:
         return len(self._by_key)
@@ -133,6 +134,12 @@ class SlotTable:
             self._release(slot, now)
         return expired
 
+    def take_given_up(self) -> list[Slot]:
+        """The slots that were released since the last call to make room for others: by `pin` or `request`, refused
+        ones too."""
+        given_up, self._given_up = self._given_up, []
+        return given_up
+
     def _idle_for(self, slot: Slot, now: float) -> float:
         return -1.0 if slot.pinned or slot.idle_since is None else now - slot.idle_since
 
@@ -144,6 +151,7 @@ class SlotTable:
         if slot is None or self._idle_for(slot, now) < self._rest_s:
             return False
         self._release(slot, now)
+        self._given_up.append(slot)
         return True
 
     def _next_index(self, now: float) -> int:

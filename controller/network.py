@@ -191,6 +191,8 @@ def load_network(path: Path) -> Network:
         raise NetworkError(f"{path}:{error.lineno}:{error.colno}: {error.msg}") from None
     except RecursionError:
         raise NetworkError(f"{path}: nested too deeply") from None
+    except ValueError as error:  # a number of thousands of digits
+        raise NetworkError(f"{path}: {str(error).split(';')[0]}") from None
     try:
         return Network.model_validate(data)
     except ValidationError as error:

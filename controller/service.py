@@ -176,11 +176,11 @@ def _load_down_links(state_dir: Path, network: Network) -> list[str]:
         names = json.loads((state_dir / DOWN_LINKS_NAME).read_text("utf-8"))
     except FileNotFoundError:
         return []
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         LOG.warning("%s: %s; all links are taken to be up", state_dir / DOWN_LINKS_NAME, error)
         return []
-    known = {link.name for link in network.links}
-    return [name for name in names if name in known] if isinstance(names, list) else []
+    known = [link.name for link in network.links]
+    return [name for name in known if name in names] if isinstance(names, list) else []
 
 
 def _save_down_links(state_dir: Path, names: frozenset[str]) -> None:

@@ -11,7 +11,7 @@ from hosts.protocols import Session
 
 
 class StreamSender(SenderEndpoint):
-    """`state` begins as waiting and ends as closed; what is between is the protocol's."""
+    """`state` begins as waiting, unless the protocol says otherwise, and ends as closed; what is between is its own."""
 
     def __init__(self, session: Session, rng: random.Random) -> None:
         self.session = session

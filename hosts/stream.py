@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import io
 import threading
 import time
 from collections import deque
@@ -27,8 +28,9 @@ SHOW_INTERVAL_S: Final = 1.0
 class InputSource:
     """Reads an input in a thread of its own, for it may be a pipe that has nothing yet. A `Source`."""
 
-    def __init__(self, stream: BinaryIO, on_data: Callable[[], None]) -> None:
-        """`on_data` is called in the thread when there is something to read, or the end."""
+    def __init__(self, stream: io.RawIOBase, on_data: Callable[[], None]) -> None:
+        """`stream` gives what it has now, as a pipe does; `on_data` is called in the thread when there is something to
+        read, or the end."""
         self._stream = stream
         self._on_data = on_data
         self._pieces: deque[bytes] = deque()
@@ -48,8 +50,7 @@ class InputSource:
                 if self._ended:
                     return
             try:
-                # read1: what a pipe has now, not a whole piece of it.
-                piece = self._stream.read1(PIECE_BYTES) if hasattr(self._stream, "read1") else self._stream.read()
+                piece = self._stream.read(PIECE_BYTES)
             except (OSError, ValueError):
                 piece = b""
             with self._room:
@@ -165,7 +166,7 @@ def _exit_status(end: SessionEnded) -> int:
 
 async def send_stream(
     plan: Plan,
-    stream: BinaryIO,
+    stream: io.RawIOBase,
     interface: sockets.Interface,
     display: Display,
     *,
@@ -237,8 +238,17 @@ async def receive_stream(
     endpoint = plan.protocol.receiver(plan.session, plan.rng, plan.parameters)
     narrator = _Narrator(display)
 
+    failures: list[OSError] = []
+
     def guarded(play: Callable[[], None]) -> None:
-        runtime.guarded(play)  # which does not exist yet
+        runtime.guarded(lambda: attempt(play))  # which does not exist yet
+
+    def attempt(play: Callable[[], None]) -> None:
+        try:
+            play()
+        except OSError as error:  # the sender is told, as of anybody who leaves
+            failures.append(error)
+            runtime.stop("the output takes no more")
 
     player = _Player(output, delay, guarded)
     buffer = player.buffer
@@ -260,6 +270,8 @@ async def receive_stream(
             end = await runtime.run()
         finally:
             watch.close()
+    if failures:
+        raise failures[0]
     if end.complete:
         await player.play_rest()
     output.flush()

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -144,21 +145,34 @@ def _realtime(plan: Plan, local_port: int) -> Plan:
 
 
 @contextlib.contextmanager
-def _input(path: Path | None) -> Iterator[BinaryIO]:
-    if path is None or str(path) == "-":
-        yield sys.stdin.buffer
+def _input(path: Path | None) -> Iterator[io.FileIO]:
+    """Without a buffer: a thread that waits in a buffered reader holds its lock, and the program could not end."""
+    if path is not None and str(path) != "-":
+        with path.open("rb", buffering=0) as file:
+            yield file
         return
-    with path.open("rb") as file:
+    if sys.stdin is None:
+        raise ValueError("standard input is closed: name a file")
+    with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as file:
         yield file
 
 
 @contextlib.contextmanager
 def _output(path: Path | None) -> Iterator[BinaryIO]:
-    if path is None or str(path) == "-":
-        yield sys.stdout.buffer
-        return
-    with path.open("wb") as file:
-        yield file
+    """OSErrors of writing get the output's name, which they lack."""
+    to_stdout = path is None or str(path) == "-"
+    if to_stdout and sys.stdout is None:
+        raise ValueError("standard output is closed: name a file with --output")
+    try:
+        if path is None or to_stdout:
+            yield sys.stdout.buffer
+        else:
+            with path.open("wb") as file:
+                yield file
+    except OSError as error:
+        if error.filename is None:
+            error.filename = "standard output" if to_stdout else str(path)
+        raise
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from raptorq import Decoder, Encoder
 PAYLOAD_ID_BYTES: Final = 4
 SYMBOL_ALIGNMENT: Final = 8
 """RFC 6330, 4.3: symbols are multiples of this, as the raptorq package has them."""
+MAX_SYMBOL_BYTES: Final = 2**16 - 1
+"""RFC 6330, 3.3.2: 16 bits."""
 MAX_SOURCE_SYMBOLS: Final = 1024
 """Of one block (ours): decoding takes milliseconds, and a block is a second at 10 Mbit/s."""
 MAX_ESI: Final = 2**24 - 1

@@ -83,5 +83,5 @@ def parse_fdt(data: bytes) -> FileDescription:
             raise ValueError
         layout = Layout(length, int(file.attrib["FEC-OTI-Encoding-Symbol-Length"]), blocks)
         return FileDescription(file.attrib["Content-Location"], file.get(f"{{{CANOPY}}}SHA-256"), layout)
-    except (ET.ParseError, ValueError, KeyError, StopIteration, struct.error, binascii.Error):
+    except (ET.ParseError, LookupError, ValueError, StopIteration, struct.error, binascii.Error):
         raise PacketError("fdt") from None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from hosts.fec.block import MAX_ESI, BlockDecoder, BlockEncoder, source_symbols
+from hosts.fec.block import MAX_ESI, MAX_SYMBOL_BYTES, SYMBOL_ALIGNMENT, BlockDecoder, BlockEncoder, source_symbols
 from hosts.header import PacketError
 
 MAX_BLOCK_SYMBOLS: Final = 8192
@@ -26,7 +26,7 @@ MOST_EXPANSION: Final = 64
 
 @dataclass(frozen=True)
 class Layout:
-    """How a file is cut: RFC 5052, 9.1. ValueError: it is empty or too long."""
+    """How a file is cut: RFC 5052, 9.1. ValueError: it is empty or too long, or its symbols cannot be decoded."""
 
     length: int
     """Bytes."""
@@ -36,7 +36,9 @@ class Layout:
     """Z."""
 
     def __post_init__(self) -> None:
-        if self.length <= 0 or self.symbol <= 0 or not 0 < self.blocks <= MAX_BLOCKS:
+        if not 0 < self.symbol <= MAX_SYMBOL_BYTES or self.symbol % SYMBOL_ALIGNMENT:
+            raise ValueError(f"a symbol of {self.symbol} bytes")
+        if self.length <= 0 or not 0 < self.blocks <= MAX_BLOCKS:
             raise ValueError(f"no file: {self.length} bytes in {self.blocks} blocks of symbols of {self.symbol} bytes")
         if not self.blocks <= self.symbols <= self.blocks * MAX_BLOCK_SYMBOLS:
             raise ValueError(f"{self.length} bytes do not fit {self.blocks} blocks of symbols of {self.symbol} bytes")

@@ -5,14 +5,14 @@ application has. Every other packet of the base channel is the file delivery tab
 """
 
 import random
-from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from hosts.endpoint import Datagram, Effect, Sample, Send, SenderEndpoint, SessionEnded, SessionStarted
+from hosts.endpoint import Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
 from hosts.fec.block import symbol_bytes
 from hosts.files import FileError, Manifest
 from hosts.protocols import Session
+from hosts.sending import StreamSender
 from hosts.webrc.fdt import encode_fdt
 from hosts.webrc.groups import session_groups
 from hosts.webrc.objects import MAX_BLOCK_SYMBOLS, MAX_BLOCKS, ObjectEncoder
@@ -31,23 +31,19 @@ PIECE_BYTES: Final = 1 << 20
 """Taken of a file at once."""
 
 
-class WebrcSender(SenderEndpoint):
+class WebrcSender(StreamSender):
     """States: reading (the file), sending, closed. Random is only where in the cycle of T time slots it begins, and
     the id of a session that was given none."""
 
     def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
-        self.session = session
+        super().__init__(session, rng)
         self.options = options
-        self.counters: Counter[str] = Counter()
         self.state = "reading"
         self.waves = options.waves()
-        self._session_id = rng.getrandbits(32) if session.session is None else session.session
         self._schedule = Schedule(self.waves)
         self._groups = session_groups(session.group, self.waves.t)
         self._payload = payload_bytes(options.packet_bytes, is_long=self.waves.is_long)
         self._symbol = symbol_bytes(self._payload + 4)
-        self._unsent = bytearray()
-        self._finishing = False
         self._encoder: ObjectEncoder | None = None
         self._fdt = b""
         self._origin = 0.0  # of the packets' times
@@ -68,10 +64,8 @@ class WebrcSender(SenderEndpoint):
             return max(0, self._payload - len(self._unsent))
         return max(0, min(PIECE_BYTES, MAX_BLOCKS * MAX_BLOCK_SYMBOLS * self._symbol + PIECE_BYTES - len(self._unsent)))
 
-    def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
-        if len(data) > self.send_space:
-            raise ValueError(f"write of {len(data)} bytes where send_space is {self.send_space}")
-        self._unsent += data
+    def _resume(self, now: float) -> Sequence[Effect]:
+        """Packets leave with the ticks, whatever was written."""
         return ()
 
     def finish(self, *, now: float) -> Sequence[Effect]:
@@ -104,19 +98,9 @@ class WebrcSender(SenderEndpoint):
         if self.state == "sending":
             packet = self._schedule.packet(self._next)
             for channel in (self.waves.t, *(self.waves.channel(self._slot, age) for age in range(self.waves.n))):
-                data = encode_close(
-                    self._session_id, packet.slot_index, channel, packet.psn, is_long=self.waves.is_long
-                )
+                data = encode_close(self.number, packet.slot_index, channel, packet.psn, is_long=self.waves.is_long)
                 effects += [Send(data, self._groups[channel])] * CLOSE_COPIES
         return effects + self._end(not reason, reason)
-
-    @property
-    def session_id(self) -> int | None:
-        return self._session_id
-
-    @property
-    def closed(self) -> bool:
-        return self.state == "closed"
 
     def sample(self, *, now: float) -> Sample:
         packets = self.counters["data_packets"]
@@ -182,7 +166,7 @@ class WebrcSender(SenderEndpoint):
 
     def _send(self, packet: Packet) -> Send:
         _, channel, slot_index, psn = packet
-        session, is_long = self._session_id, self.waves.is_long
+        session, is_long = self.number, self.waves.is_long
         if self._encoder is None:
             number, symbol = self._next - self._first & 0xFFFFFFFF, self._realtime_payload()
             data = encode(Alc(session, slot_index, channel, psn, is_long, OBJECT_TOI, NO_CODE, number, symbol))

@@ -12,7 +12,7 @@ import pytest
 
 from controller.core import Core, epoch_shift
 from controller.events import EventLog
-from controller.groups import GroupKey
+from controller.groups import GroupKey, SlotTable
 from controller.network import Network
 from controller.program import Program, bitmap
 from controller.state import Difference
@@ -169,6 +169,21 @@ def test_silent_members_and_idle_groups_go() -> None:
     assert len(world.core.slots) == 0
     assert world.switches["s2"].touched == touched + 1
     assert world.kinds() == ["group_added", "join", "expire", "group_removed"]
+
+
+def test_a_group_that_makes_room_for_others_is_taken_from_the_switches_too() -> None:
+    """Also when the room comes too late for the one that asked: the slot rests, and must have no new members."""
+    world = line()
+    core = world.core
+    core.slots = SlotTable(size=2, rest_s=60.0, idle_s=600.0)
+    for n in range(2):
+        world.unknown("s1", 1, GroupKey(None, ANY + n))
+    world.now += 60
+    touched = world.switches["s2"].touched
+    world.unknown("s1", 2, KEY)
+    assert [slot.key for slot in core.slots] == [GroupKey(None, ANY + 1)]
+    assert world.kinds()[2:] == ["refused", "group_removed"]
+    assert world.switches["s2"].touched == touched + 1
 
 
 def test_known_sessions_keep_their_slots() -> None:

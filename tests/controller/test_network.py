@@ -81,7 +81,7 @@ def test_an_error_names_file_and_field(tmp_path: Path, spoil: Callable[[dict[str
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("{", ":1:2: "), ("[]", ": "), ("[" * 100_000, ": nested too deeply"), ("", ":1:1: ")],
+    [("{", ":1:2: "), ("[]", ": "), ("[" * 100_000, ": nested too deeply"), ("", ":1:1: "), ("1" * 5000, ": Exceeds")],
 )
 def test_a_file_that_is_no_network(tmp_path: Path, text: str, message: str) -> None:
     file = write(tmp_path, text)

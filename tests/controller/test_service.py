@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from controller.groups import GroupKey
+from controller.network import Network
+from controller.program import Program
 from controller.service import Service
+from controller.statedir import DOWN_LINKS_NAME
 from tests.controller import networks
 from tests.controller.conftest import MakeWorld
 from tests.controller.world import all_ready, controller, eventually
@@ -247,3 +250,11 @@ def test_trees_go_around_a_broken_link_and_back(
             await world.delivers("h1", group, ["h3", "h4"])
 
     run(body())
+
+
+@pytest.mark.parametrize("text", ['["{}", "s9:1-s1:1", [], 7]', "{{}}", "x", "[" * 100_000])
+def test_what_was_kept_of_links_that_are_down_is_taken_as_far_as_it_makes_sense(tmp_path: Path, text: str) -> None:
+    network = Network.model_validate(networks.line())
+    first = network.links[0].name
+    (tmp_path / DOWN_LINKS_NAME).write_text(text.format(first))
+    assert Service(network, Program(), tmp_path).core.trees.down == ({first} if text.startswith('["{}"') else set())

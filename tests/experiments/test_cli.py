@@ -78,3 +78,23 @@ def test_an_interrupted_import_is_no_traceback() -> None:
     )
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert (result.returncode, result.stderr) == (130, "")
+
+
+@pytest.mark.parametrize(
+    ("output", "said"), [("> /dev/full", "canopy: No space left on device\n"), ("| true", "")], ids=["full", "closed"]
+)
+def test_output_that_nobody_takes_is_no_traceback(output: str, said: str) -> None:
+    script = "from experiments.entry import main; main()"
+    shell = [
+        "bash",
+        "-c",
+        f'set -o pipefail; "$@" {output}',
+        "bash",
+        sys.executable,
+        "-c",
+        script,
+        "scenario",
+        "schema",
+    ]
+    done = subprocess.run(shell, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (1, said)

@@ -1,8 +1,10 @@
 """`canopy stream` in programs of its own, over the loopback interface."""
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -109,10 +111,51 @@ def test_a_protocol_for_files_is_refused() -> None:
     assert b"mtcp carries no real-time data" in done.stderr
 
 
+def test_ctrl_c_ends_a_sender_whose_input_is_silent() -> None:
+    where = ("--group", "239.7.7.7", "--port", str(free_port()), "--interface", "lo")
+    with subprocess.Popen(command("send", *where), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sender:
+        assert sender.stderr is not None
+        assert sender.stderr.readline().startswith("streaming to")
+        time.sleep(0.5)
+        sender.send_signal(signal.SIGINT)
+        status = sender.wait(timeout=30)
+        assert (status, sender.stderr.read()) == (130, "canopy: interrupted\n")
+
+
+def test_a_receiver_whose_output_is_full_leaves_and_says_so(tmp_path: Path) -> None:
+    where = ("--group", "239.7.7.7", "--port", str(free_port()), "--interface", "lo", *FAST)
+    words = command("recv", *where, "--output", "/dev/full", "--delay", "1", "--quiet", "--wait", "30")
+    listener = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    time.sleep(1.5)
+    sending = command("send", *where, "--trace", str(tmp_path / "trace"), "--quiet")
+    with subprocess.Popen(sending, stdin=subprocess.PIPE) as sender:
+        assert sender.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            sender.stdin.write(bytes(300_000))
+            sender.stdin.flush()
+        _, said = listener.communicate(timeout=30)
+        time.sleep(0.5)
+        sender.send_signal(signal.SIGINT)
+    assert (listener.returncode, said) == (2, "canopy: /dev/full: No space left on device\n")
+    rows = [json.loads(line) for line in (tmp_path / "trace").read_text().splitlines()]
+    assert any(row.get("clr") for row in rows)
+    assert rows[-1]["clr"] is None
+
+
+@pytest.mark.parametrize(("verb", "closed", "name"), [("send", "<&-", "input"), ("recv", ">&-", "output")])
+def test_a_closed_standard_stream_is_one_line(verb: str, closed: str, name: str) -> None:
+    words = command(verb, "--group", "239.7.7.7", "--port", str(free_port()), "--interface", "lo")
+    shell = ["sh", "-c", f'exec "$@" {closed}', "sh", *words]
+    done = subprocess.run(shell, stderr=subprocess.PIPE, text=True, timeout=30, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"canopy: standard {name} is closed")
+    assert done.stderr.count("\n") == 1
+
+
 @pytest.mark.parametrize("pieces", [[b"abc", b"defgh"], [b"x" * 300_000]])
 def test_a_pipe_is_read_as_it_fills_and_no_further_than_needed(pieces: list[bytes]) -> None:
     reading, writing = os.pipe()
-    with os.fdopen(reading, "rb") as stream, os.fdopen(writing, "wb", buffering=0) as pipe:
+    with os.fdopen(reading, "rb", buffering=0) as stream, os.fdopen(writing, "wb", buffering=0) as pipe:
         source = InputSource(stream, lambda: None)
         source.start()
         got = b""

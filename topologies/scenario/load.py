@@ -1,6 +1,7 @@
 """Read a scenario: YAML to a checked Scenario, or every mistake with its file, line and field."""
 
 import difflib
+import os.path
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ _KNOWN_FIELDS = sorted(
     }
     | set(Scenario.model_fields)
 )
+_MOST_SHOWN = 200
+"""Characters of a wrong value."""
 
 
 def load_scenario(path: Path, *, check_files: bool = False, purpose: Purpose | None = None) -> Scenario:
@@ -40,7 +43,7 @@ def load_scenario(path: Path, *, check_files: bool = False, purpose: Purpose | N
     findings: list[Finding] = [
         (("sessions", index, "file"), f"{path.parent / one.file}: no such file")
         for index, one in enumerate(scenario.sessions)
-        if check_files and one.file is not None and not (path.parent / one.file).is_file()
+        if check_files and one.file is not None and not os.path.isfile(path.parent / one.file)
     ]
     if purpose is not None:
         findings += check_ability(scenario, purpose)
@@ -88,11 +91,20 @@ def _problem(document: Document, detail: Any) -> Problem:
         case "list_type":
             message = "must be a list"
         case "string_pattern_mismatch":
-            message = f"`{detail['input']}` does not match {detail['ctx']['pattern']}"
+            message = f"`{_shown(detail['input'])}` does not match {detail['ctx']['pattern']}"
         case _:
             text: str = detail["msg"]
-            message = f"{text[0].lower()}{text[1:]}, not `{detail['input']}`"
+            message = f"{text[0].lower()}{text[1:]}, not `{_shown(detail['input'])}`"
     return Problem(document.file, line, found, message)
+
+
+def _shown(value: object) -> str:
+    """A field's value, cut to a length that a line has room for."""
+    try:
+        text = str(value)
+    except ValueError:  # an integer of more digits than Python prints
+        text = "a very large number"
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
 
 
 def _suggestion(word: str, known: list[str]) -> str:

@@ -76,12 +76,12 @@ def parse_size(value: object) -> int:
 def parse_fraction(value: object) -> float:
     """A probability from `1 %` or from a bare number between 0 and 1. ValueError otherwise."""
     if isinstance(value, int | float) and not isinstance(value, bool):
-        fraction = float(value)
+        fraction: float = value  # as it is: an int may be too large for a float
     else:
         fraction = parse_quantity(value, {"%": 0.01}, "fraction", "1 %")
     if not 0.0 <= fraction <= 1.0:
         raise ValueError(f"must be between 0 and 1 (or 0 % and 100 %), not `{value}`")
-    return fraction
+    return float(fraction)
 
 
 def format_rate(bps: float) -> str:

@@ -52,7 +52,7 @@ def simulate_scenario(
     folder = create_run_folder(options.scenario_file, scenario.name, options.out, started)
     sources = prepare_sources(scenario, options.scenario_file.parent, options.file, folder.sources)
     plan = make_plan(scenario)
-    until = min(options.until or scenario.duration, scenario.duration)
+    until = scenario.duration if options.until is None else min(options.until, scenario.duration)
     with interruptible(), contextlib.ExitStack() as stack:
         agenda = Agenda()
         network, control = _build(scenario, plan, agenda, folder)

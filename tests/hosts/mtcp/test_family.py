@@ -12,7 +12,7 @@ from hosts.mtcp.packets import Feedback
 from hosts.mtcp.roster import Roster
 from hosts.mtcp.wire import UNLIMITED
 from hosts.reason import Reason
-from tests.hosts.mtcp.test_agent import ONE, TWO, multicast, report
+from tests.hosts.mtcp.parent import ONE, TWO, multicast, report
 
 
 class Root:

@@ -16,7 +16,7 @@ from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import Feedback, Repair, parse
 from hosts.mtcp.wire import UNLIMITED
 from hosts.sack import ReceivedSet
-from tests.hosts.mtcp.test_agent import make_agent, multicast, repairs, signals
+from tests.hosts.mtcp.parent import make_agent, multicast, repairs, signals
 from tests.p4.aggregation_model import AggregationModel
 
 OPTIONS = MtcpOptions()

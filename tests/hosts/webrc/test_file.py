@@ -81,7 +81,19 @@ def test_the_fdt_is_read_back_and_hostile_ones_are_refused() -> None:
     read = parse_fdt(table)
     assert read.layout == layout
     assert read.manifest(b"x" * 5000) == manifest
-    for bad in (b"", b"<a/>", table.replace(b'"6"', b'"5"'), b"<!DOCTYPE x>" + table, table * 9, table[:-20]):
+    no_symbols = [table.replace(b'"960"', size) for size in (b'"0"', b'"964"', b'"65536"', b'"9223372036854775808"')]
+    no_encoding = table.replace(b"'utf-8'", b"'none'")
+    assert table not in (no_encoding, *no_symbols)
+    for bad in (
+        b"",
+        b"<a/>",
+        table.replace(b'"6"', b'"5"'),
+        b"<!DOCTYPE x>" + table,
+        table * 9,
+        table[:-20],
+        no_encoding,
+        *no_symbols,
+    ):
         with pytest.raises(PacketError):
             parse_fdt(bad)
 

@@ -227,6 +227,16 @@ def test_a_mistake_is_told_with_its_file_line_and_field(case: str) -> None:
     assert all(str(problem).startswith("x.yaml:") and "\n" not in str(problem) for problem in caught.value.problems)
 
 
+@pytest.mark.parametrize("digits", ["9" * 400, "0x" + "f" * 5000])
+@pytest.mark.parametrize(
+    ("old", "new", "line"), [("5007", "{}", 20), ("loss: 1 %", "loss: {}", 14), ("id: 7", "id: {}", 16)]
+)
+def test_a_number_beyond_all_bounds_is_a_mistake_as_others(old: str, new: str, line: int, digits: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(change(old, new.format(digits)), "x.yaml")
+    assert str(caught.value).startswith(f"x.yaml:{line}: ")
+
+
 def test_all_mistakes_are_told_in_the_order_of_the_file() -> None:
     text = change("rate: 10 Mbps", "rate: 10").replace("10.0.7.7", "nowhere").replace("size: 1 MB", "size: many")
     with pytest.raises(ScenarioError) as caught:
@@ -275,6 +285,14 @@ def test_what_is_no_scenario_at_all_gives_one_clear_line(text: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         parse_scenario(text, "x.yaml")
     assert str(caught.value).startswith("x.yaml")
+
+
+@pytest.mark.parametrize("name", ["nowhere", "x" * 300, "x\\0y"])
+def test_a_file_that_cannot_be_there_is_told(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(change("size: 1 MB", f'file: "{name}"'))
+    with pytest.raises(ScenarioError, match=r"x.yaml:21: sessions\[0\].file: .*: no such file"):
+        load_scenario(path, check_files=True)
 
 
 def test_a_missing_file_and_one_that_is_not_text_are_told(tmp_path: Path) -> None:

@@ -58,8 +58,9 @@ def test_json_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
     assert (summary["seed"], summary["switch"]) == (9, "router")
 
 
-def test_receivers_that_lack_the_file_are_a_failure(tmp_path: Path) -> None:
-    status, said, _ = run(tmp_path, tree() + session("5 MB"), "--until", "0.5")
+@pytest.mark.parametrize("until", ["0.5", "0"])
+def test_receivers_that_lack_the_file_are_a_failure(tmp_path: Path, until: str) -> None:
+    status, said, _ = run(tmp_path, tree() + session("5 MB"), "--until", until)
     assert status == 1
     assert "0 of 4 receivers hold the whole file" in said
     assert "ended by: time limit" in said

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use link::{Limit, LossConfig, QueueConfig};
+use link::{Limit, LinkConfig, LossConfig, QueueConfig};
 use p4vm::{ActionCall, EntryTarget, MatchKey, Options, Program, Replica};
 
 use super::*;
