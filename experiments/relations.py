@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experiments.row import Case, Judgement, Outcome, Relation
-from experiments.statistics import Estimate, difference_interval, mean_interval, ratio_interval
+from experiments.statistics import (
+    Estimate,
+    difference_interval,
+    mean_interval,
+    paired_ratio_interval,
+    ratio_interval,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +75,8 @@ class RatioBetween:
         ratios = []
         for outcome in outcomes:
             if outcome.case.label == self.of:
-                ratios.append(_ratio(outcome, below.get(outcome.quantity), self.to))
+                other = _found(below.get(outcome.quantity), self.to)
+                ratios.append((outcome, ratio_interval(outcome.values, other.values)))
         if not ratios:
             raise ValueError(f"{self.of}: not measured")
         return _within(ratios, self.least, self.most)
@@ -95,7 +102,7 @@ class OverCases:
 
 @dataclass(frozen=True, slots=True)
 class QuantitiesRatioBetween:
-    """One quantity over another lies between two bounds in every case. Measured: that ratio of means."""
+    """One quantity over another of the same runs lies between two bounds in every case. Measured: that ratio of means."""
 
     of: str
     to: str
@@ -108,7 +115,8 @@ class QuantitiesRatioBetween:
         ratios = []
         for outcome in outcomes:
             if outcome.quantity == self.of:
-                ratios.append(_ratio(outcome, below.get(outcome.case.label), f"{self.to}, {outcome.case.label}"))
+                other = _found(below.get(outcome.case.label), f"{self.to}, {outcome.case.label}")
+                ratios.append((outcome, paired_ratio_interval(outcome.values, other.values)))
         if not ratios:
             raise ValueError(f"{self.of}: not measured")
         return _within(ratios, self.least, self.most)
@@ -176,11 +184,11 @@ class Every:
         return next((judgement for judgement in judgements if not judgement.holds), judgements[0])
 
 
-def _ratio(outcome: Outcome, below: Outcome | None, name: str) -> tuple[Outcome, Estimate]:
-    """An outcome over the one called `name`, which may be missing (ValueError)."""
-    if below is None:
+def _found(outcome: Outcome | None, name: str) -> Outcome:
+    """The outcome called `name`, which may be missing (ValueError)."""
+    if outcome is None:
         raise ValueError(f"{name}: not measured")
-    return outcome, ratio_interval(outcome.values, below.values)
+    return outcome
 
 
 def _within(found: Sequence[tuple[Outcome, Estimate]], least: float, most: float) -> Judgement:

@@ -80,6 +80,19 @@ def test_one_quantity_over_another() -> None:
         ratio.judge(outcomes)
 
 
+def test_quantities_of_one_run_are_not_independent() -> None:
+    """Two that share a link: what one gains the other loses, and their ratio varies more than each of them tells."""
+    ours, theirs = (outcome("a", *values, quantity=name) for name, values in (("o", (6, 5, 4)), ("t", (4, 5, 6))))
+    found = QuantitiesRatioBetween("o", "t", 0.0).judge([ours, theirs]).measured
+    alone = RatioBetween("o", "t", 0.0).judge([outcome("o", 6, 5, 4), outcome("t", 4, 5, 6)]).measured
+    assert found.mean == alone.mean == 1
+    # Residuals 2, 0, -2 over a mean of 5: a standard error of 0.4 / sqrt(3), with two degrees of freedom.
+    assert found.high - 1 == pytest.approx(4.302653 * 0.4 / math.sqrt(3))
+    assert found.high > alone.high
+    with pytest.raises(ValueError, match="not the same runs"):
+        QuantitiesRatioBetween("o", "t", 0.0).judge([ours, outcome("a", 4, 5, quantity="t")])
+
+
 def test_every_shows_the_relation_that_is_broken() -> None:
     outcomes = [outcome("one", 10), outcome("many", 7)]
     relations = [RatioBetween("many", "one", 0.5), RatioBetween("many", "one", 0.8)]
