@@ -55,7 +55,9 @@ class LargestBetween:
         """ValueError when there are no outcomes."""
         if not outcomes:
             raise ValueError("nothing was measured")
-        peak = max(outcomes, key=lambda outcome: mean_interval(outcome.values).mean)
+        means = [(outcome, mean_interval(outcome.values).mean) for outcome in outcomes]
+        # What is no number may be the peak: it is the one to judge then.
+        peak, _ = max(means, key=lambda item: math.inf if math.isnan(item[1]) else item[1])
         return EachBetween(self.least, self.most).judge([peak])
 
 
@@ -102,7 +104,7 @@ class OverCases:
 
 @dataclass(frozen=True, slots=True)
 class QuantitiesRatioBetween:
-    """One quantity over another of the same runs lies between two bounds in every case. Measured: that ratio of means."""
+    """One quantity over another lies between two bounds in every case. Measured: that ratio of the same runs' means."""
 
     of: str
     to: str
@@ -146,7 +148,7 @@ class Ordered:
                 differences.append((where, difference_interval(upper.values, lower.values)))
         if not differences:
             raise ValueError("nothing was measured")
-        where, least = min(differences, key=lambda item: item[1].low)
+        where, least = min(differences, key=lambda item: _or_least(item[1].low))
         return Judgement(least.low > 0, least, where)
 
 
@@ -197,9 +199,14 @@ def _within(found: Sequence[tuple[Outcome, Estimate]], least: float, most: float
         raise ValueError("nothing was measured")
     margin, outcome, estimate = min(
         ((min(estimate.mean - least, most - estimate.mean), outcome, estimate) for outcome, estimate in found),
-        key=lambda item: item[0] if math.isfinite(item[0]) else -math.inf if math.isnan(item[0]) else math.inf,
+        key=lambda item: _or_least(item[0]),
     )
     return Judgement(margin >= 0, estimate, _name(outcome))
+
+
+def _or_least(number: float) -> float:
+    """The number; the least there is for what is none, so that it is what decides."""
+    return -math.inf if math.isnan(number) else number
 
 
 def _name(outcome: Outcome) -> str:

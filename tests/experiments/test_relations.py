@@ -5,6 +5,7 @@ import pytest
 from experiments.relations import (
     EachBetween,
     Every,
+    LargestBetween,
     NearReference,
     Only,
     Ordered,
@@ -42,6 +43,19 @@ def test_one_bad_case_of_many_breaks_the_relation() -> None:
 
 def test_what_is_no_number_does_not_hold() -> None:
     assert not EachBetween(least=0).judge([outcome("a", math.nan), outcome("b", 1)]).holds
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_what_is_no_number_does_not_hide_behind_others(at: int) -> None:
+    def outcomes(odd: float) -> list[Outcome]:
+        rows = [outcome("a", 9, 9.1), outcome("b", 5, 5.1), outcome("c", 1, 1.1)]
+        rows[at] = outcome("odd", odd, odd)
+        return rows
+
+    for relation in (EachBetween(0, 10), LargestBetween(0, 10), Ordered()):
+        assert not relation.judge(outcomes(math.nan)).holds
+    assert not EachBetween(most=10).judge(outcomes(math.inf)).holds
+    assert not EachBetween(least=0).judge(outcomes(-math.inf)).holds
 
 
 def test_ratio_between_compares_each_quantity() -> None:
