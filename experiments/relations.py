@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from experiments.row import Case, Judgement, Outcome, Relation
-from experiments.statistics import Estimate, difference_interval, mean_interval, ratio_interval
+from experiments.statistics import (
+    Estimate,
+    difference_interval,
+    mean_interval,
+    paired_ratio_interval,
+    ratio_interval,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +55,9 @@ class LargestBetween:
         """ValueError when there are no outcomes."""
         if not outcomes:
             raise ValueError("nothing was measured")
-        peak = max(outcomes, key=lambda outcome: mean_interval(outcome.values).mean)
+        means = [(outcome, mean_interval(outcome.values).mean) for outcome in outcomes]
+        # What is no number may be the peak: it is the one to judge then.
+        peak, _ = max(means, key=lambda item: math.inf if math.isnan(item[1]) else item[1])
         return EachBetween(self.least, self.most).judge([peak])
 
 
@@ -69,7 +77,8 @@ class RatioBetween:
         ratios = []
         for outcome in outcomes:
             if outcome.case.label == self.of:
-                ratios.append(_ratio(outcome, below.get(outcome.quantity), self.to))
+                other = _found(below.get(outcome.quantity), self.to)
+                ratios.append((outcome, ratio_interval(outcome.values, other.values)))
         if not ratios:
             raise ValueError(f"{self.of}: not measured")
         return _within(ratios, self.least, self.most)
@@ -95,7 +104,7 @@ class OverCases:
 
 @dataclass(frozen=True, slots=True)
 class QuantitiesRatioBetween:
-    """One quantity over another lies between two bounds in every case. Measured: that ratio of means."""
+    """One quantity over another lies between two bounds in every case. Measured: that ratio of the same runs' means."""
 
     of: str
     to: str
@@ -108,7 +117,8 @@ class QuantitiesRatioBetween:
         ratios = []
         for outcome in outcomes:
             if outcome.quantity == self.of:
-                ratios.append(_ratio(outcome, below.get(outcome.case.label), f"{self.to}, {outcome.case.label}"))
+                other = _found(below.get(outcome.case.label), f"{self.to}, {outcome.case.label}")
+                ratios.append((outcome, paired_ratio_interval(outcome.values, other.values)))
         if not ratios:
             raise ValueError(f"{self.of}: not measured")
         return _within(ratios, self.least, self.most)
@@ -138,7 +148,7 @@ class Ordered:
                 differences.append((where, difference_interval(upper.values, lower.values)))
         if not differences:
             raise ValueError("nothing was measured")
-        where, least = min(differences, key=lambda item: item[1].low)
+        where, least = min(differences, key=lambda item: _or_least(item[1].low))
         return Judgement(least.low > 0, least, where)
 
 
@@ -176,11 +186,11 @@ class Every:
         return next((judgement for judgement in judgements if not judgement.holds), judgements[0])
 
 
-def _ratio(outcome: Outcome, below: Outcome | None, name: str) -> tuple[Outcome, Estimate]:
-    """An outcome over the one called `name`, which may be missing (ValueError)."""
-    if below is None:
+def _found(outcome: Outcome | None, name: str) -> Outcome:
+    """The outcome called `name`, which may be missing (ValueError)."""
+    if outcome is None:
         raise ValueError(f"{name}: not measured")
-    return outcome, ratio_interval(outcome.values, below.values)
+    return outcome
 
 
 def _within(found: Sequence[tuple[Outcome, Estimate]], least: float, most: float) -> Judgement:
@@ -189,9 +199,14 @@ def _within(found: Sequence[tuple[Outcome, Estimate]], least: float, most: float
         raise ValueError("nothing was measured")
     margin, outcome, estimate = min(
         ((min(estimate.mean - least, most - estimate.mean), outcome, estimate) for outcome, estimate in found),
-        key=lambda item: item[0] if math.isfinite(item[0]) else -math.inf if math.isnan(item[0]) else math.inf,
+        key=lambda item: _or_least(item[0]),
     )
     return Judgement(margin >= 0, estimate, _name(outcome))
+
+
+def _or_least(number: float) -> float:
+    """The number; the least there is for what is none, so that it is what decides."""
+    return -math.inf if math.isnan(number) else number
 
 
 def _name(outcome: Outcome) -> str:

@@ -161,7 +161,6 @@ def _judge(result: RowResult, values: _Values) -> None:
     if experiment is None:
         result.notes.append(f"not built: needs {result.row.missing}")
         return
-    failures = bool(result.notes)
     worlds = set()
     for number, case in enumerate(experiment.cases(result.options.quick)):
         worlds.add(case.world)
@@ -171,7 +170,11 @@ def _judge(result: RowResult, values: _Values) -> None:
             result.curves[case.label] = by_seed[FIRST_SEED].curves
         for quantity in dict.fromkeys(name for quantities in found for name in quantities):
             column = tuple(quantities[quantity] for quantities in found if quantity in quantities)
+            if len(column) < len(found):
+                where = ", ".join(part for part in (quantity, case.label) if part)
+                result.notes.append(f"{where}: in {len(column)} of {len(found)} runs only")
             result.outcomes.append(Outcome(case, quantity, column))
+    failures = bool(result.notes)
     try:
         judgement = experiment.relation.judge(result.outcomes)
     except ValueError as error:

@@ -45,7 +45,7 @@ def details(result: RowResult) -> dict[str, Any]:
                 "reference": outcome.reference,
                 "mean": _number(mean_interval(outcome.values).mean),
                 "interval": _interval(mean_interval(outcome.values)),
-                "values": list(outcome.values),
+                "values": [_number(value) for value in outcome.values],
             }
             for outcome in result.outcomes
         ],

@@ -59,6 +59,28 @@ def ratio_interval(
     return _around(ratio, total, freedom, confidence)
 
 
+def paired_ratio_interval(
+    numerators: Sequence[float], denominators: Sequence[float], confidence: float = CONFIDENCE
+) -> Estimate:
+    """The ratio of two means of the same runs, by the delta method with their covariance (what one takes of a link the
+    other lacks) and Student's interval.
+
+    ValueError without values, when one has more of them, or when the second mean is zero."""
+    if not numerators or not denominators:
+        raise ValueError("no values")
+    if len(numerators) != len(denominators):
+        raise ValueError("not the same runs")
+    count = len(numerators)
+    bottom = math.fsum(denominators) / count
+    if bottom == 0:
+        raise ValueError("the second mean is zero")
+    ratio = math.fsum(numerators) / count / bottom
+    if count == 1:
+        return Estimate(ratio, -math.inf, math.inf)
+    rest = [(top - ratio * under) / bottom for top, under in zip(numerators, denominators, strict=True)]
+    return _around(ratio, _squared_error(rest), count - 1, confidence)
+
+
 def difference_interval(ones: Sequence[float], others: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
     """The difference of two independent means with Welch's interval. ValueError without values."""
     if not ones or not others:

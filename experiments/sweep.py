@@ -93,8 +93,8 @@ def metrics(run: Finished) -> Metrics:
             found[f"{name}.complete"] = sum(receiver["complete"] for receiver in expected) / len(expected)
         if rates and all(rate is not None for rate in rates):
             found[f"{name}.goodput_bps"] = min(rates)
-        losses = [receiver["lost_packets"] for receiver in expected if receiver["lost_packets"] is not None]
-        if losses:
+        losses = [receiver["lost_packets"] for receiver in expected]
+        if losses and all(lost is not None for lost in losses):  # a sender knows none below its agents
             found[f"{name}.lost_packets"] = sum(losses)
         for count in ("repair_packets", "feedback_packets"):
             if session[count] is not None:

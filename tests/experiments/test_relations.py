@@ -5,6 +5,7 @@ import pytest
 from experiments.relations import (
     EachBetween,
     Every,
+    LargestBetween,
     NearReference,
     Only,
     Ordered,
@@ -44,6 +45,19 @@ def test_what_is_no_number_does_not_hold() -> None:
     assert not EachBetween(least=0).judge([outcome("a", math.nan), outcome("b", 1)]).holds
 
 
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_what_is_no_number_does_not_hide_behind_others(at: int) -> None:
+    def outcomes(odd: float) -> list[Outcome]:
+        rows = [outcome("a", 9, 9.1), outcome("b", 5, 5.1), outcome("c", 1, 1.1)]
+        rows[at] = outcome("odd", odd, odd)
+        return rows
+
+    for relation in (EachBetween(0, 10), LargestBetween(0, 10), Ordered()):
+        assert not relation.judge(outcomes(math.nan)).holds
+    assert not EachBetween(most=10).judge(outcomes(math.inf)).holds
+    assert not EachBetween(least=0).judge(outcomes(-math.inf)).holds
+
+
 def test_ratio_between_compares_each_quantity() -> None:
     outcomes = [
         outcome("of", 9.5, 9.5),
@@ -78,6 +92,19 @@ def test_one_quantity_over_another() -> None:
     assert judgement.measured.mean == pytest.approx(1.5)
     with pytest.raises(ValueError, match="theirs, b: not measured"):
         ratio.judge(outcomes)
+
+
+def test_quantities_of_one_run_are_not_independent() -> None:
+    """Two that share a link: what one gains the other loses, and their ratio varies more than each of them tells."""
+    ours, theirs = (outcome("a", *values, quantity=name) for name, values in (("o", (6, 5, 4)), ("t", (4, 5, 6))))
+    found = QuantitiesRatioBetween("o", "t", 0.0).judge([ours, theirs]).measured
+    alone = RatioBetween("o", "t", 0.0).judge([outcome("o", 6, 5, 4), outcome("t", 4, 5, 6)]).measured
+    assert found.mean == alone.mean == 1
+    # Residuals 2, 0, -2 over a mean of 5: a standard error of 0.4 / sqrt(3), with two degrees of freedom.
+    assert found.high - 1 == pytest.approx(4.302653 * 0.4 / math.sqrt(3))
+    assert found.high > alone.high
+    with pytest.raises(ValueError, match="not the same runs"):
+        QuantitiesRatioBetween("o", "t", 0.0).judge([ours, outcome("a", 4, 5, quantity="t")])
 
 
 def test_every_shows_the_relation_that_is_broken() -> None:

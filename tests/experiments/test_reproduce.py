@@ -113,6 +113,15 @@ def test_a_row_with_a_failed_run_does_not_hold(fake_runs: list[Run]) -> None:
     assert len(result.outcomes[0].values) == 12
 
 
+def test_a_row_with_a_quantity_that_some_runs_lack_does_not_hold(fake_runs: list[Run]) -> None:
+    """Its mean would be one of fewer runs than the row has."""
+    row = make_row([Case("one", {})])
+    measure_some = replace(built(row), measure=lambda run: {"rate": 3.0} if run.run.seed < 4 else {"other": 3.0})
+    (result,) = reproduce([replace(row, experiment=measure_some)], Options(), quiet)
+    assert not result.holds
+    assert result.notes == ["rate, one: in 3 of 5 runs only", "other, one: in 2 of 5 runs only"]
+
+
 def test_a_row_that_is_not_built_does_not_hold() -> None:
     row = Row("b-row", "a-paper", "sim", "title", "value", "counts", missing="the protocol x")
     (result,) = reproduce([row], Options(), quiet)
@@ -172,6 +181,19 @@ def test_a_quick_result_does_not_replace_a_full_one(tmp_path: Path) -> None:
     assert keep(made([1.0, 2.0, 3.0], quick=False), tmp_path, spare_fuller=True)
     assert keep(made([1.0], quick=True), tmp_path, spare_fuller=False)
     assert not keep(RowResult(make_row([]), Options()), tmp_path, spare_fuller=False)
+
+
+def test_what_is_no_number_is_kept_as_json_that_others_can_read(tmp_path: Path) -> None:
+    row = make_row([Case("one", {"case": 1})])
+    result = RowResult(row, Options(), [Outcome(Case("one", {}), "rate", [1.0, float("nan")])])
+    keep(result, tmp_path, spare_fuller=True)
+
+    def refuse(text: str) -> None:
+        raise AssertionError(f"{text} is not JSON")
+
+    kept = json.loads((tmp_path / "a-row.json").read_text(), parse_constant=refuse)
+    assert kept["cases"][0]["values"] == [1.0, None]
+    assert kept["cases"][0]["mean"] is None
 
 
 def test_the_same_result_is_the_same_picture() -> None:

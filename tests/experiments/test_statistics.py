@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from experiments.statistics import difference_interval, jain_index, mean_interval, ratio_interval
+from experiments.statistics import (
+    difference_interval,
+    jain_index,
+    mean_interval,
+    paired_ratio_interval,
+    ratio_interval,
+)
 
 FLOATS = st.floats(-1e6, 1e6, allow_nan=False)
 
@@ -45,6 +51,32 @@ def test_the_interval_of_a_ratio_covers_it_as_often_as_it_says() -> None:
         estimate = ratio_interval([float(value) for value in top], [float(value) for value in bottom])
         covered += estimate.low <= 0.8 <= estimate.high
     assert 0.93 < covered / 2000 < 0.98
+
+
+@pytest.mark.parametrize("correlation", [-0.99, 0.0, 0.9])
+def test_the_interval_of_a_paired_ratio_covers_it_whatever_the_correlation(correlation: float) -> None:
+    rng = np.random.default_rng(3)
+    spread = np.array([0.4, 0.3])
+    covariance = np.outer(spread, spread) * np.array([[1, correlation], [correlation, 1]])
+    covered = 0
+    for _ in range(2000):
+        top, bottom = rng.multivariate_normal([8, 10], covariance, size=5).T.tolist()
+        estimate = paired_ratio_interval(top, bottom)
+        covered += estimate.low <= 0.8 <= estimate.high
+    assert 0.935 < covered / 2000 < 0.965
+
+
+def test_a_paired_ratio_has_its_limits() -> None:
+    assert paired_ratio_interval([4.0], [5.0]).high == math.inf
+    exact = paired_ratio_interval([4.0, 8.0], [5.0, 10.0])
+    assert exact.low == exact.mean == exact.high == 0.8
+    for numerators, denominators, problem in (
+        ([1.0], [0.0], "zero"),
+        ([], [], "no values"),
+        ([1.0], [1.0, 2.0], "runs"),
+    ):
+        with pytest.raises(ValueError, match=problem):
+            paired_ratio_interval(numerators, denominators)
 
 
 def test_a_ratio_of_runs_that_agree_is_exact() -> None:

@@ -1,5 +1,6 @@
 """One flow of cross traffic of a simulated run: the simulator's own TCP and UDP, and what the flow got."""
 
+import math
 import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, assert_never
@@ -102,6 +103,9 @@ class FlowRun:
 
     def _finish(self) -> None:
         self._sample(self._agenda.now)
+        self._close()
+
+    def _close(self) -> None:
         self._is_running = False
         for writer in self._writers:
             writer.close()
@@ -142,6 +146,11 @@ class FlowRun:
                 "timeouts": int(source["timeouts"]),
                 "acked_bytes": int(source["acknowledged_bytes"]),
             }
+            finished_at = source["finished_at_s"]
+            if not math.isnan(finished_at):  # the whole transfer is acknowledged: its time is over
+                self._writers[0].write([{"t": round(finished_at, 4)} | row])
+                self._close()
+                return
             self._writers[0].write([at | row])
             return
         if self._on_off is not None:

@@ -93,6 +93,17 @@ def test_tcp_as_the_scenario_has_it(tmp_path: Path) -> None:
     assert last["mss"] == 946
 
 
+def test_the_goodput_of_a_transfer_that_ends_is_over_its_own_time(tmp_path: Path) -> None:
+    flow = "  - {kind: tcp, source: a, destination: b, start: 1 s, stop: %s, simulated: {size: 1 MB}}\n"
+    for stop in ("4 s", "9 s"):
+        run = simulate(tmp_path / stop, DUMBBELL + flow % stop)
+        rows = run.series("flow-0")
+        assert [row["acked_bytes"] == 1_000_000 for row in rows[-2:]] == [False, True]
+        # 1,460 of 1,514 bytes at 10 Mbit/s take 0.83 s, slow start and a round trip come on top.
+        assert 0.83 < rows[-1]["t"] - 1 < 1.5
+        assert run.summary.flows[0].goodput_bps == pytest.approx(8e6 / (rows[-1]["t"] - 1), rel=1e-6)
+
+
 def test_an_on_off_source_keeps_its_gap_and_its_pauses() -> None:
     flow = OnOffFlow.model_validate(
         {
