@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from typing import Final
 
 from experiments.row import Experiment, Row, RowWorld
-from experiments.rows import tfmcc_assist, tfmcc_fairness, tfmcc_feedback, tfmcc_many, tfmcc_response, tfmcc_scaling
+from experiments.rows import (
+    tfmcc_assist,
+    tfmcc_crowd,
+    tfmcc_fairness,
+    tfmcc_feedback,
+    tfmcc_many,
+    tfmcc_response,
+    tfmcc_scaling,
+)
 
 _EXPERIMENTS: Final[Mapping[int, Experiment]] = {
     **tfmcc_feedback.EXPERIMENTS,
@@ -131,4 +139,5 @@ ROWS = (
         "each step to 0.4-0.65 of the last",
     ),
     *tfmcc_assist.ROWS,
+    *tfmcc_crowd.ROWS,
 )

@@ -13,6 +13,7 @@ from experiments.measures import trace
 from experiments.relations import EachBetween, Every, Only, RatioBetween
 from experiments.row import Case, Experiment, Figure, Row
 from experiments.rows.tfmcc_base import document, receiver_address
+from experiments.rows.trees import switch_tree
 from experiments.rows.vlmcc_base import access, bottleneck, leaders, vlmcc
 from experiments.runs import Finished
 
@@ -35,33 +36,15 @@ _CONGESTED_S: Final = 17.0
 """By then they have asked for a START again, ten seconds after they joined. Were it meanwhile, a thousand small answers
 would take the queue's places and little of its time, and no follower see N_extra packets of its own there."""
 _SECONDS: Final = 22.0
-_FAN_OUT: Final = 14
 _WINDOW_S: Final = 0.2
 _HANDFUL: Final = 20.0
 """Challenges that a sender may well take at once (ours)."""
 
 
-def _tree(hosts: Sequence[str], root: str) -> tuple[list[str], list[dict[str, Any]]]:
-    """Switches between `root` and the hosts, so that none has more than `_FAN_OUT` below it; and all links there."""
-    switches: list[str] = []
-    links = [
-        access(f"e{index // _FAN_OUT}", name, delay_ms=1 + index * 37 % 60)  # no two neighbours alike
-        for index, name in enumerate(hosts)
-    ]
-    level = [f"e{index}" for index in range(-(-len(hosts) // _FAN_OUT))]
-    while len(level) > _FAN_OUT:
-        switches += level
-        above = [f"m{len(switches)}x{index}" for index in range(-(-len(level) // _FAN_OUT))]
-        links += [access(above[index // _FAN_OUT], name) for index, name in enumerate(level)]
-        level = above
-    switches += level
-    return switches, links + [access(root, name) for name in level]
-
-
 def crowd(count: int, assist: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The scenario: so many followers, and the leader `lead`."""
     names = [f"r{index}" for index in range(count)]
-    switches, links = _tree(names, "s1")
+    switches, links = switch_tree(names, "s1")
     nodes: dict[str, Any] = {name: {"kind": "p4"} for name in ("s0", "s1", *switches)}
     nodes |= {name: {"kind": "host"} for name in ("s", "lead", "u", "v", *names)}
     links += [

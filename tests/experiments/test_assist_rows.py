@@ -5,9 +5,12 @@ from random import Random
 import numpy as np
 import pytest
 
+from experiments.row import Outcome
 from experiments.rows.rla_assist import over_switches
 from experiments.rows.rla_base import CASES, DROPTAIL, tree
 from experiments.rows.tfmcc_assist import assisted_round
+from experiments.rows.tfmcc_crowd import ROWS as CROWD_ROWS
+from experiments.rows.tfmcc_crowd import crowd as tfmcc_crowd
 from experiments.rows.vlmcc_assist import crowd
 
 
@@ -43,11 +46,32 @@ def test_no_switch_of_the_tree_has_more_than_sixteen_ports(assist: str) -> None:
 
 
 @pytest.mark.parametrize("count", [10, 1000])
-def test_no_switch_above_the_followers_has_more_than_sixteen_ports(count: int) -> None:
-    document = crowd(count, "switch", {})
+@pytest.mark.parametrize("protocol", ["tfmcc", "vlmcc"])
+def test_no_switch_above_the_followers_has_more_than_sixteen_ports(protocol: str, count: int) -> None:
+    document = crowd(count, "switch", {}) if protocol == "vlmcc" else tfmcc_crowd(count, "switch")
     ends = [end for link in document["links"] for end in link["between"]]
     switches = [name for name, node in document["nodes"].items() if node["kind"] == "p4"]
     assert max(ends.count(name) for name in switches) <= 16
     assert len(document["sessions"][0]["receivers"]) == count + 1
     hosts = [name for name, node in document["nodes"].items() if node["kind"] == "host"]
     assert all(ends.count(name) == 1 for name in hosts)
+
+
+def test_the_crowd_is_judged_by_each_number_of_receivers() -> None:
+    experiment = CROWD_ROWS[0].experiment
+    assert experiment is not None
+    cases = experiment.cases(False)
+
+    def judged(reports: float, worse: str = "") -> bool:
+        """`worse`: the case that is further from the least rate with assistance than without."""
+        found = []
+        for case in cases:
+            helped = case.series == "with assistance"
+            rest = 30.0 if case.label == worse else 10.0 if helped else 20.0
+            found += [Outcome(case, "reports", (reports if helped else 50.0,) * 2)]
+            found += [Outcome(case, quantity, (rest,) * 2) for quantity in ("excess", "reaction")]
+        return experiment.relation.judge(found).holds
+
+    assert judged(20.0)
+    assert not judged(21.0)
+    assert not judged(20.0, "1000 with assistance")

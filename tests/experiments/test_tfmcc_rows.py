@@ -9,6 +9,7 @@ import pytest
 from experiments.row import Case, Outcome
 from experiments.rows.tfmcc import ROWS
 from experiments.rows.tfmcc_base import dumbbell
+from experiments.rows.tfmcc_scaling import COUNTS, EXPERIMENTS, INTERVALS, RTT_S
 from experiments.runs import Finished, Run
 from topologies.run.run_folder import RunFolder
 
@@ -84,3 +85,38 @@ def test_fig_13_asks_for_an_order_of_the_first_and_the_last_change_of_each_numbe
     assert judged(set(least))
     assert not judged(set(least) - {"1000 receivers"})
     assert not judged(set(least) - {"40 receivers"})
+
+
+def scaling(order: Mapping[int, int], *, quick: bool = False) -> list[Outcome]:
+    """Fig. 7 as it should be, but that of 100 receivers the simulated rates with m intervals are `order[m]`'s."""
+    found = []
+    for case in EXPERIMENTS[7].cases(quick):
+        if "distribution" in case.document:
+            found.append(Outcome(case, "degradation", (30.0, 31.0, 29.0)))
+            continue
+        m = next(m for m in INTERVALS if f"m = {m}," in case.label)
+        like = order.get(m, m) if case.world == "sim" and case.x == 100 else m
+        falls = COUNTS.index(int(case.x)) * (0.22 - 0.04 * INTERVALS.index(like))
+        found.append(Outcome(case, "rate", tuple(300 * (1 - falls) + noise for noise in (0.0, 1.0, -1.0))))
+    return found
+
+
+def test_everybody_in_fig_7_has_its_round_trip_time_from_the_beginning() -> None:
+    cases = [case for case in EXPERIMENTS[7].cases(False) if case.world == "sim"]
+    assert {case.document["sessions"][0]["parameters"]["initial_rtt_s"] for case in cases} == {RTT_S}
+
+
+@pytest.mark.parametrize("quick", [False, True])
+def test_fig_7_wants_the_simulated_rates_to_fall_with_receivers_and_to_rise_with_intervals(quick: bool) -> None:
+    relation = EXPERIMENTS[7].relation
+    assert relation.judge(scaling({}, quick=quick)).holds
+    assert not relation.judge(scaling({8: 16, 16: 8}, quick=quick)).holds
+    assert not relation.judge(scaling({8: 16}, quick=quick)).holds
+
+
+def test_fig_7_wants_ten_thousand_receivers_to_have_less_than_a_thousand() -> None:
+    found = scaling({})
+    less = next(o for o in found if o.case.label == "simulated, m = 8, 1000 receivers")
+    most = next(o for o in found if o.case.label == "simulated, m = 8, 10000 receivers")
+    found[found.index(most)] = Outcome(most.case, "rate", less.values)
+    assert not EXPERIMENTS[7].relation.judge(found).holds

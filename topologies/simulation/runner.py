@@ -1,6 +1,7 @@
 """Runs a scenario in virtual time, from a file to a run folder."""
 
 import contextlib
+import resource
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -52,6 +53,7 @@ def simulate_scenario(
     folder = create_run_folder(options.scenario_file, scenario.name, options.out, started)
     sources = prepare_sources(scenario, options.scenario_file.parent, options.file, folder.sources)
     plan = make_plan(scenario)
+    _allow_files(scenario)
     until = scenario.duration if options.until is None else min(options.until, scenario.duration)
     with interruptible(), contextlib.ExitStack() as stack:
         agenda = Agenda()
@@ -96,6 +98,20 @@ def with_routers(scenario: Scenario) -> Scenario:
     fields = {name: getattr(scenario, name) for name in Scenario.model_fields}
     # Not `model_copy`: that would copy what has been cached of the old nodes.
     return Scenario.model_construct(**fields | {"nodes": scenario.nodes | routers, "faults": faults})
+
+
+_OTHER_FILES = 256
+"""What a run has open beside its receivers' traces, at most."""
+
+
+def _allow_files(scenario: Scenario) -> None:
+    """Each receiver's trace is an open file; systems commonly let a program have 1,024 unless it asks for more."""
+    traced = [len(session.receivers) for session in scenario.sessions]
+    needed = sum(count for count in traced if count <= scenario.simulation.traces) + _OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft not in (resource.RLIM_INFINITY, hard) and soft < needed:
+        most = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _build(

@@ -1,4 +1,5 @@
 import json
+import resource
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,16 @@ def test_every_receiver_gets_the_file(lossy: Run) -> None:
         assert receiver.goodput_bps
         assert 1e6 < receiver.goodput_bps < 10e6
         assert receiver.completed_at is not None
+
+
+def test_as_many_files_may_be_open_as_there_are_traces(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, hard))
+    try:
+        simulate(tmp_path / "run", tree() + session("1 kB"))
+        assert 256 < resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 300
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_the_run_folder_is_that_of_an_emulation(lossy: Run) -> None:
