@@ -108,10 +108,26 @@ def execute(run: Run, programs: Programs, measure: Callable[[Finished], Result])
         if status not in _FINISHED or summary is None:
             words = (errors or output).strip().replace(str(scenario), "scenario")
             raise RunError(words[-_LAST_WORDS:] or f"canopy {_COMMANDS[run.world][0]} ended with status {status}")
+        finished = Finished(run, summary, folder)
+        if run.world == "emu" and (death := _death(finished)):
+            raise RunError(death)
         try:
-            return measure(Finished(run, summary, folder))
+            return measure(finished)
         except ValueError as error:
             raise RunError(str(error)) from error
+
+
+def _death(run: Finished) -> str:
+    """Who ended in the middle of an emulation though the scenario does not say so; empty when nobody did.
+
+    What such a run leaves looks whole: traces end early, and what died of the network was started again. Of a session
+    with a file it is nothing new that not everybody has it."""
+    for session in run.summary["sessions"]:
+        for receiver in session["receivers"]:
+            if not session["sha256"] and receiver["expected"] and not receiver["complete"]:
+                return f"session {session['id']}: {receiver['host']}: {receiver['detail']}"
+    deaths = (f"{row['subject']} died at {row['t']:g} s" for row in run.series("events") if row["kind"] == "died")
+    return next(deaths, "")
 
 
 def in_parallel(

@@ -1,6 +1,8 @@
+import json
 import subprocess
 import sys
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from experiments.runs import Finished, Programs, Run, RunError, execute, in_parallel
 from tests.experiments.networks import small
 from topologies.emulation.kernel import process_start_time
+from topologies.run.run_folder import RunFolder
 
 
 def sink_bytes(run: Finished) -> float:
@@ -32,6 +35,38 @@ def test_a_measure_that_finds_nothing_is_a_failed_run() -> None:
 
     with pytest.raises(RunError, match="nothing there"):
         execute(Run(small(), 1), Programs(), measure)
+
+
+class Emulated(Programs):
+    """Leaves what an emulation of a stream without end does, and ends with status 1."""
+
+    def __init__(self, detail: str, events: Sequence[Mapping[str, object]] = (), sha256: str = "") -> None:
+        super().__init__()
+        self._events = events
+        receiver = {"host": "r1", "expected": True, "complete": not detail, "detail": detail}
+        gone = {"host": "r2", "expected": False, "complete": False, "detail": "left"}
+        self._summary = {"sessions": [{"id": 7, "sha256": sha256, "receivers": [receiver, gone]}], "flows": []}
+
+    def run(self, command: Sequence[str]) -> tuple[int, str, str]:
+        folder = RunFolder(Path(command[command.index("--out") + 1]))
+        folder.series.mkdir(parents=True)
+        folder.summary.write_text(json.dumps(self._summary))
+        (folder.series / "events.jsonl").write_text("".join(json.dumps(event) + "\n" for event in self._events))
+        return 1, "", ""
+
+
+def test_an_emulation_in_which_something_died_is_a_failed_run() -> None:
+    """A rate up to a receiver's death is none of the run, and nor is one through a switch that was away."""
+    run = Run(small(), 1, "emu")
+    assert execute(run, Emulated(""), lambda finished: "measured") == "measured"
+    with pytest.raises(RunError, match=r"session 7: r1: killed by signal 9"):
+        execute(run, Emulated("killed by signal 9"), lambda finished: "measured")
+    with pytest.raises(RunError, match=r"s1 died at 3.5 s"):
+        execute(run, Emulated("", [{"t": 3.5, "kind": "died", "subject": "s1"}]), lambda finished: "measured")
+    # Faults of the scenario are no failures, and a file that did not come in time is no concern of a rate's.
+    fault = {"t": 3.5, "kind": "restart switch", "subject": "s1"}
+    assert execute(run, Emulated("", [fault]), lambda finished: "measured") == "measured"
+    assert execute(run, Emulated("was still receiving", sha256="ab"), lambda finished: "measured") == "measured"
 
 
 def test_jobs_run_side_by_side_and_one_failure_is_one_result() -> None:
