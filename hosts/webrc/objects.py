@@ -15,6 +15,8 @@ from hosts.header import PacketError
 
 MAX_BLOCK_SYMBOLS: Final = 8192
 """Of one block (ours): coded in a third of a second, and few blocks, so that receivers need few packets beyond K."""
+MAX_SYMBOL_BYTES: Final = 2**16 - 1
+"""RFC 6330, 3.3.2: the size has 16 bits."""
 MAX_BLOCKS: Final = 256
 """The block's number has 8 bits (RFC 6330, 3.2)."""
 SYMBOL_MEMORY_BYTES: Final = 256 << 20
@@ -36,7 +38,7 @@ class Layout:
     """Z."""
 
     def __post_init__(self) -> None:
-        if self.length <= 0 or self.symbol <= 0 or not 0 < self.blocks <= MAX_BLOCKS:
+        if self.length <= 0 or not 0 < self.symbol <= MAX_SYMBOL_BYTES or not 0 < self.blocks <= MAX_BLOCKS:
             raise ValueError(f"no file: {self.length} bytes in {self.blocks} blocks of symbols of {self.symbol} bytes")
         if not self.blocks <= self.symbols <= self.blocks * MAX_BLOCK_SYMBOLS:
             raise ValueError(f"{self.length} bytes do not fit {self.blocks} blocks of symbols of {self.symbol} bytes")
