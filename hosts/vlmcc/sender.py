@@ -135,7 +135,8 @@ class VlmccSender(RealtimeSender):
             self.control.reinstate(now)
         leader.heard_at = now
         cuts = self.control.cuts
-        self.control.acknowledged(seq, max(rtt, LEAST_RTT_S), now)
+        # Were it a minute, a window could last longer than the other receivers' patience with a silent sender.
+        self.control.acknowledged(seq, min(max(rtt, LEAST_RTT_S), self.options.largest_rtt_s), now)
         effects: list[Effect] = []
         if self.control.cuts > cuts:
             effects.append(CongestionSignal("loss", source))

@@ -1,5 +1,7 @@
 """What leaders, challengers and senders may claim: no rate beyond what there is, no memory without bound, no error."""
 
+from itertools import pairwise
+
 import pytest
 
 from hosts.vlmcc.control import Clocking
@@ -31,6 +33,18 @@ def test_a_leader_that_claims_no_round_trip_at_all_makes_no_flood() -> None:
         talk.hear(encode_ack(Ack(7, 1, last.seq, int(talk.now * 1e6) - 1)), address(1))
         talk.now += 0.001
     assert control.rate <= control.window.cwnd / (0.999 * LEAST_RTT_S)
+
+
+def test_a_leader_that_claims_a_round_trip_of_a_minute_does_not_silence_the_sender() -> None:
+    talk = steady()
+    talk.alive = False
+    for _ in range(100):
+        talk.sender.control.window.continue_from(2)
+        late = Ack(7, 1, talk.sent[-1].seq, int((talk.now - 59) * 1e6))
+        talk.hear(encode_ack(late), address(1))
+        talk.run(0.1)
+    talk.run(100.0)
+    assert max(after - before for before, after in pairwise(talk.times)) < talk.sender.options.silence_s
 
 
 def test_a_leader_that_repeats_an_old_acknowledgment_is_gone() -> None:
