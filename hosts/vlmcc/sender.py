@@ -17,7 +17,7 @@ from hosts.endpoint import (
 )
 from hosts.header import IPV4_UDP_BYTES
 from hosts.protocols import Session
-from hosts.realtime import RealtimeSender
+from hosts.realtime import MOST_UNSENT, RealtimeSender
 from hosts.reason import Reason
 from hosts.seq import extend
 from hosts.vegas import LEAST_CWND
@@ -81,7 +81,7 @@ class VlmccSender(RealtimeSender):
             return 0
         payload = self.options.payload_bytes
         room = max(4 * payload, int(self.control.rate * payload * self.options.send_buffer_s))
-        return max(0, room - len(self._unsent))
+        return max(0, min(room, MOST_UNSENT) - len(self._unsent))
 
     def sample(self, *, now: float) -> Sample:
         return sender_sample(self, now)

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from hosts.realtime import MOST_UNSENT
 from hosts.vlmcc.control import Clocking
 from hosts.vlmcc.packets import Ack, Challenge, encode_ack, encode_challenge, parse
 from hosts.vlmcc.sender import LEAST_RTT_S
@@ -33,6 +34,8 @@ def test_a_leader_that_claims_no_round_trip_at_all_makes_no_flood() -> None:
         talk.hear(encode_ack(Ack(7, 1, last.seq, int(talk.now * 1e6) - 1)), address(1))
         talk.now += 0.001
     assert control.rate <= control.window.cwnd / (0.999 * LEAST_RTT_S)
+    control.window.continue_from(10_000)
+    assert talk.sender.send_space <= MOST_UNSENT
 
 
 def test_a_leader_that_claims_a_round_trip_of_a_minute_does_not_silence_the_sender() -> None:
