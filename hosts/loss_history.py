@@ -15,6 +15,8 @@ REORDERED_PACKETS: Final = 3
 """RFC 5348, 5.1, NDUPACK: so many later packets make one lost."""
 LEAST_DISCOUNT: Final = 0.5
 """RFC 5348, 5.5, THRESHOLD."""
+MOST_GAPS: Final = 1024
+"""Ranges that may still be filled; a late packet in the middle of one makes two of it (ours)."""
 LOG_RANGES: Final = 256
 """Ranges of lost packets that are remembered until the first RTT measurement (Appendix A: "some of the more recently
 lost packets"; ours)."""
@@ -133,6 +135,8 @@ class LossHistory:
         """A packet that was overtaken: it fills a gap that is not given up yet."""
         for index, gap in enumerate(self._gaps):
             if gap.first <= seq <= gap.last:
+                if len(self._gaps) >= MOST_GAPS and gap.first < seq < gap.last:
+                    return False
                 parts = [gap._replace(last=seq - 1)] if seq > gap.first else []
                 parts += [gap._replace(first=seq + 1)] if seq < gap.last else []
                 del self._gaps[index]

@@ -24,6 +24,8 @@ from hosts.reason import Reason
 from hosts.receiving import SessionReceiver
 from hosts.sending import StreamSender
 
+MOST_UNSENT: Final = 1 << 24
+"""Bytes of the application that wait at most, whatever rate receivers claim (ours: 0.2 s at 670 Mbit/s)."""
 END_COPIES: Final = 3
 """The end is not acknowledged; it is said so often (ours)."""
 

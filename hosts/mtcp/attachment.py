@@ -18,6 +18,8 @@ SUSPICION = 1.25
 """A parent that is silent for so many probe intervals is asked itself (ours)."""
 SUSPICIOUS_S = 0.25
 """And so often (ours)."""
+MAX_TIME_US = 2**64 - 1
+"""Of a clock in a packet. What a parent takes the sender's clock to be may be anything."""
 
 
 class Attachment:
@@ -142,7 +144,7 @@ class Attachment:
     def sender_clock_us(self, at: float) -> int:
         """What the sender's clock showed at a time of this one's, up to a constant; 0: unknown."""
         offset = None if self.skew is None else self.skew.offset(at)
-        return 0 if offset is None else max(0, int((at + offset) * 1e6))
+        return 0 if offset is None else min(max(0, int((at + offset) * 1e6)), MAX_TIME_US)
 
     def is_parent_dead(self, now: float) -> bool:
         """Whether the parent was silent for too long. The sender's own silence is judged elsewhere."""

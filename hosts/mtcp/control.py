@@ -201,7 +201,7 @@ def encode_join(join: Join) -> bytes:
 
 
 def encode_join_ack(ack: JoinAck) -> bytes:
-    """A JOIN_ACK. `first` is taken modulo 2^32."""
+    """A JOIN_ACK. `first` is taken modulo 2^32, `number` (of interest only if it is small) modulo 2^16."""
     head = JOIN_ACK.pack(
         VERSION,
         NUMBER,
@@ -210,7 +210,7 @@ def encode_join_ack(ack: JoinAck) -> bytes:
         ack.session,
         ack.reason,
         len(ack.lineage),
-        ack.number,
+        ack.number & 0xFFFF,
         ack.epoch,
         0,
         ack.first & UNLIMITED,

@@ -86,8 +86,8 @@ class Delays:
         echo = feedback.echo_time_us
         if echo and echo != child.echo_time_us:
             rtd = arrived_at - (echo + feedback.held_us) / 1e6 + self.drift_s
-            if rtd < 0 and self._own_clock:
-                self._counters["drop_echo_from_the_future"] += 1
+            if self._own_clock and not 0 <= rtd <= MAX_TIMEOUT_S:
+                self._counters["drop_echo_from_the_future" if rtd < 0 else "drop_echo_too_old"] += 1
             else:
                 child.echo_time_us = echo
                 child.rtd.add(rtd, self.rtt(child) / 2)

@@ -32,13 +32,16 @@ from hosts.mtcp.control import (
     encode_report_ack,
 )
 from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback, Packet
+from hosts.mtcp.packets import MERGE_CHILDREN, Feedback, Packet
 from hosts.mtcp.roster import FINAL, Roster
 from hosts.reason import Reason
 from hosts.seq import extend
 
 FIRST_PROBES_S = 0.25
 """Polling period until a child has answered once: the first repairs need an estimate (ours)."""
+KEPT_BUFFERS = 16
+"""At the sender a child's buffer counts for so many of its own at most: what a child says of it decides how much is
+kept for those below. At an agent it counts for one, as everything there has to fit its own (ours)."""
 MAX_LEVELS = 16
 """Below the sender: a path's addresses fit every probe (ours)."""
 SERVING_PATIENCE = 2
@@ -156,7 +159,8 @@ class Family:
         if isinstance(packet, Abort):
             if packet.reason in (Reason.MOVED, Reason.NOT_A_CHILD):
                 self._drop(child, now)
-                self._moved[source] = (child, now + self.options.drop_after_s)
+                if source in self.roster.members:  # which is bounded
+                    self._moved[source] = (child, now + self.options.drop_after_s)
                 return []
             return self.remove(child, State.LEFT, packet.reason, now)
         return None
@@ -183,7 +187,8 @@ class Family:
             self.counters["refused"] += 1
             ack = JoinAck(self.session, False, reason, join.epoch, child=source)
             return [Send(encode_join_ack(ack), source), *self.node.refused(source, reason)]
-        child = self.agent.add_child(source, join.window, now, first=self._first(join))
+        window = min(join.window, self.options.buffer_bytes * (1 if self.node.lineage else KEPT_BUFFERS))
+        child = self.agent.add_child(source, window, now, first=self._first(join))
         child.epoch = join.epoch
         child.agent, child.spare = join.agent, join.spare
         child.merge = self.options.assist == "switch" and child.number < MERGE_CHILDREN
@@ -210,7 +215,8 @@ class Family:
             return Reason.FULL
         first = self._first(join)
         if join.member:
-            return Reason.NONE if store.first <= first <= store.end + SACK_BITS else Reason.NOT_HELD
+            is_held = store.first <= first and self.agent.is_possible(first, 0)
+            return Reason.NONE if is_held else Reason.NOT_HELD
         is_over = self.node.has_end and first == store.end
         return Reason.STARTED if is_over or (join.from_start and not self._has_start) else Reason.NONE
 
@@ -275,7 +281,8 @@ class Family:
         if child.agent and state is not State.COMPLETE:
             self.node.abandoned(child)
         self._drop(child, now)
-        self.former[child.address] = child
+        if child.address in self.roster.members:
+            self.former[child.address] = child
         return self._note(self._entry(child, state, reason), now)
 
     def _entry(self, child: Child, state: State, reason: Reason) -> Entry:

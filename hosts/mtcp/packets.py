@@ -21,6 +21,8 @@ SACK_BITS: Final = 512
 SACK_BYTES: Final = SACK_BITS // 8
 
 
+MAX_OFFSET: Final = 2**64 - 1
+"""Place in the stream: what follows a packet has one too, which an agent tells its children."""
 FLAG_END: Final = 0x01
 """DATA, REPAIR: the stream ends with this packet."""
 FLAG_MERGED: Final = 0x01
@@ -222,12 +224,16 @@ def parse(data: bytes) -> Packet:
             raise PacketError("truncated")
         _, _, _, _, _, seq, length, cwnd, send_time_us, offset = DATA.unpack_from(data)
         check_size(size, DATA_BYTES + length)
+        if offset + length > MAX_OFFSET:
+            raise PacketError("value")
         return Data(session, bool(flags & FLAG_END), seq, send_time_us, offset, cwnd, data[DATA_BYTES:])
     if kind == Type.REPAIR:
         if size < REPAIR_BYTES:
             raise PacketError("truncated")
         _, _, _, _, _, seq, length, _, send_time_us, offset, repair_time_us = REPAIR.unpack_from(data)
         check_size(size, REPAIR_BYTES + length)
+        if offset + length > MAX_OFFSET:
+            raise PacketError("value")
         payload = data[REPAIR_BYTES:]
         return Repair(session, bool(flags & FLAG_END), seq, send_time_us, offset, repair_time_us, payload)
     return parse_control(data, kind, flags, session)

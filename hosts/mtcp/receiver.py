@@ -96,7 +96,7 @@ class MtcpReceiver(SessionReceiver):
         place = self.place
         source = datagram.source
         if packet.session != self.number or place.sender is None:
-            return self._first_heard(packet, source, now)
+            return self._first_heard(packet, datagram, now)
         if source == place.sender:
             place.sender_heard_at = now
             if type(packet) is Data:
@@ -108,13 +108,15 @@ class MtcpReceiver(SessionReceiver):
             return self._from_parent(packet, datagram, now)
         return self._from_others(packet, datagram, now)
 
-    def _first_heard(self, packet: Packet, source: Address, now: float) -> Sequence[Effect]:
+    def _first_heard(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         """From somebody, while the sender is not known yet."""
+        source = datagram.source
         if self.number is not None and packet.session != self.number:
             self.counters["drop_other_session"] += 1
             return ()
         # Data instead of an announcement: the session has started without us.
-        if self.state != "listening" or not self.session.admits(source) or not isinstance(packet, (Announce, Data)):
+        is_told = isinstance(packet, (Announce, Data)) and datagram.destination == self.session.group
+        if self.state != "listening" or not self.session.admits(source) or not is_told:
             self.counters["drop_stranger"] += 1
             return ()
         self.number = self.place.session = packet.session

@@ -50,6 +50,8 @@ class PacketStore:
         """Where packet `seq` begins in the stream; None when that is not known here."""
         if seq == self.end:
             return self.end_offset
+        if seq == self.first and self.first_offset is not None:
+            return self.first_offset  # the one before is no longer kept
         packet = self.packets.get(seq)
         if packet is not None:
             return packet.offset

@@ -9,6 +9,8 @@ from hosts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
 
 LOSS_DISTANCE = 3
 """3.3, rule 1: a packet is lost when one at least three higher has been selectively acknowledged."""
+MOST_REPEATED = 4096
+"""Repeats that are watched for being lost again: several of each packet that can be in flight (ours)."""
 PERIOD_ROUNDS = 2.0
 """3.3, rule 2: losses within 2 srtt are one congestion signal."""
 
@@ -57,7 +59,8 @@ class Branch:
         self.recover_below = first  # at its last timeout all packets below had been sent
         self.slow_since: float | None = None  # since when it is the slowest by far (4.3)
         self._examined = first  # packets below have been judged
-        self._repeated: deque[tuple[int, int]] = deque()  # (packet after which the repeat was sent, repeated packet)
+        # (packet after which the repeat was sent, repeated packet)
+        self._repeated: deque[tuple[int, int]] = deque(maxlen=MOST_REPEATED)
 
     @property
     def timeout(self) -> float:

@@ -23,6 +23,8 @@ CHECK_S = 0.05
 """How often timeouts are looked for: they are not finer than this (ours; a quarter of the least timeout)."""
 RECOVERY_BURST = 2
 """Packets that are repeated upon an acknowledgment after a timeout: TCP's in its slow start (ours)."""
+LONGEST_RTT_S = 60.0
+"""An echo that claims more is not believed: RFC 6298 (2.5) lets no timeout be longer."""
 MAX_BACKOFF = 64.0
 """RFC 6298 (5.5) lets a timeout stop growing at 60 s or more."""
 
@@ -63,7 +65,8 @@ class Flow:
         self._requested: set[int] = set()  # packets that somebody lost, not sent again yet
         self._shut: Branch | None = None  # whose advertised window ended first when that was last looked for
         self._open_until = 0  # stream offset up to which every receiver takes data, at least
-        self._next_number = 0
+        self.joined = 0
+        """Receivers so far, and the next one's number."""
         self.end = 0
         """The packet that is sent next."""
         self.end_offset = 0
@@ -81,8 +84,8 @@ class Flow:
 
     def add(self, address: Address, window: int, now: float) -> Branch:
         """A receiver that gets the packets from `base` on; `window` is its free buffer in bytes."""
-        branch = Branch(self._next_number, address, self.base, self._options.rto_margin_s, now)
-        self._next_number += 1
+        branch = Branch(self.joined, address, self.base, self._options.rto_margin_s, now)
+        self.joined += 1
         branch.window = window
         branch.window_end = self.base_offset + window
         self.branches[address] = self._by_number[branch.number] = branch
@@ -98,8 +101,9 @@ class Flow:
         self.listening.troubled.remove(branch.number)
         for packet in self._packets.values():
             packet.lost_by.discard(branch.number)
+        fresh = self._board.remove_child(branch.number, self.end)
         if self.branches:
-            self._completed(self._board.remove_child(branch.number, self.end))
+            self._completed(fresh)
         return branch
 
     @property
@@ -182,10 +186,12 @@ class Flow:
         branch.heard_at = self._heard_at = now
         if ack.echo_time_us:
             rtt = (now if arrived_at is None else arrived_at) - ack.echo_time_us / 1e6
-            if rtt >= 0:
+            if 0 <= rtt <= LONGEST_RTT_S:
                 branch.rtt.add(rtt)
                 if branch.rtt.mean > self.srtt_max:
                     self.srtt_max = branch.rtt.mean
+            else:
+                self._counters["drop_echo"] += 1
         branch.window = ack.window
         recovers = branch.cumulative < cumulative < branch.recover_below
         self._progress(branch, cumulative, now)
@@ -350,7 +356,11 @@ class Flow:
         for branch in list(self.branches.values()):
             if branch.cumulative >= self.end:
                 continue
-            packet = self._packets[branch.cumulative]
+            # What it lacks by all that it has said: an acknowledgment may say less than one before.
+            seq = self._board.acknowledged(branch.number)
+            if seq >= self.end:
+                continue
+            packet = self._packets[seq]
             timeout = branch.timeout * branch.backoff
             if branch.merges:
                 timeout = max(timeout, patience)
@@ -361,9 +371,9 @@ class Flow:
             branch.recover_below = self.end
             self._counters["timeouts"] += 1
             branch.losses += 1
-            self._lost(branch, [branch.cumulative], now, effects)
+            self._lost(branch, [seq], now, effects)
             if packet.lost_by:
-                effects += self._repeat(branch.cumulative, packet, now)
+                effects += self._repeat(seq, packet, now)
         if waits and now - self._heard_at > max(waits):
             self._heard_at = now
             self.listening.timeout(now)

@@ -130,7 +130,7 @@ class RlaReceiver(SessionReceiver):
         if packet is None:
             return ()
         if packet.session != self.number or datagram.source != self.sender:
-            return self._foreign(packet, datagram.source, now)
+            return self._foreign(packet, datagram, now)
         self._heard_at = now
         if not isinstance(packet, Data):
             return self._control(packet, now)
@@ -142,12 +142,14 @@ class RlaReceiver(SessionReceiver):
             self.counters["drop_not_member"] += 1
         return ()
 
-    def _foreign(self, packet: Packet, source: Address, now: float) -> Sequence[Effect]:
+    def _foreign(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         """From someone who is not, or not yet, known as the sender."""
+        source = datagram.source
         if self.number is not None and packet.session != self.number:
             self.counters["drop_other_session"] += 1
             return ()
-        if self.state != "listening" or not self.session.admits(source) or not isinstance(packet, (Announce, Data)):
+        is_told = isinstance(packet, (Announce, Data)) and datagram.destination == self.session.group
+        if self.state != "listening" or not self.session.admits(source) or not is_told:
             self.counters["drop_stranger"] += 1
             return ()
         self.number = packet.session

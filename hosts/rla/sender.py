@@ -45,6 +45,8 @@ LINGER_S = 0.5
 """After the last confirmation the sender stays this long to answer repeated ones (ours: several FIN retries)."""
 ROOM_PART = 16
 """Room in the send buffer is offered when so large a part of it is free, not packet by packet (ours)."""
+MOST_RECEIVERS = 1 << 16
+"""Of one session, one after the other: their numbers have 16 bits, and who has ended is remembered (ours)."""
 REVIEW_S = 0.5
 """How often receivers are looked at: who is silent, stalled, or much slower than the others (ours)."""
 
@@ -155,7 +157,7 @@ class RlaSender(StreamSender):
         reason = Reason.NONE
         if self.state == "closing" or self.end_sent or (join.from_start and flow.base > 0) or source in self.ended:
             reason = Reason.STARTED
-        elif len(flow.branches) >= self.options.max_receivers:
+        elif len(flow.branches) >= self.options.max_receivers or flow.joined >= MOST_RECEIVERS:
             reason = Reason.FULL
         if reason is not Reason.NONE:
             refusal = encode_join_ack(JoinAck(self.number, False, reason, 0, 0, 0))

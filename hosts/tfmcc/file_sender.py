@@ -50,6 +50,10 @@ OPEN_BLOCKS: Final = 24
 """Blocks that somebody still lacks, at most: the receivers' and the sender's buffer (ours)."""
 FIRST_WINDOW: Final = 4
 """Packets per maximum RTT to begin with, as all round trip times are known (RFC 5348, 4.2, up to 4 packets)."""
+MOST_RECEIVERS: Final = 1 << 16
+"""Of one session, those that are through included (ours)."""
+MOST_EXPANSION: Final = 8
+"""Distinct symbols of a block in source symbols; then they are sent again (ours). They are all in memory."""
 LEAST_RTT_S: Final = 0.005
 """Times of ordinary machines below this are noise (ours)."""
 LEAST_HEARTBEAT_S: Final = 0.02
@@ -196,6 +200,8 @@ class TfmccFileSender(TfmccSender):
         reason = Reason.NONE
         if known is None and (self.state != "waiting" or source in self.ended):
             reason = Reason.STARTED
+        elif known is None and len(self.members) + len(self.ended) >= MOST_RECEIVERS:
+            reason = Reason.FULL
         elif known is not None and known.address != source:
             self.counters["drop_forged"] += 1
             return ()
@@ -308,6 +314,8 @@ class TfmccFileSender(TfmccSender):
         return encode_piece(Piece(0, 0, False, self._passed, b"")), 0
 
     def _piece(self, block: _Block) -> bytes:
+        if block.encoder.sent >= MOST_EXPANSION * block.encoder.source_symbols:
+            block.encoder.rewind()
         packet = block.encoder.next_packet()
         done = block.encoder.sent >= block.encoder.source_symbols and block.number == self._passed
         passed = self._passed + 1 if done else self._passed

@@ -13,7 +13,7 @@ from hosts.endpoint import (
 )
 from hosts.protocols import Session
 from hosts.rate_float import NO_RATE, encode_rate, encode_rtt
-from hosts.realtime import RealtimeSender
+from hosts.realtime import MOST_UNSENT, RealtimeSender
 from hosts.reason import Reason
 from hosts.tfmcc.judge import ReportJudge
 from hosts.tfmcc.options import TfmccOptions
@@ -66,7 +66,7 @@ class TfmccSender(RealtimeSender):
         if self._finishing or self.state != "sending":
             return 0
         at_rate = int(self.steering.control.at(self._now) * self.options.send_buffer_s)
-        return max(0, max(4 * self.options.payload_bytes, at_rate) - len(self._unsent))
+        return max(0, min(max(4 * self.options.payload_bytes, at_rate), MOST_UNSENT) - len(self._unsent))
 
     def sample(self, *, now: float) -> Sample:
         return sender_sample(self, now)

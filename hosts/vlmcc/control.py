@@ -137,10 +137,11 @@ class WindowControl:
         """The leader has packet `seq`, and its round trip took `rtt`."""
         self.rtt.add(rtt)
         self.base_rtt = min(self.base_rtt, rtt)
-        self._unanswered = 0
         if self.transit.acknowledged(seq):
+            self._unanswered = 0
             self.window.acknowledged(1)
         if seq > self._highest_acked:
+            self._unanswered = 0
             self._highest_acked = seq
             overtaken = [other for other in self._undecided if other < seq]
             # A packet's own acknowledgment says that it was late, and not lost.

@@ -26,7 +26,7 @@ class VlmccOptions:
     start_spread_s: float = 0.2  # receivers that hear a session begin ask for its state within this (ours)
     start_interval_s: float = 60.0  # and again so often, against clocks that drift (ours); sooner in the beginning
     initial_rtt_s: float = 0.5  # before there is a leader, one packet per this (ours; RFC 4654's)
-    largest_rtt_s: float = 4.0  # what a challenge claims beyond it counts as this (ours)
+    largest_rtt_s: float = 4.0  # what a challenge or acknowledgment claims beyond it counts as this (ours)
     max_window: int = 10_000  # packets (ours)
     # Receivers that cannot take this rate leave (2.3: "the minimum required rate"); 0: the slowest one is waited for.
     least_rate_bps: float = 0.0

@@ -89,6 +89,7 @@ UNIT: Final = 1000
 """Of rates (packets per so many seconds) and windows (so many parts of a packet)."""
 MAX_U16: Final = 2**16 - 1
 MAX_U32: Final = 2**32 - 1
+MAX_U64: Final = 2**64 - 1
 
 
 class Data(NamedTuple):
@@ -214,14 +215,15 @@ def encode_data(data: Data) -> bytes:
 
 
 def encode_ack(ack: Ack) -> bytes:
-    """An ACK. `seq` is taken modulo 2^32."""
+    """An ACK. `seq` is taken modulo 2^32; what a sender's clock shows may be anything, so the time is cut."""
     session, receiver, seq, time_comp_us = ack
-    return ACK.pack(VERSION, NUMBER, Type.ACK, 0, session, receiver, seq & MAX_U32, time_comp_us)
+    return ACK.pack(VERSION, NUMBER, Type.ACK, 0, session, receiver, seq & MAX_U32, min(time_comp_us, MAX_U64))
 
 
 def encode_challenge(challenge: Challenge) -> bytes:
-    """A CHALLENGE. `seq` is taken modulo 2^32."""
-    *fields, may_suppress = challenge._replace(seq=challenge.seq & MAX_U32)
+    """A CHALLENGE. `seq` and the time as in an ACK."""
+    time_comp_us = min(challenge.time_comp_us, MAX_U64)
+    *fields, may_suppress = challenge._replace(seq=challenge.seq & MAX_U32, time_comp_us=time_comp_us)
     return CHALLENGE.pack(VERSION, NUMBER, Type.CHALLENGE, FLAG_MAY_SUPPRESS * may_suppress, *fields)
 
 

@@ -17,9 +17,10 @@ from hosts.endpoint import (
 )
 from hosts.header import IPV4_UDP_BYTES
 from hosts.protocols import Session
-from hosts.realtime import RealtimeSender
+from hosts.realtime import MOST_UNSENT, RealtimeSender
 from hosts.reason import Reason
 from hosts.seq import extend
+from hosts.vegas import LEAST_CWND
 from hosts.vlmcc.control import Clocking, WindowControl
 from hosts.vlmcc.election import Election, Verdict
 from hosts.vlmcc.members import Members
@@ -54,6 +55,9 @@ LATE_S = 0.005
 """What a busy machine's timer is late does not lower a limited rate (ours)."""
 LONGEST_RTT_S = 60.0
 """An acknowledgment that claims more is not believed (ours)."""
+LEAST_RTT_S = 1e-4
+"""None is taken for less: a leader that claims so would have the sender reckon with millions of packets a second (ours,
+as TFMCC's)."""
 _MICRO = 1e-6
 
 
@@ -77,7 +81,7 @@ class VlmccSender(RealtimeSender):
             return 0
         payload = self.options.payload_bytes
         room = max(4 * payload, int(self.control.rate * payload * self.options.send_buffer_s))
-        return max(0, room - len(self._unsent))
+        return max(0, min(room, MOST_UNSENT) - len(self._unsent))
 
     def sample(self, *, now: float) -> Sample:
         return sender_sample(self, now)
@@ -131,7 +135,8 @@ class VlmccSender(RealtimeSender):
             self.control.reinstate(now)
         leader.heard_at = now
         cuts = self.control.cuts
-        self.control.acknowledged(seq, rtt, now)
+        # Were it a minute, a window could last longer than the other receivers' patience with a silent sender.
+        self.control.acknowledged(seq, min(max(rtt, LEAST_RTT_S), self.options.largest_rtt_s), now)
         effects: list[Effect] = []
         if self.control.cuts > cuts:
             effects.append(CongestionSignal("loss", source))
@@ -154,7 +159,7 @@ class VlmccSender(RealtimeSender):
             counters["drop_forged"] += 1
             return ()
         # A slow link behind a long queue is as slow as that: whoever is there must be able to lead.
-        rtt = min(rtt, self.options.largest_rtt_s)
+        rtt = max(min(rtt, self.options.largest_rtt_s), LEAST_RTT_S)
         base_rtt = min(base_rtt, rtt)
         counters["feedback_packets"] += 1
         counters["challenges"] += 1
@@ -168,7 +173,8 @@ class VlmccSender(RealtimeSender):
         elif verdict is Verdict.ACCEPTED:
             counters["leader_changes"] += 1
             self.election.elect(challenge.receiver, source, rtt, now)
-            # Nobody's word takes the rate up by more than what it is.
+            # Nobody's word takes the rate up by more than what it is; the least window would, over a short round trip.
+            rtt = max(rtt, LEAST_CWND / self.control.rate)
             cwnd = min(challenge.cwnd, challenge.rate * rtt) * 1e-3
             self.control.take_over(min(cwnd, self.control.rate * rtt), rtt, base_rtt, now)
             effects.append(CongestionSignal("challenge", source))

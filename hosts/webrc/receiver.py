@@ -112,15 +112,18 @@ class WebrcReceiver(SessionReceiver):
         if channel != self.waves.t and channel not in self.joined and self.state != "listening":
             self.counters["drop_not_joined"] += 1
             return ()
-        if packet.closes:
-            return self._end(False, "the sender ended the session")
         arrived_at = datagram.came_at(now)
         effects: list[Effect] = []
         if self.state == "listening":
             if channel != self.waves.t or packet.slot_index >= self.waves.t:
                 self.counters["drop_not_member"] += 1
                 return ()
+            if packet.closes:  # a session that is over; not the one that is waited for
+                self.counters["drop_not_member"] += 1
+                return ()
             effects += self._first(packet, datagram.source, arrived_at, now)
+        elif packet.closes:
+            return self._end(False, "the sender ended the session")
         elif packet.slot_index != self.slot_index:
             effects += self._other_slot(packet.slot_index, now)
         self._heard_at = now

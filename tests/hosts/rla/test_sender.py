@@ -18,9 +18,9 @@ SESSION = 7
 PAYLOAD = 1000
 
 
-def sender(**parameters: float) -> RlaSender:
-    """One that a receiver has joined."""
-    session = Session(GROUP, session=SESSION, receivers=1)
+def sender(*, receivers: int = 1, **parameters: float) -> RlaSender:
+    """One that a receiver has joined, of so many that it waits for."""
+    session = Session(GROUP, session=SESSION, receivers=receivers)
     core = PROTOCOL.sender(session, random.Random(1), {"payload_bytes": PAYLOAD, **parameters})
     assert isinstance(core, RlaSender)
     core.start(now=0.0)

@@ -1,0 +1,28 @@
+"""What strangers may send to a receiver that listens, and senders in the description of a file."""
+
+import pytest
+
+from hosts.endpoint import Address
+from hosts.webrc.objects import Layout
+from hosts.webrc.packets import encode_close
+from tests.hosts.webrc.memory import GROUP, SENDER
+from tests.hosts.webrc.test_receiver import Hand, T
+
+STRANGER = Address("10.9.9.9", 1)
+
+
+def test_the_end_of_another_session_does_not_end_one_that_is_waited_for() -> None:
+    hand = Hand()
+    for source in (SENDER, STRANGER):
+        assert hand.bytes(encode_close(7, 0, T, 0, is_long=False), GROUP, source) == []
+    assert hand.endpoint.state == "listening"
+    hand.packet(T, 0)
+    assert hand.endpoint.state == "member"
+    assert hand.bytes(encode_close(7, 0, T, 0, is_long=False), GROUP, STRANGER) == []
+    assert hand.bytes(encode_close(7, 0, T, 0, is_long=False), GROUP) != []
+    assert hand.endpoint.closed
+
+
+def test_a_symbol_longer_than_the_code_has_is_no_file() -> None:
+    with pytest.raises(ValueError, match="no file"):
+        Layout(1 << 20, 1 << 16, 1)
