@@ -7,9 +7,9 @@ from hosts import protocols
 from hosts.endpoint import Address
 from topologies.scenario.session import DEFAULT_FAN_OUT, Session
 
-FIRST_PORT = 20000
+FIRST_PORT = 10000
 """UDP port of the endpoints of the first session; each session has its own, on every host. Kernels give those from
-32768 on to programs that do not care."""
+32768 on to programs that do not care, the simulator those from 20000 on."""
 
 Parameters: TypeAlias = dict[str, bool | int | float | str]
 

@@ -28,9 +28,9 @@ class SimulatedTcp(Strict):
     """Bytes of a full packet on an Ethernet link."""
     size: Size | None = None
     """Bytes of payload; None: without end."""
-    initial_window: Annotated[float, Field(ge=1)] = 10
+    initial_window: Annotated[float, Field(ge=1, le=2**16)] = 10
     """Packets; 10 is RFC 6928's."""
-    window_limit: Annotated[int, Field(ge=1)] | None = None
+    window_limit: Annotated[int, Field(ge=1, le=2**32 - 1)] | None = None
     """Packets that may be outstanding, whatever the congestion window says."""
     minimum_timeout: Duration = 0.2
     """Linux's TCP_RTO_MIN."""

@@ -20,6 +20,10 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
 
+Packets = Annotated[int, Field(ge=1, le=2**32 - 1)]
+"""A queue's limit."""
+
+
 class P4Switch(Strict):
     """A switch that runs the P4 program."""
 
@@ -55,7 +59,7 @@ class FeedbackTime(Strict):
     """What a simulated host's processor needs for each feedback packet, one after another. Other packets pass it by."""
 
     time: Duration
-    queue: Annotated[int, Field(ge=1)] = 1000
+    queue: Packets = 1000
     """Packets that wait, the one being handled included; what finds no room is lost. 1000 is about what an endpoint's
     receive buffer of 1 MiB has room for."""
 
@@ -84,7 +88,7 @@ class DropTail(Strict):
     """A FIFO that drops what does not fit. Its limit is in packets or in bytes."""
 
     kind: Literal["droptail"] = "droptail"
-    packets: Annotated[int, Field(ge=1)] | None = None
+    packets: Packets | None = None
     bytes: Size | None = None
 
 
@@ -92,7 +96,7 @@ class Red(Strict):
     """Random early detection (Floyd and Jacobson 1993). Thresholds are in packets, or in bytes if the limit is."""
 
     kind: Literal["red"]
-    packets: Annotated[int, Field(ge=1)] | None = None
+    packets: Packets | None = None
     bytes: Size | None = None
     min_threshold: Annotated[float, Field(gt=0)]
     max_threshold: Annotated[float, Field(gt=0)]
@@ -105,7 +109,7 @@ class Red(Strict):
     """Drops keep a distance: none before 1/p packets have passed since the last one."""
     ecn: bool = False
     """Mark packets that can be marked, instead of dropping them early."""
-    mean_packet: Size = 500
+    mean_packet: Annotated[Size, Field(le=2**32 - 1)] = 500
     """Bytes of a typical packet; 500 is ns-2's."""
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 RATE_UNITS: Mapping[str, float] = {
     **{f"{prefix}bps": factor for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))},
@@ -124,11 +124,22 @@ def _unit_serializer(unit: str) -> Any:
     return PlainSerializer(lambda value: f"{value!r} {unit}", when_used="json")
 
 
-Rate = Annotated[float, BeforeValidator(parse_rate), _unit_serializer("bps"), _schema("[kMG]?(bps|bit/s)", "10 Mbps")]
+# The bounds are what links and clocks can reckon with: whole bit/s, nanoseconds and bytes in 64 bits (ours).
+Rate = Annotated[
+    float,
+    Field(ge=1, le=1e15),
+    BeforeValidator(parse_rate),
+    _unit_serializer("bps"),
+    _schema("[kMG]?(bps|bit/s)", "10 Mbps"),
+]
 """Bit/s."""
-Duration = Annotated[float, BeforeValidator(parse_duration), _unit_serializer("s"), _schema("us|ms|s|min|h", "5 ms")]
+Duration = Annotated[
+    float, Field(le=1e9), BeforeValidator(parse_duration), _unit_serializer("s"), _schema("us|ms|s|min|h", "5 ms")
+]
 """Seconds."""
-Size = Annotated[int, BeforeValidator(parse_size), _unit_serializer("B"), _schema("([kMG]|[KMG]i)?B", "64 kB")]
+Size = Annotated[
+    int, Field(le=2**63 - 1), BeforeValidator(parse_size), _unit_serializer("B"), _schema("([kMG]|[KMG]i)?B", "64 kB")
+]
 """Bytes."""
 Fraction = Annotated[
     float,

@@ -73,7 +73,7 @@ class Session(Strict):
     """Instead of a file: a stream without end, as much as may be sent, of which every receiver gets all."""
     receivers: Annotated[list[Annotated[Receiver, BeforeValidator(_named_receiver)]], Field(min_length=1)]
     tree: Tree = "one-level"
-    fan_out: Annotated[int, Field(ge=1)] | None = None
+    fan_out: Annotated[int, Field(ge=1, le=65535)] | None = None
     """Children of one parent at most; None: 16 in a tree, and no limit in one level."""
     assist: Literal["none", "switch"] = "none"
     """`switch`: P4 switches summarise the receivers' feedback on its way."""

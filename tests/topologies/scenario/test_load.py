@@ -237,6 +237,25 @@ def test_a_number_beyond_all_bounds_is_a_mistake_as_others(old: str, new: str, l
     assert str(caught.value).startswith(f"x.yaml:{line}: ")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("rate: 10 Mbps", "rate: 0.1 bps"),
+        ("rate: 10 Mbps", "rate: 1e12 Gbps"),
+        ("delay: 5 ms", "delay: 1e15 h"),
+        ("delay: 5 ms", "queue: {kind: droptail, packets: 4294967296}"),
+        ("rate: 1 Mbps, queue: {kind: red,", "queue: {kind: red, mean_packet: 5 GB,"),
+        ("size: 1 MB", "size: 1e10 GB"),
+        ("size: 1 MB", "size: 1 MB\n    fan_out: 100000"),
+        ("congestion_control: cubic", "simulated: {initial_window: .inf}"),
+        ("congestion_control: cubic", "simulated: {window_limit: 4294967296}"),
+    ],
+)
+def test_what_no_link_or_clock_can_reckon_with_is_refused(old: str, new: str) -> None:
+    with pytest.raises(ScenarioError, match=r"^x.yaml:\d+: .*(less|greater) than or equal to"):
+        parse_scenario(change(old, new), "x.yaml")
+
+
 def test_all_mistakes_are_told_in_the_order_of_the_file() -> None:
     text = change("rate: 10 Mbps", "rate: 10").replace("10.0.7.7", "nowhere").replace("size: 1 MB", "size: many")
     with pytest.raises(ScenarioError) as caught:

@@ -70,6 +70,14 @@ def test_udp_at_a_constant_rate_loses_what_does_not_fit(tmp_path: Path) -> None:
     assert received["received_bytes"] == 1000 * received["received_packets"]
 
 
+def test_a_session_s_hosts_may_have_udp_flows_too(tmp_path: Path) -> None:
+    session = "  - {id: 1, protocol: mtcp, sender: a, group: 232.1.0.1, port: 5001, size: 100 kB, receivers: [b]}\n"
+    flow = "  - {kind: udp, source: a, destination: b, rate: 1 Mbps}\n"
+    run = simulate(tmp_path / "run", DUMBBELL + flow + "sessions:\n" + session)
+    assert run.summary.ok
+    assert run.summary.flows[0].goodput_bps == pytest.approx(1e6, rel=0.05)
+
+
 def test_on_off_sends_so_much_on_average(tmp_path: Path) -> None:
     flow = "  - {kind: on-off, source: a, destination: b, rate: 4 Mbps, on: 50 ms, off: 50 ms, distribution: %s}\n"
     for distribution in ("constant", "exponential", "pareto"):
