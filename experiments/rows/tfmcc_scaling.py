@@ -78,7 +78,7 @@ def _open_case(intervals: int, receivers: int, samples: int) -> Case:
 
 _CLOSED_S: Final[Mapping[int, float]] = {1: 1000.0, 10: 1000.0, 100: 1000.0, 1000: 400.0, 10_000: 200.0}
 """Receivers -> how long they are simulated: longer where it costs little, for m = 8 and 16 are but 5 % apart."""
-_CLOSED_QUICK_S: Final[Mapping[int, float]] = {1: 120.0, 100: 120.0}
+_CLOSED_QUICK_S: Final[Mapping[int, float]] = {1: 120.0, 100: 400.0}
 _CLOSED_SETTLED_S: Final = 60.0
 """By then slowstart is out of the loss histories."""
 
