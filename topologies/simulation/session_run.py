@@ -80,6 +80,7 @@ class SessionRun:
             endpoint,
             self._conditions(receiver.host, receiver.read_rate),
             sink=sink,
+            waits_for_others=self._protocol.knows_receivers,
             on_end=self._receiver_ended,
         )
         self.receivers[receiver.host] = member

@@ -41,6 +41,16 @@ def test_as_many_files_may_be_open_as_there_are_traces(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
+def test_a_goodput_counts_from_the_file_and_not_from_what_others_took_to_join(tmp_path: Path) -> None:
+    """Who comes 3 s late, for its link is down, holds up the file, which then comes to all of them at once."""
+    faults = "faults:\n  - {kind: link-down, at: 4 ms, link: [s3, r4], duration: 3 s}\n"
+    result = simulate(tmp_path / "run", tree() + session() + faults).summary.sessions[0]
+    assert result.sending_from is not None
+    assert result.sending_from >= 2.8
+    rates = [receiver.goodput_bps or 0 for receiver in result.receivers]
+    assert min(rates) > 0.8 * max(rates)
+
+
 def test_the_run_folder_is_that_of_an_emulation(lossy: Run) -> None:
     assert json.loads((lossy.folder / "summary.json").read_text()) == lossy.summary.as_json()
     report = (lossy.folder / "report.html").read_text()
