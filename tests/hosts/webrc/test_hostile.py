@@ -1,9 +1,6 @@
 """What strangers may send to a receiver that listens, and senders in the description of a file."""
 
-import pytest
-
 from hosts.endpoint import Address
-from hosts.webrc.objects import Layout
 from hosts.webrc.packets import encode_close
 from tests.hosts.webrc.memory import GROUP, SENDER
 from tests.hosts.webrc.test_receiver import Hand, T
@@ -21,8 +18,3 @@ def test_the_end_of_another_session_does_not_end_one_that_is_waited_for() -> Non
     assert hand.bytes(encode_close(7, 0, T, 0, is_long=False), GROUP, STRANGER) == []
     assert hand.bytes(encode_close(7, 0, T, 0, is_long=False), GROUP) != []
     assert hand.endpoint.closed
-
-
-def test_a_symbol_longer_than_the_code_has_is_no_file() -> None:
-    with pytest.raises(ValueError, match="no file"):
-        Layout(1 << 20, 1 << 16, 1)
