@@ -1,4 +1,4 @@
-"""What strangers may send to a receiver that listens, and senders in the description of a file."""
+"""What strangers may send to a receiver that listens."""
 
 from hosts.endpoint import Address
 from hosts.webrc.packets import encode_close
