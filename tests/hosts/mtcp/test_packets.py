@@ -27,6 +27,7 @@ from hosts.mtcp.control import (
 from hosts.mtcp.packets import (
     DATA_BYTES,
     DEFAULT_PAYLOAD_BYTES,
+    MAX_OFFSET,
     MAX_PAYLOAD_BYTES,
     REPAIR_BYTES,
     SACK_BITS,
@@ -42,6 +43,7 @@ U32 = st.integers(0, 2**32 - 1)
 U64 = st.integers(0, 2**64 - 1)
 REASONS = st.sampled_from(list(Reason))
 PAYLOAD = st.binary(max_size=MAX_PAYLOAD_BYTES)
+OFFSET = st.integers(0, MAX_OFFSET - MAX_PAYLOAD_BYTES)
 ADDRESSES = st.builds(
     lambda number, port: Address(str(IPv4Address(number)), port), st.integers(0, 2**32 - 1), st.integers(0, 2**16 - 1)
 )
@@ -58,7 +60,7 @@ ENTRIES = st.builds(
 )
 
 
-@given(U32, st.booleans(), st.integers(0, 2**40), U64, U64, PAYLOAD, U64)
+@given(U32, st.booleans(), st.integers(0, 2**40), U64, OFFSET, PAYLOAD, U64)
 def test_data_and_repair(session: int, end: bool, seq: int, time: int, offset: int, payload: bytes, later: int) -> None:
     data = packets.encode_data(session, end, seq, time, offset, payload, 9)
     assert len(data) == DATA_BYTES + len(payload)
@@ -67,6 +69,15 @@ def test_data_and_repair(session: int, end: bool, seq: int, time: int, offset: i
     repair = packets.encode_repair(data, later)
     assert len(repair) == REPAIR_BYTES + len(payload)
     assert parse(repair) == Repair(session, end, wire_seq, time, offset, later, payload)
+
+
+@given(OFFSET, st.binary(min_size=1, max_size=MAX_PAYLOAD_BYTES))
+def test_a_stream_ends_before_offsets_do(beyond: int, payload: bytes) -> None:
+    offset = max(MAX_OFFSET + 1 - len(payload), MAX_OFFSET - beyond)
+    data = packets.encode_data(1, False, 1, 0, offset, payload)
+    for packet in (data, packets.encode_repair(data, 0)):
+        with pytest.raises(PacketError, match="value"):
+            parse(packet)
 
 
 @given(st.tuples(U32, st.booleans(), U32, U64, U32, U64, U32, U32, U32, st.integers(0, 2**SACK_BITS - 1)))
