@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from hosts.endpoint import ReceiverEndpoint
+from hosts.endpoint import Datagram, ReceiverEndpoint
 from hosts.protocols import Session
 
 
@@ -15,6 +15,14 @@ class SessionReceiver(ReceiverEndpoint):
         """The common header's session; None until one is heard."""
         self.counters: Counter[str] = Counter()
         self.state = "listening"
+
+    def may_begin_with(self, datagram: Datagram) -> bool:
+        """Whether a datagram may be the first that is heard of the session: by unicast anybody could begin one."""
+        return (
+            self.state == "listening"
+            and datagram.destination == self.session.group
+            and self.session.admits(datagram.source)
+        )
 
     @property
     def session_id(self) -> int | None:

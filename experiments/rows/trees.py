@@ -9,7 +9,7 @@ FAN_OUT: Final = 14
 """Neighbours below a switch; with one above, and one to spare, sixteen ports (ours)."""
 
 
-def switch_tree(hosts: Sequence[str], root: str) -> tuple[list[str], list[dict[str, Any]]]:
+def _switch_tree(hosts: Sequence[str], root: str) -> tuple[list[str], list[dict[str, Any]]]:
     """Switches between `root` and the hosts, so that none has more than `FAN_OUT` below it; and all links there."""
     switches: list[str] = []
     links = [
@@ -24,3 +24,15 @@ def switch_tree(hosts: Sequence[str], root: str) -> tuple[list[str], list[dict[s
         level = above
     switches += level
     return switches, links + [access(root, name) for name in level]
+
+
+def crowd_network(count: int) -> tuple[list[str], dict[str, Any], list[dict[str, Any]]]:
+    """Receivers r0, r1, ... in such a tree below `s1`: their names, all nodes, and the tree's links.
+
+    How `s1` and `s0`, the session's hosts `s` and `lead`, and the cross traffic's `u` and `v` are joined is the row's.
+    """
+    names = [f"r{index}" for index in range(count)]
+    switches, links = _switch_tree(names, "s1")
+    nodes: dict[str, Any] = {name: {"kind": "p4"} for name in ("s0", "s1", *switches)}
+    nodes |= {name: {"kind": "host"} for name in ("s", "lead", "u", "v", *names)}
+    return names, nodes, links

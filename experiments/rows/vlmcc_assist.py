@@ -13,7 +13,7 @@ from experiments.measures import trace
 from experiments.relations import EachBetween, Every, Only, RatioBetween
 from experiments.row import Case, Experiment, Figure, Row
 from experiments.rows.tfmcc_base import document, receiver_address
-from experiments.rows.trees import switch_tree
+from experiments.rows.trees import crowd_network
 from experiments.rows.vlmcc_base import access, bottleneck, leaders, vlmcc
 from experiments.runs import Finished
 
@@ -43,10 +43,7 @@ _HANDFUL: Final = 20.0
 
 def crowd(count: int, assist: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The scenario: so many followers, and the leader `lead`."""
-    names = [f"r{index}" for index in range(count)]
-    switches, links = switch_tree(names, "s1")
-    nodes: dict[str, Any] = {name: {"kind": "p4"} for name in ("s0", "s1", *switches)}
-    nodes |= {name: {"kind": "host"} for name in ("s", "lead", "u", "v", *names)}
+    names, nodes, links = crowd_network(count)
     links += [
         access("s", "s0"),
         access("u", "s0"),

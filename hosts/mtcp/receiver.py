@@ -110,17 +110,15 @@ class MtcpReceiver(SessionReceiver):
 
     def _first_heard(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         """From somebody, while the sender is not known yet."""
-        source = datagram.source
         if self.number is not None and packet.session != self.number:
             self.counters["drop_other_session"] += 1
             return ()
         # Data instead of an announcement: the session has started without us.
-        is_told = isinstance(packet, (Announce, Data)) and datagram.destination == self.session.group
-        if self.state != "listening" or not self.session.admits(source) or not is_told:
+        if not isinstance(packet, (Announce, Data)) or not self.may_begin_with(datagram):
             self.counters["drop_stranger"] += 1
             return ()
         self.number = self.place.session = packet.session
-        self.place.sender = source
+        self.place.sender = datagram.source
         self.place.sender_heard_at = now
         self.state = "joining"
         if self.options.given_parents is None and not self.options.agent and isinstance(packet, Announce):

@@ -144,16 +144,14 @@ class RlaReceiver(SessionReceiver):
 
     def _foreign(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         """From someone who is not, or not yet, known as the sender."""
-        source = datagram.source
         if self.number is not None and packet.session != self.number:
             self.counters["drop_other_session"] += 1
             return ()
-        is_told = isinstance(packet, (Announce, Data)) and datagram.destination == self.session.group
-        if self.state != "listening" or not self.session.admits(source) or not is_told:
+        if not isinstance(packet, (Announce, Data)) or not self.may_begin_with(datagram):
             self.counters["drop_stranger"] += 1
             return ()
         self.number = packet.session
-        self.sender = source
+        self.sender = datagram.source
         self.state = "joining"
         self._heard_at = now
         return self._repeat_join(now)

@@ -86,9 +86,8 @@ class TfmccFileReceiver(TfmccReceiver):
             return ()
         if (
             not isinstance(packet, Announce)
-            or datagram.destination != self.session.group
             or (self.number is not None and packet.session != self.number)
-            or not self.session.admits(datagram.source)
+            or not self.may_begin_with(datagram)
         ):
             self.counters["drop_other_session"] += 1
             return ()

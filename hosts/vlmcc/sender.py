@@ -135,8 +135,7 @@ class VlmccSender(RealtimeSender):
             self.control.reinstate(now)
         leader.heard_at = now
         cuts = self.control.cuts
-        # Were it a minute, a window could last longer than the other receivers' patience with a silent sender.
-        self.control.acknowledged(seq, min(max(rtt, LEAST_RTT_S), self.options.largest_rtt_s), now)
+        self.control.acknowledged(seq, self._bounded(rtt), now)
         effects: list[Effect] = []
         if self.control.cuts > cuts:
             effects.append(CongestionSignal("loss", source))
@@ -145,6 +144,12 @@ class VlmccSender(RealtimeSender):
             self._lose_leader(now)
             election.previous = None
         return effects + self._transmit(now)
+
+    def _bounded(self, rtt: float) -> float:
+        """A round trip time as it counts. A slow link behind a long queue is as slow as the largest: whoever is there
+        must be able to lead. Were it a minute, a window could last longer than receivers' patience with a silent sender.
+        """
+        return min(max(rtt, LEAST_RTT_S), self.options.largest_rtt_s)
 
     def _challenge(self, challenge: Challenge, source: Address, at: float, now: float) -> Sequence[Effect]:
         """2.3: "it will be up to the sender to either accept the challenge or ignore it"."""
@@ -158,8 +163,7 @@ class VlmccSender(RealtimeSender):
         if not 0 < age <= STALE_S or not 0 <= seq < self.seq or not 0 < base_rtt <= rtt <= LONGEST_RTT_S:
             counters["drop_forged"] += 1
             return ()
-        # A slow link behind a long queue is as slow as that: whoever is there must be able to lead.
-        rtt = max(min(rtt, self.options.largest_rtt_s), LEAST_RTT_S)
+        rtt = self._bounded(rtt)
         base_rtt = min(base_rtt, rtt)
         counters["feedback_packets"] += 1
         counters["challenges"] += 1
