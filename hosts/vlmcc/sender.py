@@ -146,8 +146,10 @@ class VlmccSender(RealtimeSender):
         return effects + self._transmit(now)
 
     def _bounded(self, rtt: float) -> float:
-        """A round trip time as it counts. A slow link behind a long queue is as slow as the largest: whoever is there
-        must be able to lead. Were it a minute, a window could last longer than receivers' patience with a silent sender.
+        """A round trip time as it counts.
+
+        A slow link behind a long queue is as slow as the largest: whoever is there must be able to lead. Were it a
+        minute, a window could last longer than receivers' patience with a silent sender.
         """
         return min(max(rtt, LEAST_RTT_S), self.options.largest_rtt_s)
 
