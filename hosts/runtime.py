@@ -3,17 +3,15 @@
 import asyncio
 import contextlib
 import socket
-import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
 
 from hosts import sockets
 from hosts.application import Application, NetworkEffect, Sink, Source
 from hosts.clock import PatientLoop
+from hosts.datagrams import Inbox, Outbox
 from hosts.endpoint import (
     Address,
-    Datagram,
     DeliverDatagram,
     Effect,
     Endpoint,
@@ -25,16 +23,6 @@ from hosts.endpoint import (
     SessionEnded,
 )
 from hosts.files import FileError
-
-MAX_DATAGRAM: Final = 65535
-BATCH: Final = 32
-"""Datagrams read at a time, before timers and the other sockets get their turn (ours)."""
-BACKLOG: Final = 1024
-"""Datagrams kept while the kernel takes no more; beyond that they are dropped, as a full queue would (ours)."""
-LONGEST_WAIT_S: Final = 1.0
-"""No datagram waits longer in a socket's buffer; a timestamp that says so is not believed (ours)."""
-PEERS: Final = 4096
-"""Source addresses remembered as objects (ours)."""
 
 
 class Runtime:
@@ -74,10 +62,10 @@ class Runtime:
         self._loop = asyncio.get_running_loop()
         self._selector = self._loop.sockets if isinstance(self._loop, PatientLoop) else None
         self._unicast = sockets.open_unicast(interface, port)
+        self._inbox = Inbox()
+        self._outbox = Outbox(self._unicast, self.counters)
         self._size_buffer(self._unicast)
         self._groups: dict[tuple[Address, str | None], socket.socket] = {}
-        self._peers: dict[tuple[str, int], Address] = {}
-        self._backlog: deque[Send] = deque()
         self._timer: asyncio.TimerHandle | None = None
         self._periodic: list[asyncio.TimerHandle] = []
         self._finishing: asyncio.Task[None] | None = None
@@ -137,41 +125,21 @@ class Runtime:
 
     def _listen(self, sock: socket.socket, destination: Address) -> None:
         sockets.stamp_arrivals(sock)
-        receive = sock.recvmsg_into
-        # One buffer for all: a new one of the largest size for each datagram would have the kernel clear pages.
-        room = memoryview(bytearray(MAX_DATAGRAM))
-        peers = self._peers
         is_unicast = sock is self._unicast
-        time_of_day = time.time
+        take = self._inbox.take
+        monotonic = self._loop.time
 
         def read() -> None:
             endpoint_receive = self.endpoint.receive
-            monotonic = self._loop.time
             now = monotonic()
-            # Both clocks now: what turns the kernel's timestamps into times of ours.
-            offset = now - time_of_day()
-            for number in range(BATCH):
-                try:
-                    size, ancillary, _, source = receive([room], sockets.ANCILLARY_SPACE)
-                except BlockingIOError:
-                    break
-                except OSError:
-                    self.counters["receive_errors"] += 1
-                    break
-                peer = peers.get(source)
-                if peer is None:
-                    if len(peers) >= PEERS:
-                        peers.clear()
-                    peer = peers[source] = Address(*source)
+            try:
+                datagrams = take(sock, destination, now, unicast=is_unicast)
+            except OSError:
+                self.counters["receive_errors"] += 1
+                datagrams = []
+            for number, datagram in enumerate(datagrams):
                 if number:
                     now = monotonic()
-                arrived = sockets.arrival_time(ancillary)
-                if arrived is not None:
-                    arrived += offset
-                    if not now - LONGEST_WAIT_S < arrived <= now:
-                        arrived = None  # the system clock was set meanwhile
-                hops = sockets.hops(ancillary) if is_unicast else None
-                datagram = Datagram(room[:size].tobytes(), peer, destination, arrived, hops)
                 effects = endpoint_receive(datagram, now=now)
                 if effects:
                     self._apply(effects)
@@ -209,35 +177,13 @@ class Runtime:
                 sockets.leave(sock, effect.group.host, effect.source, self._interface)
             sock.close()
 
-    def _send(self, send: Send) -> None:
-        if self._backlog:
-            self._postpone(send)
-            return
-        try:
-            self._unicast.sendto(send.data, send.destination)
-        except BlockingIOError:
+    def _send(self, sends: Sequence[Send]) -> None:
+        if self._outbox.send(sends):
             self._loop.add_writer(self._unicast, self._writable)
-            self._postpone(send)
-        except OSError:
-            self.counters["send_errors"] += 1  # to the protocol, a lost packet
-
-    def _postpone(self, send: Send) -> None:
-        if len(self._backlog) < BACKLOG:
-            self._backlog.append(send)
-        else:
-            self.counters["backlog_drops"] += 1
 
     def _writable(self) -> None:
-        while self._backlog:
-            send = self._backlog[0]
-            try:
-                self._unicast.sendto(send.data, send.destination)
-            except BlockingIOError:
-                return
-            except OSError:
-                self.counters["send_errors"] += 1
-            self._backlog.popleft()
-        self._loop.remove_writer(self._unicast)
+        if not self._outbox.resume():
+            self._loop.remove_writer(self._unicast)
 
     def _close(self) -> None:
         for handle in (*self._periodic, *([self._timer] if self._timer else [])):
@@ -259,13 +205,20 @@ class Runtime:
         self._put_on_network(self._application.carry_out(effects, self._loop.time()))
 
     def _put_on_network(self, effects: Iterable[NetworkEffect]) -> None:
+        sends: list[Send] = []
         for effect in effects:
             if type(effect) is Send:
-                self._send(effect)
-            elif type(effect) is JoinGroup:
+                sends.append(effect)
+                continue
+            if sends:  # in order
+                self._send(sends)
+                sends = []
+            if type(effect) is JoinGroup:
                 self._join(effect)
             elif type(effect) is LeaveGroup:
                 self._leave(effect)
+        if sends:
+            self._send(sends)
 
     def _finish_elsewhere(self, sink: Sink) -> None:
         """In a thread: syncing a large file to disk takes its time, and the protocol has questions to answer."""

@@ -20,10 +20,7 @@ IP_DROP_SOURCE_MEMBERSHIP: Final = 40
 IP_RECVTTL: Final = 12
 IP_MULTICAST_ALL: Final = 49
 SO_RCVBUFFORCE: Final = 33  # asm-generic/socket.h; needs CAP_NET_ADMIN
-SO_TIMESTAMPNS: Final = 35  # asm-generic/socket.h, SO_TIMESTAMPNS_OLD: struct timespec of two longs
-TIMESPEC: Final = struct.Struct("@ll")
-TTL: Final = struct.Struct("@i")
-ANCILLARY_SPACE: Final = socket.CMSG_SPACE(TIMESPEC.size) + socket.CMSG_SPACE(TTL.size)
+SO_TIMESTAMPNS: Final = 35  # asm-generic/socket.h
 SIOCGIFADDR: Final = 0x8915  # linux/sockios.h
 IFREQ: Final = struct.Struct("16sH2x4s16x")
 
@@ -159,29 +156,9 @@ def _membership(
 
 
 def stamp_arrivals(sock: socket.socket) -> None:
-    """Have the kernel say when each datagram arrived: read with `recvmsg` and `arrival_time`. Does its best."""
+    """Have the kernel say when each datagram arrived: it comes along with it (hosts/datagrams.py). Does its best."""
     with contextlib.suppress(OSError):
         sock.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-
-
-def arrival_time(ancillary: list[tuple[int, int, bytes]]) -> float | None:
-    """Seconds since 1970 on the system clock, from what `recvmsg` brought along; None when it brought nothing."""
-    for level, kind, data in ancillary:
-        if kind == SO_TIMESTAMPNS and level == socket.SOL_SOCKET and len(data) == TIMESPEC.size:
-            seconds, nanoseconds = TIMESPEC.unpack(data)
-            return float(seconds + nanoseconds * 1e-9)
-    return None
-
-
-def hops(ancillary: list[tuple[int, int, bytes]]) -> int | None:
-    """How many routers a unicast datagram passed, if it began with `UNICAST_TTL`; None when `recvmsg` did not bring
-    its time to live along, as for a group's, or when it began with more.
-    """
-    for level, kind, data in ancillary:
-        if kind == socket.IP_TTL and level == socket.IPPROTO_IP and len(data) == TTL.size:
-            passed = UNICAST_TTL - int(TTL.unpack(data)[0])
-            return passed if passed >= 0 else None
-    return None
 
 
 def size_receive_buffer(sock: socket.socket, wanted: int = RECEIVE_BUFFER_BYTES) -> int:

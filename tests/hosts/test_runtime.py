@@ -8,10 +8,10 @@ import pytest
 
 from hosts import protocols
 from hosts.application import Sink
-from hosts.endpoint import Address, Event, Send, SessionEnded
+from hosts.endpoint import Address, Event, SessionEnded
 from hosts.files import FileSink, FileSource
 from hosts.protocols import Session
-from hosts.runtime import BACKLOG, Runtime
+from hosts.runtime import Runtime
 from hosts.sockets import Interface, SocketError, open_unicast
 from tests.hosts.test_sockets import LOOPBACK
 
@@ -129,35 +129,3 @@ def test_an_address_that_is_not_ours() -> None:
 
     with pytest.raises(SocketError, match="cannot open UDP port"):
         asyncio.run(run())
-
-
-def test_a_kernel_that_takes_no_more() -> None:
-    """Datagrams wait in order, and beyond the bound they are dropped and counted."""
-
-    async def run() -> None:
-        group = Address("232.8.8.6", free_port())
-        runtime = Runtime(MTCP.receiver(Session(group), random.Random(1)), LOOPBACK)
-        sent: list[bytes] = []
-        full = True
-
-        class Socket:
-            def sendto(self, data: bytes, destination: Address) -> int:
-                if full:
-                    raise BlockingIOError
-                sent.append(data)
-                return len(data)
-
-            def fileno(self) -> int:
-                return real.fileno()
-
-        real, runtime._unicast = runtime._unicast, Socket()  # type: ignore[assignment]
-        for number in range(BACKLOG + 10):
-            runtime._send(Send(b"%d" % number, group))
-        assert runtime.counters["backlog_drops"] == 10
-        full = False
-        runtime._writable()
-        assert sent == [b"%d" % number for number in range(BACKLOG)]
-        runtime._unicast = real
-        runtime._close()
-
-    asyncio.run(run())

@@ -2,6 +2,7 @@
 
 mod capture;
 mod convert;
+mod datagrams;
 mod errors;
 mod link_spec;
 mod live_switch;
@@ -22,6 +23,8 @@ fn canopy_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<capture::Capture>()?;
     module.add_class::<sim::Sim>()?;
     module.add_class::<load::Sink>()?;
+    module.add_class::<datagrams::DatagramReader>()?;
+    module.add_function(wrap_pyfunction!(datagrams::send_datagrams, module)?)?;
     module.add_function(wrap_pyfunction!(load::bench, module)?)?;
     module.add_function(wrap_pyfunction!(load::flood, module)?)
 }

@@ -1,0 +1,98 @@
+//! UDP datagrams, many in one system call: recvmmsg(2) with what the kernel knows of each (when it came, with what time
+//! to live), and sendmmsg(2). Sockets are Python's, so they are named by their descriptors: one that is closed is an error of
+//! the kernel's. All of the crate's unsafe code is in `sys`.
+
+#![deny(unsafe_code)]
+
+mod sys;
+
+pub use sys::{send, Outgoing, Reader, Received};
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, UdpSocket};
+    use std::os::fd::AsRawFd;
+    use std::time::{SystemTime, UNIX_EPOCH};
+
+    use super::{send, Outgoing, Reader};
+
+    fn socket() -> (UdpSocket, SocketAddrV4) {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket.set_nonblocking(true).unwrap();
+        let SocketAddr::V4(address) = socket.local_addr().unwrap() else { panic!("IPv4 was asked for") };
+        (socket, address)
+    }
+
+    fn outgoing<'a>(data: &'a [u8], to: SocketAddrV4) -> Outgoing<'a> {
+        Outgoing { data, host: *to.ip(), port: to.port() }
+    }
+
+    #[test]
+    fn what_is_sent_arrives_in_order_with_its_source() {
+        let ((sender, source), (receiver, destination)) = (socket(), socket());
+        let texts: Vec<Vec<u8>> = (0..100u8).map(|number| vec![number; usize::from(number)]).collect();
+        let datagrams: Vec<_> = texts.iter().map(|text| outgoing(text, destination)).collect();
+        let mut sent = 0;
+        while sent < datagrams.len() {
+            sent += send(sender.as_raw_fd(), &datagrams[sent..]).unwrap();
+        }
+        let mut reader = Reader::new(7);
+        let mut found = Vec::new();
+        loop {
+            match reader.receive(receiver.as_raw_fd()) {
+                Ok(count) => {
+                    assert!((1..=7).contains(&count));
+                    for index in 0..count {
+                        let datagram = reader.get(index);
+                        assert_eq!((datagram.host, datagram.port), (*source.ip(), source.port()));
+                        assert_eq!((datagram.stamp, datagram.ttl), (None, None));
+                        found.push(datagram.data.to_vec());
+                    }
+                }
+                Err(error) => {
+                    assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+                    break;
+                }
+            }
+        }
+        assert_eq!(found, texts);
+    }
+
+    #[test]
+    fn the_largest_datagram_is_whole() {
+        let ((sender, _), (receiver, destination)) = (socket(), socket());
+        let text = vec![7; 65_507];
+        assert_eq!(send(sender.as_raw_fd(), &[outgoing(&text, destination)]).unwrap(), 1);
+        let mut reader = Reader::new(2);
+        assert_eq!(reader.receive(receiver.as_raw_fd()).unwrap(), 1);
+        assert_eq!(reader.get(0).data, text);
+    }
+
+    #[test]
+    fn the_kernels_word_comes_along_when_it_was_asked_for() {
+        let ((sender, _), (receiver, destination)) = (socket(), socket());
+        sender.set_ttl(33).unwrap();
+        super::sys::ask_for_stamp_and_ttl(receiver.as_raw_fd());
+        let before = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
+        sender.send_to(b"x", destination).unwrap();
+        let mut reader = Reader::new(4);
+        assert_eq!(reader.receive(receiver.as_raw_fd()).unwrap(), 1);
+        let datagram = reader.get(0);
+        assert_eq!(datagram.ttl, Some(33));
+        let stamp = datagram.stamp.unwrap();
+        assert!(stamp > before - 1e-3 && stamp < before + 10.0, "{stamp} is not {before}");
+    }
+
+    #[test]
+    fn a_datagram_that_cannot_go_is_the_first_ones_error() {
+        let ((sender, _), (_receiver, destination)) = (socket(), socket());
+        let text = vec![7; 65_508]; // one byte more than IPv4 carries
+        let bad = outgoing(&text, destination);
+        let good = outgoing(b"x", destination);
+        assert_eq!(send(sender.as_raw_fd(), &[good, bad]).unwrap(), 1);
+        assert!(send(sender.as_raw_fd(), &[bad, good]).is_err());
+        let nobody = Outgoing { data: b"x", host: Ipv4Addr::BROADCAST, port: 9 };
+        assert!(send(sender.as_raw_fd(), &[nobody]).is_err());
+    }
+}
