@@ -85,20 +85,14 @@ impl Reader {
             header.msg_iov = &mut vectors[index];
             header.msg_iovlen = 1;
             header.msg_control = ptr::from_mut(&mut self.controls[index]).cast();
-            header.msg_controllen = CONTROL as _;
+            header.msg_controllen = CONTROL;
             header.msg_flags = 0;
         }
         // SAFETY: each header points at a name, a vector and a control buffer of the sizes it says, and the vector at
         // room of its length; all of them outlive the call and belong to `self` or this function alone.
         let found = unsafe {
             let count = self.headers.len() as u32;
-            libc::recvmmsg(
-                socket,
-                self.headers.as_mut_ptr(),
-                count,
-                libc::MSG_DONTWAIT as _,
-                ptr::null_mut(),
-            )
+            libc::recvmmsg(socket, self.headers.as_mut_ptr(), count, libc::MSG_DONTWAIT, ptr::null_mut())
         };
         check(found)
     }
@@ -123,13 +117,13 @@ impl Reader {
         let (mut stamp, mut ttl) = (None, None);
         let mut header = self.headers[index].msg_hdr;
         header.msg_control = ptr::from_ref(&self.controls[index]).cast_mut().cast();
-        header.msg_controllen = (header.msg_controllen as usize).min(CONTROL) as _;
+        header.msg_controllen = header.msg_controllen.min(CONTROL);
         // SAFETY: the header points at a control buffer of the length it says, which the kernel has filled with control
         // messages; the macros stay within that length, and each value is read from within its message, unaligned.
         unsafe {
             let mut message = libc::CMSG_FIRSTHDR(&header);
             while let Some(said) = message.as_ref() {
-                let (data, size) = (libc::CMSG_DATA(message), said.cmsg_len as usize);
+                let (data, size) = (libc::CMSG_DATA(message), said.cmsg_len);
                 let holds = |bytes: usize| size >= libc::CMSG_LEN(bytes as u32) as usize;
                 if said.cmsg_level == libc::SOL_SOCKET && said.cmsg_type == libc::SCM_TIMESTAMPNS {
                     if holds(size_of::<libc::timespec>()) {
@@ -172,7 +166,7 @@ pub fn send(socket: RawFd, datagrams: &[Outgoing<'_>]) -> io::Result<usize> {
             header.msg_iov = vector;
             header.msg_iovlen = 1;
         }
-        libc::sendmmsg(socket, headers.as_mut_ptr(), count as u32, libc::MSG_DONTWAIT as _)
+        libc::sendmmsg(socket, headers.as_mut_ptr(), count as u32, libc::MSG_DONTWAIT)
     };
     check(sent)
 }
