@@ -13,6 +13,9 @@ use crate::errors::os_error;
 /// Datagrams at a time, at most: each takes 64 KiB of room.
 const MOST: usize = 1024;
 
+/// A payload, and the address and port that it goes to.
+type Addressed<'py> = (Bound<'py, PyBytes>, (Bound<'py, PyString>, u16));
+
 /// Reads sockets' datagrams.
 #[pyclass(module = "canopy_engine")]
 pub struct DatagramReader {
@@ -48,10 +51,7 @@ impl DatagramReader {
 /// Sends datagrams in order: how many the kernel has taken, or refused for a reason of theirs, before it had no more
 /// room; and how many it refused.
 #[pyfunction]
-pub fn send_datagrams(
-    descriptor: i32,
-    packets: Vec<(Bound<'_, PyBytes>, (Bound<'_, PyString>, u16))>,
-) -> PyResult<(usize, usize)> {
+pub fn send_datagrams(descriptor: i32, packets: Vec<Addressed<'_>>) -> PyResult<(usize, usize)> {
     let mut outgoing = Vec::with_capacity(packets.len());
     for (data, (host, port)) in &packets {
         let host = host.to_str()?;
