@@ -8,6 +8,7 @@ The namespaces have no names. This process holds them: they end with it, however
 
 import os
 import subprocess
+import time
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Final, Self
@@ -16,10 +17,13 @@ from topologies.emulation.kernel import new_network_namespace
 
 NETWORK: Final = "10.77.0.{}"
 _BRIDGE: Final = (
-    *("mcast_snooping", "1", "mcast_querier", "1", "mcast_igmp_version", "3"),
-    # For one response interval, until it knows that nobody else asks, a bridge floods. In hundredths: 1 s for 10.
-    *("mcast_query_response_interval", "100"),
+    # In hundredths of a second: 1 s for 10, at a bridge that does not ask yet (_QUERIER).
+    *("mcast_snooping", "1", "mcast_igmp_version", "3", "mcast_query_response_interval", "100"),
 )
+_QUERIER: Final = ("mcast_querier", "1")
+"""From this command on, for one response interval as it is then, a bridge floods: somebody else may be asking."""
+_FLOODS_S: Final = 1.5
+"""That interval and a margin (ours)."""
 _BRIDGE_HOST: Final = "bridge"
 """Where the bridge is; no receiver may be called so."""
 _BURST_BYTES: Final = 3000
@@ -62,6 +66,7 @@ class Bed:
             self._namespaces[name] = _namespace()
         self._on(_BRIDGE_HOST, "ip", "link", "add", "br0", "type", "bridge", *_BRIDGE)
         self._on(_BRIDGE_HOST, "ip", "link", "set", "br0", "up")
+        self._on(_BRIDGE_HOST, "ip", "link", "set", "br0", "type", "bridge", *_QUERIER)
         for name, address in self.addresses.items():
             peer = ("peer", "name", "eth0", "netns", self._path(name))
             self._on(_BRIDGE_HOST, "ip", "link", "add", name, "type", "veth", *peer)
@@ -72,6 +77,7 @@ class Bed:
                 self._on(_BRIDGE_HOST, "tc", "qdisc", "add", "dev", name, "root", "tbf", *self._shape)
             if self._fast_leave:
                 self._on(_BRIDGE_HOST, "bridge", "link", "set", "dev", name, "fastleave", "on")
+        time.sleep(_FLOODS_S)
 
     def _on(self, name: str, *words: str) -> None:
         _run(*self.command(name, *words))

@@ -1,5 +1,6 @@
 """A Linux bridge between namespaces. Needs root."""
 
+import json
 import os
 import subprocess
 import sys
@@ -74,6 +75,25 @@ def test_a_bridge_snoops_and_shapes_and_leaves_nothing_behind() -> None:
         assert len(descriptors() - before) == 4
     assert descriptors() == before
     assert network_namespace("thread-self") == outside
+
+
+SPEAK = """
+import socket, sys
+sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(sys.argv[1]))
+sock.sendto(b"x" * 999, ("232.6.0.9", 5000))
+"""
+
+
+def test_the_bridge_has_done_flooding() -> None:
+    """What a group is sent that nobody has joined goes nowhere, from the moment on at which hosts may start."""
+    with Bed(["r1"], 2e6, 50_000, fast_leave=False) as bed:
+        for _ in range(3):
+            subprocess.run(bed.command(bed.sender, sys.executable, "-c", SPEAK, bed.addresses[bed.sender]), check=True)
+        sent = bridge(bed, "ip", "-s", "-j", "link", "show", "dev", "r1")
+        came = bridge(bed, "ip", "-s", "-j", "link", "show", "dev", "sender")
+        assert json.loads(came)[0]["stats64"]["rx"]["bytes"] > 3 * 999
+        assert json.loads(sent)[0]["stats64"]["tx"]["bytes"] < 999
 
 
 def test_what_cannot_be_built_is_one_line_and_is_removed() -> None:
