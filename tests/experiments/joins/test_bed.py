@@ -88,12 +88,16 @@ sock.sendto(b"x" * 999, ("232.6.0.9", 5000))
 def test_the_bridge_has_done_flooding() -> None:
     """What a group is sent that nobody has joined goes nowhere, from the moment on at which hosts may start."""
     with Bed(["r1"], 2e6, 50_000, fast_leave=False) as bed:
-        for _ in range(3):
+
+        def octets(port: str, way: str) -> int:
+            shown = json.loads(bridge(bed, "ip", "-s", "-j", "link", "show", "dev", port))
+            return int(shown[0]["stats64"][way]["bytes"])
+
+        came, sent = octets(bed.sender, "rx"), octets("r1", "tx")
+        for _ in range(5):
             subprocess.run(bed.command(bed.sender, sys.executable, "-c", SPEAK, bed.addresses[bed.sender]), check=True)
-        sent = bridge(bed, "ip", "-s", "-j", "link", "show", "dev", "r1")
-        came = bridge(bed, "ip", "-s", "-j", "link", "show", "dev", "sender")
-        assert json.loads(came)[0]["stats64"]["rx"]["bytes"] > 3 * 999
-        assert json.loads(sent)[0]["stats64"]["tx"]["bytes"] < 999
+        assert octets(bed.sender, "rx") - came > 5 * 999
+        assert octets("r1", "tx") - sent < 2 * 999  # queries and the like
 
 
 def test_what_cannot_be_built_is_one_line_and_is_removed() -> None:
