@@ -10,13 +10,13 @@ SUFFIX = "-assist"
 
 
 def with_assistance(rows: Sequence[Row]) -> list[Row]:
-    """The rows, each that switches can help followed by itself with their help."""
-    found = []
+    """The rows, each that switches can help followed by itself with their help, once."""
+    found: dict[str, Row] = {}
     for row in rows:
-        found.append(row)
+        found.setdefault(row.id, row)
         if row.experiment is not None and row.experiment.assisted is not None:
-            found.append(_assisted(row, row.experiment, row.experiment.assisted))
-    return found
+            found.setdefault(row.id + SUFFIX, _assisted(row, row.experiment, row.experiment.assisted))
+    return list(found.values())
 
 
 def _assisted(row: Row, experiment: Experiment, how: Assisted) -> Row:

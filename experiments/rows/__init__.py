@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from experiments.assistance import with_assistance
 from experiments.names import UnknownNameError, did_you_mean
 from experiments.row import Row
 from experiments.rows import compare, mtcp, rla, tcp_validation, tfmcc, vlmcc, webrc
@@ -13,12 +14,19 @@ ROWS: Mapping[str, Row] = {row.id: row for table in _TABLES for row in table}
 PAPERS = tuple(dict.fromkeys(row.paper for row in ROWS.values()))
 
 
+_ASSISTED: Mapping[str, Row] = {row.id: row for row in with_assistance(list(ROWS.values())) if row.id not in ROWS}
+"""Rows that are asked for by their own names only, or all by `--assist`."""
+
+
 def select(names: Iterable[str]) -> list[Row]:
-    """The rows of these papers and ids, each once, in the papers' order. UnknownNameError."""
+    """The rows of these papers and ids, each once, in the papers' order; then those with help of the switches that were
+    named. UnknownNameError.
+    """
     wanted: set[str] = set()
     for name in names:
-        found = {row.id for row in ROWS.values() if name in (row.id, row.paper)}
+        found = {row.id for row in ROWS.values() if name in (row.id, row.paper)} | ({name} & _ASSISTED.keys())
         if not found:
-            raise UnknownNameError(f"no paper or row is called `{name}`" + did_you_mean(name, (*PAPERS, *ROWS)))
+            known = (*PAPERS, *ROWS, *_ASSISTED)
+            raise UnknownNameError(f"no paper or row is called `{name}`" + did_you_mean(name, known))
         wanted |= found
-    return [row for row in ROWS.values() if row.id in wanted]
+    return [row for row in (*ROWS.values(), *_ASSISTED.values()) if row.id in wanted]

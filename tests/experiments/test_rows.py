@@ -91,6 +91,17 @@ def test_a_name_like_no_other_has_no_suggestion() -> None:
         select(["zzzz"])
 
 
+def test_a_row_with_assistance_has_a_name() -> None:
+    (alone,) = select(["mtcp-fig7-assist"])
+    assert alone.id == "mtcp-fig7-assist"
+    assert [row.id for row in select(["mtcp-fig7-assist", "mtcp-fig7"])] == ["mtcp-fig7", "mtcp-fig7-assist"]
+    both = with_assistance(select(["mtcp-fig7-assist", "mtcp-fig7"]))
+    assert [row.id for row in both] == ["mtcp-fig7", "mtcp-fig7-assist"]
+    assert all(not row.id.startswith("mtcp-") or not row.id.endswith(SUFFIX) for row in select(["mtcp"]))
+    with pytest.raises(UnknownNameError, match="`tcp-share-assist`; did you mean"):
+        select(["tcp-share-assist"])  # no switch can help there
+
+
 def test_assistance_adds_each_row_that_it_can_help_behind_itself() -> None:
     rows = with_assistance([ROWS["mtcp-fig9"], ROWS["mtcp-feedback"], ROWS["tcp-share"]])
     assert [row.id for row in rows] == ["mtcp-fig9", f"mtcp-fig9{SUFFIX}", "mtcp-feedback", "tcp-share"]
