@@ -12,7 +12,7 @@ from engine.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
 from topologies.run.exits import fail
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
 
     from experiments.reproduce import RowResult
     from experiments.row import Row
@@ -57,15 +57,15 @@ def reproduce(
     from topologies.run.signals import Interrupted, interruptible
 
     try:
-        rows = select(names) if names else list(ROWS.values())
-        rows = with_assistance(rows) if assist or list_kept else rows
+        named = select(names) if names else list(ROWS.values())
+        rows = with_assistance(named) if assist or list_kept else named
     except UnknownNameError as error:
         fail(str(error))
     if list_rows and list_kept:
         fail("reproduce: --list or --kept, not both")
     folder = results_folder.RESULTS if out is None else out
     if list_kept:
-        _print_kept(rows, folder, as_json=as_json)
+        _print_kept(rows, {row.id for row in named}, folder, as_json=as_json)
         return
     if list_rows:
         _print_rows(rows, as_json=as_json)
@@ -115,15 +115,14 @@ def _print_rows(rows: "Sequence[Row]", *, as_json: bool) -> None:
         printing.print_rows(Console(), rows)
 
 
-def _print_kept(rows: "Sequence[Row]", folder: Path, *, as_json: bool) -> None:
+def _print_kept(rows: "Sequence[Row]", named: "Set[str]", folder: Path, *, as_json: bool) -> None:
     from rich.console import Console
 
     from experiments import printing
     from experiments.kept import kept_rows
-    from experiments.rows import ROWS
 
-    # Of rows with assistance, which few were run with, those that have a file.
-    entries = [entry for entry in kept_rows(rows, folder) if entry.row.id in ROWS or entry.kept or entry.problem]
+    # Rows with assistance that were not named are there if they have a file: few were run.
+    entries = [entry for entry in kept_rows(rows, folder) if entry.row.id in named or entry.kept or entry.problem]
     if as_json:
         print(json.dumps({"rows": [entry.as_json() for entry in entries]}))
     else:
