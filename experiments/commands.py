@@ -12,7 +12,7 @@ from engine.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
 from topologies.run.exits import fail
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Sequence, Set
 
     from experiments.reproduce import RowResult
     from experiments.row import Row
@@ -29,6 +29,9 @@ def reproduce(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
     list_rows: Annotated[bool, typer.Option("--list", help="Only list rows, all or those named.")] = False,
+    list_kept: Annotated[
+        bool, typer.Option("--kept", help="Only list the results that are kept of rows, all or those named.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for ROW.json, ROW.svg (default: experiments/results).")
     ] = None,
@@ -40,10 +43,11 @@ def reproduce(
     """Run experiments of the papers, and say whether what they found is found again.
 
     Exit status: 0 when every row asked for holds, 1 when not (a row that is not built does not), 2 for an unknown name.
+    --list and --kept run nothing, and end with 0 or 2.
     """
     from rich.console import Console
 
-    from experiments import comparison, results_folder
+    from experiments import comparison, origin, results_folder
     from experiments.assistance import with_assistance
     from experiments.names import UnknownNameError
     from experiments.progress import progress_bar
@@ -53,10 +57,16 @@ def reproduce(
     from topologies.run.signals import Interrupted, interruptible
 
     try:
-        rows = select(names) if names else list(ROWS.values())
-        rows = with_assistance(rows) if assist else rows
+        named = select(names) if names else list(ROWS.values())
+        rows = with_assistance(named) if assist or list_kept else named
     except UnknownNameError as error:
         fail(str(error))
+    if list_rows and list_kept:
+        fail("reproduce: --list or --kept, not both")
+    folder = results_folder.RESULTS if out is None else out
+    if list_kept:
+        _print_kept(rows, {row.id for row in named}, folder, as_json=as_json)
+        return
     if list_rows:
         _print_rows(rows, as_json=as_json)
         return
@@ -64,12 +74,13 @@ def reproduce(
         fail("reproduce: name a paper or a row; `canopy reproduce --list` shows them")
     errors = Console(stderr=True)
     options = Options(quick=quick, seeds=seeds, parallel=jobs or os.cpu_count() or 1)
-    folder = results_folder.RESULTS if out is None else out
+    checkout = origin.Checkout()
     judged: list[str] = []
 
     def keep(result: "RowResult") -> None:
         try:
-            if result.outcomes and not results_folder.keep(result, folder, spare_fuller=out is None):
+            made = origin.made_now(checkout, (outcome.case.world for outcome in result.outcomes))
+            if result.outcomes and not results_folder.keep(result, made, folder, spare_fuller=out is None):
                 result.notes.append(f"the kept result of longer or more runs stays in {folder}")
         except OSError as error:
             result.notes.append(f"{error.filename or folder}: {error.strerror or error}")
@@ -102,6 +113,23 @@ def _print_rows(rows: "Sequence[Row]", *, as_json: bool) -> None:
         print(json.dumps({"rows": built}))
     else:
         printing.print_rows(Console(), rows)
+
+
+def _print_kept(rows: "Sequence[Row]", named: "Set[str]", folder: Path, *, as_json: bool) -> None:
+    from rich.console import Console
+
+    from experiments import printing
+    from experiments.kept import kept_rows
+
+    # Rows with assistance that were not named are there if they have a file: few were run.
+    entries = [entry for entry in kept_rows(rows, folder) if entry.row.id in named or entry.kept or entry.problem]
+    if as_json:
+        print(json.dumps({"rows": [entry.as_json() for entry in entries]}))
+    else:
+        printing.print_kept(Console(), entries)
+    for entry in entries:
+        if entry.problem:
+            typer.echo(f"canopy: {entry.problem}", err=True)
 
 
 def _print_results(results: "Sequence[RowResult]", *, as_json: bool) -> None:

@@ -1,15 +1,20 @@
 """Results of rows and sweeps on a terminal."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from experiments.kept import KeptRow, State
 from experiments.reproduce import RowResult
 from experiments.row import Row
 from experiments.statistics import Estimate
+
+_STATE_STYLES: Mapping[State, str] = {"current": "green", "scenario changed": "red", "unknown": "yellow"}
+_NAMED_CASES = 2
+"""Of those whose scenario has changed, in a table's cell."""
 
 
 def print_rows(console: Console, rows: Sequence[Row]) -> None:
@@ -18,6 +23,25 @@ def print_rows(console: Console, rows: Sequence[Row]) -> None:
     for row in rows:
         built = Text("yes", style="green") if row.experiment else Text(f"not built: needs {row.missing}")
         table.add_row(row.id, row.world, row.title, f"{row.value}; {row.counts}", built)
+    console.print(table)
+
+
+def print_kept(console: Console, entries: Sequence[KeptRow]) -> None:
+    """What is kept of each row: when and by which code it was made, its runs and verdict, and whose scenario it is."""
+    table = Table("row", "made", "commit", "runs", "holds", "scenario")
+    for entry in entries:
+        kept, standing = entry.kept, entry.standing
+        if kept is None or standing is None:
+            table.add_row(entry.row.id, "", "", "", "", Text("not readable" if entry.problem else "nothing kept"))
+            continue
+        holds = Text("yes", style="green") if kept.holds else Text("no", style="red")
+        runs = f"{kept.runs}, quick" if kept.quick else str(kept.runs)
+        state = Text(standing.state, style=_STATE_STYLES[standing.state])
+        named = [label for label in standing.changed if label]
+        if named:
+            more = len(named) - _NAMED_CASES
+            state.append(f" ({', '.join(named[:_NAMED_CASES])}{f' and {more} more' if more > 0 else ''})")
+        table.add_row(entry.row.id, kept.made.date or "", kept.made.commit or "", runs, holds, state)
     console.print(table)
 
 

@@ -1,12 +1,12 @@
 """Runs rows: every case of each with several seeds, in parallel processes, then the relation's judgement."""
 
-import json
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
+from experiments.digest import document_digest
 from experiments.row import LEAST_RUNS, Case, Curve, Experiment, Judgement, Outcome, Row
 from experiments.runs import Finished, Programs, Run, RunError, World, execute, in_parallel
 
@@ -148,7 +148,7 @@ def _jobs(rows: Sequence[Row], options: Options) -> list[_Job]:
         if row.experiment is None:
             continue
         for number, case in enumerate(row.experiment.cases(options.quick)):
-            content = json.dumps(case.document, sort_keys=True)
+            content = document_digest(case.document)
             for seed in range(FIRST_SEED, FIRST_SEED + options.runs(case.world)):
                 run = Run(case.document, seed, case.world)
                 job = jobs.setdefault((case.world, content, seed), _Job(run, []))

@@ -5,6 +5,9 @@ import math
 from pathlib import Path
 from typing import Any
 
+from experiments.digest import document_digest
+from experiments.kept import Kept, KeptError, parse_kept, read_kept, standing
+from experiments.origin import Made
 from experiments.plot import draw
 from experiments.reproduce import RowResult
 from experiments.statistics import Estimate, mean_interval
@@ -26,7 +29,7 @@ def summary(result: RowResult) -> dict[str, Any]:
     }
 
 
-def details(result: RowResult) -> dict[str, Any]:
+def details(result: RowResult, made: Made) -> dict[str, Any]:
     """All that is kept of a row."""
     return {
         **summary(result),
@@ -36,10 +39,12 @@ def details(result: RowResult) -> dict[str, Any]:
         "quick": result.options.quick,
         "runs": min((len(outcome.values) for outcome in result.outcomes), default=0),
         "notes": result.notes,
+        "made": made.model_dump(),
         "cases": [
             {
                 "case": outcome.case.label,
                 "world": outcome.case.world,
+                "scenario": document_digest(outcome.case.document),
                 "x": outcome.case.x,
                 "quantity": outcome.quantity,
                 "reference": outcome.reference,
@@ -52,15 +57,23 @@ def details(result: RowResult) -> dict[str, Any]:
     }
 
 
-def keep(result: RowResult, folder: Path, *, spare_fuller: bool) -> bool:
-    """Write a row's files; False when there was nothing to write, or `spare_fuller` and what is there says more.
+def keep(result: RowResult, made: Made, folder: Path, *, spare_fuller: bool) -> bool:
+    """Write a row's files; False when there was nothing to write, or `spare_fuller` and what is there says more of the
+    same scenarios. A fuller result of other scenarios, which the row has no longer, gives way, and a note says so.
 
     OSError when they cannot be written."""
-    if not result.outcomes or (spare_fuller and _is_fuller(folder / f"{result.row.id}.json", result)):
+    if not result.outcomes:
+        return False
+    path = folder / f"{result.row.id}.json"
+    text = json.dumps(details(result, made), indent=1) + "\n"
+    fuller = _fuller(path, parse_kept(text, path.name)) if spare_fuller else None
+    has_changed = fuller is not None and standing(fuller, result.row).state == "scenario changed"
+    if fuller is not None and not has_changed:
         return False
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(details(result), indent=1)
-    (folder / f"{result.row.id}.json").write_text(text + "\n", encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
+    if has_changed:
+        result.notes.append("takes the place of a fuller result, which was not of today's scenarios")
     try:
         figure = draw(result)
     except ValueError as error:
@@ -70,15 +83,13 @@ def keep(result: RowResult, folder: Path, *, spare_fuller: bool) -> bool:
     return True
 
 
-def _is_fuller(path: Path, result: RowResult) -> bool:
-    """Whether the kept result comes from longer or more runs, or more cases, or without failed runs."""
+def _fuller(path: Path, new: Kept) -> Kept | None:
+    """The kept result if it comes from longer or more runs, or more cases, or without failed runs."""
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        rank = (not kept["quick"], not kept["notes"], len(kept["cases"]), kept["runs"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return False
-    new = details(result)
-    return bool(rank > (not new["quick"], not new["notes"], len(new["cases"]), new["runs"]))
+        kept = read_kept(path)
+    except (OSError, KeptError):
+        return None
+    return kept if kept is not None and kept.fullness > new.fullness else None
 
 
 def _number(value: float) -> float | None:

@@ -6,6 +6,7 @@ import yaml
 from typer.testing import CliRunner
 
 from experiments.commands import app
+from experiments.results_folder import RESULTS
 from experiments.row import Row
 from experiments.rows import ROWS
 from tests.experiments.networks import small
@@ -40,8 +41,36 @@ def test_the_list_can_be_of_one_paper_and_for_a_program() -> None:
     ]
 
 
+def test_what_is_kept_can_be_listed(tmp_path: Path) -> None:
+    arguments = ["reproduce", "mtcp-fig6", "tcp-share", "--kept", "--out", str(tmp_path)]
+    for row_id in ("mtcp-fig6-assist", "tcp-share"):
+        (tmp_path / f"{row_id}.json").write_bytes((RESULTS / f"{row_id}.json").read_bytes())
+    result = RUNNER.invoke(app, [*arguments, "--json"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    rows = {row["row"]: row for row in json.loads(result.stdout)["rows"]}
+    assert {row_id: row["kept"] for row_id, row in rows.items()} == {
+        "mtcp-fig6": False,
+        "mtcp-fig6-assist": True,
+        "tcp-share": True,
+    }
+    assert (rows["tcp-share"]["runs"], rows["tcp-share"]["holds"]) == (5, True)
+    (tmp_path / "tcp-share.json").write_text("{")
+    result = RUNNER.invoke(app, arguments, env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    assert "nothing kept" in result.stdout
+    assert "not readable" in result.stdout
+    assert "tcp-share.json: not a row's result" in result.stderr
+
+
+def test_rows_and_what_is_kept_of_them_are_two_lists() -> None:
+    result = RUNNER.invoke(app, ["reproduce", "--list", "--kept"])
+    assert result.exit_code == 2
+    assert "not both" in result.stderr
+
+
 @pytest.mark.parametrize(
-    "arguments", [["tcp-padhie"], ["tcp-padhie", "--list"], ["tcp-padhye", "tcp-padhie", "--json"]]
+    "arguments",
+    [["tcp-padhie"], ["tcp-padhie", "--list"], ["tcp-padhie", "--kept"], ["tcp-padhye", "tcp-padhie", "--json"]],
 )
 def test_an_unknown_name_is_exit_status_2_and_lists_what_comes_near(arguments: list[str]) -> None:
     result = RUNNER.invoke(app, ["reproduce", *arguments])
@@ -75,6 +104,10 @@ def test_a_real_row_holds_with_exit_status_0(tmp_path: Path) -> None:
     assert 0.95 <= row["measured"] <= 1
     assert row["interval"] is None, "one run has none"
     assert {path.name for path in tmp_path.iterdir()} == {"tcp-share.json", "tcp-share.svg"}
+    result = RUNNER.invoke(app, ["reproduce", "tcp-share", "--kept", "--json", "--out", str(tmp_path)])
+    (listed,) = json.loads(result.stdout)["rows"]
+    assert (listed["scenario"], listed["quick"], listed["runs"]) == ("current", True, 1)
+    assert listed["made"]["date"]
 
 
 def test_a_sweep_makes_one_table_and_goes_on_where_it_was(scenario: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from experiments.origin import Made
 from experiments.plot import draw
 from experiments.relations import EachBetween, NearReference
 from experiments.reproduce import Options, RowResult, reproduce
@@ -161,42 +162,16 @@ def test_a_real_run_from_scenario_to_verdict_and_files(tmp_path: Path) -> None:
     (result,) = reproduce([row], Options(seeds=2), quiet)
     assert result.holds, result.notes
     assert len(set(result.outcomes[0].values)) == 2, "another seed gives another result"
-    assert keep(result, tmp_path, spare_fuller=True)
+    assert keep(result, Made(), tmp_path, spare_fuller=True)
     kept = json.loads((tmp_path / "d-row.json").read_text())
     assert kept["cases"][0]["values"] == list(result.outcomes[0].values)
     assert kept["interval"][0] < kept["measured"] < kept["interval"][1]
     assert (tmp_path / "d-row.svg").read_text().startswith("<svg")
 
 
-def made(values: Sequence[float], *, quick: bool, label: str = "one") -> RowResult:
-    result = RowResult(make_row([]), Options(quick=quick))
-    result.outcomes = [Outcome(Case(label, {}, x=1.0, references={"rate": 2.0}), "rate", values)]
-    return result
-
-
-def test_a_quick_result_does_not_replace_a_full_one(tmp_path: Path) -> None:
-    assert keep(made([1.0, 2.0], quick=False), tmp_path, spare_fuller=True)
-    assert not keep(made([1.0] * 9, quick=True), tmp_path, spare_fuller=True)
-    assert not keep(made([1.0], quick=False), tmp_path, spare_fuller=True)
-    assert keep(made([1.0, 2.0, 3.0], quick=False), tmp_path, spare_fuller=True)
-    assert keep(made([1.0], quick=True), tmp_path, spare_fuller=False)
-    assert not keep(RowResult(make_row([]), Options()), tmp_path, spare_fuller=False)
-
-
-def test_what_is_no_number_is_kept_as_json_that_others_can_read(tmp_path: Path) -> None:
-    row = make_row([Case("one", {"case": 1})])
-    result = RowResult(row, Options(), [Outcome(Case("one", {}), "rate", [1.0, float("nan")])])
-    keep(result, tmp_path, spare_fuller=True)
-
-    def refuse(text: str) -> None:
-        raise AssertionError(f"{text} is not JSON")
-
-    kept = json.loads((tmp_path / "a-row.json").read_text(), parse_constant=refuse)
-    assert kept["cases"][0]["values"] == [1.0, None]
-    assert kept["cases"][0]["mean"] is None
-
-
 def test_the_same_result_is_the_same_picture() -> None:
-    text = draw(made([1.0, 2.0], quick=True))
-    assert text == draw(made([1.0, 2.0], quick=True))
+    case = Case("one", {}, x=1.0, references={"rate": 2.0})
+    result = RowResult(make_row([]), Options(quick=True), [Outcome(case, "rate", [1.0, 2.0])])
+    text = draw(result)
+    assert text == draw(result)
     assert "Date" not in text
