@@ -272,8 +272,8 @@ class DatagramReader:
         and its time to live (if IP_RECVTTL is on). Raises OSError."""
 
 def send_datagrams(descriptor: int, packets: Sequence[tuple[bytes, tuple[str, int]]]) -> tuple[int, int]:
-    """Send (payload, (IPv4 address, port)) in order, without waiting, until the kernel has no more room. Returns how many
-    are done with, and how many of these the kernel refused (no route, too large). ValueError: not an address."""
+    """Send (payload, (IPv4 address, port)) in order, without waiting, until the kernel has no more room. Returns how
+    many are done with, and how many of these the kernel refused (no route, too large). ValueError: not an address."""
 
 class SimError(Exception):
     """The network is described wrongly, or its run cannot go on; the message says where and why."""
