@@ -17,7 +17,7 @@ P4RUNTIME_SHELL_STAMP := $(VENV)/.stamp-p4runtime-shell
 RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \
 	engine/Cargo.toml engine/Cargo.lock
 
-.PHONY: help setup run test lint lint-python lint-rust test-python test-rust test-emulation fuzz bench p4 format clean
+.PHONY: help setup run fast test lint lint-python lint-rust test-python test-rust test-emulation fuzz bench p4 format clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -45,6 +45,9 @@ setup: $(ENGINE_STAMP) ## install and build all that is needed (no root once the
 
 run: setup ## send a real file to eight receivers over three P4 switches (FILE=path for your own)
 	@$(BIN)/canopy emulate $(SCENARIO) $(if $(FILE),--file '$(FILE)')
+
+fast: setup ## compile the protocols (mypyc), so that simulations and hosts take less of the processor; optional
+	@$(BIN)/python -m experiments.fast
 
 test: setup $(P4RUNTIME_SHELL_STAMP) ## every check: formatting, lints, types, unit, packet-level and emulation tests
 	@scripts/test.sh

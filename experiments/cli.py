@@ -7,7 +7,7 @@ receivers starting at once need not load Mininet.
 import importlib
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import typer
 from typer.exceptions import Abort, TyperException
@@ -37,16 +37,46 @@ PARTS = (
     Part("experiments.bench_sim", ("bench",), group="bench"),
 )
 
+LONG = frozenset({"reproduce", "sweep", "simulate", "emulate"})
+"""Commands of which one wants to know that they run slower than they might."""
+
 HELP = """Congestion-controlled multicast over programmable switches.
 
 Example: canopy emulate topologies/quickstart.yaml
 """
 
 
+def _command(arguments: Sequence[str]) -> str | None:
+    return next((word for word in arguments if not word.startswith("-")), None)
+
+
 def parts_for(arguments: Sequence[str]) -> Sequence[Part]:
     """The parts that a command line needs: the one that has its command, or all of them for help and typing errors."""
-    command = next((word for word in arguments if not word.startswith("-")), None)
+    if "--version" in arguments[:1]:
+        return ()
+    command = _command(arguments)
     return [part for part in PARTS if command in part.commands] or PARTS
+
+
+def _show_version(wanted: bool) -> None:
+    """The version, and whether the protocols' compiled copy runs (`make fast`)."""
+    if wanted:
+        from importlib import metadata
+
+        from hosts.compiled import Standing, standing
+
+        code = standing.value if standing is Standing.FITS else f"interpreted ({standing.value})"
+        typer.echo(f"canopy {metadata.version('canopy')}, hosts/ {code}")
+        raise typer.Exit
+
+
+def _complain(arguments: Sequence[str]) -> None:
+    """Say so when there is a compiled copy and it is not what runs."""
+    if _command(arguments) in LONG and "--help" not in arguments:
+        from hosts.compiled import standing
+
+        if standing.complaint is not None:
+            print(f"canopy: {standing.complaint}", file=sys.stderr)
 
 
 def build(arguments: Sequence[str]) -> typer.Typer:
@@ -54,7 +84,11 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     root = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
     @root.callback()
-    def top() -> None:
+    def top(
+        version: Annotated[
+            bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
+        ] = False,
+    ) -> None:
         """Keeps a single command a subcommand: typer would otherwise run it without its name."""
 
     top.__doc__ = HELP
@@ -66,6 +100,7 @@ def build(arguments: Sequence[str]) -> typer.Typer:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; its exit status. Wrong usage is one line on stderr and 2."""
+    _complain(arguments)
     try:
         status = build(arguments)(args=list(arguments), prog_name="canopy", standalone_mode=False)
     except TyperException as error:

@@ -13,7 +13,7 @@ The runtime's contract
 - `receive` raises on no input: what is malformed, foreign or stale is counted in `counters` and dropped.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
@@ -182,8 +182,12 @@ Sample: TypeAlias = Mapping[str, object]
 """One trace row: JSON-ready values, named with their units (docs/trace.md)."""
 
 
-class Endpoint(ABC):
-    """A state machine that two runtimes drive."""
+class Endpoint:
+    """A state machine that two runtimes drive.
+
+    Its class is no ABC: compiled, the subclasses of one share their memory of who is whose instance. That all abstract
+    methods are there is the type checker's to see.
+    """
 
     counters: dict[str, int]
     """What was sent, received and, with its reason, dropped."""

@@ -35,9 +35,9 @@ class VegasWindow:
     def __init__(self, options: VegasOptions, maximum: float) -> None:
         """`maximum`: packets that the owner can keep in flight at all."""
         self._options = options
-        self.maximum = maximum
+        self.maximum = float(maximum)
         self.cwnd = INITIAL_CWND
-        self.ssthresh = maximum
+        self.ssthresh = self.maximum
         self._growing = True  # slow start grows every other round trip, so that in between the delay can be compared
         self._draining = False  # slow start has overshot
 

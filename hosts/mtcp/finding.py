@@ -145,7 +145,8 @@ class Search:
 
     def _ask(self, addresses: Iterable[Address], now: float) -> list[Effect]:
         assert self._offers is not None
-        self._unanswered.update(address for address in addresses if address not in (*self._offers, *self.avoid))
+        known = {*self._offers, *self.avoid}
+        self._unanswered.update(address for address in addresses if address not in known)
         return self._send_queries(now)
 
     def _send_queries(self, now: float) -> list[Effect]:

@@ -24,9 +24,9 @@ class RandomListening:
         """`maximum`: packets that can be in flight at all."""
         self._options = options
         self._rng = rng
-        self._maximum = maximum
+        self._maximum = float(maximum)
         self.cwnd = options.initial_cwnd
-        self.ssthresh = maximum
+        self.ssthresh = self._maximum
         self.awnd = self.cwnd
         """Moving average of the window, packets."""
         self.last_window_cut = 0.0

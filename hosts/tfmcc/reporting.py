@@ -105,7 +105,7 @@ class Reporting:
         if packet is None or timer.due_at is None or now < timer.due_at:
             return None
         self._hear(packet, now)  # our rate may have risen since
-        if timer.due_at is None:
+        if self._timer.due_at is None:
             return None
         timer.stop()
         if self.is_clr or self._eligible_rate(packet, now) is None:

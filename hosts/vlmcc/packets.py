@@ -261,13 +261,16 @@ def parse(data: bytes) -> Packet:
     packet = _MAKERS[kind](layout.unpack(data)[4:])
     if packet.receiver == NO_RECEIVER:
         raise PacketError("value")
-    if isinstance(packet, Leave):
-        return packet._replace(reason=to_reason(packet.reason))
     if isinstance(packet, Challenge):
         if 0 in (packet.rate, packet.cwnd, packet.rtt_us, packet.base_rtt_us):
             raise PacketError("value")
         return packet._replace(may_suppress=bool(flags & FLAG_MAY_SUPPRESS))
     return packet
+
+
+def _make_leave(fields: Iterable[Any]) -> Leave:
+    session, receiver, reason = fields
+    return Leave(session, receiver, to_reason(reason))
 
 
 _LAYOUTS: Final = {
@@ -282,7 +285,7 @@ _MAKERS: Final[dict[int, Callable[[Iterable[Any]], Control]]] = {
     int(Type.CHALLENGE): lambda fields: Challenge(*fields),
     int(Type.START_REQUEST): StartRequest._make,
     int(Type.START): Start._make,
-    int(Type.LEAVE): Leave._make,
+    int(Type.LEAVE): _make_leave,
 }
 
 

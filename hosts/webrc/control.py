@@ -33,7 +33,7 @@ class ReceptionControl:
         self.rates = Rates(waves, options.epoch_s)
         is_rfc = options.rules == "rfc"
         self.losses = LossEstimator(options.epoch_s / waves.slot_s, rfc=is_rfc)
-        self.rtt = RttEstimator(RFC_ALPHA if is_rfc else ALPHA, floor=waves.p)
+        self.rtt = RttEstimator(alpha=RFC_ALPHA if is_rfc else ALPHA, floor=waves.p)
         self.ssr = math.inf
         """SSR; infinite: start-up."""
         self.reqn = math.inf

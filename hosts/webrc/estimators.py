@@ -104,7 +104,7 @@ class RttEstimator:
     (5.1.1). It stands until waves have been measured and is no part of the average (ours), whose weight it would keep
     small for hundreds of seconds."""
 
-    def __init__(self, alpha: float = ALPHA, *, floor: float) -> None:
+    def __init__(self, *, floor: float, alpha: float = ALPHA) -> None:
         """`alpha`: the weight when all measurements are alike, in (0, 1). `floor`: no measurement makes ARTT less than
         this share of what it was; an MRTT less the mean wait for a packet can be negative."""
         self._alpha = alpha

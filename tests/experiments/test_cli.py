@@ -1,5 +1,6 @@
 """The `canopy` command: what it has, what it imports, how it refuses."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,6 +12,8 @@ from rich.text import Text
 from typer.testing import CliRunner
 
 from experiments.cli import PARTS, build, parts_for, run
+from hosts import compiled
+from hosts.compiled import Standing
 
 COMMANDS = [command for part in PARTS for command in part.commands]
 
@@ -42,6 +45,32 @@ def test_nothing_in_a_help_text_is_taken_for_markup() -> None:
     texts = list(helped(typer.main.get_command(build(["--help"]))))
     assert len(texts) > 100
     assert [text for text in texts if Text.from_markup(text).plain != text] == []
+
+
+@pytest.mark.parametrize(
+    ("standing", "said"), [(Standing.FITS, "hosts/ compiled"), (Standing.NONE, "hosts/ interpreted (no compiled copy)")]
+)
+def test_the_version_says_what_runs(
+    standing: Standing, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compiled, "standing", standing)
+    assert run(["--version"]) == 0
+    assert re.fullmatch(rf"canopy \d+\.\d+\.\d+, {re.escape(said)}\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [(["simulate", "no-such"], 2), (["sweep"], 2), (["simulate", "--help"], 0), (["scenario", "schema"], 0)],
+    ids=["simulate", "sweep", "help", "scenario"],
+)
+def test_a_command_that_takes_long_says_that_the_compiled_copy_does_not_fit(
+    arguments: list[str], lines: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compiled, "standing", Standing.CHANGED)
+    run(arguments)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == lines
+    assert lines == 0 or said[0] == "canopy: hosts/ has changed since `make fast`; running the sources"
 
 
 def test_unknown_command_is_wrong_usage() -> None:

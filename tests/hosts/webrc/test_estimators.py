@@ -128,7 +128,7 @@ def appendix(measurements: list[float], alpha: float) -> list[float]:
 
 def started(alpha: float = ALPHA, *, floor: float = 0.0, first: float = 1.0) -> RttEstimator:
     """An estimator that has the base channel's measurement."""
-    estimator = RttEstimator(alpha, floor=floor)
+    estimator = RttEstimator(alpha=alpha, floor=floor)
     estimator.begin(first)
     return estimator
 

@@ -1,0 +1,94 @@
+"""The compiled copy: what is in it, and that it computes the same."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from experiments.fast.agreement import AgreementError, compare
+from experiments.fast.build import INTERPRETED, BuildError, build, modules
+from hosts import compiled
+from hosts.compiled import Standing
+
+FEW = ("rla/listening.py", "rtt.py", "sack.py")
+"""RLA's sender spends much of its time in these, and they are soon compiled."""
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy with few compiled modules."""
+    folder = tmp_path_factory.mktemp("fast") / "copy"
+    build(folder, FEW)
+    return folder
+
+
+def test_it_is_the_whole_package_with_extension_modules(copy: Path) -> None:
+    assert compiled.judge(copy, compiled.SOURCES) is Standing.FITS
+    assert compiled.fingerprint(copy / "hosts") == compiled.fingerprint(compiled.SOURCES)
+    extensions = {str(path.relative_to(copy / "hosts")) for path in copy.glob("hosts/**/*.so")}
+    assert {name.partition(".")[0] + ".py" for name in extensions} == set(FEW)
+
+
+def test_nothing_is_left_beside_the_sources(copy: Path) -> None:
+    assert copy.exists()
+    assert list(compiled.SOURCES.rglob("*.so")) == []
+
+
+def test_a_process_runs_it(copy: Path) -> None:
+    """Its own modules and those that are compiled, wherever the process was started."""
+    script = "from hosts import compiled, sack, header; print(compiled.standing.name, sack.__file__, header.__file__)"
+    environment = {**os.environ, compiled.VARIABLE: str(copy)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    standing, sack, header = done.stdout.split()
+    assert standing == "FITS"
+    assert Path(sack).parent == copy / "hosts"
+    assert sack.endswith(".so")
+    assert Path(header) == copy / "hosts" / "header.py"
+
+
+def test_a_simulation_gives_the_same(copy: Path) -> None:
+    compare(copy, ["rla"])
+
+
+def test_a_copy_of_other_sources_is_not_compared(tmp_path: Path) -> None:
+    """Both simulations would be the sources'."""
+    (tmp_path / "one.py").write_text("")
+    compiled.write_stamp(tmp_path, tmp_path)
+    with pytest.raises(AgreementError, match="changed"):
+        compare(tmp_path, ["rla"])
+
+
+def test_a_difference_is_found(tmp_path: Path, copy: Path) -> None:
+    """A copy whose code is another, though its stamp says that it is not."""
+    other = tmp_path / "copy"
+    subprocess.run(["cp", "-r", copy, other], check=True)
+    path = other / "hosts" / "rla" / "packets.py"
+    text, size = path.read_text(), "DEFAULT_PAYLOAD_BYTES: Final = 1000\n"
+    assert size in text
+    path.write_text(text.replace(size, size.replace("1000", "900")))
+    with pytest.raises(AgreementError, match=r"rla: compiled code gives another .*session-1-sender\.jsonl"):
+        compare(other, ["rla"])
+
+
+def test_all_that_is_not_left_out_is_compiled() -> None:
+    assert set(INTERPRETED) - set(compiled.fingerprint(compiled.SOURCES)) == set()
+    assert {"mtcp/sender.py", "runtime.py"} <= set(modules())
+    assert "__init__.py" not in {Path(module).name for module in modules()}
+
+
+def test_what_cannot_be_compiled_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sources = tmp_path / "hosts"
+    sources.mkdir()
+    (sources / "wrong.py").write_text("def one() -> int:\n    return 'one'\n")
+    monkeypatch.setattr(compiled, "SOURCES", sources)
+    with pytest.raises(BuildError, match="Incompatible return value"):
+        build(tmp_path / "copy", ["wrong.py"])
+
+
+def test_without_mypyc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(BuildError, match="there is no mypyc"):
+        build(tmp_path / "copy", FEW)
