@@ -32,6 +32,8 @@ class PlayoutBuffer:
         self.received = 0
         self.late = 0
         self.played = 0
+        self.unread = 0
+        """Due, but dropped because whoever reads what is played was too slow."""
         self.bytes = 0
         """Of what was played."""
         self._heap: list[tuple[int, DeliverDatagram]] = []
@@ -81,9 +83,15 @@ class PlayoutBuffer:
             pieces.append(datagram.data)
         return pieces
 
+    def not_read(self, packets: int, size: int) -> None:
+        """So many of those that were taken, `size` bytes in all, were not played after all: their reader was slow."""
+        self.played -= packets
+        self.bytes -= size
+        self.unread += packets
+
     @property
     def lost(self) -> int:
-        """Datagrams that were not played: lost on the way, or late."""
+        """Datagrams that were not played: lost on the way, late, or not read."""
         return 0 if self._first is None else self._last - self._first + 1 - self.played
 
     @property
