@@ -29,7 +29,6 @@ SHORTEST = (5e-324, 1e-300, 1e-12, 1e-9, 1e-6, 1e-3, 1.0)
 
 STAR: dict[str, Any] = {
     "name": "star",
-    "duration": "500 ms",
     "nodes": {"r": {"kind": "router"}, "a": {"kind": "host"}, "b": {"kind": "host"}, "c": {"kind": "host"}},
     "links": [
         {"between": ["a", "r"], "rate": "2 Mbps", "delay": "5 ms"},
@@ -75,14 +74,14 @@ def accepted(protocol: Protocol[Any], option: str) -> list[float]:
 def test_the_smallest_numbers_that_an_option_may_be_come_to_an_end(
     protocol: Protocol[Any], option: str, tmp_path: Path
 ) -> None:
-    contents: list[dict[str, Any]] = [{"size": "5 kB"}] if protocol.carries_files else []
-    contents += [{"realtime": True}] if protocol.carries_realtime else []
+    contents: list[tuple[dict[str, Any], str]] = [({"size": "20 kB"}, "3 s")] if protocol.carries_files else []
+    contents += [({"realtime": True}, "500 ms")] if protocol.carries_realtime else []
     tree = {"tree": "automatic"} if "parent" in protocol.option_names else {}
     for value in accepted(protocol, option):
-        for content in contents:
+        for content, duration in contents:
             session = {"id": 1, "protocol": protocol.name, "sender": "a", "group": "232.1.0.1", "port": 5000}
             session |= {"receivers": ["b", "c"], "parameters": {option: value}, **content, **tree}
-            run(tmp_path / f"{value}-{next(iter(content))}", {**STAR, "sessions": [session]})
+            run(tmp_path / f"{value}-{next(iter(content))}", {**STAR, "duration": duration, "sessions": [session]})
 
 
 ALL: dict[str, Any] = {
