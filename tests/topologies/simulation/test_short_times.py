@@ -215,3 +215,11 @@ def test_the_shortest_durations_come_to_an_end(place: tuple[str | int, ...], val
     assert said or value != "1e-300 s", "nothing is shorter than a nanosecond"
     if place != ("duration",):  # before which things must happen
         assert said.count("\n") == 0, "one line says it"
+
+
+@pytest.mark.parametrize("flow", [1, 2])
+def test_a_pareto_distribution_of_nothing_but_zeros_is_refused(flow: int, tmp_path: Path) -> None:
+    scenario = copy.deepcopy(ALL)
+    scenario["traffic"][flow] |= {"shape": 1.0000000000000002}
+    with pytest.raises(ScenarioError, match=rf"traffic\[{flow}\]\.shape: .*1\.01"):
+        run(tmp_path / "run", scenario)
