@@ -3,17 +3,19 @@
 import asyncio
 import contextlib
 import io
+import math
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from engine.exits import EXIT_FAILED, EXIT_INTERRUPTED
 from hosts import sockets
 from hosts.endpoint import CongestionSignal, DeliverDatagram, Event, SessionEnded, SessionStarted
 from hosts.observe import STATUS_INTERVAL_S, StatusFile, plain
+from hosts.output import Output, is_file
 from hosts.playout import PlayoutBuffer
 from hosts.progress import Display
 from hosts.runtime import Runtime
@@ -23,6 +25,8 @@ QUEUE_BYTES: Final = 256 * 1024
 """Input that waits; more than that, and its program waits too, as at any full pipe (ours)."""
 PIECE_BYTES: Final = 64 * 1024
 SHOW_INTERVAL_S: Final = 1.0
+LEAST_PATIENCE_S: Final = 1.0
+"""So long, or for the playout delay if that is longer, what is played may wait for its reader (ours)."""
 
 
 class InputSource:
@@ -91,10 +95,10 @@ class InputSource:
 
 
 class _Player:
-    """Writes what has arrived to an output when it is to be played."""
+    """Gives what has arrived to an output when it is to be played."""
 
-    def __init__(self, output: BinaryIO, delay: float, guarded: Callable[[Callable[[], None]], None]) -> None:
-        """`guarded` calls what is due; when that fails, as writing does, the session ends."""
+    def __init__(self, output: Output, delay: float, guarded: Callable[[Callable[[], None]], None]) -> None:
+        """`guarded` calls what is due."""
         self.buffer = PlayoutBuffer(delay)
         self._output = output
         self._guarded = guarded
@@ -108,19 +112,22 @@ class _Player:
 
     async def play_rest(self) -> None:
         """The stream has ended: play what is still to be played, in its own time."""
-        while (at := self.buffer.next_at) is not None:
+        while self._output.failure is None and (at := self.buffer.next_at) is not None:
             await asyncio.sleep(max(0.0, at - self._loop.time()))
             self._write()
+
+    def account(self) -> PlayoutBuffer:
+        """The buffer, with what the reader did not take left out."""
+        self.buffer.not_read(*self._output.take_dropped())
+        return self.buffer
 
     def _play(self) -> None:
         self._timer = None
         self._write()
-        self._output.flush()
         self._schedule()
 
     def _write(self) -> None:
-        for piece in self.buffer.take(self._loop.time()):
-            self._output.write(piece)
+        self._output.put(self.buffer.take(self._loop.time()))
 
     def _schedule(self) -> None:
         at = self.buffer.next_at
@@ -227,31 +234,26 @@ async def send_stream(
 
 async def receive_stream(
     plan: Plan,
-    output: BinaryIO,
+    stream: io.FileIO,
     interface: sockets.Interface,
     display: Display,
     *,
     delay: float,
     wait: float | None = None,
 ) -> Outcome:
-    """Play a stream into an output, `delay` seconds behind the network. Raises SocketError, OSError of the output."""
+    """Play into a stream, `delay` seconds behind the network. Raises SocketError, OSError of the stream."""
     endpoint = plan.protocol.receiver(plan.session, plan.rng, plan.parameters)
     narrator = _Narrator(display)
 
-    failures: list[OSError] = []
+    def guarded(action: Callable[[], None]) -> None:
+        runtime.guarded(action)  # which does not exist yet
 
-    def guarded(play: Callable[[], None]) -> None:
-        runtime.guarded(lambda: attempt(play))  # which does not exist yet
+    def failed() -> None:  # the sender is told, as of anybody who leaves
+        guarded(lambda: runtime.stop("the output takes no more"))
 
-    def attempt(play: Callable[[], None]) -> None:
-        try:
-            play()
-        except OSError as error:  # the sender is told, as of anybody who leaves
-            failures.append(error)
-            runtime.stop("the output takes no more")
-
+    kept = is_file(stream)  # what is late for a reader is not late for a file
+    output = Output(stream, math.inf if kept else max(delay, LEAST_PATIENCE_S), failed)
     player = _Player(output, delay, guarded)
-    buffer = player.buffer
 
     def give_up() -> None:
         if narrator.started_at is None:
@@ -263,18 +265,24 @@ async def receive_stream(
     watch = Watch(plan, runtime, display, "receiver")
     if wait is not None:
         asyncio.get_running_loop().call_later(wait, give_up)
-    runtime.every(SHOW_INTERVAL_S, lambda now: display.stream(_words(buffer, narrator)))
+    runtime.every(SHOW_INTERVAL_S, lambda now: display.stream(_words(player.account(), narrator)))
     display.say(f"listening on {plan.session.group}" + (f" from {plan.session.source}" if plan.session.source else ""))
-    async with watch_signals(runtime):
-        try:
-            end = await runtime.run()
-        finally:
-            watch.close()
-    if failures:
-        raise failures[0]
-    if end.complete:
-        await player.play_rest()
-    output.flush()
+    output.start()
+    try:
+        async with watch_signals(runtime):
+            try:
+                end = await runtime.run()
+            finally:
+                watch.close()
+        if end.complete:
+            await player.play_rest()
+        if kept or end.reason != INTERRUPTED:
+            await output.finish()
+    finally:
+        output.give_up()
+    if output.failure is not None:
+        raise output.failure
+    buffer = player.account()
     duration = narrator.duration
     summary: dict[str, Any] = plain(
         {
@@ -290,6 +298,7 @@ async def receive_stream(
             "loss": buffer.loss,
             "lost_packets": buffer.lost,
             "late_packets": buffer.late,
+            "unread_packets": buffer.unread,
             "played_packets": buffer.played,
             "delay_s": delay,
             "counters": dict(sorted(endpoint.counters.items())),
@@ -309,5 +318,5 @@ def _words(buffer: PlayoutBuffer, narrator: _Narrator) -> str:
     rate = buffer.bytes * 8 / elapsed / 1e6 if elapsed > 0 else 0.0
     return (
         f"{buffer.bytes} bytes, {rate:.2f} Mbit/s, jitter {buffer.jitter * 1e3:.1f} ms, "
-        f"loss {buffer.loss:.2%} ({buffer.late} late)"
+        f"loss {buffer.loss:.2%} ({buffer.late} late, {buffer.unread} not read in time)"
     )

@@ -6,7 +6,7 @@ import io
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any
 
 import typer
 
@@ -158,16 +158,17 @@ def _input(path: Path | None) -> Iterator[io.FileIO]:
 
 
 @contextlib.contextmanager
-def _output(path: Path | None) -> Iterator[BinaryIO]:
-    """OSErrors of writing get the output's name, which they lack."""
+def _output(path: Path | None) -> Iterator[io.FileIO]:
+    """Without a buffer, as the input. OSErrors of writing get the output's name, which they lack."""
     to_stdout = path is None or str(path) == "-"
     if to_stdout and sys.stdout is None:
         raise ValueError("standard output is closed: name a file with --output")
     try:
         if path is None or to_stdout:
-            yield sys.stdout.buffer
+            with open(sys.stdout.fileno(), "wb", buffering=0, closefd=False) as file:
+                yield file
         else:
-            with path.open("wb") as file:
+            with path.open("wb", buffering=0) as file:
                 yield file
     except OSError as error:
         if error.filename is None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
+from hosts.bounds import LEAST_PERIOD_S, check_times
 from hosts.endpoint import Address
 from hosts.mtcp.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES
 from hosts.vegas import VegasOptions
@@ -50,18 +51,10 @@ class MtcpOptions:
             raise ValueError(f"parameter 'payload_bytes' must be in 1..{MAX_PAYLOAD_BYTES}")
         if self.buffer_bytes < 4 * self.payload_bytes:
             raise ValueError("parameter 'buffer_bytes' must hold at least 4 packets")
-        for name in (
-            "ack_delay_s",
-            "probe_interval_s",
-            "window_update_s",
-            "drop_after_s",
-            "silence_s",
-            "announce_s",
-            "parent_timeout_s",
-        ):
-            if not 0 < getattr(self, name) < 1e6:
-                raise ValueError(f"parameter '{name}' must be positive")
-        for name in ("window_update_step_s", "rto_margin_s", "rate_limit_bps", "gamma", "patience_s"):
+        check_times(self, ("probe_interval_s", "window_update_s", "announce_s"), least=LEAST_PERIOD_S)
+        check_times(self, ("ack_delay_s", "drop_after_s", "silence_s", "parent_timeout_s"))
+        check_times(self, ("window_update_step_s", "rto_margin_s", "patience_s"), or_zero=True)
+        for name in ("rate_limit_bps", "gamma"):
             if not 0 <= getattr(self, name) < 1e12:
                 raise ValueError(f"parameter '{name}' must not be negative")
         if not 0 <= self.alpha <= self.beta < 1e6:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from hosts.bounds import LEAST_PERIOD_S, check_times
 from hosts.rla.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES
 
 
@@ -37,10 +38,10 @@ class RlaOptions:
             raise ValueError(f"parameter 'payload_bytes' must be in 1..{MAX_PAYLOAD_BYTES}")
         if self.buffer_bytes < 4 * self.payload_bytes:
             raise ValueError("parameter 'buffer_bytes' must hold at least 4 packets")
-        for name in ("drop_after_s", "silence_s", "announce_s", "sample_s", "heartbeat_s", "drop_slowest_after_s"):
-            if not 0 < getattr(self, name) < 1e6:
-                raise ValueError(f"parameter '{name}' must be positive")
-        for name in ("processing_s", "rto_margin_s", "rtt_exponent", "rexmit_thresh", "drop_slowest", "hurry_after_s"):
+        check_times(self, ("announce_s", "sample_s", "heartbeat_s"), least=LEAST_PERIOD_S)
+        check_times(self, ("drop_after_s", "silence_s", "drop_slowest_after_s"))
+        check_times(self, ("processing_s", "rto_margin_s", "hurry_after_s"), or_zero=True)
+        for name in ("rtt_exponent", "rexmit_thresh", "drop_slowest"):
             if not 0 <= getattr(self, name) < 1e6:
                 raise ValueError(f"parameter '{name}' must not be negative")
         if not 1 <= self.eta < 1e6:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from hosts.bounds import LEAST_PERIOD_S, check_times
 from hosts.rate_float import decode_rtt, encode_rtt
 from hosts.tfmcc.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES
 
@@ -65,10 +66,9 @@ class TfmccOptions:
                 raise ValueError(f"parameter '{name}' must be in [0, 1]")
         if self.receivers_bound < 2 or self.low_rate_packets < 0:
             raise ValueError("parameter 'receivers_bound' must be at least 2, 'low_rate_packets' not negative")
-        for name in ("initial_rtt_s", "slowstart_factor", "clr_timeout_delays", "largest_rtt_s", "longest_gap_s"):
-            if not 0 < getattr(self, name) < 1e6:
-                raise ValueError(f"parameter '{name}' must be positive")
-        for name in ("send_buffer_s", "silence_s", "drop_after_s"):
+        check_times(self, ("initial_rtt_s", "largest_rtt_s", "longest_gap_s"), least=LEAST_PERIOD_S)
+        check_times(self, ("send_buffer_s", "silence_s", "drop_after_s"))
+        for name in ("slowstart_factor", "clr_timeout_delays"):
             if not 0 < getattr(self, name) < 1e6:
                 raise ValueError(f"parameter '{name}' must be positive")
         for name in ("previous_clr_rtts", "least_rate_bps", "rate_limit_bps"):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from hosts.bounds import LEAST_PERIOD_S, check_times
 from hosts.vegas import VegasOptions
 from hosts.vlmcc.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES, packet_bytes
 
@@ -46,10 +47,10 @@ class VlmccOptions:
         for name in ("rtt_gain", "deviation_gain", "difference_gain"):
             if not 0 < getattr(self, name) <= 1:
                 raise ValueError(f"parameter '{name}' must be in (0, 1]")
-        for name in ("start_interval_s", "initial_rtt_s", "largest_rtt_s", "send_buffer_s", "silence_s"):
-            if not 0 < getattr(self, name) < 1e6:
-                raise ValueError(f"parameter '{name}' must be positive")
-        for name in ("n_extra", "loss_margin_s", "settling_rtts", "challenges_per_rtt", "start_spread_s"):
+        check_times(self, ("start_interval_s", "initial_rtt_s", "largest_rtt_s"), least=LEAST_PERIOD_S)
+        check_times(self, ("send_buffer_s", "silence_s"))
+        check_times(self, ("loss_margin_s", "start_spread_s"), or_zero=True)
+        for name in ("n_extra", "settling_rtts", "challenges_per_rtt"):
             if not 0 <= getattr(self, name) < 1e6:
                 raise ValueError(f"parameter '{name}' must not be negative")
         for name in ("least_rate_bps", "rate_limit_bps"):

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from hosts.bounds import LEAST_PERIOD_S, MOST_S, check_times
 from hosts.webrc.packets import MAX_PACKET_BYTES, payload_bytes
 from hosts.webrc.waves import Waves
 
@@ -33,12 +34,14 @@ class WebrcOptions:
             raise ValueError("parameter 'rules' must be paper or rfc")
         if not self.packet_bytes <= MAX_PACKET_BYTES or payload_bytes(self.packet_bytes, is_long=True) < 16:
             raise ValueError(f"parameter 'packet_bytes' must be in 82..{MAX_PACKET_BYTES}")
-        for name in ("session_rate_bps", "base_rate", "slot_s", "epoch_s"):
-            if not 0 < getattr(self, name) < 1e12:
-                raise ValueError(f"parameter '{name}' must be positive")
-        for name in ("max_rate_bps", "carousel_s", "quiescence_s"):
-            if not 0 <= getattr(self, name) < 1e12:
-                raise ValueError(f"parameter '{name}' must not be negative")
+        check_times(self, ("slot_s", "epoch_s"), least=LEAST_PERIOD_S)
+        check_times(self, ("carousel_s", "quiescence_s"), below=1e12, or_zero=True)
+        if not 0 < self.session_rate_bps < 1e12:
+            raise ValueError("parameter 'session_rate_bps' must be positive")
+        if not 1 / MOST_S <= self.base_rate < 1e12:
+            raise ValueError(f"parameter 'base_rate' must be at least {1 / MOST_S:g} packets/s")
+        if not 0 <= self.max_rate_bps < 1e12:
+            raise ValueError("parameter 'max_rate_bps' must not be negative")
         if self.epoch_s > self.slot_s / 2:
             raise ValueError("parameter 'epoch_s' must be at most half of 'slot_s'")
         self.waves()

@@ -28,6 +28,9 @@ SHORT_CHANNELS: Final = 1 << 8
 LEAST_SESSION_RATE: Final = 4.0
 """In base channel rates: below it there are not three waves, and nothing to choose from (ours)."""
 
+LEAST_P: Final = 1e-3
+"""A thousandth each time slot leaves nothing of a wave but its beginning (ours)."""
+
 
 def active_slots(session_rate: float, base_rate: float, p: float) -> int:
     """N by Eq. (3): slots that a wave lasts, for a total of `session_rate`. Rates in packets per second."""
@@ -65,8 +68,8 @@ class Waves:
 
     def __post_init__(self) -> None:
         """ValueError for parameters that no session can have."""
-        if not 0 < self.p < 1:
-            raise ValueError("the rate decrease factor P must be in (0, 1)")
+        if not LEAST_P <= self.p < 1:
+            raise ValueError(f"the rate decrease factor P must be at least {LEAST_P:g} and less than 1")
         if not (self.base_rate > 0 and self.slot_s > 0 and self.quiescence_s >= 0):
             raise ValueError("base rate and slot duration must be positive, the quiescent time not negative")
         if not LEAST_SESSION_RATE * self.base_rate <= self.session_rate_wanted < math.inf:

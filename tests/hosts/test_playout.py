@@ -1,4 +1,5 @@
 import itertools
+import math
 from random import Random
 
 import pytest
@@ -62,3 +63,59 @@ def test_any_arrivals_are_played_in_order_and_once(arrivals: list[tuple[int, flo
     assert buffer.next_at is None
     assert len(played) == buffer.played
     assert buffer.received == buffer.late + buffer.played
+
+
+class Plain:
+    """Playout by a minimum that never ages, on true clocks: what a datagram is played by, and whether it is late."""
+
+    def __init__(self) -> None:
+        self.least = math.inf
+
+    def due(self, sent_at: float, arrived_at: float) -> float:
+        self.least = min(self.least, arrived_at - sent_at)
+        return sent_at + self.least + DELAY_S
+
+
+DELAY_S = 0.2
+
+
+@given(st.lists(st.floats(0, 0.5), min_size=1, max_size=200))
+def test_without_drift_ten_seconds_play_within_a_millisecond_of_a_minimum_that_never_ages(jitter: list[float]) -> None:
+    sent = [number * 9.5 / len(jitter) for number in range(len(jitter))]
+    plain, buffer = Plain(), PlayoutBuffer(DELAY_S)
+    late = 0
+    for arrived_at, number in sorted(
+        (at + extra, number) for number, (at, extra) in enumerate(zip(sent, jitter, strict=True))
+    ):
+        expected = plain.due(sent[number], arrived_at)
+        one = datagram(number, sent[number], arrived_at)
+        buffer.add(one)
+        assert expected - 1e-9 <= buffer.due(one) <= expected + 1e-3 + 1e-9
+        late += arrived_at > expected
+        assert buffer.late <= late
+
+
+@pytest.mark.parametrize("drift", [100e-6, -100e-6, 0.0])
+def test_clocks_that_drift_for_hours_neither_delay_nor_lose(drift: float) -> None:
+    """50 packets/s, of which many are late whatever the clocks do. `drift` is the receiver's."""
+    rng = Random(7)
+    gap = 0.02
+    sent = [number * gap for number in range(int(3 * 3600 / gap))]
+    jitter = [rng.uniform(0.03, 0.08) + (rng.random() < 0.1) * rng.uniform(0.1, 0.2) for _ in sent]
+    plain, buffer = Plain(), PlayoutBuffer(DELAY_S)
+    late = 0
+    longest = 0.0
+    for at, number in sorted((at + extra, number) for number, (at, extra) in enumerate(zip(sent, jitter, strict=True))):
+        arrived_at = 5000.0 + at * (1 + drift)
+        buffer.take(arrived_at)
+        one = datagram(number, sent[number], arrived_at)
+        buffer.add(one)
+        due = plain.due(sent[number], at)
+        late += at > due
+        assert buffer.late <= late, f"late for its drift, {at:.0f} s after the beginning"
+        longest = max(longest, (buffer.due(one) - 5000.0) / (1 + drift) - due)
+    buffer.take(math.inf)
+    assert buffer.next_at is None
+    assert buffer.played + buffer.late == len(sent)
+    assert late - buffer.late < 0.05 * late
+    assert longest < 0.003

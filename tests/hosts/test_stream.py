@@ -142,6 +142,63 @@ def test_a_receiver_whose_output_is_full_leaves_and_says_so(tmp_path: Path) -> N
     assert rows[-1]["clr"] is None
 
 
+def listen(*more: str) -> tuple[subprocess.Popen[bytes], tuple[str, ...]]:
+    """A receiver that plays into a pipe; and where it listens."""
+    where = ("--group", "239.7.7.7", "--port", str(free_port()), "--interface", "lo", *FAST)
+    words = command("recv", *where, "--quiet", "--wait", "30", *more)
+    listener = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(1.5)  # until it has joined
+    return listener, where
+
+
+def test_a_reader_that_stands_still_stops_neither_the_protocol_nor_ctrl_c(tmp_path: Path) -> None:
+    listener, where = listen("--delay", "0.1", "--json")
+    words = command("send", *where, "--trace", str(tmp_path / "trace"), "--quiet")
+    with subprocess.Popen(words, stdin=subprocess.PIPE) as sender:
+        assert sender.stdin is not None
+        deadline = time.monotonic() + 4.0  # of which one is the reader's
+        while time.monotonic() < deadline:
+            sender.stdin.write(bytes(20_000))
+            sender.stdin.flush()
+            time.sleep(0.05)
+        listener.send_signal(signal.SIGINT)
+        assert listener.wait(timeout=10) == 130
+        sender.send_signal(signal.SIGINT)
+    rows = [json.loads(line) for line in (tmp_path / "trace").read_text().splitlines()][1:]
+    late = [row["feedback_packets"] for row in rows if row["t"] > rows[-1]["t"] - 2]
+    assert late[-1] > late[0] + 5, "it reports while its reader sleeps"
+    assert listener.stderr is not None
+    said = listener.stderr.read().decode()
+    summary = json.loads(said[said.index("{") :])
+    assert summary["unread_packets"] > 0
+    assert summary["lost_packets"] >= summary["unread_packets"]
+
+
+def test_a_slow_reader_gets_the_end_of_the_stream() -> None:
+    listener, where = listen("--delay", "4")
+    content = bytes(range(256)) * 800  # more than a pipe holds, and there in less than four seconds
+    subprocess.run(command("send", *where, "--quiet"), input=content, timeout=60, check=True)
+    time.sleep(5.0)  # all of it is due
+    assert listener.poll() is None
+    played, said = listener.communicate(timeout=30)
+    assert (listener.returncode, said) == (0, b"")
+    assert played == content
+
+
+def test_a_reader_that_dies_ends_the_session() -> None:
+    listener, where = listen("--delay", "0.1")
+    assert listener.stdout is not None
+    listener.stdout.close()
+    assert listener.stderr is not None
+    with subprocess.Popen(command("send", *where, "--quiet"), stdin=subprocess.PIPE) as sender:
+        assert sender.stdin is not None
+        sender.stdin.write(bytes(100_000))
+        sender.stdin.flush()
+        status = listener.wait(timeout=30)
+        sender.send_signal(signal.SIGINT)
+    assert (status, listener.stderr.read()) == (2, b"canopy: standard output: Broken pipe\n")
+
+
 @pytest.mark.parametrize(("verb", "closed", "name"), [("send", "<&-", "input"), ("recv", ">&-", "output")])
 def test_a_closed_standard_stream_is_one_line(verb: str, closed: str, name: str) -> None:
     words = command(verb, "--group", "239.7.7.7", "--port", str(free_port()), "--interface", "lo")

@@ -10,6 +10,9 @@ from pydantic import Field
 from topologies.scenario.network import NodeName, Strict
 from topologies.scenario.quantity import Duration, Rate, Size
 
+ParetoShape = Annotated[float, Field(ge=1.01)]
+"""At 1 the mean is infinite; just above it what is drawn for any mean is nearly always nothing (the bound is ours)."""
+
 
 class _Flow(Strict):
     source: NodeName
@@ -75,7 +78,7 @@ class OnOffFlow(_Flow):
     off: Duration
     """Mean time off, seconds."""
     distribution: Literal["constant", "exponential", "pareto"] = "exponential"
-    shape: Annotated[float, Field(gt=1)] = 1.5
+    shape: ParetoShape = 1.5
     """Of the Pareto distribution; 1.5 is ns-2's."""
 
 
@@ -87,7 +90,7 @@ class WebFlow(_Flow):
     """Mean time between the beginnings of two transfers; exponential."""
     size: Size
     """Mean size of a transfer, bytes; Pareto distributed."""
-    shape: Annotated[float, Field(gt=1)] = 1.2
+    shape: ParetoShape = 1.2
     """Of the Pareto distribution (Crovella and Bestavros 1997 measured 1.0 to 1.3)."""
     simulated: SimulatedTcp = SimulatedTcp()
 

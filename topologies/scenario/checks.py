@@ -20,6 +20,7 @@ from topologies.scenario.activity import (
 )
 from topologies.scenario.errors import FieldPath, Finding
 from topologies.scenario.network import DropTail, Link, Red
+from topologies.scenario.quantity import format_duration
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session_checks import check_host, check_sessions
 
@@ -33,6 +34,9 @@ MAX_UDP_PAYLOAD = 65507
 """An IPv4 packet's 65,535 bytes less its header and UDP's."""
 TCP_HEADERS = 54
 """Of Ethernet, IPv4 and TCP, without options."""
+LEAST_MEAN_S = 1e-4
+"""Between the beginnings of a flow's transfers, or of its times on: more than ten thousand a second no run gets through
+(ours)."""
 MAX_FRAME = 65549
 """Ethernet's header and the largest IPv4 packet."""
 
@@ -159,10 +163,17 @@ def _check_packets(path: FieldPath, flow: Flow) -> Iterator[Finding]:
         case TcpFlow() | WebFlow() if not TCP_HEADERS < flow.simulated.packet <= MAX_FRAME:
             bounds = f"{TCP_HEADERS + 1} to {MAX_FRAME}"
             yield (*path, "simulated", "packet"), f"a packet of TCP has {bounds} bytes, not {flow.simulated.packet}"
-    if isinstance(flow, OnOffFlow) and flow.on == 0:
-        yield (*path, "on"), "must be above zero"
-    if isinstance(flow, WebFlow) and flow.gap == 0:
-        yield (*path, "gap"), "must be above zero"
+    if isinstance(flow, OnOffFlow):
+        yield from _check_mean((*path, "on"), flow.on)
+    if isinstance(flow, WebFlow):
+        yield from _check_mean((*path, "gap"), flow.gap)
+
+
+def _check_mean(path: FieldPath, mean: float) -> Iterator[Finding]:
+    if mean == 0:
+        yield path, "must be above zero"
+    elif mean < LEAST_MEAN_S:
+        yield path, f"must be at least {format_duration(LEAST_MEAN_S)}, not {format_duration(mean)}"
 
 
 def _check_faults(scenario: Scenario) -> Iterator[Finding]:

@@ -19,6 +19,8 @@ RATE_UNITS: Mapping[str, float] = {
 
 DURATION_UNITS: Mapping[str, float] = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 """Unit -> seconds."""
+LEAST_DURATION_S = 1e-9
+"""Virtual time is in whole nanoseconds (docs/architecture.md): with less it would stand still."""
 
 SIZE_UNITS: Mapping[str, float] = {
     "B": 1.0,
@@ -61,8 +63,11 @@ def parse_rate(value: object) -> float:
 
 
 def parse_duration(value: object) -> float:
-    """Seconds, zero or more. ValueError otherwise."""
-    return parse_quantity(value, DURATION_UNITS, "duration", "5 ms")
+    """Seconds, zero or at least LEAST_DURATION_S. ValueError otherwise."""
+    duration = parse_quantity(value, DURATION_UNITS, "duration", "5 ms")
+    if 0 < duration < LEAST_DURATION_S:
+        raise ValueError(f"must be 0 s or at least {format_duration(LEAST_DURATION_S)}, not `{value}`")
+    return duration
 
 
 def parse_size(value: object) -> int:

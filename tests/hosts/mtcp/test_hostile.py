@@ -20,7 +20,7 @@ from hosts.mtcp.control import (
 )
 from hosts.mtcp.delays import MAX_TIMEOUT_S
 from hosts.mtcp.options import MtcpOptions
-from hosts.mtcp.packets import SACK_BITS, encode_data, encode_feedback, encode_repair, parse
+from hosts.mtcp.packets import MERGE_CHILDREN, SACK_BITS, encode_data, encode_feedback, encode_repair, parse
 from hosts.mtcp.receiver import MtcpReceiver
 from hosts.mtcp.store import PacketStore, StoredPacket
 from hosts.mtcp.wire import UNLIMITED
@@ -153,3 +153,23 @@ def test_only_what_is_said_to_the_group_begins_a_session() -> None:
         assert core.receive(Datagram(data, STRANGER, NEXT), now=0.0) == ()
     assert core.state == "listening"
     assert core.counters["drop_stranger"] == 2
+
+
+def test_children_beyond_16_bits_of_numbers_are_admitted_and_never_merged() -> None:
+    """Numbers grow with everybody who ever joined; switches know the first 128 only, and 2^16 is told as 0."""
+    bench = Bench(receivers=1000, assist="switch", fan_out=1000)
+
+    def admit(index: int) -> JoinAck:
+        source = Address(f"10.1.{index >> 8}.{index & 255}", 4001)
+        answer = packets(bench.get(join(1 << 20), source), source)[0]
+        assert isinstance(answer, JoinAck)
+        assert answer.reason is Reason.NONE
+        return answer
+
+    first = [admit(index) for index in range(MERGE_CHILDREN)]
+    assert [(ack.number, ack.merge) for ack in first] == [(number, True) for number in range(MERGE_CHILDREN)]
+    bench.core.agent._next_number = (1 << 16) - 1
+    later = [admit(MERGE_CHILDREN + index) for index in range(3)]
+    assert [(ack.number, ack.merge) for ack in later] == [((1 << 16) - 1, False), (0, False), (1, False)]
+    assert len(bench.core.agent.by_number) == MERGE_CHILDREN + 3
+    assert (1 << 16) + 1 in bench.core.agent.by_number

@@ -54,7 +54,7 @@ def join(window: int) -> bytes:
 class Bench:
     """A sender and a hand on its clock."""
 
-    def __init__(self, receivers: int = 1, **options: float) -> None:
+    def __init__(self, receivers: int = 1, **options: float | str) -> None:
         self.now = 100.0
         self.core = MtcpSender(
             Session(GROUP, None, 7, receivers, 10.0),

@@ -91,3 +91,26 @@ def test_a_repair_and_another_hole_do_not_wait() -> None:
     assert ack.cumulative == 10
     assert not ack.merge
     assert member.data(14) == []
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        encode_announce(SESSION, PAYLOAD),
+        encode_data(Data(SESSION, False, False, 0, 300, 1, 0, bytes(PAYLOAD))),
+    ],
+    ids=["announce", "data"],
+)
+def test_only_what_came_to_the_group_begins_a_session(beginning: bytes) -> None:
+    """By unicast anybody could, with the number of a session that is to come."""
+    core = PROTOCOL.receiver(Session(GROUP), random.Random(1), {})
+    core.start(now=0.0)
+    own = Address("10.0.0.2", 40000)
+    assert not core.receive(Datagram(beginning, SENDER, own), now=0.0)
+    assert core.session_id is None
+    assert core.counters["drop_stranger"] == 1
+    elsewhere = Address(GROUP.host, GROUP.port + 1)
+    assert not core.receive(Datagram(beginning, SENDER, elsewhere), now=0.1)
+    assert core.session_id is None
+    assert core.receive(Datagram(beginning, SENDER, GROUP), now=0.2)
+    assert core.session_id == SESSION

@@ -9,6 +9,7 @@ from hosts.endpoint import Address, CongestionSignal, Datagram, PeerDropped, Sen
 from hosts.farewell import Abort
 from hosts.protocols import Session
 from hosts.rate_float import NO_RATE, decode_rate, encode_rate, encode_rtt
+from hosts.realtime import MOST_UNSENT
 from hosts.tfmcc.options import TfmccOptions
 from hosts.tfmcc.packets import (
     FLAG_ECHO,
@@ -317,3 +318,13 @@ def test_no_report_stops_the_sender(arrivals: list[tuple[Report, int, float]], g
     talk.run(2 * talk.sender.options.longest_gap_s)
     assert len(talk.sent) > seen
     assert decode_rate(talk.sent[-1].rate) >= 100
+
+
+def test_what_waits_to_be_sent_is_bounded_whatever_rate_receivers_claim() -> None:
+    talk = in_steady_state()
+    control = talk.sender.steering.control
+    control.allow(10e9, 0.1, talk.sender.packet_bytes, talk.now)
+    assert control.at(talk.now) * talk.sender.options.send_buffer_s > 10 * MOST_UNSENT
+    assert 0 < talk.sender.send_space <= MOST_UNSENT
+    with pytest.raises(ValueError, match="send_space"):
+        talk.sender.write(bytes(MOST_UNSENT + 1), now=talk.now)

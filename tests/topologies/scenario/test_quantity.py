@@ -93,3 +93,9 @@ def test_what_is_formatted_reads_back(value: float) -> None:
 
 def test_sizes_are_formatted_with_decimal_prefixes() -> None:
     assert [format_size(value) for value in (12, 6_831_736, 1.5e9)] == ["12 B", "6.832 MB", "1.5 GB"]
+
+
+def test_a_duration_is_nothing_or_what_virtual_time_can_tell_apart() -> None:
+    assert parse_duration("0.001 us") == pytest.approx(1e-9)
+    with pytest.raises(ValueError, match=r"must be 0 s or at least 0.001 us, not `1e-300 s`"):
+        parse_duration("1e-300 s")
