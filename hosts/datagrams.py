@@ -70,7 +70,8 @@ class Outbox:
     def send(self, sends: Sequence[Send]) -> bool:
         """Whether some of them, or of earlier ones, wait: `resume` is due once the socket is writable."""
         if not self._waiting:
-            sends = sends[self._hand_over(sends) :]
+            done = self._hand_over(sends)  # within the brackets mypyc's code would call it twice
+            sends = sends[done:]
         room = BACKLOG - len(self._waiting)
         self._waiting += sends[:room]
         self._counters["backlog_drops"] += max(0, len(sends) - room)

@@ -7,6 +7,7 @@ from pathlib import Path
 from engine.exits import EXIT_FAILED, EXIT_INTERRUPTED
 from experiments.fast.agreement import AgreementError, compare
 from experiments.fast.build import BuildError, build, modules
+from experiments.fast.exchange import check
 from hosts import compiled
 from hosts.compiled import COPY, SOURCES, Standing
 
@@ -24,6 +25,7 @@ def main() -> int:
             build(new, modules())
             print("simulating each protocol with and without compiled code", flush=True)
             compare(new)
+            check(new)
         except (BuildError, AgreementError) as error:
             print(f"make fast: {error}", file=sys.stderr)
             return EXIT_FAILED

@@ -25,6 +25,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     monkeypatch.setattr(command, "build", build)
     monkeypatch.setattr(command, "compare", lambda copy: None)
+    monkeypatch.setattr(command, "check", lambda copy: None)
     return folder
 
 
