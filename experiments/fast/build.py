@@ -24,6 +24,7 @@ INTERPRETED: Final = {
     "dissect_vlmcc.py": "as `dissect.py`",
     "dissect_webrc.py": "as `dissect.py`",
     "files.py": "checks what JSON's values are, which compiled classes convert",
+    "output.py": "as `stream.py`",
     "progress.py": "shows what is going on, a few times a second",
     "protocols.py": "mypyc has no generic frozen dataclasses",
     "stream.py": "mypyc makes no valid C of an attribute called _thread",
