@@ -56,7 +56,8 @@ def _stamped_on_arrival(sender: socket.socket, receiver: socket.socket) -> bool:
     sender.sendto(b"x", receiver.getsockname())
     time.sleep(0.05)
     (datagram,) = take(receiver)
-    assert datagram.arrived_at is not None
+    if datagram.arrived_at is None:  # it was stamped when it was read, after the clock was
+        return False
     assert NOW - 1 < datagram.arrived_at <= NOW
     return datagram.arrived_at <= NOW - 0.045
 

@@ -80,9 +80,9 @@ def test_what_has_waited_too_long_is_dropped_and_counted(pipe: Pipe, monkeypatch
         now[0] = 102.5
         output.put(pieces[5:])
         dropped = output.take_dropped()
-        now[0] = 200.0
         finishing = asyncio.ensure_future(output.finish())
         await asyncio.sleep(0)  # from here on nothing is too old
+        now[0] = 200.0
         got = await pipe.read_until(finishing)
         assert 2 <= dropped.packets <= 4
         assert dropped.bytes == dropped.packets * WRITE_BYTES
