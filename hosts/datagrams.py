@@ -71,11 +71,14 @@ class Outbox:
         """Whether some of them, or of earlier ones, wait: `resume` is due once the socket is writable."""
         if not self._waiting:
             done = self._hand_over(sends)  # within the brackets mypyc's code would call it twice
+            if done == len(sends):
+                return False
             sends = sends[done:]
         room = BACKLOG - len(self._waiting)
         self._waiting += sends[:room]
-        self._counters["backlog_drops"] += max(0, len(sends) - room)
-        return bool(self._waiting)
+        if len(sends) > room:
+            self._counters["backlog_drops"] += len(sends) - room
+        return True
 
     def resume(self) -> bool:
         """Send what waits; whether some of it still does."""
