@@ -3,14 +3,13 @@
 import subprocess
 from collections.abc import Iterable
 from datetime import UTC, datetime
-from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
 from pydantic import BaseModel
 
-import hosts
+from hosts import compiled
 
 ROOT = Path(__file__).parents[1]
 """The checkout, where the program is one."""
@@ -102,8 +101,5 @@ def canopy_version() -> str | None:
 
 
 def hosts_kind() -> HostsKind:
-    """Whether any module of hosts/ is a compiled one."""
-    for folder in map(Path, hosts.__path__):
-        if any(path.name.endswith(tuple(EXTENSION_SUFFIXES)) for path in folder.rglob("*")):
-            return "compiled"
-    return "interpreted"
+    """Whether this process runs the compiled copy of hosts/ (hosts/compiled.py)."""
+    return "compiled" if compiled.standing is compiled.Standing.FITS else "interpreted"

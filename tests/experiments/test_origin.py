@@ -1,11 +1,10 @@
 import subprocess
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
 
-import hosts
 from experiments.origin import CHANGES, Checkout, canopy_version, hosts_kind, made_now
+from hosts import compiled
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -79,13 +78,10 @@ def test_a_checkout_without_commits_has_none(tmp_path: Path) -> None:
     assert Checkout(tmp_path).commit() is None
 
 
-def test_hosts_are_compiled_when_a_module_of_theirs_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(hosts, "__path__", [str(tmp_path)])
-    (tmp_path / "rla").mkdir()
-    (tmp_path / "rla" / "sender.py").touch()
-    assert hosts_kind() == "interpreted"
-    (tmp_path / "rla" / f"sender{EXTENSION_SUFFIXES[0]}").touch()
-    assert hosts_kind() == "compiled"
+def test_hosts_are_compiled_when_their_copy_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for standing in compiled.Standing:
+        monkeypatch.setattr(compiled, "standing", standing)
+        assert hosts_kind() == ("compiled" if standing is compiled.Standing.FITS else "interpreted")
 
 
 def test_a_result_that_is_written_says_all_of_it(checkout: Path) -> None:

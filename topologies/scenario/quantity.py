@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
+from hosts.bounds import LEAST_TIME_S
+
 RATE_UNITS: Mapping[str, float] = {
     **{f"{prefix}bps": factor for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))},
     **{f"{prefix}bit/s": factor for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))},
@@ -19,8 +21,6 @@ RATE_UNITS: Mapping[str, float] = {
 
 DURATION_UNITS: Mapping[str, float] = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 """Unit -> seconds."""
-LEAST_DURATION_S = 1e-9
-"""Virtual time is in whole nanoseconds (docs/architecture.md): with less it would stand still."""
 
 SIZE_UNITS: Mapping[str, float] = {
     "B": 1.0,
@@ -63,10 +63,10 @@ def parse_rate(value: object) -> float:
 
 
 def parse_duration(value: object) -> float:
-    """Seconds, zero or at least LEAST_DURATION_S. ValueError otherwise."""
+    """Seconds, zero or at least LEAST_TIME_S. ValueError otherwise."""
     duration = parse_quantity(value, DURATION_UNITS, "duration", "5 ms")
-    if 0 < duration < LEAST_DURATION_S:
-        raise ValueError(f"must be 0 s or at least {format_duration(LEAST_DURATION_S)}, not `{value}`")
+    if 0 < duration < LEAST_TIME_S:
+        raise ValueError(f"must be 0 s or at least {format_duration(LEAST_TIME_S)}, not `{value}`")
     return duration
 
 
