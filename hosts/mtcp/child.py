@@ -1,5 +1,7 @@
 """What an agent keeps of each of its children."""
 
+from math import inf
+
 from hosts.endpoint import Address
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import SACK_BITS
@@ -36,6 +38,7 @@ class Child:
         "repaired",
         "repairs",
         "round_rtd",
+        "round_waiting",
         "rtd",
         "rtt",
         "spare",
@@ -69,7 +72,8 @@ class Child:
         self.cumulative = first  # the first packet that it lacks
         self.rtd = DelayEstimator(options.rto_margin_s)  # its clock's origin is the sender's minus ours
         self.rtt = DelayEstimator(options.rto_margin_s)
-        self.round_rtd = float("inf")  # least relative time delay in this round trip
+        self.round_rtd = inf  # least relative time delay in this round trip
+        self.round_waiting = inf  # the least of this round trip that merged feedback says it waited in queues at most
         self.echo_time_us = 0  # of the last feedback that was measured
         self.repair_echo_us = 0
         self.min_cwnd = UNLIMITED  # bytes
@@ -101,6 +105,14 @@ class Child:
             self.progress_at = now
             return True
         return False
+
+    def take_waiting(self) -> float:
+        """For how long this round trip's data waited in queues on the way to it, at least, seconds; inf when nothing
+        tells. Another round trip begins.
+        """
+        waiting = min(self.round_rtd - self.rtd.minimum, self.round_waiting)
+        self.round_rtd = self.round_waiting = inf
+        return waiting
 
     def on_its_own(self) -> None:
         """It has spoken for itself, or is not in what switches merge any more."""

@@ -54,8 +54,10 @@ def _take_delays(agent: Agent, child: Child, summary: Feedback, members: list[Ch
     if not delays.feedback_arrived(child, summary, arrived_at):
         return
     rtd = child.rtd.last
-    agent.windows.note_waiting(rtd - child.rtd.minimum + summary.queue_us / 1e6)
+    waiting = rtd - child.rtd.minimum + summary.queue_us / 1e6
     timeout = rtd + summary.bound_us / 1e6
     for member in members:
         member.merged_timeout = timeout
+        if waiting < member.round_waiting:
+            member.round_waiting = waiting
     delays.refresh_if_above(timeout, many=True)

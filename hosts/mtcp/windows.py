@@ -15,7 +15,6 @@ class Windows:
 
     __slots__ = (
         "_cut_floor",
-        "_merged_waiting",
         "_options",
         "_round_end",
         "_round_packets",
@@ -39,7 +38,6 @@ class Windows:
         self._round_end = first
         self._round_start: float | None = None
         self._round_packets = 0
-        self._merged_waiting = inf  # the least of this round that merged feedback told of the child that waits most
 
     def begin(self, end: int) -> None:
         """The first child of an agent whose session is under way: slow start would halt everybody for it. The window
@@ -57,10 +55,6 @@ class Windows:
         self.governing_cwnd = cwnd
         if self.congestion.cwnd <= 2 * cwnd + 2:
             self.used = True
-
-    def note_waiting(self, delay_s: float) -> None:
-        """Merged feedback says how long the child that waits longest waits in queues."""
-        self._merged_waiting = min(self._merged_waiting, delay_s)
 
     def completed(self, packets: int, new: int, last: int) -> bool:
         """All children have so many more packets; `new` of them were in transit, `last` is one more than the last.
@@ -80,14 +74,11 @@ class Windows:
         elapsed = 0.0 if self._round_start is None else now - self._round_start
         delay = 0.0
         for child in children:
-            if child.round_rtd < inf:
-                delay = max(delay, child.round_rtd - child.rtd.minimum)
-                child.round_rtd = inf
+            waiting = child.take_waiting()
+            if delay < waiting < inf:
+                delay = waiting
         if elapsed > 0:
-            if self._merged_waiting < inf:
-                delay = max(delay, self._merged_waiting)
             self.congestion.round_trip_ended(delay * self._round_packets / elapsed, self.used)
-        self._merged_waiting = inf
         self._round_end = max(end, base + self.governing_cwnd)
         self._round_start = now
         self._round_packets = 0
