@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from hosts import sockets
 from hosts.application import Application, NetworkEffect, Sink, Source
 from hosts.clock import PatientLoop
-from hosts.datagrams import Inbox, Outbox
+from hosts.datagrams import BATCH, Inbox, Outbox
 from hosts.endpoint import (
     Address,
     DeliverDatagram,
@@ -127,6 +127,7 @@ class Runtime:
         sockets.stamp_arrivals(sock)
         is_unicast = sock is self._unicast
         take = self._inbox.take
+        carry_out = self._application.carry_out
         monotonic = self._loop.time
 
         def read() -> None:
@@ -137,14 +138,17 @@ class Runtime:
             except OSError:
                 self.counters["receive_errors"] += 1
                 datagrams = []
+            left: list[NetworkEffect] = []
             for number, datagram in enumerate(datagrams):
                 if number:
                     now = monotonic()
                 effects = endpoint_receive(datagram, now=now)
                 if effects:
-                    self._apply(effects)
-                if sock.fileno() < 0:
-                    return  # the datagram ended the session
+                    left += carry_out(effects, now)
+                    if len(left) >= BATCH:
+                        self._put_on_network(left)
+                        left = []
+            self._put_on_network(left)  # together: the answers to all take as many system calls as those to one
             self._settle()
 
         self._loop.add_reader(sock, self.guarded, read)

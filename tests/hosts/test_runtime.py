@@ -2,13 +2,16 @@
 
 import asyncio
 import random
+import socket
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from hosts import protocols
 from hosts.application import Sink
-from hosts.endpoint import Address, Event, SessionEnded
+from hosts.datagrams import BATCH, Outbox
+from hosts.endpoint import Address, Datagram, Effect, Endpoint, Event, Send, SessionEnded
 from hosts.files import FileSink, FileSource
 from hosts.protocols import Session
 from hosts.runtime import Runtime
@@ -113,6 +116,63 @@ def test_what_a_callback_raises_ends_the_run(tmp_path: Path) -> None:
 
     with pytest.raises(RuntimeError, match="a bug"):
         asyncio.run(run())
+
+
+class Echo(Endpoint):
+    """Answers each datagram, and ends after so many."""
+
+    def __init__(self, datagrams: int) -> None:
+        self.counters = {}
+        self.left = datagrams
+
+    @property
+    def session_id(self) -> int | None:
+        return None
+
+    @property
+    def wake_at(self) -> float | None:
+        return None
+
+    @property
+    def closed(self) -> bool:
+        return self.left == 0
+
+    def start(self, *, now: float) -> Sequence[Effect]:
+        return ()
+
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        return ()
+
+    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
+        return ()
+
+    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
+        self.left -= 1
+        answer = Send(datagram.data, datagram.source)
+        return [answer, SessionEnded(True, "")] if self.left == 0 else [answer]
+
+
+def test_answers_to_what_is_read_together_leave_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[int] = []
+
+    class CountingOutbox(Outbox):
+        def send(self, sends: Sequence[Send]) -> bool:
+            sent.append(len(sends))
+            return super().send(sends)
+
+    monkeypatch.setattr("hosts.runtime.Outbox", CountingOutbox)
+    datagrams = [bytes([number]) * 20 for number in range(BATCH + 5)]
+
+    async def run(peer: socket.socket) -> SessionEnded:
+        runtime = Runtime(Echo(len(datagrams)), LOOPBACK)
+        for datagram in datagrams:
+            peer.sendto(datagram, runtime.address)
+        return await runtime.run()
+
+    with open_unicast(LOOPBACK) as peer:
+        assert asyncio.run(run(peer)).complete
+        assert [peer.recv(100) for _ in datagrams] == datagrams
+    assert sent == [BATCH, 5]
 
 
 def test_a_group_that_cannot_be_joined() -> None:
