@@ -13,6 +13,7 @@ from pathlib import Path
 
 from canopy_engine import Sim
 
+from engine.programs import module_command
 from experiments.bench_networks import star
 from hosts import endpoint as seam
 from hosts import protocols
@@ -143,7 +144,7 @@ def memory_of_receivers(kind: str, receivers: int) -> int:
     """Bytes that so many receivers take: complete ones of a protocol, or `sink`. Measured in a new process.
 
     RuntimeError when it fails."""
-    command = [sys.executable, "-m", "experiments.bench_receivers", kind, str(receivers)]
+    command = module_command("experiments.bench_receivers", kind, str(receivers))
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"memory of {receivers} receivers: {done.stderr.strip()[-300:]}")

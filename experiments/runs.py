@@ -3,7 +3,6 @@
 import contextlib
 import json
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import yaml
 
+from engine.programs import module_command
 from topologies.emulation.kernel import dying_with_parent
 from topologies.run.run_folder import RunFolder, read_series
 
@@ -98,7 +98,7 @@ def execute(run: Run, programs: Programs, measure: Callable[[Finished], Result])
         scenario = Path(scratch) / "scenario.yaml"
         scenario.write_text(yaml.dump(dict(run.document), Dumper=_DUMPER, sort_keys=False), encoding="utf-8")
         folder = RunFolder(Path(scratch) / "run")
-        command = [sys.executable, "-m", "topologies.cli", *_COMMANDS[run.world], str(scenario)]
+        command = module_command("topologies.cli", *_COMMANDS[run.world], str(scenario))
         command += ["--out", str(folder.path), "--seed", str(run.seed), "--json"]
         status, output, errors = programs.run(command)
         try:

@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Annotated
@@ -20,6 +19,7 @@ from engine.benchmarks.report import BenchError, Figure, print_figures
 from engine.benchmarks.tables import full_tables
 from engine.benchmarks.workload import Workload
 from engine.exits import EXIT_FAILED
+from engine.programs import module_command
 
 app = typer.Typer(name="bench", help="Benchmarks.", no_args_is_help=True)
 
@@ -94,7 +94,7 @@ def af_packet(workload: Workload, seconds: float, bmv2: str | None) -> Figure:
 
 
 def _in_namespace(workload: Workload, seconds: float, arguments: Iterable[str]) -> dict[str, float]:
-    command = ["unshare", "--net", sys.executable, "-m", "engine.benchmarks.network"]
+    command = ["unshare", "--net", *module_command("engine.benchmarks.network")]
     command += ["--workload", workload.name, "--seconds", str(seconds), *arguments]
     timeout = _SETUP_ALLOWANCE_S + _RATES * (seconds + 1.0)
     try:

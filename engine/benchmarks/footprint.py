@@ -4,13 +4,13 @@ import contextlib
 import os
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from engine.benchmarks.report import BenchError, Figure
 from engine.benchmarks.workload import CPU_PORT, Workload
+from engine.programs import module_command
 
 START_LIMIT_S = 60.0
 
@@ -41,7 +41,7 @@ def free_port() -> int:
 def embedded(workload: Workload) -> tuple[float, float]:
     """Seconds until `canopy switch` is ready, and its memory in MiB then."""
     reader, writer = os.pipe()
-    command = [sys.executable, "-m", "engine.switch_cli", str(workload.program_json), "--p4info", str(workload.p4info)]
+    command = module_command("engine.switch_cli", str(workload.program_json), "--p4info", str(workload.p4info))
     command += ["--grpc-server-addr", "127.0.0.1:0", "--cpu-port", str(CPU_PORT), "--ready-fd", str(writer)]
     start = time.monotonic()
     with open(reader) as ready, running(command, pass_fds=[writer]) as process:

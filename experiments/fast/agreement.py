@@ -4,7 +4,6 @@ ways, compared octet by octet."""
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 import yaml
 
+from engine.programs import module_command
 from hosts import compiled
 
 _RECEIVERS: Final = ("r1", "r2", "r3", "r4")
@@ -86,7 +86,7 @@ def compare(copy: Path, sessions: Iterable[str] = SESSIONS) -> None:
 
 def _simulate(path: Path, out: Path, fast: str) -> dict[str, bytes]:
     """File -> content, of what a run leaves. `fast` is what the environment's variable says."""
-    command = [sys.executable, "-m", "topologies.cli", "simulate", str(path), "--no-report", "--json"]
+    command = module_command("topologies.cli", "simulate", str(path), "--no-report", "--json")
     environment = {**os.environ, compiled.VARIABLE: fast}
     done = subprocess.run([*command, "--out", str(out)], env=environment, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):  # 1: somebody lacks the whole file

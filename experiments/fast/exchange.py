@@ -8,10 +8,10 @@ import os
 import random
 import socket
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Final
 
+from engine.programs import module_command
 from experiments.fast.agreement import AgreementError
 from hosts import clock, compiled, protocols
 from hosts.endpoint import Address
@@ -71,9 +71,7 @@ async def _exchange() -> dict[str, Any]:
 def check(copy: Path) -> None:
     """Run a session with the copy. AgreementError when it fails, or more datagrams come than were sent."""
     environment = {**os.environ, compiled.VARIABLE: str(copy)}
-    done = subprocess.run(
-        [sys.executable, "-m", __name__], env=environment, capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(module_command(__name__), env=environment, capture_output=True, text=True, check=False)
     if done.returncode:
         raise AgreementError(f"a session over real sockets failed: {done.stderr.strip()}")
     found = json.loads(done.stdout)

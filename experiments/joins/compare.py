@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any, Final
 
 import yaml
 
+from engine.programs import module_command
 from experiments.joins.bed import Bed
 from topologies.emulation.child import Child, ChildError, stop_all
 from topologies.emulation.kernel import dying_with_parent
@@ -87,7 +87,7 @@ def over_switch(seconds: float, *, announced: bool) -> Measured:
     with tempfile.TemporaryDirectory(prefix="canopy-joins-") as folder:
         scenario, out = Path(folder) / "joins.yaml", Path(folder) / "run"
         scenario.write_text(yaml.safe_dump(document(seconds, announced=announced), sort_keys=False), encoding="utf-8")
-        command = [sys.executable, "-m", "topologies.cli", "emulate", str(scenario), "--json", "--out", str(out)]
+        command = module_command("topologies.cli", "emulate", str(scenario), "--json", "--out", str(out))
         environment = {**os.environ, "CANOPY_STATE_ROOT": str(Path(folder) / "state")}
         try:
             done = subprocess.run(

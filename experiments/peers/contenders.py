@@ -1,11 +1,11 @@
 """Who is compared: how each one's receivers and sender are started, and where a receiver's file is afterwards."""
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from engine.programs import module_command
 from experiments.peers.network import SENDER, receiver
 
 Command: TypeAlias = Sequence[str]
@@ -46,7 +46,7 @@ def _interface(host: str) -> str:
 
 def _canopy(protocol: str, *settings: str, name: str = "", title: str = "") -> Contender:
     options = ["--protocol", protocol, "--group", GROUP, "--port", str(_PORT)]
-    canopy = [sys.executable, "-m", "hosts.cli"]
+    canopy = module_command("hosts.cli")
 
     def receive(number: int, folder: Path) -> Command:
         place = ["--interface", _interface(receiver(number)), "--output", str(folder)]
@@ -73,7 +73,7 @@ def _uftp() -> Contender:
 
 
 def _norm() -> Contender:
-    program = [sys.executable, "-m", "experiments.peers.norm_program"]
+    program = module_command("experiments.peers.norm_program")
 
     def receive(number: int, folder: Path) -> Command:
         return [*program, "recv", GROUP, str(_PORT), _interface(receiver(number)), str(folder), str(number)]

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +17,7 @@ import yaml
 
 from controller.api import ApiClient
 from controller.statedir import SOCKET_NAME
+from engine.programs import module_command
 from experiments.peers.contenders import GROUP, Contender
 from experiments.peers.network import BOTTLENECK_BPS, FAR, NEAR, RECEIVERS, SENDER, document, receiver
 from experiments.peers.program import HostProgram
@@ -98,7 +98,7 @@ def _emulation(
     """A held network, its state directory, and what ends it in good order."""
     scenario = base / "peers.yaml"
     scenario.write_text(yaml.safe_dump(dict(document(congestion_control)), sort_keys=False), encoding="utf-8")
-    command = [sys.executable, "-m", "topologies.cli", "emulate", str(scenario), "--hold", "--json"]
+    command = module_command("topologies.cli", "emulate", str(scenario), "--hold", "--json")
     log = base / "emulation.log"
     with log.open("wb") as words:
         runner = subprocess.Popen(

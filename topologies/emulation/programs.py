@@ -1,11 +1,11 @@
 """An emulation's programs: the command lines of agents, controller and cross traffic, and the controller's API."""
 
 import os
-import sys
 from pathlib import Path
 
 from controller.api import ApiClient, ApiError
 from controller.statedir import SOCKET_NAME
+from engine.programs import module_command
 from hosts.endpoint import Address
 from topologies.run.members import member_parameters
 from topologies.run.plan import Plan
@@ -21,7 +21,7 @@ PLAYOUT_DELAY_S = 0.2
 
 def controller_command(network: Path, state_directory: Path) -> list[str]:
     """The controller of the network described in `network`."""
-    return [sys.executable, "-m", "controller.service", str(network), "--state-dir", str(state_directory)]
+    return module_command("controller.service", str(network), "--state-dir", str(state_directory))
 
 
 def controller_is_ready(state_directory: Path) -> bool:
@@ -128,16 +128,16 @@ def flow_sink_command(flow: Flow, address: str, trace: Path, epoch: float) -> li
 
 def _flow_program(role: str, address: str, trace: Path, epoch: float) -> list[str]:
     module = "topologies.emulation.flow"
-    return [sys.executable, "-m", module, role, address, "--trace", str(trace), "--epoch", repr(epoch)]
+    return module_command(module, role, address, "--trace", str(trace), "--epoch", repr(epoch))
 
 
 def _agent(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "hosts.cli", *arguments]
+    return module_command("hosts.cli", *arguments)
 
 
 def stream_command(*arguments: str) -> list[str]:
     """`canopy stream`, of this Python."""
-    return [sys.executable, "-m", "hosts.stream_cli", *arguments]
+    return module_command("hosts.stream_cli", *arguments)
 
 
 def _session_options(session: Session, plan: Plan, host: str, local_port: int) -> list[str]:

@@ -1,11 +1,11 @@
 """The two kinds of switch: the embedded one, which emulates its links itself, and BMv2 with tc links."""
 
 import json
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from engine.programs import module_command
 from topologies.emulation.linkspec import describe_lacks, tc_plan
 from topologies.emulation.network import SwitchKind
 from topologies.emulation.nodes import P4Switch, run_in
@@ -40,7 +40,7 @@ class EmbeddedSwitch(P4Switch):
         links = folder / f"{self.name}.links.json"
         links.write_text(json.dumps(port_links(self.plan, self._seed), indent=2) + "\n", encoding="utf-8")
         return [
-            *(sys.executable, "-m", "engine.switch_cli"),
+            *module_command("engine.switch_cli"),
             *self.interface_arguments(),
             *("--device-id", str(self.plan.device_id)),
             *("--grpc-server-addr", self.plan.grpc_address),
