@@ -21,7 +21,8 @@ def with_assistance(rows: Sequence[Row]) -> list[Row]:
 
 def _assisted(row: Row, experiment: Experiment, how: Assisted) -> Row:
     def cases(quick: bool) -> Sequence[Case]:
-        return [replace(case, document=how.document(case.document)) for case in experiment.cases(quick)]
+        helped = filter(how.can_help, experiment.cases(quick))
+        return [replace(case, document=how.document(case.document)) for case in helped]
 
     return replace(
         row,

@@ -122,6 +122,8 @@ class Assisted:
     """Where what counts is something else than without; None: the same."""
     counts: str = ""
     """That in words."""
+    can_help: Callable[[Case], bool] = lambda case: True
+    """Whether a case can be run with help: its network may have more switches than a controller looks after."""
 
 
 @dataclass(frozen=True, slots=True)

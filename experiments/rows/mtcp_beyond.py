@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from controller.network import MAX_SWITCHES
 from experiments.measures import session_rate, trace
 from experiments.relations import EachBetween, Every, Only, Ordered, RatioBetween
-from experiments.row import Assisted, Case, Experiment, Figure, Row
+from experiments.row import Assisted, Case, Experiment, Figure, Relation, Row
 from experiments.rows.mtcp_base import PAPER, QUEUE, assisted
 from experiments.rows.mtcp_scalability import multilevel, nodes_of_fig8
 from experiments.runs import Finished
@@ -57,6 +58,10 @@ def _scale_measure(run: Finished) -> Mapping[str, float]:
     return {"throughput": session_rate(run, since=begin + _START_UP_S) / 8e3}
 
 
+def _flat_to(counts: Sequence[int]) -> Relation:
+    return Every([RatioBetween(f"{count} receivers", f"{_MANY[0]} receivers", _FLAT) for count in counts[1:]])
+
+
 ROWS = (
     Row(
         "mtcp-feedback",
@@ -94,9 +99,14 @@ ROWS = (
         Experiment(
             _scale_cases,
             _scale_measure,
-            Every([RatioBetween(f"{count} receivers", f"{_MANY[0]} receivers", _FLAT) for count in _MANY[1:]]),
+            _flat_to(_MANY),
             Figure("receivers", {"throughput": "throughput, KB/s"}, log_x=True),
-            assisted=Assisted(assisted),
+            assisted=Assisted(
+                assisted,
+                _flat_to([count for count in _MANY if count < MAX_SWITCHES]),
+                f"each at least {_FLAT:.0%} of 10 receivers' throughput; no more than {MAX_SWITCHES} switches",
+                can_help=lambda case: case.x < MAX_SWITCHES,  # a switch for each host, the sender's too
+            ),
         ),
     ),
 )

@@ -114,6 +114,14 @@ def test_assistance_adds_each_row_that_it_can_help_behind_itself() -> None:
     assert rows[1].counts != rows[0].counts
 
 
+def test_no_network_has_more_switches_than_a_controller_looks_after() -> None:
+    plain, helped = (row.experiment for row in with_assistance([ROWS["mtcp-scale"]]))
+    assert plain is not None
+    assert helped is not None
+    assert [case.x for case in plain.cases(False)] == [10, 100, 1000]
+    assert [case.x for case in helped.cases(False)] == [10, 100]
+
+
 def test_padhye_at_known_points() -> None:
     # By hand: 8 * 1000 / (0.1 * (sqrt(0.02 / 3) + 12 * sqrt(0.03 / 8) * 0.01 * 1.0032))
     assert padhye_goodput(1000, 0.1, 0.01) == pytest.approx(898_658, rel=1e-5)

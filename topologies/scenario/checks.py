@@ -6,6 +6,7 @@ from ipaddress import IPv4Address, IPv4Network
 
 import networkx
 
+from controller.network import MAX_HOSTS, MAX_SWITCHES
 from topologies.scenario.activity import (
     ControllerRestart,
     Flow,
@@ -58,6 +59,10 @@ def check_scenario(scenario: Scenario) -> Iterator[Finding]:
 def _check_nodes(scenario: Scenario) -> Iterator[Finding]:
     if not scenario.switches and not scenario.routers:
         yield ("nodes",), "no switch (a node with `kind: p4`)"
+    if len(scenario.switches) > MAX_SWITCHES:
+        yield ("nodes",), f"{len(scenario.switches)} P4 switches, and a controller has {MAX_SWITCHES} at most"
+    if scenario.switches and len(scenario.hosts) > MAX_HOSTS:
+        yield ("nodes",), f"{len(scenario.hosts)} hosts, and a controller knows {MAX_HOSTS} at most"
     taken: dict[IPv4Address, str] = {}
     for name, host in scenario.hosts.items():
         path = ("nodes", name, "address")
