@@ -275,7 +275,10 @@ fn digests_with_the_same_contents_are_limited() {
         setup.receive(n * MS, 1, &frame);
     }
     let told = setup.switch.take_events(usize::MAX).len() as u64;
-    assert!((100 + 5..=100 + 5 + 10).contains(&told), "{told}");
+    // The table's hash is random: now and then (once in a hundred runs) one of the hundred takes the repeated one's place,
+    // which then has its burst again. Four times in one run is once in 10^9.
+    let collided = 4 * 5;
+    assert!((100 + 5..=100 + 5 + 10 + collided).contains(&told), "{told}");
     let stats = setup.switch.stats();
     assert!(stats.contains(&("digests_repeated", 1000 - told)), "{stats:?}");
 }
