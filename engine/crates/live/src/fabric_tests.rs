@@ -261,6 +261,13 @@ fn a_port_exhausts_its_own_packet_ins_only() {
 
 #[test]
 fn digests_with_the_same_contents_are_limited() {
+    // The table's hash is random: once in a hundred runs one of the other digests takes the repeated one's place, which
+    // then has its burst again. Three runs do not all meet with that.
+    let told = (0..3).map(|_| told_of_repeated_digests()).min().unwrap_or(0);
+    assert!((100 + 5..=100 + 5 + 10).contains(&told), "{told}");
+}
+
+fn told_of_repeated_digests() -> u64 {
     let digest_repeat_rate = Rate { per_second: 10, burst: 5 };
     let mut setup = Setup::with(Options { digest_repeat_rate, ..Options::default() });
     setup.rule(1, "tell", 2);
@@ -275,10 +282,7 @@ fn digests_with_the_same_contents_are_limited() {
         setup.receive(n * MS, 1, &frame);
     }
     let told = setup.switch.take_events(usize::MAX).len() as u64;
-    // The table's hash is random: now and then (once in a hundred runs) one of the hundred takes the repeated one's place,
-    // which then has its burst again. Four times in one run is once in 10^9.
-    let collided = 4 * 5;
-    assert!((100 + 5..=100 + 5 + 10 + collided).contains(&told), "{told}");
     let stats = setup.switch.stats();
     assert!(stats.contains(&("digests_repeated", 1000 - told)), "{stats:?}");
+    told
 }
