@@ -107,8 +107,8 @@ def test_flows_are_told_what_they_are() -> None:
     assert (float(option(on_off, "--on")), float(option(on_off, "--off"))) == (0.1, 0.3)
     assert option(on_off, "--distribution") == "exponential"
     sinks = [programs.flow_sink_command(flow, "10.0.0.1:6001", NOWHERE, 100.0) for flow in SCENARIO.traffic]
-    assert ["tcp-sink" in sink for sink in sinks] == [True, False, False]
-    assert ["udp-sink" in sink for sink in sinks] == [False, True, True]
+    assert [option(sink, "-m") for sink in sinks] == ["topologies.emulation.flow"] * 3
+    assert [option(sink, "topologies.emulation.flow") for sink in sinks] == ["tcp-sink", "udp-sink", "udp-sink"]
 
 
 def test_a_controller_that_is_not_there_is_not_ready(tmp_path: Path) -> None:
