@@ -18,6 +18,8 @@ _MOST_WITH = 1.2
 _WITH, _WITHOUT = "with assistance", "without"
 
 _MANY = (10, 100, 1000)
+_WITH_A_SWITCH_EACH = tuple(count for count in _MANY if count < MAX_SWITCHES)
+"""The sender has one, too."""
 _SCALE_SECONDS = 20
 _QUICK_SCALE_SECONDS = 10
 _START_UP_S = 5.0
@@ -103,9 +105,9 @@ ROWS = (
             Figure("receivers", {"throughput": "throughput, KB/s"}, log_x=True),
             assisted=Assisted(
                 assisted,
-                _flat_to([count for count in _MANY if count < MAX_SWITCHES]),
+                _flat_to(_WITH_A_SWITCH_EACH),
                 f"each at least {_FLAT:.0%} of 10 receivers' throughput; no more than {MAX_SWITCHES} switches",
-                can_help=lambda case: case.x < MAX_SWITCHES,  # a switch for each host, the sender's too
+                can_help=lambda case: case.x in _WITH_A_SWITCH_EACH,
             ),
         ),
     ),

@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv4Network
 
 import networkx
 
-from controller.network import MAX_HOSTS, MAX_SWITCHES
+from controller.network import MAX_HOSTS, MAX_PORT, MAX_SWITCHES
 from topologies.scenario.activity import (
     ControllerRestart,
     Flow,
@@ -27,8 +27,6 @@ from topologies.scenario.session_checks import check_host, check_sessions
 
 HOST_NETWORK = IPv4Network("10.0.0.0/8")
 """Where hosts live; every switch routes it and answers ARP for it."""
-MAX_PORTS = 16
-"""Ports of a switch that the P4 program replicates to."""
 MAX_INTERFACE_NAME = 15
 """IFNAMSIZ - 1."""
 MAX_UDP_PAYLOAD = 65507
@@ -126,8 +124,8 @@ def _check_link_pairs(scenario: Scenario) -> Iterator[Finding]:
             if (name, port) in taken:
                 yield ("links", index, "ports", name), f"port {port} of {name} is taken by links[{taken[name, port]}]"
             taken.setdefault((name, port), index)
-            if port > MAX_PORTS and name in scenario.switches:
-                yield ("links", index, "ports", name), f"a switch has ports 1 to {MAX_PORTS}, not {port}"
+            if port > MAX_PORT and name in scenario.switches:
+                yield ("links", index, "ports", name), f"a switch has ports 1 to {MAX_PORT}, not {port}"
 
 
 def _check_attachment(scenario: Scenario) -> Iterator[Finding]:
@@ -137,10 +135,10 @@ def _check_attachment(scenario: Scenario) -> Iterator[Finding]:
             yield ("nodes", name), "is connected to nothing"
         elif name in scenario.hosts and degree[name] > 1:
             yield ("nodes", name), f"is a host with {degree[name]} links; a host has one"
-        elif name in scenario.switches and degree[name] > MAX_PORTS:
-            yield ("nodes", name), f"has {degree[name]} links; a switch has {MAX_PORTS} ports"
-        if name in scenario.switches and len(f"{name}-eth{MAX_PORTS}") > MAX_INTERFACE_NAME:
-            yield ("nodes", name), f"too long for a switch: interface names such as {name}-eth{MAX_PORTS} have 15 bytes"
+        elif name in scenario.switches and degree[name] > MAX_PORT:
+            yield ("nodes", name), f"has {degree[name]} links; a switch has {MAX_PORT} ports"
+        if name in scenario.switches and len(f"{name}-eth{MAX_PORT}") > MAX_INTERFACE_NAME:
+            yield ("nodes", name), f"too long for a switch: interface names such as {name}-eth{MAX_PORT} have 15 bytes"
     graph = networkx.Graph([link.between for link in scenario.links])
     parts = sorted(networkx.connected_components(graph), key=len, reverse=True)
     for part in parts[1:]:
