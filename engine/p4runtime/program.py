@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from finsy.proto import p4i
@@ -86,16 +87,19 @@ def read_program(switch: Switch, text: str) -> Program:
 
     Raises INVALID_ARGUMENT."""
     tables = {name: _table(switch.table_info(name)) for name in switch.tables()}
+    actions = {action.name: action for table in tables.values() for action in table.actions.values()}
     try:
-        return _read(json.loads(text), tables)
+        return replace(_without_tables(text), tables=tables, actions=actions)
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise invalid_argument(f"the device config is not p4c's BMv2 JSON: {error!r}") from error
 
 
-def _read(root: dict[str, Any], tables: dict[str, Table]) -> Program:
+@lru_cache(maxsize=1)  # a network's switches all run the same program
+def _without_tables(text: str) -> Program:
+    root: dict[str, Any] = json.loads(text)
     return Program(
-        tables=tables,
-        actions={action.name: action for table in tables.values() for action in table.actions.values()},
+        tables={},
+        actions={},
         profiles=frozenset(p["name"] for pipe in root["pipelines"] for p in pipe.get("action_profiles", ())),
         counters={c["name"]: c["size"] for c in root.get("counter_arrays", ()) if not c["is_direct"]},
         meters={m["name"]: m["size"] for m in root.get("meter_arrays", ()) if not m["is_direct"]},

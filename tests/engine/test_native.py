@@ -79,6 +79,14 @@ def test_a_program_that_is_none(text: str) -> None:
     assert issubclass(canopy_engine.LoadError, ValueError)
 
 
+def test_programs_that_take_turns_stay_apart() -> None:
+    """Though the last one is kept."""
+    text = PROGRAM.read_text()
+    name = canopy_engine.Switch(text).tables()[0]
+    for table in (name, "renamed", name):
+        assert canopy_engine.Switch(text.replace(f'"{name}"', f'"{table}"')).tables()[0] == table
+
+
 def test_process_returns_ports_and_packets() -> None:
     switch = new_switch()
     rule(switch, 1, "forward", 7)

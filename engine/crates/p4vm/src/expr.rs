@@ -14,6 +14,8 @@ pub(crate) enum Tier {
     W192,
     W576,
     Widest,
+    /// No arithmetic, only bits: computed word by word where it is written.
+    Words,
 }
 
 /// A number and the tier that is exact for it.
@@ -53,6 +55,14 @@ pub(crate) enum Value {
         bits: u32,
         signed: bool,
     },
+    /// So many bits from bit `shift` (0 to 63) of this word on: a slice of an unsigned field.
+    Part {
+        word: u32,
+        shift: u32,
+        bits: u32,
+    },
+    /// Parts side by side, lowest first, with zeros between them: a concatenation.
+    Join(Box<[JoinPart]>),
     Argument {
         word: u32,
         bits: u32,
@@ -80,6 +90,14 @@ pub(crate) enum Value {
     StackSize(u32),
 }
 
+/// The low `bits` bits of a value, from bit `shift` of the whole on.
+#[derive(Debug, Clone)]
+pub(crate) struct JoinPart {
+    pub shift: u32,
+    pub bits: u32,
+    pub value: Expr,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Compare {
     Eq,
@@ -94,6 +112,11 @@ pub(crate) enum BoolExpr {
     Const(bool),
     /// The tier is exact for both sides.
     Compare(Compare, Tier, Box<(Value, Value)>),
+    /// Are the value's low `words` words zero? It has bits in no others.
+    NoBits {
+        value: Box<Value>,
+        words: u32,
+    },
     /// A field of up to 64 bits against a constant, the most frequent condition.
     FieldIs {
         word: u32,
@@ -141,6 +164,10 @@ impl Value {
             Self::WideConst(words) => T::from_words(words, words.len() as u32 * 64, true),
             Self::Field { word, .. } => T::from_words(&[env.word(*word)], 64, false),
             Self::AnyField { word, bits, signed } => env.field(*word, *bits, *signed),
+            Self::Part { word, shift, bits } if *bits <= 64 => {
+                T::from_words(&[words::narrow_part(env, *word, *shift, *bits)], 64, false)
+            }
+            Self::Part { .. } | Self::Join(_) => words::number(self, env),
             Self::Argument { word, bits } => {
                 let start = *word as usize;
                 let words = env.args.get(start..start + words_for(*bits) as usize).unwrap_or_default();
@@ -202,7 +229,7 @@ impl Expr {
             (value, Tier::I128) => value.eval::<i128>(env).amount(),
             (value, Tier::W192) => value.eval::<Wide192>(env).amount(),
             (value, Tier::W576) => value.eval::<Wide576>(env).amount(),
-            (value, Tier::Widest) => value.eval::<Widest>(env).amount(),
+            (value, Tier::Widest | Tier::Words) => value.eval::<Widest>(env).amount(),
         }
     }
 
@@ -222,6 +249,12 @@ impl Expr {
             Tier::W192 => write_words(&self.value.eval::<Wide192>(env), bits, out),
             Tier::W576 => write_words(&self.value.eval::<Wide576>(env), bits, out),
             Tier::Widest => write_words(&self.value.eval::<Widest>(env), bits, out),
+            Tier::Words => {
+                words::put(&self.value, env, out);
+                for (i, word) in out.iter_mut().enumerate() {
+                    *word &= crate::value::word_mask(bits, i as u32);
+                }
+            }
         }
     }
 
@@ -274,13 +307,14 @@ impl BoolExpr {
             Self::Compare(op, Tier::I128, sides) => compare::<i128>(*op, sides, env),
             Self::Compare(op, Tier::W192, sides) => compare::<Wide192>(*op, sides, env),
             Self::Compare(op, Tier::W576, sides) => compare::<Wide576>(*op, sides, env),
-            Self::Compare(op, Tier::Widest, sides) => compare::<Widest>(*op, sides, env),
+            Self::Compare(op, Tier::Widest | Tier::Words, sides) => compare::<Widest>(*op, sides, env),
+            Self::NoBits { value, words } => words::is_zero(value, *words, env),
             Self::FromData(expr) => match expr.tier {
                 Tier::I64 => !expr.value.eval::<i64>(env).is_zero(),
                 Tier::I128 => !expr.value.eval::<i128>(env).is_zero(),
                 Tier::W192 => !expr.value.eval::<Wide192>(env).is_zero(),
                 Tier::W576 => !expr.value.eval::<Wide576>(env).is_zero(),
-                Tier::Widest => !expr.value.eval::<Widest>(env).is_zero(),
+                Tier::Widest | Tier::Words => !expr.value.eval::<Widest>(env).is_zero(),
             },
             Self::And(sides) => sides.0.eval(env) && sides.1.eval(env),
             Self::Or(sides) => sides.0.eval(env) || sides.1.eval(env),
@@ -310,6 +344,8 @@ impl BoolExpr {
         }
     }
 }
+
+pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;

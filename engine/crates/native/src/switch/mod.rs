@@ -2,6 +2,7 @@
 
 mod externs;
 mod profiles;
+mod programs;
 mod replication;
 mod tables;
 
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use live::SharedSwitch;
-use p4vm::{ActionCall, ControlError, Options, Outputs, Program, Rate};
+use p4vm::{ActionCall, ControlError, Options, Outputs, Rate};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -65,7 +66,7 @@ impl Switch {
             [digest_rate, digest_repeat_rate].map(|(per_second, burst)| Rate { per_second, burst });
         let switch = py
             .detach(|| {
-                let program = Program::from_json(program_json)?;
+                let program = programs::load(program_json)?;
                 let options =
                     Options { seed, cpu_port, num_ports, digest_rate, digest_repeat_rate, ..Options::default() };
                 Ok(p4vm::Switch::new(program, options))

@@ -9,6 +9,7 @@ mod headers;
 mod operator;
 mod parser;
 pub(crate) mod range;
+mod rewrite;
 mod sources;
 mod table;
 

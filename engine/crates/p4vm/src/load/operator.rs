@@ -264,8 +264,5 @@ fn compared(op: Compare, left: Value, right: Value) -> BoolExpr {
             return BoolExpr::FieldIs { word: *word, value };
         }
     }
-    let mut need = 0;
-    range::analyse(&left, None, &mut need);
-    range::analyse(&right, None, &mut need);
-    BoolExpr::Compare(op, range::tier(need), Box::new((left, right)))
+    range::compare(op, left, right)
 }

@@ -4,7 +4,8 @@
 //! and the number of low bits that anybody looks at (its *demand*): a value that is cut to 32 bits afterwards may be
 //! computed in 64 that wrap, as long as only `+ - * & | ^ ~ <<` lie between.
 
-use crate::expr::{Expr, Op, Tier, Value};
+use super::rewrite::rewrite;
+use crate::expr::{BoolExpr, Compare, Expr, Op, Tier, Value};
 use crate::value::{Int, Wide192, Wide576, Widest};
 
 /// Bounds `-2^neg .. 2^pos - 1`, with `neg` None for values that are never negative.
@@ -82,6 +83,8 @@ pub(crate) fn analyse(value: &Value, demand: Option<u32>, need: &mut u32) -> Ran
                 Range::unsigned(*bits)
             }
         }
+        Value::Part { bits, .. } => Range::unsigned(*bits),
+        Value::Join(parts) => Range::unsigned(parts.iter().map(|part| part.shift + part.bits).max().unwrap_or(0)),
         Value::Binary(op, left, right) => binary(*op, left, right, demand, need),
         Value::Not(value) => {
             let range = analyse(value, demand, need);
@@ -118,7 +121,8 @@ fn binary(op: Op, left: &Value, right: &Value, demand: Option<u32>, need: &mut u
         Op::Add | Op::Sub | Op::Mul | Op::Or | Op::Xor => (demand, demand),
         Op::And => (mask_demand(right, demand), mask_demand(left, demand)),
         Op::Shl => (demand, None),
-        Op::Div | Op::Mod | Op::Shr => (None, None),
+        Op::Shr => (shifted_demand(right, demand), None),
+        Op::Div | Op::Mod => (None, None),
     };
     let a = analyse(left, carried.0, need);
     let b = analyse(right, carried.1, need);
@@ -153,18 +157,35 @@ fn binary(op: Op, left: &Value, right: &Value, demand: Option<u32>, need: &mut u
     }
 }
 
-/// Behind `& mask` only the mask's bits matter.
-fn mask_demand(mask: &Value, demand: Option<u32>) -> Option<u32> {
-    let range = match mask {
+/// Behind `& mask` only the bits matter that the mask can have.
+pub(crate) fn mask_demand(mask: &Value, demand: Option<u32>) -> Option<u32> {
+    match (width(mask), demand) {
+        (Some(width), Some(demand)) => Some(demand.min(width)),
+        (width, demand) => width.or(demand),
+    }
+}
+
+/// Behind `>> amount`, with a constant, so many bits more.
+fn shifted_demand(amount: &Value, demand: Option<u32>) -> Option<u32> {
+    match amount {
+        Value::Const(amount) => Some(demand?.saturating_add(u32::try_from(*amount).ok()?)),
+        _ => None,
+    }
+}
+
+/// The bits of a value that is not negative, where that can be seen at once.
+fn width(value: &Value) -> Option<u32> {
+    let range = match value {
         Value::Const(value) => of_const(*value),
         Value::WideConst(words) => of_wide(words),
-        _ => return demand,
+        Value::AnyField { signed: true, .. } => return None,
+        Value::Field { bits, .. }
+        | Value::AnyField { bits, .. }
+        | Value::Part { bits, .. }
+        | Value::Argument { bits, .. } => Range::unsigned(*bits),
+        _ => return None,
     };
-    match (range.neg, demand) {
-        (None, Some(demand)) => Some(demand.min(range.pos)),
-        (None, None) => Some(range.pos),
-        _ => demand,
-    }
+    range.neg.is_none().then_some(range.pos)
 }
 
 pub(crate) fn tier(need: u32) -> Tier {
@@ -177,11 +198,53 @@ pub(crate) fn tier(need: u32) -> Tier {
     }
 }
 
-/// Give a value the tier that is exact for it; `demand`: the low bits that its reader takes, None for all.
+/// Simplify a value, and give it the tier that is exact for it; `demand`: the low bits that its reader takes, None for all.
 pub(crate) fn expr(value: Value, demand: Option<u32>) -> Expr {
+    tiered(rewrite(value, demand), demand)
+}
+
+/// Can [`Tier::Words`] compute it? Nothing in it carries from one word to the next but shifts by a narrow amount.
+fn only_bits(value: &Value) -> bool {
+    match value {
+        Value::Const(_) | Value::WideConst(_) | Value::Field { .. } | Value::Part { .. } | Value::Join(_) => true,
+        Value::AnyField { signed, .. } => !signed,
+        Value::Not(value) => only_bits(value),
+        Value::Binary(Op::And | Op::Or | Op::Xor, left, right) => only_bits(left) && only_bits(right),
+        Value::Binary(Op::Shl, value, amount) => {
+            let mut need = 0;
+            let range = analyse(amount, None, &mut need);
+            range.neg.is_none() && tier(need) == Tier::I64 && only_bits(value)
+        }
+        _ => false,
+    }
+}
+
+/// Simplify two values, and compare them in the tier that is exact for both.
+pub(crate) fn compare(op: Compare, left: Value, right: Value) -> BoolExpr {
+    let (left, right) = (rewrite(left, None), rewrite(right, None));
+    let mut need = 0;
+    analyse(&left, None, &mut need);
+    analyse(&right, None, &mut need);
+    if op == Compare::Eq && (65..=Widest::BITS).contains(&need) && only_bits(&left) && only_bits(&right) {
+        let differs = match right {
+            Value::Const(0) => left,
+            right => Value::Binary(Op::Xor, Box::new(left), Box::new(right)),
+        };
+        return BoolExpr::NoBits { value: Box::new(differs), words: need.div_ceil(64) };
+    }
+    BoolExpr::Compare(op, tier(need), Box::new((left, right)))
+}
+
+/// The tier that is exact for a value as it is.
+pub(crate) fn tiered(value: Value, demand: Option<u32>) -> Expr {
     let mut need = 0;
     analyse(&value, demand, &mut need);
-    Expr { tier: tier(need), value }
+    let tier = match tier(need) {
+        Tier::I64 => Tier::I64,
+        _ if only_bits(&value) => Tier::Words,
+        tier => tier,
+    };
+    Expr { tier, value }
 }
 
 #[cfg(test)]
@@ -211,6 +274,15 @@ mod tests {
         assert_eq!(tier(need(&masked, None)), Tier::I64);
         let bare = Value::Binary(Op::Shl, field(32), field(8));
         assert_eq!(tier(need(&bare, None)), Tier::W576);
+    }
+
+    #[test]
+    fn a_narrow_field_behind_an_and_makes_its_other_side_narrow() {
+        // p4c's `(ports & ~(1 << port))[3:3]`
+        let one = Box::new(Value::Binary(Op::Shl, Box::new(Value::Const(1)), field(8)));
+        let others = Box::new(Value::Binary(Op::And, field(16), Box::new(Value::Not(one))));
+        let bit = Value::Binary(Op::Shr, others, Box::new(Value::Const(3)));
+        assert_eq!(tier(need(&Value::Binary(Op::And, Box::new(bit), Box::new(Value::Const(1))), None)), Tier::I64);
     }
 
     #[test]
