@@ -26,6 +26,7 @@ class Child:
         "heard_at",
         "highest_offset",
         "holds",
+        "in_turn",
         "lost",
         "max_twnd",
         "merge",
@@ -86,6 +87,7 @@ class Child:
         self.heard_at = now
         self.progress_at = now
         self.probed_at = now
+        self.in_turn = False  # its probes have their place among the other children's
         self.feedback = 0  # packets
         self.lost = 0  # packets that it reported missing
         self.repaired = 0  # repairs sent to it

@@ -49,6 +49,16 @@ SERVING_PATIENCE = 2
 (ours)."""
 
 
+def spread(number: int) -> float:
+    """A place in [0, 1) for each of 0, 1, 2, ..., van der Corput's: however many there are, they lie about evenly."""
+    place, step = 0.0, 0.5
+    while number:
+        place += step * (number & 1)
+        number >>= 1
+        step /= 2
+    return place
+
+
 class Node(Protocol):
     """What a family asks of the sender or receiver that it belongs to."""
 
@@ -353,7 +363,11 @@ class Family:
         return effects
 
     def _probe_at(self, child: Child) -> float:
-        return child.probed_at + (self.options.probe_interval_s if child.rtt.samples else FIRST_PROBES_S)
+        if not child.rtt.samples:
+            return child.probed_at + FIRST_PROBES_S
+        interval = self.options.probe_interval_s
+        # Children that joined together are probed in turn: all at once would be more than short queues hold.
+        return child.probed_at + (interval if child.in_turn else interval * (1 + spread(child.number)) / 2)
 
     def _plan_probe(self, child: Child) -> None:
         self._probe_times.set(child.number, self._probe_at(child))
@@ -361,6 +375,7 @@ class Family:
     def _probe(self, child: Child, now: float) -> Send:
         """Ask a child for a round trip time (3.3), and tell it what it should know."""
         child.probed_at = now
+        child.in_turn = child.rtt.samples > 0
         self._plan_probe(child)
         rtt_us = int(child.rtt.mean * 1e6) if child.rtt.samples else 0
         silence_ms = int(self.node.sender_silence_s(now) * 1000)

@@ -1,12 +1,13 @@
 """The children of a sender or agent: who is given up, and what strangers are told."""
 
 from collections import Counter
+from itertools import pairwise
 
 from hosts.endpoint import Address, Effect
 from hosts.mtcp.agent import Agent
 from hosts.mtcp.child import Child
 from hosts.mtcp.control import Entry, Join
-from hosts.mtcp.family import Family
+from hosts.mtcp.family import Family, spread
 from hosts.mtcp.options import MtcpOptions
 from hosts.mtcp.packets import Feedback
 from hosts.mtcp.roster import Roster
@@ -90,3 +91,11 @@ def test_a_closed_window_is_a_stall_when_it_blocks_the_sender() -> None:
             assert hopeless(family, now, blocked=True) == []
     assert hopeless(family, 15.0, blocked=True) == [(ONE, Reason.STALLED)]
     assert hopeless(family, 15.0, blocked=False) == []
+
+
+def test_places_are_spread_evenly() -> None:
+    assert [spread(number) for number in range(8)] == [0, 1 / 2, 1 / 4, 3 / 4, 1 / 8, 5 / 8, 3 / 8, 7 / 8]
+    for count in (3, 16, 100):
+        places = sorted(spread(number) for number in range(count))
+        assert places[-1] < 1
+        assert min(later - sooner for sooner, later in pairwise(places)) >= 1 / (2 * count)

@@ -1,6 +1,7 @@
 """The sender alone: admission, windows, and what it ignores."""
 
 import random
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -365,3 +366,29 @@ def test_many_children_make_it_patient() -> None:
         bench.get(join(1 << 20), Address(f"10.0.1.{number}", 4001))
         patience.append(bench.core.patience_s)
     assert patience == [0.0] * (MANY_CHILDREN - 1) + [0.004]
+
+
+@pytest.mark.parametrize("count", [2, 3, 10, 100])
+def test_children_that_joined_together_are_probed_in_turn(count: int) -> None:
+    """All at once, every two seconds, they would be a burst as long as there are children. A repair's answer, which
+    measures the round trip time too, changes nothing."""
+    bench = Bench(count, fan_out=count)
+    children = [Address("10.0.0.2", 4000 + index) for index in range(count)]
+    for child in children:
+        bench.get(join(1 << 20), child)
+    probed: dict[Address, list[float]] = {child: [] for child in children}
+    while bench.now < 120:
+        for effect in bench.wake():
+            if isinstance(effect, Send) and isinstance(probe := parse(effect.data), Probe):
+                probed[effect.destination].append(bench.now)
+                bench.now += 1e-5
+                bench.get(encode_probe_ack(7, probe.time_us, 0), effect.destination)
+                for record in bench.core.agent.children.values():
+                    record.rtt.add(0.01)
+    for times in probed.values():
+        # At once and then in its place, but for the hundred answers' own time.
+        assert all(2 - 0.01 < later - sooner < 2 + 0.01 for sooner, later in pairwise(times[2:]))
+        assert 0.99 < times[2] - times[1] < 2.01
+    steady = sorted(at for times in probed.values() for at in times[3:])
+    gaps = [later - sooner for sooner, later in pairwise(steady)]
+    assert min(gaps) > 0.25 / count
