@@ -376,3 +376,23 @@ fn tables_say_what_they_are() {
     assert_eq!(switch.table_info(&name("lpm")).unwrap().meter.as_deref(), Some("MatchingIngress.lpm_meter"));
     assert!(switch.table_info("nothing").is_err());
 }
+
+#[test]
+fn a_key_that_is_shifted_stays_as_wide_as_its_type() {
+    let field = r#"["ethernet", "destination"]"#;
+    let shifted = format!(
+        r#"{{"type": "expression", "value": {{"op": ">>", "left": {{"type": "field", "value": {field}}},
+            "right": {{"type": "hexstr", "value": "0x0000000000000028"}}}}}}"#
+    );
+    let mut program: serde_json::Value = serde_json::from_str(include_str!("data/l2.json")).unwrap();
+    program["pipelines"][0]["tables"][1]["key"][0]["target"] = serde_json::from_str(&shifted).unwrap();
+    let mut switch = Switch::new(Program::from_json(&program.to_string()).unwrap(), Options::default());
+    let table = "L2Ingress.destinations";
+    assert_eq!(switch.table_info(table).unwrap().key[0].bits, 48);
+    let forward = ActionCall { action: "L2Ingress.forward".into(), params: vec![vec![7]] };
+    let key = [MatchKey::Value(vec![0, 0, 0, 0, 0, 0x12])];
+    switch.table_add(table, &key, 0, &EntryTarget::Action(forward), 0).unwrap();
+    let mut out = Outputs::new();
+    switch.process(0, 1, &[&[0x12, 1, 2, 3, 4, 5][..], &[6; 60]].concat(), &mut out);
+    assert_eq!(out.iter().map(|(port, _)| port).collect::<Vec<_>>(), [7]);
+}

@@ -28,12 +28,7 @@ pub(crate) enum Typed {
 
 /// A number of which every bit matters. `own`: the fields that locals mean in P4_14's length expressions.
 pub(crate) fn number(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Result<Expr> {
-    let value = match typed(at, scope, own)? {
-        Typed::Number(value) => value,
-        Typed::Bool(condition) => Value::FromBool(Box::new(condition)),
-        _ => return Err(at.error("not a number")),
-    };
-    Ok(range::expr(value, None))
+    Ok(range::expr(as_written(at, scope, own)?, None))
 }
 
 /// A number that is written to `bits` bits.
@@ -64,9 +59,17 @@ pub(crate) fn ones(value: &Value) -> Option<u32> {
     }
 }
 
-/// The bare number, before its tier is known.
+/// The bare number, before its tier is known and before it is simplified.
 pub(crate) fn value(at: &At<'_>, scope: &Scope<'_>) -> Result<Value> {
-    Ok(number(at, scope, None)?.value)
+    as_written(at, scope, None)
+}
+
+fn as_written(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Result<Value> {
+    match typed(at, scope, own)? {
+        Typed::Number(value) => Ok(value),
+        Typed::Bool(condition) => Ok(Value::FromBool(Box::new(condition))),
+        _ => Err(at.error("not a number")),
+    }
 }
 
 pub(crate) fn condition(at: &At<'_>, scope: &Scope<'_>) -> Result<BoolExpr> {

@@ -148,7 +148,12 @@ fn binary(op: Op, left: &Value, right: &Value, demand: Option<u32>, need: &mut u
             (Some(_), None) => b,
             _ => a.union(b),
         },
-        Op::Or | Op::Xor => a.union(b),
+        Op::Or | Op::Xor if a.neg.is_none() && b.neg.is_none() => a.union(b),
+        // Of -1 and 127 come -128 and less than 128.
+        Op::Or | Op::Xor => {
+            let bits = a.bits().max(b.bits()).saturating_sub(1);
+            Range { pos: bits, neg: Some(bits) }
+        }
         Op::Shl => match right {
             Value::Const(amount) => a.widen(u32::try_from(*amount).unwrap_or(MANY)),
             _ => a.widen(1u32.checked_shl(b.pos.min(31)).unwrap_or(MANY)),
@@ -289,6 +294,12 @@ mod tests {
     fn comparisons_of_differences_keep_their_sign() {
         let difference = Value::Binary(Op::Sub, field(64), field(64));
         assert_eq!(tier(need(&difference, None)), Tier::I128);
+    }
+
+    #[test]
+    fn what_may_be_negative_has_bits_on_both_sides() {
+        let signed = Value::Binary(Op::Xor, Box::new(Value::Const(-1)), field(7));
+        assert_eq!(analyse(&signed, None, &mut 0), Range { pos: 7, neg: Some(7) });
     }
 
     #[test]

@@ -13,6 +13,9 @@ use crate::expr::{JoinPart, Op, Value};
 /// No part begins above this bit: more than any number has.
 const MOST_SHIFT: u32 = 1 << 16;
 
+/// Values of more nodes are not looked through for parts: that would be done again at each level above them.
+const MOST_NODES: usize = 256;
+
 /// Up to this width shifts and ors in one word are as fast as a list of parts.
 const NARROW: u32 = 64;
 
@@ -122,7 +125,8 @@ fn shift_up(value: Value, amount: u32, demand: Option<u32>) -> Value {
 
 /// `left | right`, as parts side by side where they are.
 fn join(left: Value, right: Value, demand: Option<u32>) -> Value {
-    if let (Some(high), Some(low)) = (parts_of(&left, demand), parts_of(&right, demand)) {
+    let parts = |value| if is_small(value) { parts_of(value, demand) } else { None };
+    if let (Some(high), Some(low)) = (parts(&left), parts(&right)) {
         let mut parts: Vec<JoinPart> = high.into_iter().chain(low).filter(|part| part.bits > 0).collect();
         parts.sort_by_key(|part| part.shift);
         let apart = parts.windows(2).all(|pair| matches!(pair, [low, high] if end(low) <= high.shift));
@@ -131,6 +135,23 @@ fn join(left: Value, right: Value, demand: Option<u32>) -> Value {
         }
     }
     Value::Binary(Op::Or, Box::new(left), Box::new(right))
+}
+
+fn is_small(value: &Value) -> bool {
+    count(value, MOST_NODES).is_some()
+}
+
+/// What is left of `room` after a value's nodes.
+fn count(value: &Value, room: usize) -> Option<usize> {
+    let room = room.checked_sub(1)?;
+    match value {
+        Value::Binary(_, left, right) | Value::Choose(_, left, right) => count(right, count(left, room)?),
+        Value::Not(value) | Value::TwoCompMod(value, _) | Value::USatCast(value, _) | Value::SatCast(value, _) => {
+            count(value, room)
+        }
+        Value::Join(parts) => parts.iter().try_fold(room, |room, part| count(&part.value.value, room)),
+        _ => Some(room),
+    }
 }
 
 fn end(part: &JoinPart) -> u32 {
@@ -227,6 +248,21 @@ mod tests {
         let Value::Join(parts) = rewrite(whole, Some(192)) else { panic!("not joined") };
         let places: Vec<_> = parts.iter().map(|part| (part.shift, part.bits, part.value.tier)).collect();
         assert_eq!(places, [(0, 32, Tier::I64), (96, 32, Tier::I64), (160, 32, Tier::I64)]);
+    }
+
+    #[test]
+    fn a_large_value_is_not_copied_at_every_level_above_it() {
+        let mut value = narrow(0);
+        for word in 1..20 {
+            value = Value::Binary(Op::Add, Box::new(value.clone()), Box::new(value));
+            if word < 12 {
+                continue;
+            }
+            assert!(!is_small(&value));
+            assert!(matches!(rewrite(or(of(Op::Shl, narrow(1), 80), value.clone()), None), Value::Binary(Op::Or, ..)));
+            break;
+        }
+        assert!(is_small(&slice()));
     }
 
     #[test]
