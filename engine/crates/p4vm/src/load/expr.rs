@@ -3,7 +3,7 @@
 use super::operator::{operation, valid};
 use super::range;
 use super::Names;
-use crate::expr::{BoolExpr, Expr, Op, Value};
+use crate::expr::{BoolExpr, Expr, Value};
 use crate::ir::{Field, HeaderRef, Param, Target, UnionRef};
 use crate::json::{At, Result};
 use crate::value::{words_for, Int, Widest};
@@ -33,17 +33,7 @@ pub(crate) fn number(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> R
 
 /// A number that is written to `bits` bits.
 pub(crate) fn assigned(at: &At<'_>, scope: &Scope<'_>, bits: u32) -> Result<Expr> {
-    Ok(range::expr(without_mask(value(at, scope)?, bits), Some(bits)))
-}
-
-/// `x & mask` written to no more bits than the mask has is `x`.
-fn without_mask(value: Value, bits: u32) -> Value {
-    match value {
-        Value::Binary(Op::And, left, right) if ones(&right).is_some_and(|ones| ones >= bits) => {
-            without_mask(*left, bits)
-        }
-        other => other,
-    }
+    Ok(range::expr(value(at, scope)?, Some(bits)))
 }
 
 /// For constants 2^n - 1: n.

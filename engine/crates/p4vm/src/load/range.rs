@@ -178,19 +178,21 @@ fn shifted_demand(amount: &Value, demand: Option<u32>) -> Option<u32> {
     }
 }
 
-/// The bits of a value that is not negative, where that can be seen at once.
+/// The bits of a value that is not negative, where that can be seen at once: to look through a whole tree for each `&` in
+/// it would take time by its size and its depth.
 fn width(value: &Value) -> Option<u32> {
-    let range = match value {
-        Value::Const(value) => of_const(*value),
-        Value::WideConst(words) => of_wide(words),
-        Value::AnyField { signed: true, .. } => return None,
-        Value::Field { bits, .. }
-        | Value::AnyField { bits, .. }
-        | Value::Part { bits, .. }
-        | Value::Argument { bits, .. } => Range::unsigned(*bits),
-        _ => return None,
-    };
-    range.neg.is_none().then_some(range.pos)
+    match value {
+        Value::Const(_)
+        | Value::WideConst(_)
+        | Value::Field { .. }
+        | Value::AnyField { .. }
+        | Value::Part { .. }
+        | Value::Argument { .. } => match analyse(value, None, &mut 0) {
+            Range { pos, neg: None } => Some(pos),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 pub(crate) fn tier(need: u32) -> Tier {

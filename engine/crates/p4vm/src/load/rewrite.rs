@@ -160,19 +160,16 @@ fn end(part: &JoinPart) -> u32 {
 
 /// A value as the parts that it consists of: none for one that may be negative.
 fn parts_of(value: &Value, demand: Option<u32>) -> Option<Vec<JoinPart>> {
+    if let Value::Binary(Op::And, moved, mask) = value {
+        if let (Value::Binary(Op::Shl, value, amount), Some(bits)) = (&**moved, ones(mask)) {
+            return shifted(value, amount, Some(bits), demand);
+        }
+    }
     match value {
         Value::Join(parts) => Some(parts.to_vec()),
         Value::Binary(Op::Shl, value, amount) => shifted(value, amount, None, demand),
-        Value::Binary(Op::And, value, mask) => match (&**value, ones(mask)) {
-            (Value::Binary(Op::Shl, value, amount), Some(bits)) => shifted(value, amount, Some(bits), demand),
-            _ => Some(vec![one(value_of_mask(value, mask), 0, demand)?]),
-        },
         value => Some(vec![one(value.clone(), 0, demand)?]),
     }
-}
-
-fn value_of_mask(value: &Value, mask: &Value) -> Value {
-    Value::Binary(Op::And, Box::new(value.clone()), Box::new(mask.clone()))
 }
 
 /// `value << amount`, cut to `bits` bits.
