@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from hosts.bounds import LEAST_PERIOD_S, check_times
 from hosts.rate_float import decode_rtt, encode_rtt
+from hosts.tfmcc.blocks import LEAST_PAYLOAD_BYTES
 from hosts.tfmcc.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES
 
 
@@ -54,8 +55,8 @@ class TfmccOptions:
             raise ValueError("parameter 'rules' must be paper or rfc")
         if self.assist not in ("none", "switch"):
             raise ValueError("parameter 'assist' must be none or switch")
-        if not 0 < self.payload_bytes <= MAX_PAYLOAD_BYTES:
-            raise ValueError(f"parameter 'payload_bytes' must be in 1..{MAX_PAYLOAD_BYTES}")
+        if not LEAST_PAYLOAD_BYTES <= self.payload_bytes <= MAX_PAYLOAD_BYTES:
+            raise ValueError(f"parameter 'payload_bytes' must be in {LEAST_PAYLOAD_BYTES}..{MAX_PAYLOAD_BYTES}")
         if not 2 <= self.loss_intervals <= 128:
             raise ValueError("parameter 'loss_intervals' must be in 2..128")
         for name in ("beta_clr", "beta_other", "beta_one_way", "max_rtt_decay"):

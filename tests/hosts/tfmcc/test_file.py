@@ -13,6 +13,7 @@ from hosts.endpoint import Address, Datagram, PeerDropped, PeerFinished, Session
 from hosts.header import PacketError
 from hosts.protocols import Session
 from hosts.tfmcc.blocks import (
+    LEAST_PAYLOAD_BYTES,
     MOST_NEEDS,
     BlockStatus,
     Piece,
@@ -107,6 +108,14 @@ def test_it_arrives_whatever_the_network_does(trouble: dict[str, Any]) -> None:
     world = World(size=400_000, seed=3, **trouble)
     world.finish()
     world.check()
+
+
+def test_the_smallest_packets_carry_a_file_and_smaller_ones_are_refused() -> None:
+    world = World(1, size=5000, parameters={"payload_bytes": LEAST_PAYLOAD_BYTES})
+    world.finish()
+    world.check()
+    with pytest.raises(ValueError, match=f"'payload_bytes' must be in {LEAST_PAYLOAD_BYTES}"):
+        TFMCC.parse_options({"payload_bytes": LEAST_PAYLOAD_BYTES - 1})
 
 
 def test_it_fills_a_link() -> None:
