@@ -13,6 +13,8 @@ from raptorq import Decoder, Encoder
 PAYLOAD_ID_BYTES: Final = 4
 SYMBOL_ALIGNMENT: Final = 8
 """RFC 6330, 4.3: symbols are multiples of this, as the raptorq package has them."""
+LEAST_PACKET_BYTES: Final = PAYLOAD_ID_BYTES + SYMBOL_ALIGNMENT
+"""A packet with the smallest symbol."""
 MAX_SYMBOL_BYTES: Final = 2**16 - 1
 """RFC 6330, 3.3.2: 16 bits."""
 MAX_SOURCE_SYMBOLS: Final = 1024

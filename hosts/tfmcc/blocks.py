@@ -11,7 +11,7 @@ block that should be there: its number (32), packets it needs (16), reserved (16
 import struct
 from typing import Final, NamedTuple
 
-from hosts.fec.block import PAYLOAD_ID_BYTES, SYMBOL_ALIGNMENT
+from hosts.fec.block import LEAST_PACKET_BYTES
 from hosts.header import HEADER, VERSION, PacketError
 from hosts.tfmcc.packets import NUMBER
 
@@ -20,8 +20,8 @@ BLOCKS_TYPE: Final = 9
 FLAG_LAST: Final = 1 << 31
 """In the payload's field of the block's bytes: no block follows."""
 PAYLOAD: Final = struct.Struct("!III")
-LEAST_PAYLOAD_BYTES: Final = PAYLOAD.size + PAYLOAD_ID_BYTES + SYMBOL_ALIGNMENT
-"""Of a DATA packet of a file: with the smallest symbol that there is."""
+LEAST_PAYLOAD_BYTES: Final = PAYLOAD.size + LEAST_PACKET_BYTES
+"""Of a DATA packet of a file."""
 STATUS: Final = struct.Struct("!BBBBIIIIBBxx")
 NEED: Final = struct.Struct("!IHxx")
 MOST_NEEDS: Final = 64

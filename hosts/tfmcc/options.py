@@ -16,7 +16,7 @@ class TfmccOptions:
     # packet per RTT; a receiver without an RTT counts with the initial one for the maximum. rfc: 6 maximum RTTs, no
     # offset; every increase is limited so; such a receiver counts with the RTT that the sender measures (RFC 4654).
     rules: str = "paper"
-    payload_bytes: int = DEFAULT_PAYLOAD_BYTES
+    payload_bytes: int = DEFAULT_PAYLOAD_BYTES  # at least what the smallest piece of a file takes
     loss_intervals: int = 8  # 2.3: 8 to 32
     history_discounting: bool = False  # TFRC's (RFC 5348, 5.5), which RFC 4654 takes over and the paper does not name
     initial_rtt_s: float = 0.5  # 2.4.1; used as the next RTT float above
