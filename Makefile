@@ -78,7 +78,7 @@ fuzz: setup ## try inputs that nobody thought of on the switch (CANOPY_FUZZ_SECO
 
 p4: setup ## recompile the P4 program and the benchmark's (needs p4c)
 	$(BIN)/python p4src/build.py
-	$(BIN)/python -m engine.benchmarks.build_programs
+	$(BIN)/python -m experiments.bench.switch.build_programs
 
 bench: setup ## the switch's packet rates, tables, memory and start-up time
 	$(BIN)/canopy bench switch

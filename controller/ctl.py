@@ -16,7 +16,7 @@ from rich.measure import Measurement
 from controller import tables
 from controller.api import ApiClient, ApiError
 from controller.statedir import SOCKET_NAME, StateDirError, check_socket_path, find_running
-from engine.exits import EXIT_BAD_INPUT
+from engine.command.exits import EXIT_BAD_INPUT
 
 app = typer.Typer(help="Show the live state of a running emulation.", no_args_is_help=True, add_completion=False)
 

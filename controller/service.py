@@ -32,7 +32,7 @@ from controller.statedir import (
 )
 from controller.switch_app import SwitchApp
 from controller.views import Views
-from engine.exits import EXIT_BAD_INPUT
+from engine.command.exits import EXIT_BAD_INPUT
 
 LOG = logging.getLogger("canopy.controller")
 

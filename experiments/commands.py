@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engine.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
-from topologies.run.exits import fail
+from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
+from engine.command.fail import fail
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
 
-    from experiments.reproduce import RowResult
-    from experiments.row import Row
+    from experiments.harness.reproduce import RowResult
+    from experiments.harness.row import Row
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -47,14 +47,15 @@ def reproduce(
     """
     from rich.console import Console
 
-    from experiments import comparison, origin, results_folder
-    from experiments.assistance import with_assistance
-    from experiments.names import UnknownNameError
-    from experiments.progress import progress_bar
-    from experiments.reproduce import Options
-    from experiments.reproduce import reproduce as run_rows
+    from engine.command.signals import Interrupted, interruptible
+    from experiments.figures import comparison, results_folder
+    from experiments.harness import origin
+    from experiments.harness.assistance import with_assistance
+    from experiments.harness.names import UnknownNameError
+    from experiments.harness.progress import progress_bar
+    from experiments.harness.reproduce import Options
+    from experiments.harness.reproduce import reproduce as run_rows
     from experiments.rows import ROWS, select
-    from topologies.run.signals import Interrupted, interruptible
 
     try:
         named = select(names) if names else list(ROWS.values())
@@ -106,7 +107,7 @@ def reproduce(
 def _print_rows(rows: "Sequence[Row]", *, as_json: bool) -> None:
     from rich.console import Console
 
-    from experiments import printing
+    from experiments.harness import printing
 
     if as_json:
         built = [{"row": row.id, "paper": row.paper, "world": row.world, "missing": row.missing} for row in rows]
@@ -118,8 +119,8 @@ def _print_rows(rows: "Sequence[Row]", *, as_json: bool) -> None:
 def _print_kept(rows: "Sequence[Row]", named: "Set[str]", folder: Path, *, as_json: bool) -> None:
     from rich.console import Console
 
-    from experiments import printing
-    from experiments.kept import kept_rows
+    from experiments.harness import printing
+    from experiments.harness.kept import kept_rows
 
     # Rows with assistance that were not named are there if they have a file: few were run.
     entries = [entry for entry in kept_rows(rows, folder) if entry.row.id in named or entry.kept or entry.problem]
@@ -135,7 +136,8 @@ def _print_kept(rows: "Sequence[Row]", named: "Set[str]", folder: Path, *, as_js
 def _print_results(results: "Sequence[RowResult]", *, as_json: bool) -> None:
     from rich.console import Console
 
-    from experiments import printing, results_folder
+    from experiments.figures import results_folder
+    from experiments.harness import printing
 
     if as_json:
         print(json.dumps({"rows": [results_folder.summary(result) for result in results]}))
@@ -165,12 +167,12 @@ def sweep(
     """
     from rich.console import Console
 
-    from experiments import sweep as sweeps
-    from experiments.dask_cluster import on_dask
-    from experiments.progress import progress_bar
-    from experiments.settings import SettingError, parse_setting
-    from experiments.sweep_table import print_table, write_table
-    from topologies.run.signals import Interrupted, interruptible
+    from engine.command.signals import Interrupted, interruptible
+    from experiments.harness.progress import progress_bar
+    from experiments.sweep import sweep as sweeps
+    from experiments.sweep.dask_cluster import on_dask
+    from experiments.sweep.settings import SettingError, parse_setting
+    from experiments.sweep.table import print_table, write_table
     from topologies.scenario import ScenarioError, load_scenario
 
     try:

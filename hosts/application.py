@@ -22,8 +22,8 @@ from hosts.endpoint import (
     SenderEndpoint,
     StreamEnded,
 )
-from hosts.files import FileError
-from hosts.reason import Reason
+from hosts.wire.manifest import FileError
+from hosts.wire.reason import Reason
 
 NetworkEffect: TypeAlias = Send | JoinGroup | LeaveGroup
 

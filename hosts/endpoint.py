@@ -5,7 +5,7 @@ sockets, or the simulator) hands it datagrams and the time, and carries out the 
 
 The runtime's contract
 - `now` is in seconds on the endpoint's own monotonic clock; it never goes back. Two hosts' clocks share neither origin
-  nor rate, unless the session's parameters say that they do (hosts/clock.py).
+  nor rate, unless the session's parameters say that they do (hosts/runtime/clock.py).
 - After each call the runtime reads `wake_at` and calls `handle_timer` once that time has come. A call that comes early
   or without need is harmless.
 - An endpoint has one unicast address. `Send` leaves from it, to a peer or to a group; replies come back to it.
@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
-from hosts.reason import Reason
+from hosts.wire.reason import Reason
 
 UNICAST_TTL: Final = 64
 """Time to live of unicast datagrams when they are sent (RFC 1340's default), so that receivers can count the hops."""

@@ -21,7 +21,7 @@
 // RLA: one per session, by its low bits. A slot's cells take 1.5 KB on 16 ports.
 #define RLA_SLOTS 256
 // Children of one parent (receivers of one sender) whose feedback merges: the width of the bitmaps in it (MERGE_CHILDREN in
-// hosts/mtcp/packets.py, CHILD_BITS in hosts/rla/packets.py).
+// hosts/protocols/mtcp/packets.py, CHILD_BITS in hosts/protocols/rla/packets.py).
 #define FEEDBACK_CHILDREN 128
 
 typedef bit<9>  port_t;
@@ -43,7 +43,7 @@ const bit<8> MAX_REPORT_PASSES = 192;
 // RFC 3376 (8.11) repeat an unsolicited report within 1 s, so one that was lost gets its second chance.
 const bit<8> UNKNOWN_WINDOW_SHIFT = 19;
 
-// MTCP's packets (hosts/mtcp/packets.py, control.py): types of the common header; flags.
+// MTCP's packets (hosts/protocols/mtcp/packets.py, control.py): types of the common header; flags.
 const bit<8>  MTCP_ACK   = 3;
 const bit<8>  MTCP_NACK  = 4;
 const bit<8>  MTCP_FLAG_MERGED = 0x01;
@@ -69,7 +69,7 @@ const bit<32> MTCP_MAX_BEHIND = 65536;
 // The least distance of a time-out above the mean delay: Linux' TCP_RTO_MIN, `rto_margin_s` of the hosts.
 const bit<32> MTCP_LEAST_MARGIN_US = 200000;
 
-// RLA's acknowledgments (hosts/rla/packets.py).
+// RLA's acknowledgments (hosts/protocols/rla/packets.py).
 const bit<8>  RLA_FLAG_MERGED = 0x01;
 const bit<8>  RLA_FLAG_MERGE  = 0x02;
 const bit<16> RLA_ACK_UDP_BYTES = 116;
@@ -81,14 +81,14 @@ const bit<32> RLA_SILENCE_US = 500000;
 // What a switch that suppresses feedback sets in DATA of TFMCC and VLMCC.
 const bit<8>  FLAG_SUPPRESSED = 0x20;
 
-// TFMCC's packets (hosts/tfmcc/packets.py).
+// TFMCC's packets (hosts/protocols/tfmcc/packets.py).
 const bit<16> TFMCC_DATA_UDP_BYTES = 72;        // at least
 const bit<16> TFMCC_REPORT_UDP_BYTES = 52;
 const bit<16> TFMCC_NO_RATE = 0x0fff;           // the largest 12-bit float
 // First round trip times asked for in a round that pass whatever their rates: one or two answers are too few (TFMCC 2.5.2).
 const bit<8>  TFMCC_REQUESTS = 10;
 
-// VLMCC's packets (hosts/vlmcc/packets.py).
+// VLMCC's packets (hosts/protocols/vlmcc/packets.py).
 const bit<16> VLMCC_DATA_UDP_BYTES = 52;        // at least
 const bit<16> VLMCC_CHALLENGE_UDP_BYTES = 48;
 const bit<32> VLMCC_LONGEST_RTT_US = 4000000;   // `largest_rtt_s` of the hosts

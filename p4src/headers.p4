@@ -74,7 +74,7 @@ header udp_t {
     bit<16> checksum;
 }
 
-// What every Canopy datagram starts with (hosts/header.py).
+// What every Canopy datagram starts with (hosts/wire/header.py).
 header canopy_t {
     bit<8>  version;
     bit<8>  protocol;
@@ -83,7 +83,7 @@ header canopy_t {
     bit<32> session;
 }
 
-// MTCP's ACK and NACK (hosts/mtcp/packets.py).
+// MTCP's ACK and NACK (hosts/protocols/mtcp/packets.py).
 header mtcp_feedback_t {
     bit<32>  cumulative;        // the first packet that is missing
     bit<32>  held_us;
@@ -101,7 +101,7 @@ header mtcp_feedback_t {
     bit<512> sack;              // bit i: packet cumulative + 1 + i
 }
 
-// RLA's ACK (hosts/rla/packets.py).
+// RLA's ACK (hosts/protocols/rla/packets.py).
 header rla_ack_t {
     bit<32>  cumulative;        // the first packet that is missing
     bit<32>  window;
@@ -112,7 +112,7 @@ header rla_ack_t {
     bit<512> sack;              // bit i: packet cumulative + 1 + i
 }
 
-// TFMCC's DATA up to what a switch reads, and its REPORT (hosts/tfmcc/packets.py). Rates and times are floats whose codes
+// TFMCC's DATA up to what a switch reads, and its REPORT (hosts/protocols/tfmcc/packets.py). Rates and times are floats whose codes
 // order as they do.
 header tfmcc_data_t {
     bit<32> seq;
@@ -145,7 +145,7 @@ header tfmcc_report_t {
     bit<64> time_us;
 }
 
-// VLMCC's DATA up to what a switch reads, and its CHALLENGE (hosts/vlmcc/packets.py).
+// VLMCC's DATA up to what a switch reads, and its CHALLENGE (hosts/protocols/vlmcc/packets.py).
 header vlmcc_data_t {
     bit<32> seq;
     bit<32> leader;             // 0: there is none

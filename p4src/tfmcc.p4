@@ -5,7 +5,7 @@
 #include "tfmcc_rounds.p4"
 
 // The largest rate that is at most a share of another (`share` / 65536, at least a half), both as 12-bit floats: 5 bits of
-// exponent, 7 of mantissa (hosts/rate_float.py).
+// exponent, 7 of mantissa (hosts/protocols/tfmcc/rate_float.py).
 control share_of_rate(in bit<16> rate, in bit<16> share, out bit<16> result) {
     apply {
         bit<32> scaled = (((bit<32>)rate[6:0] + 128) * (bit<32>)share) >> 15;  // twice the mantissa with its leading one

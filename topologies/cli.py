@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from engine.exits import EXIT_BAD_INPUT
-from topologies.run.exits import fail
+from engine.command.exits import EXIT_BAD_INPUT
+from engine.command.fail import fail
 from topologies.scenario import Scenario, ScenarioError, load_scenario
 from topologies.scenario.abilities import Purpose
 

@@ -4,7 +4,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from engine.exits import EXIT_FAILED, EXIT_INTERRUPTED
+from engine.command.exits import EXIT_FAILED, EXIT_INTERRUPTED
 from experiments.fast.agreement import AgreementError, compare
 from experiments.fast.build import BuildError, build, modules
 from experiments.fast.exchange import check

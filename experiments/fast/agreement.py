@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import yaml
 
-from engine.programs import module_command
+from engine.command.programs import module_command
 from hosts import compiled
 
 _RECEIVERS: Final = ("r1", "r2", "r3", "r4")

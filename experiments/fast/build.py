@@ -12,28 +12,15 @@ from typing import Final
 from hosts import compiled
 
 ROOT: Final = compiled.SOURCES.parent
-INTERPRETED: Final = {
-    "__init__.py": "defines nothing that takes time, and hosts/'s own decides where the other modules come from",
-    "compiled.py": "as `__init__.py`",
-    "cli.py": "a program: Python's -m runs no extension module",
-    "stream_cli.py": "as `cli.py`",
-    "wireshark.py": "as `cli.py`",
-    "dissect.py": "for `wireshark.py` alone",
-    "dissect_rla.py": "as `dissect.py`",
-    "dissect_tfmcc.py": "as `dissect.py`",
-    "dissect_vlmcc.py": "as `dissect.py`",
-    "dissect_webrc.py": "as `dissect.py`",
-    "files.py": "checks what JSON's values are, which compiled classes convert",
-    "output.py": "as `stream.py`",
-    "progress.py": "shows what is going on, a few times a second",
-    "protocols.py": "mypyc has no generic frozen dataclasses",
-    "stream.py": "mypyc makes no valid C of an attribute called _thread",
-    "transfer.py": "mypyc has no asynchronous generators",
-    "webrc/objects.py": "mypyc's classes have no cached properties",
-    "webrc/waves.py": "as `webrc/objects.py`",
-}
-"""Modules that are only copied, and why; of `__init__.py` each one. mypyc 2.4."""
+COMPILED: Final = ("application.py", "endpoint.py", "parts/", "protocols/", "runtime/", "wire/")
+"""What handles packets, below `hosts/`: modules, and folders of which each module but `__init__` is compiled. Programs
+and dissectors are not: Python's -m runs no extension module, and their time goes elsewhere."""
 
+INTERPRETED: Final = {
+    "protocols/webrc/objects.py": "mypyc's classes have no cached properties",
+    "protocols/webrc/waves.py": "as `objects.py`",
+}
+"""Modules of those folders that are only copied, and why. mypyc 2.4."""
 
 _CFLAGS: Final = "-ffp-contract=off"
 """A product and a sum in one rounding, which some processors have, would give other numbers than Python's two."""
@@ -46,7 +33,11 @@ class BuildError(Exception):
 def modules() -> list[str]:
     """The modules that are compiled, as paths below `hosts/`."""
     found = sorted(str(path.relative_to(compiled.SOURCES)) for path in compiled.SOURCES.rglob("*.py"))
-    return [path for path in found if path not in INTERPRETED and not path.endswith("__init__.py")]
+    return [
+        path
+        for path in found
+        if path.startswith(COMPILED) and path not in INTERPRETED and not path.endswith("__init__.py")
+    ]
 
 
 def build(folder: Path, chosen: Collection[str]) -> None:

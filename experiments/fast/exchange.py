@@ -11,13 +11,14 @@ import subprocess
 from pathlib import Path
 from typing import Any, Final
 
-from engine.programs import module_command
+from engine.command.programs import module_command
 from experiments.fast.agreement import AgreementError
-from hosts import clock, compiled, protocols
+from hosts import compiled, protocols
 from hosts.endpoint import Address
-from hosts.protocols import Session
-from hosts.runtime import Runtime
-from hosts.sockets import Interface
+from hosts.protocol import Session
+from hosts.runtime import clock
+from hosts.runtime.runtime import Runtime
+from hosts.runtime.sockets import Interface
 
 SIZE: Final = 1_000_000
 """Bytes: packets enough for many batches."""

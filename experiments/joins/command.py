@@ -11,10 +11,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from engine.exits import EXIT_FAILED
+from engine.command.exits import EXIT_FAILED
+from engine.command.fail import fail
 from experiments.joins.bed import BedError
 from experiments.joins.compare import CompareError, Measured, over_bridge, over_switch
-from topologies.run.exits import fail
 
 CONTENDERS: Final[Mapping[str, Callable[[float], Measured]]] = {
     "switch": partial(over_switch, announced=True),

@@ -16,12 +16,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from engine.exits import EXIT_FAILED, SIGNALLED
+from engine.command.exits import EXIT_FAILED, SIGNALLED
+from engine.command.fail import fail
+from engine.command.signals import Interrupted, interruptible
 from experiments.peers.contenders import CONTENDERS, Contender
 from experiments.peers.network import BOTTLENECK_BPS, QUEUE_BYTES, RECEIVERS
 from experiments.peers.transfer import TransferError, Transferred, transfer
-from topologies.run.exits import fail
-from topologies.run.signals import Interrupted, interruptible
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 

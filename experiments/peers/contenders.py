@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from engine.programs import module_command
+from engine.command.programs import module_command
 from experiments.peers.network import SENDER, receiver
 
 Command: TypeAlias = Sequence[str]
@@ -46,7 +46,7 @@ def _interface(host: str) -> str:
 
 def _canopy(protocol: str, *settings: str, name: str = "", title: str = "") -> Contender:
     options = ["--protocol", protocol, "--group", GROUP, "--port", str(_PORT)]
-    canopy = module_command("hosts.cli")
+    canopy = module_command("hosts.programs.cli")
 
     def receive(number: int, folder: Path) -> Command:
         place = ["--interface", _interface(receiver(number)), "--output", str(folder)]

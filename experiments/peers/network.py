@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from experiments.row import Document
+from experiments.harness.row import Document
 
 BOTTLENECK_BPS: Final = 10e6
 QUEUE_BYTES: Final = 50_000

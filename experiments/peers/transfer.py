@@ -17,15 +17,15 @@ import yaml
 
 from controller.api import ApiClient
 from controller.statedir import SOCKET_NAME
-from engine.programs import module_command
+from engine.command.programs import module_command
 from experiments.peers.contenders import GROUP, Contender
 from experiments.peers.network import BOTTLENECK_BPS, FAR, NEAR, RECEIVERS, SENDER, document, receiver
 from experiments.peers.program import HostProgram
 from topologies.emulation.kernel import dying_with_parent
 from topologies.emulation.sampler import read_interface_counters
 from topologies.emulation.state import Emulation, read_record
-from topologies.run.results import rate_between
-from topologies.run.run_folder import RunFolder, read_series
+from topologies.results.results import rate_between
+from topologies.results.run_folder import RunFolder, read_series
 
 LEAD_S: Final = 5.0
 """The TCP is past its slow start when the session begins."""

@@ -1,11 +1,17 @@
-"""All rows, by paper; `experiments/row.py` says what a row is."""
+"""All rows, by paper; `experiments/harness/row.py` says what a row is."""
 
 from collections.abc import Iterable, Mapping
 
-from experiments.assistance import with_assistance
-from experiments.names import UnknownNameError, did_you_mean
-from experiments.row import Row
-from experiments.rows import compare, mtcp, rla, tcp_validation, tfmcc, vlmcc, webrc
+from experiments.harness.assistance import with_assistance
+from experiments.harness.names import UnknownNameError, did_you_mean
+from experiments.harness.row import Row
+from experiments.rows import tcp_validation
+from experiments.rows.compare import comparison as compare
+from experiments.rows.mtcp import paper as mtcp
+from experiments.rows.rla import paper as rla
+from experiments.rows.tfmcc import paper as tfmcc
+from experiments.rows.vlmcc import paper as vlmcc
+from experiments.rows.webrc import paper as webrc
 
 _TABLES = (mtcp.ROWS, tfmcc.ROWS, webrc.ROWS, rla.ROWS, vlmcc.ROWS, compare.ROWS, tcp_validation.ROWS)
 

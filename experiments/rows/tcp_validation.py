@@ -3,12 +3,12 @@
 import math
 from collections.abc import Mapping, Sequence
 
-from experiments.measures import flow_goodput, flow_goodputs, last_port_row
-from experiments.relations import EachBetween, NearReference, RatioBetween
-from experiments.row import Case, Experiment, Figure, Row
+from experiments.harness.measures import flow_goodput, flow_goodputs, last_port_row
+from experiments.harness.relations import EachBetween, NearReference, RatioBetween
+from experiments.harness.row import Case, Experiment, Figure, Row
+from experiments.harness.runs import Finished
+from experiments.harness.statistics import jain_index
 from experiments.rows.networks import dumbbell
-from experiments.runs import Finished
-from experiments.statistics import jain_index
 
 _RTT = 0.04
 _BDP_PACKETS = 33

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from experiments.rows.vlmcc_base import access
+from experiments.rows.vlmcc.base import access
 
 FAN_OUT: Final = 14
 """Neighbours below a switch; with one above, and one to spare, sixteen ports (ours)."""

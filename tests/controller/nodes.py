@@ -13,9 +13,9 @@ from typing import Any
 import grpc
 
 from controller.network import SwitchSpec
-from engine.limits import DEFAULT_LIMITS
-from engine.p4runtime.datapath import MemoryDataPath
-from engine.p4runtime.server import P4RuntimeServer
+from engine.switch.limits import DEFAULT_LIMITS
+from engine.switch.p4runtime.datapath import MemoryDataPath
+from engine.switch.p4runtime.server import P4RuntimeServer
 from tests.simple_switch import packet_messages
 
 CPU_PORT = 510

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from finsy.proto import p4i, p4r
 
-from engine.p4runtime import bytestrings
-from engine.p4runtime.p4info import PRIORITY_MATCH_TYPES
+from engine.switch.p4runtime import bytestrings
+from engine.switch.p4runtime.p4info import PRIORITY_MATCH_TYPES
 from tests.differential.values import Values
 
 INSERT, MODIFY = p4r.Update.INSERT, p4r.Update.MODIFY

@@ -11,7 +11,7 @@ from typing import Any
 from finsy.proto import p4i
 from google.protobuf import text_format
 
-from engine.stf.suite import find_compiler, standard_of
+from engine.switch.stf.suite import find_compiler, standard_of
 
 DATA = Path(__file__).parent / "data"
 ENGINE_DATA = DATA.parents[1] / "engine" / "data"

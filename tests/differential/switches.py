@@ -6,12 +6,12 @@ from typing import Any, Protocol
 import grpc
 from finsy.proto import p4r, rpc_code, rpc_status
 
-from engine.p4runtime.datapath import MemoryDataPath
-from engine.p4runtime.errors import P4RuntimeError
-from engine.p4runtime.packet_io import decode_packet_in
-from engine.p4runtime.pipeline import build_pipeline
-from engine.p4runtime.read import read_entity
-from engine.p4runtime.write import apply_update
+from engine.switch.p4runtime.datapath import MemoryDataPath
+from engine.switch.p4runtime.errors import P4RuntimeError
+from engine.switch.p4runtime.packet_io import decode_packet_in
+from engine.switch.p4runtime.pipeline import build_pipeline
+from engine.switch.p4runtime.read import read_entity
+from engine.switch.p4runtime.write import apply_update
 from tests.differential.programs import Program
 from tests.simple_switch import SimpleSwitchProcess
 

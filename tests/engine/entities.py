@@ -10,13 +10,13 @@ import pytest
 from finsy.proto import p4i, p4r, rpc_code
 from google.protobuf import text_format
 
-from engine.p4runtime import bytestrings
-from engine.p4runtime.datapath import MemoryDataPath
-from engine.p4runtime.errors import P4RuntimeError
-from engine.p4runtime.pipeline import Pipeline, build_pipeline
-from engine.p4runtime.read import read_entity
-from engine.p4runtime.undo import Undo
-from engine.p4runtime.write import apply_update
+from engine.switch.p4runtime import bytestrings
+from engine.switch.p4runtime.datapath import MemoryDataPath
+from engine.switch.p4runtime.errors import P4RuntimeError
+from engine.switch.p4runtime.pipeline import Pipeline, build_pipeline
+from engine.switch.p4runtime.read import read_entity
+from engine.switch.p4runtime.undo import Undo
+from engine.switch.p4runtime.write import apply_update
 
 DATA = Path(__file__).parent / "data"
 CPU_PORT = 510

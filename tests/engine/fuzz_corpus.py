@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tests.hosts.mtcp.test_packets import examples
+from tests.hosts.protocols.mtcp.test_packets import examples
 from tests.p4.fuzz import sound_packets
 from tests.p4.packets import data, join, unicast
 

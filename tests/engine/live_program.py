@@ -9,7 +9,7 @@ from finsy.proto import p4i, p4r
 
 from tests.engine.namespaces import add_veth
 from tests.engine.served import Controller
-from tests.engine.test_switch_cli import Process, controller, process
+from tests.engine.switch.test_cli import Process, controller, process
 from tests.p4.bmv2 import SimpleSwitch
 from tests.p4.program import FOLDER, number, program
 from tests.p4.setup import install, route_host

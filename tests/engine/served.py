@@ -12,8 +12,8 @@ import grpc
 import pytest
 from finsy.proto import U128, p4r, p4r_grpc, rpc_status
 
-from engine.p4runtime.datapath import MemoryDataPath
-from engine.p4runtime.server import P4RuntimeServer, TlsFiles
+from engine.switch.p4runtime.datapath import MemoryDataPath
+from engine.switch.p4runtime.server import P4RuntimeServer, TlsFiles
 from tests.engine.entities import CPU_PORT, Entry, config, entity, update
 
 Get = p4r.GetForwardingPipelineConfigRequest

@@ -13,13 +13,13 @@ import canopy_engine
 import pytest
 from finsy.proto import p4r
 
-from engine.switch_run import NICENESS, STATS_INTERVAL_S
+from engine.switch.process import NICENESS, STATS_INTERVAL_S
 from tests.engine.crossbar import DEADLINE_S, raw_socket, wait_for
 from tests.engine.entities import action, frame, id_of, table_entry
 from tests.engine.live_program import LiveProgram, live_program
 from tests.engine.namespaces import add_veth, namespaces
+from tests.engine.switch.test_cli import controller, process
 from tests.engine.test_random_packets import set_up
-from tests.engine.test_switch_cli import controller, process
 from tests.p4.packets import Record, address, host_ip, host_mac, mac, report, unicast
 
 pytestmark = pytest.mark.root

@@ -5,13 +5,13 @@ from random import Random
 import numpy as np
 import pytest
 
-from experiments.row import Outcome
-from experiments.rows.rla_assist import over_switches
-from experiments.rows.rla_base import CASES, DROPTAIL, tree
-from experiments.rows.tfmcc_assist import assisted_round
-from experiments.rows.tfmcc_crowd import ROWS as CROWD_ROWS
-from experiments.rows.tfmcc_crowd import crowd as tfmcc_crowd
-from experiments.rows.vlmcc_assist import crowd
+from experiments.harness.row import Outcome
+from experiments.rows.rla.assist import over_switches
+from experiments.rows.rla.base import CASES, DROPTAIL, tree
+from experiments.rows.tfmcc.assist import assisted_round
+from experiments.rows.tfmcc.crowd import ROWS as CROWD_ROWS
+from experiments.rows.tfmcc.crowd import crowd as tfmcc_crowd
+from experiments.rows.vlmcc.assist import crowd
 
 
 def test_who_reports_first_silences_who_is_not_lower() -> None:

@@ -6,8 +6,8 @@ import yaml
 from typer.testing import CliRunner
 
 from experiments.commands import app
-from experiments.results_folder import RESULTS
-from experiments.row import Row
+from experiments.figures.results_folder import RESULTS
+from experiments.harness.row import Row
 from experiments.rows import ROWS
 from tests.experiments.networks import small
 

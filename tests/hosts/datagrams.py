@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-from hosts.mtcp.packets import parse as parse_mtcp
-from hosts.reason import Reason
-from hosts.rla import packets as rla
-from hosts.tfmcc import packets as tfmcc
-from hosts.vlmcc import packets as vlmcc
-from tests.hosts.mtcp.test_packets import examples
+from hosts.protocols.mtcp.packets import parse as parse_mtcp
+from hosts.protocols.rla import packets as rla
+from hosts.protocols.tfmcc import packets as tfmcc
+from hosts.protocols.vlmcc import packets as vlmcc
+from hosts.wire.reason import Reason
+from tests.hosts.protocols.mtcp.test_packets import examples
 
 
 def rla_examples() -> list[bytes]:

@@ -13,8 +13,8 @@ from hosts.endpoint import (
     SessionEnded,
     StreamEnded,
 )
-from hosts.files import FileError
-from hosts.reason import Reason
+from hosts.wire.manifest import FileError
+from hosts.wire.reason import Reason
 
 GROUP = Address("232.1.0.1", 5001)
 PEER = Address("10.0.0.1", 40000)

@@ -7,7 +7,7 @@ from canopy_engine import Sim
 
 from hosts import endpoint as seam
 from hosts.endpoint import Address, Datagram, DeliverDatagram, Effect, SenderEndpoint
-from hosts.realtime import RealtimeReceiver
+from hosts.parts.realtime import RealtimeReceiver
 
 if TYPE_CHECKING:
     from canopy_engine import LinkSpec, SimEndpoint

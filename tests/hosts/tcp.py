@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hosts.endpoint import Address, Datagram, Effect, Endpoint, Send
-from hosts.rtt import DelayEstimator
-from hosts.sack import ReceivedSet, bits
+from hosts.parts.rtt import DelayEstimator
+from hosts.parts.sack import ReceivedSet, bits
 
 DATA = struct.Struct("!Id")  # sequence number, send time in seconds
 SACK_BITS = 2048

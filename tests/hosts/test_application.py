@@ -4,8 +4,8 @@ import pytest
 
 from hosts.application import Application, Sink
 from hosts.endpoint import Datagram, Deliver, Event, JoinGroup, Send, StreamEnded
-from hosts.files import FileError
-from hosts.reason import Reason
+from hosts.wire.manifest import FileError
+from hosts.wire.reason import Reason
 from tests.hosts.recorder import GROUP, PEER, FullSink, ListSink, Recorder
 
 WINDOW = Send(b"window", PEER)

@@ -11,12 +11,12 @@ import pytest
 
 from hosts import protocols
 from hosts.endpoint import Address, Datagram, DeliverDatagram
-from hosts.header import HEADER_BYTES
-from hosts.protocols import Session
-from tests.hosts.mtcp.world import World as MtcpWorld
+from hosts.protocol import Session
+from hosts.wire.header import HEADER_BYTES
 from tests.hosts.network import Host, Network
-from tests.hosts.rla.world import World as RlaWorld
-from tests.hosts.tfmcc.test_file import World as TfmccWorld
+from tests.hosts.protocols.mtcp.world import World as MtcpWorld
+from tests.hosts.protocols.rla.world import World as RlaWorld
+from tests.hosts.protocols.tfmcc.test_file import World as TfmccWorld
 
 INTERESTING = (0, 1, 2, 511, 512, 513, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1)
 SUMMARIES = {(1, 3), (1, 4), (4, 2)}

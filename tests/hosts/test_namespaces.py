@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.test_cli import until
+from tests.hosts.programs.test_cli import until
 
 ROOT = Path(__file__).parents[2]
 ETH_P_IP = 0x0800
@@ -34,7 +34,7 @@ class Wire:
 
     def start(self, namespace: str, *command: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
-            ["ip", "netns", "exec", namespace, sys.executable, "-m", "hosts.cli", *command],
+            ["ip", "netns", "exec", namespace, sys.executable, "-m", "hosts.programs.cli", *command],
             cwd=ROOT,
             stderr=subprocess.PIPE,
             text=True,

@@ -3,8 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from hosts.rla.packets import CHILD_BITS, Ack
-from hosts.seq import MASK
+from hosts.protocols.rla.packets import CHILD_BITS, Ack
+from hosts.wire.seq import MASK
 from tests.p4.aggregation_model import bitmap, members
 from tests.p4.passed_model import IDLE_MS, PassedModel
 from tests.p4.program import number

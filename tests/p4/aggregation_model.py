@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
-from hosts.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback
-from hosts.seq import MASK
+from hosts.protocols.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback
+from hosts.wire.seq import MASK
 from tests.p4.passed_model import PassedModel
 from tests.p4.program import number
 

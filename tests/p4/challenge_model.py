@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from hosts.vlmcc.packets import FLAG_ASSIST, FLAG_SETTLING, FLAG_SUPPRESSED, Challenge, Data
+from hosts.protocols.vlmcc.packets import FLAG_ASSIST, FLAG_SETTLING, FLAG_SUPPRESSED, Challenge, Data
 from tests.p4.passed_model import IDLE_MS, SESSIONS
 from tests.p4.program import number
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hosts.seq import extend
+from hosts.wire.seq import extend
 from tests.p4.program import number
 
 SESSIONS = number("FEEDBACK_SESSIONS")

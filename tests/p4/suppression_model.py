@@ -4,8 +4,7 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
-from hosts.rate_float import NO_RATE, RATE_MANTISSA, RTT_MANTISSA
-from hosts.tfmcc.packets import (
+from hosts.protocols.tfmcc.packets import (
     FLAG_ASSIST,
     FLAG_HAVE_LOSS,
     FLAG_HAVE_RTT,
@@ -17,6 +16,7 @@ from hosts.tfmcc.packets import (
     Data,
     Report,
 )
+from hosts.protocols.tfmcc.rate_float import NO_RATE, RATE_MANTISSA, RTT_MANTISSA
 from tests.p4.passed_model import IDLE_MS, SESSIONS
 from tests.p4.program import number
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hosts.mtcp.packets import SACK_BITS, Feedback
-from hosts.mtcp.wire import UNLIMITED
-from hosts.seq import MASK
+from hosts.protocols.mtcp.packets import SACK_BITS, Feedback
+from hosts.protocols.mtcp.wire import UNLIMITED
+from hosts.wire.seq import MASK
 from tests.p4 import runs
 from tests.p4.aggregation_model import AggregationModel
 from tests.p4.feedback import PARENT_PORT

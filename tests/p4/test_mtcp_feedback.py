@@ -8,8 +8,8 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
-from hosts.mtcp.packets import Feedback, encode_data, encode_merged
-from hosts.mtcp.wire import UNLIMITED
+from hosts.protocols.mtcp.packets import Feedback, encode_data, encode_merged
+from hosts.protocols.mtcp.wire import UNLIMITED
 from tests.p4.feedback import GROUP, PARENT_PORT, UDP_PORT, Bench
 from tests.p4.packets import SWITCH_MAC, data, group_mac, host_ip, host_mac, unicast
 from tests.p4.program import number

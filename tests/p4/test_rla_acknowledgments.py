@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hosts.reason import Reason
-from hosts.rla.packets import CHILD_BITS, SACK_BITS, Ack, Data, encode_abort, encode_ack, encode_data, parse
-from hosts.seq import MASK
+from hosts.protocols.rla.packets import CHILD_BITS, SACK_BITS, Ack, Data, encode_abort, encode_ack, encode_data, parse
+from hosts.wire.reason import Reason
+from hosts.wire.seq import MASK
 from tests.p4 import runs
 from tests.p4.acknowledgment_model import AcknowledgmentModel
 from tests.p4.aggregation_model import bitmap

@@ -9,8 +9,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from hosts.rate_float import NO_RATE, encode_rate
-from hosts.tfmcc.packets import (
+from hosts.protocols.tfmcc.packets import (
     FLAG_ASSIST,
     FLAG_HAVE_LOSS,
     FLAG_HAVE_RTT,
@@ -25,6 +24,7 @@ from hosts.tfmcc.packets import (
     encode_share,
     parse,
 )
+from hosts.protocols.tfmcc.rate_float import NO_RATE, encode_rate
 from tests.p4 import suppression
 from tests.p4.feedback import GROUP, PARENT_PORT, UDP_PORT, Bench
 from tests.p4.packets import group_mac, host_ip, host_mac, unicast

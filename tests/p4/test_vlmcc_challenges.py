@@ -7,8 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hosts.reason import Reason
-from hosts.vlmcc.packets import (
+from hosts.protocols.vlmcc.packets import (
     FLAG_ASSIST,
     FLAG_SETTLING,
     FLAG_SUPPRESSED,
@@ -22,6 +21,7 @@ from hosts.vlmcc.packets import (
     encode_start_request,
     parse,
 )
+from hosts.wire.reason import Reason
 from tests.p4 import suppression
 from tests.p4.challenge_model import ChallengeModel
 from tests.p4.feedback import Bench

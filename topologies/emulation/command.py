@@ -5,18 +5,18 @@ import sys
 
 from rich.console import Console
 
-from engine.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED, SIGNALLED
+from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED, SIGNALLED
+from engine.command.signals import Interrupted
 from topologies.emulation.child import ChildError
 from topologies.emulation.live_view import make_live_view
 from topologies.emulation.nodes import NodeError
 from topologies.emulation.requirements import RequirementError
 from topologies.emulation.runner import RunOptions, run_scenario
 from topologies.emulation.state import StateError
-from topologies.run.printing import print_note, print_summary
-from topologies.run.results import Summary
-from topologies.run.run_folder import RunFolderError
-from topologies.run.signals import Interrupted
-from topologies.run.sources import SourceError
+from topologies.plan.sources import SourceError
+from topologies.results.printing import print_note, print_summary
+from topologies.results.results import Summary
+from topologies.results.run_folder import RunFolderError
 from topologies.scenario import Scenario
 
 

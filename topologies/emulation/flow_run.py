@@ -5,9 +5,9 @@ from pathlib import Path
 from topologies.emulation import programs
 from topologies.emulation.child import Child, stop_all
 from topologies.emulation.network import EmulatedNetwork
-from topologies.run.plan import derive_seed
-from topologies.run.results import FlowResult, counter_rate
-from topologies.run.run_folder import RunFolder, read_series
+from topologies.plan.plan import derive_seed
+from topologies.results.results import FlowResult, counter_rate
+from topologies.results.run_folder import RunFolder, read_series
 from topologies.scenario.activity import Flow
 from topologies.scenario.scenario import Scenario
 

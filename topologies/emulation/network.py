@@ -9,7 +9,7 @@ from mininet.log import setLogLevel
 from mininet.net import Mininet
 
 from topologies.emulation.nodes import EmulatedHost, P4Switch, prepare_namespace, run_in
-from topologies.run.plan import Cable, Plan, interface_mac
+from topologies.plan.plan import Cable, Plan, interface_mac
 
 SWITCH_START_S = 30.0
 """How long a switch may take until it serves P4Runtime, on a machine that is busy with other things."""

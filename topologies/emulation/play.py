@@ -3,15 +3,15 @@
 import time
 from collections.abc import Mapping
 
+from engine.command.signals import Interrupted, uninterruptible
 from topologies.emulation.child import stop_all
 from topologies.emulation.flow_run import FlowRun
 from topologies.emulation.live_view import LiveView
 from topologies.emulation.sampler import INTERVAL_S, Sampler
 from topologies.emulation.session_run import SessionRun
 from topologies.emulation.testbed import CONTROLLER, Testbed
-from topologies.run.signals import Interrupted, uninterruptible
-from topologies.run.sources import Source
-from topologies.run.timeline import LINGER_S, Step, scenario_timeline
+from topologies.plan.sources import Source
+from topologies.plan.timeline import LINGER_S, Step, scenario_timeline
 from topologies.scenario.scenario import Scenario
 
 RESPAWN_DELAY_S = 0.5

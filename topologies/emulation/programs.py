@@ -5,11 +5,11 @@ from pathlib import Path
 
 from controller.api import ApiClient, ApiError
 from controller.statedir import SOCKET_NAME
-from engine.programs import module_command
+from engine.command.programs import module_command
 from hosts.endpoint import Address
-from topologies.run.members import member_parameters
-from topologies.run.plan import Plan
-from topologies.run.timeline import RECEIVERS_WAIT_S
+from topologies.plan.members import member_parameters
+from topologies.plan.plan import Plan
+from topologies.plan.timeline import RECEIVERS_WAIT_S
 from topologies.scenario.activity import Flow, OnOffFlow, TcpFlow, UdpFlow
 from topologies.scenario.session import Receiver, Session
 
@@ -132,12 +132,12 @@ def _flow_program(role: str, address: str, trace: Path, epoch: float) -> list[st
 
 
 def _agent(*arguments: str) -> list[str]:
-    return module_command("hosts.cli", *arguments)
+    return module_command("hosts.programs.cli", *arguments)
 
 
 def stream_command(*arguments: str) -> list[str]:
     """`canopy stream`, of this Python."""
-    return module_command("hosts.stream_cli", *arguments)
+    return module_command("hosts.programs.stream_cli", *arguments)
 
 
 def _session_options(session: Session, plan: Plan, host: str, local_port: int) -> list[str]:

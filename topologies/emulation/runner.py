@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from engine.command.signals import interruptible, uninterruptible
 from topologies.emulation.live_view import LiveView
 from topologies.emulation.play import Play
 from topologies.emulation.requirements import RequirementError, check_requirements
 from topologies.emulation.sampler import Sampler
 from topologies.emulation.state import remove_leftovers
 from topologies.emulation.testbed import Testbed, running_testbed
-from topologies.run.results import Summary
-from topologies.run.run_folder import create_run_folder, remove_files
-from topologies.run.signals import interruptible, uninterruptible
-from topologies.run.sources import prepare_sources
-from topologies.run.summarize import summarize, write_results
+from topologies.plan.sources import prepare_sources
+from topologies.results.results import Summary
+from topologies.results.run_folder import create_run_folder, remove_files
+from topologies.results.summarize import summarize, write_results
 from topologies.scenario.activity import TcpFlow
 from topologies.scenario.scenario import Scenario
 

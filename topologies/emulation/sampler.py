@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from controller.sessions import read_sessions
-from topologies.run.plan import Plan
-from topologies.run.run_folder import RunFolder
-from topologies.run.series import RunSeries
+from topologies.plan.plan import Plan
+from topologies.results.run_folder import RunFolder
+from topologies.results.series import RunSeries
 
 INTERVAL_S = 0.25
 """Between two samples: short beside a transfer of seconds, long beside a round trip time."""

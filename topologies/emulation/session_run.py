@@ -11,12 +11,12 @@ from controller.sessions import SessionStatus
 from topologies.emulation import programs
 from topologies.emulation.child import Child
 from topologies.emulation.network import EmulatedNetwork
-from topologies.run.members import FIRST_PORT
-from topologies.run.plan import derive_seed
-from topologies.run.results import ReceiverResult, SessionResult, counter_rate, file_sha256
-from topologies.run.run_folder import RunFolder, read_series
-from topologies.run.session_result import session_result
-from topologies.run.sources import Source
+from topologies.plan.members import FIRST_PORT
+from topologies.plan.plan import derive_seed
+from topologies.plan.sources import Source
+from topologies.results.results import ReceiverResult, SessionResult, counter_rate, file_sha256
+from topologies.results.run_folder import RunFolder, read_series
+from topologies.results.session_result import session_result
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Receiver
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from engine.programs import module_command
+from engine.command.programs import module_command
 from topologies.emulation.linkspec import describe_lacks, tc_plan
 from topologies.emulation.network import SwitchKind
 from topologies.emulation.nodes import P4Switch, run_in
 from topologies.emulation.requirements import traffic_control_kinds
-from topologies.run.link_spec import link_spec
-from topologies.run.plan import Plan, SwitchPlan, derive_seed
+from topologies.plan.link_spec import link_spec
+from topologies.plan.plan import Plan, SwitchPlan, derive_seed
 from topologies.scenario.network import DirectedLink
 
 CPU_PORT = 510
@@ -40,7 +40,7 @@ class EmbeddedSwitch(P4Switch):
         links = folder / f"{self.name}.links.json"
         links.write_text(json.dumps(port_links(self.plan, self._seed), indent=2) + "\n", encoding="utf-8")
         return [
-            *module_command("engine.switch_cli"),
+            *module_command("engine.switch.cli"),
             *self.interface_arguments(),
             *("--device-id", str(self.plan.device_id)),
             *("--grpc-server-addr", self.plan.grpc_address),

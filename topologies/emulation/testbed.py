@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from engine.command.signals import uninterruptible
 from topologies.emulation import programs
 from topologies.emulation.child import Child, ChildError
 from topologies.emulation.kernel import bind_file, enter_new_network_namespace, network_namespace, process_start_time
@@ -20,9 +21,8 @@ from topologies.emulation.state import (
     write_record,
 )
 from topologies.emulation.switches import make_switch_kind
-from topologies.run.plan import RESOLVER_FILE, Plan, hosts_file, make_plan, network_description
-from topologies.run.run_folder import RunFolder
-from topologies.run.signals import uninterruptible
+from topologies.plan.plan import RESOLVER_FILE, Plan, hosts_file, make_plan, network_description
+from topologies.results.run_folder import RunFolder
 from topologies.scenario.scenario import Scenario
 
 CONTROLLER = "controller"

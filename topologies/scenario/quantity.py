@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
-from hosts.bounds import LEAST_TIME_S
+from hosts.parts.bounds import LEAST_TIME_S
 
 RATE_UNITS: Mapping[str, float] = {
     **{f"{prefix}bps": factor for prefix, factor in (("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9))},

@@ -7,12 +7,12 @@ from canopy_engine import SimError
 from rich.console import Console
 
 from controller.program import ProgramError
-from engine.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED, SIGNALLED
-from hosts.files import FileError
-from topologies.run.printing import print_note, print_summary
-from topologies.run.run_folder import RunFolderError
-from topologies.run.signals import Interrupted
-from topologies.run.sources import SourceError
+from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED, SIGNALLED
+from engine.command.signals import Interrupted
+from hosts.wire.manifest import FileError
+from topologies.plan.sources import SourceError
+from topologies.results.printing import print_note, print_summary
+from topologies.results.run_folder import RunFolderError
 from topologies.scenario import Scenario
 from topologies.simulation.progress import make_view
 from topologies.simulation.runner import SimulationOptions, simulate_scenario

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, assert_never
 
 from hosts import endpoint as seam
 from hosts.endpoint import Address, Datagram, Send
-from topologies.run.on_off import on_periods
-from topologies.run.plan import derive_seed
-from topologies.run.results import FlowResult, counter_rate
-from topologies.run.run_folder import RunFolder, SeriesWriter, read_series
+from topologies.plan.on_off import on_periods
+from topologies.plan.plan import derive_seed
+from topologies.results.results import FlowResult, counter_rate
+from topologies.results.run_folder import RunFolder, SeriesWriter, read_series
 from topologies.scenario.activity import OnOffFlow, SimulatedTcp, TcpFlow, UdpFlow, WebFlow
 from topologies.scenario.scenario import Scenario
 from topologies.simulation.agenda import Agenda

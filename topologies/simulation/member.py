@@ -13,7 +13,8 @@ from hosts.endpoint import (
     SessionStarted,
     StreamEnded,
 )
-from hosts.files import FileError, FileSink
+from hosts.programs.files import FileSink
+from hosts.wire.manifest import FileError
 from topologies.simulation.hosted import Conditions, HostedEndpoint
 from topologies.simulation.sink import CheckingSink
 

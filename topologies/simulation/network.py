@@ -5,8 +5,8 @@ from typing import Any
 
 from canopy_engine import Sim, Switch
 
-from topologies.run.link_spec import link_spec
-from topologies.run.plan import Plan, derive_seed
+from topologies.plan.link_spec import link_spec
+from topologies.plan.plan import Plan, derive_seed
 from topologies.scenario.network import Host
 from topologies.scenario.scenario import Scenario
 from topologies.simulation.feedback import FeedbackServer

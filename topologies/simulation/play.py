@@ -4,11 +4,11 @@ import time
 from collections.abc import Mapping
 from functools import partial
 
-from topologies.run.run_folder import RunFolder
-from topologies.run.series import RunSeries
-from topologies.run.signals import Interrupted
-from topologies.run.sources import Source
-from topologies.run.timeline import LINGER_S, Step, scenario_timeline
+from engine.command.signals import Interrupted
+from topologies.plan.sources import Source
+from topologies.plan.timeline import LINGER_S, Step, scenario_timeline
+from topologies.results.run_folder import RunFolder
+from topologies.results.series import RunSeries
 from topologies.scenario.scenario import Scenario
 from topologies.simulation.agenda import Agenda
 from topologies.simulation.control import ControlPlane

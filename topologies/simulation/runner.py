@@ -8,13 +8,13 @@ from datetime import datetime
 from pathlib import Path
 
 from controller.program import Program
-from topologies.run.plan import Plan, derive_seed, make_plan, network_description
-from topologies.run.results import Summary
-from topologies.run.run_folder import RunFolder, create_run_folder, remove_files
-from topologies.run.series import RunSeries
-from topologies.run.signals import interruptible, uninterruptible
-from topologies.run.sources import prepare_sources
-from topologies.run.summarize import summarize, write_results
+from engine.command.signals import interruptible, uninterruptible
+from topologies.plan.plan import Plan, derive_seed, make_plan, network_description
+from topologies.plan.sources import prepare_sources
+from topologies.results.results import Summary
+from topologies.results.run_folder import RunFolder, create_run_folder, remove_files
+from topologies.results.series import RunSeries
+from topologies.results.summarize import summarize, write_results
 from topologies.scenario.network import Router
 from topologies.scenario.scenario import Scenario
 from topologies.simulation.agenda import Agenda

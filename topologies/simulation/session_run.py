@@ -9,17 +9,18 @@ from controller.sessions import SessionStatus
 from hosts import endpoint as seam
 from hosts import protocols
 from hosts.endpoint import Address, Endpoint
-from hosts.files import FileSink, FileSource
-from hosts.observe import plain
-from hosts.transfer import INTERRUPTED
-from topologies.run.members import FIRST_PORT, Parameters, member_parameters
-from topologies.run.plan import derive_seed
-from topologies.run.results import ReceiverResult, SessionResult
-from topologies.run.run_folder import RunFolder, read_series
-from topologies.run.series import RunSeries
-from topologies.run.session_result import session_result
-from topologies.run.sources import Source
-from topologies.run.timeline import RECEIVERS_WAIT_S
+from hosts.programs.files import FileSink, FileSource
+from hosts.programs.observe import plain
+from hosts.programs.transfer import INTERRUPTED
+from hosts.protocol import Session
+from topologies.plan.members import FIRST_PORT, Parameters, member_parameters
+from topologies.plan.plan import derive_seed
+from topologies.plan.sources import Source
+from topologies.plan.timeline import RECEIVERS_WAIT_S
+from topologies.results.results import ReceiverResult, SessionResult
+from topologies.results.run_folder import RunFolder, read_series
+from topologies.results.series import RunSeries
+from topologies.results.session_result import session_result
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Receiver
 from topologies.simulation.agenda import Agenda
@@ -289,9 +290,9 @@ class SessionRun:
         folder.mkdir(parents=True, exist_ok=True)
         return FileSink(folder, "refuse")
 
-    def _host_session(self, receivers: int = 1) -> protocols.Session:
+    def _host_session(self, receivers: int = 1) -> Session:
         is_source_specific = self.session.membership == "source-specific"
-        return protocols.Session(
+        return Session(
             group=Address(str(self.session.group), self.session.port),
             source=self._address(self.session.sender).host if is_source_specific else None,
             session=self.session.id,

@@ -4,8 +4,8 @@ comes and not kept, so that a thousand receivers need no thousand copies.
 
 import hashlib
 
-from hosts.files import FileError, Manifest
-from hosts.reason import Reason
+from hosts.wire.manifest import FileError, Manifest
+from hosts.wire.reason import Reason
 
 
 class EndlessSource:
@@ -19,7 +19,7 @@ class EndlessSource:
 
 
 class CheckingSink:
-    """Takes the stream of `hosts.files`: a manifest, then the file."""
+    """Takes the stream of `hosts.programs.files`: a manifest, then the file."""
 
     def __init__(self) -> None:
         self.manifest: Manifest | None = None

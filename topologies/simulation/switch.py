@@ -16,11 +16,11 @@ from finsy.proto import p4r
 from controller.core import Core
 from controller.program import Program
 from controller.state import Difference, State, difference, make_state
-from engine.p4runtime.datapath import MemoryDataPath
-from engine.p4runtime.errors import P4RuntimeError
-from engine.p4runtime.packet_io import decode_packet_in, encode_packet_out
-from engine.p4runtime.pipeline import build_pipeline
-from engine.p4runtime.write import DELETE, INSERT, MODIFY, apply_update
+from engine.switch.p4runtime.datapath import MemoryDataPath
+from engine.switch.p4runtime.errors import P4RuntimeError
+from engine.switch.p4runtime.packet_io import decode_packet_in, encode_packet_out
+from engine.switch.p4runtime.pipeline import build_pipeline
+from engine.switch.p4runtime.write import DELETE, INSERT, MODIFY, apply_update
 from topologies.simulation.agenda import Agenda
 
 if TYPE_CHECKING:

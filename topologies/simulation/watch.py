@@ -5,10 +5,10 @@ from typing import Any
 
 from controller.sessions import SessionStatus
 from hosts.endpoint import Address
-from hosts.observe import STATUS_INTERVAL_S, Observer, plain
-from hosts.protocols import Session
-from topologies.run.run_folder import RunFolder, SeriesWriter
-from topologies.run.series import RunSeries
+from hosts.programs.observe import STATUS_INTERVAL_S, Observer, plain
+from hosts.protocol import Session
+from topologies.results.run_folder import RunFolder, SeriesWriter
+from topologies.results.series import RunSeries
 from topologies.simulation.agenda import Agenda
 from topologies.simulation.member import Member
 

@@ -13,7 +13,7 @@ from experiments.fast.build import INTERPRETED, BuildError, build, modules
 from hosts import compiled
 from hosts.compiled import Standing
 
-FEW = ("rla/listening.py", "rtt.py", "sack.py")
+FEW = ("parts/rtt.py", "parts/sack.py", "protocols/rla/listening.py")
 """RLA's sender spends much of its time in these, and they are soon compiled."""
 
 
@@ -39,14 +39,17 @@ def test_nothing_is_left_beside_the_sources(copy: Path) -> None:
 
 def test_a_process_runs_it(copy: Path) -> None:
     """Its own modules and those that are compiled, wherever the process was started."""
-    script = "from hosts import compiled, sack, header; print(compiled.standing.name, sack.__file__, header.__file__)"
+    script = (
+        "from hosts import compiled; from hosts.parts import sack; from hosts.wire import header;"
+        "print(compiled.standing.name, sack.__file__, header.__file__)"
+    )
     environment = {**os.environ, compiled.VARIABLE: str(copy)}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     standing, sack, header = done.stdout.split()
     assert standing == "FITS"
-    assert Path(sack).parent == copy / "hosts"
+    assert Path(sack).parent == copy / "hosts" / "parts"
     assert sack.endswith(".so")
-    assert Path(header) == copy / "hosts" / "header.py"
+    assert Path(header) == copy / "hosts" / "wire" / "header.py"
 
 
 def test_a_simulation_gives_the_same(copy: Path) -> None:
@@ -65,7 +68,7 @@ def test_a_difference_is_found(tmp_path: Path, copy: Path) -> None:
     """A copy whose code is another, though its stamp says that it is not."""
     other = tmp_path / "copy"
     subprocess.run(["cp", "-r", copy, other], check=True)
-    path = other / "hosts" / "rla" / "packets.py"
+    path = other / "hosts" / "protocols" / "rla" / "packets.py"
     text, size = path.read_text(), "DEFAULT_PAYLOAD_BYTES: Final = 1000\n"
     assert size in text
     path.write_text(text.replace(size, size.replace("1000", "900")))
@@ -75,7 +78,7 @@ def test_a_difference_is_found(tmp_path: Path, copy: Path) -> None:
 
 def test_all_that_is_not_left_out_is_compiled() -> None:
     assert set(INTERPRETED) - set(compiled.fingerprint(compiled.SOURCES)) == set()
-    assert {"mtcp/sender.py", "runtime.py"} <= set(modules())
+    assert {"endpoint.py", "protocols/mtcp/sender.py", "runtime/runtime.py", "wire/header.py"} <= set(modules())
     assert "__init__.py" not in {Path(module).name for module in modules()}
 
 

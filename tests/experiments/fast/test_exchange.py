@@ -20,8 +20,8 @@ def copy(tmp_path: Path) -> Path:
 
 
 def change(copy: Path, old: str, new: str) -> None:
-    """Another hosts/datagrams.py, though the stamp says that it is not."""
-    path = copy / "hosts" / "datagrams.py"
+    """Another hosts/runtime/datagrams.py, though the stamp says that it is not."""
+    path = copy / "hosts" / "runtime" / "datagrams.py"
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))

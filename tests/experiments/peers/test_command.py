@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from experiments.cli import build
+from engine.command.assemble import build
 from experiments.peers.command import mean_line, missing
 from experiments.peers.contenders import CONTENDERS, GROUP
 from experiments.peers.network import RECEIVERS, document

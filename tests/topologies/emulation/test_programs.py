@@ -4,11 +4,11 @@ from pathlib import Path
 import pytest
 import typer
 
-from hosts import cli as hosts_cli
-from hosts import stream_cli
+from hosts.programs import cli as hosts_cli
+from hosts.programs import stream_cli
 from tests.topologies.scenarios import small_scenario
 from topologies.emulation import programs
-from topologies.run.plan import make_plan
+from topologies.plan.plan import make_plan
 from topologies.scenario.session import Receiver
 
 SCENARIO = small_scenario()
@@ -88,7 +88,7 @@ def test_a_real_time_session_streams(name: str) -> None:
             session, PLAN, PORT, Receiver(host="b"), output=NOWHERE, seed=1, trace=NOWHERE
         )
         assert option(command, "--output") == "/dev/null"
-    assert "hosts.stream_cli" in command
+    assert "hosts.programs.stream_cli" in command
     assert option(command, "--local-port") == "20000"
     group = typer.main.get_command(stream_cli.app)
     known = {word for parameter in group.commands[name].params for word in parameter.opts}  # type: ignore[attr-defined]

@@ -5,8 +5,8 @@ import pytest
 
 from tests.topologies.scenarios import small_scenario
 from topologies.emulation.sampler import Sampler, read_interface_counters, read_port_stats
-from topologies.run.plan import make_plan
-from topologies.run.run_folder import RunFolder, read_series
+from topologies.plan.plan import make_plan
+from topologies.results.run_folder import RunFolder, read_series
 
 PROC_NET_DEV = """\
 Inter-|   Receive                  |  Transmit

@@ -1,10 +1,10 @@
 import json
 from pathlib import Path
 
-from engine.link_specs import load_links
+from engine.switch.links import load_links
 from tests.topologies.scenarios import small_scenario
 from topologies.emulation.switches import port_links, sending_interfaces
-from topologies.run.plan import make_plan
+from topologies.plan.plan import make_plan
 
 PLAN = make_plan(small_scenario())
 

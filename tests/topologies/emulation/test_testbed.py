@@ -9,7 +9,7 @@ from topologies.emulation import testbed
 from topologies.emulation.requirements import RequirementError
 from topologies.emulation.state import MARK
 from topologies.emulation.testbed import running_testbed
-from topologies.run.run_folder import RunFolder
+from topologies.results.run_folder import RunFolder
 from topologies.scenario import parse_scenario
 
 

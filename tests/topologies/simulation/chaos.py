@@ -3,8 +3,8 @@
 import random
 from typing import Any
 
-from hosts.reason import Reason
-from topologies.run.results import ReceiverResult, SessionResult
+from hosts.wire.reason import Reason
+from topologies.results.results import ReceiverResult, SessionResult
 
 Document = dict[str, Any]
 LIMIT_S = 600

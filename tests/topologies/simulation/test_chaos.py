@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.topologies.simulation.chaos import check_session, draw_scenario
-from topologies.run import report
+from topologies.results import report
 from topologies.scenario import parse_scenario
 from topologies.simulation.runner import SimulationOptions, simulate_scenario
 

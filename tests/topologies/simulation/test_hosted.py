@@ -3,7 +3,7 @@
 import pytest
 
 from hosts.endpoint import Datagram, Event, JoinGroup, Send, SessionEnded, StreamEnded
-from hosts.reason import Reason
+from hosts.wire.reason import Reason
 from tests.hosts.recorder import GROUP, PEER, FullSink, ListSink, Recorder
 from topologies.scenario.network import FeedbackTime, HostClock
 from topologies.simulation.feedback import FeedbackServer

@@ -17,9 +17,9 @@ import yaml
 from pydantic import BaseModel
 
 from hosts import protocols
-from hosts.protocols import Protocol
+from hosts.protocol import Protocol
 from tests.topologies.simulation.runs import simulate
-from topologies.run import report
+from topologies.results import report
 from topologies.scenario import ScenarioError
 from topologies.scenario.quantity import parse_duration
 from topologies.scenario.scenario import Scenario

@@ -2,8 +2,8 @@ import hashlib
 
 import pytest
 
-from hosts.files import FileError, Manifest
-from hosts.reason import Reason
+from hosts.wire.manifest import FileError, Manifest
+from hosts.wire.reason import Reason
 from topologies.simulation.sink import CheckingSink
 
 CONTENT = bytes(range(256)) * 5

@@ -1,0 +1,115 @@
+"""The `canopy` command, assembled from each layer's own commands.
+
+Only the module behind the command that was asked for is imported: `canopy ctl` need not pay for matplotlib, and eight
+receivers starting at once need not load Mininet.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple
+
+import typer
+from typer.exceptions import Abort, TyperException
+
+from engine.command.exits import EXIT_FAILED
+
+
+class Part(NamedTuple):
+    """A module with a typer `app`, and the commands it brings; with a group name they live below it."""
+
+    module: str
+    commands: tuple[str, ...]
+    group: str | None = None
+
+
+PARTS = (
+    Part("topologies.cli", ("emulate", "simulate", "exec", "scenario")),
+    Part("hosts.programs.cli", ("send", "recv")),
+    Part("hosts.programs.stream_cli", ("stream",), group="stream"),
+    Part("hosts.dissect.wireshark", ("wireshark",), group="wireshark"),
+    Part("controller.ctl", ("ctl",), group="ctl"),
+    Part("controller.service", ("controller",)),
+    Part("engine.switch.cli", ("switch",), group="switch"),
+    Part("experiments.commands", ("reproduce", "sweep")),
+    Part("experiments.peers.command", ("compare-peers",)),
+    Part("experiments.joins.command", ("compare-joins",)),
+    Part("experiments.bench.cli", ("bench",), group="bench"),
+)
+
+COMPILED = "hosts.compiled"
+"""The module that says whether the protocols run compiled."""
+
+LONG = frozenset({"reproduce", "sweep", "simulate", "emulate"})
+"""Commands of which one wants to know that they run slower than they might."""
+
+HELP = """Congestion-controlled multicast over programmable switches.
+
+Example: canopy emulate topologies/quickstart.yaml
+"""
+
+
+def _command(arguments: Sequence[str]) -> str | None:
+    return next((word for word in arguments if not word.startswith("-")), None)
+
+
+def parts_for(arguments: Sequence[str]) -> Sequence[Part]:
+    """The parts that a command line needs: the one that has its command, or all of them for help and typing errors."""
+    if "--version" in arguments[:1]:
+        return ()
+    command = _command(arguments)
+    return [part for part in PARTS if command in part.commands] or PARTS
+
+
+def _show_version(wanted: bool) -> None:
+    """The version, and whether the protocols' compiled copy runs (`make fast`)."""
+    if wanted:
+        from importlib import metadata
+
+        compiled = importlib.import_module(COMPILED)
+        code = compiled.standing.value
+        if compiled.standing is not compiled.Standing.FITS:
+            code = f"interpreted ({code})"
+        typer.echo(f"canopy {metadata.version('canopy')}, hosts/ {code}")
+        raise typer.Exit
+
+
+def _complain(arguments: Sequence[str]) -> None:
+    """Say so when there is a compiled copy and it is not what runs."""
+    if _command(arguments) in LONG and "--help" not in arguments:
+        complaint = importlib.import_module(COMPILED).standing.complaint
+        if complaint is not None:
+            print(f"canopy: {complaint}", file=sys.stderr)
+
+
+def build(arguments: Sequence[str]) -> typer.Typer:
+    """The typer application that can run `arguments`."""
+    root = typer.Typer(help=HELP, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+
+    @root.callback()
+    def top(
+        version: Annotated[
+            bool, typer.Option("--version", is_eager=True, callback=_show_version, help="Show the version and exit.")
+        ] = False,
+    ) -> None:
+        """Keeps a single command a subcommand: typer would otherwise run it without its name."""
+
+    top.__doc__ = HELP
+    for part in parts_for(arguments):
+        app: typer.Typer = importlib.import_module(part.module).app
+        root.add_typer(app, name=part.group)
+    return root
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run a command line; its exit status. Wrong usage is one line on stderr and 2."""
+    _complain(arguments)
+    try:
+        status = build(arguments)(args=list(arguments), prog_name="canopy", standalone_mode=False)
+    except TyperException as error:
+        if message := error.format_message():  # none when the help was asked for, by saying nothing
+            print(f"canopy: {message}", file=sys.stderr)
+        return error.exit_code
+    except Abort:
+        return EXIT_FAILED
+    return status if isinstance(status, int) else 0

@@ -1,0 +1,37 @@
+"""Where the `canopy` command begins. Slow imports are inside the `try`, so that Ctrl-C never shows a traceback."""
+
+import errno
+import os
+import sys
+
+from engine.command.exits import EXIT_FAILED, EXIT_INTERRUPTED
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a disk without room answers, to whatever is written to it."""
+
+
+def main() -> None:
+    """Entry point of the `canopy` command."""
+    try:
+        from engine.command.assemble import run
+
+        status = run(sys.argv[1:])
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        status = EXIT_INTERRUPTED
+    except OSError as error:
+        if error.errno not in (*FULL, errno.EPIPE):
+            raise
+        if error.errno in FULL:
+            place = "" if error.filename is None else f"{error.filename}: "
+            print(f"canopy: {place}{error.strerror}", file=sys.stderr)
+        _discard_output()
+        status = EXIT_FAILED
+    sys.exit(status)
+
+
+def _discard_output() -> None:
+    """What standard output did not take, the interpreter would try to write again at its end."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,99 @@
+"""`canopy bench sim`: how fast the simulator is, beside what it should reach on two cores."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Annotated
+
+import typer
+from canopy_engine import Sim
+from rich.console import Console
+from rich.table import Table
+
+from engine.command.exits import EXIT_FAILED
+from experiments.bench import networks as bench_networks
+from experiments.bench import receivers as bench_receivers
+from experiments.bench.switch.cli import app
+
+__all__ = ["app"]
+
+_RECEIVERS = 10_000
+_STREAM_BYTES = 20_000_000
+_ROUTES_S = 1e-9
+"""A run of this length computes routes, which belong to building the network."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimFigure:
+    """One measured number and what it should be; `peer` is for other simulators, none of which was measured."""
+
+    name: str
+    value: float
+    unit: str
+    target: float
+    at_most: bool = False
+    """Whether the target is an upper bound."""
+    peer: str | None = None
+    peer_value: float | None = None
+
+    @property
+    def is_met(self) -> bool:
+        """Whether the target is reached."""
+        return self.value <= self.target if self.at_most else self.value >= self.target
+
+
+@app.command("sim")
+def sim_command(
+    repeat: Annotated[int, typer.Option(min=1, help="Measure so often; the best counts.")] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
+) -> None:
+    """Speed and memory of the simulator."""
+    try:
+        figures = measure(repeat)
+    except RuntimeError as error:
+        typer.echo(f"canopy: {error}", err=True)
+        raise typer.Exit(EXIT_FAILED) from None
+    if as_json:
+        print(json.dumps({"figures": [asdict(figure) for figure in figures]}))
+        return
+    table = Table("", "measured", "target", "unit", title=f"The simulator on one processor, best of {repeat}")
+    for figure in figures:
+        style = "green" if figure.is_met else "red"
+        bound = "at most " if figure.at_most else ""
+        table.add_row(figure.name, f"[{style}]{figure.value:,.0f}[/]", f"{bound}{figure.target:,.0f}", figure.unit)
+    Console().print(table)
+
+
+def measure(repeat: int) -> list[SimFigure]:
+    """All figures. RuntimeError when one cannot be measured."""
+
+    def hops(build: Callable[[], Sim], until: float) -> float:
+        return max(packet_hops_per_second(build(), until) for _ in range(repeat))
+
+    speed = "packet-hops/s"
+    delivered = max(bench_receivers.deliveries_per_second("mtcp", _STREAM_BYTES) for _ in range(repeat))
+    return [
+        SimFigure("10-hop chain of plain links", hops(lambda: bench_networks.chains(1, 10), 30.0), speed, 4e6),
+        SimFigure("10,000 plain links", hops(lambda: bench_networks.chains(909, 10), 0.1), speed, 1e6),
+        SimFigure("chain of nine P4 switches", hops(lambda: bench_networks.p4_chain(9), 5.0), speed, 5e5),
+        SimFigure("into a complete MTCP receiver (Python)", delivered, "deliveries/s", 1e5),
+        *(
+            SimFigure(
+                f"memory of 10,000 {name}",
+                bench_receivers.memory_of_receivers(kind, _RECEIVERS) / 1e6,
+                "MB",
+                100.0,
+                at_most=True,
+            )
+            for name, kind in (("counting receivers", "sink"), ("MTCP receivers (Python)", "mtcp"))
+        ),
+    ]
+
+
+def packet_hops_per_second(sim: Sim, until: float) -> float:
+    """Of the process's time on a processor, which other programs do not change, without building the network."""
+    sim.run(_ROUTES_S)
+    begin, before = time.process_time(), sim.packet_hops
+    sim.run(until)
+    return (sim.packet_hops - before) / (time.process_time() - begin)

@@ -1,0 +1,38 @@
+"""Compiles the benchmark's own P4 programs where p4c is installed: `python -m experiments.bench.switch.build_programs`,
+which `make p4` runs too.
+
+Beside the sources in programs/ it writes each program's BMv2 JSON and P4Info, and a stamp: SHA-256 over the sources,
+p4c's version, SHA-256 of each artifact. The output depends on the sources and p4c's version only.
+"""
+
+import sys
+from pathlib import Path
+
+from engine.p4c import BuildError, compile_programs, find_p4c, p4c_version, write_stamp
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+NAMES = ("l2", "l3", "tables")
+ARTIFACTS = tuple(f"{name}.{kind}" for name in NAMES for kind in ("json", "p4info.txtpb"))
+STAMP = "stamp.json"
+
+P4C_TIME_LIMIT_S = 60.0
+
+
+def main() -> int:
+    p4c = find_p4c()
+    if p4c is None:
+        print("p4c is not on PATH; the artifacts stay as they are", file=sys.stderr)
+        return 2
+    try:
+        version = p4c_version(p4c)
+        compile_programs(p4c, PROGRAMS, NAMES, PROGRAMS, time_limit_s=P4C_TIME_LIMIT_S)
+    except BuildError as error:
+        print(error, file=sys.stderr)
+        return 1
+    write_stamp(PROGRAMS / STAMP, version, ARTIFACTS)
+    print(f"{', '.join(ARTIFACTS)} and {STAMP} written (p4c {version})")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""`canopy bench switch`: packets a second of the embedded switch, beside simple_switch_grpc where it is installed."""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from engine.command.exits import EXIT_FAILED
+from engine.command.programs import module_command
+from experiments.bench.switch.files import from_files
+from experiments.bench.switch.footprint import footprint
+from experiments.bench.switch.forwarding import L2, L3
+from experiments.bench.switch.in_process import in_process
+from experiments.bench.switch.replication import REPLICATION
+from experiments.bench.switch.report import BenchError, Figure, print_figures
+from experiments.bench.switch.tables import full_tables
+from experiments.bench.switch.workload import Workload
+
+app = typer.Typer(name="bench", help="Benchmarks.", no_args_is_help=True)
+
+BMV2 = "simple_switch_grpc"
+IN_PROCESS_TARGET = 1_500_000  # packets a second per core, plain L2, 64 bytes
+AF_PACKET_TARGET = 250_000  # output packets a second
+TIMES_BMV2 = 10.0
+
+_SETUP_ALLOWANCE_S = 90.0  # interfaces, switch and joins around a measurement through veth pairs
+_RATES = 20  # tried at most, each for `seconds`
+
+
+@app.callback()
+def _bench() -> None:
+    """Benchmarks."""
+
+
+@app.command("switch")
+def switch_command(
+    seconds: Annotated[float, typer.Option(min=0.1, help="How long each rate is tried.")] = 2.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
+) -> None:
+    """Packets a second of the embedded switch, in process and between veth pairs (as root); tables, memory, start."""
+    notes: list[str] = []
+    bmv2 = shutil.which(BMV2)
+    if bmv2 is None:
+        notes.append(f"{BMV2} is not on PATH: nothing to compare with.")
+    try:
+        figures = measure(seconds, bmv2, notes)
+    except BenchError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(EXIT_FAILED) from error
+    if as_json:
+        print(json.dumps({"figures": [figure.as_dict() for figure in figures], "notes": notes}))
+    else:
+        print_figures(figures, notes)
+
+
+def measure(seconds: float, bmv2: str | None, notes: list[str]) -> list[Figure]:
+    """All figures; what could not be measured is noted."""
+    figures = [without_sockets(workload, seconds, bmv2) for workload in (REPLICATION, L2, L3)]
+    figures += full_tables(seconds)
+    if os.geteuid() == 0:
+        figures += [af_packet(workload, seconds, bmv2) for workload in (REPLICATION, L2, L3)]
+    else:
+        notes.append("Only root may open packet sockets: the measurements between veth pairs were left out.")
+    return figures + footprint(REPLICATION, bmv2)
+
+
+def without_sockets(workload: Workload, seconds: float, bmv2: str | None) -> Figure:
+    """Output packets per second in process, beside what simple_switch_grpc, if given, makes of files."""
+    figure = in_process(workload, IN_PROCESS_TARGET if workload is L2 else None, seconds)
+    if bmv2 is None:
+        return figure
+    peer = from_files(bmv2, workload, seconds)
+    return replace(figure, peer=BMV2, peer_value=peer, ratio_target=TIMES_BMV2)
+
+
+def af_packet(workload: Workload, seconds: float, bmv2: str | None) -> Figure:
+    """Output packets per second between veth pairs, of the embedded switch and of simple_switch_grpc if given."""
+    embedded = _in_namespace(workload, seconds, [])
+    peer = _in_namespace(workload, seconds, ["--bmv2", bmv2]) if bmv2 else None
+    return Figure(
+        f"{workload.title}, AF_PACKET",
+        embedded["packets_out_per_s"],
+        "packets/s",
+        target=AF_PACKET_TARGET,
+        peer=BMV2 if peer else None,
+        peer_value=peer["packets_out_per_s"] if peer else None,
+        ratio_target=TIMES_BMV2,
+    )
+
+
+def _in_namespace(workload: Workload, seconds: float, arguments: Iterable[str]) -> dict[str, float]:
+    command = ["unshare", "--net", *module_command("experiments.bench.switch.network")]
+    command += ["--workload", workload.name, "--seconds", str(seconds), *arguments]
+    timeout = _SETUP_ALLOWANCE_S + _RATES * (seconds + 1.0)
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=timeout)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BenchError(f"The measurement between veth pairs failed: {error}") from error
+    if done.returncode != 0:
+        reason = done.stderr.strip().splitlines() or ["no reason given"]
+        raise BenchError(f"The measurement between veth pairs failed: {reason[-1]}")
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,132 @@
+"""Results that were kept, and whether they are of the scenarios that the rows have today."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ValidationError
+
+from experiments.harness.digest import document_digest
+from experiments.harness.origin import Made
+from experiments.harness.row import Row
+
+State: TypeAlias = Literal["current", "scenario changed", "unknown"]
+"""Every document is today's; one is not; made before digests were kept."""
+
+
+class KeptCase(BaseModel):
+    """One quantity of a case."""
+
+    case: str
+    world: str
+    scenario: str | None = None
+    """The document's digest (experiments/harness/digest.py); None in an older file."""
+
+
+class Kept(BaseModel):
+    """What is read again of a row's ROW.json."""
+
+    quick: bool
+    runs: int
+    """Of the case that has fewest."""
+    holds: bool
+    notes: list[str]
+    made: Made = Made()
+    cases: list[KeptCase]
+
+    @property
+    def fullness(self) -> tuple[bool, bool, int, int]:
+        """Greater when it comes from longer or more runs, or more cases, or without failed runs."""
+        return not self.quick, not self.notes, len(self.cases), self.runs
+
+
+class KeptError(ValueError):
+    """A file that holds no row's result; one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What today's row says of a kept result."""
+
+    state: State
+    changed: Sequence[str] = ()
+    """Labels of the cases whose documents are others, or that only one of the two has."""
+
+
+def read_kept(path: Path) -> Kept | None:
+    """A row's kept result; None when there is no file. KeptError, OSError."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    return parse_kept(text, str(path))
+
+
+def parse_kept(text: str, name: str) -> Kept:
+    """The content of a file called `name`. KeptError."""
+    try:
+        return Kept.model_validate_json(text)
+    except ValidationError as error:
+        raise KeptError(f"{name}: not a row's result") from error
+
+
+def standing(kept: Kept, row: Row) -> Standing:
+    """Whether the documents are those of today's row, full or quick as the result is.
+
+    A case that is not among the kept ones counts as changed, unless the result has notes, for its runs may have failed.
+    """
+    was: dict[tuple[str, str], set[str | None]] = {}
+    for one in kept.cases:
+        was.setdefault((one.case, one.world), set()).add(one.scenario)
+    if all(digests == {None} for digests in was.values()):
+        return Standing("unknown")
+    cases = () if row.experiment is None else row.experiment.cases(kept.quick)
+    now = {(case.label, case.world): document_digest(case.document) for case in cases}
+    changed = [key for key, digests in was.items() if key not in now or digests - {now[key], None}]
+    if not kept.notes:
+        changed += [key for key in now if key not in was]
+    if changed:
+        return Standing("scenario changed", [label for label, _ in changed])
+    return Standing("unknown" if any(None in digests for digests in was.values()) else "current")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRow:
+    """A row with what is kept of it."""
+
+    row: Row
+    kept: Kept | None = None
+    standing: Standing | None = None
+    """None when nothing is kept, or it cannot be read."""
+    problem: str = ""
+    """Why it cannot be read."""
+
+    def as_json(self) -> dict[str, Any]:
+        """An element of `--kept --json`; null is what is not known."""
+        made = Made() if self.kept is None else self.kept.made
+        return {
+            "row": self.row.id,
+            "kept": self.kept is not None,
+            "made": made.model_dump(),
+            "runs": None if self.kept is None else self.kept.runs,
+            "quick": None if self.kept is None else self.kept.quick,
+            "holds": None if self.kept is None else self.kept.holds,
+            "scenario": None if self.standing is None else self.standing.state,
+            "changed": [] if self.standing is None else list(self.standing.changed),
+        }
+
+
+def kept_rows(rows: Sequence[Row], folder: Path) -> list[KeptRow]:
+    """What a folder has of each row."""
+    return [_kept_row(row, folder / f"{row.id}.json") for row in rows]
+
+
+def _kept_row(row: Row, path: Path) -> KeptRow:
+    try:
+        kept = read_kept(path)
+    except KeptError as error:
+        return KeptRow(row, problem=str(error))
+    except OSError as error:
+        return KeptRow(row, problem=f"{path}: {error.strerror or error}")
+    return KeptRow(row) if kept is None else KeptRow(row, kept, standing(kept, row))

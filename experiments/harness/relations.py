@@ -1,0 +1,213 @@
+"""Relations between measurements, as rows state them. Each judges means over seeds."""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from experiments.harness.row import Case, Judgement, Outcome, Relation
+from experiments.harness.statistics import (
+    Estimate,
+    difference_interval,
+    mean_interval,
+    paired_ratio_interval,
+    ratio_interval,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NearReference:
+    """Every mean is within a relative tolerance of its case's reference. Measured: mean over reference."""
+
+    tolerance: float
+    """0.05: from 95 % to 105 % of it."""
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError when an outcome has no reference, or there are no outcomes."""
+        ratios = []
+        for outcome in outcomes:
+            if not outcome.reference:
+                raise ValueError(f"{_name(outcome)}: nothing to compare with")
+            ratios.append((outcome, mean_interval(outcome.values).scaled(1 / outcome.reference)))
+        return _within(ratios, 1 - self.tolerance, 1 + self.tolerance)
+
+
+@dataclass(frozen=True, slots=True)
+class EachBetween:
+    """Every mean lies between two bounds (infinite ones bind nothing)."""
+
+    least: float = -math.inf
+    most: float = math.inf
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError when there are no outcomes."""
+        return _within([(outcome, mean_interval(outcome.values)) for outcome in outcomes], self.least, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class LargestBetween:
+    """The largest mean lies between two bounds: a curve's peak."""
+
+    least: float
+    most: float
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError when there are no outcomes."""
+        if not outcomes:
+            raise ValueError("nothing was measured")
+        means = [(outcome, mean_interval(outcome.values).mean) for outcome in outcomes]
+        # What is no number may be the peak: it is the one to judge then.
+        peak, _ = max(means, key=lambda item: math.inf if math.isnan(item[1]) else item[1])
+        return EachBetween(self.least, self.most).judge([peak])
+
+
+@dataclass(frozen=True, slots=True)
+class RatioBetween:
+    """One case's mean over another's lies between two bounds, for every quantity. Measured: that ratio."""
+
+    of: str
+    to: str
+    """Labels of cases."""
+    least: float
+    most: float = math.inf
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError when one of the two cases was not measured."""
+        below = {outcome.quantity: outcome for outcome in outcomes if outcome.case.label == self.to}
+        ratios = []
+        for outcome in outcomes:
+            if outcome.case.label == self.of:
+                other = _found(below.get(outcome.quantity), self.to)
+                ratios.append((outcome, ratio_interval(outcome.values, other.values)))
+        if not ratios:
+            raise ValueError(f"{self.of}: not measured")
+        return _within(ratios, self.least, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class OverCases:
+    """A relation between averages over all cases, as of a paper that varies something and shows the average."""
+
+    relation: Relation
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError as the relation's, or when some cases have more runs than others."""
+        averages = []
+        for quantity in dict.fromkeys(outcome.quantity for outcome in outcomes):
+            runs = [outcome.values for outcome in outcomes if outcome.quantity == quantity]
+            if len({len(values) for values in runs}) > 1:
+                raise ValueError(f"{quantity}: some cases have more runs than others")
+            means = [math.fsum(values) / len(values) for values in zip(*runs, strict=True)]
+            averages.append(Outcome(Case("average", {}), quantity, means))
+        return self.relation.judge(averages)
+
+
+@dataclass(frozen=True, slots=True)
+class QuantitiesRatioBetween:
+    """One quantity over another lies between two bounds in every case. Measured: that ratio of the same runs' means."""
+
+    of: str
+    to: str
+    least: float
+    most: float = math.inf
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError when a case lacks one of the two."""
+        below = {outcome.case.label: outcome for outcome in outcomes if outcome.quantity == self.to}
+        ratios = []
+        for outcome in outcomes:
+            if outcome.quantity == self.of:
+                other = _found(below.get(outcome.case.label), f"{self.to}, {outcome.case.label}")
+                ratios.append((outcome, paired_ratio_interval(outcome.values, other.values)))
+        if not ratios:
+            raise ValueError(f"{self.of}: not measured")
+        return _within(ratios, self.least, self.most)
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """Each case's mean is above (or below) the one's before it, with 95 % confidence that there is a difference.
+
+    Measured: the difference of the two neighbours that are least apart, in the direction that is wanted."""
+
+    rises: bool = False
+    """By default values fall from case to case."""
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError when a quantity has fewer than two cases, or a case a single run only."""
+        differences = []
+        for quantity in dict.fromkeys(outcome.quantity for outcome in outcomes):
+            row = [outcome for outcome in outcomes if outcome.quantity == quantity]
+            if len(row) < 2:
+                raise ValueError(f"{quantity}: one case has no order")
+            for before, after in itertools.pairwise(row):
+                upper, lower = (after, before) if self.rises else (before, after)
+                if len(upper.values) < 2 or len(lower.values) < 2:
+                    raise ValueError(f"{_name(after)}: an order needs at least two runs of each case")
+                where = f"{_name(before)} to {after.case.label}"
+                differences.append((where, difference_interval(upper.values, lower.values)))
+        if not differences:
+            raise ValueError("nothing was measured")
+        where, least = min(differences, key=lambda item: _or_least(item[1].low))
+        return Judgement(least.low > 0, least, where)
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """A relation between some of the outcomes: one quantity, one line of the figure, some cases."""
+
+    relation: Relation
+    quantity: str | None = None
+    series: str | None = None
+    labels: Sequence[str] | None = None
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError as the relation's, which is told of nothing else."""
+        return self.relation.judge(
+            [
+                outcome
+                for outcome in outcomes
+                if self.quantity in (None, outcome.quantity)
+                and self.series in (None, outcome.case.series)
+                and (self.labels is None or outcome.case.label in self.labels)
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All of several relations. Measured: the first one's that does not hold, else the first one's."""
+
+    relations: Sequence[Relation]
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError as the relations'."""
+        judgements = [relation.judge(outcomes) for relation in self.relations]
+        return next((judgement for judgement in judgements if not judgement.holds), judgements[0])
+
+
+def _found(outcome: Outcome | None, name: str) -> Outcome:
+    """The outcome called `name`, which may be missing (ValueError)."""
+    if outcome is None:
+        raise ValueError(f"{name}: not measured")
+    return outcome
+
+
+def _within(found: Sequence[tuple[Outcome, Estimate]], least: float, most: float) -> Judgement:
+    """The judgement of the estimate with the smallest margin to a bound."""
+    if not found:
+        raise ValueError("nothing was measured")
+    margin, outcome, estimate = min(
+        ((min(estimate.mean - least, most - estimate.mean), outcome, estimate) for outcome, estimate in found),
+        key=lambda item: _or_least(item[0]),
+    )
+    return Judgement(margin >= 0, estimate, _name(outcome))
+
+
+def _or_least(number: float) -> float:
+    """The number; the least there is for what is none, so that it is what decides."""
+    return -math.inf if math.isnan(number) else number
+
+
+def _name(outcome: Outcome) -> str:
+    return f"{outcome.quantity}, {outcome.case.label}" if outcome.case.label else outcome.quantity

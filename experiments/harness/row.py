@@ -1,0 +1,169 @@
+"""What a row is: scenarios, what is measured in their runs, and a relation that the measurements must satisfy."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+from experiments.harness.runs import Finished, World
+from experiments.harness.statistics import Estimate
+
+Document: TypeAlias = Mapping[str, Any]
+"""A scenario as its YAML file would have it; in the world `formula` whatever the measure wants to be told."""
+
+LEAST_RUNS: Mapping[World, int] = {"sim": 5, "emu": 3, "formula": 5}
+"""A row is reproduced when its relation holds for the mean of so many runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One point of a figure, or one line of a table: a scenario that is run with several seeds."""
+
+    label: str
+    document: Document
+    world: World = "sim"
+    x: float = 0.0
+    """Where it stands on the figure's first axis."""
+    references: Mapping[str, float] = field(default_factory=dict)
+    """Quantity -> what theory or the paper says, in the unit of the measurement."""
+    series: str = ""
+    """Which line of the figure it is a point of, where there are several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A line over time from one run."""
+
+    label: str
+    points: Sequence[tuple[float, float]]
+    is_reference: bool = False
+    """Drawn dashed: what the paper or theory says."""
+    marker: str = ""
+    """Points of this kind (matplotlib's) instead of a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One quantity of one case, measured in each run; never empty."""
+
+    case: Case
+    quantity: str
+    values: Sequence[float]
+
+    @property
+    def reference(self) -> float | None:
+        """What theory or the paper says."""
+        return self.case.references.get(self.quantity)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether a relation holds, and by how much: the measurement that comes closest to breaking it, or breaks it."""
+
+    holds: bool
+    measured: Estimate
+    where: str
+    """Which case, for a person."""
+
+
+class Relation(Protocol):
+    """What the outcomes of a row must satisfy."""
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError, with the reason, when the outcomes do not suffice for a verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """How the measurements are drawn."""
+
+    x_label: str
+    y_labels: Mapping[str, str]
+    """Quantity -> axis label; each quantity has axes of its own."""
+    reference_label: str = ""
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """How cases are drawn that stand in no order: a bar for each, a column of bars for each quantity."""
+
+    x_labels: Mapping[str, str]
+    """Quantity -> axis label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """How curves over time are drawn: those of the first run of each case, each case with axes of its own."""
+
+    y_label: str
+    x_label: str = "time, s"
+    log_x: bool = False
+    log_y: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """How points of a plane are drawn, all cases in one picture: `arrows` from each curve's first point to its last, or
+    the `density` of all points, darker where there are more. Curves that are references are lines."""
+
+    kind: Literal["arrows", "density"]
+    x_label: str
+    y_label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Assisted:
+    """The same experiment with help of the switches, which no paper has."""
+
+    document: Callable[[Document], Document]
+    """A case's scenario with assistance."""
+    relation: Relation | None = None
+    """Where what counts is something else than without; None: the same."""
+    counts: str = ""
+    """That in words."""
+    can_help: Callable[[Case], bool] = lambda case: True
+    """Whether a case can be run with help: its network may have more switches than a controller looks after."""
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """How a row is run and judged."""
+
+    cases: Callable[[bool], Sequence[Case]]
+    """The cases; True asks for shorter runs."""
+    measure: Callable[[Finished], Mapping[str, float]]
+    """Quantity -> value of one run. ValueError, with the reason, when the run does not give it."""
+    relation: Relation
+    figure: Figure | Bars | Timeline | Plane
+    curves: Callable[[Finished], Sequence[Curve]] | None = None
+    """What a Timeline or a Plane draws of one run. ValueError, with the reason, when the run does not give it."""
+    assisted: Assisted | None = None
+    """None: switches cannot help here."""
+
+
+RowWorld: TypeAlias = Literal["sim", "emu", "sim, emu", "formulas"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One experiment of shared interest: what a paper found, and how to find it again."""
+
+    id: str
+    paper: str
+    world: RowWorld
+    title: str
+    """Setting in a few words."""
+    value: str
+    """What the paper (or theory) says."""
+    counts: str
+    """The relation in words."""
+    unit: str = ""
+    """Of what is shown as measured."""
+    experiment: Experiment | None = None
+    missing: str = ""
+    """What has to exist before the row can be built; empty when it is."""
+
+    def __post_init__(self) -> None:
+        if (self.experiment is None) != bool(self.missing):
+            raise ValueError(f"{self.id}: a row has either an experiment or something that is missing for it")

@@ -1,0 +1,208 @@
+"""All protocols in the same networks, with and without help of the switches: what no paper has (docs/comparison.md)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from experiments.harness.relations import EachBetween, Every, Only
+from experiments.harness.row import Bars, Case, Experiment, Row
+from experiments.harness.runs import Finished
+from experiments.rows.compare import networks
+from experiments.rows.compare.measures import (
+    feedback,
+    loss,
+    offered_settles,
+    rates,
+    recovers,
+    tcp_share,
+    unevenness,
+)
+from experiments.rows.compare.networks import BOTTLENECK_BPS, CONTENDERS, OWN_QUEUE, RECEIVERS, Contender
+
+_TAIL_BPS: Final = (0.5e6, 1e6, 2e6, 4e6)
+"""Of heterogeneous receivers, each twice."""
+_TAIL_MS: Final = (5.0, 40.0)
+_LOSS: Final = 0.01
+_LOSSY_MS: Final = 10.0
+_CONGESTED_S: Final = 100.0
+_TAKEN_BPS: Final = BOTTLENECK_BPS / 2
+_FAST_BPS: Final = 1e6
+_SLOW_BPS: Final = 300e3
+_SLOW: Final = "r7"
+_SLOW_JOINS_S: Final = 90.0
+_SLOW_LEAVES_S: Final = 110.0
+_SLOW_SETTLED_S: Final = 95.0
+
+
+def _with_tcp(contender: Contender, assist: str) -> dict[str, Any]:
+    return networks.network(contender, assist, middle=networks.shared(), traffic=[networks.one_tcp()])
+
+
+def _heterogeneous(contender: Contender, assist: str) -> dict[str, Any]:
+    tails = {
+        name: {
+            "rate": f"{_TAIL_BPS[number % 4]:g} bps",
+            "delay": f"{_TAIL_MS[number // 4]:g} ms",
+            "queue": dict(OWN_QUEUE),
+        }
+        for number, name in enumerate(RECEIVERS)
+    }
+    return networks.network(contender, assist, middle=networks.wide(), tails=tails)
+
+
+def _lossy(contender: Contender, assist: str) -> dict[str, Any]:
+    tails = {
+        name: {"delay": f"{_LOSSY_MS:g} ms", "rate": "10 Mbps", "toward": {name: {"loss": _LOSS}}}
+        for name in (*RECEIVERS, "b")
+    }
+    return networks.network(contender, assist, middle=networks.wide(), tails=tails, traffic=[networks.one_tcp()])
+
+
+def _congested(contender: Contender, assist: str) -> dict[str, Any]:
+    taken = {"kind": "udp", "source": "u", "destination": "v", "rate": f"{_TAKEN_BPS:g} bps", "packet": "1000 B"}
+    traffic = [{**taken, "start": f"{_CONGESTED_S:g} s"}]
+    return networks.network(contender, assist, middle=networks.shared(), traffic=traffic)
+
+
+def _churn(contender: Contender, assist: str) -> dict[str, Any]:
+    """Half of the receivers stay; others come and go, and one of these has a slow link."""
+    tails = {
+        name: {"rate": f"{_SLOW_BPS if name == _SLOW else _FAST_BPS:g} bps", "queue": dict(OWN_QUEUE)}
+        for name in RECEIVERS
+    }
+    stays: list[str | Mapping[str, Any]] = list(RECEIVERS[:4])
+    comes = [
+        {"host": name, "join": f"{30 + 30 * number:g} s", "leave": f"{70 + 30 * number:g} s"}
+        for number, name in enumerate(RECEIVERS[4:7])
+    ]
+    slow = {"host": _SLOW, "join": f"{_SLOW_JOINS_S:g} s", "leave": f"{_SLOW_LEAVES_S:g} s"}
+    return networks.network(contender, assist, middle=networks.wide(), tails=tails, receivers=[*stays, *comes, slow])
+
+
+def _cases(make: Callable[[Contender, str], dict[str, Any]]) -> Callable[[bool], list[Case]]:
+    def cases(quick: bool) -> list[Case]:
+        """Each protocol without assistance, and with it where there is some."""
+        return [
+            Case(name if assist == "none" else f"{name}, switches", make(contender, assist), series=name)
+            for name, contender in CONTENDERS.items()
+            for assist in (("none", "switch") if contender.has_assistance else ("none",))
+        ]
+
+    return cases
+
+
+def _everywhere(run: Finished) -> dict[str, float]:
+    """What is measured in every network."""
+    found = rates(run, RECEIVERS)
+    return {
+        "slowest": min(found),
+        "variation": unevenness(run, RECEIVERS[0]),
+        "loss": loss(run),
+        "feedback": feedback(run),
+    }
+
+
+def _measure_tcp(run: Finished) -> Mapping[str, float]:
+    return {**_everywhere(run), "share": tcp_share(run, RECEIVERS)}
+
+
+def _measure_heterogeneous(run: Finished) -> Mapping[str, float]:
+    return {**_everywhere(run), "fastest": max(rates(run, RECEIVERS))}
+
+
+def _measure_lossy(run: Finished) -> Mapping[str, float]:
+    return {**_everywhere(run), "share": tcp_share(run, RECEIVERS)}
+
+
+def _measure_congested(run: Finished) -> Mapping[str, float]:
+    return {
+        **_everywhere(run),
+        "loss": loss(run, _CONGESTED_S),
+        "reaction": offered_settles(run, _CONGESTED_S, BOTTLENECK_BPS),
+    }
+
+
+def _measure_churn(run: Finished) -> Mapping[str, float]:
+    stay = RECEIVERS[:4]
+    return {
+        "slowest": min(rates(run, stay)),
+        "slow": min(rates(run, [_SLOW], _SLOW_SETTLED_S, _SLOW_LEAVES_S)),
+        "variation": unevenness(run, stay[0]),
+        "loss": loss(run),
+        "feedback": feedback(run),
+        "reaction": recovers(run, stay[0], _SLOW_LEAVES_S, before=(_SLOW_JOINS_S - 10, _SLOW_JOINS_S)),
+    }
+
+
+_LABELS: Final[Mapping[str, str]] = {
+    "slowest": "slowest receiver, kbit/s",
+    "fastest": "fastest receiver, kbit/s",
+    "slow": "who comes to 300 kbit/s, kbit/s",
+    "share": "of the TCP's rate",
+    "variation": "coefficient of variation, 1 s",
+    "loss": "dropped by the worst queue, %",
+    "feedback": "feedback packets/s at the sender",
+    "reaction": "reaction, s",
+}
+
+
+def _row(
+    name: str,
+    title: str,
+    make: Callable[[Contender, str], dict[str, Any]],
+    measure: Callable[[Finished], Mapping[str, float]],
+    quantities: Sequence[str],
+) -> Row:
+    return Row(
+        f"compare-{name}",
+        "compare",
+        "sim",
+        f"all protocols: {title}",
+        "not in any paper",
+        "everybody goes on receiving",
+        "kbit/s",
+        Experiment(
+            _cases(make),
+            measure,
+            Every([Only(EachBetween(1.0), name) for name in ("slowest", "slow") if name in quantities]),
+            Bars({quantity: _LABELS[quantity] for quantity in quantities}),
+        ),
+    )
+
+
+ROWS: Final = (
+    _row(
+        "tcp",
+        "one bottleneck of 1 Mbit/s with one TCP",
+        _with_tcp,
+        _measure_tcp,
+        ("slowest", "share", "variation", "loss", "feedback"),
+    ),
+    _row(
+        "heterogeneous",
+        "receivers behind 0.5 to 4 Mbit/s",
+        _heterogeneous,
+        _measure_heterogeneous,
+        ("slowest", "fastest", "variation", "loss", "feedback"),
+    ),
+    _row(
+        "loss",
+        "1 % of independent loss at each receiver, and at a TCP's",
+        _lossy,
+        _measure_lossy,
+        ("slowest", "share", "variation", "loss", "feedback"),
+    ),
+    _row(
+        "congestion",
+        "half of 1 Mbit/s is suddenly taken by UDP",
+        _congested,
+        _measure_congested,
+        ("slowest", "variation", "loss", "feedback", "reaction"),
+    ),
+    _row(
+        "churn",
+        "receivers come and go, one of them slow",
+        _churn,
+        _measure_churn,
+        ("slowest", "slow", "variation", "loss", "feedback", "reaction"),
+    ),
+)

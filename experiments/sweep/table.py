@@ -1,0 +1,89 @@
+"""A sweep's results as one table: for each combination of settings and each measurement its mean over seeds."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+
+from experiments.harness.printing import format_estimate
+from experiments.harness.statistics import Estimate, mean_interval
+from experiments.sweep.sweep import Record
+
+FILE_NAME = "sweep.parquet"
+
+
+def make_table(records: Sequence[Record]) -> pl.DataFrame:
+    """One row a combination and measurement: the settings, `measurement`, `runs`, `mean`, `low`, `high` (95 %
+    confidence; null from one run), and what they are made of, `seeds` and `values`."""
+    combinations: dict[str, list[Record]] = {}
+    for record in records:
+        combinations.setdefault(repr(record.settings), []).append(record)
+    rows: list[dict[str, Any]] = []
+    for group in combinations.values():
+        for name in dict.fromkeys(name for record in group for name in record.metrics):
+            found = [(record.seed, record.metrics[name]) for record in group if name in record.metrics]
+            estimate = mean_interval([value for _, value in found])
+            rows.append(
+                {
+                    **group[0].settings,
+                    "measurement": name,
+                    "runs": len(found),
+                    "mean": estimate.mean,
+                    "low": estimate.low if math.isfinite(estimate.low) else None,
+                    "high": estimate.high if math.isfinite(estimate.high) else None,
+                    "seeds": [seed for seed, _ in found],
+                    "values": [value for _, value in found],
+                }
+            )
+    paths = list(records[0].settings) if records else []
+    schema: dict[str, Any] = {path: _column_type([row[path] for row in rows]) for path in paths}
+    schema |= {"measurement": pl.String, "runs": pl.Int64, "mean": pl.Float64, "low": pl.Float64, "high": pl.Float64}
+    schema |= {"seeds": pl.List(pl.Int64), "values": pl.List(pl.Float64)}
+    texts = [path for path in paths if schema[path] == pl.String]
+    return pl.DataFrame([row | {path: str(row[path]) for path in texts} for row in rows], schema=schema)
+
+
+def write_table(records: Sequence[Record], folder: Path) -> pl.DataFrame:
+    """Make the table and write it into the folder, whole or not at all."""
+    table = make_table(records)
+    scratch = folder / f"{FILE_NAME}.tmp"
+    table.write_parquet(scratch)
+    scratch.replace(folder / FILE_NAME)
+    return table
+
+
+def print_table(console: Console, table: pl.DataFrame, folder: Path, *, as_json: bool, reused: int) -> None:
+    """Means with their intervals; rates in Mbit/s unless it is for a program."""
+    if as_json:
+        print(table.write_json())
+        return
+    paths = table.columns[: table.columns.index("measurement")]
+    shown = Table(*paths, "measurement", "mean [95 %]", "runs")
+    for row in table.iter_rows(named=True):
+        estimate = Estimate(
+            row["mean"],
+            -math.inf if row["low"] is None else row["low"],
+            math.inf if row["high"] is None else row["high"],
+        )
+        name: str = row["measurement"]
+        if name.endswith("_bps"):
+            name, estimate = f"{name.removesuffix('_bps')}, Mbit/s", estimate.scaled(1e-6)
+        shown.add_row(*(str(row[path]) for path in paths), name, format_estimate(estimate), str(row["runs"]))
+    console.print(shown)
+    if reused:
+        console.print(f"{reused} runs were there already", highlight=False)
+    console.print(f"table: {folder / FILE_NAME}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _column_type(values: Sequence[Any]) -> Any:
+    if all(isinstance(value, bool) for value in values):
+        return pl.Boolean
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in values):
+        return pl.Int64
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return pl.Float64
+    return pl.String

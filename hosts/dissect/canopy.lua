@@ -1,0 +1,149 @@
+-- Wireshark's and tshark's dissector of Canopy's packets. Made by `canopy wireshark` from the layers in hosts/dissect/layers.py,
+-- which say what the tables below hold; this part only walks through them.
+--
+-- UDP datagrams are recognised by their header; those that are not taken can be decoded as CANOPY by hand.
+
+local HEADER_BYTES = 8
+local VERSION = 1
+
+--@TABLES@
+
+local canopy = Proto("canopy", "Canopy")
+local truncated = ProtoExpert.new("canopy.truncated", "shorter than its fields", expert.group.MALFORMED, expert.severity.ERROR)
+canopy.experts = { truncated }
+
+local protocol_names = {}
+for number, protocol in pairs(PROTOCOLS) do protocol_names[number] = protocol.name end
+
+local header = {
+    version = ProtoField.uint8("canopy.version", "Version"),
+    protocol = ProtoField.uint8("canopy.protocol", "Protocol", base.DEC, protocol_names),
+    type = ProtoField.uint8("canopy.type", "Type"),
+    flags = ProtoField.uint8("canopy.flags", "Flags", base.HEX),
+    session = ProtoField.uint32("canopy.session", "Session"),
+}
+
+-- Every field of every layer, by its place in the tables.
+local made = {}
+local fields = {}
+for _, field in pairs(header) do table.insert(fields, field) end
+
+local function make_field(layer, field)
+    local abbreviation = layer.filter .. "." .. field.name
+    local kind = field.kind
+    local made_field
+    if kind == "bytes" then
+        made_field = ProtoField.bytes(abbreviation, field.name)
+    elseif kind == "ipv4" then
+        made_field = ProtoField.ipv4(abbreviation, field.name)
+    elseif kind == "uint64" then
+        made_field = ProtoField.uint64(abbreviation, field.name)
+    else -- uint, or narrow: fewer than eight bits
+        local make = { [1] = ProtoField.uint8, [2] = ProtoField.uint16, [4] = ProtoField.uint32 }
+        made_field = make[math.max(1, math.floor(field.bits / 8))](abbreviation, field.name, base.DEC, field.values)
+    end
+    made[field] = made_field
+    table.insert(fields, made_field)
+end
+
+local function make_fields(layer)
+    for _, field in ipairs(layer.fields) do
+        if field.kind ~= "list" then
+            make_field(layer, field)
+        elseif not made[field.item] then
+            made[field.item] = true
+            make_fields(field.item)
+        end
+    end
+end
+
+for _, protocol in pairs(PROTOCOLS) do
+    for _, layer in pairs(protocol.types) do
+        if not made[layer] then
+            made[layer] = true
+            make_fields(layer)
+        end
+    end
+end
+canopy.fields = fields
+
+-- Bytes that a layer has at least.
+local function least_bytes(layer)
+    local bits = 0
+    for _, field in ipairs(layer.fields) do bits = bits + (field.bits or 0) end
+    return bits / 8
+end
+
+-- Adds a layer's fields, from byte `at` on; returns where it ends, or nil when the datagram does first.
+local function dissect_layer(layer, tvb, at, tree)
+    local values = {}
+    local bits = 0 -- of the present byte that fields narrower than one have taken
+    for _, field in ipairs(layer.fields) do
+        if field.kind == "list" then
+            for _ = 1, values[field.count] do
+                local item_tree = tree:add(canopy, tvb(at, 0), field.item.title)
+                local item_end = dissect_layer(field.item, tvb, at, item_tree)
+                if not item_end then return nil end
+                item_tree:set_len(item_end - at)
+                at = item_end
+            end
+        elseif field.kind == "narrow" then
+            if at + 1 > tvb:len() then return nil end
+            local value = tvb(at, 1):bitfield(bits, field.bits)
+            tree:add(made[field], tvb(at, 1), value)
+            values[field.name] = value
+            bits = bits + field.bits
+            if bits == 8 then at, bits = at + 1, 0 end
+        else
+            local bytes = field.length and values[field.length] or field.bits / 8
+            if at + bytes > tvb:len() then return nil end
+            if bytes > 0 then
+                tree:add(made[field], tvb(at, bytes))
+                if field.kind == "uint" then values[field.name] = tvb(at, bytes):uint() end
+            end
+            at = at + bytes
+        end
+    end
+    return at, values
+end
+
+local function layer_of(tvb)
+    if tvb:len() < HEADER_BYTES or tvb(0, 1):uint() ~= VERSION then return nil end
+    local protocol = PROTOCOLS[tvb(1, 1):uint()]
+    local layer = protocol and protocol.types[tvb(2, 1):uint()]
+    return layer, protocol
+end
+
+function canopy.dissector(tvb, pinfo, root)
+    local layer, protocol = layer_of(tvb)
+    if not layer then return 0 end
+    pinfo.cols.protocol = protocol.name
+    local session = tvb(4, 4):uint()
+    local title = protocol.name .. " " .. layer.types[tvb(2, 1):uint()]
+    local tree = root:add(canopy, tvb(), "Canopy, " .. title .. ", session " .. session)
+    tree:add(header.version, tvb(0, 1))
+    tree:add(header.protocol, tvb(1, 1))
+    tree:add(header.type, tvb(2, 1)):append_text(" (" .. layer.types[tvb(2, 1):uint()] .. ")")
+    tree:add(header.flags, tvb(3, 1))
+    tree:add(header.session, tvb(4, 4))
+    local ends, values = dissect_layer(layer, tvb, HEADER_BYTES, tree)
+    local info = title .. " session=" .. session
+    if not ends then
+        tree:add_proto_expert_info(truncated)
+    else
+        for _, name in ipairs({ "seq", "cumulative", "round", "reason" }) do
+            if values[name] then info = info .. " " .. name .. "=" .. values[name] end
+        end
+    end
+    pinfo.cols.info = info
+    return tvb:len()
+end
+
+canopy:register_heuristic("udp", function(tvb, pinfo, root)
+    local layer = layer_of(tvb)
+    if not layer or tvb:len() < HEADER_BYTES + least_bytes(layer) then return false end
+    canopy.dissector(tvb, pinfo, root)
+    return true
+end)
+
+DissectorTable.get("udp.port"):add_for_decode_as(canopy)

@@ -1,0 +1,115 @@
+"""The application's half of endpoints of real-time data, and whom they listen to: what TFMCC and VLMCC share.
+
+Nothing is repeated or confirmed: a sender goes on until its application ends, a receiver hands over what arrives.
+"""
+
+import random
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Final
+
+from hosts.endpoint import (
+    Address,
+    Datagram,
+    Effect,
+    JoinGroup,
+    LeaveGroup,
+    Send,
+    SessionEnded,
+    SessionStarted,
+)
+from hosts.parts.receiving import SessionReceiver
+from hosts.parts.sending import StreamSender
+from hosts.protocol import Session
+from hosts.wire.farewell import ABORT_COPIES
+from hosts.wire.reason import Reason
+
+MOST_UNSENT: Final = 1 << 24
+"""Bytes of the application that wait at most, whatever rate receivers claim (ours: 0.2 s at 670 Mbit/s)."""
+END_COPIES: Final = 3
+"""The end is not acknowledged; it is said so often (ours)."""
+
+
+class RealtimeSender(StreamSender):
+    """States: waiting (for `start`), sending, closed."""
+
+    def __init__(self, session: Session, rng: random.Random) -> None:
+        super().__init__(session, rng)
+        self.sent_bytes = 0
+        self.seq = 0
+        self._ends_left = END_COPIES
+        self._started_at = 0.0
+        self._now = 0.0
+
+    @abstractmethod
+    def _transmit(self, now: float) -> Sequence[Effect]:
+        """Send what may be sent now."""
+
+    @abstractmethod
+    def _abort(self, reason: Reason) -> bytes:
+        """The packet that ends the session."""
+
+    def _resume(self, now: float) -> Sequence[Effect]:
+        return self._transmit(now)
+
+    def start_now(self, *, now: float) -> Sequence[Effect]:
+        """Real-time data wait for nobody."""
+        return ()
+
+    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
+        if self.closed:
+            return ()
+        self.state = "closed"
+        self.detail = reason
+        packet = self._abort(Reason.INTERRUPTED)
+        return [*[Send(packet, self.session.group)] * ABORT_COPIES, SessionEnded(False, reason)]
+
+
+class RealtimeReceiver(SessionReceiver):
+    """States: listening (for data), member, closed."""
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session)
+        self.sender: Address | None = None
+        self.received_bytes = 0  # of payload
+        self.data_packets = 0
+        self._heard_at = 0.0
+
+    def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
+        """Datagrams take no buffer."""
+        return ()
+
+    def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
+        """Real-time data are not confirmed; an application that cannot go on leaves."""
+        if complete or self.state == "closed":
+            return ()
+        return self.close(now=now, reason=reason.text)
+
+    def start(self, *, now: float) -> Sequence[Effect]:
+        self._heard_at = now
+        return (JoinGroup(self.session.group, self.session.source),)
+
+    def _is_ours(self, datagram: Datagram, number: int, effects: list[Effect]) -> bool:
+        """Whether data of session `number` comes from our sender; the first session that is heard is taken."""
+        if self.state == "closed":
+            return False
+        if (self.number is not None and number != self.number) or datagram.destination != self.session.group:
+            self.counters["drop_other_session"] += 1
+            return False
+        if self.sender is not None:
+            if datagram.source == self.sender:
+                return True
+            self.counters["drop_stranger"] += 1
+            return False
+        if not self.session.admits(datagram.source):
+            self.counters["drop_stranger"] += 1
+            return False
+        self.number = number
+        self.sender = datagram.source
+        self.state = "member"
+        effects.append(SessionStarted(self.sender))
+        return True
+
+    def _end(self, complete: bool, reason: str) -> list[Effect]:
+        self.state = "closed"
+        return [LeaveGroup(self.session.group, self.session.source), SessionEnded(complete, reason)]

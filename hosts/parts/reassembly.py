@@ -1,0 +1,118 @@
+"""Puts the packets of a reliable stream in order: what a receiver delivers, and how much more it can take.
+
+Sequence numbers are extended ones (hosts.wire.seq). Memory is bounded by the reach of the selective acknowledgment and
+by the receive buffer, whichever is less.
+"""
+
+from collections.abc import Mapping
+from typing import Generic, Protocol, TypeVar
+
+from hosts.endpoint import Deliver
+from hosts.parts.sack import ReceivedSet
+
+
+class BrokenStreamError(Exception):
+    """Two packets contradict each other: no stream contains both."""
+
+
+class Piece(Protocol):
+    """What every protocol's packet of a stream has."""
+
+    @property
+    def offset(self) -> int:
+        """Place of its first byte in the stream."""
+
+    @property
+    def payload(self) -> bytes: ...
+
+    @property
+    def end(self) -> bool:
+        """The stream ends with it."""
+
+
+Packet = TypeVar("Packet", bound=Piece)
+
+
+class Reassembly(Generic[Packet]):
+    """One stream, from packet `first` at byte `offset` on."""
+
+    __slots__ = ("_early", "_first", "_next", "_reach", "buffer_bytes", "consumed", "delivered", "ended", "received")
+
+    def __init__(self, first: int, offset: int, buffer_bytes: int, reach: int) -> None:
+        """`reach`: packets beyond the first missing one that are taken at most."""
+        self.received = ReceivedSet(first)
+        self.delivered = offset
+        """Where the next byte to deliver is in the stream."""
+        self.consumed = offset
+        """Up to where the application has read."""
+        self.ended = False
+        """The last byte was delivered."""
+        self.buffer_bytes = buffer_bytes
+        self._first = offset
+        self._reach = reach
+        self._next = first  # the packet to deliver next
+        self._early: dict[int, Packet] = {}
+
+    @property
+    def window_end(self) -> int:
+        """Stream offset up to which data is taken."""
+        return self.consumed + self.buffer_bytes
+
+    @property
+    def window(self) -> int:
+        """Bytes that are free for the stream from the first missing packet on: what is advertised."""
+        return self.window_end - self.delivered
+
+    @property
+    def received_bytes(self) -> int:
+        """How much has been delivered; who joined late has not had what came before."""
+        return self.delivered - self._first
+
+    @property
+    def early(self) -> Mapping[int, Packet]:
+        """The packets that wait for one before them, by sequence number."""
+        return self._early
+
+    def takes(self, seq: int, offset: int, size: int) -> bool:
+        """Whether a packet fits what is open now. A repeat of something that was delivered does."""
+        missing = self.received.cumulative
+        if seq < missing:
+            return True
+        return seq - missing <= self._reach and self.delivered <= offset and offset + size <= self.window_end
+
+    def add(self, seq: int, packet: Packet) -> list[Deliver] | None:
+        """Take a packet that fits; what can be delivered now, None for a repeat. Raises BrokenStreamError."""
+        if not self.received.add(seq):
+            return None
+        if self.ended:
+            raise BrokenStreamError
+        early = self._early
+        if seq == self._next and not early:  # nothing waits: the usual case, made short
+            offset, payload = packet.offset, packet.payload
+            if offset != self.delivered:
+                raise BrokenStreamError
+            self._next += 1
+            self.delivered += len(payload)
+            self.ended = packet.end
+            return [Deliver(offset, payload)] if payload else []
+        early[seq] = packet
+        delivered: list[Deliver] = []
+        while (piece := early.pop(self._next, None)) is not None:
+            if piece.offset != self.delivered or self.ended:
+                raise BrokenStreamError
+            self._next += 1
+            self.ended = piece.end
+            if piece.payload:
+                self.delivered += len(piece.payload)
+                delivered.append(Deliver(piece.offset, piece.payload))
+        return delivered
+
+    def consume(self, count: int) -> None:
+        """The application has read `count` bytes. Raises ValueError beyond what was delivered."""
+        if self.consumed + count > self.delivered:
+            raise ValueError("more bytes consumed than were delivered")
+        self.consumed += count
+
+    def clear(self) -> None:
+        """Let go of what is held."""
+        self._early.clear()

@@ -1,0 +1,233 @@
+"""`canopy send` and `canopy recv`: a file from one sender to many receivers, on any Linux network with multicast."""
+
+import contextlib
+import dataclasses
+import ipaddress
+import json
+import random
+import secrets
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from engine.command.exits import EXIT_BAD_INPUT, EXIT_INTERRUPTED
+from hosts import protocols
+from hosts.endpoint import Address
+from hosts.programs.files import FileSource
+from hosts.programs.progress import Display
+from hosts.programs.transfer import INTERRUPTED, Outcome, Plan, receive_file, send_file
+from hosts.protocol import Protocol, Session
+from hosts.runtime import clock, sockets
+from hosts.wire.header import SESSION_MAX
+from hosts.wire.manifest import FileError
+
+SOURCE_SPECIFIC = ipaddress.IPv4Network("232.0.0.0/8")
+"""RFC 4607, section 1."""
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+GroupOption = Annotated[str, typer.Option(help="IPv4 multicast group (232.0.0.0/8 is source-specific).")]
+PortOption = Annotated[int, typer.Option(help="UDP port of the group.", min=1, max=65535)]
+ProtocolOption = Annotated[str, typer.Option(help="Congestion control protocol.")]
+InterfaceOption = Annotated[
+    str | None, typer.Option(help="Interface name or local IPv4 address.", show_default="by route")
+]
+SessionOption = Annotated[int | None, typer.Option(help="Session id.", min=0, max=SESSION_MAX)]
+LocalPortOption = Annotated[
+    int, typer.Option(help="UDP port to send from, where others find it.", show_default="any", min=0, max=65535)
+]
+LocalAddressOption = Annotated[
+    str | None, typer.Option(help="Local address to send from.", show_default="the interface's")
+]
+TtlOption = Annotated[int, typer.Option(help="Time to live of multicast packets.", min=0, max=255)]
+RateLimitOption = Annotated[float | None, typer.Option(help="Never send faster than so many bit/s.", min=1)]
+StatusDirOption = Annotated[Path | None, typer.Option(help="Keep a status file in this folder.")]
+SourceOption = Annotated[str | None, typer.Option(help="The sender's address: join (source, group).")]
+WaitOption = Annotated[float | None, typer.Option(help="Give up when no sender was heard for so long.", min=0)]
+SetOption = Annotated[list[str] | None, typer.Option("--set", help="A protocol parameter, as in ack_every=2.")]
+TraceOption = Annotated[Path | None, typer.Option(help="Write measurements to this file, JSON lines.")]
+SeedOption = Annotated[int | None, typer.Option(help="Seed of the protocol's randomness.", show_default="random")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+
+
+@app.command()
+def send(
+    file: Annotated[Path, typer.Argument(help="The file to send.", show_default=False)],
+    group: GroupOption,
+    port: PortOption,
+    protocol: ProtocolOption = "mtcp",
+    interface: InterfaceOption = None,
+    source: LocalAddressOption = None,
+    receivers: Annotated[int, typer.Option(help="Start when so many have joined.", min=1)] = 1,
+    wait: Annotated[float, typer.Option(help="Start after so many seconds with those that have.", min=0)] = 10.0,
+    session: SessionOption = None,
+    local_port: LocalPortOption = 0,
+    name: Annotated[str | None, typer.Option(help="The file's name at the receivers.", show_default="its own")] = None,
+    ttl: TtlOption = sockets.DEFAULT_TTL,
+    rate_limit: RateLimitOption = None,
+    settings: SetOption = None,
+    status_dir: StatusDirOption = None,
+    trace: TraceOption = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Send FILE to all receivers that join before the start. Exit status: 0 when every one of them confirmed the whole
+    file, and as many joined as were asked for; 1 when not; 2 for bad input; 130 when interrupted.
+    """
+    display = Display(quiet=quiet)
+    try:
+        parameters = read_settings(settings)
+        if rate_limit is not None:
+            parameters["rate_limit_bps"] = rate_limit
+        plan = _of_files(
+            make_plan(protocol, group, port, source, session, parameters, seed, trace, receivers=receivers, wait=wait)
+        )
+        plan = dataclasses.replace(plan, local_port=local_port)
+        address = sockets.resolve_interface(interface, group, source)
+        if status_dir is not None and not status_dir.is_dir():
+            raise ValueError(f"{status_dir}: not a folder")
+        with contextlib.closing(FileSource(file, name)) as content:
+            sending = send_file(plan, content, sockets.Interface(address, ttl), display, status_folder=status_dir)
+            outcome = clock.run(sending, plan.parameters)
+    except KeyboardInterrupt:
+        raise interrupted(display) from None
+    except (ValueError, FileError, sockets.SocketError, OSError) as error:
+        raise bad_input(display, error) from None
+    finish(outcome, as_json)
+
+
+@app.command()
+def recv(
+    group: GroupOption,
+    port: PortOption,
+    output: Annotated[Path, typer.Option("--output", "--out", "-o", help="Folder for the file.")] = Path(),
+    protocol: ProtocolOption = "mtcp",
+    interface: InterfaceOption = None,
+    source: SourceOption = None,
+    session: SessionOption = None,
+    local_port: LocalPortOption = 0,
+    agent: Annotated[bool, typer.Option("--agent", help="Serve other receivers as their parent.")] = False,
+    parent: Annotated[
+        str | None, typer.Option(help="ADDRESS:PORT of the parent, or `sender`.", show_default="the nearest")
+    ] = None,
+    read_rate: Annotated[float | None, typer.Option(help="Read what arrives at so many bit/s only.", min=1)] = None,
+    wait: WaitOption = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace a file that exists.")] = False,
+    settings: SetOption = None,
+    trace: TraceOption = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Receive one file into a folder. It gets its name only when it is whole and its SHA-256 is right. Exit status: 0
+    then; 1 when not; 2 for bad input and a folder that cannot be written; 130 when interrupted.
+    """
+    display = Display(quiet=quiet)
+    try:
+        parameters = read_settings(settings)
+        if agent:
+            parameters["agent"] = True
+        if parent is not None:
+            parameters["parent"] = parent
+        plan = _of_files(make_plan(protocol, group, port, source, session, parameters, seed, trace))
+        plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate)
+        require_source(plan.session)
+        address = sockets.resolve_interface(interface, group)
+        receiving = receive_file(
+            plan,
+            output,
+            sockets.Interface(address),
+            display,
+            existing="replace" if replace else "refuse",
+            wait=wait,
+        )
+        outcome = clock.run(receiving, plan.parameters)
+    except KeyboardInterrupt:
+        raise interrupted(display) from None
+    except (ValueError, FileError, sockets.SocketError, OSError) as error:
+        raise bad_input(display, error) from None
+    finish(outcome, as_json)
+
+
+def _of_files(plan: Plan) -> Plan:
+    """The plan, when its protocol can carry a file."""
+    if not plan.protocol.carries_files:
+        raise ValueError(f"{plan.protocol.name} carries real-time data only (canopy stream)")
+    return plan
+
+
+def make_plan(
+    protocol: str,
+    group: str,
+    port: int,
+    source: str | None,
+    session: int | None,
+    parameters: dict[str, Any],
+    seed: int | None,
+    trace: Path | None,
+    **rest: Any,
+) -> Plan:
+    found: Protocol[Any] = protocols.get(protocol)
+    found.parse_options(parameters)
+    for what, text in (("--group", group), ("--source", source)):
+        if text is not None:
+            _check_address(what, text, multicast=what == "--group")
+    return Plan(
+        found,
+        Session(Address(group, port), source, session, **rest),
+        parameters,
+        random.Random(secrets.randbits(64) if seed is None else seed),
+        trace,
+    )
+
+
+def require_source(session: Session) -> None:
+    """A receiver has to say whose data it wants of a source-specific group."""
+    if session.source is None and ipaddress.IPv4Address(session.group.host) in SOURCE_SPECIFIC:
+        raise ValueError(f"{session.group.host} is source-specific (RFC 4607): give --source")
+
+
+def _check_address(what: str, text: str, *, multicast: bool) -> None:
+    try:
+        address = ipaddress.IPv4Address(text)
+    except ValueError:
+        raise ValueError(f"{what}: '{text}' is not an IPv4 address") from None
+    if address.is_multicast != multicast:
+        raise ValueError(f"{what}: {text} is {'not ' if multicast else ''}a multicast address")
+
+
+def read_settings(settings: list[str] | None) -> dict[str, Any]:
+    parameters: dict[str, Any] = {}
+    for setting in settings or ():
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ValueError(f"--set: '{setting}' is not NAME=VALUE")
+        parameters[name] = value
+    return parameters
+
+
+def bad_input(display: Display, error: Exception) -> typer.Exit:
+    if isinstance(error, OSError) and error.filename is not None:
+        display.fail(f"{error.filename}: {error.strerror}")
+    else:
+        display.fail(str(error))
+    return typer.Exit(EXIT_BAD_INPUT)
+
+
+def interrupted(display: Display) -> typer.Exit:
+    """Before the session had its own way to end, as while a large file is hashed."""
+    display.fail(INTERRUPTED)
+    return typer.Exit(EXIT_INTERRUPTED)
+
+
+def finish(outcome: Outcome, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(outcome.summary, indent=2))
+    raise typer.Exit(outcome.exit_status)
+
+
+if __name__ == "__main__":
+    app()

@@ -1,0 +1,181 @@
+"""`canopy stream`: real-time data, as of a camera or a player, from one sender to many receivers."""
+
+import contextlib
+import dataclasses
+import io
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from hosts import protocols
+from hosts.programs.cli import (
+    GroupOption,
+    InterfaceOption,
+    JsonOption,
+    LocalAddressOption,
+    LocalPortOption,
+    PortOption,
+    QuietOption,
+    RateLimitOption,
+    SeedOption,
+    SessionOption,
+    SetOption,
+    SourceOption,
+    StatusDirOption,
+    TraceOption,
+    TtlOption,
+    WaitOption,
+    bad_input,
+    finish,
+    interrupted,
+    make_plan,
+    read_settings,
+    require_source,
+)
+from hosts.programs.progress import Display
+from hosts.programs.stream import receive_stream, send_stream
+from hosts.programs.transfer import Plan
+from hosts.runtime import clock, sockets
+
+PAYLOAD_BYTES = 1316
+"""Seven packets of an MPEG transport stream: a lost packet of ours loses whole ones of them."""
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+ProtocolOption = Annotated[str, typer.Option(help="Congestion control protocol for real-time data.")]
+
+
+@app.callback()
+def main() -> None:
+    """Real-time data from one sender to many receivers: sent at the rate that the network allows, not repeated."""
+
+
+@app.command()
+def send(
+    group: GroupOption,
+    port: PortOption,
+    file: Annotated[Path | None, typer.Argument(help="What to send.", show_default="standard input")] = None,
+    protocol: ProtocolOption = "tfmcc",
+    interface: InterfaceOption = None,
+    source: LocalAddressOption = None,
+    session: SessionOption = None,
+    local_port: LocalPortOption = 0,
+    ttl: TtlOption = sockets.DEFAULT_TTL,
+    rate_limit: RateLimitOption = None,
+    settings: SetOption = None,
+    status_dir: StatusDirOption = None,
+    trace: TraceOption = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Send standard input, or FILE, to whoever listens. What comes faster than the network allows waits.
+
+    Exit status: 0 at the input's end, 2 for bad input, 130 when interrupted.
+    """
+    display = Display(quiet=quiet)
+    try:
+        parameters = {**_packet_size(protocol), **read_settings(settings)}
+        if rate_limit is not None:
+            parameters["rate_limit_bps"] = rate_limit
+        plan = _realtime(make_plan(protocol, group, port, source, session, parameters, seed, trace), local_port)
+        address = sockets.resolve_interface(interface, group, source)
+        if status_dir is not None and not status_dir.is_dir():
+            raise ValueError(f"{status_dir}: not a folder")
+        with _input(file) as stream:
+            sending = send_stream(plan, stream, sockets.Interface(address, ttl), display, status_folder=status_dir)
+            outcome = clock.run(sending, plan.parameters)
+    except KeyboardInterrupt:
+        raise interrupted(display) from None
+    except (ValueError, sockets.SocketError, OSError) as error:
+        raise bad_input(display, error) from None
+    finish(outcome, as_json)
+
+
+@app.command()
+def recv(
+    group: GroupOption,
+    port: PortOption,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="File.", show_default="standard output")] = None,
+    protocol: ProtocolOption = "tfmcc",
+    interface: InterfaceOption = None,
+    source: SourceOption = None,
+    session: SessionOption = None,
+    local_port: LocalPortOption = 0,
+    delay: Annotated[float, typer.Option(help="Play so many seconds behind the network.", min=0)] = 1.0,
+    wait: WaitOption = None,
+    settings: SetOption = None,
+    trace: TraceOption = None,
+    seed: SeedOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard error.")] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Play a stream into a file or standard output, in the rhythm in which it was sent; gaps stay gaps.
+
+    Exit status: 0 at the stream's end, 1 when it broke off, 2 for bad input, 130 when interrupted.
+    """
+    display = Display(quiet=quiet)
+    try:
+        plan = _realtime(
+            make_plan(protocol, group, port, source, session, read_settings(settings), seed, trace), local_port
+        )
+        require_source(plan.session)
+        address = sockets.resolve_interface(interface, group)
+        with _output(output) as stream:
+            receiving = receive_stream(plan, stream, sockets.Interface(address), display, delay=delay, wait=wait)
+            outcome = clock.run(receiving, plan.parameters)
+    except KeyboardInterrupt:
+        raise interrupted(display) from None
+    except (ValueError, sockets.SocketError, OSError) as error:
+        raise bad_input(display, error) from None
+    with contextlib.redirect_stdout(sys.stderr):  # standard output is the stream's
+        finish(outcome, as_json)
+
+
+def _packet_size(protocol: str) -> dict[str, Any]:
+    """What packets of a stream carry, of a protocol that does not settle it with the session's description."""
+    return {"payload_bytes": PAYLOAD_BYTES} if "payload_bytes" in protocols.get(protocol).option_names else {}
+
+
+def _realtime(plan: Plan, local_port: int) -> Plan:
+    if not plan.protocol.carries_realtime:
+        raise ValueError(f"{plan.protocol.name} carries no real-time data")
+    return dataclasses.replace(plan, session=dataclasses.replace(plan.session, realtime=True), local_port=local_port)
+
+
+@contextlib.contextmanager
+def _input(path: Path | None) -> Iterator[io.FileIO]:
+    """Without a buffer: a thread that waits in a buffered reader holds its lock, and the program could not end."""
+    if path is not None and str(path) != "-":
+        with path.open("rb", buffering=0) as file:
+            yield file
+        return
+    if sys.stdin is None:
+        raise ValueError("standard input is closed: name a file")
+    with open(sys.stdin.fileno(), "rb", buffering=0, closefd=False) as file:
+        yield file
+
+
+@contextlib.contextmanager
+def _output(path: Path | None) -> Iterator[io.FileIO]:
+    """Without a buffer, as the input. OSErrors of writing get the output's name, which they lack."""
+    to_stdout = path is None or str(path) == "-"
+    if to_stdout and sys.stdout is None:
+        raise ValueError("standard output is closed: name a file with --output")
+    try:
+        if path is None or to_stdout:
+            with open(sys.stdout.fileno(), "wb", buffering=0, closefd=False) as file:
+                yield file
+        else:
+            with path.open("wb", buffering=0) as file:
+                yield file
+    except OSError as error:
+        if error.filename is None:
+            error.filename = "standard output" if to_stdout else str(path)
+        raise
+
+
+if __name__ == "__main__":
+    app()

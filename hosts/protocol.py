@@ -1,0 +1,112 @@
+"""What a session is, and what a protocol says of itself: the other half of the seam (hosts/endpoint.py)."""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Generic, TypeVar
+
+from hosts.endpoint import Address, ReceiverEndpoint, SenderEndpoint
+from hosts.wire.header import HEADER_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What every member of a session knows beforehand."""
+
+    group: Address
+    """Where the sender's data goes; the port is the group's too."""
+    source: str | None = None
+    """The sender's address: a source-specific group, and data from anyone else is refused. None: any source."""
+    session: int | None = None
+    """32 bits. None at a receiver: the first session that is heard on the group."""
+    receivers: int = 1
+    """Sender: start when so many have joined, or `wait` seconds after it began to announce itself."""
+    wait: float = 10.0
+    realtime: bool = False
+    """Data in real time: it starts at once, nothing is repeated and nobody is waited for; what arrives is delivered
+    datagram by datagram (`DeliverDatagram`). Only for protocols that can."""
+    deliver: bool = True
+    """Receiver of real-time data: hand it to the application; else it is only counted."""
+
+    def admits(self, sender: Address) -> bool:
+        """Whether the session's sender may be there."""
+        return self.source in (None, sender.host)
+
+
+OptionsT = TypeVar("OptionsT")
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol(Generic[OptionsT]):
+    """How to make a protocol's endpoints."""
+
+    name: str
+    number: int
+    """In the common header, 8 bits."""
+    options: type[OptionsT]
+    """A frozen dataclass; every field has a default and its unit in the name or comment."""
+    make_sender: Callable[[Session, OptionsT, random.Random], SenderEndpoint]
+    make_receiver: Callable[[Session, OptionsT, random.Random], ReceiverEndpoint]
+    carries_realtime: bool = False
+    """Whether it has sessions of real-time data."""
+    carries_files: bool = True
+    """Whether it has sessions that every receiver gets the whole of."""
+    knows_receivers: bool = True
+    """Whether its sender hears of its receivers; one that does not can tell nobody what became of them."""
+    count_groups: Callable[[OptionsT], int] = lambda options: 1
+    """Multicast groups of a session, one after the other from its own on."""
+    feedback_types: frozenset[int] = frozenset()
+    """Types, in the common header, of what receivers tell the sender of their reception: the packets whose number grows
+    with that of the receivers."""
+
+    def is_feedback(self, data: bytes) -> bool:
+        """Whether a datagram is of these types."""
+        return len(data) >= HEADER_BYTES and data[1] == self.number and data[2] in self.feedback_types
+
+    @property
+    def option_names(self) -> frozenset[str]:
+        """The parameters that it has."""
+        return frozenset(self.options.__annotations__)
+
+    def sender(
+        self, session: Session, rng: random.Random, parameters: Mapping[str, Any] | None = None
+    ) -> SenderEndpoint:
+        """A sender; `parameters` are checked by `parse_options`."""
+        return self.make_sender(session, self.parse_options(parameters or {}), rng)
+
+    def receiver(
+        self, session: Session, rng: random.Random, parameters: Mapping[str, Any] | None = None
+    ) -> ReceiverEndpoint:
+        """A receiver; `parameters` are checked by `parse_options`."""
+        return self.make_receiver(session, self.parse_options(parameters or {}), rng)
+
+    def group_count(self, parameters: Mapping[str, Any] | None = None) -> int:
+        """Multicast groups of a session with these parameters. ValueError as `parse_options`."""
+        return self.count_groups(self.parse_options(parameters or {}))
+
+    def parse_options(self, parameters: Mapping[str, Any]) -> OptionsT:
+        """The defaults with `parameters` (numbers, booleans, or their text) put in. ValueError names a bad one."""
+        options: Any = self.options()
+        known = {field.name: type(getattr(options, field.name)) for field in fields(options)}
+        values: dict[str, Any] = {}
+        for name, value in parameters.items():
+            if name not in known:
+                raise ValueError(f"{self.name} has no parameter '{name}' (it has {', '.join(sorted(known))})")
+            values[name] = _convert(name, value, known[name])
+        result: OptionsT = replace(options, **values)
+        return result
+
+
+def _convert(name: str, value: Any, kind: type) -> Any:
+    try:
+        if kind is bool:
+            if isinstance(value, bool):
+                return value
+            return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}[str(value).lower()]
+        if isinstance(value, bool):
+            raise ValueError
+        if kind is int and float(value) != int(float(value)):
+            raise ValueError
+        return kind(float(value)) if kind is int else kind(value)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise ValueError(f"parameter '{name}' must be of type {kind.__name__}, not '{value}'") from None

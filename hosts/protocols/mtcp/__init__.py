@@ -1,0 +1,11 @@
+"""MTCP: Rhee, Balaguru and Rouskas, "MTCP: scalable TCP-like congestion control for reliable multicast" (2002)."""
+
+from hosts.protocol import Protocol
+from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.receiver import MtcpReceiver
+from hosts.protocols.mtcp.sender import MtcpSender
+from hosts.protocols.mtcp.wire import NUMBER, Type
+
+PROTOCOL = Protocol(
+    "mtcp", NUMBER, MtcpOptions, MtcpSender, MtcpReceiver, feedback_types=frozenset({Type.ACK, Type.NACK})
+)

@@ -1,0 +1,218 @@
+"""What a receiver tells its parent, and when: delayed acknowledgments, NACKs at once, window updates in silence (MTCP,
+3.1, 3.7 to 3.9).
+"""
+
+import math
+
+from hosts.parts.reassembly import Reassembly
+from hosts.protocols.mtcp.agent import Agent
+from hosts.protocols.mtcp.control import JoinAck
+from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.packets import Data, Repair, encode_feedback
+from hosts.protocols.mtcp.wire import UNLIMITED
+
+SMALL_CWND = 8
+"""Packets; half of a smaller window is acknowledged at once: twice what `ack_every` is by default (ours)."""
+
+
+class Upward:
+    """Times are seconds on the receiver's clock."""
+
+    __slots__ = (
+        "_advertised_end",
+        "_echo_at",
+        "_echo_delay",
+        "_echo_time_us",
+        "_options",
+        "_reception",
+        "_repair_echo_us",
+        "_told_cwnd",
+        "_told_room",
+        "_unacknowledged",
+        "_update_period",
+        "ack_at",
+        "agent",
+        "merge",
+        "number",
+        "paused",
+        "session",
+        "update_at",
+    )
+
+    def __init__(self, options: MtcpOptions, reception: Reassembly[Data | Repair]) -> None:
+        self._options = options
+        self._reception = reception
+        self.session = 0
+        self.number = 0
+        """At the parent."""
+        self.merge = False
+        """Whether switches may merge this feedback with others'."""
+        self.agent: Agent | None = None
+        """What the receiver keeps of its own children, when it is an agent: then a summary is due (3.8)."""
+        self.paused = True
+        """There is no parent."""
+        self._echo_time_us = 0
+        self._echo_at = 0.0
+        self._echo_delay = math.inf  # its delay between the two clocks; infinite when it has been told
+        self._repair_echo_us = 0
+        self._told_cwnd = 0  # bytes: min_cwnd of the last summary
+        self._told_room = 0  # bytes that it left the sender
+        self._unacknowledged = 0  # packets since the last feedback
+        self.ack_at: float | None = None
+        """When a delayed acknowledgment is due."""
+        self._update_period = options.window_update_s
+        self.update_at: float | None = None
+        """When a window update is due."""
+        self._advertised_end = 0  # stream offset that the last feedback allowed
+
+    def begin(self, reception: Reassembly[Data | Repair], accepted: JoinAck, now: float) -> None:
+        """There is a parent, maybe a new one: it measures repairs by its own clock."""
+        self._reception = reception
+        self.session = accepted.session
+        self.number = accepted.number
+        self.merge = accepted.merge
+        self.paused = False
+        self._repair_echo_us = 0
+        self._unacknowledged = 0
+        self.ack_at = None
+        self.update_at = now + self._update_period
+        self._advertised_end = self.window_end
+
+    @property
+    def window_end(self) -> int:
+        """Place in the stream up to which this receiver takes data: its buffer is also that of all below it."""
+        reception = self._reception
+        agent = self.agent
+        keep_offset = None if agent is None else agent.keep_offset
+        if keep_offset is None or keep_offset >= reception.consumed:
+            return reception.window_end
+        return keep_offset + reception.buffer_bytes
+
+    @property
+    def kept_offset(self) -> int:
+        """From where on in the stream the parent, and all above, keep it for this receiver and those below: what its
+        advertised window has told (see Child.keep_offset).
+        """
+        return self._advertised_end - self._reception.buffer_bytes
+
+    def arrived(self, packet: Data | Repair, gap: bool, now: float, arrived_at: float | None) -> bytes | None:
+        """A packet came in; `gap`: it shows that one before it is missing. The feedback to send at once, if any is."""
+        if type(packet) is Data:
+            at = now if arrived_at is None else arrived_at
+            delay = at - packet.send_time_us / 1e6
+            # Of those acknowledged together, the one that waited least, as if each had been acknowledged: the last
+            # of a burst has waited for the burst (ours; 3.1 has the last).
+            if delay <= self._echo_delay:
+                self._echo_delay = delay
+                self._echo_time_us = packet.send_time_us
+                self._echo_at = at
+            enough = self._options.ack_every
+            if packet.cwnd:  # 0: not known
+                # A sender that has used up its window waits, with a small one for every acknowledgment (ours).
+                enough = min(enough, packet.cwnd if packet.cwnd >= SMALL_CWND else packet.cwnd // 2)
+        else:
+            self._repair_echo_us = packet.repair_time_us  # type: ignore[union-attr]
+            enough = 0
+        self._update_period = self._options.window_update_s
+        if self.paused:
+            return None
+        self.update_at = now + self._update_period
+        self._unacknowledged += 1
+        if gap:
+            return self.feedback(True, now)
+        due = self._unacknowledged >= enough
+        if self.merge and enough > 1:
+            # All acknowledge at the same packets, so that one summary of the switches says it (ours).
+            due = (packet.seq + 1) % enough == 0 or self._unacknowledged >= 2 * enough
+        if due or self._reception.ended:
+            return self.feedback(False, now)
+        if self.ack_at is None:
+            self.ack_at = now + self._options.ack_delay_s
+        return None
+
+    def feedback(self, nack: bool, now: float) -> bytes:
+        """What has arrived, and the summary: neutral elements from a leaf. For a switch that merges acknowledgments,
+        whatever lacks something is a NACK (3.1).
+        """
+        reception = self._reception
+        received = reception.received
+        agent = self.agent
+        self._unacknowledged = 0
+        self._echo_delay = math.inf
+        self.ack_at = None
+        end = self._advertised_end = self.window_end
+        self.update_at = now + self._update_period
+        held_us = int((now - self._echo_at) * 1e6) if self._echo_time_us else 0
+        min_cwnd, max_twnd = UNLIMITED, 0
+        self._told_cwnd = self._told_room = 0
+        if agent is not None and agent.children:
+            summary = agent.summary()
+            min_cwnd, max_twnd = summary
+            self._told_cwnd = summary.min_cwnd
+            self._told_room = summary.current_window
+        return encode_feedback(
+            self.session,
+            nack or (self.merge and received.has_gap),
+            received.cumulative,
+            self._echo_time_us,
+            held_us,
+            self._repair_echo_us,
+            min_cwnd,
+            max_twnd,
+            max(0, end - reception.delivered),
+            received.sack,
+            merge=self.merge,
+            number=self.number,
+        )
+
+    def opened(self, now: float) -> bytes | None:
+        """There is more room: tell a parent whose sender stopped before the closed window (RFC 9293, 3.8.6.2.2: half
+        the buffer at once).
+        """
+        reception = self._reception
+        least = min(2 * self._options.payload_bytes, self._options.buffer_bytes // 2)
+        if (
+            self.paused
+            or reception.ended
+            or self._advertised_end - reception.delivered >= self._options.payload_bytes
+            or self.window_end - self._advertised_end < least
+        ):
+            return None
+        return self.feedback(False, now)
+
+    def summary_changed(self, now: float) -> bytes | None:
+        """Feedback from below has come in. When it leaves the sender more room, that is told like the arrival of as
+        many packets would be (ours): a sender that waits for room sends nothing that could be acknowledged, and a
+        window update may be half a second away (3.9).
+        """
+        if self.paused or self.agent is None:
+            return None
+        if not self.agent.children:
+            return self.opened(now)
+        summary = self.agent.summary()
+        room = summary.current_window - self._told_room
+        if 2 * summary.min_cwnd < self._told_cwnd:
+            return self.feedback(False, now)  # the sender must slow down
+        if room >= self._options.ack_every * self._options.payload_bytes:
+            return self.feedback(False, now)
+        if room > 0 and self.ack_at is None:
+            self.ack_at = now + self._options.ack_delay_s
+        return self.opened(now)
+
+    def stop(self) -> None:
+        """Nothing more is to be told."""
+        self.paused = True
+        self.ack_at = self.update_at = None
+
+    def handle_timer(self, now: float) -> bytes | None:
+        """The delayed acknowledgment, or a window update: 500 ms after the last feedback, then each time 1 s later
+        (3.9).
+        """
+        if self.paused:
+            return None
+        if self.ack_at is not None and now >= self.ack_at:
+            return self.feedback(False, now)
+        if self.update_at is not None and now >= self.update_at:
+            self._update_period += self._options.window_update_step_s
+            return self.feedback(False, now)
+        return None

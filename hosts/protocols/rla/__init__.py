@@ -1,0 +1,9 @@
+"""RLA: Wang and Schwartz, "Achieving Bounded Fairness for Multicast and TCP Traffic in the Internet" (SIGCOMM 1998)."""
+
+from hosts.protocol import Protocol
+from hosts.protocols.rla.options import RlaOptions
+from hosts.protocols.rla.packets import NUMBER
+from hosts.protocols.rla.receiver import RlaReceiver
+from hosts.protocols.rla.sender import RlaSender
+
+PROTOCOL = Protocol("rla", NUMBER, RlaOptions, RlaSender, RlaReceiver)

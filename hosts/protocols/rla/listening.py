@@ -1,0 +1,80 @@
+"""The random listening algorithm's window (RLA, 3.3, rules 3 to 5; 5.3 for different round trip times)."""
+
+import math
+import random
+from typing import Literal
+
+from hosts.protocols.rla.options import RlaOptions
+from hosts.protocols.rla.troubled import TroubledReceivers
+
+Cut = Literal["forced", "randomized"]
+
+FORCED_CUT_ROUNDS = 2.0
+"""3.3, rule 3: a cut is forced when the last one lies 2 awnd round trips back."""
+AWND_ROUNDS = 8.0
+"""awnd is a mean over about so many round trips: RFC 6298's gain of 1/8, once a round trip (ours)."""
+LEAST_SSTHRESH = 2.0
+"""Packets, as TCP's (RFC 5681, Eq. 4)."""
+
+
+class RandomListening:
+    """cwnd in packets, and when it is cut. `now` is in seconds."""
+
+    def __init__(self, options: RlaOptions, rng: random.Random, maximum: float) -> None:
+        """`maximum`: packets that can be in flight at all."""
+        self._options = options
+        self._rng = rng
+        self._maximum = float(maximum)
+        self.cwnd = options.initial_cwnd
+        self.ssthresh = self._maximum
+        self.awnd = self.cwnd
+        """Moving average of the window, packets."""
+        self.last_window_cut = 0.0
+        self.troubled = TroubledReceivers(options.eta, options.interval_gain)
+        self.signals = 0
+        self.rare = 0
+        """Congestion signals of receivers that are not troubled ones."""
+        self.forced_cuts = 0
+        self.randomized_cuts = 0
+        self.timeouts = 0
+
+    def pthresh(self, rtt: float, rtt_max: float) -> float:
+        """The probability of a cut upon a troubled receiver's signal: f(rtt / rtt_max) / num_trouble_rcvr (5.3)."""
+        scale = (rtt / rtt_max) ** self._options.rtt_exponent if 0 < rtt < rtt_max else 1.0
+        return scale / max(1, self.troubled.count)
+
+    def congestion(self, receiver: int, srtt: float, srtt_max: float, now: float) -> Cut | None:
+        """A congestion signal (rule 2) from `receiver`, whose smoothed round trip time is `srtt` s; what was done."""
+        self.signals += 1
+        if not self.troubled.signal(receiver, now):
+            self.rare += 1
+            return None
+        if now - self.last_window_cut > FORCED_CUT_ROUNDS * self.awnd * srtt:
+            self.forced_cuts += 1
+            self._cut(now)
+            return "forced"
+        if self._rng.random() > self.pthresh(srtt, srtt_max):
+            return None
+        self.randomized_cuts += 1
+        self._cut(now)
+        return "randomized"
+
+    def _cut(self, now: float) -> None:
+        self.cwnd = max(1.0, self.cwnd / 2)
+        self.ssthresh = max(LEAST_SSTHRESH, self.cwnd)
+        self.last_window_cut = now
+
+    def timeout(self, now: float) -> None:
+        """Nobody has acknowledged anything for a whole timeout: as TCP's, 4.1 (3)."""
+        self.timeouts += 1
+        self.ssthresh = max(LEAST_SSTHRESH, self.cwnd / 2)
+        self.cwnd = 1.0
+        self.last_window_cut = now
+
+    def acknowledged_by_all(self, packets: int) -> None:
+        """So many packets are now with every receiver: 1/cwnd for each (rule 4), one each in slow start (4.1)."""
+        cwnd = self.cwnd
+        for _ in range(packets):
+            cwnd += 1.0 if cwnd < self.ssthresh else 1.0 / cwnd
+        self.cwnd = min(cwnd, self._maximum)
+        self.awnd += (1 - math.exp(-packets / (AWND_ROUNDS * max(1.0, cwnd)))) * (self.cwnd - self.awnd)

@@ -1,0 +1,311 @@
+"""RLA's sender: admits receivers, sends the stream as its window allows (see `flow`), and ends when every receiver has
+confirmed the stream or was dropped.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hosts.endpoint import (
+    Address,
+    Datagram,
+    Effect,
+    PeerDropped,
+    PeerFinished,
+    PeerJoined,
+    PeerRefused,
+    Sample,
+    Send,
+    SessionEnded,
+    SessionStarted,
+)
+from hosts.parts.sending import StreamSender
+from hosts.protocol import Session
+from hosts.protocols.rla.branch import Branch
+from hosts.protocols.rla.flow import Flow
+from hosts.protocols.rla.options import RlaOptions
+from hosts.protocols.rla.packets import (
+    CHILD_BITS,
+    Ack,
+    Join,
+    JoinAck,
+    Packet,
+    encode_abort,
+    encode_announce,
+    encode_fin,
+    encode_join_ack,
+    parse,
+)
+from hosts.protocols.rla.report import sender_sample
+from hosts.wire.checks import read_packet
+from hosts.wire.farewell import ABORT_COPIES, Abort, Fin
+from hosts.wire.reason import Reason
+
+LINGER_S = 0.5
+"""After the last confirmation the sender stays this long to answer repeated ones (ours: several FIN retries)."""
+ROOM_PART = 16
+"""Room in the send buffer is offered when so large a part of it is free, not packet by packet (ours)."""
+MOST_RECEIVERS = 1 << 16
+"""Of one session, one after the other: their numbers have 16 bits, and who has ended is remembered (ours)."""
+REVIEW_S = 0.5
+"""How often receivers are looked at: who is silent, stalled, or much slower than the others (ours)."""
+
+
+class Ended(NamedTuple):
+    """How a receiver ended."""
+
+    state: str
+    """In the words of docs/status.md: complete, left, lost."""
+    reason: str
+    """Empty for a complete one."""
+    branch: Branch
+
+
+class RlaSender(StreamSender):
+    """See the module. States: waiting, sending, closing, closed."""
+
+    def __init__(self, session: Session, options: RlaOptions, rng: random.Random) -> None:
+        super().__init__(session, rng)
+        self.options = options
+        self.flow = Flow(self.number, session.group, options, rng, self.counters)
+        self.ended: dict[Address, Ended] = {}
+        """Receivers that are through."""
+        self.limit = "application"
+        """What kept the sender from sending the next packet: cwnd, advertised_window, sack, burst, application."""
+        self.end_sent = False
+        """Whether the last packet of the stream has left, so that only repairs and confirmations are missing."""
+        self._closing_at: float | None = None  # closing: when it is over
+        self._wait_until = 0.0
+        self._announce_at = 0.0
+        self._review_at = 0.0
+
+    # --- the application's side
+
+    @property
+    def send_space(self) -> int:
+        if self._finishing or self.state in ("closing", "closed"):
+            return 0
+        space = self.options.buffer_bytes - len(self._unsent)
+        return space if space >= self.options.buffer_bytes // ROOM_PART else 0
+
+    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
+        return () if self.closed else self._abort(Reason.INTERRUPTED, reason)
+
+    def sample(self, *, now: float) -> Sample:
+        return sender_sample(self, now)
+
+    # --- inputs
+
+    def start(self, *, now: float) -> Sequence[Effect]:
+        self.flow.start(now)
+        self._wait_until = now + self.session.wait
+        self._announce_at = now
+        return self.handle_timer(now=now)
+
+    def start_now(self, *, now: float) -> Sequence[Effect]:
+        return self._begin(now) if self.state == "waiting" and self.flow.branches else ()
+
+    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
+        if self.state == "closed":
+            return ()
+        packet = read_packet(datagram.data, parse, self.counters, self.number)
+        if packet is None:
+            return ()
+        if type(packet) is Ack:
+            return self._acknowledge(packet, datagram, now)
+        return self._control(packet, datagram.source, now)
+
+    def _acknowledge(self, ack: Ack, datagram: Datagram, now: float) -> Sequence[Effect]:
+        branch = self.flow.branches.get(datagram.source)
+        if branch is None or self.state != "sending":
+            self.counters["drop_stranger"] += 1
+            return ()
+        self.counters["feedback_packets"] += 1
+        if not ack.merged:
+            self.counters["hole_reports"] += ack.passes and not ack.merge
+            effects = self.flow.acknowledge(branch, ack, now, datagram.arrived_at)
+        elif self.options.assist == "switch":
+            self.counters["summaries"] += 1
+            effects = self.flow.acknowledge_merged(ack, now)
+        else:
+            self.counters["drop_unexpected"] += 1
+            return ()
+        return self._transmit(effects, now)
+
+    def _control(self, packet: Packet, source: Address, now: float) -> Sequence[Effect]:
+        if isinstance(packet, Join):
+            return self._join(packet, source, now)
+        if isinstance(packet, Fin) and not packet.answer:
+            answer = Send(encode_fin(self.number, True, packet.complete, packet.reason), source)
+            if source in self.ended:
+                return (answer,)
+            if source in self.flow.branches:
+                state, reason = ("complete", "") if packet.complete else ("left", packet.reason.text)
+                effects: list[Effect] = [answer, PeerFinished(source, packet.complete, reason)]
+                return effects + self._remove(source, state, reason, now)
+        if isinstance(packet, Abort) and source in self.flow.branches:
+            effects = [PeerFinished(source, False, packet.reason.text)]
+            return effects + self._remove(source, "left", packet.reason.text, now)
+        self.counters["drop_unexpected"] += 1
+        return ()
+
+    def _join(self, join: Join, source: Address, now: float) -> Sequence[Effect]:
+        flow = self.flow
+        branch = flow.branches.get(source)
+        if branch is not None:
+            return (self._welcome(branch),)
+        reason = Reason.NONE
+        if self.state == "closing" or self.end_sent or (join.from_start and flow.base > 0) or source in self.ended:
+            reason = Reason.STARTED
+        elif len(flow.branches) >= self.options.max_receivers or flow.joined >= MOST_RECEIVERS:
+            reason = Reason.FULL
+        if reason is not Reason.NONE:
+            refusal = encode_join_ack(JoinAck(self.number, False, reason, 0, 0, 0))
+            return (Send(refusal, source), PeerRefused(source, reason.text))
+        effects: list[Effect] = [self._welcome(flow.add(source, join.window, now)), PeerJoined(source)]
+        if self.state == "waiting" and len(flow.branches) >= self.session.receivers:
+            effects += self._begin(now)
+        return effects
+
+    def _welcome(self, branch: Branch) -> Send:
+        flow = self.flow
+        merge = self.options.assist == "switch" and branch.number < CHILD_BITS
+        ack = JoinAck(self.number, merge, Reason.NONE, branch.number, flow.base, flow.base_offset)
+        return Send(encode_join_ack(ack), branch.address)
+
+    # --- the session
+
+    def _begin(self, now: float) -> list[Effect]:
+        self.state = "sending"
+        self.detail = ""
+        self._review_at = now + REVIEW_S
+        return self._transmit([SessionStarted()], now)
+
+    def _remove(self, address: Address, state: str, reason: str, now: float) -> list[Effect]:
+        self.ended[address] = Ended(state, reason, self.flow.remove(address))
+        if self.flow.branches:
+            return self._transmit([], now)
+        if self.state == "waiting":
+            return []
+        if self._finishing and self.end_sent and any(ended.state == "complete" for ended in self.ended.values()):
+            self.state = "closing"
+            self._closing_at = now + LINGER_S
+            return []
+        return self._abort(Reason.FAILED, "no receiver is left")
+
+    def _abort(self, reason: Reason, text: str) -> list[Effect]:
+        abort = encode_abort(self.number, reason)
+        effects: list[Effect] = [Send(abort, self.session.group)] * ABORT_COPIES
+        self.detail = text
+        self.state = "closed"
+        return [*effects, SessionEnded(False, text)]
+
+    def _end(self) -> Effect:
+        incomplete = [f"{address}: {end.reason}" for address, end in self.ended.items() if end.state != "complete"]
+        self.state = "closed"
+        return SessionEnded(not incomplete, "; ".join(incomplete))
+
+    # --- sending
+
+    def _resume(self, now: float) -> Sequence[Effect]:
+        """The application has done something: go on if that was what was missing. Otherwise it would add to the burst
+        of the input that made room for it.
+        """
+        return self._transmit([], now) if self.limit == "application" else ()
+
+    def _transmit(self, effects: list[Effect], now: float) -> list[Effect]:
+        """Add what the window allows now to `effects`."""
+        if self.state != "sending":
+            return effects
+        flow, unsent, payload_bytes = self.flow, self._unsent, self.options.payload_bytes
+        for _ in range(self.options.max_burst):
+            size = min(payload_bytes, len(unsent))
+            if size < payload_bytes and (not self._finishing or self.end_sent):
+                self.limit = "application"
+                return effects
+            limit = flow.limit(size)
+            if limit is not None:
+                self.limit = limit
+                return effects
+            self.end_sent = self._finishing and size == len(unsent)
+            effects.append(flow.send(bytes(unsent[:size]), self.end_sent, now))
+            del unsent[:size]
+        self.limit = "burst"
+        return effects
+
+    # --- timers
+
+    @property
+    def wake_at(self) -> float | None:
+        if self.state == "sending":
+            at = self.flow.wake_at
+            return self._review_at if at is None else min(at, self._review_at)
+        if self.state == "waiting":
+            return min(self._announce_at, self._wait_until)
+        return self._closing_at if self.state == "closing" else None
+
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        effects: list[Effect] = []
+        if self.state == "waiting":
+            return self._wait(now)
+        if self.state == "sending":
+            effects += self.flow.handle_timer(now)
+            if now >= self._review_at:
+                self._review_at = now + REVIEW_S
+                effects += self._review(now)
+            return self._transmit(effects, now)
+        if self.state == "closing" and self._closing_at is not None and now >= self._closing_at:
+            effects.append(self._end())
+        return effects
+
+    def _wait(self, now: float) -> list[Effect]:
+        joined = len(self.flow.branches)
+        self.detail = f"{joined} of {self.session.receivers} receivers have joined"
+        if now >= self._wait_until:
+            if joined:
+                return self._begin(now)
+            return self._abort(Reason.NONE, f"no receiver joined within {self.session.wait:g} s")
+        if now < self._announce_at:
+            return []
+        self._announce_at = now + self.options.announce_s
+        return [Send(encode_announce(self.number, self.options.payload_bytes), self.session.group)]
+
+    def _review(self, now: float) -> list[Effect]:
+        """Drop who is silent, stalled while there was something to make progress with, or (when that is wanted) the
+        slowest by far.
+        """
+        effects: list[Effect] = []
+        flow = self.flow
+        blocked = flow.end_offset + self.options.payload_bytes if self.limit == "advertised_window" else 0
+        for branch in list(flow.branches.values()):
+            if branch.cumulative >= flow.end and branch.window_end >= blocked:
+                branch.progress_at = now
+            reason = None
+            if now - branch.heard_at > self.options.drop_after_s:
+                reason = Reason.SILENT
+            elif now - branch.progress_at > self.options.drop_after_s:
+                reason = Reason.STALLED
+            elif self._much_slower(branch, now):
+                reason = Reason.SLOWEST
+            if reason is not None and self.state == "sending":
+                effects += [Send(encode_abort(self.number, reason), branch.address)] * ABORT_COPIES
+                effects.append(PeerDropped(branch.address, reason.text))
+                effects += self._remove(branch.address, "lost", reason.text, now)
+        return effects
+
+    def _much_slower(self, branch: Branch, now: float) -> bool:
+        """Whether it has signalled congestion `drop_slowest` times as often as the next one for long (4.3)."""
+        factor = self.options.drop_slowest
+        if not factor or len(self.flow.branches) < 2:
+            return False
+        troubled = self.flow.listening.troubled
+        own = troubled.interval(branch.number, now)
+        others = min(
+            troubled.interval(other.number, now) for other in self.flow.branches.values() if other is not branch
+        )
+        if own * factor >= others:
+            branch.slow_since = None
+            return False
+        if branch.slow_since is None:
+            branch.slow_since = now
+        return now - branch.slow_since >= self.options.drop_slowest_after_s

@@ -1,0 +1,25 @@
+"""TFMCC: Widmer and Handley, "Extending equation-based congestion control to multicast applications" (2001)."""
+
+import random
+
+from hosts.endpoint import ReceiverEndpoint, SenderEndpoint
+from hosts.protocol import Protocol, Session
+from hosts.protocols.tfmcc.file_receiver import TfmccFileReceiver
+from hosts.protocols.tfmcc.file_sender import TfmccFileSender
+from hosts.protocols.tfmcc.options import TfmccOptions
+from hosts.protocols.tfmcc.packets import NUMBER
+from hosts.protocols.tfmcc.receiver import TfmccReceiver
+from hosts.protocols.tfmcc.sender import TfmccSender
+
+
+def make_sender(session: Session, options: TfmccOptions, rng: random.Random) -> SenderEndpoint:
+    """Of real-time data, or of a file."""
+    return (TfmccSender if session.realtime else TfmccFileSender)(session, options, rng)
+
+
+def make_receiver(session: Session, options: TfmccOptions, rng: random.Random) -> ReceiverEndpoint:
+    """Of real-time data, or of a file."""
+    return (TfmccReceiver if session.realtime else TfmccFileReceiver)(session, options, rng)
+
+
+PROTOCOL = Protocol("tfmcc", NUMBER, TfmccOptions, make_sender, make_receiver, carries_realtime=True)

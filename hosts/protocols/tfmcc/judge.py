@@ -1,0 +1,70 @@
+"""Which reports a sender believes: those of its session, of now, once each (the paper is silent; ours).
+
+No receiver can be kept from asking for a low rate; that is what the protocol is for. But a report that is stale, from
+the future, repeated, or in another receiver's name says nothing of the network now.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+from hosts.endpoint import Address
+from hosts.protocols.tfmcc.packets import Report
+from hosts.protocols.tfmcc.rate_float import decode_rtt
+
+KNOWN: Final = 16_384
+"""Receivers whose last report is remembered; the ones silent longest are forgotten first (ours)."""
+ROUNDS: Final = 2
+"""A report may be of this round or one of so many before (ours): it travels no longer than a round lasts."""
+
+
+@dataclass(slots=True)
+class Known:
+    """What is remembered of a receiver."""
+
+    address: Address
+    time_us: int
+
+
+class ReportJudge:
+    """Finds out why a report is not to be believed."""
+
+    def __init__(self, largest_rtt: float) -> None:
+        """Seconds: round trip times above are not believed."""
+        self._largest_rtt = largest_rtt
+        self._known: OrderedDict[int, Known] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def problem(self, report: Report, source: Address, started_at: float, current: int, now: float) -> str | None:
+        """The counter that the report is dropped under, or None; then it is remembered.
+
+        `now`: when it arrived; `started_at`: when the first data left; `current`: the feedback round.
+        """
+        if decode_rtt(report.rtt) > self._largest_rtt:
+            return "drop_rtt"
+        sent_at = report.echo_time_us * 1e-6
+        held = report.held_us * 1e-6
+        if not started_at - 1e-5 <= sent_at <= now + 1e-5 or held > now - sent_at + 1e-3:
+            return "drop_future"
+        if (current - report.round) & 0xFFFF > ROUNDS or now - sent_at - held > self._largest_rtt:
+            return "drop_stale"
+        known = self._known.get(report.receiver)
+        if known is None:
+            while len(self._known) >= KNOWN:
+                self._known.popitem(last=False)
+            self._known[report.receiver] = Known(source, report.time_us)
+            return None
+        if known.address != source:
+            return "drop_forged"
+        if report.time_us <= known.time_us:
+            return "drop_replayed"
+        known.time_us = report.time_us
+        self._known.move_to_end(report.receiver)
+        return None
+
+    def forget(self, receiver: int) -> None:
+        """A receiver has left. Its number stays taken until others push it out: its last words may be repeated."""
+        if receiver in self._known:
+            self._known.move_to_end(receiver, last=False)

@@ -1,0 +1,89 @@
+"""What a receiver measures of its path: losses, round trip time, what arrives, and the rate they allow (2.1 to 2.4)."""
+
+from typing import Final
+
+from hosts.parts.throughput import loss_event_rate, throughput
+from hosts.protocols.tfmcc.loss_history import LossHistory, interval_weights
+from hosts.protocols.tfmcc.options import TfmccOptions
+from hosts.protocols.tfmcc.packets import Data, packet_bytes
+from hosts.protocols.tfmcc.rate_float import decode_rate, decode_rtt, encode_rtt
+from hosts.protocols.tfmcc.receive_rate import ReceiveRate
+from hosts.protocols.tfmcc.rtt import RoundTrip
+
+MICRO: Final = 1e-6
+
+
+class Path:
+    """From the sender to one receiver. Rates in bit/s, times in seconds."""
+
+    __slots__ = ("_largest_payload", "history", "last", "last_at", "packet_bytes", "receive_rate", "round_trip")
+
+    def __init__(self, options: TfmccOptions) -> None:
+        self.round_trip = RoundTrip(options)
+        self.history = LossHistory(
+            interval_weights(options.loss_intervals), self._first_interval, discounting=options.history_discounting
+        )
+        self.receive_rate = ReceiveRate()
+        self.packet_bytes = packet_bytes(options.payload_bytes)
+        """Eq. (1)'s s: a full packet of this session."""
+        self.last: Data | None = None
+        """The newest packet that arrived, by its sequence number."""
+        self.last_at = 0.0
+        self._largest_payload = 0
+
+    def note(self, packet: Data, at: float) -> None:
+        """The newest packet came at `at`."""
+        if self.last is None:
+            self.round_trip.synchronise(at, packet.send_time_us * MICRO)
+        self.last = packet
+        self.last_at = at
+        size = len(packet.payload)
+        if size > self._largest_payload:
+            self._largest_payload = size
+            self.packet_bytes = packet_bytes(size)
+
+    def echoed(self, packet: Data, at: float, *, is_clr: bool) -> bool | None:
+        """A packet brings our report's time back: a round trip time.
+
+        Whether it is the first one; None when it is none, for we never said that.
+        """
+        instant = at - packet.echo_time_us * MICRO - packet.echo_held_us * MICRO
+        if instant <= 0:
+            return None
+        trip = self.round_trip
+        first = not trip.has_measurement
+        initial = self.rate_rtt
+        trip.measure(instant, at, packet.send_time_us * MICRO, is_clr=is_clr)
+        if first:
+            self.history.remodel(trip.rtt, (trip.rtt / initial) ** 2)
+        return first
+
+    def is_far(self, packet: Data) -> bool:
+        """Whether our RTT is above what the sender takes for the largest."""
+        return self.round_trip.has_measurement and encode_rtt(self.round_trip.rtt) > packet.max_rtt
+
+    @property
+    def rate_rtt(self) -> float:
+        """What the rate is computed with; without a measurement a value that a report carries exactly."""
+        trip = self.round_trip
+        return trip.rtt if trip.has_measurement else decode_rtt(encode_rtt(trip.rtt))
+
+    @property
+    def calculated_bps(self) -> float:
+        """Eq. (1); infinite without a loss."""
+        p = self.history.loss_event_rate
+        return throughput(p, self.rate_rtt, self.packet_bytes) * 8 if p > 0 else float("inf")
+
+    def receive_bps(self, now: float) -> float:
+        """The rate that arrives, as far as it is known; 0 before."""
+        return 0.0 if self.last is None else self.receive_rate.at(now, decode_rtt(self.last.max_rtt)) * 8
+
+    def _first_interval(self) -> float:
+        """Appendix B: the interval that TCP would have at half the sending rate, or (4.5) at the rate that arrives."""
+        packet = self.last
+        if packet is None:
+            return 1.0
+        half = decode_rate(packet.rate) / 2
+        receive = self.receive_bps(self.history.highest_at)
+        bps = min(half, receive) if receive > 0 else half
+        return 1 / loss_event_rate(bps / 8, self.rate_rtt, self.packet_bytes)

@@ -1,0 +1,183 @@
+"""TFMCC's receiver of real-time data: takes what its sender sends, measures its path, and reports."""
+
+import random
+from collections.abc import Sequence
+from typing import Final
+
+from hosts.endpoint import (
+    Datagram,
+    DeliverDatagram,
+    Effect,
+    Sample,
+    Send,
+    StreamEnded,
+)
+from hosts.parts.realtime import RealtimeReceiver
+from hosts.protocol import Session
+from hosts.protocols.tfmcc.options import TfmccOptions
+from hosts.protocols.tfmcc.packets import (
+    FLAG_ECHO,
+    FLAG_END,
+    NO_RECEIVER,
+    Data,
+    Packet,
+    Report,
+    encode_report,
+    packet_bytes,
+    parse,
+    parse_data,
+)
+from hosts.protocols.tfmcc.path import MICRO, Path
+from hosts.protocols.tfmcc.rate_float import decode_rtt
+from hosts.protocols.tfmcc.reporting import Reporting
+from hosts.wire.checks import read_packet
+from hosts.wire.farewell import Abort
+from hosts.wire.header import SESSION_MAX
+from hosts.wire.seq import extend
+
+LEAVE_COPIES: Final = 3
+"""A leave is not acknowledged; it is sent so often (ours)."""
+
+
+class TfmccReceiver(RealtimeReceiver):
+    """See the module. States: listening (for data), member, closed."""
+
+    def __init__(self, session: Session, options: TfmccOptions, rng: random.Random) -> None:
+        super().__init__(session)
+        self.options = options
+        self.id = rng.randint(NO_RECEIVER + 1, SESSION_MAX)
+        self.path = Path(options)
+        self.reporting = Reporting(self.path, options, self.id, rng)
+        self._delivers = session.deliver
+
+    # --- the application's side
+
+    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
+        if self.closed:
+            return ()
+        leave = self.reporting.leave(now)
+        told = [] if leave is None else [self._to_sender(leave)] * LEAVE_COPIES
+        return [*told, *self._end(False, reason)]
+
+    @property
+    def rtt(self) -> float:
+        """Seconds."""
+        return self.path.round_trip.rtt
+
+    def sample(self, *, now: float) -> Sample:
+        path = self.path
+        return {
+            "state": self.state,
+            "received_bytes": self.received_bytes,
+            "data_packets": self.data_packets,
+            "lost_packets": path.history.lost_packets,
+            "loss_rate": path.history.loss_event_rate,
+            "loss_events": path.history.events,
+            "rtt_s": self.rtt,
+            "has_rtt": path.round_trip.has_measurement,
+            "is_clr": self.reporting.is_clr,
+            "calculated_bps": path.calculated_bps,
+            "receive_bps": path.receive_bps(now),
+            "reports": self.reporting.reports,
+        }
+
+    # --- inputs
+
+    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
+        packet = parse_data(datagram.data)
+        if packet is None:
+            return self._other(datagram, now)
+        effects: list[Effect] = []
+        if datagram.source is not self.sender or packet.session != self.number:
+            if not self._is_ours(datagram, packet.session, effects):
+                return ()
+        elif self.state == "closed":
+            return ()
+        at = datagram.came_at(now)
+        self._heard_at = now
+        path = self.path
+        history = path.history
+        seq = extend(packet.seq, history.highest) if history.highest >= 0 else packet.seq
+        newest = seq > history.highest
+        if not history.arrived(seq, at, path.round_trip.rtt):
+            self.counters["drop_duplicate"] += 1
+            return effects
+        payload = packet.payload
+        size = len(payload)
+        self.data_packets += 1
+        self.received_bytes += size
+        path.receive_rate.add(packet_bytes(size), at, decode_rtt(packet.max_rtt))
+        if newest:
+            self._newest(packet, at, now, effects)
+        if self._delivers and size:
+            self._deliver(seq, packet, at, now, effects)
+        if packet.flags & FLAG_END:
+            effects.append(StreamEnded(packet.offset + size))
+            effects += self._end(True, "")
+        return effects
+
+    def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
+        """Hand a payload to the application."""
+        effects.append(DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * MICRO, at))
+
+    def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
+        packet = read_packet(datagram.data, parse, self.counters)
+        if packet is None:
+            return ()
+        if packet.session != self.number or datagram.source != self.sender or self.closed:
+            self.counters["drop_other_session"] += 1
+            return ()
+        return self._control(packet, now)
+
+    def _control(self, packet: Packet, now: float) -> Sequence[Effect]:
+        """What our sender says beside its data."""
+        if isinstance(packet, Abort):
+            return self._end(False, f"the sender ended the session: {packet.reason.text}")
+        self.counters["drop_unexpected"] += 1
+        return ()
+
+    def _newest(self, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
+        """What a packet says of the session, which is news only when no later one has arrived."""
+        path = self.path
+        previous = path.last
+        path.note(packet, at)
+        is_clr = packet.clr == self.id
+        first_rtt = False
+        if packet.echo_receiver == self.id and packet.flags & FLAG_ECHO:
+            echoed = path.echoed(packet, at, is_clr=is_clr)
+            if echoed is None:
+                self.counters["drop_echo"] += 1
+            first_rtt = echoed is True
+        elif not is_clr:
+            path.round_trip.adjust(at, packet.send_time_us * MICRO)
+        report = self.reporting.heard(packet, previous, now, first_rtt=first_rtt)
+        if report is not None:
+            effects.append(self._to_sender(report))
+
+    def _to_sender(self, report: Report) -> Send:
+        assert self.sender is not None
+        return Send(encode_report(report), self.sender)
+
+    # --- timers
+
+    @property
+    def wake_at(self) -> float | None:
+        if self.state in ("listening", "joining", "closed"):
+            return None
+        due_at = self.reporting.due_at
+        silent_at = self._heard_at + self.options.silence_s
+        return silent_at if due_at is None or due_at > silent_at else due_at
+
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        if self.state in ("listening", "joining", "closed"):
+            return ()
+        report = self.reporting.fire(now)
+        if report is not None:
+            return (self._to_sender(report),)
+        if now >= self._heard_at + self.options.silence_s:
+            return self._end(False, f"the sender was silent for {self.options.silence_s:g} s")
+        return ()
+
+    def _end(self, complete: bool, reason: str) -> list[Effect]:
+        self.reporting.stop()
+        return super()._end(complete, reason)

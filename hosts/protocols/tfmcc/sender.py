@@ -1,0 +1,222 @@
+"""TFMCC's sender of real-time data: paces them, and tells everybody what it hears (2.2, 2.4 to 2.6)."""
+
+import random
+from collections.abc import Sequence
+
+from hosts.endpoint import (
+    Datagram,
+    Effect,
+    Sample,
+    Send,
+    SessionEnded,
+    SessionStarted,
+)
+from hosts.parts.realtime import MOST_UNSENT, RealtimeSender
+from hosts.protocol import Session
+from hosts.protocols.tfmcc.judge import ReportJudge
+from hosts.protocols.tfmcc.options import TfmccOptions
+from hosts.protocols.tfmcc.packets import (
+    FLAG_ASSIST,
+    FLAG_ECHO,
+    FLAG_END,
+    FLAG_LEAVE,
+    FLAG_SLOWSTART,
+    FLAG_SUPPRESSION_LOSS,
+    NO_RECEIVER,
+    Data,
+    Packet,
+    Report,
+    encode_abort,
+    encode_data,
+    encode_share,
+    packet_bytes,
+    parse,
+)
+from hosts.protocols.tfmcc.rate_float import NO_RATE, encode_rate, encode_rtt
+from hosts.protocols.tfmcc.report import sender_sample
+from hosts.protocols.tfmcc.steering import Steering
+from hosts.wire.checks import read_packet
+from hosts.wire.reason import Reason
+
+LATE_S = 0.005
+"""A packet that a busy machine's timer lets leave so much late does not delay the ones after it (ours)."""
+HEARTBEAT_S = 1.0
+"""Without data an empty packet is sent so often, so that receivers and rounds go on (ours)."""
+
+
+class TfmccSender(RealtimeSender):
+    """Of real-time data. States: waiting (for `start`), sending, closed."""
+
+    def __init__(self, session: Session, options: TfmccOptions, rng: random.Random) -> None:
+        super().__init__(session, rng)
+        self.options = options
+        self.packet_bytes = packet_bytes(options.payload_bytes)
+        self.steering = Steering(self.number, options, self.packet_bytes, self.counters)
+        self._judge = ReportJudge(options.largest_rtt_s)
+        self._paced_from = 0.0  # when the last packet was due
+        self._paced_bytes = 0
+        self._told_rate = 0.0  # by the last packet
+        self._heartbeat_s = HEARTBEAT_S
+        self._assisted = options.assist == "switch"
+
+    # --- the application's side
+
+    @property
+    def send_space(self) -> int:
+        if self._finishing or self.state != "sending":
+            return 0
+        at_rate = int(self.steering.control.at(self._now) * self.options.send_buffer_s)
+        return max(0, min(max(4 * self.options.payload_bytes, at_rate), MOST_UNSENT) - len(self._unsent))
+
+    def sample(self, *, now: float) -> Sample:
+        return sender_sample(self, now)
+
+    def _abort(self, reason: Reason) -> bytes:
+        return encode_abort(self.number, reason)
+
+    # --- inputs
+
+    def start(self, *, now: float) -> Sequence[Effect]:
+        self.state = "sending"
+        self._begin_data(now)
+        return (SessionStarted(),)
+
+    def _begin_data(self, now: float) -> None:
+        self._now = self._started_at = self._paced_from = now
+        self.steering.begin(now)
+
+    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
+        self._now = now
+        packet = read_packet(datagram.data, parse, self.counters, self.number)
+        if packet is None:
+            return ()
+        if self.state != "sending":
+            return ()
+        if not isinstance(packet, Report):
+            return self._control(packet, datagram, now)
+        at = datagram.came_at(now)
+        problem = self._judge.problem(packet, datagram.source, self._started_at, self.steering.rounds.number, at)
+        if problem is not None:
+            self.counters[problem] += 1
+            return ()
+        self.counters["feedback_packets"] += 1
+        if packet.flags & FLAG_LEAVE:
+            self._left(packet.receiver, now)
+            return ()
+        effects: list[Effect] = []
+        self.steering.hear(packet, datagram.source, at, now, effects)
+        return effects
+
+    def _control(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
+        """Real-time data know nothing but reports."""
+        self.counters["drop_unexpected"] += 1
+        return ()
+
+    def _left(self, receiver: int, now: float) -> None:
+        self.counters["leaves"] += 1
+        self._judge.forget(receiver)
+        self.steering.leave(receiver, now)
+
+    # --- data
+
+    def _transmit(self, now: float) -> list[Effect]:
+        """Send what is due."""
+        self._now = now
+        effects: list[Effect] = []
+        while self.state == "sending" and (self._has_payload or self._is_silent(now)):
+            due = self._due_at(now)
+            if now < due:
+                break
+            self._paced_from = max(due, now - LATE_S)
+            self._send_packet(now, effects)
+        return effects
+
+    @property
+    def _has_payload(self) -> bool:
+        """Whether there is something to send."""
+        return bool(self._unsent) or self._finishing
+
+    def _next_payload(self) -> tuple[bytes, int]:
+        """What the next packet carries, and the flags it has for that."""
+        unsent = self._unsent
+        payload = bytes(unsent[: self.options.payload_bytes])
+        del unsent[: len(payload)]
+        if self._finishing and not unsent:
+            self._ends_left -= 1
+            return payload, FLAG_END
+        return payload, 0
+
+    def _is_silent(self, now: float) -> bool:
+        return now >= self._paced_from + self._heartbeat_s
+
+    def _due_at(self, now: float) -> float:
+        """After a cut one more packet goes when it was due by the rate that the last one told: timers everywhere run on
+        that rate (2.5.1), and until a packet says what was reported nothing stops them."""
+        return self._paced_from + self._paced_bytes / max(self._told_rate, self.steering.control.at(now))
+
+    def _send_packet(self, now: float, effects: list[Effect]) -> None:
+        steering = self.steering
+        steering.turn(now)
+        payload, flags = self._next_payload()
+        rounds = steering.rounds
+        if steering.slowstart:
+            flags |= FLAG_SLOWSTART
+        if rounds.from_loss:
+            flags |= FLAG_SUPPRESSION_LOSS
+        clr = steering.clr
+        echo = steering.next_echo()
+        if echo is not None:
+            flags |= FLAG_ECHO
+        if self._assisted:
+            flags |= FLAG_ASSIST
+        self._told_rate = steering.control.at(now)
+        data = Data(
+            self.number,
+            flags,
+            self.seq,
+            rounds.number,
+            min(encode_rate(self._told_rate * 8), NO_RATE - 1),
+            rounds.suppression,
+            rounds.suppression_no_rtt,
+            rounds.max_rtt_code,
+            NO_RECEIVER if clr is None else clr.receiver,
+            NO_RECEIVER if echo is None else echo.receiver,
+            0 if echo is None else echo.time_us,
+            0 if echo is None else max(0, int((now - echo.arrived_at) * 1e6)),
+            int(now * 1e6),
+            self.sent_bytes,
+            payload,
+            *self._assistance(now),
+        )
+        encoded = encode_data(data)
+        self.seq += 1
+        self.sent_bytes += len(payload)
+        self._paced_bytes = packet_bytes(len(payload))
+        self.counters["data_packets"] += 1
+        self.counters["udp_bytes"] += len(encoded)
+        effects.append(Send(encoded, self.session.group))
+        if self._ends_left == 0:
+            self.state = "closed"
+            effects.append(SessionEnded(True, ""))
+
+    def _assistance(self, now: float) -> tuple[int, int]:
+        """What switches need to suppress reports: patience, and the share of the least rate."""
+        if not self._assisted:
+            return 0, 0
+        options = self.options
+        return encode_rtt(self.steering.feedback_delay(now) / options.feedback_rtts), encode_share(
+            1 - options.switch_theta
+        )
+
+    # --- timers
+
+    @property
+    def wake_at(self) -> float | None:
+        if self.state != "sending":
+            return None
+        if self._has_payload:
+            return self._due_at(self._now)
+        return max(self._paced_from + self._heartbeat_s, self._due_at(self._now))
+
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        return self._transmit(now)

@@ -1,0 +1,235 @@
+"""What reports make of the sending rate: the CLR, slowstart, feedback rounds, and silence (2.2, 2.4.4, 2.5, 2.6)."""
+
+from collections import Counter
+from typing import Final
+
+from hosts.endpoint import Address, CongestionSignal, Effect, PeerDropped, Send
+from hosts.protocols.tfmcc.echoes import Echo, EchoQueue, Priority
+from hosts.protocols.tfmcc.limiting import Limiting, PreviousClr
+from hosts.protocols.tfmcc.options import TfmccOptions
+from hosts.protocols.tfmcc.packets import FLAG_HAVE_LOSS, FLAG_HAVE_RTT, LOSS_UNIT, Report, encode_abort
+from hosts.protocols.tfmcc.rate import RateControl
+from hosts.protocols.tfmcc.rate_float import decode_rate, decode_rtt
+from hosts.protocols.tfmcc.rounds import FeedbackRounds
+from hosts.wire.reason import Reason
+
+LEAST_RTT_S: Final = 1e-4
+"""What the sender measures in place of a receiver is never taken for less (ours)."""
+SENT_AWAY: Final = 3000
+"""Receivers that were sent away and are told apart, at most (ours)."""
+MEASURED: Final = 1 << 16
+"""Receivers whose first RTT measurements are counted, at most (ours)."""
+
+
+class Steering:
+    """Of one session. Rates in bytes per second, times in seconds."""
+
+    def __init__(self, number: int, options: TfmccOptions, packet_bytes: int, counters: Counter[str]) -> None:
+        """`number`: the session's; `packet_bytes`: of a full packet, with headers."""
+        self._number = number
+        self._options = options
+        self._packet_bytes = packet_bytes
+        self._counters = counters
+        # RFC 4654, 3.1: one packet per maximum RTT to begin with.
+        self._first_rate = packet_bytes / options.initial_rtt
+        self.control = self._control_from(self._first_rate)
+        self.rounds = FeedbackRounds(options, options.initial_rtt, 0.0)
+        self.clr: Limiting | None = None
+        self.slowstart = True
+        self.slowstart_peak = 0.0
+        """The highest rate of the slowstart that ended."""
+        self._echoes = EchoQueue()
+        self._previous = PreviousClr()
+        self._measured: set[int] = set()  # receivers that an echo gave their first RTT
+        self._sent_away: set[int] = set()
+        self._quiet_since = 0.0
+        self._increase_round = 0  # slowstart: the round whose reports were used
+        self._round_receive = 0.0  # and their least receive rate
+
+    def _control_from(self, first_rate: float) -> RateControl:
+        options = self._options
+        return RateControl(
+            first_rate,
+            max(self._packet_bytes / options.longest_gap_s, options.least_rate_bps / 8),
+            options.rate_limit_bps / 8 or float("inf"),
+            always_limited=options.rules == "rfc",
+        )
+
+    def begin(self, now: float) -> None:
+        """Data begin to flow."""
+        self._quiet_since = self.rounds.started_at = now
+
+    def know_rtts(self, max_rtt: float, first_window: int) -> None:
+        """Everybody's round trip time is known before any data: so many packets in the longest one to begin with."""
+        self.rounds.max_rtt = max_rtt
+        self._first_rate = first_window * self._packet_bytes / max_rtt
+        self.control = self._control_from(self._first_rate)
+
+    def feedback_delay(self, now: float) -> float:
+        """T."""
+        return self._options.feedback_delay(self.rounds.max_rtt, self._packet_bytes, self.control.at(now))
+
+    @property
+    def first_rtts(self) -> int:
+        """Receivers whose first report without an RTT was echoed, so that they have measured theirs."""
+        return len(self._measured)
+
+    def next_echo(self) -> Echo | None:
+        """Whose report the next data packet echoes: the CLR's when nobody else waits."""
+        echo = self._echoes.pop()
+        if echo is None:
+            return None if self.clr is None else self.clr.echo
+        if not echo.has_rtt and len(self._measured) < MEASURED:
+            self._measured.add(echo.receiver)
+        return echo
+
+    # --- reports
+
+    def hear(self, report: Report, source: Address, at: float, now: float, effects: list[Effect]) -> None:
+        """A report that is to be believed, and is no leave; it came at `at`."""
+        rtt = decode_rtt(report.rtt)
+        rate = decode_rate(report.rate) / 8
+        has_rtt = bool(report.flags & FLAG_HAVE_RTT)
+        has_loss = bool(report.flags & FLAG_HAVE_LOSS)
+        self._quiet_since = now
+        if has_rtt:
+            self.rounds.hear_rtt(rtt)
+        else:
+            # 2.4.4: the rate was computed with a preset RTT; the sender has measured the real one.
+            measured = max(at - report.echo_time_us * 1e-6 - report.held_us * 1e-6, LEAST_RTT_S)
+            self.rounds.hear_rtt(rtt if self._options.rules == "paper" else measured)
+            rate *= rtt / measured if has_loss else 1.0
+            rtt = measured
+        is_clr = self.clr is not None and self.clr.receiver == report.receiver
+        if not is_clr and report.round == self.rounds.number & 0xFFFF:
+            self.rounds.hear(report.rate, has_rtt=has_rtt, has_loss=has_loss)
+        if has_loss and rate * 8 < self._options.least_rate_bps:
+            self._send_away(report.receiver, source, now, effects)
+            return
+        # Nobody receives faster than is sent; a report that says so is not to drive the rate up.
+        receive_rate = min(decode_rate(report.receive_rate) / 8, self.control.at(now))
+        echo = Echo(report.receiver, report.time_us, at, has_rtt)
+        loss_rate = report.loss_rate / LOSS_UNIT if has_loss else 0.0
+        heard = Limiting(report.receiver, source, rate, rtt, has_rtt, loss_rate, receive_rate, now, echo)
+        if not has_loss:
+            heard.rate = self._options.slowstart_factor * receive_rate
+        if self.slowstart:
+            if has_loss:
+                self._end_slowstart(source, now, effects)
+            else:
+                self._slowstart_report(heard, report, is_clr=is_clr, now=now)
+                return
+        self._choose(heard, report.rate, is_clr=is_clr, now=now)
+
+    def _choose(self, heard: Limiting, code: int, *, is_clr: bool, now: float) -> None:
+        """Let a report move the rate, and the CLR (2.2)."""
+        clr = self.clr
+        if heard.loss_rate == 0:
+            self.control.hold(now)  # no loss that would limit its increase: one packet per RTT does
+        if is_clr:
+            previous = self._previous.below(heard.rate, now)
+            if previous is not None:  # Appendix C: it was only a short while
+                self._previous.forget()
+                self._become_clr(previous, now)
+                heard = previous
+            else:
+                # At most twice what arrives (RFC 5348, 4.3): no measurement is good enough for more at once.
+                heard.rate = min(heard.rate, max(2 * heard.receive_rate, self.control.at(now)))
+                self.clr = heard
+            self.control.allow(heard.rate, heard.rtt, self._packet_bytes, now)
+        elif clr is None or (heard.loss_rate > 0 and (clr.loss_rate == 0 or heard.rate < clr.rate)):
+            if clr is not None and clr.loss_rate > 0 and self._options.previous_clr_rtts > 0:
+                self._previous.keep(clr, now + self._options.previous_clr_rtts * self.rounds.max_rtt)
+            self._become_clr(heard, now)
+            self._echo(Priority.NEW_CLR, code, heard.echo)
+            if heard.rate < self.control.at(now):
+                self.control.cut(heard.rate, now)
+            else:
+                self.control.allow(heard.rate, heard.rtt, self._packet_bytes, now)
+        else:
+            if heard.loss_rate > 0:
+                self.control.cut(max(heard.rate, clr.rate), now)
+            self._echo(Priority.OTHER if heard.has_rtt else Priority.NO_RTT, code, heard.echo)
+
+    def _become_clr(self, limiting: Limiting, now: float) -> None:
+        if self.clr is None or self.clr.receiver != limiting.receiver:
+            self._counters["clr_changes"] += 1
+        self.clr = limiting
+
+    def _echo(self, priority: Priority, code: int, echo: Echo) -> None:
+        if not self._echoes.add(priority, code, echo):
+            self._counters["drop_echoes"] += 1
+
+    def leave(self, receiver: int, now: float) -> None:
+        """A receiver is there no longer."""
+        self._quiet_since = now
+        self._echoes.drop(receiver)
+        self._previous.forget(receiver)
+        if self.clr is not None and self.clr.receiver == receiver:
+            self._lose_clr(now)
+
+    def _lose_clr(self, now: float) -> None:
+        """Nobody limits the rate now: it stays, and everybody is asked (by the next round) who does."""
+        self.clr = None
+        self.control.hold(now)
+        self.rounds.begin(now)
+
+    def _send_away(self, receiver: int, source: Address, now: float, effects: list[Effect]) -> None:
+        """A receiver that cannot take the least rate of the session."""
+        self._counters["sent_away"] += 1
+        effects.append(Send(encode_abort(self._number, Reason.TOO_SLOW), source))
+        if receiver not in self._sent_away and len(self._sent_away) < SENT_AWAY:
+            self._sent_away.add(receiver)
+            effects.append(PeerDropped(source, Reason.TOO_SLOW.text))
+        if self.clr is not None and self.clr.receiver == receiver:
+            self._lose_clr(now)
+
+    # --- slowstart
+
+    def _slowstart_report(self, heard: Limiting, report: Report, *, is_clr: bool, now: float) -> None:
+        """2.6: twice the least rate that arrives, once a round; the slowest receiver is the CLR (RFC 4654, 3.6)."""
+        if is_clr or self.clr is None or heard.receive_rate < self.clr.receive_rate:
+            if not is_clr:
+                self._become_clr(heard, now)
+                self._echo(Priority.NEW_CLR, report.rate, heard.echo)
+            self.clr = heard
+        else:
+            self._echo(Priority.OTHER if heard.has_rtt else Priority.NO_RTT, report.rate, heard.echo)
+        if report.round != self.rounds.number & 0xFFFF:
+            return
+        if self._increase_round != self.rounds.number:
+            self._increase_round = self.rounds.number
+            self._round_receive = heard.receive_rate
+        elif heard.receive_rate < self._round_receive:
+            self._round_receive = heard.receive_rate
+        else:
+            return
+        self.control.slowstart(self._options.slowstart_factor * self._round_receive, heard.rtt, now)
+
+    def _end_slowstart(self, source: Address, now: float, effects: list[Effect]) -> None:
+        self.slowstart = False
+        self.slowstart_peak = self.control.at(now)
+        self.control.cut(self.slowstart_peak, now)  # no further
+        effects.append(CongestionSignal("first loss", source))
+
+    # --- time
+
+    def turn(self, now: float) -> None:
+        """What goes by time, looked at when there is a packet that can tell of it: rounds, and the CLR's silence."""
+        delay = self.feedback_delay(now)
+        patience = self._options.clr_timeout_delays * delay
+        if self.clr is not None and now > self.clr.heard_at + patience:
+            self._counters["clr_timeouts"] += 1
+            self._echoes.drop(self.clr.receiver)
+            self._lose_clr(now)
+        elif self.rounds.is_over(now) or self.rounds.is_stale(delay):
+            self.rounds.begin(now)
+        if self.rounds.delay is None:
+            self.rounds.delay = self.feedback_delay(now)
+        if self.clr is None and now > self._quiet_since + patience:
+            # Nobody has said anything for long: be careful, and begin anew when somebody does.
+            self._quiet_since = now
+            self.control.cut(max(self.control.at(now) / 2, self._first_rate), now)
+            if self.control.at(now) <= self._first_rate:
+                self.slowstart = True
+                self.rounds.max_rtt = max(self.rounds.max_rtt, self._options.initial_rtt)

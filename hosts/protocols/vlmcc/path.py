@@ -1,0 +1,96 @@
+"""A follower's rtt, from one exchange with the sender and the delays of data packets after it (2.3, Eqs. (4) and (5)).
+
+Eq. (5) adds up: from packet to packet the rtt changes by how much longer the later one was under way. So rtt is the
+way back as a START has told it, and the delay of the last data packet; whatever was lost in between, and whatever
+happens on the way back. Both contain the two clocks' offset, which cancels, and their drift, which is taken out: a
+clock that runs fast shows in both directions, with opposite signs, a queue that builds up in one of them only.
+"""
+
+from collections import deque
+from math import inf
+from typing import Final
+
+from hosts.parts.skew import ClockSkew
+
+BUCKET_S: Final = 5.0
+"""The least delay of so much time stands for all (ours)."""
+BUCKETS: Final = 360
+"""Half an hour of them: what base_rtt is the least of, where the paper knows no drift (ours)."""
+STARTS: Final = 16
+"""STARTs whose way back is compared (ours)."""
+LEAST_RTT_S: Final = 1e-6
+
+
+class Path:
+    """Delays are seconds with the clocks' offset in them; times are the receiver's."""
+
+    __slots__ = (
+        "_back",
+        "_bucket",
+        "_bucket_at",
+        "_bucket_ends",
+        "_clocks",
+        "_forward",
+        "_least",
+        "_lines",
+        "_starts",
+        "drift",
+    )
+
+    def __init__(self) -> None:
+        self.drift = 0.0
+        """Seconds that the sender's clock gains on ours in one."""
+        self._clocks = (ClockSkew(), ClockSkew())  # the sender's by the way back, ours by the way here
+        self._starts: deque[tuple[float, float]] = deque(maxlen=STARTS)
+        self._forward: deque[tuple[float, float]] = deque(maxlen=BUCKETS)
+        self._bucket = inf  # least delay in the current bucket, and when that was
+        self._bucket_at = 0.0
+        self._bucket_ends = inf
+        self._back = 0.0  # least delay of the way back, and of the way here, at the time of `_lines`
+        self._least = inf
+        self._lines = 0.0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether a START has come."""
+        return bool(self._starts)
+
+    def started(self, now: float, back: float) -> None:
+        """A START: the way back took `back`, sender's clock less ours."""
+        self._starts.append((now, back))
+        self._clocks[0].add(now, back)
+        self._draw(now)
+
+    def arrived(self, now: float, here: float) -> None:
+        """A data packet took `here`, our clock less the sender's."""
+        if now >= self._bucket_ends:
+            self._forward.append((self._bucket_at, self._bucket))
+            self._clocks[1].add(self._bucket_at, self._bucket)
+            self._bucket_ends = inf
+            self._draw(now)
+        if self._bucket_ends == inf:
+            self._bucket = inf
+            self._bucket_ends = now + BUCKET_S
+        if here < self._bucket:
+            self._bucket, self._bucket_at = here, now
+        self._least = min(self._least, here + self.drift * (now - self._lines))
+
+    def rtt(self, now: float, here: float) -> float:
+        """Eq. (4), after a data packet that took `here`."""
+        return max(LEAST_RTT_S, here + self._back + self.drift * (now - self._lines))
+
+    @property
+    def base_rtt(self) -> float:
+        """The least rtt; infinite before data."""
+        return max(LEAST_RTT_S, self._least + self._back)
+
+    def _draw(self, now: float) -> None:
+        """The least delays, as they would be now."""
+        back, here = self._clocks[0].slope, -self._clocks[1].slope
+        drift = self.drift = min(back, here, key=abs) if back * here > 0 else 0.0
+        self._lines = now
+        # The sender's clock being ahead lengthens what is seen of the way back, and shortens that of the way here.
+        self._back = min((back + drift * (now - at) for at, back in self._starts), default=0.0)
+        forward = (here - drift * (now - at) for at, here in self._forward)
+        current = self._bucket - drift * (now - self._bucket_at)
+        self._least = min(current, min(forward, default=inf))

@@ -1,0 +1,325 @@
+"""VLMCC's sender: a Vegas connection to the leader, and the judge of who leads (2.2 to 2.4). It repeats nothing."""
+
+import random
+from collections.abc import Sequence
+from math import inf
+
+from hosts.endpoint import (
+    Address,
+    CongestionSignal,
+    Datagram,
+    Effect,
+    PeerDropped,
+    Sample,
+    Send,
+    SessionEnded,
+    SessionStarted,
+)
+from hosts.parts.realtime import MOST_UNSENT, RealtimeSender
+from hosts.parts.vegas import LEAST_CWND
+from hosts.protocol import Session
+from hosts.protocols.vlmcc.control import Clocking, WindowControl
+from hosts.protocols.vlmcc.election import Election, Verdict
+from hosts.protocols.vlmcc.members import Members
+from hosts.protocols.vlmcc.options import VlmccOptions
+from hosts.protocols.vlmcc.packets import (
+    FLAG_ASSIST,
+    FLAG_END,
+    FLAG_SETTLING,
+    FLAG_SLOW_START,
+    NO_RECEIVER,
+    Ack,
+    Challenge,
+    Data,
+    Leave,
+    Start,
+    StartRequest,
+    encode_abort,
+    encode_data,
+    encode_start,
+    parse,
+    to_units,
+    to_us,
+)
+from hosts.protocols.vlmcc.report import sender_sample
+from hosts.wire.checks import read_packet
+from hosts.wire.header import IPV4_UDP_BYTES
+from hosts.wire.reason import Reason
+from hosts.wire.seq import extend
+
+HEARTBEAT_S = 1.0
+"""Without data an empty packet is sent so often, so that receivers and leader go on (ours)."""
+STALE_S = 10.0
+"""A challenge that answers a packet older than this is not believed (ours)."""
+LATE_S = 0.005
+"""What a busy machine's timer is late does not lower a limited rate (ours)."""
+LONGEST_RTT_S = 60.0
+"""An acknowledgment that claims more is not believed (ours)."""
+LEAST_RTT_S = 1e-4
+"""None is taken for less: a leader that claims so would have the sender reckon with millions of packets a second (ours,
+as TFMCC's)."""
+_MICRO = 1e-6
+
+
+class VlmccSender(RealtimeSender):
+    """States: waiting (for `start`), sending, closed."""
+
+    def __init__(self, session: Session, options: VlmccOptions, rng: random.Random) -> None:
+        super().__init__(session, rng)
+        self.options = options
+        self.control = WindowControl(options)
+        self.election = Election(options)
+        self.members = Members(options.start_interval_s)
+        self._sent_at = 0.0  # the last packet
+        self._limited_until = -inf  # by the rate limit
+
+    # --- the application's side
+
+    @property
+    def send_space(self) -> int:
+        if self._finishing or self.state != "sending":
+            return 0
+        payload = self.options.payload_bytes
+        room = max(4 * payload, int(self.control.rate * payload * self.options.send_buffer_s))
+        return max(0, min(room, MOST_UNSENT) - len(self._unsent))
+
+    def sample(self, *, now: float) -> Sample:
+        return sender_sample(self, now)
+
+    def _abort(self, reason: Reason) -> bytes:
+        return encode_abort(self.number, reason)
+
+    # --- inputs
+
+    def start(self, *, now: float) -> Sequence[Effect]:
+        self.state = "sending"
+        self._now = self._started_at = self._sent_at = now
+        return (SessionStarted(),)
+
+    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
+        self._now = now
+        packet = read_packet(datagram.data, parse, self.counters, self.number)
+        if packet is None:
+            return ()
+        if self.state != "sending":
+            return ()
+        at = datagram.came_at(now)
+        if isinstance(packet, Ack):
+            return self._ack(packet, datagram.source, at, now)
+        if isinstance(packet, Challenge):
+            return self._challenge(packet, datagram.source, at, now)
+        if isinstance(packet, StartRequest):
+            return self._start_request(packet, datagram.source, at, now)
+        if isinstance(packet, Leave):
+            return self._leave(packet, datagram.source, now)
+        self.counters["drop_unexpected"] += 1
+        return ()
+
+    def _ack(self, ack: Ack, source: Address, at: float, now: float) -> Sequence[Effect]:
+        """Fig. 2: the id "is there just to prevent errors"."""
+        election = self.election
+        leader = election.leader or election.previous
+        if leader is None or leader.receiver != ack.receiver:
+            self.counters["drop_not_leader"] += 1  # of packets from before a change
+            return ()
+        rtt = at - ack.time_comp_us * _MICRO
+        seq = extend(ack.seq, self.seq)
+        if leader.address != source or not 0 < rtt <= LONGEST_RTT_S or not 0 <= seq < self.seq:
+            self.counters["drop_forged"] += 1
+            return ()
+        self.counters["feedback_packets"] += 1
+        self.counters["acks"] += 1
+        if election.leader is None:
+            self.counters["leaders_reinstated"] += 1
+            election.reinstate(now)
+            self.control.reinstate(now)
+        leader.heard_at = now
+        cuts = self.control.cuts
+        self.control.acknowledged(seq, self._bounded(rtt), now)
+        effects: list[Effect] = []
+        if self.control.cuts > cuts:
+            effects.append(CongestionSignal("loss", source))
+        if self.options.least_rate_bps > 0 and self.control.rounds_below >= self.options.least_rate_rounds:
+            self._send_away(leader.receiver, source, effects)
+            self._lose_leader(now)
+            election.previous = None
+        return effects + self._transmit(now)
+
+    def _bounded(self, rtt: float) -> float:
+        """A round trip time as it counts.
+
+        A slow link behind a long queue is as slow as the largest: whoever is there must be able to lead. Were it a
+        minute, a window could last longer than receivers' patience with a silent sender.
+        """
+        return min(max(rtt, LEAST_RTT_S), self.options.largest_rtt_s)
+
+    def _challenge(self, challenge: Challenge, source: Address, at: float, now: float) -> Sequence[Effect]:
+        """2.3: "it will be up to the sender to either accept the challenge or ignore it"."""
+        counters = self.counters
+        if not self.members.knows(challenge.receiver, source):
+            counters["drop_stranger"] += 1
+            return ()
+        age = at - challenge.time_comp_us * _MICRO
+        rtt, base_rtt = challenge.rtt_us * _MICRO, challenge.base_rtt_us * _MICRO
+        seq = extend(challenge.seq, self.seq)
+        if not 0 < age <= STALE_S or not 0 <= seq < self.seq or not 0 < base_rtt <= rtt <= LONGEST_RTT_S:
+            counters["drop_forged"] += 1
+            return ()
+        rtt = self._bounded(rtt)
+        base_rtt = min(base_rtt, rtt)
+        counters["feedback_packets"] += 1
+        counters["challenges"] += 1
+        if self.election.leader is not None and self.election.leader.receiver == challenge.receiver:
+            return ()  # sent before it knew
+        verdict = self.election.judge(challenge, self.control.rate, now)
+        counters[verdict.value] += 1
+        effects: list[Effect] = []
+        if verdict is Verdict.TOO_SLOW:
+            self._send_away(challenge.receiver, source, effects)
+        elif verdict is Verdict.ACCEPTED:
+            counters["leader_changes"] += 1
+            self.election.elect(challenge.receiver, source, rtt, now)
+            # Nobody's word takes the rate up by more than what it is; the least window would, over a short round trip.
+            rtt = max(rtt, LEAST_CWND / self.control.rate)
+            cwnd = min(challenge.cwnd, challenge.rate * rtt) * 1e-3
+            self.control.take_over(min(cwnd, self.control.rate * rtt), rtt, base_rtt, now)
+            effects.append(CongestionSignal("challenge", source))
+        return effects + self._transmit(now)
+
+    def _start_request(self, request: StartRequest, source: Address, at: float, now: float) -> Sequence[Effect]:
+        """2.3: always answered."""
+        self.counters["feedback_packets"] += 1
+        self.counters["start_requests"] += 1
+        election, control = self.election, self.control
+        effects: list[Effect] = []
+        if not self.members.hear(request.receiver, source, now):
+            self.counters["drop_members"] += 1
+        elif control.clocking is Clocking.NOBODY:
+            # Somebody has to be the first; the others challenge when they are worse off.
+            self.counters["leader_changes"] += 1
+            election.elect(request.receiver, source, 0.0, now)
+            control.first_leader(now)
+        leader = election.leader
+        waited_us = max(0, int((now - at) * 1e6))
+        start = Start(
+            self.number,
+            request.receiver,
+            self.seq,
+            NO_RECEIVER if leader is None else leader.receiver,
+            to_units(control.rate),
+            to_units(control.window.cwnd),
+            to_us(control.smoothed_rtt),
+            min(request.time_us + waited_us, 2**64 - 1),
+            int(now * 1e6),
+        )
+        effects.append(Send(encode_start(start), source))
+        return effects + self._transmit(now)
+
+    def _leave(self, leave: Leave, source: Address, now: float) -> Sequence[Effect]:
+        if not self.members.knows(leave.receiver, source):
+            self.counters["drop_stranger"] += 1
+            return ()
+        self.counters["leaves"] += 1
+        self.members.remove(leave.receiver)
+        if self.election.remove(leave.receiver):
+            self._lose_leader(now)
+        return self._transmit(now)
+
+    def _lose_leader(self, now: float) -> None:
+        """2.4: go on as if nothing had happened, and faster until somebody complains; or nobody is left."""
+        self.election.lose()
+        self.control.lose_leader(now)
+
+    def _send_away(self, receiver: int, source: Address, effects: list[Effect]) -> None:
+        """A receiver that cannot take the least rate of the session."""
+        self.counters["sent_away"] += 1
+        effects.append(Send(encode_abort(self.number, Reason.TOO_SLOW), source))
+        if self.members.knows(receiver, source):
+            self.members.remove(receiver)
+            effects.append(PeerDropped(source, Reason.TOO_SLOW.text))
+
+    # --- data
+
+    @property
+    def _has_payload(self) -> bool:
+        return bool(self._unsent) or self._finishing
+
+    def _transmit(self, now: float) -> list[Effect]:
+        """Send what may be sent (2.2: data, window, bursts)."""
+        self._now = now
+        effects: list[Effect] = []
+        while self.state == "sending" and now >= max(self.control.may_send_at(now), self._limited_until):
+            if not self._has_payload:
+                self.control.starved = True
+                if now < self._sent_at + HEARTBEAT_S:
+                    break
+            self._send_packet(now, effects)
+        return effects
+
+    def _send_packet(self, now: float, effects: list[Effect]) -> None:
+        options, control, leader = self.options, self.control, self.election.leader
+        payload = bytes(self._unsent[: options.payload_bytes])
+        del self._unsent[: len(payload)]
+        flags = FLAG_ASSIST if options.assist == "switch" else 0
+        flags |= FLAG_SLOW_START if leader is not None and control.window.slow_start else 0
+        if self.election.is_settling(now):
+            flags |= FLAG_SETTLING
+        if self._finishing and not self._unsent:
+            flags |= FLAG_END
+            self._ends_left -= 1
+        data = Data(
+            self.number,
+            flags,
+            self.seq,
+            NO_RECEIVER if leader is None else leader.receiver,
+            to_units(control.rate),
+            to_us(control.smoothed_rtt),
+            int(now * 1e6),
+            self.sent_bytes,
+            len(self.members),
+            payload,
+        )
+        encoded = encode_data(data)
+        control.sent(self.seq, now)
+        self.seq += 1
+        self.sent_bytes += len(payload)
+        self._sent_at = now
+        if options.rate_limit_bps > 0:
+            size = len(encoded) + IPV4_UDP_BYTES
+            self._limited_until = max(self._limited_until, now - LATE_S) + size * 8 / options.rate_limit_bps
+        self.counters["data_packets"] += 1
+        self.counters["udp_bytes"] += len(encoded)
+        effects.append(Send(encoded, self.session.group))
+        if self._ends_left == 0:
+            self.state = "closed"
+            effects.append(SessionEnded(True, ""))
+
+    # --- timers
+
+    @property
+    def wake_at(self) -> float | None:
+        if self.state != "sending":
+            return None
+        sendable = max(self.control.may_send_at(self._now), self._limited_until)
+        if not self._has_payload:
+            sendable = max(sendable, self._sent_at + HEARTBEAT_S)
+        return min(sendable, self.control.timeout_at)
+
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        if self.state != "sending":
+            return ()
+        control = self.control
+        effects: list[Effect] = []
+        cuts = control.cuts
+        is_gone = control.expire(now)
+        if control.cuts > cuts and self.election.leader is not None:
+            effects.append(CongestionSignal("loss", self.election.leader.address))
+        # A new leader's first acknowledgments wait behind the queue that made it challenge.
+        if is_gone and self.election.leader is not None and not self.election.is_settling(now):
+            self.counters["leaders_lost"] += 1
+            self._lose_leader(now)
+        self.members.expire(now)
+        if not self.members and control.clocking is Clocking.LOST:
+            self.election.previous = None
+            control.forsake()
+        return effects + self._transmit(now)

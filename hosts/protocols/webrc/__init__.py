@@ -1,0 +1,37 @@
+"""WEBRC: Luby, Goyal, Skaria and Horn, "Wave and Equation Based Rate Control Using Multicast RTT" (2002)."""
+
+import random
+
+from hosts.endpoint import ReceiverEndpoint, SenderEndpoint
+from hosts.protocol import Protocol, Session
+from hosts.protocols.webrc.options import WebrcOptions
+from hosts.protocols.webrc.packets import NUMBER
+from hosts.protocols.webrc.receiver import WebrcReceiver
+from hosts.protocols.webrc.sender import WebrcSender
+
+
+def make_sender(session: Session, options: WebrcOptions, rng: random.Random) -> SenderEndpoint:
+    """Of real-time data, or of a file."""
+    return WebrcSender(session, options, rng)
+
+
+def make_receiver(session: Session, options: WebrcOptions, rng: random.Random) -> ReceiverEndpoint:
+    """Of real-time data, or of a file."""
+    return WebrcReceiver(session, options, rng)
+
+
+def count_groups(options: WebrcOptions) -> int:
+    """One for each channel."""
+    return options.waves().t + 1
+
+
+PROTOCOL = Protocol(
+    "webrc",
+    NUMBER,
+    WebrcOptions,
+    make_sender,
+    make_receiver,
+    carries_realtime=True,
+    knows_receivers=False,
+    count_groups=count_groups,
+)

@@ -1,0 +1,240 @@
+"""When a WEBRC receiver joins: its estimates, its target rate and its decisions at every epoch (3.1 to 3.3, Table 2).
+
+What the paper leaves out is RFC 3738's, 3.2. `now` is in seconds; rates are in packets per second. Sockets, packets and
+groups are the receiver's business.
+"""
+
+import math
+from typing import Final
+
+from hosts.parts.throughput import loss_event_rate, packets_per_rtt
+from hosts.protocols.webrc.estimators import ALPHA, RFC_ALPHA, LossEstimator, RttEstimator
+from hosts.protocols.webrc.options import WebrcOptions
+from hosts.protocols.webrc.rates import Rates
+from hosts.protocols.webrc.waves import Waves, gamma
+
+STARTUP_EXPONENT: Final = 3.0
+"""Of Gamma, before TRR, in Eq. (5) during start-up (3.2)."""
+STEADY_EXPONENT: Final = 1.5
+"""Eq. (5)."""
+LAG_PACKETS: Final = 3.0
+"""By so many packets of an epoch RR is less than ARR when it lags: three standard deviations of what whole packets make
+of the fluid (ours)."""
+RFC_STARTUP_FACTOR: Final = 4.0
+"""RFC 3738, 3.2.2.7."""
+
+
+class ReceptionControl:
+    """A receiver's state but for the channels themselves. Wave channels are told apart by their numbers."""
+
+    def __init__(self, waves: Waves, options: WebrcOptions) -> None:
+        self.waves = waves
+        self.options = options
+        self.rates = Rates(waves, options.epoch_s)
+        is_rfc = options.rules == "rfc"
+        self.losses = LossEstimator(options.epoch_s / waves.slot_s, rfc=is_rfc)
+        self.rtt = RttEstimator(alpha=RFC_ALPHA if is_rfc else ALPHA, floor=waves.p)
+        self.ssr = math.inf
+        """SSR; infinite: start-up."""
+        self.reqn = math.inf
+        """REQN, Eq. (6), at the last epoch."""
+        self.trate = 0.0
+        """TRATE, Eq. (5), at the last epoch."""
+        self.mrtt: float | None = None
+        """The last measurement, seconds, as it was."""
+        self.joining: int | None = None
+        """The channel whose first packet is waited for."""
+        self.loss_events = 0
+        self.startup_ended_by = ""
+        """`loss`, `mrtt`, `rate` or `lag`."""
+        self._least_ssr = waves.base_rate * (1 + 1 / waves.p + 1 / waves.p**2)  # RFC 3738, 3.2.2.6
+        self._joined_at = 0.0
+        self._first_at = -math.inf  # when the last joined wave's first packet came
+        self._loss_event_until = -math.inf
+        self._previous_mrtt: float | None = None
+        self._most_rr = 0.0  # since the last join
+        self._started = False
+
+    @property
+    def starting_up(self) -> bool:
+        """Whether no event has ended start-up yet (3.2)."""
+        return math.isinf(self.ssr)
+
+    @property
+    def artt(self) -> float | None:
+        """ARTT, seconds."""
+        return self.rtt.artt
+
+    # --- packets
+
+    def session_joined(self, now: float) -> None:
+        """The base channel has been joined."""
+        self._joined_at = now
+
+    def first_base_packet(self, psn: int, arrived_at: float) -> None:
+        """What everything begins with: MRTT of the base channel, too long by the wait for its next packet."""
+        self._started = True
+        self.mrtt = arrived_at - self._joined_at
+        self.rtt.begin(self.mrtt)
+        self.rates.first_packet(psn)
+
+    def packets(self, received: int, lost: int, now: float) -> None:
+        """So many packets of joined channels have come, and so many are known to be lost."""
+        self.rates.count(received, lost)
+        self.losses.packets(received + lost)
+        if lost and now >= self._loss_event_until and self.artt is not None:
+            self._loss_event(now, self.artt)
+
+    def _loss_event(self, now: float, artt: float) -> None:
+        self.loss_events += 1
+        self._loss_event_until = now + artt
+        ssr = self.waves.p * self.rates.trr
+        if self.starting_up:
+            self._end_startup(ssr, "loss")
+        else:
+            self.losses.loss_event()
+            self.ssr = max(self._least_ssr, ssr)
+
+    def first_packet(self, psn: int, arrived_at: float) -> None:
+        """The first packet of the wave that was joined last (4.2)."""
+        self.joining = None
+        self._first_at = arrived_at
+        measured = arrived_at - self._joined_at
+        waves, joined = self.waves, self.rates.waves_joined
+        before, self._previous_mrtt = self._previous_mrtt, measured
+        self.mrtt = measured
+        self.rtt.update(measured, 1 / waves.rate_before_end(waves.psns - psn), self.rates.lost_share)
+        if not (self.starting_up and self.options.early_detection) or before is None:
+            return
+        if measured - before > self._longest_wait(joined):
+            self._end_startup(waves.p * self.rates.trr, "mrtt")
+
+    def _longest_wait(self, joined: int) -> float:
+        """Seconds that the next packet of the wave joined last may take: more is a queue's doing (3.2)."""
+        p, arr = self.waves.p, self.rates.arr
+        if self.options.rules == "rfc":
+            return (1 - p ** (joined + 1)) / (p * math.log(1 / p)) / arr
+        # Of the joined waves this one has so much of the rate. A sender that is within one packet of the fluid leaves
+        # less than two gaps between two packets of a channel.
+        return 2 * (1 - p ** (joined + 1)) / (1 - p) / arr
+
+    def slot_changed(self, over: int) -> None:
+        """A new time slot; `over` is the wave that has become quiescent."""
+        self.rates.slot_changed()
+        if self.joining == over:
+            self.joining = None
+
+    # --- epochs
+
+    def epoch(self, now: float) -> bool:
+        """An epoch is over: whether the next wave is to be joined now."""
+        rates = self.rates
+        rates.epoch(starting_up=self.starting_up)
+        self.losses.epoch()
+        self._most_rr = max(self._most_rr, rates.rr)
+        if not self._started:
+            return False
+        self._target()
+        if now < self._loss_event_until or self.joining is not None or rates.waves_joined >= self.waves.n:
+            return False
+        if self.starting_up and not self._ready_in_startup(now):
+            return False
+        wanted = gamma(rates.waves_joined, self.waves.p) * rates.arr
+        # At a constant total rate no join can bring more than that (RFC 3738, 3.2.3.6; the paper does not ask).
+        reaches_all = self.options.rules == "rfc" and self.trate >= self.waves.session_rate
+        if self.trate < wanted and not reaches_all:
+            return False
+        if self.starting_up or reaches_all or not self.options.avoid_overflow:
+            return True
+        if not self._falls():
+            self._lower_reqn()
+            return False
+        return self.options.rules == "rfc" or self._fits()
+
+    def joined(self, channel: int, now: float) -> None:
+        """The next wave has been joined."""
+        self.joining = channel
+        self._joined_at = now
+        self._most_rr = 0.0
+        self.rates.joined()
+
+    def join_timed_out(self, now: float) -> bool:
+        """Whether the join that is waited for has failed."""
+        return self.joining is not None and now - self._joined_at >= self.rtt.join_timeout
+
+    def join_failed(self) -> None:
+        """The wave that was joined last is given up."""
+        self.joining = None
+        self.rates.join_failed()
+
+    def _target(self) -> None:
+        """Eqs. (5) and (6)."""
+        assert self.artt is not None
+        rates, most = self.rates, self.options.max_rate
+        grown = gamma(rates.waves_joined, self.waves.p)
+        self.reqn = packets_per_rtt(self.losses.lossp) / self.artt
+        if self.options.rules == "rfc":
+            limit = RFC_STARTUP_FACTOR * rates.trr if self.starting_up else math.inf
+        else:
+            limit = grown ** (STARTUP_EXPONENT if self.starting_up else STEADY_EXPONENT) * rates.trr
+        self.trate = min(max(self.ssr, self.reqn), limit, most)
+
+    def _ready_in_startup(self, now: float) -> bool:
+        """The early ends of start-up that an epoch can bring (3.2), and the wait for a full epoch after each join."""
+        rates, waves = self.rates, self.waves
+        joined = rates.waves_joined
+        if gamma(joined, waves.p) * rates.arr > min(self.options.max_rate, waves.session_rate):
+            self._end_startup(rates.trr, "rate")
+            return False
+        if not self.options.early_detection or joined == 0:
+            return True
+        if now - self._first_at < self.options.epoch_s:
+            return False
+        if self._lags(joined):
+            self._end_startup(rates.trr, "lag")
+            return False
+        return True
+
+    def _lags(self, joined: int) -> bool:
+        """Whether less arrives, a full epoch after a join, than the channels carry."""
+        rates, epoch_s = self.rates, self.options.epoch_s
+        if self.options.rules == "rfc":
+            return rates.trr < self._expected_share(joined) * rates.arr - 2 / epoch_s
+        return rates.rr < rates.arr - LAG_PACKETS / epoch_s  # 3.2
+
+    def _expected_share(self, joined: int) -> float:
+        """What TRR should be of ARR a full epoch after a join (RFC 3738, 3.2.2.6: c)."""
+        p, zeta = self.waves.p, self.rates.zeta[0]
+        risen = math.pow(p, -self.options.epoch_s / self.waves.slot_s)
+        grown = gamma(joined - 1, p)
+        return zeta + (1 - zeta) * risen * (zeta + (1 - zeta) * math.sqrt(p) * risen) / grown
+
+    def _falls(self) -> bool:
+        """Whether the reception rate has fallen since the last join as the waves have: no queue keeps it up (3.3)."""
+        return self.rates.rr <= max(self._most_rr - 2 / self.options.epoch_s, self.waves.p * self._most_rr)
+
+    def _fits(self) -> bool:
+        """Whether the reception rate has fallen by so much that the slot after a join brings no more than has come
+        through (ours: 3.3's margin, by Eq. (7): a slot's mean is (1 - P) / ln(1/P) of what it begins with). Joining as
+        soon as a queue is empty fills it with more than it held the time before."""
+        p = self.waves.p
+        brought = gamma(self.rates.waves_joined, p) * (1 - p) / math.log(1 / p)
+        return self.rates.rr <= max(1 / brought, p) * self._most_rr
+
+    def _end_startup(self, ssr: float, why: str) -> None:
+        self.ssr = max(self._least_ssr, ssr)
+        self.startup_ended_by = why
+        self._reset_losses(self.rates.trr)
+
+    def _lower_reqn(self) -> None:
+        """LOSSP is reset to what gives the target rate (3.3), where the equation asks for more than that: else it would
+        fall for as long as a queue keeps the rate up and nothing is lost. Where REQN is the target rate LOSSP stays: to
+        begin again from a rate counts as a loss event, and at ten packets a second RR often does not fall by chance."""
+        assert self.artt is not None
+        if self.reqn > self.trate:
+            self.losses.rescale(loss_event_rate(self.trate, self.artt, 1.0))
+
+    def _reset_losses(self, rate: float) -> None:
+        """Have Eq. (6) give `rate`."""
+        assert self.artt is not None
+        self.losses.reset(loss_event_rate(rate, self.artt, 1.0))

@@ -1,0 +1,274 @@
+"""WEBRC's receiver: listens, joins and leaves; it never sends (Sections 3.1 to 3.3, Table 2).
+
+`ReceptionControl` decides; here are its packets, its channels' groups, its clock of epochs, and the file or data that
+arrives.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import Final
+
+from hosts.endpoint import (
+    Address,
+    CongestionSignal,
+    Datagram,
+    Deliver,
+    DeliverDatagram,
+    Effect,
+    JoinGroup,
+    LeaveGroup,
+    Sample,
+    SessionEnded,
+    SessionStarted,
+    StreamEnded,
+)
+from hosts.parts.receiving import SessionReceiver
+from hosts.protocol import Session
+from hosts.protocols.webrc.control import ReceptionControl
+from hosts.protocols.webrc.download import Download
+from hosts.protocols.webrc.groups import session_groups
+from hosts.protocols.webrc.losses import Losses
+from hosts.protocols.webrc.options import WebrcOptions
+from hosts.protocols.webrc.packets import Alc, parse
+from hosts.protocols.webrc.report import receiver_sample
+from hosts.wire.header import PacketError
+from hosts.wire.manifest import FileError
+from hosts.wire.reason import Reason
+
+SILENCE_S: Final = 10.0
+SAME_SLOT_S: Final = 20.0
+"""Exceptional time-outs, at least (RFC 3738, 3.2.3.8: max{10, TSD} and max{20, 2 TSD})."""
+
+
+class WebrcReceiver(SessionReceiver):
+    """States: listening (for the base channel), member, confirming, closed. Random is only when its epochs begin."""
+
+    def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
+        super().__init__(session)
+        self.options = options
+        self.waves = waves = options.waves()
+        self.control = ReceptionControl(waves, options)
+        self.download = Download()
+        self.joined: list[int] = []
+        """Wave channels, the lowest first."""
+        self.slot_index = 0
+        """The time slot as the sender's packets say."""
+        self.received_bytes = 0
+        self.lost_packets = 0
+        self._groups = session_groups(session.group, waves.t)
+        self._losses = Losses(waves.psns, waves.t, waves.base_psns)
+        self._sender: Address | None = None
+        # Receivers that begin together shall not join together: small differences make cycles taut (4.4).
+        self._phase_s = options.epoch_s * rng.random()
+        self._epoch_at = 0.0
+        self._heard_at = 0.0
+        self._slot_since = 0.0
+
+    # --- the application's side
+
+    def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
+        return ()
+
+    def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
+        if self.closed:
+            return ()
+        return self._end(complete, "" if complete else reason.text)
+
+    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
+        return () if self.closed else self._end(False, reason)
+
+    def sample(self, *, now: float) -> Sample:
+        return receiver_sample(self)
+
+    # --- inputs
+
+    def start(self, *, now: float) -> Sequence[Effect]:
+        self._epoch_at = now + self._phase_s
+        self._heard_at = self._slot_since = now
+        self.control.session_joined(now)
+        return (JoinGroup(self._groups[self.waves.t], self.session.source),)
+
+    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
+        if self.state in ("confirming", "closed"):
+            return ()
+        try:
+            packet = parse(datagram.data)
+        except PacketError as error:
+            self.counters[f"drop_{error.reason}"] += 1
+            return ()
+        if datagram.source != self._sender or packet.session != self.number:
+            problem = self._unwanted(packet, datagram.source)
+            if problem:
+                self.counters[problem] += 1
+                return ()
+        channel = packet.channel
+        if (
+            channel > self.waves.t
+            or datagram.destination != self._groups[channel]
+            or packet.is_long != self.waves.is_long
+        ):
+            self.counters["drop_wrong_channel"] += 1
+            return ()
+        if channel != self.waves.t and channel not in self.joined and self.state != "listening":
+            self.counters["drop_not_joined"] += 1
+            return ()
+        arrived_at = datagram.came_at(now)
+        effects: list[Effect] = []
+        if self.state == "listening":
+            if channel != self.waves.t or packet.slot_index >= self.waves.t:
+                self.counters["drop_not_member"] += 1
+                return ()
+            if packet.closes:  # a session that is over; not the one that is waited for
+                self.counters["drop_not_member"] += 1
+                return ()
+            effects += self._first(packet, datagram.source, arrived_at, now)
+        elif packet.closes:
+            return self._end(False, "the sender ended the session")
+        elif packet.slot_index != self.slot_index:
+            effects += self._other_slot(packet.slot_index, now)
+        self._heard_at = now
+        return [*effects, *self._take(packet, arrived_at, now)]
+
+    def _unwanted(self, packet: Alc, source: Address) -> str:
+        """Why a packet is not of the session's sender, or not of the session; empty: it is the first one that is."""
+        if self.number is not None and packet.session != self.number:
+            return "drop_other_session"
+        if self._sender is not None or not self.session.admits(source):
+            return "drop_stranger"
+        return ""
+
+    def _first(self, packet: Alc, sender: Address, arrived_at: float, now: float) -> list[Effect]:
+        self.state = "member"
+        self._sender = sender
+        self.number = packet.session
+        self.slot_index = packet.slot_index
+        self._slot_since = now
+        self.control.first_base_packet(packet.psn, arrived_at)
+        return [SessionStarted(sender)]
+
+    def _other_slot(self, index: int, now: float) -> list[Effect]:
+        """Time slots that have passed: in each the lowest wave became quiescent. Late packets of earlier slots are no
+        change (RFC 3738, 3.2.3.3)."""
+        waves = self.waves
+        passed = (index - self.slot_index) % waves.t
+        if index >= waves.t or passed > waves.t - waves.q / 2:
+            return []
+        effects: list[Effect] = []
+        for _ in range(passed):
+            over = self.slot_index
+            self.slot_index = (over + 1) % waves.t
+            self.control.slot_changed(over)
+            if self.joined and self.joined[0] == over:
+                lost = self._losses.leave(over)
+                if lost:
+                    effects += self._count(0, lost, now)
+                effects.append(self._leave(self.joined.pop(0)))
+        self._slot_since = now
+        return effects
+
+    def _take(self, packet: Alc, arrived_at: float, now: float) -> list[Effect]:
+        """A packet of a channel that is joined, or was until just now."""
+        channel, control = packet.channel, self.control
+        is_new, lost = self._losses.packet(channel, packet.psn)
+        effects: list[Effect] = []
+        if channel == control.joining:
+            was_starting = control.starting_up
+            control.first_packet(packet.psn, arrived_at)
+            if was_starting and not control.starting_up:
+                effects.append(CongestionSignal(control.startup_ended_by))
+        if not is_new:
+            self.counters["duplicate_packets"] += 1
+            return effects
+        self.counters["data_packets"] += 1
+        self.received_bytes += len(packet.symbol)
+        effects += self._count(1, lost, now)
+        return [*effects, *self._contents(packet, arrived_at)]
+
+    def _count(self, received: int, lost: int, now: float) -> list[Effect]:
+        events = self.control.loss_events
+        self.control.packets(received, lost, now)
+        self.lost_packets += lost
+        return [CongestionSignal("loss")] if self.control.loss_events > events else []
+
+    def _contents(self, packet: Alc, arrived_at: float) -> list[Effect]:
+        if self.session.realtime:
+            if not self.session.deliver:
+                return []
+            seq = packet.payload_id
+            # No packet says when it was sent: the sender's clock is the packet's number at the session's rate.
+            sent_at = seq / self.waves.session_rate
+            return [DeliverDatagram(seq, seq * len(packet.symbol), packet.symbol, sent_at, arrived_at)]
+        if self.state != "member":
+            return []
+        try:
+            stream = self.download.add(packet)
+        except PacketError as error:
+            self.counters[f"drop_{error.reason}"] += 1
+            return []
+        except FileError as error:
+            return self._end(False, str(error))
+        if stream is None:
+            return []
+        self.state = "confirming"
+        return [*self._leave_all(), Deliver(0, stream), StreamEnded(len(stream))]
+
+    # --- time
+
+    @property
+    def wake_at(self) -> float | None:
+        return None if self.closed or self.state == "confirming" else self._epoch_at
+
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        if self.closed or now < self._epoch_at:
+            return ()
+        if self.state == "member":
+            late = self._overdue(now)
+            if late:
+                return self._end(False, late)
+        self._epoch_at += self.options.epoch_s
+        if self._epoch_at <= now:  # a program that was held up: one long epoch, not several of which most were silent
+            self._epoch_at = now + self.options.epoch_s
+        effects: list[Effect] = []
+        if self.control.join_timed_out(now):
+            self.counters["failed_joins"] += 1
+            self.control.join_failed()
+            self._losses.forget(self.joined[-1])
+            effects.append(self._leave(self.joined.pop()))
+        was_starting = self.control.starting_up
+        wants_more = self.control.epoch(now)
+        if was_starting and not self.control.starting_up:
+            effects.append(CongestionSignal(self.control.startup_ended_by))
+        if wants_more:
+            effects.append(self._join(now))
+        return effects
+
+    def _overdue(self, now: float) -> str:
+        """RFC 3738, 3.2.3.8."""
+        silence = max(SILENCE_S, self.waves.slot_s)
+        if now - self._heard_at > silence:
+            return f"the sender was silent for {silence:g} s"
+        if now - self._slot_since > max(SAME_SLOT_S, 2 * self.waves.slot_s):
+            return "the sender's time slots do not change"
+        return ""
+
+    def _join(self, now: float) -> Effect:
+        channel = (self.slot_index + self.control.rates.waves_joined) % self.waves.t
+        self._losses.forget(channel)
+        self.joined.append(channel)
+        self.counters["joins"] += 1
+        self.control.joined(channel, now)
+        return JoinGroup(self._groups[channel], self.session.source)
+
+    def _leave(self, channel: int) -> Effect:
+        self.counters["leaves"] += 1
+        return LeaveGroup(self._groups[channel], self.session.source)
+
+    def _end(self, complete: bool, reason: str) -> list[Effect]:
+        effects = [] if self.state == "confirming" else self._leave_all()
+        self.state = "closed"
+        return [*effects, SessionEnded(complete, reason)]
+
+    def _leave_all(self) -> list[Effect]:
+        channels = [self.waves.t, *self.joined]
+        self.joined.clear()
+        return [LeaveGroup(self._groups[channel], self.session.source) for channel in channels]

@@ -1,0 +1,119 @@
+"""Which channel sends when: the fluid model in whole packets, at a constant total rate.
+
+A time slot has as many ticks as packets, and each tick sends one. Packet n of a channel (from 0) may go once the fluid
+has reached n, and must have gone by the tick in which it reaches n + 1; the earliest deadline goes first. As the fluids
+fill the ticks exactly there is such an order (a perfect matching of packets and ticks, of which the fluids are a
+fractional one), and so every channel stays within one packet of its fluid. Slots differ in their channels only: the
+order is computed once, on a ring of one slot's ticks.
+"""
+
+import heapq
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from hosts.protocols.webrc.waves import Volumes, Waves
+
+BASE: Final = -1
+"""In place of a wave's age: the base channel."""
+_MAX_ROUNDS: Final = 8
+"""Times around the ring after which the order repeats itself at the latest; 3 in practice."""
+_ROUNDING: Final = 1e-9
+"""Packets: what volumes that should be whole numbers are off by, relative to their size, with much to spare."""
+
+
+class Tick(NamedTuple):
+    """What one tick of every slot sends."""
+
+    age: int
+    """Of the wave, in the slot in which the packet goes; or BASE."""
+    number: int
+    """The packet's, from the wave's (on the base channel: the slot's) first."""
+
+
+class Packet(NamedTuple):
+    """One packet of the session."""
+
+    at: float
+    """Seconds from the session's first slot."""
+    channel: int
+    """CN."""
+    slot_index: int
+    """TSI (the RFC's CTSI)."""
+    psn: int
+
+
+@lru_cache(maxsize=16)
+def slot_order(waves: Waves) -> tuple[Tick, ...]:
+    """What every slot's ticks send, in order."""
+    ticks = waves.slot_packets
+    jobs = _windows(waves)
+    released: list[list[int]] = [[] for _ in range(ticks)]
+    for job, (release, _, _) in enumerate(jobs):
+        released[release % ticks].append(job)
+    queue: list[tuple[int, int, int]] = []  # deadline, job, tick of its release
+    before: list[Tick | None] = []
+    for turn in range(_MAX_ROUNDS):
+        order: list[Tick | None] = []
+        for tick in range(turn * ticks, (turn + 1) * ticks):
+            for job in released[tick % ticks]:
+                release, deadline, _ = jobs[job]
+                heapq.heappush(queue, (tick + deadline - release, job, tick))
+            order.append(_send(queue, jobs, tick, ticks) if queue else None)
+        if order == before:
+            return tuple(tick for tick in order if tick is not None)
+        before = order
+    raise AssertionError("the order does not repeat itself")
+
+
+def _send(queue: list[tuple[int, int, int]], jobs: list[tuple[int, int, Tick]], now: int, ticks: int) -> Tick:
+    _, job, released_at = heapq.heappop(queue)
+    release, _, tick = jobs[job]
+    if tick.age == BASE:
+        return tick
+    return Tick((release + now - released_at) // ticks, tick.number)
+
+
+def _windows(waves: Waves) -> list[tuple[int, int, Tick]]:
+    """(First tick, last tick, what) of each packet of one wave, from the wave's first slot, and of a slot's base
+    channel. Tick i ends at (i + 1) / ticks slots."""
+    ends = np.arange(1, waves.slot_packets + 1) / waves.slot_packets
+    slots = [waves.wave_volume(age, ends) for age in range(waves.n)]
+    before = np.cumsum([0.0, *(slot[-1] for slot in slots[:-1])])
+    reached = np.concatenate([slot + total for slot, total in zip(slots, before, strict=True)])
+    jobs = [(*window, Tick(0, n)) for n, window in enumerate(_packet_windows(reached, waves.wave_packets))]
+    base = waves.base_volume(ends)
+    return jobs + [(*window, Tick(BASE, n)) for n, window in enumerate(_packet_windows(base, waves.base_packets))]
+
+
+def _packet_windows(reached: Volumes, packets: int) -> Iterator[tuple[int, int]]:
+    """`reached`: the fluid at the end of each tick."""
+    fluid = reached * (packets / reached[-1])  # whole but for rounding
+    numbers = np.arange(packets + 1, dtype=np.float64)
+    slack = _ROUNDING * packets
+    first = np.searchsorted(fluid, numbers[:-1] + slack, side="right")
+    last = np.searchsorted(fluid, numbers[1:] - slack, side="left")
+    yield from zip(first.tolist(), last.tolist(), strict=True)
+
+
+class Schedule:
+    """A session's packets, numbered from 0, one a tick."""
+
+    def __init__(self, waves: Waves) -> None:
+        self.waves = waves
+        self._order = slot_order(waves)
+        self._gap = waves.slot_s / waves.slot_packets
+        self._first_psn = waves.psns - waves.wave_packets
+
+    def packet(self, number: int) -> Packet:
+        """The packet with this number."""
+        waves = self.waves
+        slot, tick = divmod(number, waves.slot_packets)
+        age, index = self._order[tick]
+        at = (number + 1) * self._gap
+        if age == BASE:
+            psn = (slot * waves.base_packets + index) % waves.base_psns
+            return Packet(at, waves.t, slot % waves.t, psn)
+        return Packet(at, (slot + waves.n - 1 - age) % waves.t, slot % waves.t, self._first_psn + index)

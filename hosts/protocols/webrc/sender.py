@@ -1,0 +1,204 @@
+"""WEBRC's sender: a packet every tick, whoever listens (Section 3). It knows no receivers and hears nothing.
+
+Of a file it sends symbols without end, a carousel, until it is stopped; of real-time data every tick carries what the
+application has. Every other packet of the base channel is the file delivery table.
+"""
+
+import random
+from collections.abc import Sequence
+from typing import Final
+
+from hosts.endpoint import Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
+from hosts.parts.fec.block import symbol_bytes
+from hosts.parts.sending import StreamSender
+from hosts.protocol import Session
+from hosts.protocols.webrc.fdt import encode_fdt
+from hosts.protocols.webrc.groups import session_groups
+from hosts.protocols.webrc.objects import MAX_BLOCK_SYMBOLS, MAX_BLOCKS, ObjectEncoder
+from hosts.protocols.webrc.options import WebrcOptions
+from hosts.protocols.webrc.packets import (
+    FDT_TOI,
+    NO_CODE,
+    OBJECT_TOI,
+    RAPTORQ,
+    Alc,
+    encode,
+    encode_close,
+    payload_bytes,
+)
+from hosts.protocols.webrc.schedule import Packet, Schedule
+from hosts.wire.manifest import FileError, Manifest
+
+FDT_SHARE: Final = 2
+"""Every so many packets of the base channel one is the FDT (ours)."""
+FDT_INSTANCE: Final = 1
+MOST_LATE_S: Final = 0.25
+"""A program that was held up sends what it missed, but not more than this much of it at once (ours)."""
+CLOSE_COPIES: Final = 3
+"""On each channel that receivers may hear: nobody confirms the end (ours)."""
+PIECE_BYTES: Final = 1 << 20
+"""Taken of a file at once."""
+
+
+class WebrcSender(StreamSender):
+    """States: reading (the file), sending, closed. Random is only where in the cycle of T time slots it begins, and
+    the id of a session that was given none."""
+
+    def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
+        super().__init__(session, rng)
+        self.options = options
+        self.state = "reading"
+        self.waves = options.waves()
+        self._schedule = Schedule(self.waves)
+        self._groups = session_groups(session.group, self.waves.t)
+        self._payload = payload_bytes(options.packet_bytes, is_long=self.waves.is_long)
+        self._symbol = symbol_bytes(self._payload + 4)
+        self._encoder: ObjectEncoder | None = None
+        self._fdt = b""
+        self._origin = 0.0  # of the packets' times
+        # A session begins anywhere in its cycle (ours): those that begin together shall not rise and fall together.
+        self._first = rng.randrange(self.waves.slot_packets * self.waves.t)
+        self._next = self._first  # packet of the schedule
+        self._next_at = 0.0
+        self._skipped = 0
+        self._sent_bytes = 0
+
+    # --- the application's side
+
+    @property
+    def send_space(self) -> int:
+        if self._finishing or self.closed:
+            return 0
+        if self.session.realtime:
+            return max(0, self._payload - len(self._unsent))
+        return max(0, min(PIECE_BYTES, MAX_BLOCKS * MAX_BLOCK_SYMBOLS * self._symbol + PIECE_BYTES - len(self._unsent)))
+
+    def _resume(self, now: float) -> Sequence[Effect]:
+        """Packets leave with the ticks, whatever was written."""
+        return ()
+
+    def finish(self, *, now: float) -> Sequence[Effect]:
+        if self._finishing or self.closed:
+            return ()
+        self._finishing = True
+        if self.session.realtime:
+            return self.close(now=now, reason="")
+        try:
+            manifest = Manifest.take(self._unsent)
+            if manifest is None or len(self._unsent) != manifest.size:
+                raise FileError("what is to be sent is not a file")
+            data = bytes(self._unsent)
+            self._encoder = ObjectEncoder(data, self._symbol)
+            self._fdt = encode_fdt(manifest, self._encoder.layout, data)
+            if len(self._fdt) > self._payload:
+                raise FileError("the file's name is too long for the packets")
+        except (FileError, ValueError) as error:
+            return self._end(False, str(error))
+        self._unsent.clear()
+        return self._begin(now)
+
+    def start_now(self, *, now: float) -> Sequence[Effect]:
+        return ()
+
+    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
+        if self.closed:
+            return ()
+        effects: list[Effect] = []
+        if self.state == "sending":
+            packet = self._schedule.packet(self._next)
+            for channel in (self.waves.t, *(self.waves.channel(self._slot, age) for age in range(self.waves.n))):
+                data = encode_close(self.number, packet.slot_index, channel, packet.psn, is_long=self.waves.is_long)
+                effects += [Send(data, self._groups[channel])] * CLOSE_COPIES
+        return effects + self._end(not reason, reason)
+
+    def sample(self, *, now: float) -> Sample:
+        packets = self.counters["data_packets"]
+        return {
+            "state": self.state,
+            "sent_bytes": self._sent_bytes,
+            "udp_bytes": self.counters["udp_bytes"],
+            "data_packets": packets,
+            "feedback_packets": 0,
+            "repair_packets": 0,
+            "skipped_packets": self._skipped,
+            "slot": self._slot,
+            "active_slots": self.waves.n,
+            "wave_channels": self.waves.t,
+            "session_rate_bps": self.waves.session_rate * self.options.packet_bits,
+        }
+
+    # --- inputs
+
+    def start(self, *, now: float) -> Sequence[Effect]:
+        return self._begin(now) if self.session.realtime else ()
+
+    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
+        self.counters["drop_unexpected"] += 1
+        return ()
+
+    @property
+    def wake_at(self) -> float | None:
+        return self._next_at if self.state == "sending" else None
+
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        if self.state != "sending":
+            return ()
+        if self.options.carousel_s and now - self._origin >= self.options.carousel_s:
+            return self.close(now=now, reason="")
+        effects: list[Effect] = []
+        while self._next_at <= now:
+            if now - self._next_at > MOST_LATE_S:
+                self._skip(now)
+            packet = self._schedule.packet(self._next)
+            effects.append(self._send(packet))
+            self._next += 1
+            self._next_at = self._origin + (self._next - self._first + 1) / self.waves.session_rate
+        return effects
+
+    # --- sending
+
+    def _begin(self, now: float) -> list[Effect]:
+        self.state = "sending"
+        self._origin = now
+        self._next_at = now + 1 / self.waves.session_rate
+        return [SessionStarted()]
+
+    @property
+    def _slot(self) -> int:
+        return self._next // self.waves.slot_packets
+
+    def _skip(self, now: float) -> None:
+        """After a pause the packets of that time are lost, rather than sent in one burst."""
+        late = int((now - MOST_LATE_S - self._next_at) * self.waves.session_rate)
+        self._next += late
+        self._skipped += late
+
+    def _send(self, packet: Packet) -> Send:
+        _, channel, slot_index, psn = packet
+        session, is_long = self.number, self.waves.is_long
+        if self._encoder is None:
+            number, symbol = self._next - self._first & 0xFFFFFFFF, self._realtime_payload()
+            data = encode(Alc(session, slot_index, channel, psn, is_long, OBJECT_TOI, NO_CODE, number, symbol))
+        elif channel == self.waves.t and psn % FDT_SHARE == 0:
+            symbol, size = self._fdt, len(self._fdt)
+            data = encode(
+                Alc(session, slot_index, channel, psn, is_long, FDT_TOI, NO_CODE, 0, symbol, False, FDT_INSTANCE, size)
+            )
+        else:
+            number, symbol = self._encoder.next_packet(channel)
+            data = encode(Alc(session, slot_index, channel, psn, is_long, OBJECT_TOI, RAPTORQ, number, symbol))
+        self.counters["data_packets"] += 1
+        self.counters["udp_bytes"] += len(data)
+        self._sent_bytes += len(symbol)
+        return Send(data, self._groups[channel])
+
+    def _realtime_payload(self) -> bytes:
+        """What the application has; packets keep their length, as rates are counted in packets."""
+        data = bytes(self._unsent[: self._payload])
+        del self._unsent[: len(data)]
+        return data.ljust(self._payload, b"\0")
+
+    def _end(self, complete: bool, reason: str) -> list[Effect]:
+        self.state = "closed"
+        self._unsent.clear()
+        return [SessionEnded(complete, reason)]

@@ -1,0 +1,272 @@
+"""Runs one endpoint on real UDP sockets in an asyncio loop: all the glue there is."""
+
+import asyncio
+import contextlib
+import socket
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+from hosts.application import Application, NetworkEffect, Sink, Source
+from hosts.endpoint import (
+    Address,
+    DeliverDatagram,
+    Effect,
+    Endpoint,
+    Event,
+    JoinGroup,
+    LeaveGroup,
+    Send,
+    SenderEndpoint,
+    SessionEnded,
+)
+from hosts.runtime import sockets
+from hosts.runtime.clock import PatientLoop
+from hosts.runtime.datagrams import BATCH, Inbox, Outbox
+from hosts.wire.manifest import FileError
+
+
+class Runtime:
+    """One endpoint, its sockets, its timer and its application's end of the stream."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        interface: sockets.Interface,
+        *,
+        source: Source | None = None,
+        sink: Sink | None = None,
+        take: Callable[[DeliverDatagram], None] = lambda datagram: None,
+        read_rate_bps: float | None = None,
+        on_event: Callable[[Event], None] = lambda event: None,
+        on_warning: Callable[[str], None] = lambda text: None,
+        port: int = 0,
+    ) -> None:
+        """`take` gets what a real-time session delivers; `read_rate_bps`: how fast the application reads, bit/s (None:
+        at once). Raises SocketError."""
+        self.endpoint = endpoint
+        self.counters: Counter[str] = Counter()
+        """send_errors, backlog_drops: what the sockets did not take."""
+        self._application = Application(
+            endpoint,
+            source=source,
+            sink=sink,
+            take=take,
+            read_rate_bps=read_rate_bps,
+            on_event=self._event,
+            finish=self._finish_elsewhere,
+        )
+        self._interface = interface
+        self._on_event = on_event
+        self._on_warning = on_warning
+        self._warned = False
+        self._loop = asyncio.get_running_loop()
+        self._selector = self._loop.sockets if isinstance(self._loop, PatientLoop) else None
+        self._unicast = sockets.open_unicast(interface, port)
+        self._inbox = Inbox()
+        self._outbox = Outbox(self._unicast, self.counters)
+        self._size_buffer(self._unicast)
+        self._groups: dict[tuple[Address, str | None], socket.socket] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._periodic: list[asyncio.TimerHandle] = []
+        self._finishing: asyncio.Task[None] | None = None
+        self._ended: asyncio.Future[SessionEnded] = self._loop.create_future()
+        self.address = Address(*self._unicast.getsockname())
+
+    @property
+    def error(self) -> FileError | None:
+        """What went wrong with the file, if anything did."""
+        return self._application.error
+
+    async def run(self) -> SessionEnded:
+        """Drive the endpoint to its end. Raises SocketError when a group cannot be joined."""
+        self._listen(self._unicast, self.address)
+        try:
+            self._step(self.endpoint.start(now=self._loop.time()))
+            return await self._ended
+        finally:
+            if self._finishing is not None:
+                await self._finishing
+            self._close()
+
+    def stop(self, reason: str) -> None:
+        """End the session early, in good order."""
+        self._step(self.endpoint.close(now=self._loop.time(), reason=reason))
+
+    def start_now(self) -> None:
+        """Have a sender wait for no more receivers."""
+        if isinstance(self.endpoint, SenderEndpoint):
+            self._step(self.endpoint.start_now(now=self._loop.time()))
+
+    def poke(self) -> None:
+        """A source that had nothing has something now, or has ended."""
+        if not self._ended.done():
+            self.guarded(self._settle)
+
+    def every(self, interval: float, action: Callable[[float], None]) -> None:
+        """Call `action(now)` every `interval` seconds, and a last time at the end."""
+
+        def tick(index: int) -> None:
+            action(self._loop.time())
+            self._periodic[index] = self._loop.call_later(interval, tick, index)
+
+        index = len(self._periodic)
+        self._periodic.append(self._loop.call_later(interval, tick, index))
+        self._ended.add_done_callback(lambda ended: action(self._loop.time()))
+
+    # --- sockets
+
+    def _size_buffer(self, sock: socket.socket) -> None:
+        given = sockets.size_receive_buffer(sock)
+        if given < sockets.RECEIVE_BUFFER_BYTES and not self._warned:
+            self._warned = True
+            self._on_warning(
+                f"the kernel gives a receive buffer of {given} bytes only (net.core.rmem_max); packets may be lost"
+            )
+
+    def _listen(self, sock: socket.socket, destination: Address) -> None:
+        sockets.stamp_arrivals(sock)
+        is_unicast = sock is self._unicast
+        take = self._inbox.take
+        carry_out = self._application.carry_out
+        monotonic = self._loop.time
+
+        def read() -> None:
+            endpoint_receive = self.endpoint.receive
+            now = monotonic()
+            try:
+                datagrams = take(sock, destination, now, unicast=is_unicast)
+            except OSError:
+                self.counters["receive_errors"] += 1
+                datagrams = []
+            left: list[NetworkEffect] = []
+            for number, datagram in enumerate(datagrams):
+                if number:
+                    now = monotonic()
+                effects = endpoint_receive(datagram, now=now)
+                if effects:
+                    left += carry_out(effects, now)
+                    if len(left) >= BATCH:
+                        self._put_on_network(left)
+                        left = []
+            self._put_on_network(left)  # together: the answers to all take as many system calls as those to one
+            self._settle()
+
+        self._loop.add_reader(sock, self.guarded, read)
+
+    def guarded(self, action: Callable[[], None]) -> None:
+        """Run a callback of the loop; what it raises ends `run` instead of being logged and forgotten."""
+        try:
+            action()
+        except Exception as error:
+            if self._ended.done():
+                raise
+            self._ended.set_exception(error)
+
+    def _join(self, effect: JoinGroup) -> None:
+        sock = sockets.open_group(effect.group)
+        try:
+            self._size_buffer(sock)
+            sockets.join(sock, effect.group.host, effect.source, self._interface)
+        except sockets.SocketError:
+            sock.close()
+            raise
+        self._groups[(effect.group, effect.source)] = sock
+        self._listen(sock, effect.group)
+
+    def _leave(self, effect: LeaveGroup) -> None:
+        sock = self._groups.pop((effect.group, effect.source), None)
+        if sock is not None:
+            self._loop.remove_reader(sock)
+            with contextlib.suppress(sockets.SocketError):  # the interface may be gone; closing leaves as well
+                sockets.leave(sock, effect.group.host, effect.source, self._interface)
+            sock.close()
+
+    def _send(self, sends: Sequence[Send]) -> None:
+        if self._outbox.send(sends):
+            self._loop.add_writer(self._unicast, self._writable)
+
+    def _writable(self) -> None:
+        if not self._outbox.resume():
+            self._loop.remove_writer(self._unicast)
+
+    def _close(self) -> None:
+        for handle in (*self._periodic, *([self._timer] if self._timer else [])):
+            handle.cancel()
+        for sock in (self._unicast, *self._groups.values()):
+            self._loop.remove_reader(sock)
+            self._loop.remove_writer(sock)
+            sock.close()
+        self._groups.clear()
+
+    # --- the endpoint
+
+    def _step(self, effects: Sequence[Effect]) -> None:
+        self._apply(effects)
+        self._settle()
+
+    def _apply(self, effects: Iterable[Effect]) -> None:
+        """Carry out effects, those that they lead to included, in order."""
+        self._put_on_network(self._application.carry_out(effects, self._loop.time()))
+
+    def _put_on_network(self, effects: Iterable[NetworkEffect]) -> None:
+        sends: list[Send] = []
+        for effect in effects:
+            if type(effect) is Send:
+                sends.append(effect)
+                continue
+            if sends:  # in order
+                self._send(sends)
+                sends = []
+            if type(effect) is JoinGroup:
+                self._join(effect)
+            elif type(effect) is LeaveGroup:
+                self._leave(effect)
+        if sends:
+            self._send(sends)
+
+    def _finish_elsewhere(self, sink: Sink) -> None:
+        """In a thread: syncing a large file to disk takes its time, and the protocol has questions to answer."""
+        self._finishing = self._loop.create_task(self._finish(sink))
+
+    async def _finish(self, sink: Sink) -> None:
+        problem: FileError | None = None
+        try:
+            await self._loop.run_in_executor(None, sink.finish)
+        except FileError as error:
+            problem = error
+        self.guarded(lambda: self._finished(problem))
+
+    def _finished(self, problem: FileError | None) -> None:
+        self._put_on_network(self._application.finished(problem, self._loop.time()))
+        self._settle()
+
+    def _event(self, event: Event) -> None:
+        self._on_event(event)
+        if isinstance(event, SessionEnded) and not self._ended.done():
+            self._ended.set_result(event)
+
+    def _settle(self) -> None:
+        """After a batch of inputs: feed the sender, and set the timer."""
+        endpoint = self.endpoint
+        self._put_on_network(self._application.feed(self._loop.time()))
+        if endpoint.closed:
+            return
+        if self._selector is not None:
+            self._selector.patience_s = endpoint.patience_s
+        wake, read_at = endpoint.wake_at, self._application.read_at
+        if read_at is not None and (wake is None or read_at < wake):
+            wake = read_at
+        timer = self._timer
+        # A timer that fires early does no harm, so one is moved only when it would fire late.
+        if wake is not None and (timer is None or wake < timer.when()):
+            if timer is not None:
+                timer.cancel()
+            self._timer = self._loop.call_at(wake, self.guarded, self._fired)
+
+    def _fired(self) -> None:
+        self._timer = None
+        if not self.endpoint.closed:
+            now = self._loop.time()
+            self._apply(self.endpoint.handle_timer(now=now))
+            self._put_on_network(self._application.read(now))
+            self._settle()

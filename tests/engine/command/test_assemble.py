@@ -1,0 +1,129 @@
+"""The `canopy` command: what it has, what it imports, how it refuses."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import typer
+from rich.text import Text
+from typer.testing import CliRunner
+
+from engine.command.assemble import PARTS, build, parts_for, run
+from hosts import compiled
+from hosts.compiled import Standing
+
+COMMANDS = [command for part in PARTS for command in part.commands]
+
+
+def test_help_lists_every_command() -> None:
+    result = CliRunner().invoke(build(["--help"]), ["--help"])
+    assert result.exit_code == 0
+    for command in COMMANDS:
+        assert command in result.output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command: str) -> None:
+    result = CliRunner().invoke(build([command]), [command, "--help"])
+    assert result.exit_code == 0, result.output
+    assert "Usage" in result.output
+
+
+def helped(command: Any) -> Iterator[str]:
+    """The help texts of a command, its parameters and its subcommands, as written."""
+    for text in (command.help, *(getattr(parameter, "help", None) for parameter in command.params)):
+        yield text or ""
+    for below in getattr(command, "commands", {}).values():
+        yield from helped(below)
+
+
+def test_nothing_in_a_help_text_is_taken_for_markup() -> None:
+    """Rich swallows what stands in brackets, such as a default."""
+    texts = list(helped(typer.main.get_command(build(["--help"]))))
+    assert len(texts) > 100
+    assert [text for text in texts if Text.from_markup(text).plain != text] == []
+
+
+@pytest.mark.parametrize(
+    ("standing", "said"), [(Standing.FITS, "hosts/ compiled"), (Standing.NONE, "hosts/ interpreted (no compiled copy)")]
+)
+def test_the_version_says_what_runs(
+    standing: Standing, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compiled, "standing", standing)
+    assert run(["--version"]) == 0
+    assert re.fullmatch(rf"canopy \d+\.\d+\.\d+, {re.escape(said)}\n", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [(["simulate", "no-such"], 2), (["sweep"], 2), (["simulate", "--help"], 0), (["scenario", "schema"], 0)],
+    ids=["simulate", "sweep", "help", "scenario"],
+)
+def test_a_command_that_takes_long_says_that_the_compiled_copy_does_not_fit(
+    arguments: list[str], lines: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compiled, "standing", Standing.CHANGED)
+    run(arguments)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == lines
+    assert lines == 0 or said[0] == "canopy: hosts/ has changed since `make fast`; running the sources"
+
+
+def test_unknown_command_is_wrong_usage() -> None:
+    result = CliRunner().invoke(build(["no-such-command"]), ["no-such-command"])
+    assert result.exit_code == 2
+
+
+def test_only_the_part_asked_for_is_loaded() -> None:
+    assert [part.module for part in parts_for(["recv", "--group", "232.1.1.1"])] == ["hosts.programs.cli"]
+    script = "import sys; from engine.command.assemble import build; build(['recv']); print('mininet' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["no-such"], ["send"], ["send", "x", "--port", "99999"], ["ctl", "switches", "--no"]]
+)
+def test_wrong_usage_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("canopy: ")
+    assert said.err.count("\n") == 1
+
+
+def test_an_interrupted_import_is_no_traceback() -> None:
+    script = (
+        "import sys, types\n"
+        "broken = types.ModuleType('engine.command.assemble')\n"
+        "def interrupted(arguments): raise KeyboardInterrupt\n"
+        "broken.run = interrupted\n"
+        "sys.modules['engine.command.assemble'] = broken\n"
+        "from engine.command.entry import main\n"
+        "main()\n"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (130, "")
+
+
+@pytest.mark.parametrize(
+    ("output", "said"), [("> /dev/full", "canopy: No space left on device\n"), ("| true", "")], ids=["full", "closed"]
+)
+def test_output_that_nobody_takes_is_no_traceback(output: str, said: str) -> None:
+    script = "from engine.command.entry import main; main()"
+    shell = [
+        "bash",
+        "-c",
+        f'set -o pipefail; "$@" {output}',
+        "bash",
+        sys.executable,
+        "-c",
+        script,
+        "scenario",
+        "schema",
+    ]
+    done = subprocess.run(shell, stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (1, said)

@@ -1,0 +1,38 @@
+"""How figures are drawn."""
+
+import re
+
+from experiments.figures.plot import draw
+from experiments.harness.relations import EachBetween
+from experiments.harness.reproduce import Options, RowResult
+from experiments.harness.row import Case, Curve, Experiment, Figure, Outcome, Row, Timeline
+
+
+def test_more_lines_than_colours_still_differ() -> None:
+    experiment = Experiment(
+        lambda _: [Case("one", {})], lambda _: {}, EachBetween(), Timeline("rate"), curves=lambda _: []
+    )
+    row = Row("x-1", "x", "sim", "title", "paper", "counts", "unit", experiment)
+    result = RowResult(row, Options(), [Outcome(Case("one", {}), "rate", (1.0,))])
+    result.curves["one"] = [Curve(f"line {number}", [(0.0, number), (1.0, number)]) for number in range(18)]
+    drawn = re.findall(r'<path d="[^"]*" [^>]*style="(fill: none; stroke[^"]*stroke-width: 1.1[^"]*)"', draw(result))
+    assert len(set(drawn)) == 18
+
+
+def _references_drawn(references: dict[str, float]) -> int:
+    """Dashed lines in a figure of series, each compared with its own value at two places."""
+    cases = [
+        Case(f"{series} {x}", {}, x=x, series=series, references={"rate": value / x})
+        for series, value in references.items()
+        for x in (1.0, 2.0)
+    ]
+    experiment = Experiment(lambda _: cases, lambda _: {}, EachBetween(), Figure("load", {"rate": "rate"}, "theory"))
+    row = Row("x-1", "x", "sim", "title", "paper", "counts", "unit", experiment)
+    svg = draw(RowResult(row, Options(), [Outcome(case, "rate", (1.0,)) for case in cases]))
+    assert svg.count("<!-- theory -->") == 1
+    return len(re.findall(r'<path d="[^"]*" [^>]*style="[^"]*stroke-dasharray[^"]*"/>', svg)) - 1  # one in the legend
+
+
+def test_each_series_has_its_own_reference_unless_all_have_the_same() -> None:
+    assert _references_drawn({"a": 1.0, "b": 2.0}) == 2
+    assert _references_drawn({"a": 1.0, "b": 1.0}) == 1

@@ -1,0 +1,102 @@
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from experiments.figures.results_folder import keep
+from experiments.harness.digest import document_digest
+from experiments.harness.kept import read_kept, standing
+from experiments.harness.origin import Made
+from experiments.harness.relations import EachBetween
+from experiments.harness.reproduce import Options, RowResult
+from experiments.harness.row import Case, Experiment, Figure, Outcome, Row
+
+FIGURE = Figure("load", {"rate": "Mbit/s"}, "theory", log_x=True)
+MADE = Made(date="2026-01-31", world="sim", canopy="0.1.0", commit="0123456789ab", hosts="interpreted")
+
+
+def result_of(values: Sequence[float], *, quick: bool, document: Any = None) -> RowResult:
+    """Of a row with one case, whose quick document is another."""
+    full = Case("one", document or {"load": 1}, x=1.0, references={"rate": 2.0})
+    short = Case("one", {"load": 1, "quick": True}, x=1.0)
+
+    def cases(is_quick: bool) -> Sequence[Case]:
+        return [short if is_quick else full]
+
+    experiment = Experiment(cases, lambda run: {}, EachBetween(least=2), FIGURE)
+    row = Row("a-row", "a-paper", "sim", "title", "value", "counts", "Mbit/s", experiment)
+    return RowResult(row, Options(quick=quick), [Outcome(cases(quick)[0], "rate", values)])
+
+
+def kept_json(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "a-row.json").read_text())
+    return found
+
+
+def test_a_file_says_where_its_result_comes_from(tmp_path: Path) -> None:
+    result = result_of([1.0, 2.0], quick=False)
+    assert keep(result, MADE, tmp_path, spare_fuller=True)
+    kept = kept_json(tmp_path)
+    assert kept["made"] == {
+        "date": "2026-01-31",
+        "world": "sim",
+        "canopy": "0.1.0",
+        "commit": "0123456789ab",
+        "hosts": "interpreted",
+    }
+    assert kept["quick"] is False
+    assert kept["cases"][0]["scenario"] == document_digest({"load": 1})
+    read = read_kept(tmp_path / "a-row.json")
+    assert read is not None
+    assert read.made == MADE
+    assert standing(read, result.row).state == "current"
+
+
+def test_a_quick_result_does_not_replace_a_full_one(tmp_path: Path) -> None:
+    assert keep(result_of([1.0, 2.0], quick=False), MADE, tmp_path, spare_fuller=True)
+    assert not keep(result_of([1.0] * 9, quick=True), MADE, tmp_path, spare_fuller=True)
+    assert not keep(result_of([1.0], quick=False), MADE, tmp_path, spare_fuller=True)
+    assert keep(result_of([1.0, 2.0, 3.0], quick=False), MADE, tmp_path, spare_fuller=True)
+    assert keep(result_of([1.0], quick=True), MADE, tmp_path, spare_fuller=False)
+    nothing = RowResult(result_of([1.0], quick=False).row, Options())
+    assert not keep(nothing, MADE, tmp_path, spare_fuller=False)
+
+
+def test_a_full_result_of_another_scenario_is_replaced_and_a_note_says_so(tmp_path: Path) -> None:
+    old, later = {"load": 1}, {"load": 2}
+    assert keep(result_of([1.0] * 5, quick=False, document=old), MADE, tmp_path, spare_fuller=True)
+    for quick in (True, False):
+        keep(result_of([1.0] * 5, quick=False, document=old), MADE, tmp_path, spare_fuller=False)
+        result = result_of([1.0], quick=quick, document=later)
+        assert keep(result, MADE, tmp_path, spare_fuller=True)
+        assert result.notes == ["takes the place of a fuller result, which was not of today's scenarios"]
+        assert kept_json(tmp_path)["notes"] == [], "it says nothing of the runs"
+    assert not keep(result_of([1.0], quick=True, document=later), MADE, tmp_path, spare_fuller=True)
+
+
+def test_a_result_with_no_more_runs_is_replaced_without_a_note(tmp_path: Path) -> None:
+    for document in ({"load": 1}, {"load": 2}):
+        result = result_of([1.0], quick=False, document=document)
+        assert keep(result, MADE, tmp_path, spare_fuller=True)
+        assert result.notes == []
+
+
+def test_a_fuller_result_from_before_digests_stays(tmp_path: Path) -> None:
+    keep(result_of([1.0] * 5, quick=False), MADE, tmp_path, spare_fuller=True)
+    older = kept_json(tmp_path)
+    del older["made"], older["cases"][0]["scenario"]
+    (tmp_path / "a-row.json").write_text(json.dumps(older))
+    assert not keep(result_of([1.0], quick=False, document={"load": 2}), MADE, tmp_path, spare_fuller=True)
+    assert keep(result_of([1.0] * 5, quick=False), MADE, tmp_path, spare_fuller=True)
+    assert kept_json(tmp_path)["made"]["commit"] == MADE.commit
+
+
+def test_what_is_no_number_is_kept_as_json_that_others_can_read(tmp_path: Path) -> None:
+    keep(result_of([1.0, float("nan")], quick=False), MADE, tmp_path, spare_fuller=True)
+
+    def refuse(text: str) -> None:
+        raise AssertionError(f"{text} is not JSON")
+
+    kept = json.loads((tmp_path / "a-row.json").read_text(), parse_constant=refuse)
+    assert kept["cases"][0]["values"] == [1.0, None]
+    assert kept["cases"][0]["mean"] is None

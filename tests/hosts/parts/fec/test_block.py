@@ -1,0 +1,63 @@
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hosts.parts.fec.block import MAX_SOURCE_SYMBOLS, BlockDecoder, BlockEncoder, source_symbols, symbol_bytes
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 20_000), st.sampled_from([8, 64, 1384]), st.floats(0, 0.8), st.integers(0, 2**32))
+def test_a_block_survives_any_loss(length: int, symbol: int, loss: float, seed: int) -> None:
+    rng = Random(seed)
+    length = min(length, symbol * MAX_SOURCE_SYMBOLS)
+    data = rng.randbytes(length)
+    encoder, decoder = BlockEncoder(data, symbol), BlockDecoder(length, symbol)
+    assert decoder.needed == encoder.source_symbols == source_symbols(length, symbol)
+    got = 0
+    while decoder.data is None:
+        packet = encoder.next_packet()
+        if rng.random() >= loss:
+            assert decoder.add(packet)
+            got += 1
+        assert got <= encoder.source_symbols + 10
+    assert decoder.data == data
+    assert decoder.needed == 0
+
+
+def test_source_symbols_are_the_data() -> None:
+    data = bytes(range(256)) * 4
+    encoder = BlockEncoder(data, 64)
+    assert b"".join(encoder.next_packet()[4:] for _ in range(encoder.source_symbols)) == data
+
+
+def test_packets_never_repeat() -> None:
+    encoder = BlockEncoder(b"x" * 1000, 64)
+    packets = [encoder.next_packet() for _ in range(500)]
+    assert len({packet[:4] for packet in packets}) == 500
+    assert encoder.sent == 500
+
+
+def test_what_is_foreign_or_seen_is_refused() -> None:
+    encoder, decoder = BlockEncoder(b"x" * 1000, 64), BlockDecoder(1000, 64)
+    packet = encoder.next_packet()
+    assert decoder.add(packet)
+    assert not decoder.add(packet)
+    assert not decoder.add(packet[:-1])
+    assert not decoder.add(b"\x01" + packet[1:])
+    assert not decoder.add(b"")
+
+
+@pytest.mark.parametrize("length", [0, 64 * MAX_SOURCE_SYMBOLS + 1])
+def test_blocks_that_nobody_sends_are_refused(length: int) -> None:
+    with pytest.raises(ValueError, match="a block has"):
+        BlockDecoder(length, 64)
+    with pytest.raises(ValueError, match="a block has"):
+        BlockEncoder(b"x" * length, 64)
+
+
+def test_the_symbol_fits_the_packet() -> None:
+    assert symbol_bytes(1400 - 12) == 1384
+    with pytest.raises(ValueError, match="no symbol"):
+        symbol_bytes(11)

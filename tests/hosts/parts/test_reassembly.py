@@ -1,0 +1,73 @@
+import random
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hosts.parts.reassembly import BrokenStreamError, Reassembly
+
+
+class Piece(NamedTuple):
+    offset: int
+    payload: bytes
+    end: bool
+
+
+@given(
+    st.lists(st.binary(min_size=1, max_size=5), min_size=1, max_size=40), st.integers(0, 2**32), st.integers(0, 1000)
+)
+def test_any_order_gives_the_stream(payloads: list[bytes], seed: int, first: int) -> None:
+    stream: Reassembly[Piece] = Reassembly(first, 100, 1000, 64)
+    packets = []
+    offset = 100
+    for index, payload in enumerate(payloads):
+        packets.append((first + index, offset, payload, index == len(payloads) - 1))
+        offset += len(payload)
+    rng = random.Random(seed)
+    order = packets + rng.sample(packets, len(packets) // 2)
+    rng.shuffle(order)
+    out = b""
+    for packet in order:
+        assert stream.takes(packet[0], packet[1], len(packet[2]))
+        for piece in stream.add(packet[0], Piece(*packet[1:])) or ():
+            assert piece.offset == 100 + len(out)
+            out += piece.data
+    assert out == b"".join(payloads)
+    assert stream.received_bytes == len(out)
+    assert stream.ended
+    assert not stream.early
+
+
+def test_what_does_not_fit_is_not_taken() -> None:
+    stream: Reassembly[Piece] = Reassembly(0, 0, 100, 8)
+    assert stream.takes(8, 50, 50)
+    assert not stream.takes(9, 50, 50), "beyond the bitmap"
+    assert not stream.takes(1, 50, 51), "beyond the buffer"
+    stream.add(0, Piece(0, bytes(60), False))
+    assert not stream.takes(1, 40, 10), "before what was delivered"
+    assert stream.takes(0, 0, 60), "a repeat"
+    assert stream.window == 40
+    stream.consume(60)
+    assert stream.window == 100
+    with pytest.raises(ValueError, match="more bytes consumed"):
+        stream.consume(1)
+
+
+def test_contradictions_are_found() -> None:
+    stream: Reassembly[Piece] = Reassembly(0, 0, 100, 8)
+    stream.add(0, Piece(0, b"abc", False))
+    with pytest.raises(BrokenStreamError):
+        stream.add(1, Piece(5, b"x", False))
+    for seq in (1, 3):
+        ended: Reassembly[Piece] = Reassembly(0, 0, 100, 8)
+        ended.add(0, Piece(0, b"abc", True))
+        assert ended.ended
+        with pytest.raises(BrokenStreamError):
+            ended.add(seq, Piece(seq * 3, b"x", False))
+
+
+def test_a_repeat_delivers_nothing() -> None:
+    stream: Reassembly[Piece] = Reassembly(5, 0, 100, 8)
+    assert stream.add(5, Piece(0, b"abc", False))
+    assert stream.add(5, Piece(0, b"abc", False)) is None

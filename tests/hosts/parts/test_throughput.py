@@ -1,0 +1,63 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hosts.parts.throughput import (
+    LEAST_LOSS,
+    loss_event_rate,
+    loss_events_per_rtt,
+    packets_per_rtt,
+    simple_loss_event_rate,
+    simple_throughput,
+    throughput,
+)
+
+
+def test_the_equation_gives_the_papers_300_kbit_s() -> None:
+    # Section 3: 10 % loss, a round trip time of 50 ms; packets of 1,000 bytes.
+    assert throughput(0.1, 0.05, 1000) * 8 == pytest.approx(300e3, rel=0.1)
+
+
+def test_small_loss_is_mathis_with_its_constant() -> None:
+    assert throughput(1e-8, 0.1, 1460) == pytest.approx(simple_throughput(1e-8, 0.1, 1460), rel=1e-3)
+    assert simple_throughput(0.01, 0.1, 1000) == pytest.approx(math.sqrt(1.5) * 1000 / 0.1 / 0.1)
+
+
+@given(
+    st.floats(1e-10, 1.0),
+    st.floats(1e-4, 60),
+    st.floats(40, 9000),
+)
+def test_the_inverse_inverts(p: float, rtt: float, s: float) -> None:
+    assert loss_event_rate(throughput(p, rtt, s), rtt, s) == pytest.approx(p, rel=1e-9)
+
+
+@given(st.floats(1e-9, 1.0), st.floats(1e-9, 1.0))
+def test_more_loss_never_means_more_throughput(p: float, q: float) -> None:
+    low, high = sorted((p, q))
+    assert packets_per_rtt(low) >= packets_per_rtt(high)
+
+
+@given(st.floats(0, 1e30), st.floats(1e-6, 1e3))
+def test_the_inverse_is_a_loss_event_rate_whatever_the_rate(rate: float, rtt: float) -> None:
+    assert LEAST_LOSS <= loss_event_rate(rate, rtt, 1000) <= 1
+    assert 0 <= simple_loss_event_rate(rate, rtt, 1000) <= 1
+
+
+@pytest.mark.parametrize("p", [0, -0.1, 1.01, math.nan])
+def test_a_loss_rate_outside_its_range_is_refused(p: float) -> None:
+    with pytest.raises(ValueError, match="loss event rate"):
+        packets_per_rtt(p)
+
+
+def test_the_simple_inverse_is_the_conservative_one() -> None:
+    for rate in (1e4, 1e5, 1e6):
+        assert simple_loss_event_rate(rate, 0.1, 1000) >= loss_event_rate(rate, 0.1, 1000)
+
+
+def test_loss_events_per_rtt_peak_as_the_equations_say() -> None:
+    grid = [10 ** (-4 + 4 * i / 2000) for i in range(2001)]
+    assert max(loss_events_per_rtt(p) for p in grid) == pytest.approx(0.188, abs=0.001)
+    assert max(loss_events_per_rtt(p, b=2) for p in grid) == pytest.approx(0.133, abs=0.002)

@@ -1,0 +1,254 @@
+"""`canopy send` and `canopy recv` as processes: exit statuses and single clear lines."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.hosts.runtime.test_runtime import free_port
+
+PROGRAM = [sys.executable, "-m", "hosts.programs.cli"]
+ROOT = Path(__file__).parents[3]
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen([*PROGRAM, *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def end(process: subprocess.Popen[str], timeout: float = 60) -> tuple[int, str, str]:
+    output, errors = process.communicate(timeout=timeout)
+    return process.returncode, output, errors
+
+
+def run(*arguments: str) -> tuple[int, str, str]:
+    return end(start(*arguments))
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    """Wait for another process."""
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "file.bin"
+    path.write_bytes(os.urandom(300_000))
+    return path
+
+
+def options(group: str, port: int) -> list[str]:
+    return ["--group", group, "--port", str(port), "--interface", "lo"]
+
+
+def test_a_transfer_with_everything(tmp_path: Path, file: Path) -> None:
+    common = options("232.7.7.1", free_port())
+    status = tmp_path / "status"
+    status.mkdir()
+    receivers = [
+        start(
+            "recv",
+            *common,
+            "--source",
+            "127.0.0.1",
+            "-o",
+            str(tmp_path / f"r{index}"),
+            "--json",
+            "--trace",
+            str(tmp_path / f"r{index}.jsonl"),
+        )
+        for index in range(2)
+    ]
+    code, output, errors = run(
+        "send", str(file), *common, "--receivers", "2", "--session", "77", "--json",
+        "--status-dir", str(status), "--trace", str(tmp_path / "s.jsonl"), "--set", "ack_every=3", "--seed", "1",
+    )  # fmt: skip
+    assert code == 0, errors
+    summary = json.loads(output)
+    assert summary["complete"]
+    assert summary["size_bytes"] == 300_000
+    assert [row["state"] for row in summary["receivers"].values()] == ["complete"] * 2
+    assert "all 2 receivers have it" in errors
+    for index, receiver in enumerate(receivers):
+        code, output, errors = end(receiver)
+        assert code == 0, errors
+        result = json.loads(output)
+        assert result["sha256"] == summary["sha256"]
+        assert (tmp_path / f"r{index}" / "file.bin").read_bytes() == file.read_bytes()
+        rows = [json.loads(line) for line in (tmp_path / f"r{index}.jsonl").read_text().splitlines()]
+        assert rows[0]["role"] == "receiver"
+        assert rows[-1]["received_bytes"] > 300_000
+    final = json.loads((status / "77.json").read_text())
+    assert (final["state"], final["session"], final["source"]) == ("done", 77, "127.0.0.1")
+    rows = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
+    assert rows[0]["trace"] == 1
+    assert rows[-1]["state"] == "done"
+    assert rows[-1]["data_packets"] == summary["data_packets"]
+
+
+def test_a_tree_of_two_levels(tmp_path: Path, file: Path) -> None:
+    """The second receiver is the first one's child, and reads slowly: the sender waits for it."""
+    common = options("232.7.7.9", free_port())
+    place = str(free_port())
+    receivers = [
+        start("recv", *common, "--source", "127.0.0.1", "-o", str(tmp_path / name), "--json", *more)
+        for name, more in {
+            "agent": ["--agent", "--parent", "sender", "--local-port", place],
+            "child": ["--parent", f"127.0.0.1:{place}", "--read-rate", "1.6e6", "--set", "buffer_bytes=30000"],
+        }.items()
+    ]
+    code, output, errors = run("send", str(file), *common, "--receivers", "2", "--json")
+    assert code == 0, errors
+    summary = json.loads(output)
+    agent = f"127.0.0.1:{place}"
+    child = next(name for name in summary["receivers"] if name != agent)
+    assert summary["receivers"][child]["parent"] == agent
+    assert [row["state"] for row in summary["receivers"].values()] == ["complete"] * 2
+    assert 0 < summary["cpu_s"] < summary["duration_s"] + 1
+    assert summary["duration_s"] > 0.9 * 300_000 * 8 / 1.6e6
+    for name, receiver in zip(("agent", "child"), receivers, strict=True):
+        code, _, errors = end(receiver)
+        assert code == 0, errors
+        assert (tmp_path / name / "file.bin").read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["send", "{missing}", "--group", "232.1.1.1", "--port", "5000"], "No such file or directory"),
+        (["send", "{folder}", "--group", "232.1.1.1", "--port", "5000"], "Is a directory"),
+        (["send", "{file}", "--group", "10.1.1.1", "--port", "5000"], "--group: 10.1.1.1 is not a multicast address"),
+        (["send", "{file}", "--group", "nonsense", "--port", "5000"], "--group: 'nonsense' is not an IPv4 address"),
+        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "x"], "unknown protocol 'x'"),
+        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "vlmcc"], "real-time data only"),
+        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--set", "x=1"], "has no parameter 'x'"),
+        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--set", "x"], "'x' is not NAME=VALUE"),
+        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--interface", "no0"], "no interface 'no0'"),
+        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--source", "192.0.2.200"], "not an address of"),
+        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--status-dir", "{missing}"], "not a folder"),
+        (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--trace", "{missing}/x"], "No such file"),
+        (["recv", "--group", "232.1.1.1", "--port", "5000"], "is source-specific (RFC 4607): give --source"),
+        (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "{file}"], "File exists"),
+        (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "/proc/nowhere"], "/proc/nowhere"),
+        (["recv", "--group", "239.1.1.1", "--port", "5000", "--source", "239.1.1.2"], "is a multicast address"),
+        (["recv", "--group", "239.1.1.1", "--port", "5000", "--parent", "nearby"], "nearby"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_clear_line(arguments: list[str], message: str, tmp_path: Path, file: Path) -> None:
+    places = {"missing": str(tmp_path / "missing"), "folder": str(tmp_path), "file": str(file)}
+    filled = [argument.format(**places) for argument in arguments]
+    if "--interface" not in filled:
+        filled += ["--interface", "lo"]
+    code, output, errors = run(*filled)
+    assert code == 2
+    assert message in errors
+    assert len(errors.splitlines()) == 1
+    assert errors.startswith("canopy: ")
+    assert output == ""
+
+
+@pytest.mark.parametrize("arguments", [["send"], ["send", "x", "--group", "232.1.1.1"], ["recv", "--port", "70000"]])
+def test_wrong_usage(arguments: list[str]) -> None:
+    code, _, errors = run(*arguments)
+    assert code == 2
+    assert "Traceback" not in errors
+
+
+def test_nobody_joins(file: Path) -> None:
+    code, _, errors = run("send", str(file), *options("232.7.7.2", free_port()), "--wait", "0.3", "--quiet")
+    assert (code, errors) == (1, "canopy: no receiver joined within 0.3 s\n")
+
+
+def test_nobody_sends(tmp_path: Path) -> None:
+    code, _, errors = run("recv", *options("239.7.7.3", free_port()), "--wait", "0.3", "-q", "-o", str(tmp_path / "in"))
+    assert (code, errors) == (1, "canopy: no sender was heard within 0.3 s\n")
+
+
+def test_fewer_receivers_than_asked_for(tmp_path: Path, file: Path) -> None:
+    common = options("232.7.7.4", free_port())
+    receiver = start("recv", *common, "--source", "127.0.0.1", "-o", str(tmp_path / "in"))
+    assert receiver.stderr is not None
+    assert receiver.stderr.readline().startswith("listening on")
+    code, output, errors = run("send", str(file), *common, "--receivers", "2", "--wait", "2", "--json", "-q")
+    assert code == 1
+    assert errors == "canopy: only 1 of 2 receivers joined\n"
+    assert not json.loads(output)["complete"]
+    assert end(receiver)[0] == 0
+    assert (tmp_path / "in" / "file.bin").read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_receiver(tmp_path: Path, file: Path, number: signal.Signals) -> None:
+    common = options("232.7.7.5", free_port())
+    folder = tmp_path / "in"
+    receiver = start("recv", *common, "--source", "127.0.0.1", "-o", str(folder), "-q")
+    sender = start("send", str(file), *common, "--rate-limit", "200000", "-q")
+    until(lambda: folder.is_dir() and any(folder.iterdir()), "the part file appears")
+    receiver.send_signal(number)
+    code, _, errors = end(receiver)
+    assert (code, errors) == (130, "canopy: interrupted\n")
+    assert list(folder.iterdir()) == []
+    code, _, errors = end(sender)
+    assert code == 1
+    assert "no receiver is left" in errors
+    assert "interrupted" in errors
+
+
+def test_an_interrupted_sender(tmp_path: Path, file: Path) -> None:
+    common = options("232.7.7.6", free_port())
+    folder = tmp_path / "in"
+    status = tmp_path / "status"
+    status.mkdir()
+    receiver = start("recv", *common, "--source", "127.0.0.1", "-o", str(folder), "-q")
+    sender = start(
+        "send", str(file), *common, "--rate-limit", "200000", "-q", "--status-dir", str(status), "--session", "5"
+    )
+    until(lambda: folder.is_dir() and any(folder.iterdir()), "the part file appears")
+    sender.send_signal(signal.SIGINT)
+    code, _, errors = end(sender)
+    assert (code, errors) == (130, "canopy: interrupted\n")
+    assert json.loads((status / "5.json").read_text())["state"] == "aborted"
+    code, _, errors = end(receiver)
+    assert (code, errors) == (1, "canopy: the sender ended the session: interrupted\n")
+    assert list(folder.iterdir()) == []
+
+
+def test_a_killed_receiver_leaves_no_half_file_under_the_name(tmp_path: Path, file: Path) -> None:
+    common = options("232.7.7.7", free_port())
+    folders = [tmp_path / "one", tmp_path / "two"]
+    receivers = [start("recv", *common, "--source", "127.0.0.1", "-o", str(folder), "-q") for folder in folders]
+    sender = start(
+        "send", str(file), *common, "--receivers", "2", "--rate-limit", "800000", "--set", "drop_after_s=2", "-q"
+    )
+    until(lambda: folders[0].is_dir() and any(folders[0].iterdir()), "the part file appears")
+    receivers[0].kill()
+    assert end(receivers[0])[0] == -signal.SIGKILL
+    code, _, errors = end(sender)
+    assert code == 1
+    assert "for too long" in errors
+    assert end(receivers[1])[0] == 0
+    assert (folders[1] / "file.bin").read_bytes() == file.read_bytes()
+    assert not (folders[0] / "file.bin").exists()
+
+
+def test_an_existing_file(tmp_path: Path, file: Path) -> None:
+    common = options("232.7.7.8", free_port())
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "file.bin").write_text("mine")
+    receiver = start("recv", *common, "--source", "127.0.0.1", "-o", str(folder), "-q")
+    code, _, errors = run("send", str(file), *common, "-q")
+    assert code == 1
+    assert "the file is refused" in errors
+    code, _, errors = end(receiver)
+    assert code == 2
+    assert errors == f"canopy: {folder / 'file.bin'}: File exists\n"
+    assert (folder / "file.bin").read_text() == "mine"

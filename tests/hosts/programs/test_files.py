@@ -1,0 +1,292 @@
+"""Files over a stream: manifests, names, disks."""
+
+import errno
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hosts.programs.files import FileSink, FileSource
+from hosts.wire.manifest import MAGIC, NAME_MAX_BYTES, PREFIX, FileError, Manifest, unsafe_name
+from hosts.wire.reason import Reason
+
+
+def stream_of(path: Path, piece: int = 1000) -> list[bytes]:
+    """A file's stream in pieces."""
+    source = FileSource(path)
+    pieces = []
+    while not source.exhausted:
+        pieces.append(source.read(piece))
+    source.close()
+    assert sum(map(len, pieces)) == source.total_bytes
+    return pieces
+
+
+@pytest.fixture
+def original(tmp_path: Path) -> Path:
+    path = tmp_path / "a file.bin"
+    path.write_bytes(os.urandom(10_123))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "in"
+
+
+def receive(pieces: list[bytes], sink: FileSink) -> Path:
+    for piece in pieces:
+        sink.write(piece)
+    return sink.finish()
+
+
+@pytest.mark.parametrize("piece", [1, 7, 1000, 100_000])
+def test_there_and_back(original: Path, folder: Path, piece: int) -> None:
+    with FileSink(folder) as sink:
+        final = receive(stream_of(original, piece), sink)
+    assert final == folder / "a file.bin"
+    assert final.read_bytes() == original.read_bytes()
+    assert sorted(os.listdir(folder)) == ["a file.bin"]
+    assert sink.describe()["sha256"] == hashlib.sha256(original.read_bytes()).hexdigest()
+
+
+def test_an_empty_file(tmp_path: Path, folder: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.touch()
+    with FileSink(folder) as sink:
+        assert receive(stream_of(empty), sink).read_bytes() == b""
+
+
+def test_the_final_name_appears_only_at_the_end(original: Path, folder: Path) -> None:
+    pieces = stream_of(original)
+    with FileSink(folder) as sink:
+        for piece in pieces:
+            sink.write(piece)
+            assert not (folder / original.name).exists()
+        (part,) = os.listdir(folder)
+        assert part.startswith(".a file.bin.part-")
+        sink.finish()
+
+
+def test_what_is_unfinished_is_removed(original: Path, folder: Path) -> None:
+    with FileSink(folder) as sink:
+        for piece in stream_of(original)[:-1]:
+            sink.write(piece)
+        with pytest.raises(FileError, match="ended before the file did"):
+            sink.finish()
+    assert os.listdir(folder) == []
+
+
+def test_a_wrong_hash(original: Path, folder: Path) -> None:
+    pieces = stream_of(original)
+    pieces[-1] = pieces[-1][:-1] + bytes([pieces[-1][-1] ^ 1])
+    with FileSink(folder) as sink, pytest.raises(FileError, match="wrong hash") as error:
+        receive(pieces, sink)
+    assert error.value.reason is Reason.WRONG_HASH
+    assert os.listdir(folder) == []
+
+
+def test_too_much(original: Path, folder: Path) -> None:
+    with FileSink(folder) as sink, pytest.raises(FileError, match="more bytes"):
+        receive([*stream_of(original), b"x"], sink)
+
+
+def test_a_file_that_exists_is_refused_before_anything_is_written(original: Path, folder: Path) -> None:
+    folder.mkdir()
+    (folder / original.name).write_text("mine")
+    with FileSink(folder) as sink, pytest.raises(FileError, match=r"a file\.bin: File exists") as error:
+        sink.write(stream_of(original)[0])
+    assert error.value.reason is Reason.REFUSED_FILE
+    assert (folder / original.name).read_text() == "mine"
+
+
+def test_a_file_that_appears_meanwhile_is_not_overwritten(original: Path, folder: Path) -> None:
+    pieces = stream_of(original)
+    with FileSink(folder) as sink:
+        for piece in pieces:
+            sink.write(piece)
+        (folder / original.name).write_text("mine")
+        with pytest.raises(FileError, match="File exists"):
+            sink.finish()
+    assert (folder / original.name).read_text() == "mine"
+    assert os.listdir(folder) == [original.name]
+
+
+def test_replacing(original: Path, folder: Path) -> None:
+    folder.mkdir()
+    (folder / original.name).write_text("mine")
+    with FileSink(folder, "replace") as sink:
+        receive(stream_of(original), sink)
+    assert (folder / original.name).read_bytes() == original.read_bytes()
+
+
+def test_a_folder_in_the_way_is_not_replaced(original: Path, folder: Path) -> None:
+    (folder / original.name).mkdir(parents=True)
+    with FileSink(folder, "replace") as sink, pytest.raises(FileError, match="File exists"):
+        receive(stream_of(original), sink)
+
+
+def test_a_file_system_without_links(original: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(*args: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", link)
+    with FileSink(folder) as sink:
+        receive(stream_of(original), sink)
+    assert (folder / original.name).read_bytes() == original.read_bytes()
+
+
+def test_a_full_disk_is_found_before_the_first_byte(
+    original: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Space:
+        f_bavail = 2
+        f_frsize = 4096
+
+    monkeypatch.setattr(os, "statvfs", lambda path: Space)
+    with FileSink(folder) as sink, pytest.raises(FileError, match="No space left on device") as error:
+        receive(stream_of(original), sink)
+    assert error.value.reason is Reason.CANNOT_WRITE
+    assert os.listdir(folder) == []
+
+
+def test_a_disk_that_fills_up(original: Path, folder: Path) -> None:
+    pieces = stream_of(original)
+    with FileSink(folder) as sink:
+        sink.write(pieces[0])
+        assert sink._file is not None
+        sink._file.close()
+        sink._file = open("/dev/full", "wb", buffering=0)  # noqa: SIM115
+        with pytest.raises(FileError, match="cannot write: No space left on device"):
+            receive(pieces[1:], sink)
+
+
+@pytest.mark.parametrize("folder_text", ["/proc/no/such", "/dev/null", "/dev/null/sub"])
+def test_folders_that_cannot_be(folder_text: str) -> None:
+    with pytest.raises(FileError) as error:
+        FileSink(Path(folder_text))
+    assert error.value.reason is Reason.CANNOT_WRITE
+    assert folder_text in str(error.value)
+
+
+# --- names and manifests from the network
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "",
+        ".",
+        "..",
+        ".hidden",
+        "../up",
+        "a/b",
+        "/etc/passwd",
+        "a\\b",
+        "a\nb",
+        "a\0b",
+        "a\x1b[2J",
+        "x" * 300,
+        "\ud800",
+        "é" * 200,
+    ],
+)
+def test_unsafe_names(name: str, folder: Path) -> None:
+    assert unsafe_name(name)
+    body = json.dumps({"name": name, "size": 1, "sha256": "0" * 64}).encode()
+    with FileSink(folder) as sink, pytest.raises(FileError, match="name is refused") as error:
+        sink.write(PREFIX.pack(MAGIC, 1, len(body)) + body + b"x")
+    assert error.value.reason is Reason.REFUSED_FILE
+    assert os.listdir(folder) == []
+
+
+@pytest.mark.parametrize("name", ["a", "ein schöner Name.tar.gz", "x" * NAME_MAX_BYTES, "-rf", "日本語", "~", "con"])
+def test_safe_names(name: str) -> None:
+    assert unsafe_name(name) is None
+
+
+@given(st.text(max_size=50))
+def test_a_safe_name_stays_in_its_folder(name: str) -> None:
+    if unsafe_name(name) is None:
+        assert os.path.dirname(os.path.normpath(os.path.join("/in", name))) == "/in"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"{}",
+        b"\xff",
+        b"[" * 60_000,
+        b'{"name": "a", "size": -1, "sha256": "%s"}' % (b"0" * 64),
+        b'{"name": "a", "size": 1.5, "sha256": "%s"}' % (b"0" * 64),
+        b'{"name": "a", "size": true, "sha256": "%s"}' % (b"0" * 64),
+        b'{"name": "a", "size": 1, "sha256": "xyz"}',
+        b'{"name": "a", "size": 1, "sha256": 5}',
+        b'{"name": 5, "size": 1, "sha256": "%s"}' % (b"0" * 64),
+    ],
+)
+def test_bad_manifests(body: bytes) -> None:
+    with pytest.raises(FileError) as error:
+        Manifest.decode(body)
+    assert error.value.reason is Reason.REFUSED_FILE
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_as_a_manifest(body: bytes) -> None:
+    with pytest.raises(FileError):
+        Manifest.decode(body)
+
+
+def test_another_stream(folder: Path) -> None:
+    with FileSink(folder) as sink, pytest.raises(FileError, match="not a file of this version"):
+        sink.write(b"GET / HTTP/1.0\r\n\r\n")
+    with FileSink(folder) as sink:
+        sink.write(MAGIC)
+        with pytest.raises(FileError, match="before the manifest"):
+            sink.finish()
+
+
+# --- files to send
+
+
+def test_what_cannot_be_sent(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match="No such file"):
+        FileSource(tmp_path / "missing")
+    with pytest.raises(FileError, match="Is a directory"):
+        FileSource(tmp_path)
+    with pytest.raises(FileError, match="not a regular file"):
+        FileSource(Path("/dev/null"))
+    hidden = tmp_path / ".hidden"
+    hidden.touch()
+    with pytest.raises(FileError, match="receivers would refuse the name"):
+        FileSource(hidden)
+    FileSource(hidden, "shown").close()
+
+
+def test_a_file_that_shrinks_is_noticed(original: Path) -> None:
+    source = FileSource(original)
+    source.read(10**6)
+    os.truncate(original, 5000)
+    assert len(source.read(10**6)) <= 5000
+    with pytest.raises(FileError, match="became shorter"):
+        source.read(10**6)
+    source.close()
+
+
+def test_a_file_that_grows_is_sent_as_it_was(original: Path, folder: Path) -> None:
+    before = original.read_bytes()
+    source = FileSource(original)
+    with original.open("ab") as file:
+        file.write(b"more")
+    with FileSink(folder) as sink:
+        while not source.exhausted:
+            sink.write(source.read(4096))
+        assert sink.finish().read_bytes() == before
+    source.close()

@@ -1,0 +1,48 @@
+"""What a person sees."""
+
+import io
+
+from rich.console import Console
+
+from hosts.programs.progress import Display
+
+
+def display(*, quiet: bool = False, terminal: bool = False) -> tuple[Display, io.StringIO]:
+    output = io.StringIO()
+    shown = Display(quiet=quiet)
+    shown._console = Console(file=output, force_terminal=terminal, width=120, highlight=False, soft_wrap=True)
+    return shown, output
+
+
+def test_quiet_says_only_what_failed() -> None:
+    shown, output = display(quiet=True, terminal=True)
+    shown.say("hello")
+    shown.begin("file", 100)
+    shown.update(50, {})
+    shown.end()
+    shown.fail("it broke [really]")
+    assert output.getvalue() == "canopy: it broke [really]\n"
+
+
+def test_no_bar_without_a_terminal() -> None:
+    shown, output = display()
+    shown.begin("file", 100)
+    assert not shown.shows_progress
+    shown.update(50, {"rate_bps": 1e6})
+    shown.end()
+    shown.say("[bold]done[/]")
+    assert output.getvalue() == "[bold]done[/]\n"
+
+
+def test_a_bar_with_the_rate_and_who_limits_it() -> None:
+    shown, output = display(terminal=True)
+    shown.begin("file.bin", 1000)
+    shown.begin("again", 1000)
+    assert shown.shows_progress
+    limiting = {"receiver": "10.0.0.5", "reason": "cwnd"}
+    shown.update(500, {"rate_bps": 7.5e6, "limiting": limiting})
+    shown.end()
+    text = output.getvalue()
+    for part in ("file.bin", "0.5/1.0 kB", "7.50 Mbit/s", "limited by 10.0.0.5 (cwnd)"):
+        assert part in text
+    assert "again" not in text

@@ -1,0 +1,388 @@
+"""A parent whose children's feedback a switch merges: the same packets with and without it, and single summaries."""
+
+import heapq
+import random
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import pytest
+
+from hosts.endpoint import Address, CongestionSignal, Effect, Send
+from hosts.parts.sack import ReceivedSet
+from hosts.parts.vegas import VegasOptions, VegasWindow
+from hosts.protocols.mtcp import merged
+from hosts.protocols.mtcp.agent import Agent
+from hosts.protocols.mtcp.child import Child
+from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.packets import SACK_BITS, Feedback, Repair, parse
+from hosts.protocols.mtcp.wire import UNLIMITED
+from tests.hosts.protocols.mtcp.parent import make_agent, multicast, repairs, signals
+from tests.p4.aggregation_model import AggregationModel
+
+OPTIONS = MtcpOptions()
+PARENT = "10.0.0.1"
+SWITCH_S = 0.001
+"""From the switch to the parent."""
+START = 100.0
+GAP_S = 0.004
+"""Between data packets."""
+
+
+@dataclass
+class Leaf:
+    """A child: what it has, and the feedback that it owes (3.1)."""
+
+    number: int
+    delay_s: float  # between switch and child, either way
+    record: Child
+    has: ReceivedSet = field(default_factory=ReceivedSet)
+    echo: float = 0.0
+    echo_at: float = 0.0
+    repair_echo_us: int = 0
+    waiting: int = 0
+    ack_at: float | None = None
+    free_at: float = 0.0  # when the last packet left its queue
+
+
+class RecordingWindow(VegasWindow):
+    """Keeps what it was told of queues, one number a round trip."""
+
+    def __init__(self, options: VegasOptions, maximum: float) -> None:
+        super().__init__(options, maximum)
+        self.backlogs: list[float] = []
+
+    def round_trip_ended(self, backlog: float, used: bool) -> None:
+        self.backlogs.append(backlog)
+        super().round_trip_ended(backlog, used)
+
+
+class Trial:
+    """Data at fixed times from a parent over one switch to children, with fixed losses of data and repairs.
+
+    What the children say goes through a model of the switch, or past it; all else is the same.
+    """
+
+    def __init__(
+        self,
+        merge: bool,
+        delays_s: list[float],
+        lost: Callable[[int, int, int], bool],
+        skew: float = 0.0,
+        queue_s: Callable[[int, float], float] = lambda child, at: 0.0,
+    ) -> None:
+        """`lost(child, seq, copy)`: whether a child loses a packet (copy 0) or a repair of it (1, 2, ...). The switch's
+        clock began 12,345 s before the parent's and gains `skew` seconds a second on it. `queue_s(child, at)`: how long
+        data waits for a child that comes to its queue then; nothing overtakes.
+        """
+        self.skew = skew
+        self.queue_s = queue_s
+        self.merge = merge
+        self.lost = lost
+        self.model = AggregationModel()
+        self.agent: Agent = make_agent(OPTIONS, own_clock=True)
+        self.window = RecordingWindow(OPTIONS.vegas, SACK_BITS)
+        self.agent.windows.congestion = self.window
+        self.leaves: list[Leaf] = []
+        for number, delay in enumerate(delays_s):
+            record = self.agent.add_child(Address(f"10.0.1.{number}", 1), 10**7, START)
+            record.merge = merge
+            self.leaves.append(Leaf(number, delay, record))
+        self.events: list[tuple[float, int, Callable[[], None]]] = []
+        self.now = START
+        self._serial = 0
+        self.arrived = 0
+        self.cwnds: list[float] = []
+        self.repairs: list[tuple[int, int]] = []
+        self.signals: list[str] = []
+        self.copies: dict[tuple[int, int], int] = {}
+
+    def run(self, packets: int) -> "Trial":
+        for index in range(packets):
+            self._later(START + index * GAP_S, self.send_data)
+        for index in range(10):
+            self._later(START + 0.001 + index * 0.5, self.send_probes)
+        end = START + packets * GAP_S + 3.0
+        while self.events and self.events[0][0] <= end:
+            wake = self.agent.wake_at
+            if wake is not None and wake <= self.events[0][0]:
+                self.now = max(self.now, wake)
+                self.take(self.agent.handle_timer(self.now))
+                continue
+            self.now, _, action = heapq.heappop(self.events)
+            action()
+        return self
+
+    def _later(self, time: float, action: Callable[[], None]) -> None:
+        self._serial += 1
+        heapq.heappush(self.events, (time, self._serial, action))
+
+    def send_data(self) -> None:
+        seq = self.agent.end
+        multicast(self.agent, self.now, self.now)
+        self.model.data(7, PARENT, seq, self.us(SWITCH_S))
+        self.cwnds.append(self.agent.window.cwnd)
+        for leaf in self.leaves:
+            if not self.lost(leaf.number, seq, 0):
+                at = self.now + SWITCH_S
+                leaf.free_at = max(leaf.free_at, at + self.queue_s(leaf.number, at))
+                self._later(leaf.free_at + leaf.delay_s, partial(self.deliver, leaf, seq, self.now))
+
+    def send_probes(self) -> None:
+        for leaf in self.leaves:
+            rtt = 2 * (SWITCH_S + leaf.delay_s)
+            self.model.probe(7, PARENT, leaf.number + 2, round(rtt * 1e6))
+            self.agent.delays.probe_answered(leaf.record, round((self.now - rtt) * 1e6), self.now)
+
+    def us(self, later_s: float = 0.0) -> int:
+        now = self.now + later_s
+        return round((now + (now - START) * self.skew + 12_345) * 1e6)
+
+    def deliver(self, leaf: Leaf, seq: int, sent: float) -> None:
+        gap = seq > leaf.has.end
+        leaf.has.add(seq)
+        leaf.echo, leaf.echo_at = sent, self.now
+        leaf.waiting += 1
+        if gap or leaf.waiting == 2:
+            self.report(leaf)
+        elif leaf.ack_at is None:
+            leaf.ack_at = self.now + 0.02
+            self._later(leaf.ack_at, lambda: self.report(leaf) if leaf.ack_at == self.now else None)
+
+    def repair(self, leaf: Leaf, packet: Repair) -> None:
+        leaf.has.add(packet.seq)
+        leaf.repair_echo_us = packet.repair_time_us
+        self.report(leaf)
+
+    def report(self, leaf: Leaf) -> None:
+        leaf.waiting, leaf.ack_at = 0, None
+        has = leaf.has
+        mine = 1 << leaf.number
+        packet = Feedback(
+            7,
+            has.has_gap,
+            has.cumulative,
+            round(leaf.echo * 1e6),
+            round((self.now - leaf.echo_at) * 1e6),
+            leaf.repair_echo_us,
+            UNLIMITED,
+            0,
+            10**6,
+            has.sack,
+            self.merge,
+            leaf.number,
+            mine,
+            mine,
+        )
+        self._later(self.now + leaf.delay_s, lambda: self.switch(leaf, packet))
+
+    def switch(self, leaf: Leaf, packet: Feedback) -> None:
+        left = self.model.feedback(PARENT, leaf.number + 2, packet, self.us())
+        if left is not None:
+            self._later(self.now + SWITCH_S, lambda: self.hear(leaf.record, left))
+
+    def hear(self, child: Child, packet: Feedback) -> None:
+        self.arrived += 1
+        self.agent.windows.used = True
+        if packet.merged:
+            self.take(merged.apply(self.agent, child, packet, self.now, self.now))
+        else:
+            self.take(self.agent.feedback(child, packet, self.now))
+
+    def take(self, effects: list[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, CongestionSignal):
+                self.signals.append(effect.kind)
+            elif isinstance(effect, Send):
+                packet = parse(effect.data)
+                assert isinstance(packet, Repair)
+                leaf = next(leaf for leaf in self.leaves if leaf.record.address == effect.destination)
+                key = (leaf.number, packet.seq)
+                self.repairs.append(key)
+                self.copies[key] = self.copies.get(key, 0) + 1
+                if not self.lost(leaf.number, packet.seq, self.copies[key]):
+                    at = self.now + SWITCH_S + leaf.delay_s
+                    self._later(at, partial(self.repair, leaf, packet))
+
+
+def compare(delays_s: list[float], lost: Callable[[int, int, int], bool], packets: int = 600) -> tuple[Trial, Trial]:
+    return tuple(Trial(merge, delays_s, lost).run(packets) for merge in (False, True))  # type: ignore[return-value]
+
+
+DELAYS_S = [0.005, 0.011, 0.017, 0.03, 0.031, 0.02, 0.008]
+
+
+def test_without_loss_windows_are_the_same_and_feedback_is_a_part() -> None:
+    plain, with_merging = compare(DELAYS_S, lambda child, seq, copy: False)
+    assert plain.cwnds[-1] > 20
+    for ours, theirs in zip(with_merging.cwnds, plain.cwnds, strict=True):
+        assert abs(ours - theirs) <= 2 + 0.05 * theirs
+    assert with_merging.repairs == plain.repairs == []
+    assert with_merging.signals == plain.signals == []
+    assert plain.arrived >= 0.5 * len(DELAYS_S) * 600
+    assert with_merging.arrived <= 1.0 * 600
+
+
+@pytest.mark.parametrize("skew", [0.01, -0.01])
+def test_the_switchs_clock_does_not_matter(skew: float) -> None:
+    """As much drift as 100 ppm give in four minutes: 24 ms, more than any queue that Vegas tolerates here."""
+
+    def nothing_lost(child: int, seq: int, copy: int) -> bool:
+        return False
+
+    exact = Trial(True, DELAYS_S, nothing_lost).run(600)
+    drifting = Trial(True, DELAYS_S, nothing_lost, skew).run(600)
+    assert drifting.signals == []
+    assert drifting.cwnds[-1] == pytest.approx(exact.cwnds[-1], rel=0.05)
+    rtos = [trial.agent.delays.rto_rtd for trial in (exact, drifting)]
+    assert rtos[1] == pytest.approx(rtos[0], abs=0.005)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_with_independent_loss_the_same_repairs_are_sent(seed: int) -> None:
+    def lost(child: int, seq: int, copy: int) -> bool:
+        return copy == 0 and seq < 590 and child in (1, 4) and random.Random(f"{seed}/{child}/{seq}").random() < 0.02
+
+    plain, with_merging = compare(DELAYS_S, lost)
+    assert sorted(with_merging.repairs) == sorted(plain.repairs)
+    assert len(plain.repairs) > 10
+    assert with_merging.signals == plain.signals == []
+    for ours, theirs in zip(with_merging.cwnds, plain.cwnds, strict=True):
+        assert abs(ours - theirs) <= 2 + 0.1 * theirs
+    assert with_merging.arrived < 0.5 * plain.arrived
+
+
+@pytest.mark.parametrize("own_s", [0.001, 0.004])
+def test_queues_are_the_same_to_vegas(own_s: float) -> None:
+    """Behind one bottleneck whose queue comes and goes, each child with up to `own_s` of its own; packets are lost for
+    all. Feedback that passes is a part of a child's, and the least delay of a part is more than the least of all.
+    """
+
+    def mean_backlog(merge: bool, seed: int) -> float:
+        noise = random.Random(f"noise {seed}")
+        own = [[noise.uniform(0.0, own_s) for _ in range(64)] for _ in DELAYS_S]
+        trial = Trial(
+            merge,
+            DELAYS_S,
+            lambda child, seq, copy: copy == 0 and seq < 1990 and random.Random(f"{seed}/{seq}").random() < 0.03,
+            queue_s=lambda child, at: 0.02 + 0.04 * (at % 1.7) / 1.7 + own[child][int(at * 37) % 64],
+        ).run(2000)
+        assert trial.signals == []
+        return statistics.mean(trial.window.backlogs[5:])
+
+    plain, with_merging = (statistics.mean(mean_backlog(merge, seed) for seed in range(4)) for merge in (False, True))
+    assert with_merging == pytest.approx(plain, rel=0.05)
+
+
+def test_a_child_that_hears_nothing_more_times_out_in_both() -> None:
+    plain, with_merging = compare(DELAYS_S, lambda child, seq, copy: child == 2 and seq >= 300)
+    assert plain.signals[0] == with_merging.signals[0] == "timeout"
+    # Only that child is repaired, with and without.
+    assert {child for child, _ in plain.repairs} == {child for child, _ in with_merging.repairs} == {2}
+
+
+def test_a_tail_that_all_lose_is_repaired_for_all_at_once() -> None:
+    plain, with_merging = compare(DELAYS_S, lambda child, seq, copy: copy == 0 and seq >= 598)
+    assert sorted(with_merging.repairs) == sorted(plain.repairs)
+    for trial in (plain, with_merging):
+        assert all(leaf.has.cumulative == 600 for leaf in trial.leaves)
+
+
+# --- summaries one by one
+
+ONE, TWO, THREE = (Address(f"10.0.0.{number}", 1) for number in (1, 2, 3))
+
+
+def family() -> tuple[Agent, list[Child]]:
+    """An agent with three children that may be merged, and five packets sent."""
+    agent = make_agent(OPTIONS, own_clock=True)
+    children = [agent.add_child(address, 10**6, now=0.0) for address in (ONE, TWO, THREE)]
+    for child in children:
+        child.merge = True
+    for _ in range(5):
+        multicast(agent, 1.0, now=1.0)
+    return agent, children
+
+
+def summary(cumulative: int, children: int, holders: int, sack: int = 0, **more: int) -> Feedback:
+    packet = Feedback(7, False, cumulative, 0, 0, 0, UNLIMITED, 0, 10**6, sack, True, 0, children, holders, True)
+    return packet._replace(**more)  # type: ignore[arg-type]
+
+
+def test_a_summary_holds_for_the_children_that_it_names() -> None:
+    agent, children = family()
+    merged.apply(agent, children[0], summary(3, 0b011, 0b010), 1.1, 1.1)
+    assert agent.base == 0
+    merged.apply(agent, children[0], summary(3, 0b101, 0b100), 1.2, 1.2)
+    assert agent.base == 3
+    assert [child.cumulative for child in children] == [3, 3, 3]
+
+
+def test_the_intersection_frees_and_is_no_nack() -> None:
+    agent, children = family()
+    assert merged.apply(agent, children[0], summary(1, 0b111, 0b001, sack=0b110), 1.1, 1.1) == []
+    assert agent.base == 1
+    for child in children:
+        assert not child.repairs
+
+
+def test_a_time_out_repairs_the_holders_only() -> None:
+    agent, children = family()
+    merged.apply(agent, children[0], summary(4, 0b111, 0b010), 1.1, 1.1)
+    effects = agent.handle_timer(20.0)
+    assert {address for _, address in repairs(effects)} == {TWO}
+    assert signals(effects) == ["timeout"]
+
+
+def test_who_is_left_out_is_on_its_own_again() -> None:
+    agent, children = family()
+    merged.apply(agent, children[0], summary(4, 0b111, 0b010), 1.1, 1.1)
+    assert [child.holds for child in children] == [False, True, False]
+    merged.apply(agent, children[0], summary(4, 0b011, 0b010), 1.2, 1.2)
+    assert [child.holds for child in children] == [False, True, True]
+
+
+def test_delays_of_a_summary() -> None:
+    """The sample is the child's; waiting and time-out are the largest of all, as differences from it."""
+    agent, children = family()
+    first = summary(2, 0b111, 0b001, echo_time_us=1_000_000, queue_us=0, bound_us=240_000)
+    merged.apply(agent, children[0], first, 1.05, 1.05)
+    assert children[0].rtd.last == pytest.approx(0.05)
+    assert agent.delays.rto_rtd == pytest.approx(0.05 + 0.24 + OPTIONS.ack_delay_s)
+    assert children[2].timeout == pytest.approx(0.29)
+    assert children[2].rtd.samples == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "counter"),
+    [
+        ({"number": 1}, "drop_unwanted_summary"),
+        ({"children": 0b110}, "drop_unwanted_summary"),
+        ({"cumulative": 6}, "drop_ack_of_unsent"),
+        ({"sack": 1 << 9}, "drop_ack_of_unsent"),
+    ],
+)
+def test_what_cannot_be_is_dropped(change: dict[str, int], counter: str) -> None:
+    agent, children = family()
+    packet = summary(3, 0b111, 0b111)._replace(**change)  # type: ignore[arg-type]
+    assert merged.apply(agent, children[0], packet, 1.1, 1.1) == []
+    assert agent.base == 0
+    assert agent.counters == {counter: 1}
+
+
+def test_nobody_asked_for_it() -> None:
+    agent, children = family()
+    children[0].merge = False
+    merged.apply(agent, children[0], summary(3, 0b111, 0b111), 1.1, 1.1)
+    assert agent.counters == {"drop_unwanted_summary": 1}
+    children[0].merge, children[1].merge = True, False
+    merged.apply(agent, children[0], summary(3, 0b111, 0b111), 1.2, 1.2)
+    assert [child.cumulative for child in children] == [3, 0, 3]
+
+
+def test_numbers_of_children_that_have_left_mean_nobody() -> None:
+    agent, children = family()
+    agent.remove_child(TWO, 1.05)
+    merged.apply(agent, children[0], summary(3, 0b111, 0b010), 1.1, 1.1)
+    assert agent.base == 3

@@ -1,0 +1,105 @@
+"""What a receiver tells its parent, and when."""
+
+import pytest
+
+from hosts.endpoint import Datagram, Send
+from hosts.protocols.mtcp.control import encode_announce, encode_probe, encode_probe_ack
+from hosts.protocols.mtcp.packets import encode_data
+from hosts.protocols.mtcp.wire import UNLIMITED
+from tests.hosts.protocols.mtcp.bench import GROUP, SENDER, Bench, delivered, feedback, join_ack
+
+
+def test_every_fourth_packet_is_acknowledged_at_once() -> None:
+    bench = Bench()
+    for seq in range(3):
+        assert feedback(bench.data(seq)) == []
+    bench.now += 0.003
+    (ack,) = feedback(bench.data(3))
+    assert (ack.nack, ack.cumulative, ack.sack, ack.window) == (False, 4, 0, (1 << 20) - 40)
+    assert (ack.min_cwnd, ack.max_twnd) == (UNLIMITED, 0)
+    # The first three took less time than the fourth, and the third is the latest of them.
+    assert (ack.echo_time_us, ack.held_us) == (1_000_002, 3000)
+
+
+@pytest.mark.parametrize(("cwnd", "packets"), [(1, 1), (2, 1), (4, 2), (7, 3), (8, 4), (100, 4), (0, 4)])
+def test_a_small_window_is_acknowledged_in_smaller_parts(cwnd: int, packets: int) -> None:
+    bench = Bench()
+    for seq in range(packets):
+        answer = feedback(bench.get(encode_data(7, False, seq, 1, seq, b"x", cwnd), to=GROUP))
+        assert len(answer) == (seq == packets - 1)
+
+
+@pytest.mark.parametrize(("cwnd", "packets"), [(7, 3), (8, 8), (12, 12), (16, 16), (100, 16), (0, 16)])
+def test_no_more_than_the_window_is_waited_for(cwnd: int, packets: int) -> None:
+    bench = Bench(ack_every=16)
+    for seq in range(packets):
+        answer = feedback(bench.get(encode_data(7, False, seq, 1, seq, b"x", cwnd), to=GROUP))
+        assert len(answer) == (seq == packets - 1)
+
+
+def test_what_is_merged_is_acknowledged_at_the_same_packets_by_all() -> None:
+    bench = Bench(member=False)
+    bench.get(encode_announce(7, 1400), to=GROUP)
+    bench.get(join_ack(merge=True))
+    answers = [len(feedback(bench.data(seq))) for seq in range(8)]
+    assert answers == [0, 0, 0, 1, 0, 0, 0, 1]
+    bench.data(8)
+    assert len(feedback(bench.wake())) == 1  # the delay is over
+    assert [len(feedback(bench.data(seq))) for seq in range(9, 16)] == [0, 0, 1, 0, 0, 0, 1]
+
+
+def test_a_single_packet_waits_for_the_delay() -> None:
+    bench = Bench(ack_delay_s=0.02)
+    bench.data(0)
+    assert bench.core.wake_at == pytest.approx(100.02)
+    (ack,) = feedback(bench.wake())
+    assert ack.cumulative == 1
+    assert abs(ack.held_us - 20_000) <= 2
+    assert bench.core.wake_at == pytest.approx(100.02 + 0.5)
+
+
+def test_an_acknowledgment_counts_what_it_was_held_from_the_arrival() -> None:
+    bench = Bench(ack_every=1)
+    effects = bench.core.receive(Datagram(bench.packet(0), SENDER, GROUP, bench.now - 0.25), now=bench.now)
+    (ack,) = feedback(list(effects))
+    assert ack.held_us == 250_000
+
+
+def test_a_gap_is_reported_at_once() -> None:
+    bench = Bench(ack_every=100)
+    bench.data(0)
+    (nack,) = feedback(bench.data(3))
+    assert (nack.nack, nack.cumulative, nack.sack) == (True, 1, 0b10)
+    assert feedback(bench.data(4)) == []  # no news: the ordinary delay
+    (nack,) = feedback(bench.data(6))
+    assert (nack.nack, nack.cumulative, nack.sack) == (True, 1, 0b10110)
+
+
+def test_a_repair_is_acknowledged_at_once_and_delivers_what_waited() -> None:
+    bench = Bench(ack_every=100)
+    bench.data(0)
+    bench.data(2)
+    effects = bench.repair(1)
+    assert delivered(effects) == b"\x01" * 10 + b"\x02" * 10
+    (ack,) = feedback(effects)
+    assert (ack.nack, ack.cumulative, ack.sack, ack.repair_echo_us) == (False, 3, 0, 555)
+    assert ack.echo_time_us == 1_000_002  # of the last DATA
+
+
+def test_window_updates_in_silence() -> None:
+    """First after 500 ms, then each a second later than the one before; data start it anew (3.9)."""
+    bench = Bench(silence_s=100)
+    times = []
+    for _ in range(4):
+        assert len(feedback(bench.wake())) == 1
+        times.append(bench.now - 100.0)
+    assert times == [pytest.approx(t) for t in (0.5, 2.0, 4.5, 8.0)]
+    for seq in range(4):
+        bench.data(seq)
+    assert bench.core.wake_at == pytest.approx(bench.now + 0.5)
+
+
+def test_probes_are_answered_at_once() -> None:
+    bench = Bench()
+    (answer,) = bench.get(encode_probe(7, 42))
+    assert answer == Send(encode_probe_ack(7, 42, 0), SENDER)

@@ -1,0 +1,107 @@
+import math
+import random
+
+import pytest
+
+from hosts.protocols.rla.listening import RandomListening
+from hosts.protocols.rla.options import RlaOptions
+
+
+def listening(seed: int = 1, receivers: int = 1, **options: float) -> RandomListening:
+    made = RandomListening(RlaOptions(**options), random.Random(seed), 512)  # type: ignore[arg-type]
+    for number in range(receivers):
+        made.troubled.add(number, 0.0)
+    return made
+
+
+def test_slow_start_doubles_and_congestion_avoidance_adds_one_a_window() -> None:
+    window = listening()
+    for expected in (2, 4, 8):
+        window.acknowledged_by_all(int(window.cwnd))
+        assert window.cwnd == expected
+    window.ssthresh = 8.0
+    window.acknowledged_by_all(8)
+    assert window.cwnd == pytest.approx(9, abs=0.1)
+
+
+def test_the_only_troubled_receiver_is_always_listened_to() -> None:
+    window = listening()
+    window.cwnd = 32.0
+    assert window.congestion(0, 0.1, 0.1, 0.5) is not None
+    assert window.cwnd == 16.0
+    assert window.ssthresh == 16.0
+
+
+def test_a_signal_of_n_troubled_receivers_cuts_with_probability_one_in_n() -> None:
+    window = listening(receivers=9)
+    now = 0.0
+    cuts = signals = 0
+    for _ in range(400):
+        for number in range(9):
+            now += 0.01
+            window.cwnd = window.awnd = 1e6  # no forced cuts
+            signals += 1
+            cuts += window.congestion(number, 0.1, 0.1, now) is not None
+    assert window.troubled.count == 9
+    assert cuts / signals == pytest.approx(1 / 9, rel=0.15)
+    assert window.signals == signals
+
+
+def test_a_cut_is_forced_when_the_last_lies_two_average_windows_back() -> None:
+    window = listening(receivers=27)
+    window.cwnd = window.awnd = 10.0
+    for number in range(27):  # all troubled
+        window.troubled.signal(number, 0.5)
+    assert window.congestion(3, 0.1, 0.1, 2.1) == "forced"
+    assert window.forced_cuts == 1
+    assert window.last_window_cut == 2.1
+
+
+def test_a_rare_loss_is_skipped_even_when_a_cut_is_due() -> None:
+    window = listening(receivers=2)
+    for step in range(1, 100):
+        window.troubled.signal(0, step * 0.1)
+    window.cwnd = 20.0
+    assert window.congestion(1, 0.1, 0.1, 10.0) is None
+    assert window.rare == 1
+    assert window.cwnd == 20.0
+
+
+def test_a_near_receiver_is_listened_to_less() -> None:
+    window = listening(receivers=2)
+    for number in range(2):
+        window.troubled.signal(number, 1.0)
+    assert window.pthresh(0.2, 0.2) == 0.5
+    assert window.pthresh(0.1, 0.2) == 0.125
+    assert listening(rtt_exponent=0.0).pthresh(0.1, 0.2) == 1.0
+
+
+def test_a_timeout_starts_again_from_one_packet() -> None:
+    window = listening()
+    window.cwnd = 40.0
+    window.timeout(1.0)
+    assert (window.cwnd, window.ssthresh) == (1.0, 20.0)
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 0.01), (2, 0.01), (9, 0.02), (27, 0.01)])
+def test_the_window_stays_within_the_bounds_of_the_proposition(n: int, p: float) -> None:
+    """Eq. (2): sqrt(2 (1 - p) / p) < W < sqrt(n) times that, here for packets lost independently at every receiver, one
+    packet after the other as in the proof."""
+    rng = random.Random(n)
+    window = RandomListening(RlaOptions(), random.Random(7), 1e9)
+    for number in range(n):
+        window.troubled.add(number, 0.0)
+    window.ssthresh = window.cwnd = math.sqrt(2 / p)
+    now, rtt, total, steps = 0.0, 0.1, 0.0, 60_000
+    for _ in range(steps):
+        now += rtt / window.cwnd
+        cut = False
+        for number in range(n):
+            if rng.random() < p:
+                window.last_window_cut = now  # the proof has no forced cuts
+                cut |= window.congestion(number, rtt, rtt, now) is not None
+        if not cut:
+            window.acknowledged_by_all(1)
+        total += window.cwnd
+    low = math.sqrt(2 * (1 - p) / p)
+    assert 0.9 * low < total / steps < math.sqrt(n) * low * 1.1

@@ -1,0 +1,116 @@
+"""The receiver packet by packet: which of its answers may be merged, and which packets have one of their own."""
+
+import random
+
+import pytest
+
+from hosts.endpoint import Address, Datagram, Effect, Send
+from hosts.protocol import Session
+from hosts.protocols.rla import PROTOCOL
+from hosts.protocols.rla.packets import Ack, Data, JoinAck, encode_announce, encode_data, encode_join_ack, parse
+from hosts.protocols.rla.receiver import ALONE_WAIT_S, RlaReceiver
+from hosts.wire.reason import Reason
+
+GROUP = Address("232.1.4.1", 5000)
+SENDER = Address("10.0.0.1", 5000)
+SESSION = 7
+PAYLOAD = 100
+SRTT_S = 0.3
+STEP_S = 0.01
+
+
+class Member:
+    """A receiver that was admitted, and what it is sent: packet `seq` at `seq` hundredths of a second."""
+
+    def __init__(self, merge: bool, **parameters: float) -> None:
+        session = Session(GROUP, SENDER.host, session=SESSION)
+        core = PROTOCOL.receiver(session, random.Random(1), {"sample_s": 1000.0, **parameters})
+        assert isinstance(core, RlaReceiver)
+        self.core = core
+        core.start(now=0.0)
+        self._receive(encode_announce(SESSION, PAYLOAD), 0.0)
+        self._receive(encode_join_ack(JoinAck(SESSION, merge, Reason.NONE, 3, 0, 0)), 0.0)
+        self.data(0)  # the first answer is a sample
+
+    def _receive(self, data: bytes, now: float) -> list[Ack]:
+        return acks(self.core.receive(Datagram(data, SENDER, GROUP), now=now))
+
+    def data(self, seq: int, *, at: int | None = None, again: bool = False) -> list[Ack]:
+        """The answers to a packet that comes in its time, or in that of packet `at`."""
+        packet = Data(SESSION, False, again, seq, int(SRTT_S * 1e3), 1 + seq, seq * PAYLOAD, bytes(PAYLOAD))
+        return self._receive(encode_data(packet), STEP_S * (seq if at is None else at))
+
+
+def acks(effects: object) -> list[Ack]:
+    assert isinstance(effects, (list, tuple))
+    packets: list[Effect] = list(effects)
+    parsed = [parse(effect.data) for effect in packets if isinstance(effect, Send)]
+    return [packet for packet in parsed if isinstance(packet, Ack)]
+
+
+def test_without_merging_every_packet_has_an_answer() -> None:
+    member = Member(merge=False)
+    answers = [member.data(seq) for seq in range(1, 40) if seq != 5]
+    assert [len(answer) for answer in answers] == [1] * 38
+
+
+def test_a_new_hole_is_told_alone_and_at_once_and_then_with_every_second_packet_for_one_srtt() -> None:
+    member = Member(merge=True)
+    alone, answered = {}, []
+    for seq in (seq for seq in range(1, 60) if seq != 5):
+        for ack in member.data(seq):
+            answered.append(seq)
+            alone[seq] = not ack.merge
+            assert ack.passes is not ack.merge
+    # Three higher ones than packet 5 are packets 6, 7 and 8.
+    told = [seq for seq in answered if alone[seq]]
+    assert told == list(range(8, 8 + int(SRTT_S / STEP_S), 2))
+    assert [seq for seq in answered if not alone[seq]] == [1, 2, 3, 4, 6, 7, *range(38, 60)]
+
+
+def test_what_waits_for_its_answer_has_it_in_time() -> None:
+    member = Member(merge=True)
+    for seq in (1, 2, 4, 5, 6):
+        assert len(member.data(seq)) == 1
+    assert member.data(7) == []
+    assert member.core.wake_at == pytest.approx(7 * STEP_S + ALONE_WAIT_S)
+    (ack,) = acks(member.core.handle_timer(now=7 * STEP_S + ALONE_WAIT_S))
+    assert (ack.cumulative, ack.echo_time_us, ack.merge) == (3, 8, False)
+    assert acks(member.core.handle_timer(now=7 * STEP_S + ALONE_WAIT_S)) == []
+
+
+def test_a_repair_and_another_hole_do_not_wait() -> None:
+    member = Member(merge=True)
+    for seq in (1, 2, 4, 5, 6):
+        member.data(seq)
+    assert [len(member.data(seq)) for seq in (7, 8, 9)] == [0, 1, 0]
+    (ack,) = member.data(3, at=10, again=True)
+    assert ack.cumulative == 10
+    assert [len(member.data(seq)) for seq in (11, 12)] == [0, 1]
+    (ack,) = member.data(13)  # packet 10 is lost now
+    assert ack.cumulative == 10
+    assert not ack.merge
+    assert member.data(14) == []
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [
+        encode_announce(SESSION, PAYLOAD),
+        encode_data(Data(SESSION, False, False, 0, 300, 1, 0, bytes(PAYLOAD))),
+    ],
+    ids=["announce", "data"],
+)
+def test_only_what_came_to_the_group_begins_a_session(beginning: bytes) -> None:
+    """By unicast anybody could, with the number of a session that is to come."""
+    core = PROTOCOL.receiver(Session(GROUP), random.Random(1), {})
+    core.start(now=0.0)
+    own = Address("10.0.0.2", 40000)
+    assert not core.receive(Datagram(beginning, SENDER, own), now=0.0)
+    assert core.session_id is None
+    assert core.counters["drop_stranger"] == 1
+    elsewhere = Address(GROUP.host, GROUP.port + 1)
+    assert not core.receive(Datagram(beginning, SENDER, elsewhere), now=0.1)
+    assert core.session_id is None
+    assert core.receive(Datagram(beginning, SENDER, GROUP), now=0.2)
+    assert core.session_id == SESSION

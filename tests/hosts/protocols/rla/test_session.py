@@ -1,0 +1,196 @@
+"""Whole sessions in virtual time: what goes in comes out, whatever the network does."""
+
+import pytest
+
+from hosts.endpoint import Address, Datagram, PeerDropped, PeerFinished, PeerJoined, PeerRefused
+from hosts.protocols.rla import packets
+from hosts.protocols.rla.packets import Ack
+from hosts.protocols.rla.receiver import RlaReceiver
+from tests.hosts.protocols.rla.world import World
+
+
+def check_complete(world: World) -> None:
+    assert world.sender.end is not None
+    assert world.sender.end.complete, world.sender.end
+    for receiver in world.receivers:
+        if receiver.alive:
+            assert bytes(receiver.received) == world.data
+            assert receiver.end is not None
+            assert receiver.end.complete
+
+
+def test_a_clean_network_repairs_nothing() -> None:
+    world = World(3, limit_packets=1000)
+    world.network.run_until_ended(60)
+    check_complete(world)
+    assert world.sender_core.counters["repair_packets"] == 0
+    assert len(world.sender.events_of(PeerJoined)) == len(world.sender.events_of(PeerFinished)) == 3
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_loss_duplicates_and_reordering(seed: int) -> None:
+    loss = 0.01 * (seed % 5)
+    world = World(
+        1 + seed % 5,
+        seed=seed,
+        size=120_000 + seed,
+        loss=loss,
+        back_loss=loss,
+        duplicate=0.02,
+        jitter_s=0.004 * (seed % 3),
+        parameters={"rexmit_thresh": seed % 3, "processing_s": 0.001 * (seed % 2)},
+    )
+    world.network.run_until_ended(300)
+    check_complete(world)
+
+
+def test_unicast_repairs_go_to_those_who_ask() -> None:
+    multicast = World(4, seed=3, loss=0.03)
+    unicast = World(4, seed=3, loss=0.03, parameters={"rexmit_thresh": 100})
+    for world in (multicast, unicast):
+        world.network.run_until_ended(120)
+        check_complete(world)
+    repeats = [
+        sum(host.endpoint.counters["duplicate_packets"] for host in world.receivers) for world in (multicast, unicast)
+    ]
+    assert repeats[0] > 0
+    assert repeats[1] <= repeats[0] / 4
+
+
+def test_the_bottleneck_is_used() -> None:
+    world = World(4, size=None, rate_bps=10e6)
+    world.network.run(30)
+    for receiver in world.receivers:
+        assert receiver.rate_bps(10, 30) > 0.85 * 10e6 * 1000 / 1072
+
+
+def test_a_receiver_that_dies_is_dropped_and_holds_nobody_up() -> None:
+    world = World(3, size=2_000_000, parameters={"drop_after_s": 3})
+    world.network.at(1.0, world.receivers[1].kill)
+    world.network.run_until_ended(60)
+    dropped = world.sender.events_of(PeerDropped)
+    assert [event.peer for event in dropped] == [world.receivers[1].address]
+    assert world.sender.end is not None
+    assert not world.sender.end.complete
+    for index in (0, 2):
+        assert bytes(world.receivers[index].received) == world.data
+
+
+def test_a_receiver_that_leaves_is_not_waited_for() -> None:
+    world = World(3, size=1_000_000)
+    leaver = world.receivers[2]
+    world.network.at(0.5, lambda: leaver.apply(leaver.endpoint.close(now=leaver.now, reason="gone")))
+    world.network.run_until_ended(30)
+    assert bytes(world.receivers[0].received) == world.data
+    assert [event.complete for event in world.sender.events_of(PeerFinished)].count(False) == 1
+
+
+def test_a_slow_application_slows_the_sender_and_loses_nothing() -> None:
+    world = World(2, size=400_000, parameters={"buffer_bytes": 20_000})
+    world.receivers[1].consume_bps = 1e6
+    world.network.run_until_ended(60)
+    check_complete(world)
+    assert world.network.now == pytest.approx(3.2, abs=1.0)
+    assert world.bottleneck.overflows == 0
+
+
+def test_who_comes_late_is_refused_a_file() -> None:
+    world = World(2, size=3_000_000)
+    world.network.link("edge", "late", rate_bps=1e9, delay_s=0.001)
+    late = world.add_receiver("late")
+    del world.network.hosts["late"]
+    world.network.run(1.0)
+    world.network.hosts["late"] = late
+    late.start()
+    world.network.run_until_ended(60)
+    assert len(world.sender.events_of(PeerRefused)) >= 1
+    assert late.end is not None
+    assert "already started" in late.end.reason
+    assert bytes(world.receivers[0].received) == world.data
+
+
+def test_the_slowest_by_far_is_dropped_when_that_is_wanted() -> None:
+    parameters = {"drop_slowest": 4, "drop_slowest_after_s": 5}
+    world = World(3, size=None, parameters=parameters)
+    world.links[2].loss = 0.2
+    for index in (0, 1):
+        world.links[index].loss = 0.001
+    world.network.run(60)
+    assert [event.peer for event in world.sender.events_of(PeerDropped)] == [world.receivers[2].address]
+
+
+def test_forged_feedback_is_counted_and_changes_nothing() -> None:
+    world = World(2)
+    world.network.run(0.3)
+    core, sender = world.sender_core, world.sender
+    stranger = Address("10.9.9.9", 1)
+    before = core.flow.base
+    for source in (stranger, world.receivers[0].address):
+        for ack in (
+            Ack(core.number, False, False, False, 2**31 - 1, 0, 0, 0, 0, 0),
+            Ack(core.number, True, False, False, core.flow.end + 5, 0, 0, 0, 3, 1),
+            Ack(core.number, False, False, False, core.flow.end, 0, 0, 0, 0, 1 << 500),
+            Ack(core.number + 1, False, False, False, 0, 0, 0, 0, 0, 0),
+        ):
+            sender.apply(core.receive(Datagram(packets.encode_ack(ack), source, sender.address), now=sender.now))
+    assert core.flow.base == before
+    assert core.counters["drop_stranger"] >= 3
+    assert core.counters["drop_beyond"] + core.counters["drop_unexpected"] + core.counters["drop_other_session"] >= 4
+    world.network.run_until_ended(60)
+    check_complete(world)
+
+
+def test_nobody_comes() -> None:
+    world = World(0, wanted=1, wait=1.0)
+    world.network.run_until_ended(10)
+    assert world.sender.end is not None
+    assert "no receiver joined" in world.sender.end.reason
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    runs = []
+    for _ in range(2):
+        world = World(3, seed=9, loss=0.02)
+        world.network.run_until_ended(60)
+        runs.append((world.network.now, dict(world.sender_core.counters), world.sender_core.flow.listening.signals))
+    assert runs[0] == runs[1]
+
+
+def test_a_receiver_in_a_hurry_is_served_before_the_others_were_heard() -> None:
+    """One receiver answers so late that repairs wait for it; another one cannot wait for as long as that."""
+    waiting = []
+    for hurry_after_s in (0.0, 0.05):
+        parameters = {"hurry_after_s": hurry_after_s, "rexmit_thresh": 100}
+        world = World(2, seed=5, size=400_000, delays_s=(0.002, 0.3), parameters=parameters)
+        world.links[0].loss = 0.03
+        near = world.receivers[0].endpoint
+        assert isinstance(near, RlaReceiver)
+        blocked = 0
+        while world.sender.end is None:
+            world.network.run(world.network.now + 0.02)
+            blocked += bool(near.stream.early)
+        check_complete(world)
+        waiting.append(blocked)
+    assert waiting[1] < waiting[0] / 2, waiting
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.02])
+def test_who_comes_late_takes_a_stream_from_where_it_is(loss: float) -> None:
+    """Joins, and so numbering, in the middle: all that is delivered is a piece of the stream, to its very end."""
+    world = World(2, seed=4, size=3_000_000, loss=loss)
+    world.network.link("edge", "late", rate_bps=1e9, delay_s=0.004, loss=loss)
+    late = world.add_receiver("late", parameters={"from_start": False})
+    del world.network.hosts["late"]
+    world.network.run(1.0)
+    before = world.sender_core.flow.base_offset
+    world.network.hosts["late"] = late
+    late.first_offset = None
+    late.start()
+    world.network.run_until_ended(120)
+    assert world.sender.end is not None
+    assert world.sender.end.complete
+    assert before > 0
+    assert 0 < len(late.received) <= len(world.data) - before
+    assert world.data.endswith(bytes(late.received))
+    assert [bytes(receiver.received) for receiver in world.receivers[:2]] == [world.data] * 2
+    assert len(world.sender.events_of(PeerJoined)) == 3

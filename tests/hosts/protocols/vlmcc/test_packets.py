@@ -1,0 +1,123 @@
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hosts.protocols.vlmcc.packets import (
+    DATA_BYTES,
+    Ack,
+    Challenge,
+    Data,
+    Leave,
+    Packet,
+    Start,
+    StartRequest,
+    encode_abort,
+    encode_ack,
+    encode_challenge,
+    encode_data,
+    encode_leave,
+    encode_start,
+    encode_start_request,
+    packet_bytes,
+    parse,
+    parse_data,
+    to_units,
+    to_us,
+)
+from hosts.wire.farewell import Abort
+from hosts.wire.header import PacketError
+from hosts.wire.reason import Reason
+
+u8, u16, u32, u64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
+positive = st.integers(1, 2**32 - 1)
+reasons = st.sampled_from(Reason)
+datas = st.builds(Data, u32, u8, u32, u32, u32, u32, u64, u64, u16, st.binary(max_size=64))
+challenges = st.builds(Challenge, u32, positive, positive, positive, positive, positive, u32, u64, st.booleans())
+acks = st.builds(Ack, u32, positive, u32, u64)
+packets: st.SearchStrategy[tuple[Packet, bytes]] = st.one_of(
+    datas.map(lambda packet: (packet, encode_data(packet))),
+    acks.map(lambda packet: (packet, encode_ack(packet))),
+    challenges.map(lambda packet: (packet, encode_challenge(packet))),
+    st.builds(StartRequest, u32, positive, u64).map(lambda packet: (packet, encode_start_request(packet))),
+    st.builds(Start, u32, positive, u32, u32, u32, u32, u32, u64, u64).map(
+        lambda packet: (packet, encode_start(packet))
+    ),
+    st.builds(Leave, u32, positive, reasons).map(lambda packet: (packet, encode_leave(packet))),
+    st.builds(Abort, u32, reasons).map(lambda packet: (packet, encode_abort(*packet))),
+)
+
+
+@settings(deadline=None)
+@given(packets)
+def test_what_is_encoded_is_parsed(pair: tuple[Packet, bytes]) -> None:
+    packet, encoded = pair
+    assert parse(encoded) == packet
+
+
+@settings(deadline=None)
+@given(packets, st.integers(0, 200), st.booleans())
+def test_a_wrong_length_is_refused(pair: tuple[Packet, bytes], cut: int, longer: bool) -> None:
+    _, encoded = pair
+    with pytest.raises(PacketError):
+        parse(encoded + b"x" if longer else encoded[: min(cut, len(encoded) - 1)])
+
+
+@settings(deadline=None)
+@given(st.binary(max_size=120))
+def test_any_bytes_are_parsed_or_refused(data: bytes) -> None:
+    reason = "none"
+    try:
+        parse(b"\x01\x05" + data)
+    except PacketError as error:
+        reason = error.reason
+    assert reason in {"none", "truncated", "oversized", "type", "value"}
+
+
+@settings(deadline=None)
+@given(packets)
+def test_the_short_way_to_data_agrees(pair: tuple[Packet, bytes]) -> None:
+    packet, encoded = pair
+    assert parse_data(encoded) == (packet if isinstance(packet, Data) else None)
+    assert parse_data(encoded) is parse_data(encoded)
+    assert parse_data(encoded + b"x") is None
+
+
+def _fields_are(data: bytes, *expected: tuple[int, int, int]) -> None:
+    for offset, length, value in expected:
+        assert int.from_bytes(data[offset : offset + length], "big") == value
+
+
+def test_fields_are_where_a_switch_reads_them() -> None:
+    data = encode_data(Data(7, 3, 5, 9, 1000, 20_000, 12, 13, 2, b"abc"))
+    assert data[:4] == bytes((1, 5, 1, 3))
+    _fields_are(
+        data, (4, 4, 7), (8, 4, 5), (12, 4, 9), (16, 4, 1000), (20, 4, 20_000), (24, 8, 12), (32, 8, 13), (40, 2, 3)
+    )
+    _fields_are(data, (42, 2, 2))
+    assert data[DATA_BYTES:] == b"abc"
+    challenge = encode_challenge(Challenge(7, 9, 1000, 2000, 30_000, 20_000, 5, 12))
+    assert challenge[:4] == bytes((1, 5, 3, 0))
+    _fields_are(challenge, (8, 4, 9), (12, 4, 1000), (16, 4, 2000), (20, 4, 30_000), (24, 4, 20_000), (28, 4, 5))
+    _fields_are(challenge, (32, 8, 12))
+
+
+@pytest.mark.parametrize("field", ["receiver", "rate", "cwnd", "rtt_us", "base_rtt_us"])
+def test_a_challenge_without_a_value_is_none(field: str) -> None:
+    zero: dict[str, Any] = {field: 0}
+    challenge = Challenge(7, 9, 1, 1, 1, 1, 5, 12)._replace(**zero)
+    with pytest.raises(PacketError, match="value"):
+        parse(encode_challenge(challenge))
+
+
+def test_values_out_of_range_travel_as_the_nearest_ones() -> None:
+    assert [to_units(value) for value in (-1.0, 0.0, 12.3456, 1e12)] == [0, 0, 12_346, 2**32 - 1]
+    assert [to_us(value) for value in (-1.0, 0.25, 1e9)] == [0, 250_000, 2**32 - 1]
+    crowd = parse(encode_data(Data(7, 0, 0, 0, 0, 0, 0, 0, 100_000, b"")))
+    assert isinstance(crowd, Data)
+    assert crowd.receivers == 65_535
+
+
+def test_the_packet_size_counts_the_headers() -> None:
+    assert packet_bytes(1400) == 1400 + DATA_BYTES + 28

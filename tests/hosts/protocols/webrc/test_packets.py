@@ -1,0 +1,142 @@
+"""The packets, byte by byte, and as Scapy and Wireshark's own ALC dissector read them."""
+
+import contextlib
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+from scapy.utils import wrpcap
+
+from hosts.dissect.webrc import Webrc
+from hosts.protocols.webrc.packets import (
+    FDT_TOI,
+    LINK_BYTES,
+    NO_CODE,
+    RAPTORQ,
+    Alc,
+    encode,
+    encode_close,
+    header_bytes,
+    parse,
+    payload_bytes,
+)
+from hosts.wire.header import PacketError
+
+U32 = st.integers(0, 2**32 - 1)
+SHORT = st.builds(
+    Alc,
+    U32,
+    st.integers(0, 255),
+    st.integers(0, 255),
+    st.integers(0, 65535),
+    st.just(False),
+    U32,
+    st.sampled_from([NO_CODE, RAPTORQ]),
+    U32,
+    st.binary(max_size=100),
+    st.booleans(),
+    st.none(),
+    st.just(0),
+)
+LONG = st.builds(
+    Alc,
+    U32,
+    st.integers(0, 65535),
+    st.integers(0, 65535),
+    U32,
+    st.just(True),
+    U32,
+    st.just(RAPTORQ),
+    U32,
+    st.binary(max_size=100),
+    st.booleans(),
+    st.none(),
+    st.just(0),
+)
+DATA = Alc(7, 3, 47, 513, toi=1, encoding=RAPTORQ, payload_id=2 << 24 | 5, symbol=b"symbol..")
+FDT = Alc(7, 3, 47, 514, toi=FDT_TOI, encoding=NO_CODE, symbol=b"<FDT/>", fdt_instance=1, fdt_bytes=6)
+WIDE = Alc(9, 300, 310, 70_000, is_long=True, payload_id=1, symbol=b"s")
+
+
+def test_the_bytes_of_a_packet_of_data() -> None:
+    # V = 1, C = 0, S = 1, O = 1; 4 words; codepoint 6; TSI 3, CN 47, PSN 513 (RFC 3738, 5.1); RFC 6330, 3.2.
+    expected = "10a00406 032f0201 00000007 00000001 02000005" + b"symbol..".hex()
+    assert encode(DATA) == bytes.fromhex(expected)
+    assert len(encode(DATA)) == header_bytes(is_long=False) + 8
+
+
+def test_the_long_format() -> None:
+    assert encode(WIDE) == bytes.fromhex("14a00506 012c0136 00011170 00000009 00000001 00000001 73")
+
+
+def test_a_packet_of_the_size_that_was_asked_for() -> None:
+    for is_long in (False, True):
+        symbol = bytes(payload_bytes(1024, is_long=is_long))
+        data = encode(Alc(1, 2, 3, 4, is_long, symbol=symbol))
+        assert len(data) + LINK_BYTES == 1024
+
+
+@given(st.one_of(SHORT, LONG))
+def test_what_is_sent_is_read(packet: Alc) -> None:
+    assert parse(encode(packet)) == packet
+
+
+def test_the_fdt_and_the_end_of_the_session_are_read() -> None:
+    assert parse(encode(FDT)) == FDT
+    end = parse(encode_close(7, 1, 2, 3, is_long=False))
+    assert end.closes
+    assert (end.slot_index, end.channel, end.psn) == (1, 2, 3)
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
+    with contextlib.suppress(PacketError):
+        parse(data)
+
+
+@given(st.integers(0, 35), st.integers(0, 255))
+def test_a_changed_byte_is_read_or_refused(at: int, value: int) -> None:
+    data = bytearray(encode(FDT))
+    data[at % len(data)] = value
+    with contextlib.suppress(PacketError):
+        parse(bytes(data))
+
+
+def test_scapy_reads_the_same_fields() -> None:
+    layer = Webrc(encode(DATA))
+    assert (layer.session, layer.toi, layer.codepoint) == (7, 1, RAPTORQ)
+    assert (layer.slot_index, layer.channel, layer.psn, layer.payload_id) == (3, 47, 513, 2 << 24 | 5)
+    assert bytes(layer.payload) == b"symbol.."
+    wide = Webrc(encode(WIDE))
+    assert (wide.slot_index_long, wide.channel_long, wide.psn_long, wide.session) == (300, 310, 70_000, 9)
+    table = Webrc(encode(FDT))
+    assert len(table.extensions) == 5
+    assert bytes(table.payload) == b"<FDT/>"
+    assert bytes(layer) == encode(DATA)
+
+
+@pytest.mark.parametrize("packet", [DATA, FDT, WIDE])
+def test_wiresharks_own_dissector_reads_them_as_alc(tmp_path: Path, packet: Alc) -> None:
+    capture = tmp_path / "capture.pcap"
+    udp = IP(src="10.0.0.1", dst="232.6.0.1") / UDP(sport=40000, dport=5000)
+    wrpcap(str(capture), [Ether(src="02:00:00:00:00:01", dst="01:00:5e:06:00:01") / udp / encode(packet)])
+    fields = ["rmt-lct.version", "rmt-lct.tsi", "rmt-lct.toi", "rmt-lct.codepoint", "rmt-lct.cci"]
+    fields += ["rmt-fec.sbn", "rmt-fec.esi"]
+    command = ["tshark", "-r", str(capture), "-d", "udp.port==5000,alc", "-T", "fields"]
+    for field in fields:
+        command += ["-e", field]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip("\n").split("\t")
+    version, session, toi, codepoint, cci, block, symbol = shown
+    assert (int(version), int(session, 0), int(toi, 0), int(codepoint)) == (
+        1,
+        packet.session,
+        packet.toi,
+        packet.encoding,
+    )
+    assert cci.replace(":", "") == encode(packet)[4 : 12 if packet.is_long else 8].hex()
+    bits = 24 if packet.encoding == RAPTORQ else 16
+    assert (int(block, 0), int(symbol, 0)) == (packet.payload_id >> bits, packet.payload_id & (1 << bits) - 1)

@@ -1,0 +1,157 @@
+"""Datagrams to and from real sockets on the loopback interface, and a kernel that has no room."""
+
+import socket
+import time
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+from canopy_engine import DatagramReader, send_datagrams
+
+from hosts.endpoint import Address, Datagram, Send
+from hosts.runtime import sockets
+from hosts.runtime.datagrams import BACKLOG, BATCH, PEERS, Inbox, Outbox
+from hosts.runtime.sockets import Interface
+
+LOOPBACK = Interface("127.0.0.1")
+HERE = Address("127.0.0.1", 4000)
+NOW = 1000.0
+
+
+def take(sock: socket.socket, *, unicast: bool = True, inbox: Inbox | None = None) -> list[Datagram]:
+    return (inbox or Inbox()).take(sock, HERE, NOW, unicast=unicast)
+
+
+def test_what_waits_comes_in_order_a_batch_at_a_time() -> None:
+    with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
+        assert take(receiver) == []
+        for number in range(BATCH + 3):
+            sender.sendto(b"%d" % number, receiver.getsockname())
+        first, second = take(receiver), take(receiver)
+        assert [datagram.data for datagram in first + second] == [b"%d" % number for number in range(BATCH + 3)]
+        assert len(first) == BATCH
+        assert {datagram.source for datagram in first} == {Address(*sender.getsockname())}
+        assert {datagram.destination for datagram in first} == {HERE}
+
+
+def test_empty_and_largest_datagrams() -> None:
+    with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
+        for data in (b"", bytes(range(256)) * 255):
+            sender.sendto(data, receiver.getsockname())
+            (datagram,) = take(receiver)
+            assert datagram.data == data
+
+
+def test_the_kernel_says_when_a_datagram_arrived() -> None:
+    with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
+        sender.sendto(b"x", receiver.getsockname())
+        assert take(receiver)[0].arrived_at is None
+        sockets.stamp_arrivals(receiver)
+        # The kernel switches its timestamps on by and by; until then, a datagram has the time at which it is read.
+        assert any(_stamped_on_arrival(sender, receiver) for _ in range(50))
+
+
+def _stamped_on_arrival(sender: socket.socket, receiver: socket.socket) -> bool:
+    """Whether a datagram that is read late carries the time at which it was sent, not that of reading."""
+    sender.sendto(b"x", receiver.getsockname())
+    time.sleep(0.05)
+    (datagram,) = take(receiver)
+    if datagram.arrived_at is None:  # it was stamped when it was read, after the clock was
+        return False
+    assert NOW - 1 < datagram.arrived_at <= NOW
+    return datagram.arrived_at <= NOW - 0.045
+
+
+def test_a_timestamp_from_the_future_or_long_ago_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system clock was set between the datagram's arrival and its reading."""
+    with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
+        sockets.stamp_arrivals(receiver)
+        true_time = time.time
+        for moved in (-3600.0, 3600.0):
+            sender.sendto(b"x", receiver.getsockname())
+            monkeypatch.setattr(time, "time", lambda moved=moved: true_time() + moved)
+            assert take(receiver)[0].arrived_at is None
+
+
+def test_hops_are_counted_from_the_time_to_live() -> None:
+    with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
+        for ttl, expected in ((64, 0), (61, 3), (1, 63), (65, None), (255, None)):
+            sender.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, ttl)
+            for unicast in (True, False):
+                sender.sendto(b"x", receiver.getsockname())
+                assert take(receiver, unicast=unicast)[0].hops == (expected if unicast else None)
+
+
+def test_a_flood_of_sources_takes_bounded_memory() -> None:
+    inbox = Inbox()
+    for source in range(2 * PEERS):
+        peer = inbox._remember(10 << 40 | source << 16 | 99)
+        assert peer == Address(socket.inet_ntoa((10 << 24 | source).to_bytes(4, "big")), 99)
+    assert len(inbox._peers) <= PEERS
+
+
+def test_a_socket_that_is_closed_is_an_error() -> None:
+    sock = sockets.open_unicast(LOOPBACK)
+    sock.close()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        take(sock)
+
+
+@pytest.mark.parametrize("limit", [0, 1025])
+def test_the_readers_limit(limit: int) -> None:
+    with pytest.raises(ValueError, match="limit must be in"):
+        DatagramReader(limit)
+
+
+def test_what_cannot_go_is_counted_and_the_rest_goes() -> None:
+    counters: Counter[str] = Counter()
+    with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
+        there = Address(*receiver.getsockname())
+        outbox = Outbox(sender, counters)
+        assert not outbox.send([Send(b"1", there), Send(bytes(65_508), there), Send(b"2", there)])
+        assert not outbox.send([Send(b"3", Address("255.255.255.255", 9)), Send(b"4", there)])
+        assert [datagram.data for datagram in take(receiver)] == [b"1", b"2", b"4"]
+    assert counters["send_errors"] == 2
+    assert counters["backlog_drops"] == 0
+
+
+def test_more_than_one_system_call_takes() -> None:
+    with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
+        there = receiver.getsockname()
+        assert send_datagrams(sender.fileno(), [(b"%d" % number, there) for number in range(100)]) == (100, 0)
+        found: list[bytes] = []
+        while batch := take(receiver):
+            found += [datagram.data for datagram in batch]
+        assert found == [b"%d" % number for number in range(100)]
+        with pytest.raises(ValueError, match="'nowhere' is not an IPv4 address"):
+            send_datagrams(sender.fileno(), [(b"x", ("nowhere", 9))])
+
+
+def test_a_kernel_that_takes_no_more() -> None:
+    """Datagrams wait in order, and beyond the bound they are dropped and counted."""
+    there = Address("10.0.0.2", 9)
+    sent: list[bytes] = []
+    room = 0
+
+    def transmit(descriptor: int, packets: Sequence[tuple[bytes, tuple[str, int]]]) -> tuple[int, int]:
+        nonlocal room
+        taken = min(room, len(packets))
+        room -= taken
+        sent.extend(data for data, _ in packets[:taken])
+        return taken, 0
+
+    counters: Counter[str] = Counter()
+    with sockets.open_unicast(LOOPBACK) as sock:
+        outbox = Outbox(sock, counters, transmit)
+        room = 2
+        assert outbox.send([Send(b"%d" % number, there) for number in range(5)])
+        for number in range(5, BACKLOG + 12):
+            assert outbox.send([Send(b"%d" % number, there)])
+        assert counters["backlog_drops"] == 10
+        room = 100
+        assert outbox.resume()
+        room = BACKLOG
+        assert not outbox.resume()
+        assert sent == [b"%d" % number for number in range(BACKLOG + 2)]
+        assert not outbox.send([Send(b"last", there)])
+        assert sent[-1] == b"last"

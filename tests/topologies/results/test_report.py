@@ -1,0 +1,87 @@
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.topologies.scenarios import TEXT
+from topologies.results.plots import group, rates
+from topologies.results.report import write_report
+from topologies.results.results import Bottleneck, FlowResult, ReceiverResult, SessionResult, Summary
+from topologies.results.run_folder import RunFolder, SeriesWriter
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    """A run folder with three seconds of invented measurements."""
+    folder = RunFolder(tmp_path)
+    folder.series.mkdir()
+    folder.scenario.write_text(TEXT)
+    times = [n / 4 for n in range(12)]
+    series: dict[str, list[dict[str, Any]]] = {
+        "ports": [
+            {"t": t, "switch": "s1", "port": 2, "neighbour": "s2", "tx_bytes": t * 1e6, "queue_packets": 5}
+            for t in times
+        ]
+        + [{"t": t, "switch": "s2", "port": 1, "neighbour": "b", "tx_bytes": t * 1e6} for t in times],
+        "sessions": [{"t": t, "session": 3, "cwnd": 10 + t, "repair_packets": int(t)} for t in times],
+        "receivers": [
+            {"t": t, "session": 3, "receiver": "b", "acked_bytes": int(t * 1e6), "lost_packets": 2} for t in times
+        ],
+        "events": [{"t": 1.0, "kind": "kill switch", "subject": "s2"}],
+        "flow-0": [{"t": t, "cwnd": 20 - t} for t in times],
+        "session-3-sender": [{"trace": 1, "started_at": 100.5}, *({"t": t, "cwnd": 5, "rate_bps": 1e6} for t in times)],
+    }
+    for name, rows in series.items():
+        SeriesWriter(folder.series / f"{name}.jsonl").write(rows)
+    done = ReceiverResult("b", "10.0.0.1", True, True, "", "00", 2.5, 8_049_999.0, 2, 3)
+    lost = ReceiverResult("c", "10.0.0.3", True, False, "ended with status 1: <no> & such")
+    summary = Summary(
+        "small", 7, "embedded", "2026-03-04T05:06:07+00:00", 100.0, 3.0, False, "done",
+        [SessionResult(3, "mtcp", "a", "/f", 1_000_000, "00", 0.5, 2.0, "failed", "", 40, 3, [done, lost])],
+        [FlowResult("tcp", "a", "b", 2_500_000.0)],
+        0.912,
+        [Bottleneck(3, "s1", "s2", 10e6, 1.0, 2.0, 0.912)],
+        ["a note"],
+        str(tmp_path),
+    )  # fmt: skip
+    folder.summary.write_text(json.dumps(asdict(summary)))
+    return folder
+
+
+def test_the_report_is_one_page_with_nothing_to_load(folder: RunFolder) -> None:
+    write_report(folder)
+    page = folder.report.read_text()
+    assert page.count("<svg") == 6
+    for attribute in ("src=", "<script", "<link", "@import"):
+        assert attribute not in page
+    for text in ("1 of 2 receivers hold the whole file", "91.2%", "8.05 Mbps", "2.50 Mbps", "a note", "kill switch s2"):
+        assert text in page
+
+
+def test_what_programs_say_cannot_become_markup(folder: RunFolder) -> None:
+    write_report(folder)
+    page = folder.report.read_text()
+    assert "&lt;no&gt; &amp; such" in page
+    assert "<no>" not in page
+
+
+def test_a_run_without_measurements_has_a_report_without_plots(folder: RunFolder) -> None:
+    for path in folder.series.iterdir():
+        path.unlink()
+    write_report(folder)
+    assert "<svg" not in folder.report.read_text()
+
+
+def test_rates_are_over_the_last_half_second() -> None:
+    curve = [(0.0, 0.0), (0.25, 1000.0), (0.5, 2000.0), (0.75, 2000.0), (1.0, 2000.0), (1.25, 2000.0)]
+    assert rates(curve) == [(0.25, 32000), (0.5, 32000), (0.75, 16000), (1.0, 0), (1.25, 0)]
+
+
+def test_a_counter_that_starts_anew_is_no_negative_rate() -> None:
+    assert rates([(0.0, 5000.0), (0.25, 0.0)]) == [(0.25, 0.0)]
+
+
+def test_rows_are_grouped_in_order() -> None:
+    assert list(group([{"x": "b"}, {"x": "a"}, {"x": "b"}], "x")) == ["a", "b"]

@@ -1,0 +1,85 @@
+"""A run's result on a terminal."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from topologies.results.results import SessionResult, Summary, what_counts
+from topologies.scenario.quantity import format_measured_rate, format_rate, format_size
+
+
+def print_summary(console: Console, summary: Summary) -> None:
+    """The result, for reading."""
+    for session in summary.sessions:
+        name = session.file
+        if session.sha256:
+            name += f", {format_size(session.bytes)}, SHA-256 {session.sha256}"
+        print_note(console, f"session {session.id}: {name}")
+        console.print(_session_table(session))
+        counts = [
+            f"{number} {what}"
+            for number, what in (
+                (session.feedback_packets, "feedback packets at the sender"),
+                (session.repair_packets, "repairs sent"),
+            )
+            if number is not None
+        ]
+        print_note(console, f"session {session.id} {session.state}: {', '.join(counts)}" + _detail(session.detail))
+        if session.dropped:
+            policy = "" if session.drop_after_s is None else f" (after {session.drop_after_s:g} s)"
+            print_note(console, f"session {session.id}: left behind as too slow{policy}: {', '.join(session.dropped)}")
+    for flow in summary.flows:
+        goodput = "nothing measured" if flow.goodput_bps is None else format_measured_rate(flow.goodput_bps)
+        print_note(console, f"{flow.kind} from {flow.source} to {flow.destination}: {goodput}")
+    for bottleneck in summary.bottlenecks:
+        if bottleneck.utilisation is not None:
+            print_note(
+                console,
+                f"bottleneck {bottleneck.source} -> {bottleneck.destination} ({format_rate(bottleneck.rate_bps)}): "
+                f"{bottleneck.utilisation:.1%} used after start-up",
+            )
+    if summary.sessions:
+        expected = [r for session in summary.sessions for r in session.receivers if r.expected]
+        complete = sum(receiver.complete for receiver in expected)
+        style = "bold green" if summary.ok else "bold red"
+        what = what_counts(session.sha256 for session in summary.sessions)
+        console.print(Text(f"{complete} of {len(expected)} receivers {what}", style=style))
+    if summary.outcome != "done":
+        print_note(console, f"ended by: {summary.outcome}")
+    print_note(console, f"run folder: {summary.run_folder} (report.html, summary.json, series/, logs/)")
+
+
+def _session_table(session: SessionResult) -> Table:
+    table = Table()
+    table.add_column("receiver")
+    table.add_column("SHA-256")
+    for column in ("goodput", "losses", "repairs"):
+        table.add_column(column, justify="right")
+    table.add_column("parent")
+    table.add_column("detail", overflow="fold")
+    for receiver in session.receivers:
+        if receiver.complete:
+            verdict = Text("same" if session.sha256 else "", style="green")
+        else:
+            verdict = Text(
+                "missing" if receiver.sha256 is None else "differs", style="red" if receiver.expected else ""
+            )
+        table.add_row(
+            receiver.host,
+            verdict,
+            "" if receiver.goodput_bps is None else format_measured_rate(receiver.goodput_bps),
+            "" if receiver.lost_packets is None else str(receiver.lost_packets),
+            "" if receiver.repaired_packets is None else str(receiver.repaired_packets),
+            receiver.parent or "",
+            Text(receiver.detail),
+        )
+    return table
+
+
+def _detail(text: str) -> str:
+    return f" ({text})" if text else ""
+
+
+def print_note(console: Console, text: str) -> None:
+    """One line as it is: brackets in it are no markup."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

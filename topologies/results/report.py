@@ -1,0 +1,153 @@
+"""`report.html`: one page, with nothing to load, made from the other files of a run folder."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from topologies.plan.plan import Plan, make_plan
+from topologies.results import plots
+from topologies.results.results import what_counts
+from topologies.results.run_folder import RunFolder, read_series
+from topologies.scenario import Scenario, load_scenario
+from topologies.scenario.network import DirectedLink, DropTail, GilbertElliott, Link, Red
+from topologies.scenario.quantity import format_duration, format_measured_rate, format_rate, format_size
+
+
+def write_report(folder: RunFolder) -> None:
+    """Make the report of a run folder that has its summary and series. OSError when it cannot be written."""
+    scenario = load_scenario(folder.scenario)
+    summary = json.loads(folder.summary.read_text(encoding="utf-8"))
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    environment.filters.update(octets=format_size, rate=_rate, measured=_measured, seconds=_seconds, blank=_blank)
+    page = environment.get_template("report.html.j2").render(
+        summary=summary,
+        description=scenario.description,
+        verdict=_verdict(summary),
+        cards=_cards(summary),
+        plots=_plots(folder, scenario, make_plan(scenario), summary),
+        links=[row for link in scenario.links for row in _link_rows(link)],
+        events=read_series(folder.series / "events.jsonl"),
+    )
+    folder.report.write_text(page, encoding="utf-8")
+
+
+def _plots(folder: RunFolder, scenario: Scenario, plan: Plan, summary: dict[str, Any]) -> list[str]:
+    ports, sessions, receivers, events = (
+        read_series(folder.series / f"{name}.jsonl") for name in ("ports", "sessions", "receivers", "events")
+    )
+    senders = {
+        f"session {session.id}": _since_epoch(
+            read_series(folder.series / f"session-{session.id}-sender.jsonl"), summary["epoch"]
+        )
+        for session in scenario.sessions
+    }
+    flows = {
+        f"TCP {flow.source} to {flow.destination}": read_series(folder.series / f"flow-{number}.jsonl")
+        for number, flow in enumerate(scenario.traffic)
+        if flow.kind == "tcp"
+    }
+    hosts = [receiver.host for session in scenario.sessions for receiver in session.receivers]
+    hosts += [flow.destination for flow in scenario.traffic]
+    queues = []
+    for bottleneck in summary["bottlenecks"]:
+        switch, port = plan.port_towards(bottleneck["source"], bottleneck["destination"])
+        queues.append((switch.name, port.number, f"{bottleneck['source']} to {bottleneck['destination']}"))
+    limit = min((bottleneck["rate_bps"] for bottleneck in summary["bottlenecks"]), default=None)
+    pictures = [
+        plots.throughput(ports, list(dict.fromkeys(hosts)), events, limit),
+        plots.progress(receivers, events),
+        plots.window({**senders, **flows}, events),
+        plots.sender_rate(senders, events),
+        plots.queue(ports, list(dict.fromkeys(queues)), events),
+        plots.losses(receivers, sessions, events),
+    ]
+    return [picture for picture in pictures if picture is not None]
+
+
+def _since_epoch(trace: list[dict[str, Any]], epoch: float) -> list[dict[str, Any]]:
+    """The rows of an agent's trace (docs/trace.md) with `t` counted from the run's epoch."""
+    origin = next((row["started_at"] - epoch for row in trace if "started_at" in row), 0.0)
+    return [{**row, "t": row["t"] + origin} for row in trace if "t" in row]
+
+
+def _verdict(summary: dict[str, Any]) -> str:
+    receivers = [receiver for session in summary["sessions"] for receiver in session["receivers"]]
+    expected = [receiver for receiver in receivers if receiver["expected"]]
+    complete = sum(receiver["complete"] for receiver in expected)
+    if not expected:
+        return "no receivers were expected"
+    what = what_counts(session["sha256"] for session in summary["sessions"])
+    if complete == len(expected):
+        return f"all {complete} receivers {what}"
+    return f"{complete} of {len(expected)} receivers {what}"
+
+
+def _cards(summary: dict[str, Any]) -> list[dict[str, str]]:
+    cards = []
+    utilisation = summary["bottleneck_utilisation"]
+    if utilisation is not None:
+        cards.append({"value": f"{utilisation:.1%}", "label": "bottleneck used, after start-up"})
+    for session in summary["sessions"]:
+        of = f" (session {session['id']})" if len(summary["sessions"]) > 1 else ""
+        goodputs = [r["goodput_bps"] for r in session["receivers"] if r["goodput_bps"] is not None]
+        if goodputs:
+            cards.append({"value": format_measured_rate(min(goodputs)), "label": f"lowest goodput{of}"})
+            cards.append({"value": format_measured_rate(max(goodputs)), "label": f"highest goodput{of}"})
+        if session["feedback_packets"] is not None:
+            cards.append({"value": str(session["feedback_packets"]), "label": f"feedback packets at the sender{of}"})
+        if session["repair_packets"] is not None:
+            cards.append({"value": str(session["repair_packets"]), "label": f"repairs sent{of}"})
+    return cards
+
+
+def _link_rows(link: Link) -> list[dict[str, Any]]:
+    """One row for both directions when they are alike."""
+    there, back = (_link_row(link.direction(end), "→") for end in reversed(link.between))
+    if {**there, "name": ""} == {**back, "name": ""}:
+        return [_link_row(link.direction(link.between[1]), "↔")]
+    return [there, back]
+
+
+def _link_row(link: DirectedLink, arrow: str) -> dict[str, Any]:
+    return {
+        "name": f"{link.source} {arrow} {link.destination}",
+        "rate_bps": link.rate_bps,
+        "delay": format_duration(link.delay_s),
+        "queue": _queue(link.queue),
+        "loss": _loss(link.loss),
+    }
+
+
+def _loss(loss: float | GilbertElliott) -> str:
+    if isinstance(loss, GilbertElliott):
+        return (
+            f"bursts: {loss.good:.3g} and {loss.bad:.3g}, changing with {loss.good_to_bad:.3g}, {loss.bad_to_good:.3g}"
+        )
+    return f"{loss:.3g}" if loss else ""
+
+
+def _queue(queue: DropTail | Red) -> str:
+    limit = format_size(queue.bytes) if queue.bytes is not None else f"{queue.packets} packets"
+    if isinstance(queue, Red):
+        return f"RED {queue.min_threshold:g} to {queue.max_threshold:g}, {limit}"
+    return f"DropTail, {limit}"
+
+
+def _rate(bps: float | None) -> str:
+    return "" if bps is None else format_rate(bps)
+
+
+def _measured(bps: float | None) -> str:
+    return "" if bps is None else format_measured_rate(bps)
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2f} s"
+
+
+def _blank(value: object) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,213 @@
+"""From what a run left to its summary: who holds the file, how fast it came, how full the bottleneck was. No clock."""
+
+import hashlib
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import networkx
+
+from controller.sessions import SessionStatus
+from topologies.plan.plan import Plan
+from topologies.scenario.network import DirectedLink
+from topologies.scenario.scenario import Scenario
+
+START_UP_S = 2.0
+"""What of a transfer counts as its start-up, at most, and at most a quarter of it."""
+
+
+@dataclass(slots=True)
+class ReceiverResult:
+    """One receiver of one session. Times are seconds since the network was ready."""
+
+    host: str
+    address: str
+    expected: bool
+    """Whether it should have the whole file: not when the scenario makes it leave or die."""
+    complete: bool
+    """Whether it holds the whole file under its final name, with the source's SHA-256."""
+    detail: str
+    sha256: str | None = None
+    completed_at: float | None = None
+    goodput_bps: float | None = None
+    """The file's size over the time that it took, as the receiver says."""
+    lost_packets: int | None = None
+    repaired_packets: int | None = None
+    parent: str | None = None
+    """The host that was its parent in the logical tree when the sender last knew it."""
+
+    def take_status(self, status: SessionStatus | None, hosts: Mapping[str, str]) -> None:
+        """Put in what the sender said of it last; `hosts` are the hosts' names by address."""
+        said = None if status is None else status.receivers.get(self.address)
+        if status is not None and said is not None:
+            self.lost_packets = said.lost_packets
+            self.repaired_packets = said.repaired_packets
+            parent = str(status.source) if said.parent is None else said.parent
+            self.parent = hosts.get(parent.partition(":")[0])
+
+
+@dataclass(slots=True)
+class SessionResult:
+    """One session."""
+
+    id: int
+    protocol: str
+    sender: str
+    file: str
+    bytes: int
+    sha256: str
+    sending_from: float | None
+    """When the sender sent its first data, to within 0.2 s; None: never."""
+    sending_until: float | None
+    """When it sent its last new data; what comes after is repairs and confirmations."""
+    state: str
+    detail: str
+    feedback_packets: int | None = None
+    repair_packets: int | None = None
+    receivers: list[ReceiverResult] = field(default_factory=list)
+    drop_after_s: float | None = None
+    """The policy for slow receivers: one that is silent, or makes no progress, for so long is left behind."""
+    dropped: list[str] = field(default_factory=list)
+    """The hosts that this happened to."""
+    cpu_s: float | None = None
+    """What the sender's program took of a processor from the session's start to its end, user and system time. In a
+    simulation: what its host's `feedback` says that handling feedback took; None without it."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether every expected receiver holds the whole file."""
+        return all(receiver.complete for receiver in self.receivers if receiver.expected)
+
+
+@dataclass(slots=True)
+class FlowResult:
+    """One flow of cross traffic; `goodput_bps` is what its destination got (TCP: acknowledged) over its time."""
+
+    kind: str
+    source: str
+    destination: str
+    goodput_bps: float | None
+
+
+@dataclass(slots=True)
+class Bottleneck:
+    """The slowest link between a session's sender and its receivers, and how full it was after start-up."""
+
+    session: int
+    source: str
+    destination: str
+    rate_bps: float
+    from_s: float
+    to_s: float
+    utilisation: float | None
+    """Bytes of frames on the link, of every kind, over what it could carry in that time."""
+
+
+@dataclass(slots=True)
+class Summary:
+    """`summary.json`."""
+
+    scenario: str
+    seed: int
+    switch: str
+    """`embedded` or `bmv2` of an emulation, `simulated` or `router` of a simulation."""
+    started_at: str
+    epoch: float
+    """When the network was ready, seconds since 1970: where all times in the run folder start. 0 in a simulation, whose
+    times are virtual."""
+    duration_s: float
+    ok: bool
+    outcome: str
+    """`done`, `time limit` or `interrupted`."""
+    sessions: list[SessionResult]
+    flows: list[FlowResult]
+    bottleneck_utilisation: float | None
+    bottlenecks: list[Bottleneck]
+    notes: list[str]
+    run_folder: str
+    version: int = 1
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+
+def what_counts(sha256s: Iterable[str]) -> str:
+    """What complete receivers do, for a person. `sha256s` of the sessions' sources; empty: it is no file."""
+    return " or ".join(sorted({"hold the whole file" if sha256 else "took part to the end" for sha256 in sha256s}))
+
+
+def file_sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal. OSError when it cannot be read."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def bottleneck_link(scenario: Scenario, session_index: int) -> DirectedLink | None:
+    """The link of the lowest rate on the sender's paths to the receivers that stay; the nearest one of several."""
+    session = scenario.sessions[session_index]
+    graph: networkx.Graph[str] = networkx.Graph()
+    for link in scenario.links:
+        delay = sum(link.direction(end).delay_s for end in link.between) / 2
+        graph.add_edge(*link.between, cost=1e-3 + delay)
+    paths: dict[str, list[str]] = networkx.single_source_dijkstra_path(graph, session.sender, weight="cost")
+    best: DirectedLink | None = None
+    for receiver in session.receivers:
+        if receiver.leave is not None:
+            continue
+        for one, other in itertools.pairwise(paths[receiver.host]):
+            hop = scenario.link_between(one, other)
+            directed = None if hop is None else hop.direction(other)
+            if directed is None or directed.rate_bps is None:
+                continue
+            if best is None or best.rate_bps is None or directed.rate_bps < best.rate_bps:
+                best = directed
+    return best
+
+
+def link_rows(plan: Plan, rows: Sequence[Mapping[str, Any]], link: DirectedLink) -> list[tuple[float, float]]:
+    """(time, bytes so far) of one direction of a link, from the rows of ports.jsonl."""
+    switch, port = plan.port_towards(link.source, link.destination)
+    column = "tx_bytes" if link.source == switch.name else "rx_bytes"
+    return [
+        (row["t"], row[column])
+        for row in rows
+        if row["switch"] == switch.name and row["port"] == port.number and column in row
+    ]
+
+
+def rate_between(series: Sequence[tuple[float, float]], start: float, end: float) -> float | None:
+    """Bit/s between two times, from a series of bytes so far; None when fewer than two samples lie there."""
+    inside = [(at, octets) for at, octets in series if start <= at <= end]
+    if len(inside) < 2 or inside[-1][0] <= inside[0][0]:
+        return None
+    return (inside[-1][1] - inside[0][1]) * 8 / (inside[-1][0] - inside[0][0])
+
+
+def find_bottleneck(
+    scenario: Scenario, plan: Plan, rows: Sequence[Mapping[str, Any]], index: int, result: SessionResult
+) -> Bottleneck | None:
+    """The bottleneck of a session, measured from its start-up on for as long as it had new data to send."""
+    link = bottleneck_link(scenario, index)
+    if link is None or link.rate_bps is None or result.sending_from is None or result.sending_until is None:
+        return None
+    until = result.sending_until
+    since = result.sending_from + min(START_UP_S, (until - result.sending_from) / 4)
+    rate = rate_between(link_rows(plan, rows, link), since, until)
+    return Bottleneck(
+        session=result.id,
+        source=link.source,
+        destination=link.destination,
+        rate_bps=link.rate_bps,
+        from_s=round(since, 3),
+        to_s=round(until, 3),
+        utilisation=None if rate is None else round(rate / link.rate_bps, 4),
+    )
+
+
+def counter_rate(rows: Sequence[Mapping[str, Any]], column: str) -> float | None:
+    """Bit/s over the whole of a trace, from a column of bytes so far."""
+    series = [(row["t"], row[column]) for row in rows if column in row]
+    return rate_between(series, float("-inf"), float("inf"))

@@ -1,0 +1,86 @@
+"""The time series of a run folder: ports, sessions and their receivers, events. Times are seconds in the run."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from controller.sessions import SessionStatus
+from topologies.plan.plan import Plan
+from topologies.results.run_folder import RunFolder, SeriesWriter
+
+_SESSION_FIELDS = (
+    "state",
+    "rate_bps",
+    "goodput_bps",
+    "cwnd",
+    "rtt_s",
+    "total_bytes",
+    "sent_bytes",
+    "repair_packets",
+    "feedback_packets",
+)
+_RECEIVER_FIELDS = (
+    "state",
+    "acked_bytes",
+    "cwnd",
+    "rtt_s",
+    "loss_rate",
+    "lost_packets",
+    "repaired_packets",
+    "rate_bps",
+)
+
+
+class RunSeries:
+    """Writes the series, and keeps each session's newest status. `epoch` is the time at which the run's times start, on
+    the clock of the statuses."""
+
+    def __init__(self, plan: Plan, folder: RunFolder, epoch: float) -> None:
+        self.epoch = epoch
+        self.sessions: dict[int, SessionStatus] = {}
+        self._host_names = {str(host.address): host.name for host in plan.hosts.values()}
+        self._ports = SeriesWriter(folder.series / "ports.jsonl")
+        self._sessions = SeriesWriter(folder.series / "sessions.jsonl")
+        self._receivers = SeriesWriter(folder.series / "receivers.jsonl")
+        self._events = SeriesWriter(folder.series / "events.jsonl")
+
+    def host_name(self, address: str) -> str:
+        """The host with that address, or the address."""
+        return self._host_names.get(address, address)
+
+    def event(self, at: float, kind: str, subject: str) -> None:
+        """Note that something was done to the network, `at` seconds in the run."""
+        self._events.write([{"t": round(at, 4), "kind": kind, "subject": subject}])
+
+    def write_ports(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Rows of port counters and queues."""
+        self._ports.write(rows)
+
+    def write_status(self, status: SessionStatus) -> None:
+        """What a sender says of its session; a status that was written before is left out."""
+        before = self.sessions.get(status.session)
+        self.sessions[status.session] = status
+        if before is None or before.updated_at != status.updated_at:
+            self._sessions.write([self._session_row(status)])
+            self._receivers.write(self._receiver_rows(status))
+
+    def close(self) -> None:
+        """Finish the files."""
+        for writer in (self._ports, self._sessions, self._receivers, self._events):
+            writer.close()
+
+    def _session_row(self, status: SessionStatus) -> dict[str, Any]:
+        row: dict[str, Any] = {"t": round(status.updated_at - self.epoch, 4), "session": status.session}
+        row.update({name: getattr(status, name) for name in _SESSION_FIELDS})
+        if status.limiting is not None:
+            row["limiting"] = self.host_name(status.limiting.receiver)
+            row["limiting_reason"] = status.limiting.reason
+        return row
+
+    def _receiver_rows(self, status: SessionStatus) -> list[dict[str, Any]]:
+        rows = []
+        for address, receiver in status.receivers.items():
+            row: dict[str, Any] = {"t": round(status.updated_at - self.epoch, 4), "session": status.session}
+            row["receiver"] = self.host_name(address)
+            row.update({name: getattr(receiver, name) for name in _RECEIVER_FIELDS})
+            rows.append(row)
+        return rows
