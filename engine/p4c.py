@@ -18,13 +18,18 @@ class BuildError(Exception):
 
 
 def source_hash(folder: Path) -> str:
-    """SHA-256 (hex) over the names and contents of all .p4 files of a folder, in the order of their names."""
+    """SHA-256 (hex) over the paths and contents of all .p4 files below a folder, in the order of their paths."""
     digest = hashlib.sha256()
-    for path in sorted(folder.glob("*.p4"), key=lambda source: source.name):
-        content = path.read_bytes()
-        digest.update(f"{path.name}\0{len(content)}\0".encode())
+    for path in _sources(folder):
+        content = (folder / path).read_bytes()
+        digest.update(f"{path}\0{len(content)}\0".encode())
         digest.update(content)
     return digest.hexdigest()
+
+
+def _sources(folder: Path) -> list[str]:
+    """All .p4 files below a folder, as paths from there."""
+    return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.p4"))
 
 
 def file_hash(path: Path) -> str:
@@ -52,8 +57,9 @@ def compile_programs(p4c: str, folder: Path, names: Sequence[str], destination: 
     """
     with tempfile.TemporaryDirectory(prefix="canopy-p4-") as temporary:
         work = Path(temporary)
-        for source in folder.glob("*.p4"):
-            shutil.copy(source, work)
+        for source in _sources(folder):
+            (work / source).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(folder / source, work / source)
         for name in names:
             # Named .txt, from which this version knows the format; it does not know .txtpb.
             command = [p4c, "--target", "bmv2", "--arch", "v1model", "-o", "."]

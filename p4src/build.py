@@ -3,7 +3,7 @@
 `python p4src/build.py` is `make p4`. It writes, beside the sources:
 
 - canopy.json: p4c's BMv2 JSON; canopy.p4info.txtpb: its P4Info
-- canopy.constants.json: the numbers and enumerations of constants.p4, which P4Info does not carry
+- canopy.constants.json: the numbers and enumerations of include/constants.p4, which P4Info does not carry
 - canopy.stamp.json: SHA-256 over the sources, p4c's version, SHA-256 of each artifact
 
 The output depends on the sources and on p4c's version only.
@@ -20,6 +20,7 @@ SOURCE_FOLDER = Path(__file__).resolve().parent
 PROGRAM = "canopy"
 ARTIFACTS = (f"{PROGRAM}.json", f"{PROGRAM}.p4info.txtpb", f"{PROGRAM}.constants.json")
 STAMP = f"{PROGRAM}.stamp.json"
+CONSTANTS = "include/constants.p4"
 
 # p4c needs some 40 s for this program, and on a busy machine several times that. An innocent-looking expression can
 # make it run for hours or for ever.
@@ -31,9 +32,9 @@ _ENUM = re.compile(r"^enum\s+bit<\d+>\s+(?P<name>\w+)_t\s*\{(?P<body>[^}]*)\}", 
 _MEMBER = re.compile(r"^\s*(?P<name>\w+)\s*=\s*(?P<value>0x[0-9a-fA-F]+|\d+)\s*,?", re.MULTILINE)
 
 
-def read_constants(folder: Path = SOURCE_FOLDER) -> dict[str, object]:
-    """The `const` and `#define` numbers of constants.p4 and its enumerations, by name (enums without their `_t`)."""
-    text = re.sub(r"//.*", "", (folder / "constants.p4").read_text())
+def read_constants(path: Path = SOURCE_FOLDER / CONSTANTS) -> dict[str, object]:
+    """The `const` and `#define` numbers of a P4 file and its enumerations, by name (enums without their `_t`)."""
+    text = re.sub(r"//.*", "", path.read_text())
     numbers = {match["name"]: int(match["value"], 0) for match in (*_SIZE.finditer(text), *_NUMBER.finditer(text))}
     enums = {
         match["name"]: {member["name"]: int(member["value"], 0) for member in _MEMBER.finditer(match["body"])}
@@ -45,7 +46,7 @@ def read_constants(folder: Path = SOURCE_FOLDER) -> dict[str, object]:
 def compile_program(p4c: str, destination: Path, folder: Path = SOURCE_FOLDER) -> None:
     """Writes the three artifacts into `destination`. Raises BuildError."""
     compile_programs(p4c, folder, (PROGRAM,), destination, time_limit_s=P4C_TIME_LIMIT_S)
-    constants = json.dumps(read_constants(folder), indent=2)
+    constants = json.dumps(read_constants(folder / CONSTANTS), indent=2)
     (destination / f"{PROGRAM}.constants.json").write_text(constants + "\n")
 
 

@@ -25,21 +25,30 @@
 #include <core.p4>
 #include <v1model.p4>
 
-#include "constants.p4"
-#include "headers.p4"
-#include "metadata.p4"
-#include "parser.p4"
-#include "checksum.p4"
-#include "switch_config.p4"
-#include "packet_io.p4"
-#include "arp.p4"
-#include "ipv4_checks.p4"
-#include "unicast.p4"
-#include "groups.p4"
-#include "replication.p4"
-#include "drops.p4"
-#include "assist.p4"
-#include "deparser.p4"
+#include "include/constants.p4"
+#include "include/headers.p4"
+#include "include/metadata.p4"
+#include "include/parser.p4"
+#include "include/checksum.p4"
+#include "forwarding/switch_config.p4"
+#include "forwarding/packet_io.p4"
+#include "forwarding/arp.p4"
+#include "forwarding/ipv4.p4"
+#include "forwarding/unicast.p4"
+#include "multicast/groups.p4"
+#include "multicast/replication.p4"
+#include "assist/assist.p4"
+#include "include/deparser.p4"
+
+// Every packet that ingress drops is counted under its reason (drop_reason_t).
+control count_drop(in metadata_t meta) {
+    @name(".drops")
+    counter(32, CounterType.packets_and_bytes) drops;
+
+    apply {
+        drops.count((bit<32>)(bit<8>)meta.drop_reason);
+    } // apply
+} // count_drop
 
 control canopy_ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
     apply {
@@ -59,7 +68,7 @@ control canopy_ingress(inout headers_t hdr, inout metadata_t meta, inout standar
             }
             if (meta.drop_reason != drop_reason_t.none) {
                 // dropped below
-            } else if (hdr.ipv4.destination[31:28] == 14) {
+            } else if (IS_MULTICAST(hdr.ipv4.destination)) {
                 process_group.apply(hdr, meta, standard_metadata);
             } else {
                 route_unicast.apply(hdr, meta, standard_metadata);

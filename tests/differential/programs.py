@@ -42,7 +42,7 @@ def read(folder: Path, name: str) -> Program:
 
 
 def own_programs() -> list[Program]:
-    """The product's own program is not one of them: without its controller it drops everything (see tests/p4)."""
+    """The product's own program is not one of them: without its controller it drops everything (see tests/p4src)."""
     names = sorted(source.stem for source in DATA.glob("*.p4"))
     return [*(read(DATA, name) for name in names), read(ENGINE_DATA, "entities")]
 

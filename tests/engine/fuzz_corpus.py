@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.hosts.protocols.mtcp.test_packets import examples
-from tests.p4.fuzz import sound_packets
-from tests.p4.packets import data, join, unicast
+from tests.p4src.bench.fuzz import sound_packets
+from tests.p4src.bench.packets import data, join, unicast
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "engine/fuzz/corpus"

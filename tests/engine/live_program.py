@@ -10,10 +10,10 @@ from finsy.proto import p4i, p4r
 from tests.engine.namespaces import add_veth
 from tests.engine.served import Controller
 from tests.engine.switch.test_cli import Process, controller, process
-from tests.p4.bmv2 import SimpleSwitch
-from tests.p4.program import FOLDER, number, program
-from tests.p4.setup import install, route_host
-from tests.p4.target import Target
+from tests.p4src.bench.bmv2 import SimpleSwitch
+from tests.p4src.bench.program import FOLDER, number, program
+from tests.p4src.bench.setup import install, route_host
+from tests.p4src.bench.target import Target
 
 
 class _Client:

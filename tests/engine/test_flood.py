@@ -20,7 +20,7 @@ from tests.engine.live_program import LiveProgram, live_program
 from tests.engine.namespaces import add_veth, namespaces
 from tests.engine.switch.test_cli import controller, process
 from tests.engine.test_random_packets import set_up
-from tests.p4.packets import Record, address, host_ip, host_mac, mac, report, unicast
+from tests.p4src.bench.packets import Record, address, host_ip, host_mac, mac, report, unicast
 
 pytestmark = pytest.mark.root
 

@@ -27,6 +27,13 @@ def test_hash_is_of_names_and_contents(sources: Path) -> None:
     assert p4c.source_hash(sources) != before
 
 
+def test_sources_in_folders_count_too(sources: Path) -> None:
+    before = p4c.source_hash(sources)
+    (sources / "parts").mkdir()
+    (sources / "two.p4").rename(sources / "parts" / "two.p4")
+    assert p4c.source_hash(sources) != before
+
+
 def test_other_files_do_not_count(sources: Path) -> None:
     before = p4c.source_hash(sources)
     (sources / "README.md").write_text("words")
@@ -52,10 +59,13 @@ def _compiler(folder: Path, script: str) -> str:
 
 def test_it_runs_in_a_copy_of_the_sources(tmp_path: Path, sources: Path) -> None:
     compiler = _compiler(
-        tmp_path, 'echo "{ \\"a\\" : [1, 2], \\"files\\" : $(ls *.p4 | wc -l) }" > one.json; pwd > one.p4info.txt'
+        tmp_path,
+        'echo "{ \\"a\\" : [1, 2], \\"files\\" : $(ls *.p4 parts/*.p4 | wc -l) }" > one.json; pwd > one.p4info.txt',
     )
+    (sources / "parts").mkdir()
+    (sources / "parts" / "three.p4").write_text("// nothing\n")
     p4c.compile_programs(compiler, sources, ["one"], tmp_path, time_limit_s=30)
-    assert (tmp_path / "one.json").read_text() == '{"a":[1,2],"files":2}\n'
+    assert (tmp_path / "one.json").read_text() == '{"a":[1,2],"files":3}\n'
     assert (tmp_path / "one.p4info.txtpb").read_text().strip() != str(sources)
 
 

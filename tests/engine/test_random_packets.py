@@ -9,11 +9,11 @@ import resource
 import pytest
 from canopy_engine import Switch
 
-from tests.p4.fuzz import GROUP, SOURCE, random_packet, sound_packets
-from tests.p4.packets import data, host_ip, join, unicast
-from tests.p4.program import number, program
-from tests.p4.setup import EPOCH_SHIFT, install, route_group, route_host, route_source
-from tests.p4.target import Embedded
+from tests.p4src.bench.fuzz import GROUP, SOURCE, random_packet, sound_packets
+from tests.p4src.bench.packets import data, host_ip, join, unicast
+from tests.p4src.bench.program import number, program
+from tests.p4src.bench.setup import EPOCH_SHIFT, install, route_group, route_host, route_source
+from tests.p4src.bench.target import Embedded
 
 PACKETS = int(os.environ.get("CANOPY_RANDOM_PACKETS", "30000"))
 """For each size of switch."""

@@ -13,7 +13,7 @@ use crate::checks::check_outputs;
 /// The ports that have hosts; port 510 is the controller's.
 pub const PORTS: u16 = 8;
 
-/// tests/p4/packets.py's SWITCH_MAC, so that packets made there are taken here.
+/// tests/p4src/bench/packets.py's SWITCH_MAC, so that packets made there are taken here.
 const SWITCH_MAC: [u8; 6] = [2, 0, 0, 0, 0, 0xfe];
 const SOURCE: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 1);
 const GROUP: Ipv4Addr = Ipv4Addr::new(239, 1, 1, 1);

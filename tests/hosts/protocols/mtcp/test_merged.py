@@ -19,7 +19,7 @@ from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import SACK_BITS, Feedback, Repair, parse
 from hosts.protocols.mtcp.wire import UNLIMITED
 from tests.hosts.protocols.mtcp.parent import make_agent, multicast, repairs, signals
-from tests.p4.aggregation_model import AggregationModel
+from tests.p4src.models.aggregation import AggregationModel
 
 OPTIONS = MtcpOptions()
 PARENT = "10.0.0.1"

@@ -1,0 +1,99 @@
+#ifndef CANOPY_ASSIST_MTCP_STATE_P4
+#define CANOPY_ASSIST_MTCP_STATE_P4
+
+#include "../../include/metadata.p4"
+
+// What a switch keeps of MTCP's feedback: soft state, written by ingress only. Losing all of it costs nothing but a few
+// packets that pass unmerged.
+//
+// A slot belongs to one parent agent of one session, and has a CELL for each port. What is in a cell counts while the
+// port's bit is set in its slot. Words that a packet carries have their types in include/metadata.p4.
+
+// {session, parent's address} that a slot belongs to.
+@name(".mtcp_owners")
+register<bit<64>>(MTCP_SLOTS) mtcp_owners;
+
+// {generation, ports, active time, when something last arrived}. Active time runs while feedback comes, see slots.p4.
+#define GENERATION_OF(word) word[111:96]
+#define PORTS_OF(word)      word[95:80]
+#define ACTIVE_OF(word)     word[79:48]
+#define LAST_OF(word)       word[47:0]
+
+@name(".mtcp_slots")
+register<slot_word_t>(MTCP_SLOTS) mtcp_slots;
+
+// What the last summary said: {cumulative, cwnd, twnd, window}, {children, holders}, bitmap; and {repeats since, when}.
+@name(".mtcp_sent_windows")
+register<mtcp_windows_t>(MTCP_SLOTS) mtcp_sent_windows;
+typedef bit<(2 * FEEDBACK_CHILDREN)> mtcp_sent_children_t;
+#define SENT_CHILDREN_OF(word) word[2 * FEEDBACK_CHILDREN - 1:FEEDBACK_CHILDREN]
+#define SENT_HOLDERS_OF(word)  word[FEEDBACK_CHILDREN - 1:0]
+@name(".mtcp_sent_children")
+register<mtcp_sent_children_t>(MTCP_SLOTS) mtcp_sent_children;
+@name(".mtcp_sent_sacks")
+register<sack_t>(MTCP_SLOTS) mtcp_sent_sacks;
+#define REPEATS_OF(word) word[63:48]
+#define SENT_AT_OF(word) word[47:0]
+@name(".mtcp_sent")
+register<mtcp_sent_t>(MTCP_SLOTS) mtcp_sent;
+
+// Of each port, as its neighbour last reported: {children, holders, delays, windows, heard}. One word, and so one read.
+#define CHILDREN_OF(word) word[352 + 2 * FEEDBACK_CHILDREN - 1:352 + FEEDBACK_CHILDREN]
+#define HOLDERS_OF(word)  word[352 + FEEDBACK_CHILDREN - 1:352]
+#define DELAYS_OF(word)   word[351:224]
+#define WINDOWS_OF(word)  word[223:96]
+#define PORT_HEARD_OF(word) word[95:0]
+@name(".mtcp_ports")
+register<mtcp_port_t>(MTCP_SLOTS * MAX_PORTS) mtcp_ports;
+
+// windows: {cumulative, cwnd, twnd, window}.
+#define CUMULATIVE_OF(word) word[127:96]
+#define CWND_OF(word)       word[95:64]
+#define TWND_OF(word)       word[63:32]
+#define WINDOW_OF(word)     word[31:0]
+
+// delays: {RTD above its minimum, time-out, mean, deviation}, microseconds.
+#define QUEUE_OF(word)     word[127:96]
+#define BOUND_OF(word)     word[95:64]
+#define MEAN_OF(word)      word[63:32]
+#define DEVIATION_OF(word) word[31:0]
+
+// heard: {active time when it was, echo that was last measured, repair echo}, the low 32 bits of each.
+#define HEARD_OF(word)       word[95:64]
+#define ECHO_OF(word)        word[63:32]
+#define REPAIR_ECHO_OF(word) word[31:0]
+
+// {cumulative, bitmap} of each port.
+@name(".mtcp_sacks")
+register<sack_word_t>(MTCP_SLOTS * MAX_PORTS) mtcp_sacks;
+
+// {generation, when its children changed, until when it is not merged}.
+typedef bit<112> mtcp_changes_t;
+#define CHANGED_AT_OF(word) word[95:48]
+#define PLAIN_UNTIL_OF(word) word[47:0]
+
+@name(".mtcp_changes")
+register<mtcp_changes_t>(MTCP_SLOTS * MAX_PORTS) mtcp_changes;
+
+// {generation, round trip time between parent and child}, from what comes down.
+typedef bit<48> mtcp_rtt_t;
+#define RTT_GENERATION_OF(word) word[47:32]
+#define RTT_OF(word)            word[31:0]
+@name(".mtcp_rtts")
+register<mtcp_rtt_t>(MTCP_SLOTS * MAX_PORTS) mtcp_rtts;
+
+// The last NACK that passed: {the first packet above all that had arrived, when}.
+typedef bit<80> mtcp_nack_t;
+#define NACK_END_OF(word) word[79:48]
+#define NACK_AT_OF(word)  word[47:0]
+@name(".mtcp_nacks")
+register<mtcp_nack_t>(MTCP_SLOTS * MAX_PORTS) mtcp_nacks;
+
+// {generation, least RTD} of each child.
+typedef bit<48> mtcp_minimum_t;
+#define MINIMUM_GENERATION_OF(word) word[47:32]
+#define MINIMUM_OF(word)            word[31:0]
+@name(".mtcp_minima")
+register<mtcp_minimum_t>(MTCP_SLOTS * FEEDBACK_CHILDREN) mtcp_minima;
+
+#endif

@@ -1,0 +1,216 @@
+"""The P4 program's merging of MTCP feedback against the plain model, packet for packet."""
+
+import random
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import pytest
+from hosts.wire.checks.checks.checks.seq import MASK
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from hosts.protocols.mtcp.packets import SACK_BITS, Feedback
+from hosts.protocols.mtcp.wire import UNLIMITED
+from tests.p4src.bench import runs
+from tests.p4src.bench.feedback import PARENT_PORT
+from tests.p4src.bench.packets import host_ip
+from tests.p4src.bench.program import program
+from tests.p4src.bench.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
+from tests.p4src.bench.target import Target
+from tests.p4src.models.aggregation import AggregationModel
+
+PARENT = host_ip(PARENT_PORT)
+SWITCH_PORTS = frozenset({6, 7})
+
+
+@dataclass
+class Child:
+    """A receiver, an agent or a merging switch below; what it has is a set."""
+
+    number: int
+    port: int
+    start: int
+    others: frozenset[int] = frozenset()  # of a switch: whom it speaks for beside `number`
+    has: set[int] = field(default_factory=set)
+    cwnd: int = UNLIMITED
+    twnd: int = 0
+    window: int = 100_000
+    echo: int = 0
+    repair_echo: int = 0
+    queue: int = 0
+    bound: int = 0
+    repaired: bool = False  # of a switch: the one that it speaks through answers a repair
+
+    @property
+    def cumulative(self) -> int:
+        """The first packet that it lacks."""
+        seq = self.start
+        while seq in self.has:
+            seq += 1
+        return seq
+
+    def feedback(self, session: int, nack: bool, held: int) -> Feedback:
+        """What it would send."""
+        cumulative = self.cumulative
+        reach = range(cumulative + 1, cumulative + 1 + SACK_BITS)
+        children = sum(1 << number for number in self.others | {self.number})
+        return Feedback(
+            session,
+            nack,
+            cumulative & MASK,
+            self.echo,
+            held,
+            self.repair_echo,
+            self.cwnd,
+            self.twnd,
+            self.window,
+            sum(1 << seq - cumulative - 1 for seq in reach if seq in self.has),
+            True,
+            self.number,
+            children,
+            children if not self.others else 1 << self.number,
+            bool(self.others),
+            self.queue,
+            self.bound,
+            0,
+            self.repaired,
+        )
+
+
+def make_children(start: int) -> list[Child]:
+    """On ports of their own, two on one port, one each behind two switches."""
+    places = [(0, 2), (1, 3), (2, 4), (127, 5), (4, 5)]
+    children = [Child(number, port, start) for number, port in places]
+    children.append(Child(8, 6, start, frozenset({9, 10})))
+    children.append(Child(20, 7, start, frozenset({21})))
+    return children
+
+
+class Run(runs.Run[AggregationModel]):
+    """The same steps through a switch and the model."""
+
+    def __init__(self, target: Target, chooser: random.Random, start: int = 0) -> None:
+        super().__init__(target, AggregationModel(SWITCH_PORTS), chooser, SWITCH_PORTS)
+        self.children = make_children(start)
+        self.next = start
+        self.start = start
+
+    def now(self) -> int:
+        return self.histories.now()
+
+    def wait(self, microseconds: int) -> None:
+        self.bench.target.advance(microseconds)
+
+    def pass_data(self, count: int, loss: float) -> None:
+        """New data; each child loses some of it."""
+        for _ in range(count):
+            seq, self.next = self.next, self.next + 1
+            self.histories.told(
+                lambda model, now, seq=seq: model.data(self.bench.session, PARENT, seq & MASK, now)  # type: ignore[misc]
+            )
+            self.bench.data(seq & MASK)
+            for child in self.children:
+                if self.chooser.random() >= loss and seq - child.cumulative <= SACK_BITS:
+                    child.has.add(seq)
+                    child.echo = self.now() - 3000 * child.number % 100 + 5_000_000
+            self.wait(self.chooser.choice((0, 100, 1000)))
+
+    def report(self, child: Child, nack: bool) -> None:
+        if child.others and self.chooser.random() < 0.1:  # what the switch below passes of one child
+            child = replace(child, others=frozenset(), queue=0, bound=0, repaired=False)
+        self.send(child.port, child.feedback(self.bench.session, nack, self.chooser.randrange(3000)))
+
+    def send(self, port: int, packet: Feedback) -> None:
+        exact = self.bench.target.exact_time
+
+        def left(feedback: Feedback | None) -> Feedback | None:
+            """Delays are times of the switch, which may be its own."""
+            return feedback if exact or feedback is None else feedback._replace(queue_us=0, bound_us=0)
+
+        self.histories.compare(
+            lambda model, now: left(model.feedback(PARENT, port, packet, now)),
+            lambda: left(self.bench.feedback(port, packet)),
+        )
+
+    def step(self) -> None:
+        chooser, child = self.chooser, self.chooser.choice(self.children)
+        kind = chooser.choices(range(10), (20, 40, 12, 6, 8, 8, 4, 2, 3, 3))[0]
+        if kind == 0:
+            self.pass_data(chooser.choice((1, 1, 2, 4, 40)), chooser.choice((0, 0, 0.1, 0.5)))
+        elif kind == 1:
+            for one in chooser.sample(self.children, chooser.choice((1, 3, len(self.children)))):
+                has_gap = one.feedback(1, False, 0).sack != 0
+                self.report(one, has_gap and chooser.random() < 0.8)
+                self.wait(chooser.choice((0, 50, 3000)))
+        elif kind == 2 and self.next > self.start:
+            missing = [seq for seq in range(child.cumulative, self.next) if seq not in child.has]
+            if missing:  # a repair
+                child.has.add(chooser.choice(missing[:3]))
+                child.repair_echo += chooser.randrange(1, 1000)
+                self.report(replace(child, repaired=bool(child.others) and chooser.random() < 0.5), False)
+        elif kind == 3 and self.bench.target.exact_time:
+            self.wait(chooser.choice((1000, 15_000, 25_000, 260_000, 600_000, 1_100_000, 5_000_000)))
+        elif kind == 4:
+            child.cwnd = chooser.choice((UNLIMITED, 1400, 14_000, chooser.randrange(1 << 20)))
+            child.twnd = chooser.choice((0, 1400, chooser.randrange(1 << 20)))
+            child.window = chooser.choice((0, 1400, 3000, 100_000))
+            self.report(child, False)
+        elif kind == 5:
+            rtt = chooser.choice((0, 10_000, 100_000))
+            self.histories.told(lambda model, _: model.probe(self.bench.session, PARENT, child.port, rtt))
+            self.bench.probe(child.port, rtt)
+        elif kind == 6:
+            self.histories.told(lambda model, _: model.abort(self.bench.session, PARENT, child.port))
+            self.bench.abort(child.port)
+        elif kind == 7:
+            child.queue, child.bound = chooser.randrange(100_000), chooser.randrange(500_000)
+            if not child.others:
+                child.queue = child.bound = 0
+        elif kind == 8:
+            old = child.feedback(self.bench.session, False, 0)
+            self.pass_data(3, 0)
+            self.report(child, False)
+            self.send(child.port, old)  # overtaken
+        else:
+            self.send(child.port, self.hostile(child))
+
+    def hostile(self, child: Child) -> Feedback:
+        """Feedback with one field or a few that nobody honest would send."""
+        chooser = self.chooser
+        lies: dict[str, object] = {
+            "cumulative": chooser.choice((chooser.randrange(1 << 32), (self.next + chooser.randrange(5)) & MASK)),
+            "sack": chooser.getrandbits(SACK_BITS),
+            "number": chooser.choice((0, 4, 128, 65_535)),
+            "children": chooser.choice((0, 1, 0xFF, chooser.getrandbits(128))),
+            "holders": chooser.choice((0, 1, chooser.getrandbits(128))),
+            "merged": True,
+            "merge": False,
+            "repaired": True,
+            "session": 8,
+            "min_cwnd": 0,
+            "max_twnd": UNLIMITED,
+        }
+        told = {name: lies[name] for name in chooser.sample(sorted(lies), chooser.choice((1, 1, 2)))}
+        return child.feedback(self.bench.session, chooser.random() < 0.3, 0)._replace(**told)  # type: ignore[arg-type]
+
+
+STARTS = (0, (1 << 32) - 30, (1 << 31) - 30)
+
+
+@RANDOM_STEPS
+@given(st.integers(0, 2**32), st.sampled_from(STARTS), st.integers(1, 150))
+@example(1, 0, 250)
+@example(2, (1 << 32) - 30, 350)
+def test_every_packet_leaves_as_the_model_says(seed: int, start: int, steps: int) -> None:
+    agree_on_embedded(partial(Run, start=start), seed, steps)
+
+
+def test_all_outcomes_occur() -> None:
+    outcomes = program().constants.enums["feedback"]
+    expected = {name for name, index in outcomes.items() if index < outcomes["hole"]} - {"none", "no_slot"}
+    assert outcomes_of(Run, seeds=8, steps=150) == expected
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_every_kind_of_switch_does_it(target: Target, seed: int) -> None:
+    agree_on_any(partial(Run, start=(1 << 32) - 30), target, seed)

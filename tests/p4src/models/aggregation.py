@@ -1,0 +1,346 @@
+"""What the P4 program does with MTCP feedback, said in the plainest way: sets of packets, dictionaries, whole numbers.
+
+The registers of p4src/assist/mtcp hold bitmaps and numbers modulo 2^32 and scan ports; here a port is an object with a
+set of the packets that its children have, and a sequence number is extended as soon as it comes from the wire. Times
+are microseconds of the switch. The rules are those of docs/assist.md.
+"""
+
+import zlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address
+
+from hosts.wire.checks.checks.checks.seq import MASK
+
+from hosts.protocols.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback
+from tests.p4src.bench.program import number
+from tests.p4src.models.passed import PassedModel
+
+SLOTS = number("MTCP_SLOTS")
+PERIOD_US, HOLDERS_US = number("FEEDBACK_PERIOD_US"), number("MTCP_HOLDERS_US")
+SILENCE_US, GAP_US = number("MTCP_SILENCE_US"), number("MTCP_GAP_US")
+CHANGE_US, IDLE_US = number("MTCP_CHANGE_US"), number("FEEDBACK_IDLE_US")
+MAX_BEHIND, LEAST_MARGIN_US = number("FEEDBACK_MAX_BEHIND"), number("MTCP_LEAST_MARGIN_US")
+
+
+def members(bitmap: int) -> frozenset[int]:
+    """The bits of a bitmap as a set."""
+    return frozenset(bit for bit in range(bitmap.bit_length()) if bitmap >> bit & 1)
+
+
+def bitmap(numbers: Iterable[int]) -> int:
+    """The reverse of `members`."""
+    return sum(1 << number for number in numbers)
+
+
+@dataclass
+class Port:
+    """What a port's neighbour last said for its children."""
+
+    children: frozenset[int]
+    holders: frozenset[int]
+    cumulative: int
+    above: frozenset[int]  # packets beyond the cumulative one that have arrived
+    cwnd: int
+    twnd: int
+    window: int
+    heard: int  # active time
+    repair_echo: int
+    echo: int = 0  # of the last sample
+    queue: int = 0
+    bound: int = 0
+    mean: int = 0
+    deviation: int = 0
+    nack: tuple[int, int] | None = None  # the first packet above all that had arrived, and when a NACK last passed
+
+
+@dataclass
+class Sent:
+    """The last summary."""
+
+    cumulative: int
+    above: frozenset[int]
+    children: frozenset[int]
+    holders: frozenset[int]
+    cwnd: int
+    twnd: int
+    window: int
+    at: int
+
+
+@dataclass
+class Slot:
+    """One parent's feedback."""
+
+    owner: tuple[int, str]
+    used_at: int
+    active: int = 0
+    ports: dict[int, Port] = field(default_factory=dict)
+    sent: Sent | None = None
+    repeats: int = 0
+    rtt: dict[int, int] = field(default_factory=dict)  # port -> what a probe said
+    least: dict[int, int] = field(default_factory=dict)  # child -> least RTD
+    changed_at: dict[int, int] = field(default_factory=dict)
+    plain_until: dict[int, int] = field(default_factory=dict)
+
+
+class AggregationModel:
+    """One switch. Each method is one packet that passes."""
+
+    def __init__(self, switch_ports: frozenset[int] = frozenset()) -> None:
+        self.switch_ports = switch_ports
+        self.outcomes: Counter[str] = Counter()
+        self._passed = PassedModel(MAX_BEHIND)
+        self._slots: dict[int, Slot] = {}
+
+    # --- what comes down
+
+    def data(self, session: int, source: str, seq: int, now: int) -> None:
+        """A data packet that was accepted."""
+        self._passed.data(session, source, seq, now)
+
+    def probe(self, session: int, parent: str, port: int, rtt_us: int) -> None:
+        """A parent's probe, on its way to a child behind `port`."""
+        slot = self._owned(session, parent)
+        if slot is not None and rtt_us:
+            slot.rtt[port] = rtt_us
+
+    def abort(self, session: int, parent: str, port: int) -> None:
+        """A child behind `port` leaves its parent."""
+        slot = self._owned(session, parent)
+        if slot is not None:
+            slot.ports.pop(port, None)
+
+    # --- what goes up
+
+    def feedback(self, parent: str, port: int, packet: Feedback, now: int) -> Feedback | None:
+        """What leaves towards the parent; None: nothing."""
+        if not (packet.merge or packet.merged):
+            return packet
+        if packet.merged and port not in self.switch_ports:
+            return None
+        outcome, result = self._feedback(parent, port, packet, now)
+        self.outcomes[outcome] += 1
+        return result
+
+    def _feedback(self, parent: str, port: int, packet: Feedback, now: int) -> tuple[str, Feedback | None]:
+        if not _names_its_own(packet):
+            return "malformed", packet
+        cumulative = self._passed.in_range(packet.session, packet.cumulative, packet.sack)
+        if cumulative is None:
+            return "out_of_range", packet
+        slot = self._enter(packet.session, parent, now)
+        if slot is None:
+            return "no_slot", packet
+        others = {
+            place: other
+            for place, other in slot.ports.items()
+            if place != port and slot.active - other.heard <= SILENCE_US
+        }
+        refusal = _refusal(slot, port, packet, now)
+        if refusal is None and any(other.children & members(packet.children) for other in others.values()):
+            slot.ports.pop(port, None)
+            refusal = "shared_port"
+        if refusal is not None:
+            return refusal, packet
+        return self._merge(slot, port, packet, cumulative, list(others.values()), now)
+
+    def _merge(
+        self, slot: Slot, port: int, packet: Feedback, cumulative: int, others: list[Port], now: int
+    ) -> tuple[str, Feedback | None]:
+        before = slot.ports.get(port)
+        known = before is not None and before.children == members(packet.children)
+        above = frozenset(cumulative + 1 + bit for bit in members(packet.sack))
+        again = repaired = False
+        if known and before is not None:
+            if cumulative < before.cumulative:
+                return "stale", packet
+            if cumulative == before.cumulative:
+                again = above <= before.above
+                above |= before.above
+            repaired = packet.repaired if packet.merged else before.repair_echo != packet.repair_echo_us
+        mine = Port(
+            members(packet.children),
+            members(packet.holders),
+            cumulative,
+            above,
+            packet.min_cwnd,
+            packet.max_twnd,
+            packet.window,
+            slot.active,
+            packet.repair_echo_us,
+        )
+        if known and before is not None:
+            mine.echo, mine.queue, mine.bound = before.echo, before.queue, before.bound
+            mine.mean, mine.deviation, mine.nack = before.mean, before.deviation, before.nack
+        slot.ports[port] = mine
+        rtd = _measure(slot, port, mine, packet, others, now)
+
+        repeat = False
+        if packet.nack:
+            repeat = _repeats(mine, slot.rtt.get(port), now)
+            if not repeat:
+                mine.nack = (max(above, default=cumulative) + 1, now)
+        if not known:
+            return "first", packet
+        if packet.nack and not repeat:
+            return "nack", packet
+        if not others:
+            return "alone", packet
+
+        summary = _aggregate([mine, *others], now)
+        advanced, due = _is_due(slot.sent, summary, again)
+        if repeat:
+            slot.repeats = min(slot.repeats + 1, 0xFFFF)
+        if repaired:
+            if (cumulative, above) != (summary.cumulative, summary.above):
+                return "repair", packet
+            due = True
+        if not due:
+            return "repeated" if repeat else "absorbed", None
+        timed = rtd is not None and advanced
+        queue = bound = 0
+        if timed and rtd is not None:
+            queue = max([mine.queue, *(other.queue for other in others if other.echo)]) - (
+                rtd - slot.least[packet.number]
+            )
+            bound = max(other.bound for other in [mine, *others] if other.echo or other is mine) - rtd
+        result = packet._replace(
+            nack=False,
+            merged=True,
+            cumulative=summary.cumulative & MASK,
+            sack=bitmap(seq - summary.cumulative - 1 for seq in summary.above),
+            min_cwnd=summary.cwnd,
+            max_twnd=summary.twnd,
+            window=summary.window,
+            children=bitmap(summary.children),
+            holders=bitmap(summary.holders),
+            echo_time_us=packet.echo_time_us if timed else 0,
+            held_us=packet.held_us if timed else 0,
+            queue_us=max(queue, 0),
+            bound_us=max(bound, 0),
+            repeats=slot.repeats,
+            repaired=repaired,
+        )
+        slot.sent = summary
+        slot.repeats = 0
+        return "summary", result
+
+    # --- slots
+
+    @staticmethod
+    def _place(session: int, parent: str) -> int:
+        return zlib.crc32(session.to_bytes(4, "big") + IPv4Address(parent).packed) % SLOTS
+
+    def _owned(self, session: int, parent: str) -> Slot | None:
+        slot = self._slots.get(self._place(session, parent))
+        return slot if slot is not None and slot.owner == (session, parent) else None
+
+    def _enter(self, session: int, parent: str, now: int) -> Slot | None:
+        """The slot, its active time moved on; None when it is another's."""
+        place = self._place(session, parent)
+        slot = self._slots.get(place)
+        if slot is None or now - slot.used_at > IDLE_US:
+            slot = self._slots[place] = Slot((session, parent), now)
+            return slot
+        if slot.owner != (session, parent):
+            return None
+        slot.active += min(now - slot.used_at, GAP_US)
+        slot.used_at = now
+        return slot
+
+
+def _names_its_own(packet: Feedback) -> bool:
+    """A host speaks for itself, a switch for several with the sender among them."""
+    if packet.number >= MERGE_CHILDREN:
+        return False
+    children, holders = members(packet.children), members(packet.holders)
+    if not packet.merged:
+        return children == holders == {packet.number}
+    return packet.number in children and bool(holders) and holders <= children
+
+
+def _refusal(slot: Slot, port: int, packet: Feedback, now: int) -> str | None:
+    """Why this port's feedback is not merged now."""
+    if now < slot.plain_until.get(port, 0):
+        return "shared_port"
+    before = slot.ports.get(port)
+    children = members(packet.children)
+    if before is None or before.children == children:
+        return None
+    if not packet.merged and children <= before.children:
+        return "part"
+    changed_at = slot.changed_at.get(port)
+    slot.changed_at[port] = now
+    if changed_at is not None and now - changed_at < CHANGE_US:
+        slot.plain_until[port] = now + CHANGE_US
+        del slot.ports[port]
+        return "shared_port"
+    return None
+
+
+def _measure(slot: Slot, port: int, mine: Port, packet: Feedback, others: list[Port], now: int) -> int | None:
+    """Takes a sample of the relative time delay; returns it."""
+    if not packet.echo_time_us:
+        return None
+    rtd = now - packet.echo_time_us - packet.held_us
+    if packet.number not in slot.least:
+        slot.least[packet.number] = rtd - min((other.queue for other in others if other.echo), default=0)
+    slot.least[packet.number] = min(slot.least[packet.number], rtd)
+    mine.queue = rtd - slot.least[packet.number]
+    if packet.merged:
+        mine.queue += packet.queue_us
+        mine.bound = rtd + packet.bound_us
+    elif packet.echo_time_us != mine.echo:
+        if not mine.echo:
+            mine.mean = rtd
+            mine.deviation = slot.rtt.get(port, 0) // 2
+        else:
+            error = rtd - mine.mean
+            mine.mean += error // 8
+            mine.deviation += (abs(error) - mine.deviation) // 4
+        mine.bound = mine.mean + max(4 * mine.deviation, LEAST_MARGIN_US)
+    mine.echo = packet.echo_time_us
+    return rtd
+
+
+def _repeats(mine: Port, rtt: int | None, now: int) -> bool:
+    """Whether a NACK that passed within a round trip named all that is missing now."""
+    if mine.nack is None or rtt is None:
+        return False
+    end, at = mine.nack
+    if now - at >= rtt + rtt // 8:
+        return False
+    missing = set(range(mine.cumulative, max(mine.above, default=mine.cumulative) + 1)) - mine.above
+    return all(seq < end for seq in missing)
+
+
+def _aggregate(ports: list[Port], now: int) -> Sent:
+    cumulative = min(port.cumulative for port in ports)
+    reach = range(cumulative + 1, cumulative + 1 + SACK_BITS)
+    return Sent(
+        cumulative,
+        frozenset(seq for seq in reach if all(seq < port.cumulative or seq in port.above for port in ports)),
+        frozenset().union(*(port.children for port in ports)),
+        frozenset().union(*(port.holders for port in ports if port.cumulative == cumulative)),
+        min(port.cwnd for port in ports),
+        max(port.twnd for port in ports),
+        min(port.window for port in ports),
+        now,
+    )
+
+
+def _is_due(last: Sent | None, now: Sent, again: bool) -> tuple[bool, bool]:
+    """Whether the aggregate has advanced, and whether a summary is due."""
+    if last is None or now.cumulative > last.cumulative:
+        return True, True
+    if now.cumulative == last.cumulative and not now.above <= last.above:
+        return True, True
+    if now.children != last.children or now.cwnd != last.cwnd or now.twnd < last.twnd:
+        return False, True
+    if now.window > last.window and now.window // 2 >= last.window:
+        return False, True
+    ended = now.at - last.at >= PERIOD_US
+    told = again or now.twnd != last.twnd or now.window != last.window
+    return False, (ended and told) or (now.at - last.at >= HOLDERS_US and now.holders != last.holders)

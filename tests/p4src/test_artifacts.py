@@ -1,0 +1,67 @@
+"""The compiled artifacts in p4src/ belong to the sources beside them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from engine import p4c
+from tests.p4src.bench.program import FOLDER, program
+from tests.p4src.test_build import build
+
+HAS_P4C = p4c.find_p4c() is not None
+
+
+def test_sources_have_not_changed_since_they_were_compiled() -> None:
+    assert p4c.read_stamp(FOLDER / build.STAMP)["sources_sha256"] == p4c.source_hash(FOLDER), (
+        "sources in p4src/ changed: run `make p4`"
+    )
+
+
+@pytest.mark.parametrize("name", build.ARTIFACTS)
+def test_artifacts_are_as_the_compiler_wrote_them(name: str) -> None:
+    stamp = p4c.read_stamp(FOLDER / build.STAMP)["artifacts_sha256"]
+    assert isinstance(stamp, dict)
+    assert stamp[name] == p4c.file_hash(FOLDER / name), f"p4src/{name} was edited: run `make p4`"
+
+
+def test_constants_are_those_of_the_source() -> None:
+    assert json.loads((FOLDER / "canopy.constants.json").read_text()) == build.read_constants()
+
+
+@pytest.mark.parametrize("name", [*build.ARTIFACTS, build.STAMP])
+def test_no_path_of_a_machine_in_the_artifacts(name: str) -> None:
+    """Source names are relative: `canopy.p4`, or the compiler's own include folder."""
+    text = (FOLDER / name).read_text()
+    assert re.findall(r'"(?:filename|program)"\s*:\s*"/[^"]*"', text) == []
+    for word in ("/home/", "/root/", "/tmp/", "/work/", "/opt/"):
+        assert word not in text
+
+
+def test_readme_names_everything_that_can_be_installed_or_read() -> None:
+    readme = (FOLDER / "README.md").read_text()
+    names = [table.preamble.alias for table in program().p4info.tables if not table.is_const_table]
+    names += [digest.preamble.name for digest in program().p4info.digests]
+    names += [counter.preamble.name for counter in program().p4info.counters]
+    names += [meter.preamble.name for meter in program().p4info.meters]
+    assert [name for name in names if name not in readme] == []
+
+
+def test_every_drop_reason_fits_the_counter() -> None:
+    (drops,) = [counter for counter in program().p4info.counters if counter.preamble.name == "drops"]
+    reasons = program().constants.enums["drop_reason"].values()
+    assert max(reasons) < drops.size
+    assert sorted(reasons) == list(range(len(reasons)))
+
+
+if HAS_P4C:
+
+    def test_compiling_again_gives_the_same(tmp_path: Path) -> None:
+        compiler = p4c.find_p4c()
+        assert compiler is not None
+        version = p4c.p4c_version(compiler)
+        build.compile_program(compiler, tmp_path)
+        if version == p4c.read_stamp(FOLDER / build.STAMP)["p4c"]:
+            for name in build.ARTIFACTS:
+                assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
