@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from canopy_engine import Sim, Switch
 
+from controller.network import CPU_PORT
 from experiments.bench.switch.replication import PROGRAM_JSON
-from experiments.bench.switch.workload import CPU_PORT
 
 if TYPE_CHECKING:
     from canopy_engine import LinkSpec

@@ -12,13 +12,12 @@ from typing import Any
 
 import grpc
 
-from controller.network import SwitchSpec
+from controller.network import CPU_PORT, SwitchSpec
 from engine.switch.limits import DEFAULT_LIMITS
 from engine.switch.p4runtime.datapath import MemoryDataPath
 from engine.switch.p4runtime.server import P4RuntimeServer
 from tests.simple_switch import packet_messages
 
-CPU_PORT = 510
 START_LIMIT_S = 15.0
 REFUSED_S = 0.02
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from controller.network import CPU_PORT
 from engine.command.programs import module_command
 from topologies.emulation.linkspec import describe_lacks, tc_plan
 from topologies.emulation.network import SwitchKind
@@ -13,9 +14,6 @@ from topologies.emulation.requirements import traffic_control_kinds
 from topologies.plan.link_spec import link_spec
 from topologies.plan.plan import Plan, SwitchPlan, derive_seed
 from topologies.scenario.network import DirectedLink
-
-CPU_PORT = 510
-"""The P4 program's (p4src/constants.p4): packet-in and packet-out."""
 
 MULTICAST_SIZE = "65536"
 """Of BMv2's multicast tables: its defaults are too small for a switch of 12 ports (p4src/README.md)."""

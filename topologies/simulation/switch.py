@@ -14,6 +14,7 @@ from canopy_engine import Sim, Switch
 from finsy.proto import p4r
 
 from controller.core import Core
+from controller.network import CPU_PORT
 from controller.program import Program
 from controller.state import Difference, State, difference, make_state
 from engine.switch.p4runtime.datapath import MemoryDataPath
@@ -26,8 +27,6 @@ from topologies.simulation.agenda import Agenda
 if TYPE_CHECKING:
     from canopy_engine import Event
 
-CPU_PORT = 510
-"""The P4 program's (p4src/constants.p4): packet-in and packet-out."""
 MAX_EVENTS = 4096
 """Taken from a switch at a time."""
 

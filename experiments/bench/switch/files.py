@@ -10,9 +10,10 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+from controller.network import CPU_PORT
 from experiments.bench.switch.footprint import free_port, running
 from experiments.bench.switch.report import BenchError
-from experiments.bench.switch.workload import CPU_PORT, Workload, configured
+from experiments.bench.switch.workload import Workload, configured
 
 _WAIT_S = 4
 """The switch lets pass before it opens its files; it has to be configured by then."""

@@ -8,9 +8,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from controller.network import CPU_PORT
 from engine.command.programs import module_command
 from experiments.bench.switch.report import BenchError, Figure
-from experiments.bench.switch.workload import CPU_PORT, Workload
+from experiments.bench.switch.workload import Workload
 
 START_LIMIT_S = 60.0
 

@@ -17,9 +17,10 @@ from pathlib import Path
 
 import canopy_engine
 
+from controller.network import CPU_PORT
 from experiments.bench.switch.forwarding import L2, L3
 from experiments.bench.switch.replication import REPLICATION
-from experiments.bench.switch.workload import CPU_PORT, Workload, configured, embedded_switch
+from experiments.bench.switch.workload import Workload, configured, embedded_switch
 
 WORKLOADS = {workload.name: workload for workload in (REPLICATION, L2, L3)}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import canopy_engine
 import finsy as fy
 
-CPU_PORT = 510
+from controller.network import CPU_PORT
 
 Value = int | tuple[int, int]
 """A match: a number, or for lpm a number and its prefix's length."""

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 
-from hosts.wire.checks.checks.checks.reason import Reason
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 from hosts.endpoint import Address
 from hosts.protocols.mtcp.control import encode_abort, encode_probe
 from hosts.protocols.mtcp.packets import Feedback, encode_data, encode_merged, parse
+from hosts.wire.reason import Reason
 from tests.p4src.bench.packets import SWITCH_MAC, group_mac, host_ip, host_mac, join
 from tests.p4src.bench.setup import bitmap, install, route_host, route_source
 from tests.p4src.bench.target import Target

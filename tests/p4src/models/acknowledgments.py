@@ -3,9 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from hosts.wire.checks.checks.checks.seq import MASK
-
 from hosts.protocols.rla.packets import CHILD_BITS, Ack
+from hosts.wire.seq import MASK
 from tests.p4src.bench.program import number
 from tests.p4src.models.aggregation import bitmap, members
 from tests.p4src.models.passed import IDLE_MS, PassedModel

@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 
-from hosts.wire.checks.checks.checks.seq import MASK
-
 from hosts.protocols.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback
+from hosts.wire.seq import MASK
 from tests.p4src.bench.program import number
 from tests.p4src.models.passed import PassedModel
 

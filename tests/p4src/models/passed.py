@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from hosts.wire.checks.checks.checks.seq import extend
-
+from hosts.wire.seq import extend
 from tests.p4src.bench.program import number
 
 SESSIONS = number("FEEDBACK_SESSIONS")

@@ -110,7 +110,11 @@ def test_two_parents_whose_slots_fall_together(target: Target) -> None:
         key = struct.pack("!I", session) + IPv4Address(host_ip(PARENT_PORT)).packed
         return zlib.crc32(key) % number("MTCP_SLOTS")
 
-    other = next(session for session in range(8, 100_000) if slot(session) == slot(7) and session % 1024 != 7)
+    other = next(
+        session
+        for session in range(8, 100_000)
+        if slot(session) == slot(7) and session % number("FEEDBACK_SESSIONS") != 7
+    )
     bench.data(9, session=other)
     for cumulative in (1, 2, 3):
         for child in (4, 5):

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pytest
-from hosts.wire.checks.checks.checks.seq import MASK
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hosts.protocols.mtcp.packets import SACK_BITS, Feedback
 from hosts.protocols.mtcp.wire import UNLIMITED
+from hosts.wire.seq import MASK
 from tests.p4src.bench import runs
 from tests.p4src.bench.feedback import PARENT_PORT
 from tests.p4src.bench.packets import host_ip

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import pytest
-from hosts.wire.checks.checks.checks.reason import Reason
-from hosts.wire.checks.checks.checks.seq import MASK
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hosts.protocols.rla.packets import CHILD_BITS, SACK_BITS, Ack, Data, encode_abort, encode_ack, encode_data, parse
+from hosts.wire.reason import Reason
+from hosts.wire.seq import MASK
 from tests.p4src.bench import runs
 from tests.p4src.bench.feedback import PARENT_PORT, Bench
 from tests.p4src.bench.packets import host_ip

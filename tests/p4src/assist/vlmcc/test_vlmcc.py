@@ -4,7 +4,6 @@ import random
 from typing import Any
 
 import pytest
-from hosts.wire.checks.checks.checks.reason import Reason
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from hosts.protocols.vlmcc.packets import (
     encode_start_request,
     parse,
 )
+from hosts.wire.reason import Reason
 from tests.p4src.bench import suppression
 from tests.p4src.bench.feedback import Bench
 from tests.p4src.bench.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
