@@ -58,12 +58,13 @@ typedef bit<(SACK_BITS + 32)> sack_word_t;
 typedef bit<(SACK_BITS + 1)> missing_t;
 #define LAST_MISSING (1w1 ++ 512w0)
 #define BEYOND_FIRST_OF(missing) missing[SACK_BITS:1]
-// Of MTCP; assist/mtcp/state.p4 says what is in them.
+// Of MTCP and RLA; assist/mtcp/state.p4 and assist/rla/rla.p4 say what is in them.
 typedef bit<112> slot_word_t;
+typedef bit<96>  heard_word_t;
+// Of MTCP.
 typedef bit<64>  mtcp_sent_t;
 typedef bit<128> mtcp_windows_t;
 typedef bit<128> mtcp_delays_t;
-typedef bit<96>  heard_word_t;
 typedef bit<(352 + 2 * FEEDBACK_CHILDREN)> mtcp_port_t;
 
 // What the parser found of a packet that switches help. `session` and `value` only where it was not taken apart.
