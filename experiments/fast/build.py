@@ -16,12 +16,6 @@ COMPILED: Final = ("application.py", "endpoint.py", "parts/", "protocols/", "run
 """What handles packets, below `hosts/`: modules, and folders of which each module but `__init__` is compiled. Programs
 and dissectors are not: Python's -m runs no extension module, and their time goes elsewhere."""
 
-INTERPRETED: Final = {
-    "protocols/webrc/objects.py": "mypyc's classes have no cached properties",
-    "protocols/webrc/waves.py": "as `objects.py`",
-}
-"""Modules of those folders that are only copied, and why. mypyc 2.4."""
-
 _CFLAGS: Final = "-ffp-contract=off"
 """A product and a sum in one rounding, which some processors have, would give other numbers than Python's two."""
 
@@ -33,11 +27,7 @@ class BuildError(Exception):
 def modules() -> list[str]:
     """The modules that are compiled, as paths below `hosts/`."""
     found = sorted(str(path.relative_to(compiled.SOURCES)) for path in compiled.SOURCES.rglob("*.py"))
-    return [
-        path
-        for path in found
-        if path.startswith(COMPILED) and path not in INTERPRETED and not path.endswith("__init__.py")
-    ]
+    return [path for path in found if path.startswith(COMPILED) and not path.endswith("__init__.py")]
 
 
 def build(folder: Path, chosen: Collection[str]) -> None:

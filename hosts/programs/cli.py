@@ -14,9 +14,10 @@ import typer
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_INTERRUPTED
 from hosts import protocols
 from hosts.endpoint import Address
+from hosts.programs.driver import INTERRUPTED, Outcome, Plan
 from hosts.programs.files import FileSource
 from hosts.programs.progress import Display
-from hosts.programs.transfer import INTERRUPTED, Outcome, Plan, receive_file, send_file
+from hosts.programs.transfer import receive_file, send_file
 from hosts.protocol import Protocol, Session
 from hosts.runtime import clock, sockets
 from hosts.wire.header import SESSION_MAX

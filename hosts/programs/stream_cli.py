@@ -35,9 +35,9 @@ from hosts.programs.cli import (
     read_settings,
     require_source,
 )
+from hosts.programs.driver import Plan
 from hosts.programs.progress import Display
 from hosts.programs.stream import receive_stream, send_stream
-from hosts.programs.transfer import Plan
 from hosts.runtime import clock, sockets
 
 PAYLOAD_BYTES = 1316

@@ -9,9 +9,9 @@ from controller.sessions import SessionStatus
 from hosts import endpoint as seam
 from hosts import protocols
 from hosts.endpoint import Address, Endpoint
+from hosts.programs.driver import INTERRUPTED
 from hosts.programs.files import FileSink, FileSource
 from hosts.programs.observe import plain
-from hosts.programs.transfer import INTERRUPTED
 from hosts.protocol import Session
 from topologies.plan.members import FIRST_PORT, Parameters, member_parameters
 from topologies.plan.plan import derive_seed

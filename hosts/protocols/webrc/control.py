@@ -1,27 +1,17 @@
 """When a WEBRC receiver joins: its estimates, its target rate and its decisions at every epoch (3.1 to 3.3, Table 2).
 
-What the paper leaves out is RFC 3738's, 3.2. `now` is in seconds; rates are in packets per second. Sockets, packets and
-groups are the receiver's business.
+What the paper leaves out is RFC 3738's, 3.2; where the two differ is rules.py. `now` is in seconds; rates are in
+packets per second. Sockets, packets and groups are the receiver's business.
 """
 
 import math
-from typing import Final
 
 from hosts.parts.throughput import loss_event_rate, packets_per_rtt
-from hosts.protocols.webrc.estimators import ALPHA, RFC_ALPHA, LossEstimator, RttEstimator
+from hosts.protocols.webrc.estimators import RttEstimator
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.rates import Rates
+from hosts.protocols.webrc.rules import RULES
 from hosts.protocols.webrc.waves import Waves, gamma
-
-STARTUP_EXPONENT: Final = 3.0
-"""Of Gamma, before TRR, in Eq. (5) during start-up (3.2)."""
-STEADY_EXPONENT: Final = 1.5
-"""Eq. (5)."""
-LAG_PACKETS: Final = 3.0
-"""By so many packets of an epoch RR is less than ARR when it lags: three standard deviations of what whole packets make
-of the fluid (ours)."""
-RFC_STARTUP_FACTOR: Final = 4.0
-"""RFC 3738, 3.2.2.7."""
 
 
 class ReceptionControl:
@@ -31,9 +21,9 @@ class ReceptionControl:
         self.waves = waves
         self.options = options
         self.rates = Rates(waves, options.epoch_s)
-        is_rfc = options.rules == "rfc"
-        self.losses = LossEstimator(options.epoch_s / waves.slot_s, rfc=is_rfc)
-        self.rtt = RttEstimator(alpha=RFC_ALPHA if is_rfc else ALPHA, floor=waves.p)
+        self._rules = RULES[options.rules](waves, self.rates, options.epoch_s)
+        self.losses = self._rules.loss_estimator()
+        self.rtt = RttEstimator(alpha=self._rules.alpha, floor=waves.p)
         self.ssr = math.inf
         """SSR; infinite: start-up."""
         self.reqn = math.inf
@@ -100,23 +90,14 @@ class ReceptionControl:
         self.joining = None
         self._first_at = arrived_at
         measured = arrived_at - self._joined_at
-        waves, joined = self.waves, self.rates.waves_joined
+        waves = self.waves
         before, self._previous_mrtt = self._previous_mrtt, measured
         self.mrtt = measured
         self.rtt.update(measured, 1 / waves.rate_before_end(waves.psns - psn), self.rates.lost_share)
         if not (self.starting_up and self.options.early_detection) or before is None:
             return
-        if measured - before > self._longest_wait(joined):
+        if measured - before > self._rules.longest_wait():
             self._end_startup(waves.p * self.rates.trr, "mrtt")
-
-    def _longest_wait(self, joined: int) -> float:
-        """Seconds that the next packet of the wave joined last may take: more is a queue's doing (3.2)."""
-        p, arr = self.waves.p, self.rates.arr
-        if self.options.rules == "rfc":
-            return (1 - p ** (joined + 1)) / (p * math.log(1 / p)) / arr
-        # Of the joined waves this one has so much of the rate. A sender that is within one packet of the fluid leaves
-        # less than two gaps between two packets of a channel.
-        return 2 * (1 - p ** (joined + 1)) / (1 - p) / arr
 
     def slot_changed(self, over: int) -> None:
         """A new time slot; `over` is the wave that has become quiescent."""
@@ -140,8 +121,7 @@ class ReceptionControl:
         if self.starting_up and not self._ready_in_startup(now):
             return False
         wanted = gamma(rates.waves_joined, self.waves.p) * rates.arr
-        # At a constant total rate no join can bring more than that (RFC 3738, 3.2.3.6; the paper does not ask).
-        reaches_all = self.options.rules == "rfc" and self.trate >= self.waves.session_rate
+        reaches_all = self._rules.reaches_all(self.trate)
         if self.trate < wanted and not reaches_all:
             return False
         if self.starting_up or reaches_all or not self.options.avoid_overflow:
@@ -149,7 +129,7 @@ class ReceptionControl:
         if not self._falls():
             self._lower_reqn()
             return False
-        return self.options.rules == "rfc" or self._fits()
+        return self._rules.fits(self._most_rr)
 
     def joined(self, channel: int, now: float) -> None:
         """The next wave has been joined."""
@@ -170,14 +150,9 @@ class ReceptionControl:
     def _target(self) -> None:
         """Eqs. (5) and (6)."""
         assert self.artt is not None
-        rates, most = self.rates, self.options.max_rate
-        grown = gamma(rates.waves_joined, self.waves.p)
         self.reqn = packets_per_rtt(self.losses.lossp) / self.artt
-        if self.options.rules == "rfc":
-            limit = RFC_STARTUP_FACTOR * rates.trr if self.starting_up else math.inf
-        else:
-            limit = grown ** (STARTUP_EXPONENT if self.starting_up else STEADY_EXPONENT) * rates.trr
-        self.trate = min(max(self.ssr, self.reqn), limit, most)
+        limit = self._rules.limit(starting_up=self.starting_up)
+        self.trate = min(max(self.ssr, self.reqn), limit, self.options.max_rate)
 
     def _ready_in_startup(self, now: float) -> bool:
         """The early ends of start-up that an epoch can bring (3.2), and the wait for a full epoch after each join."""
@@ -190,36 +165,14 @@ class ReceptionControl:
             return True
         if now - self._first_at < self.options.epoch_s:
             return False
-        if self._lags(joined):
+        if self._rules.lags():
             self._end_startup(rates.trr, "lag")
             return False
         return True
 
-    def _lags(self, joined: int) -> bool:
-        """Whether less arrives, a full epoch after a join, than the channels carry."""
-        rates, epoch_s = self.rates, self.options.epoch_s
-        if self.options.rules == "rfc":
-            return rates.trr < self._expected_share(joined) * rates.arr - 2 / epoch_s
-        return rates.rr < rates.arr - LAG_PACKETS / epoch_s  # 3.2
-
-    def _expected_share(self, joined: int) -> float:
-        """What TRR should be of ARR a full epoch after a join (RFC 3738, 3.2.2.6: c)."""
-        p, zeta = self.waves.p, self.rates.zeta[0]
-        risen = math.pow(p, -self.options.epoch_s / self.waves.slot_s)
-        grown = gamma(joined - 1, p)
-        return zeta + (1 - zeta) * risen * (zeta + (1 - zeta) * math.sqrt(p) * risen) / grown
-
     def _falls(self) -> bool:
         """Whether the reception rate has fallen since the last join as the waves have: no queue keeps it up (3.3)."""
         return self.rates.rr <= max(self._most_rr - 2 / self.options.epoch_s, self.waves.p * self._most_rr)
-
-    def _fits(self) -> bool:
-        """Whether the reception rate has fallen by so much that the slot after a join brings no more than has come
-        through (ours: 3.3's margin, by Eq. (7): a slot's mean is (1 - P) / ln(1/P) of what it begins with). Joining as
-        soon as a queue is empty fills it with more than it held the time before."""
-        p = self.waves.p
-        brought = gamma(self.rates.waves_joined, p) * (1 - p) / math.log(1 / p)
-        return self.rates.rr <= max(1 / brought, p) * self._most_rr
 
     def _end_startup(self, ssr: float, why: str) -> None:
         self.ssr = max(self._least_ssr, ssr)

@@ -28,14 +28,11 @@ class LossEstimator:
     passes through the first into the second with every epoch; the second weighs loss events, as TFRC's does.
 
     The second is the Appendix's, F = (1 - delta m) (F + delta) with each packet, m the smoothed share of loss events.
-    RFC 3738's takes (1 - delta)^E, and P / (E + 1) of P packets with E loss events between two of them. That is right
-    for whole loss events, but with the small fractions of one that pass at an epoch it tends to 0.84 of 1 / LOSSP, and
-    with few loss events in a time slot LOSSP is up to a tenth too large."""
+    """
 
-    def __init__(self, epoch_share: float, *, rfc: bool = False) -> None:
-        """`epoch_share`: EL / TSD. `rfc`: RFC 3738's second filter."""
+    def __init__(self, epoch_share: float) -> None:
+        """`epoch_share`: EL / TSD."""
         self._g = NU * epoch_share
-        self._filtered = self._rfc_filtered if rfc else self._appendix_filtered
         self._w = 0.0  # packets since the last loss event began
         self._x = 0.0  # packets before it that are not filtered in yet
         self._y = 0.0  # loss events likewise
@@ -77,14 +74,21 @@ class LossEstimator:
         following = self._filtered(self._x + self._w + 1, self._y + 1)  # were the next packet lost
         self.lossp = 1 / max(known, following, 1.0)
 
-    def _appendix_filtered(self, packets: float, events: float) -> float:
+    def _filtered(self, packets: float, events: float) -> float:
         if events == 0:
             return self._z + DELTA * packets
         keep = 1 - DELTA * min(1.0, events / packets)
         kept: float = keep**packets
         return self._z * kept + packets / events * keep * (1 - kept)
 
-    def _rfc_filtered(self, packets: float, events: float) -> float:
+
+class RfcLossEstimator(LossEstimator):
+    """RFC 3738's second filter: (1 - delta)^E, and P / (E + 1) of P packets with E loss events between two of them.
+
+    That is right for whole loss events, but with the small fractions of one that pass at an epoch it tends to 0.84 of
+    1 / LOSSP, and with few loss events in a time slot LOSSP is up to a tenth too large."""
+
+    def _filtered(self, packets: float, events: float) -> float:
         keep = 1 - DELTA
         kept: float = keep**events
         return self._z * kept + packets / (events + 1) * (1 - kept * keep)

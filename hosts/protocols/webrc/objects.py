@@ -7,7 +7,6 @@ that memory holds have been sent; then they are sent again.
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from hosts.parts.fec.block import (
@@ -55,7 +54,7 @@ class Layout:
         """In as few blocks as possible. ValueError: the file is empty or too long."""
         return cls(length, symbol, -(-source_symbols(length, symbol) // MAX_BLOCK_SYMBOLS))
 
-    @cached_property
+    @property
     def symbols(self) -> int:
         """Source symbols of all blocks."""
         return source_symbols(self.length, self.symbol)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hosts.parts.bounds import LEAST_PERIOD_S, MOST_S, check_times
 from hosts.protocols.webrc.packets import MAX_PACKET_BYTES, payload_bytes
+from hosts.protocols.webrc.rules import RULES
 from hosts.protocols.webrc.waves import Waves
 
 
@@ -30,7 +31,7 @@ class WebrcOptions:
     carousel_s: float = 0.0  # the sender of a file stops after so long; 0: when it is stopped
 
     def __post_init__(self) -> None:
-        if self.rules not in ("paper", "rfc"):
+        if self.rules not in RULES:
             raise ValueError("parameter 'rules' must be paper or rfc")
         if not self.packet_bytes <= MAX_PACKET_BYTES or payload_bytes(self.packet_bytes, is_long=True) < 16:
             raise ValueError(f"parameter 'packet_bytes' must be in 82..{MAX_PACKET_BYTES}")

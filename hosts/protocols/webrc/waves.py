@@ -13,8 +13,6 @@ constant.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -47,79 +45,66 @@ def joined_rate(waves: int, base_rate: float, p: float) -> float:
     return base_rate * (p ** -(waves + 1) - 1) / (1 / p - 1)
 
 
-@dataclass(frozen=True)
 class Waves:
-    """One session's channels. Rates are in packets per second, times in seconds."""
+    """One session's channels; nothing changes after construction. Rates are in packets per second, times in seconds."""
 
-    session_rate_wanted: float
-    """SR_P; `session_rate` is the nearest one with a whole number of packets per time slot."""
-    base_rate: float = 1.0
-    """BCR_P."""
-    p: float = 0.75
-    """P: what is left of a channel's rate after a time slot."""
-    slot_s: float = 10.0
-    """TSD."""
-    quiescence_s: float = 300.0
-    """QD: a wave channel rests at least so long."""
-    n: int = field(init=False)
-    """N: active time slots of a wave, which is also the number of waves at any time."""
-    q: int = field(init=False)
-    """Q: quiescent time slots."""
-
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        session_rate_wanted: float,
+        base_rate: float = 1.0,
+        p: float = 0.75,
+        slot_s: float = 10.0,
+        quiescence_s: float = 300.0,
+    ) -> None:
         """ValueError for parameters that no session can have."""
-        if not LEAST_P <= self.p < 1:
+        if not LEAST_P <= p < 1:
             raise ValueError(f"the rate decrease factor P must be at least {LEAST_P:g} and less than 1")
-        if not (self.base_rate > 0 and self.slot_s > 0 and self.quiescence_s >= 0):
+        if not (base_rate > 0 and slot_s > 0 and quiescence_s >= 0):
             raise ValueError("base rate and slot duration must be positive, the quiescent time not negative")
-        if not LEAST_SESSION_RATE * self.base_rate <= self.session_rate_wanted < math.inf:
+        if not LEAST_SESSION_RATE * base_rate <= session_rate_wanted < math.inf:
             raise ValueError(f"the session rate must be at least {LEAST_SESSION_RATE:g} times the base rate")
-        object.__setattr__(self, "n", active_slots(self.session_rate_wanted, self.base_rate, self.p))
-        object.__setattr__(self, "q", max(1, math.ceil(self.quiescence_s / self.slot_s)))
+        fall = math.log(1 / p)
+        self.base_rate: Final = base_rate
+        """BCR_P."""
+        self.p: Final = p
+        """P: what is left of a channel's rate after a time slot."""
+        self.slot_s: Final = slot_s
+        """TSD."""
+        self.n: Final = active_slots(session_rate_wanted, base_rate, p)
+        """N: active time slots of a wave, which is also the number of waves at any time."""
+        self.q: Final = max(1, math.ceil(quiescence_s / slot_s))
+        """Q: quiescent time slots, so many that a wave channel rests at least QD."""
+        self.t: Final = self.n + self.q
+        """T: time slot indices, and wave channels; also the base channel's number."""
+        self.slot_packets: Final = round(session_rate_wanted * slot_s)
+        """Packets of all channels together in a time slot."""
+        self.session_rate: Final = self.slot_packets / slot_s
+        """SR_P as it is sent: the nearest one to what is wanted with a whole number of packets per time slot."""
+        self.base_packets: Final = math.ceil(base_rate * slot_s * (p - 1) / math.log(p))
+        """L: packets on the base channel in a time slot (RFC 3738, 3.1.1)."""
+        self.wave_packets: Final = self.slot_packets - self.base_packets
+        """Packets of one whole wave: each slot carries one wave's worth, of N waves of different ages."""
         if self.n < 2 or self.wave_packets <= 0:
             raise ValueError("the session rate must be higher: base channel and waves do not fit into it")
         if self.wave_packets > LONG_PSNS or self.t >= 1 << 16:
             raise ValueError("more packets in a wave, or more channels, than the packet header can number")
-
-    @cached_property
-    def t(self) -> int:
-        """T: time slot indices, and wave channels; also the base channel's number."""
-        return self.n + self.q
-
-    @cached_property
-    def slot_packets(self) -> int:
-        """Packets of all channels together in a time slot."""
-        return round(self.session_rate_wanted * self.slot_s)
-
-    @cached_property
-    def session_rate(self) -> float:
-        """SR_P as it is sent."""
-        return self.slot_packets / self.slot_s
-
-    @cached_property
-    def base_packets(self) -> int:
-        """L: packets on the base channel in a time slot (RFC 3738, 3.1.1)."""
-        return math.ceil(self.base_rate * self.slot_s * (self.p - 1) / math.log(self.p))
-
-    @cached_property
-    def wave_packets(self) -> int:
-        """Packets of one whole wave: each slot carries one wave's worth, of N waves of different ages."""
-        return self.slot_packets - self.base_packets
-
-    @cached_property
-    def is_long(self) -> bool:
+        self.is_long: Final = self.t >= SHORT_CHANNELS or self.wave_packets > SHORT_PSNS
         """Whether the long format of the congestion control information is needed (RFC 3738, 5.2)."""
-        return self.t >= SHORT_CHANNELS or self.wave_packets > SHORT_PSNS
-
-    @cached_property
-    def psns(self) -> int:
+        self.psns: Final = LONG_PSNS if self.is_long else SHORT_PSNS
         """How many packet sequence numbers there are; a wave's last packet has the highest."""
-        return LONG_PSNS if self.is_long else SHORT_PSNS
-
-    @cached_property
-    def base_psns(self) -> int:
+        self.base_psns: Final = self.psns // self.base_packets * self.base_packets
         """How many the base channel uses: a slot's first packet is congruent to 0 modulo L (RFC 3738, 3.1.2)."""
-        return self.psns // self.base_packets * self.base_packets
+        # The base channel's rate at a slot's beginning, raised so that a slot carries L whole packets.
+        self._base: Final = self.base_packets / slot_s * fall / (1 - p)
+        # Base channel and the N - 2 lowest waves at a slot's beginning; they fall together.
+        self._steady: Final = self._base + base_rate * sum(p**-k for k in range(1, self.n - 1))
+        # The exponential of the wave of age 1 at a slot's beginning.
+        self._second: Final = base_rate * p ** -(self.n - 1)
+        both = self._steady + self._second
+        self.begins_at: Final = max(0.0, math.log(both / self.session_rate) / fall)
+        """`x` at which the newest wave begins; 1 or more: with the next slot."""
+        # `x` from which the newest wave has more than BCR_P, and the one before it follows its exponential.
+        self._leads_at: Final = max(0.0, math.log(both / (self.session_rate - base_rate)) / fall)
 
     def channel(self, slot: int, age: int) -> int:
         """The number of the channel whose wave has this age in this slot (counted from the session's first)."""
@@ -130,32 +115,6 @@ class Waves:
         return self.base_rate + packets * math.log(1 / self.p) / self.slot_s
 
     # --- rates within a slot
-
-    @cached_property
-    def _base(self) -> float:
-        """The base channel's rate at a slot's beginning, raised so that a slot carries L whole packets."""
-        return self.base_packets / self.slot_s * math.log(1 / self.p) / (1 - self.p)
-
-    @cached_property
-    def _steady(self) -> float:
-        """Base channel and the N - 2 lowest waves at a slot's beginning; they fall together."""
-        return self._base + self.base_rate * sum(self.p**-k for k in range(1, self.n - 1))
-
-    @cached_property
-    def _second(self) -> float:
-        """The exponential of the wave of age 1 at a slot's beginning."""
-        return self.base_rate * self.p ** -(self.n - 1)
-
-    @cached_property
-    def begins_at(self) -> float:
-        """`x` at which the newest wave begins; 1 or more: with the next slot."""
-        return max(0.0, math.log((self._steady + self._second) / self.session_rate) / math.log(1 / self.p))
-
-    @cached_property
-    def _leads_at(self) -> float:
-        """`x` from which the newest wave has more than BCR_P, and the one before it follows its exponential."""
-        room = self.session_rate - self.base_rate
-        return max(0.0, math.log((self._steady + self._second) / room) / math.log(1 / self.p))
 
     def base_channel_rate(self, x: float) -> float:
         """The base channel's rate at `x`."""

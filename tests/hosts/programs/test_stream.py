@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from hosts.programs.stream import InputSource
+from hosts.programs.input import InputSource
 from tests.hosts.runtime.test_runtime import free_port
 
 FAST = ("--set", "initial_rtt_s=0.02")

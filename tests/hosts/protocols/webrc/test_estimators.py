@@ -7,13 +7,13 @@ from random import Random
 import pytest
 
 from hosts.parts.throughput import loss_event_rate, packets_per_rtt
-from hosts.protocols.webrc.estimators import ALPHA, DELTA, NU, RFC_ALPHA, LossEstimator, RttEstimator
+from hosts.protocols.webrc.estimators import ALPHA, DELTA, NU, RFC_ALPHA, LossEstimator, RfcLossEstimator, RttEstimator
 
 
 def bernoulli(p: float, seed: int, epochs: int = 4000, packets: int = 25, *, rfc: bool = False) -> list[float]:
     """LOSSP at each epoch when each packet begins a loss event with probability `p`."""
     rng = Random(seed)
-    estimator = LossEstimator(0.05, rfc=rfc)
+    estimator = RfcLossEstimator(0.05) if rfc else LossEstimator(0.05)
     estimator.reset(0.1)
     found = []
     for _ in range(epochs):

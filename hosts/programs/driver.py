@@ -1,0 +1,235 @@
+"""What programs share that send or receive, files or streams: one endpoint on its sockets, from the plan to the end."""
+
+import asyncio
+import signal
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED
+from hosts.endpoint import Endpoint, Event, SessionEnded, SessionStarted
+from hosts.programs.observe import STATUS_INTERVAL_S, TRACE_INTERVAL_S, Observer, StatusFile, TraceFile, plain
+from hosts.programs.progress import Display
+from hosts.protocol import Protocol, Session
+from hosts.runtime import sockets
+from hosts.runtime.runtime import Runtime
+
+INTERRUPTED: Final = "interrupted"
+"""Reason of a session's end after a signal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the command line asked for."""
+
+    protocol: Protocol[Any]
+    session: Session
+    parameters: Mapping[str, Any]
+    rng: Random
+    trace: Path | None
+    local_port: int = 0
+    """UDP port of the endpoint's own address; 0: any."""
+    read_rate_bps: float | None = None
+    """How fast a receiver's application reads; None: at once."""
+
+    def sender(self) -> Endpoint:
+        """A sender of this session. ValueError: a bad parameter."""
+        return self.protocol.sender(self.session, self.rng, self.parameters)
+
+    def receiver(self) -> Endpoint:
+        """Likewise a receiver."""
+        return self.protocol.receiver(self.session, self.rng, self.parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of it."""
+
+    exit_status: int
+    summary: dict[str, Any]
+
+
+class Narrator:
+    """Keeps the times of start and end of a session, and its congestion signals; subclasses say what else happens."""
+
+    def __init__(self, display: Display) -> None:
+        self.display = display
+        self.started_at: float | None = None
+        self.ended_at: float | None = None
+        """Of the last thing that counts: a receiver's confirmation, or the end."""
+        self.signals: dict[str, int] = {}
+        """Congestion signals by kind."""
+        self._cpu_before = 0.0
+        self._cpu_after = 0.0
+
+    @property
+    def duration(self) -> float | None:
+        """Seconds from the start to `ended_at`."""
+        if self.started_at is None or self.ended_at is None:
+            return None
+        return self.ended_at - self.started_at
+
+    @property
+    def cpu_s(self) -> float | None:
+        """What this program took of a processor from the start to the end, user and system time, seconds."""
+        return None if self.duration is None else self._cpu_after - self._cpu_before
+
+    def event(self, event: Event) -> None:
+        """Take one event of the endpoint."""
+        if isinstance(event, SessionStarted):
+            self.started_at = time.monotonic()
+            self._cpu_before = time.process_time()
+            self.started(event)
+        elif isinstance(event, SessionEnded):
+            self._cpu_after = time.process_time()
+            if self.ended_at is None:
+                self.ended_at = time.monotonic()
+            self.ended(event)
+        elif hasattr(event, "kind"):
+            self.signals[event.kind] = self.signals.get(event.kind, 0) + 1
+        else:
+            self.peer(event)
+
+    def mark_end(self) -> None:
+        """What counts for the duration has happened now, as far as is known."""
+        self.ended_at = time.monotonic()
+
+    def started(self, event: SessionStarted) -> None:
+        """Data flow from now on."""
+
+    def peer(self, event: Event) -> None:
+        """A receiver joined, was refused, was dropped or has finished."""
+
+    def ended(self, event: SessionEnded) -> None:
+        """The session is over."""
+
+
+class Driver:
+    """Runs an endpoint of a plan: runtime, trace, status file, signals."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        endpoint: Endpoint,
+        interface: sockets.Interface,
+        narrator: Narrator,
+        role: str,
+        **streams: Any,
+    ) -> None:
+        """`role`: `sender` or `receiver`; `streams`: the Runtime's source, sink or take. Raises SocketError."""
+        self.plan = plan
+        self.role = role
+        self.narrator = narrator
+        self.display = narrator.display
+        self.runtime = Runtime(
+            endpoint,
+            interface,
+            on_event=narrator.event,
+            on_warning=self.display.say,
+            port=plan.local_port,
+            **streams,
+        )
+        self._loop = asyncio.get_running_loop()
+        self.observer = Observer(endpoint, self._loop.time())
+        self.status: StatusFile | None = None
+        self._trace: TraceFile | None = None
+        if plan.trace is not None:
+            self._trace = self._open_trace(plan.trace)
+
+    @property
+    def session(self) -> int | None:
+        """The session's number; None at a receiver that has heard none."""
+        return self.runtime.endpoint.session_id
+
+    def row(self) -> dict[str, Any]:
+        """What the endpoint says of itself now (docs/status.md)."""
+        return self.observer.row(self._loop.time())
+
+    def _open_trace(self, path: Path) -> TraceFile:
+        plan, group = self.plan, self.plan.session.group
+        header = {
+            "role": self.role,
+            "protocol": plan.protocol.name,
+            "group": group.host,
+            "port": group.port,
+            "address": self.runtime.address.host,
+            "session": self.session,
+        }
+        trace = TraceFile(path, header)
+        self.runtime.every(TRACE_INTERVAL_S, lambda now: trace.write(self.observer.row(now)))
+        return trace
+
+    def keep_status(self, folder: Path | None, total_bytes: int | None) -> None:
+        """Keep a status file in this folder, if there is one."""
+        if folder is None:
+            return
+        plan = self.plan
+        status = StatusFile(
+            folder, plan.protocol.name, plan.session, self.session or 0, self.runtime.address.host, total_bytes
+        )
+        self.status = status
+        self.runtime.every(STATUS_INTERVAL_S, lambda now: status.write(self.observer.row(now)))
+
+    def listen(self, wait: float | None) -> None:
+        """Say what a receiver waits for, and give up when no sender was heard for `wait` seconds."""
+        session = self.plan.session
+        self.display.say(f"listening on {session.group}" + (f" from {session.source}" if session.source else ""))
+        if wait is not None:
+            self._loop.call_later(wait, self._give_up, wait)
+
+    def _give_up(self, wait: float) -> None:
+        if self.narrator.started_at is None:
+            self.runtime.stop(f"no sender was heard within {wait:g} s")
+
+    async def run(self, close: Callable[[], None] | None = None) -> SessionEnded:
+        """Until the session ends; `close` is called whatever happens."""
+        async with watch_signals(self.runtime):
+            try:
+                return await self.runtime.run()
+            finally:
+                if close is not None:
+                    close()
+                if self._trace is not None:
+                    self._trace.close()
+                self.display.end()
+
+    def outcome(self, end: SessionEnded, complete: bool, detail: str, **rest: Any) -> Outcome:
+        """Exit status and summary: what all programs say, with `rest` in front of the counters."""
+        summary: dict[str, Any] = plain(
+            {
+                "role": self.role,
+                "protocol": self.plan.protocol.name,
+                "session": self.session,
+                "complete": complete,
+                "detail": detail,
+                **rest,
+                "counters": dict(sorted(self.runtime.endpoint.counters.items())),
+            }
+        )
+        if complete:
+            return Outcome(0, summary)
+        return Outcome(EXIT_INTERRUPTED if end.reason == INTERRUPTED else EXIT_FAILED, summary)
+
+
+def bad_input(outcome: Outcome) -> Outcome:
+    """The same, of what could not be read or written here."""
+    return Outcome(EXIT_BAD_INPUT, outcome.summary)
+
+
+@asynccontextmanager
+async def watch_signals(runtime: Runtime) -> AsyncIterator[None]:
+    """SIGINT, SIGTERM and SIGHUP end the session in good order; on SIGUSR1 a sender waits for no more receivers."""
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in numbers:
+        loop.add_signal_handler(number, runtime.stop, INTERRUPTED)
+    loop.add_signal_handler(signal.SIGUSR1, runtime.start_now)
+    try:
+        yield
+    finally:
+        for number in (*numbers, signal.SIGUSR1):
+            loop.remove_signal_handler(number)
