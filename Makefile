@@ -36,9 +36,9 @@ $(ENGINE_STAMP): $(PACKAGES_STAMP) $(RUST_SOURCES)
 	cd engine/crates/native && $(CURDIR)/$(BIN)/maturin develop --release --locked --quiet
 	@touch $@
 
-$(P4RUNTIME_SHELL_STAMP): $(SYSTEM_STAMP) tests/p4runtime_shell/constraints.txt
+$(P4RUNTIME_SHELL_STAMP): $(SYSTEM_STAMP) tests/engine/switch/p4runtime/whole/shell/constraints.txt
 	@$(PYTHON) -m venv --clear $(P4RUNTIME_SHELL)
-	$(P4RUNTIME_SHELL)/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/p4runtime_shell/constraints.txt p4runtime-shell
+	$(P4RUNTIME_SHELL)/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/engine/switch/p4runtime/whole/shell/constraints.txt p4runtime-shell
 	@touch $@
 
 setup: $(ENGINE_STAMP) ## install and build all that is needed (no root once the system packages are there)

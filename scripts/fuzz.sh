@@ -25,7 +25,7 @@ pids=()
 for target in "${targets[@]}"; do
     mkdir -p "work/$target"
     if [ "$target" = p4runtime ]; then
-        (cd ../.. && CANOPY_FUZZ_SECONDS="$seconds" .venv/bin/pytest -q tests/engine/switch/p4runtime/test_fuzz.py) \
+        (cd ../.. && CANOPY_FUZZ_SECONDS="$seconds" .venv/bin/pytest -q tests/engine/switch/p4runtime/whole/test_fuzz.py) \
             >"work/$target.log" 2>&1 &
         pids+=($!)
         continue

@@ -1,0 +1,36 @@
+"""The tests' tree is the code's: docs/architecture.md has the rule."""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TESTS = ROOT / "tests"
+WHOLE = "whole"
+
+
+def modules() -> list[Path]:
+    """All test modules but those of the repository itself, which stand at the root."""
+    return sorted(path.relative_to(TESTS) for path in TESTS.rglob("test_*.py") if path.parent != TESTS)
+
+
+def subjects(test: Path) -> list[Path]:
+    """What a test module may be named after: a module, a P4 file, a package, or a crate."""
+    place = ROOT / test.parent / test.stem.removeprefix("test_")
+    return [place.with_suffix(".py"), place.with_suffix(".p4"), place / "__init__.py", place / "Cargo.toml"]
+
+
+@pytest.mark.parametrize("test", modules(), ids=str)
+def test_a_test_module_stands_where_its_module_does(test: Path) -> None:
+    if WHOLE in test.parts:
+        package = ROOT.joinpath(*test.parts[: test.parts.index(WHOLE)])
+        assert package.is_dir(), f"there is no {package.relative_to(ROOT)}"
+    else:
+        names = [str(path.relative_to(ROOT)) for path in subjects(test)]
+        assert any((ROOT / name).exists() for name in names), f"there is none of {', '.join(names)}"
+
+
+def test_every_folder_of_tests_is_a_package() -> None:
+    """Otherwise two modules of the same name are one to Python."""
+    folders = {path.parent for path in TESTS.rglob("*.py")}
+    assert [str(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
