@@ -157,10 +157,6 @@ class Waves:
         room = self.session_rate - self.base_rate
         return max(0.0, math.log((self._steady + self._second) / room) / math.log(1 / self.p))
 
-    def base_channel_rate(self, x: float) -> float:
-        """The base channel's rate at `x`."""
-        return float(self._base * self.p**x)
-
     def wave_rate(self, age: int, x: float) -> float:
         """The rate of the wave of this age at `x`."""
         if age > 1:
