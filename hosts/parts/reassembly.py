@@ -54,14 +54,14 @@ class Reassembly(Generic[Packet]):
         self._early: dict[int, Packet] = {}
 
     @property
-    def window_end(self) -> int:
+    def advertised_end(self) -> int:
         """Stream offset up to which data is taken."""
         return self.consumed + self.buffer_bytes
 
     @property
-    def window(self) -> int:
-        """Bytes that are free for the stream from the first missing packet on: what is advertised."""
-        return self.window_end - self.delivered
+    def advertised_window(self) -> int:
+        """Bytes that are free for the stream from the first missing packet on."""
+        return self.advertised_end - self.delivered
 
     @property
     def received_bytes(self) -> int:
@@ -78,7 +78,7 @@ class Reassembly(Generic[Packet]):
         missing = self.received.cumulative
         if seq < missing:
             return True
-        return seq - missing <= self._reach and self.delivered <= offset and offset + size <= self.window_end
+        return seq - missing <= self._reach and self.delivered <= offset and offset + size <= self.advertised_end
 
     def add(self, seq: int, packet: Packet) -> list[Deliver] | None:
         """Take a packet that fits; what can be delivered now, None for a repeat. Raises BrokenStreamError."""

@@ -24,9 +24,7 @@ class DelayEstimator:
         "_least_margin",
         "_mean_gain",
         "deviation",
-        "last",
         "mean",
-        "minimum",
         "samples",
         "timeout",
     )
@@ -40,23 +38,18 @@ class DelayEstimator:
         self._deviation_gain = deviation_gain
         self.mean = 0.0
         self.deviation = 0.0
-        self.minimum = 0.0
-        self.last = 0.0
         self.samples = 0
         self.timeout: float | None = None
         """Mean and four deviations; None before the first sample."""
 
     def add(self, sample_s: float, first_deviation_s: float | None = None) -> None:
         """Take a sample. The first one's deviation is half of it (RFC 6298, 2.2) unless given."""
-        self.last = sample_s
         if self.samples == 0:
-            self.mean = self.minimum = sample_s
+            self.mean = sample_s
             self.deviation = abs(sample_s) / 2 if first_deviation_s is None else first_deviation_s
         else:
             error = sample_s - self.mean
             self.mean += self._mean_gain * error
             self.deviation += self._deviation_gain * (abs(error) - self.deviation)
-            if sample_s < self.minimum:
-                self.minimum = sample_s
         self.samples += 1
         self.timeout = self.mean + max(self._least_margin, DEVIATIONS * self.deviation)

@@ -1,15 +1,13 @@
-"""The long-term throughput of TCP as an equation, and its inverses.
+"""The long-term throughput of TCP as an equation, and its inverse.
 
 Padhye, Firoiu, Towsley and Kurose's model as the TFMCC paper prints it (Eq. (1): one acknowledgment a packet, b = 1,
-and RTO = 4 RTT), and Mathis, Semke, Mahdavi and Ott's simpler one (Eq. (4), Appendix B). Rates are in bytes per second
-where the packet size `s` is in bytes; round trip times in seconds; `p` is the loss event rate, in (0, 1].
+and RTO = 4 RTT). Rates are in bytes per second where the packet size `s` is in bytes; round trip times in seconds; `p`
+is the loss event rate, in (0, 1].
 """
 
-from math import inf, sqrt
+from math import sqrt
 from typing import Final
 
-MATHIS_C: Final = sqrt(3 / 2)
-"""Eq. (4)'s constant."""
 LEAST_LOSS: Final = 1e-12
 """Below this the inverse does not look: no history of this project reaches a million million packets."""
 
@@ -52,17 +50,6 @@ def loss_event_rate(rate: float, rtt: float, s: float) -> float:
         if step <= q * 1e-15:
             break
     return min(1.0, q * q)
-
-
-def simple_throughput(p: float, rtt: float, s: float) -> float:
-    """Eq. (4): bytes per second."""
-    return MATHIS_C * s / (rtt * sqrt(p)) if p > 0 else inf
-
-
-def simple_loss_event_rate(rate: float, rtt: float, s: float) -> float:
-    """The inverse of Eq. (4), at most 1: simpler to compute than Eq. (1)'s, and a little more conservative."""
-    least = MATHIS_C * s
-    return (least / (rate * rtt)) ** 2 if rate * rtt > least else 1.0
 
 
 def loss_events_per_rtt(p: float, *, b: float = 1.0) -> float:

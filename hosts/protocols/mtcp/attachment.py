@@ -4,9 +4,8 @@ It also learns here how the sender's clock runs (3.2): a parent answers probes w
 be, and the way up, which carries feedback only, shows it best.
 """
 
-from collections.abc import Callable
-
 from hosts.endpoint import Address, Datagram, Effect, Send
+from hosts.parts.sack import ReceivedSet
 from hosts.parts.skew import ClockSkew
 from hosts.protocols.mtcp.control import (
     Join,
@@ -35,6 +34,7 @@ class Attachment:
     """Times are seconds on the receiver's clock."""
 
     __slots__ = (
+        "_look_at",
         "_options",
         "_probe_at",
         "address",
@@ -64,6 +64,7 @@ class Attachment:
         self.lineage: tuple[Address, ...] = ()
         """The parent, that one's parent, and so on up to the sender."""
         self.search: Search | None = None
+        self._look_at: float | None = None  # when to begin to search
         self.is_active = False
         """Whether `handle_timer` may be due at all: not at a leaf whose parent is the sender."""
         self.serving = False
@@ -78,16 +79,42 @@ class Attachment:
 
     # --- searching
 
-    def look(
-        self, join: Join, progress: Callable[[], int], now: float, first: tuple[Address, ...] = ()
-    ) -> list[Effect]:
-        """Begin to look for a parent, or for another one, first among `first`; see Search."""
-        assert self.sender is not None
-        search = Search(self._options, join._replace(epoch=self.epoch), self.sender, first, progress)
-        search.avoid = {address for address in (self.address, self.parent) if address not in (None, self.sender)}
-        self.search = search
+    def begin(self, session: int, sender: Address, now: float, wait_s: float) -> None:
+        """The sender has been heard. A parent is looked for in so many seconds."""
+        self.session = session
+        self.sender = sender
+        self.sender_heard_at = now
+        self._look_at = now + wait_s
         self.is_active = True
-        return search.start(now)
+
+    def _look(self, received: ReceivedSet | None, first: tuple[Address, ...], now: float) -> list[Effect]:
+        """Begin to look for a parent; see Search. Who has had one says what it has `received`."""
+        assert self.sender is not None
+        options = self._options
+        join = Join(
+            self.session,
+            options.agent or self.serving,
+            options.spare,
+            received is not None,
+            options.from_start,
+            self.epoch,
+            options.buffer_bytes,
+            0 if received is None else received.cumulative,
+        )
+        self.search = Search(options, join, self.sender, first, received)
+        self.search.avoid = {address for address in (self.address, self.parent) if address not in (None, self.sender)}
+        self._look_at = None
+        self.is_active = True
+        return self.search.start(now)
+
+    def look_elsewhere(self, received: ReceivedSet, to: Address | None, now: float) -> list[Effect]:
+        """Begin to look for another parent: `to` first, if it is given, then the one next above and so on."""
+        ancestors = self.lineage[1:] if self.address not in self.lineage else ()
+        if self.sender is not None and not ancestors:
+            ancestors = (self.sender,)
+        if to is not None:
+            ancestors = (to, *(address for address in ancestors if address != to))
+        return self._look(received, ancestors, now)
 
     def offered(self, offer: Offer, datagram: Datagram, now: float) -> list[Effect]:
         """The answer to a query."""
@@ -155,6 +182,10 @@ class Attachment:
         offset = None if self.skew is None else self.skew.offset(at)
         return 0 if offset is None else min(max(0, int((at + offset) * 1e6)), MAX_TIME_US)
 
+    def sender_silence_s(self, now: float) -> float:
+        """How long ago the sender was known to be alive."""
+        return max(0.0, now - self.sender_heard_at)
+
     def is_parent_dead(self, now: float) -> bool:
         """Whether the parent was silent for too long. The sender's own silence is judged elsewhere."""
         return (
@@ -170,7 +201,7 @@ class Attachment:
         if self.search is not None:
             return self.search.wake_at
         if self.parent is None:
-            return None
+            return self._look_at
         if self.parent == self.sender:
             return self._probe_at if self.serving else None
         at = self.heard_at + SUSPICION * self._options.probe_interval_s
@@ -180,6 +211,8 @@ class Attachment:
 
     def handle_timer(self, now: float) -> list[Effect]:
         """Go on searching, or probe the parent."""
+        if self._look_at is not None:
+            return self._look(None, (), now) if now >= self._look_at else []
         if self.search is not None:
             effects = self.search.handle_timer(now)
             self.epoch = self.search.join.epoch

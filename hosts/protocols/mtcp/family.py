@@ -1,15 +1,14 @@
 """The children of a sender or agent: who is admitted, how they are probed, and how they end.
 
-What is told of them goes into the roster; their feedback goes to the agent (agent.py).
+What is told of them goes into the roster; their feedback is the agent's (agent.py).
 """
 
 from collections import Counter
 from typing import Protocol
 
 from hosts.endpoint import Address, Datagram, Effect, Send
-from hosts.protocols.mtcp import merged
 from hosts.protocols.mtcp.agent import Agent
-from hosts.protocols.mtcp.child import Child
+from hosts.protocols.mtcp.children import Child, Least
 from hosts.protocols.mtcp.control import (
     Entry,
     Join,
@@ -29,7 +28,7 @@ from hosts.protocols.mtcp.control import (
     encode_probe_ack,
     encode_report_ack,
 )
-from hosts.protocols.mtcp.least import Least
+from hosts.protocols.mtcp.membership import Membership
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import MERGE_CHILDREN, Feedback, Packet
 from hosts.protocols.mtcp.roster import FINAL, Roster
@@ -60,7 +59,7 @@ def spread(number: int) -> float:
 
 
 class Node(Protocol):
-    """What a family asks of the sender or receiver that it belongs to."""
+    """Where a family's parent stands: the sender (membership.py), or an agent (serving.py)."""
 
     @property
     def address(self) -> Address | None:
@@ -71,24 +70,12 @@ class Node(Protocol):
         """Its parent, that one's parent, and so on up to the sender."""
 
     @property
-    def has_end(self) -> bool:
-        """Whether the last packet of the stream has been sent, or has arrived."""
-
-    @property
     def kept_offset(self) -> int:
         """From where on in the stream all above keep it for those below."""
 
-    def refuses(self, join: Join, source: Address, now: float) -> Reason:
-        """Why somebody cannot be a child just now; NONE when it can. Family's own rules come on top."""
-
-    def owes(self, source: Address, now: float) -> bool:
-        """Whether somebody must be taken though there is no room: it is about to be given up otherwise."""
-
-    def refused(self, source: Address, reason: Reason) -> list[Effect]:
-        """Somebody was."""
-
-    def abandoned(self, child: Child) -> None:
-        """A child ends, and does not say what becomes of those below it."""
+    @property
+    def refusal(self) -> Reason:
+        """Why nobody can be a child just now; NONE when somebody can. Family's own rules come on top."""
 
     def sender_clock_us(self, at: float) -> int:
         """What the sender's clock showed at a time of one's own; 0 when that is not known."""
@@ -96,27 +83,29 @@ class Node(Protocol):
     def sender_silence_s(self, now: float) -> float:
         """How long ago the sender was heard of."""
 
-    def candidates(self) -> tuple[Address, ...]:
-        """Who else may be asked for a place."""
-
-    def changed(self, entry: Entry, now: float) -> list[Effect]:
-        """The roster says something new of a member."""
-
 
 class Family:
     """See the module."""
 
     def __init__(
-        self, session: int, options: MtcpOptions, counters: Counter[str], node: Node, agent: Agent, roster: Roster
+        self,
+        session: int,
+        options: MtcpOptions,
+        counters: Counter[str],
+        node: Node,
+        agent: Agent,
+        roster: Roster,
+        membership: Membership | None = None,
     ) -> None:
+        """`membership`: of the whole session, which its sender has."""
         self.session = session
         self.options = options
         self.counters = counters
         self.node = node
         self.agent = agent
         self.roster = roster
+        self.membership = membership
         self.children = agent.children
-        self._feedback_counter = f"{agent.prefix}feedback_packets"
         self.former: dict[Address, Child] = {}
         """What was known of those that are through."""
         self.closing = False
@@ -124,20 +113,11 @@ class Family:
         self._move_to: Address | None = None
         self._move_at = 0.0
         self._probe_times = Least(float("inf"))
-        self._moved: dict[Address, tuple[Child, float]] = {}  # former children, and when they should have turned up
+        # Former children that have said that they go elsewhere, and when they should have turned up.
+        self._elsewhere: dict[Address, tuple[Child, float]] = {}
         self._judge_at = 0.0
 
     # --- inputs
-
-    def feedback(self, child: Child, packet: Feedback, datagram: Datagram, now: float) -> list[Effect]:
-        """A child's acknowledgment."""
-        self.counters[self._feedback_counter] += 1
-        if datagram.arrived_at is not None:
-            self.agent.delays.handled(now - datagram.arrived_at)
-        if packet.merged:
-            arrived_at = now if datagram.arrived_at is None else datagram.arrived_at
-            return merged.apply(self.agent, child, packet, now, arrived_at)
-        return self.agent.feedback(child, packet, now, datagram.arrived_at)
 
     def control(self, packet: Packet, datagram: Datagram, now: float) -> list[Effect] | None:
         """A packet to a parent, from a child or somebody who wants to be one. None when it is something else."""
@@ -170,7 +150,7 @@ class Family:
             if packet.reason in (Reason.MOVED, Reason.NOT_A_CHILD):
                 self._drop(child, now)
                 if source in self.roster.members:  # which is bounded
-                    self._moved[source] = (child, now + self.options.drop_after_s)
+                    self._elsewhere[source] = (child, now + self.options.drop_after_s)
                 return []
             return self.remove(child, State.LEFT, packet.reason, now)
         return None
@@ -196,22 +176,22 @@ class Family:
         if reason is not Reason.NONE:
             self.counters["refused"] += 1
             ack = JoinAck(self.session, False, reason, join.epoch, child=source)
-            return [Send(encode_join_ack(ack), source), *self.node.refused(source, reason)]
-        window = min(join.window, self.options.buffer_bytes * (1 if self.node.lineage else KEPT_BUFFERS))
-        child = self.agent.add_child(source, window, now, first=self._first(join))
+            refusal = Send(encode_join_ack(ack), source)
+            return [refusal] if self.membership is None else [refusal, *self.membership.refused(source, reason)]
+        buffer_bytes = min(join.window, self.options.buffer_bytes * (1 if self.node.lineage else KEPT_BUFFERS))
+        child = self.agent.add_child(source, buffer_bytes, now, first=self._first(join))
         child.epoch = join.epoch
         child.agent, child.spare = join.agent, join.spare
         child.merge = self.options.assist == "switch" and child.number < MERGE_CHILDREN
-        self._moved.pop(source, None)
+        self._elsewhere.pop(source, None)
         effects: list[Effect] = [self._answer(join, source, child)]
         effects += self._note(self._entry(child, State.ACTIVE, Reason.NONE), now)
         effects.append(self._probe(child, now))
         return effects
 
     def _refuses(self, join: Join, source: Address, now: float) -> Reason:
-        reason = self.node.refuses(join, source, now)
-        if reason is not Reason.NONE:
-            return reason
+        if self.node.refusal is not Reason.NONE:
+            return self.node.refusal
         known = self.roster.members.get(source)
         if known is not None and known.state in FINAL and not join.member:
             return Reason.STARTED  # it is through; if it begins again, what it had is not what it gets
@@ -221,13 +201,13 @@ class Family:
             return Reason.BELOW
         if len(lineage) + 1 >= MAX_LEVELS:
             return Reason.TOO_DEEP
-        if not self._has_room(now) and not (join.member and self.node.owes(source, now)):
+        if not self._has_room(now) and not (join.member and self._owes(source, now)):
             return Reason.FULL
         first = self._first(join)
         if join.member:
             is_held = store.first <= first and self.agent.is_possible(first, 0)
             return Reason.NONE if is_held else Reason.NOT_HELD
-        is_over = self.node.has_end and first == store.end
+        is_over = self.agent.has_end and first == store.end
         return Reason.STARTED if is_over or (join.from_start and not self._has_start) else Reason.NONE
 
     def _first(self, join: Join) -> int:
@@ -249,6 +229,10 @@ class Family:
         silent = now - self.options.parent_timeout_s
         return sum(child.heard_at > silent for child in self.children.values()) < limit
 
+    def _owes(self, source: Address, now: float) -> bool:
+        """Whether somebody must be taken though there is no room."""
+        return self.membership is not None and self.membership.owes(source, now)
+
     def _answer(self, join: Join, source: Address, child: Child) -> Send:
         ack = JoinAck(
             self.session,
@@ -265,12 +249,11 @@ class Family:
 
     def _offer(self, query: Query, source: Address, now: float) -> Send:
         lineage = self.node.lineage
-        room = self._has_room(now) or self.node.owes(source, now)
+        room = self._has_room(now) or self._owes(source, now)
         room = room and source not in lineage and len(lineage) + 1 < MAX_LEVELS
         agent = not lineage or bool(self.children) or self.options.agent
-        offer = Offer(
-            self.session, room, agent, query.time_us, len(self.children), len(lineage), self.node.candidates()
-        )
+        others = () if self.membership is None else self.membership.candidates()
+        offer = Offer(self.session, room, agent, query.time_us, len(self.children), len(lineage), others)
         return Send(encode_offer(offer), source)
 
     # --- how they end
@@ -288,8 +271,8 @@ class Family:
 
     def remove(self, child: Child, state: State, reason: Reason, now: float) -> list[Effect]:
         """A child is through, one way or the other: what it held back goes on."""
-        if child.agent and state is not State.COMPLETE:
-            self.node.abandoned(child)
+        if self.membership is not None and child.agent and state is not State.COMPLETE:
+            self.membership.abandoned(child)
         self._drop(child, now)
         if child.address in self.roster.members:
             self.former[child.address] = child
@@ -305,7 +288,7 @@ class Family:
 
     def _note(self, entry: Entry, now: float) -> list[Effect]:
         news = self.roster.note(entry)
-        return [] if news is None else self.node.changed(news, now)
+        return [] if news is None or self.membership is None else self.membership.changed(news, now)
 
     def leave(self, to: Address, now: float) -> list[Effect]:
         """The node leaves: its children are told, again and again, to join `to`."""
@@ -329,7 +312,7 @@ class Family:
     @property
     def wake_at(self) -> float | None:
         """When `handle_timer` is due."""
-        if not self.children and not self._moved:
+        if not self.children and not self._elsewhere:
             return None
         at = self._probe_times.value
         if self._judge_at < at:
@@ -352,9 +335,9 @@ class Family:
             effects += self._tell_to_move(now)
         if now >= self._judge_at:
             self._judge_at = now + min(1.0, self.options.drop_after_s / 10)
-            for source, (child, until) in list(self._moved.items()):
+            for source, (child, until) in list(self._elsewhere.items()):
                 if now >= until:  # nobody else has told of it, or this is not the latest that is known of it
-                    del self._moved[source]
+                    del self._elsewhere[source]
                     effects += self._note(self._entry(child, State.LOST, Reason.SILENT), now)
             for child, reason in self._hopeless(now, blocked):
                 self.counters["dropped"] += 1
@@ -387,7 +370,9 @@ class Family:
         limit = self.options.drop_after_s
         found = []
         for child in self.children.values():
-            behind = child.cumulative < self.agent.end or (blocked and child.window_end == self.agent.send_window_end)
+            behind = child.cumulative < self.agent.end or (
+                blocked and child.advertised_end == self.agent.advertised.end
+            )
             if not behind:
                 child.progress_at = now
             patience = limit * (SERVING_PATIENCE if child.agent else 1)

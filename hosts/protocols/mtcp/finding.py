@@ -5,10 +5,11 @@ how busy they are, and of those with room the nearest by hops is joined, of equa
 receiver that would only serve others if need be is taken when no agent has room.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from hosts.endpoint import Address, Effect, Send
+from hosts.parts.sack import ReceivedSet
 from hosts.protocols.mtcp.control import Join, JoinAck, Offer, encode_join, encode_query
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.wire.reason import Reason
@@ -48,13 +49,13 @@ class Search:
         join: Join,
         sender: Address,
         first: Sequence[Address] = (),
-        progress: Callable[[], int] | None = None,
+        received: ReceivedSet | None = None,
     ) -> None:
-        """`join` is what to say of oneself (its epoch is counted up); `first` are asked before all others. A member has
-        everything before the packet `progress()`, which may move on while it searches.
+        """`join` is what to say of oneself (its epoch is counted up); `first` are asked before all others. What a
+        member has `received` may become more while it searches.
         """
         self.join = join
-        self._progress = progress
+        self._received = received
         self.refused = Reason.NONE
         """Why there is no parent, when the search is over without one."""
         self.avoid: set[Address] = set()
@@ -136,8 +137,8 @@ class Search:
 
     def _send_join(self, now: float) -> list[Effect]:
         assert self.target is not None
-        if self._progress is not None and self.join.member:
-            self.join = self.join._replace(cumulative=self._progress())
+        if self._received is not None and self.join.member:
+            self.join = self.join._replace(cumulative=self._received.cumulative)
         self._tries += 1
         self._asked.add(self.target)
         self.wake_at = now + self._options.announce_s * self._patience

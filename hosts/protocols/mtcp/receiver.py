@@ -1,7 +1,8 @@
 """MTCP's receiver: a leaf of the tree, or an agent in it.
 
 It hears the announcement, finds a parent, delivers the stream in order, and feeds back what it has. When others join
-it, it buffers and repairs what they lack, and sums up their congestion in its own feedback.
+it, it buffers and repairs what they lack, and sums up their congestion in its own feedback. An agent stays until its
+children have ended or moved, and its parent knows what became of them.
 """
 
 import random
@@ -12,8 +13,10 @@ from hosts.endpoint import (
     Datagram,
     Effect,
     JoinGroup,
+    LeaveGroup,
     Sample,
     Send,
+    SessionEnded,
     SessionStarted,
     StreamEnded,
 )
@@ -21,15 +24,15 @@ from hosts.parts.reassembly import BrokenStreamError, Reassembly
 from hosts.parts.receiving import SessionReceiver
 from hosts.protocol import Session
 from hosts.protocols.mtcp.attachment import Attachment
-from hosts.protocols.mtcp.control import Announce, Join, JoinAck, Move, Offer, Probe, ProbeAck, ReportAck, encode_abort
-from hosts.protocols.mtcp.ending import Ending
+from hosts.protocols.mtcp.control import Announce, JoinAck, Move, Offer, Probe, ProbeAck, ReportAck, encode_abort
+from hosts.protocols.mtcp.feedback import ReceiverFeedback
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import SACK_BITS, Data, Packet, Repair, parse
-from hosts.protocols.mtcp.report import receiver_sample
 from hosts.protocols.mtcp.serving import Serving
-from hosts.protocols.mtcp.upward import Upward
+from hosts.protocols.mtcp.standing import ReceiverState, Standing
+from hosts.protocols.mtcp.status import reception_row
 from hosts.wire.checks import read_packet
-from hosts.wire.farewell import Abort, Fin
+from hosts.wire.farewell import ABORT_COPIES, Abort, Fin
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
 
@@ -37,41 +40,50 @@ PREMATURE_PACKETS = 16
 """Data that overtook the answer to our join, kept until that comes: a few initial windows (ours)."""
 ELSEWHERE = (Reason.NOT_A_CHILD, Reason.MOVED)
 """A parent that says so is not the end of the session: there are others."""
-
-
 TO_A_CHILD = (*ELSEWHERE, Reason.SILENT, Reason.STALLED)
 """What the sender says to its child, not to everybody."""
 
 
 class MtcpReceiver(SessionReceiver):
-    """See the module. States: listening (for an announcement), joining, member, leaving (until its children have
-    moved), confirming, closed.
-    """
+    """See the module. What it is made of does not know it: it asks its parts, and tells one what another needs."""
 
     def __init__(self, session: Session, options: MtcpOptions, rng: random.Random) -> None:
         super().__init__(session)
         self.options = options
+        self._standing = Standing(options)
         self.reception: Reassembly[Data | Repair] = Reassembly(0, 0, options.buffer_bytes, SACK_BITS)
-        self.place = Attachment(options)
-        self.upward = Upward(options, self.reception)
+        self.attachment = Attachment(options)
+        self.feedback = ReceiverFeedback(options, self.counters, self.reception, self.attachment)
         self.serving: Serving | None = None
         """What it does for others; None while nobody has asked."""
         self._premature: list[tuple[Data, float]] = []  # from our sender, before we were told that we are a member
-        self._search_at: float | None = None
-        self.ending = Ending(self)
+
+    def _enter(self, state: ReceiverState) -> None:
+        self._standing.enter(state)
+        self.state = state.value
 
     # --- the application's side
 
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
         self.reception.consume(count)
-        feedback = self.upward.opened(now)
-        return () if feedback is None else (self._to_parent(feedback),)
+        return self.feedback.opened(now)
 
     def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
-        return self.ending.confirmed(complete, reason, now)
+        if self._standing.is_judged or not self._standing.takes_part:
+            return ()
+        self._standing.judge(complete, reason)
+        if self.serving is None:
+            return self._begin_fin(now)
+        told = self.serving.completed(now) if complete else self._leave(now, reason.text)
+        return [*told, *self._end_if_alone(now)]
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
-        return self.ending.interrupted(now, reason)
+        """It leaves: in good order at first, at once when it insists."""
+        if self.closed:
+            return ()
+        if self.serving is not None and self.serving.children and self._standing.state is ReceiverState.MEMBER:
+            return self._leave(now, reason)
+        return self._abort(reason)
 
     @property
     def patience_s(self) -> float:
@@ -79,12 +91,19 @@ class MtcpReceiver(SessionReceiver):
         return self.options.patience_s if self.serving is None else 0.0
 
     def sample(self, *, now: float) -> Sample:
-        return receiver_sample(self, now)
+        place = self.attachment
+        sample = {"state": self.state, **reception_row(self.reception, self.counters)}
+        if place.parent is not None:
+            reparented = self.counters["reparented"]
+            sample |= {"parent": str(place.parent), "level": len(place.lineage), "reparented": reparented}
+        if self.serving is not None:
+            sample |= self.serving.row()
+        return sample
 
     # --- inputs
 
     def start(self, *, now: float) -> Sequence[Effect]:
-        self.place.sender_heard_at = now
+        self.attachment.sender_heard_at = now
         return (JoinGroup(self.session.group, self.session.source),)
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
@@ -93,14 +112,14 @@ class MtcpReceiver(SessionReceiver):
         packet = read_packet(datagram.data, parse, self.counters)
         if packet is None:
             return ()
-        place = self.place
+        place = self.attachment
         source = datagram.source
         if packet.session != self.number or place.sender is None:
             return self._first_heard(packet, datagram, now)
         if source == place.sender:
             place.sender_heard_at = now
             if type(packet) is Data:
-                if self.state == "member":
+                if self._standing.state is ReceiverState.MEMBER:
                     return self._take(packet, now, datagram.arrived_at)
                 return self._data(packet, datagram, now)
         if source == place.parent:
@@ -117,34 +136,15 @@ class MtcpReceiver(SessionReceiver):
         if not isinstance(packet, (Announce, Data)) or not self.may_begin_with(datagram):
             self.counters["drop_stranger"] += 1
             return ()
-        self.number = self.place.session = packet.session
-        self.place.sender = datagram.source
-        self.place.sender_heard_at = now
-        self.state = "joining"
-        if self.options.given_parents is None and not self.options.agent and isinstance(packet, Announce):
-            self._search_at = now + self.options.announce_s  # agents first, so that there is somebody to be found
-            return ()
-        return self.place.look(self._introduction(), self._progress, now)
-
-    def _introduction(self) -> Join:
-        member = self.state != "joining"
-        options = self.options
-        return Join(
-            self.number or 0,
-            options.agent or (self.serving is not None and bool(self.serving.children)),
-            options.spare,
-            member,
-            options.from_start,
-            0,
-            options.buffer_bytes,
-            self.reception.received.cumulative if member else 0,
-        )
-
-    def _progress(self) -> int:
-        return self.reception.received.cumulative
+        self.number = packet.session
+        self._enter(ReceiverState.JOINING)
+        # A leaf waits: agents first, so that there is somebody to be found.
+        waits = self.options.given_parents is None and not self.options.agent and isinstance(packet, Announce)
+        self.attachment.begin(packet.session, datagram.source, now, self.options.announce_s if waits else 0.0)
+        return () if waits else self.attachment.handle_timer(now)
 
     def _from_parent(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
-        place = self.place
+        place = self.attachment
         if type(packet) is Repair:
             return self._data(packet, datagram, now)
         if type(packet) is Probe:
@@ -154,21 +154,20 @@ class MtcpReceiver(SessionReceiver):
             place.probe_answered(packet)
             return ()
         if isinstance(packet, ReportAck) and self.serving is not None:
-            self.serving.roster.acknowledged(packet.number)
-            return [*self.serving.report(now), *self.ending.end_if_alone(now)]
-        if isinstance(packet, Fin) and packet.answer and self.state == "confirming":
-            return self.ending.acknowledged()
-        if isinstance(packet, Move) and self.state == "member":
+            return [*self.serving.acknowledged(packet.number, now), *self._end_if_alone(now)]
+        if isinstance(packet, Fin) and packet.answer and self._standing.state is ReceiverState.CONFIRMING:
+            return self._confirmed()
+        if isinstance(packet, Move) and self._standing.state is ReceiverState.MEMBER:
             return self._look_elsewhere(now, packet.parent) if place.search is None else ()
         if isinstance(packet, Abort):
             if (packet.reason in ELSEWHERE and place.parent != place.sender) or packet.reason is Reason.NOT_A_CHILD:
-                return self._look_elsewhere(now) if self.state in ("member", "leaving") else ()
-            return self.ending.dismissed(packet.reason)
+                return self._look_elsewhere(now) if self._standing.takes_part else ()
+            return self._dismissed(packet.reason)
         return self._from_others(packet, datagram, now)
 
     def _from_others(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         """From a child, from the sender, from somebody who may become a parent or a child."""
-        place = self.place
+        place = self.attachment
         source = datagram.source
         if isinstance(packet, Offer):
             return [*place.offered(packet, datagram, now), *self._end_if_refused()]
@@ -180,43 +179,51 @@ class MtcpReceiver(SessionReceiver):
             if isinstance(packet, Announce):
                 return ()
             if isinstance(packet, Abort) and packet.reason not in TO_A_CHILD:
-                return self.ending.dismissed(packet.reason)
+                return self._dismissed(packet.reason)
         is_joined = place.search is not None and source == place.search.target  # its answer may be late
-        if self.state in ("member", "leaving") and place.address is not None and not is_joined:
+        if self._standing.takes_part and place.address is not None and not is_joined:
             if self.serving is None and Serving.is_wanted(packet):
-                self.serving = Serving(self, now)
+                self._serve(now)
             if type(packet) is Repair or (type(packet) is Probe and not self._is_child(source)):
                 # A late join made it take us for its child.
                 return (Send(encode_abort(packet.session, Reason.MOVED), source),)
             if self.serving is not None:
                 answer = self.serving.receive(packet, datagram, now)
                 if answer is not None:
-                    return [*answer, *self.ending.end_if_alone(now)]
+                    return [*answer, *self._end_if_alone(now)]
         self.counters["drop_unexpected" if source in (place.sender, place.parent) else "drop_stranger"] += 1
         return ()
 
     def _is_child(self, source: Address) -> bool:
         return self.serving is not None and source in self.serving.children
 
+    def _serve(self, now: float) -> None:
+        """Become an agent."""
+        self.serving = Serving(
+            self.number or 0, self.options, self.counters, self.reception, self.attachment, self.feedback, now
+        )
+        self.feedback.agent = self.serving.agent
+
     # --- the parent
 
     def _join_answered(self, packet: JoinAck, source: Address, now: float) -> Sequence[Effect]:
-        place = self.place
+        place = self.attachment
         accepted, effects = place.answered(packet, source, now)
         if accepted:
-            if self.state == "joining":
+            joins = self._standing.state is ReceiverState.JOINING
+            if joins:
                 self.reception = Reassembly(packet.first, packet.offset, self.options.buffer_bytes, SACK_BITS)
-            self.upward.begin(self.reception, packet, now)
-            if self.state == "joining":
-                self.state = "member"
+            self.feedback.begin(self.reception, packet, now)
+            if joins:
+                self._enter(ReceiverState.MEMBER)
                 if self.options.agent:
-                    self.serving = Serving(self, now)
+                    self._serve(now)
                 premature, self._premature = self._premature, []
                 effects.append(SessionStarted(source))
                 for data, arrived_at in premature:
                     effects += self._take(data, now, arrived_at)
             else:
-                effects.append(self._to_parent(self.upward.feedback(True, now)))
+                effects += self.feedback.send(True, now)
                 if self.serving is not None:
                     self.serving.roster.tell_all()
                     effects += self.serving.report(now)
@@ -224,32 +231,30 @@ class MtcpReceiver(SessionReceiver):
         return [*effects, *self._end_if_refused()]
 
     def _end_if_refused(self) -> list[Effect]:
-        search = self.place.search
+        search = self.attachment.search
         if search is None or search.refused is Reason.NONE:
             return []
-        return self.ending.end(False, f"refused: {search.refused.text}")
+        return self._end(False, f"refused: {search.refused.text}")
 
     def _look_elsewhere(self, now: float, to: Address | None = None) -> list[Effect]:
         """The parent is dead or does not want us, or leaves and tells `to` join: then it still serves meanwhile."""
-        place = self.place
-        if place.search is not None:
+        if self.attachment.search is not None:
             return []
         self.counters["reparented"] += 1
-        ancestors = place.lineage[1:] if place.address not in place.lineage else ()
         if to is None:
-            self.upward.stop()
-        if place.sender is not None and not ancestors:
-            ancestors = (place.sender,)
-        if to is not None:
-            ancestors = (to, *(address for address in ancestors if address != to))
-        return place.look(self._introduction(), self._progress, now, ancestors)
+            self.feedback.stop()
+        return self.attachment.look_elsewhere(self.reception.received, to, now)
 
     # --- data
 
     def _data(self, packet: Data | Repair, datagram: Datagram, now: float) -> Sequence[Effect]:
-        if self.state == "member" or self.state == "leaving":
+        if self._standing.takes_part:
             return self._take(packet, now, datagram.arrived_at)
-        if self.state == "joining" and type(packet) is Data and len(self._premature) < PREMATURE_PACKETS:
+        if (
+            self._standing.state is ReceiverState.JOINING
+            and type(packet) is Data
+            and len(self._premature) < PREMATURE_PACKETS
+        ):
             # The last one to join starts the session, and its two sockets may be read in either order.
             self._premature.append((packet, now if datagram.arrived_at is None else datagram.arrived_at))
         else:
@@ -280,68 +285,108 @@ class MtcpReceiver(SessionReceiver):
             effects += self.serving.arrived(seq, packet, delivered is not None, now)
         if gap:
             self.counters["nacks"] += 1
-        feedback = self.upward.arrived(packet, gap, now, arrived_at)
-        if feedback is not None:
-            effects.append(self._to_parent(feedback))
+        effects += self.feedback.arrived(packet, gap, now, arrived_at)
         return effects
 
-    def _to_parent(self, data: bytes) -> Send:
-        assert self.place.parent is not None
-        self.counters["feedback_packets"] += 1
-        return Send(data, self.place.parent)
+    # --- the end, in good order
 
-    def summary_changed(self, now: float) -> list[Effect]:
-        """The children have made room for more."""
-        feedback = self.upward.summary_changed(now)
-        return [] if feedback is None else [self._to_parent(feedback)]
+    def _leave(self, now: float, reason: str) -> list[Effect]:
+        """Hand the children over, and go when they have gone."""
+        assert self.serving is not None
+        self._enter(ReceiverState.LEAVING)
+        self._standing.leave(reason, now)
+        return self.serving.leave(now)
+
+    def _end_if_alone(self, now: float) -> list[Effect]:
+        """An agent goes when nobody depends on it any more, or when it has waited for that long enough."""
+        standing = self._standing
+        if self.serving is None or not standing.takes_part:
+            return []
+        leaving = standing.state is ReceiverState.LEAVING
+        if not self.serving.is_alone:
+            return self._abort(standing.leave_reason) if leaving and now >= standing.leave_by else []
+        if standing.is_judged:
+            return self._begin_fin(now)
+        return self._abort(standing.leave_reason) if leaving else []
+
+    def _begin_fin(self, now: float) -> list[Effect]:
+        self._enter(ReceiverState.CONFIRMING)
+        self.feedback.stop()
+        return self._send_fin(now)
+
+    def _send_fin(self, now: float) -> list[Effect]:
+        effects = self._standing.fin(self.number or 0, self.attachment.lineage, now)
+        return self._confirmed() if effects is None else effects
+
+    def _confirmed(self) -> list[Effect]:
+        """The receipt has come, or nobody is left who could give one."""
+        standing = self._standing
+        return self._end(standing.complete, "" if standing.complete else standing.reason.text)
+
+    # --- the end, at once
+
+    def _dismissed(self, reason: Reason) -> list[Effect]:
+        """The sender has ended the session, or the parent has given us up."""
+        told = self._dismiss_children(reason)
+        if self._standing.is_judged and self._standing.complete:
+            return [*told, *self._confirmed()]  # it has the whole stream all the same
+        return [*told, *self._end(False, f"the sender ended the session: {reason.text}")]
+
+    def _dismiss_children(self, reason: Reason) -> list[Effect]:
+        return [] if self.serving is None else self.serving.dismiss(reason)
+
+    def _abort(self, reason: str) -> list[Effect]:
+        effects = self._dismiss_children(Reason.NOT_A_CHILD)
+        parent = self.attachment.parent
+        if parent is not None and self.number is not None:
+            effects += [Send(encode_abort(self.number, Reason.INTERRUPTED), parent)] * ABORT_COPIES
+        return effects + self._end(False, reason)
+
+    def _end(self, complete: bool, reason: str) -> list[Effect]:
+        self._enter(ReceiverState.CLOSED)
+        self.reception.clear()
+        self.serving = None
+        return [LeaveGroup(self.session.group, self.session.source), SessionEnded(complete, reason)]
 
     # --- timers
 
     @property
     def wake_at(self) -> float | None:
-        state = self.state
-        if state == "confirming":
-            return self.ending.retry_at
-        if state == "listening" or state == "closed":
+        state = self._standing.state
+        if state is ReceiverState.CONFIRMING:
+            return self._standing.retry_at
+        if state is ReceiverState.LISTENING or state is ReceiverState.CLOSED:
             return None
-        at = self.place.sender_heard_at + self.options.silence_s
-        upward = self.upward
-        if upward.ack_at is not None and upward.ack_at < at:
-            at = upward.ack_at
-        if upward.update_at is not None and upward.update_at < at:
-            at = upward.update_at
-        if self.place.is_active:
-            other = self.place.wake_at
+        at = self.attachment.sender_heard_at + self.options.silence_s
+        other = self.feedback.wake_at
+        if other is not None and other < at:
+            at = other
+        if self.attachment.is_active:
+            other = self.attachment.wake_at
             if other is not None and other < at:
                 at = other
         if self.serving is not None:
             other = self.serving.wake_at
             if other is not None and other < at:
                 at = other
-        if self._search_at is not None and self._search_at < at:
-            at = self._search_at
         return at
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        if self.state == "confirming":
-            return self.ending.repeat_fin(now)
-        if self.state in ("listening", "closed"):
+        state = self._standing.state
+        if state is ReceiverState.CONFIRMING:
+            retry_at = self._standing.retry_at
+            return self._send_fin(now) if retry_at is not None and now >= retry_at else ()
+        if state is ReceiverState.LISTENING or state is ReceiverState.CLOSED:
             return ()
-        if now >= self.place.sender_heard_at + self.options.silence_s:
-            text = f"the sender was silent for {self.options.silence_s:g} s"
-            return self.ending.sender_is_gone(text)
-        effects: list[Effect] = []
-        if self._search_at is not None and now >= self._search_at:
-            self._search_at = None
-            effects += self.place.look(self._introduction(), self._progress, now)
-        feedback = self.upward.handle_timer(now)
-        if feedback is not None:
-            effects.append(self._to_parent(feedback))
-        if self.place.is_parent_dead(now):
+        if now >= self.attachment.sender_heard_at + self.options.silence_s:
+            told = self._dismiss_children(Reason.SENDER_SILENT)
+            return [*told, *self._end(False, f"the sender was silent for {self.options.silence_s:g} s")]
+        effects = self.feedback.handle_timer(now)
+        if self.attachment.is_parent_dead(now):
             effects += self._look_elsewhere(now)
-        effects += self.place.handle_timer(now)
+        effects += self.attachment.handle_timer(now)
         effects += self._end_if_refused()
         if self.serving is not None:
             effects += self.serving.handle_timer(now)
-            effects += self.ending.end_if_alone(now)
+            effects += self._end_if_alone(now)
         return effects

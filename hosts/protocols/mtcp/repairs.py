@@ -21,11 +21,11 @@ class Repairs:
         "_sent",
         "_wanted",
         "duplicates",
-        "window",
+        "retransmission_window",
     )
 
     def __init__(self, options: VegasOptions, maximum: float) -> None:
-        self.window = VegasWindow(options, maximum)
+        self.retransmission_window = VegasWindow(options, maximum)
         self.duplicates = 0
         """Consecutive duplicate NACKs: repairs that were lost since the last one that was not."""
         self._repairs: dict[int, float | None] = {}  # seq -> when it was sent; None: it waits for the window
@@ -49,7 +49,7 @@ class Repairs:
         """The packets known to be missing."""
         return list(self._repairs)
 
-    def reported_missing(self, seq: int, rtt_s: float, arrived_by: float, now: float) -> bool:
+    def found_missing(self, seq: int, rtt_s: float, arrived_by: float, now: float) -> bool:
         """Feedback says that `seq` is missing; whether that is news.
 
         A known one is a duplicate NACK when the repair must have been lost: it was sent more than a round trip ago, and
@@ -76,7 +76,7 @@ class Repairs:
         if self._repairs[seq] is None:
             return False
         self._again(seq)
-        self.window.timed_out()
+        self.retransmission_window.timed_out()
         return True
 
     def _again(self, seq: int) -> None:
@@ -91,7 +91,7 @@ class Repairs:
         self.duplicates = 0
         self._in_flight -= 1
         self._round_acknowledged += 1
-        self.window.acknowledged(1)
+        self.retransmission_window.acknowledged(1)
         if self._sent - self._in_flight >= self._round_end:
             self._end_round(now)
 
@@ -104,7 +104,7 @@ class Repairs:
         elapsed = now - self._round_start
         if elapsed > 0 and self._round_rtt < float("inf"):
             backlog = (self._round_rtt - self._rtt_minimum) * self._round_acknowledged / elapsed
-            self.window.round_trip_ended(backlog, self._round_full)
+            self.retransmission_window.round_trip_ended(backlog, self._round_full)
         self._round_end = self._sent + 1
         self._round_start = now
         self._round_acknowledged = 0
@@ -115,7 +115,7 @@ class Repairs:
         """The packets to send to the child now, as far as the window allows."""
         wanted = self._wanted
         while wanted:
-            if self._in_flight >= int(self.window.cwnd):
+            if self._in_flight >= int(self.retransmission_window.cwnd):
                 self._round_full = True
                 return
             seq = wanted.popleft()

@@ -77,7 +77,3 @@ class PacketStore:
                 del packets[self.first]
                 self.first_offset = end
             self.first += 1
-
-    def holds(self, seq: int) -> bool:
-        """Whether a child that lacks everything from `seq` on can be served."""
-        return self.first <= seq

@@ -84,7 +84,8 @@ class RlaReceiver(SessionReceiver):
         # Tell a sender that stopped before the closed window (RFC 9293, 3.8.6.2.2: half the buffer at once).
         least = min(2 * self.options.payload_bytes, self.options.buffer_bytes // 2)
         closed = self._advertised_end - stream.delivered < self.options.payload_bytes
-        if self.state == "member" and closed and stream.window_end - self._advertised_end >= least and not stream.ended:
+        opened = stream.advertised_end - self._advertised_end >= least
+        if self.state == "member" and closed and opened and not stream.ended:
             return (self._acknowledge(0, now),)
         return ()
 
@@ -180,7 +181,7 @@ class RlaReceiver(SessionReceiver):
         self._examined = answer.first
         self._retry_at = None
         self._heartbeat_at = now + self.options.heartbeat_s
-        self._advertised_end = self.stream.window_end
+        self._advertised_end = self.stream.advertised_end
         effects: list[Effect] = [SessionStarted(self.sender)]
         while self._premature and self.state == "member":
             effects += self._data(self._premature.popleft(), now)
@@ -243,7 +244,7 @@ class RlaReceiver(SessionReceiver):
 
     def _acknowledge(self, echo_time_us: int, now: float) -> Send:
         stream = self.stream
-        self._advertised_end = stream.window_end
+        self._advertised_end = stream.advertised_end
         self.counters["feedback_packets"] += 1
         hurry = now >= self._hurry_at  # 3.3, footnote 8
         if hurry:
@@ -259,7 +260,7 @@ class RlaReceiver(SessionReceiver):
             merge,
             hurry,
             stream.received.cumulative,
-            stream.window,
+            stream.advertised_window,
             echo_time_us,
             self._index,
             1 << self._index if merge else 0,

@@ -116,10 +116,6 @@ class Waves:
 
     # --- rates within a slot
 
-    def base_channel_rate(self, x: float) -> float:
-        """The base channel's rate at `x`."""
-        return float(self._base * self.p**x)
-
     def wave_rate(self, age: int, x: float) -> float:
         """The rate of the wave of this age at `x`."""
         if age > 1:

@@ -47,9 +47,9 @@ def test_what_does_not_fit_is_not_taken() -> None:
     stream.add(0, Piece(0, bytes(60), False))
     assert not stream.takes(1, 40, 10), "before what was delivered"
     assert stream.takes(0, 0, 60), "a repeat"
-    assert stream.window == 40
+    assert stream.advertised_window == 40
     stream.consume(60)
-    assert stream.window == 100
+    assert stream.advertised_window == 100
     with pytest.raises(ValueError, match="more bytes consumed"):
         stream.consume(1)
 

@@ -9,10 +9,22 @@ from hosts.parts.throughput import (
     loss_event_rate,
     loss_events_per_rtt,
     packets_per_rtt,
-    simple_loss_event_rate,
-    simple_throughput,
     throughput,
 )
+
+MATHIS_C = math.sqrt(3 / 2)
+"""Eq. (4)'s constant."""
+
+
+def simple_throughput(p: float, rtt: float, s: float) -> float:
+    """Mathis, Semke, Mahdavi and Ott's simpler equation (Eq. (4), Appendix B): bytes per second."""
+    return MATHIS_C * s / (rtt * math.sqrt(p))
+
+
+def simple_loss_event_rate(rate: float, rtt: float, s: float) -> float:
+    """The inverse of Eq. (4), at most 1: a little more conservative than Eq. (1)'s."""
+    least = MATHIS_C * s
+    return (least / (rate * rtt)) ** 2 if rate * rtt > least else 1.0
 
 
 def test_the_equation_gives_the_papers_300_kbit_s() -> None:

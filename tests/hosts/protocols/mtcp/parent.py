@@ -4,7 +4,7 @@ from collections import Counter
 
 from hosts.endpoint import Address, CongestionSignal, Effect, Send
 from hosts.protocols.mtcp.agent import Agent
-from hosts.protocols.mtcp.child import Child
+from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Feedback, Repair, encode_data, parse
 from hosts.protocols.mtcp.wire import UNLIMITED
@@ -18,7 +18,7 @@ BARE = MtcpOptions(rto_margin_s=0.0, ack_delay_s=1e-9)
 
 
 def make_agent(options: MtcpOptions = BARE, *, first: int = 0, own_clock: bool = False) -> Agent:
-    return Agent(7, options, Counter(), first=first, own_clock=own_clock)
+    return Agent(options, Counter(), first=first, own_clock=own_clock)
 
 
 def multicast(agent: Agent, send_time: float, now: float, size: int = 1000) -> None:

@@ -1,114 +1,22 @@
-"""The agent: Figs. 2 and 3 of the paper, repairs, acknowledgments, children that leave."""
+"""The agent: acknowledgments, children that leave, and feedback that stands for several of them."""
 
 import pytest
 
-from hosts.protocols.mtcp.delays import MAX_TIMEOUT_S
+from hosts.endpoint import Address
+from hosts.protocols.mtcp.agent import Agent, Members
+from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Feedback
 from hosts.protocols.mtcp.wire import UNLIMITED
 from tests.hosts.protocols.mtcp.parent import (
     ONE,
     TWO,
-    T,
     make_agent,
     multicast,
-    probe_answered,
     repairs,
     report,
-    settle_delays,
     signals,
 )
-
-
-def test_figure_2() -> None:
-    """The sender's clock is three units ahead: an RTD of -1, and packet 26, sent at 7.2, times out at 6.2."""
-    agent = make_agent()
-    child = agent.add_child(ONE, 10**6, now=0.0)
-    settle_delays(agent, child, rtd=-1.0, rtt=1.0, start=T - 300)
-    assert agent.delays.rto_rtd == pytest.approx(-1.0)
-    multicast(agent, T + 5, now=T + 3)
-    report(agent, child, agent.end, echo=T + 5, now=T + 4)
-    assert child.rtd.last == -1
-    lost = agent.end
-    multicast(agent, T + 7.2, now=T + 5)
-    assert agent.wake_at == pytest.approx(T + 6.2)
-    assert not agent.handle_timer(T + 6.1)
-    assert repairs(agent.handle_timer(T + 6.2001)) == [(lost, ONE)]
-
-
-def test_figure_3() -> None:
-    """RTO_RTD 7 and RTO_RTT 1, sent at 0, buffered at 5.5: repairs at 7, 8, 10, 14."""
-    agent = make_agent()
-    child = agent.add_child(ONE, 10**6, now=0.0)
-    settle_delays(agent, child, rtd=7.0, rtt=1.0, start=T - 300)
-    assert agent.delays.rto_rtd == pytest.approx(7.0)
-    assert agent.delays.rto_rtt == pytest.approx(1.0)
-    lost = agent.end
-    multicast(agent, T, now=T + 5.5)
-    for at in (7.0, 8.0, 10.0, 14.0):
-        assert agent.wake_at == pytest.approx(T + at, abs=0.01)
-        assert repairs(agent.handle_timer(T + at + 0.002)) == [(lost, ONE)]
-
-
-def test_backoff_is_bounded() -> None:
-    agent = make_agent()
-    agent.add_child(ONE, 10**6, now=0.0)
-    multicast(agent, 0.0, now=0.0)
-    now = 0.0
-    for _ in range(20):
-        assert agent.wake_at is not None
-        assert agent.wake_at - now <= MAX_TIMEOUT_S + 0.01
-        now = agent.wake_at
-        assert repairs(agent.handle_timer(now)) == [(0, ONE)]
-
-
-def test_a_nack_is_repaired_at_once_and_once_a_round_trip() -> None:
-    agent = make_agent(own_clock=True)
-    child = agent.add_child(ONE, 10**6, now=0.0)
-    probe_answered(agent, child, 0, 0.1)
-    for step in range(8):
-        multicast(agent, 1 + step / 100, now=1 + step / 100)
-    assert repairs(report(agent, child, 0, 0b1, echo=1.01, now=1.11, nack=True)) == [(0, ONE)]
-    assert repairs(report(agent, child, 0, 0b11, echo=1.02, now=1.12)) == []
-    assert repairs(report(agent, child, 0, 0b111, echo=1.03, now=1.20)) == []
-    # A round trip later, and a packet that was sent after the repair has arrived: the repair is lost.
-    multicast(agent, 1.2, now=1.2)
-    assert repairs(report(agent, child, 0, 0b1111, echo=1.04, now=1.25)) == []
-    assert repairs(report(agent, child, 0, 0b11111111, echo=1.2, now=1.30)) == [(0, ONE)]
-    assert child.lost == 1
-    assert child.repaired == 2
-
-
-def test_each_child_gets_its_own_repair() -> None:
-    agent = make_agent(own_clock=True)
-    one = agent.add_child(ONE, 10**6, now=0.0)
-    two = agent.add_child(TWO, 10**6, now=0.0)
-    for _ in range(3):
-        multicast(agent, 1, now=1)
-    assert repairs(report(agent, one, 0, 0b1, now=1.1)) == [(0, ONE)]
-    assert repairs(report(agent, two, 0, 0b1, now=1.1)) == [(0, TWO)]
-    assert repairs(report(agent, one, 3, now=1.2)) == []
-    assert agent.base == 0
-    report(agent, two, 3, now=1.2)
-    assert agent.base == 3
-    assert agent.transit.size == 0
-
-
-def test_repairs_that_wait_for_their_window_do_not_time_out() -> None:
-    agent = make_agent(MtcpOptions(rto_margin_s=0.2), own_clock=True)
-    child = agent.add_child(ONE, 10**6, now=0.0)
-    for _ in range(6):
-        multicast(agent, 1, now=1)
-    assert repairs(report(agent, child, 0, 0b10000, echo=1, now=1.1, nack=True)) == [(0, ONE)]
-    assert child.lost == 5
-    seen: list[str] = []
-    for step in range(1, 5):  # each repair arrives, one after the other
-        seen += signals(report(agent, child, step, 0b10000 >> step, echo=1, now=1.1 + step * 0.2))
-        seen += signals(agent.handle_timer(1.1 + step * 0.2 + 0.1))
-    report(agent, child, 6, echo=1, now=2.5)
-    assert seen == []
-    assert child.repaired == 5
-    assert child.repairs.window.cwnd > 1
 
 
 def test_sequence_numbers_wrap() -> None:
@@ -120,7 +28,7 @@ def test_sequence_numbers_wrap() -> None:
     assert repairs(effects) == [((2**32 - 2) % 2**32, ONE)]
     report(agent, child, 2**32 + 3, echo=1, now=1.2)
     assert agent.base == agent.end == 2**32 + 3
-    assert agent.transit.size == 0
+    assert agent.congestion.twnd.size == 0
 
 
 @pytest.mark.parametrize(("cumulative", "sack"), [(6, 0), (2**31, 0), (3, 0b100), (0, 1 << 500), (2**32 - 1, 0)])
@@ -130,7 +38,7 @@ def test_acknowledgments_of_what_was_not_sent_are_dropped(cumulative: int, sack:
     for _ in range(5):
         multicast(agent, 1, now=1)
     assert report(agent, child, cumulative, sack, echo=1, now=1.1) == []
-    assert agent.counters == {"drop_ack_of_unsent": 1}
+    assert agent.counters == {"feedback_packets": 1, "drop_ack_of_unsent": 1}
     assert agent.base == 0
     assert child.rtd.samples == 0
 
@@ -145,33 +53,139 @@ def test_a_child_that_leaves_takes_what_it_held_back() -> None:
     assert agent.base == 0
     agent.remove_child(TWO, 1.2)
     assert agent.base == 3
-    assert agent.transit.size == 0
-    assert agent.send_window_end == 3000 + 10**6
+    assert agent.congestion.twnd.size == 0
+    assert agent.advertised.end == 3000 + 10**6
     assert agent.wake_at is None
 
 
-def test_a_silent_tail_is_asked_for_before_it_times_out() -> None:
-    """The last packet goes again to those that may lack it; what they lack before it they report; nothing is cut."""
-    agent = make_agent(MtcpOptions(rto_margin_s=0.2), own_clock=True)
-    one = agent.add_child(ONE, 10**6, now=0.0)
-    two = agent.add_child(TWO, 4500, now=0.0)  # has room for four packets only
-    for step in range(1, 3):
-        multicast(agent, step, now=step)
-        for child in (one, two):
-            probe_answered(agent, child, round(step * 1e6), step + 0.05)
-            child.window_end = 4500
-            agent.feedback(child, Feedback(7, False, step, round(step * 1e6), 0, 0, UNLIMITED, 0, 4500, 0), step + 0.05)
-    two.window_end = 4500
-    agent.window.cwnd = 10.0
-    for _ in range(3):
-        multicast(agent, 3, now=3)
-    rto = agent.delays.rto_rtd
-    assert rto is not None
-    assert agent.wake_at is not None
-    assert 3.05 < agent.wake_at < 3 + rto
-    effects = agent.handle_timer(agent.wake_at)
-    assert repairs(effects) == [(4, ONE)]
-    assert signals(effects) == []
-    effects = report(agent, one, 2, 0b11, echo=2, now=3.3, nack=True)
-    assert repairs(effects) == [(2, ONE)]
-    assert agent.window.cwnd == 10
+def make_child(number: int, merge: bool = True) -> Child:
+    address = Address("10.0.0.1", number)
+    child = Child(number, address, MtcpOptions(), 0.0, first=0, first_offset=0, buffer_bytes=1 << 20)
+    child.merge = merge
+    return child
+
+
+def test_those_that_are_there_and_may_be_merged() -> None:
+    children = {number: make_child(number, number != 2) for number in (0, 1, 2, 5)}
+    members = Members(children)
+    named = members.named(0b101111)
+    assert [child.number for child in named] == [0, 1, 5]
+    assert members.named(0b101111) is named
+
+
+def test_who_is_left_out_is_on_its_own() -> None:
+    children = {number: make_child(number) for number in (0, 1)}
+    members = Members(children)
+    members.named(0b11)
+    for child in children.values():
+        child.holds, child.merged_timeout = False, 0.5
+    assert members.named(0b10) == [children[1]]
+    assert (children[0].holds, children[0].merged_timeout) == (True, None)
+    assert (children[1].holds, children[1].merged_timeout) == (False, 0.5)
+
+
+def test_a_number_that_another_child_has_now() -> None:
+    children = {number: make_child(number) for number in (0, 1)}
+    members = Members(children)
+    members.named(0b11)
+    children[1] = make_child(1)
+    members.forget()
+    assert members.named(0b11) == [children[0], children[1]]
+
+
+THREE = Address("10.0.0.3", 1)
+OPTIONS = MtcpOptions()
+
+
+def family() -> tuple[Agent, list[Child]]:
+    """An agent with three children that may be merged, and five packets sent."""
+    agent = make_agent(OPTIONS, own_clock=True)
+    children = [agent.add_child(address, 10**6, now=0.0) for address in (ONE, TWO, THREE)]
+    for child in children:
+        child.merge = True
+    for _ in range(5):
+        multicast(agent, 1.0, now=1.0)
+    return agent, children
+
+
+def summary(cumulative: int, children: int, holders: int, sack: int = 0, **more: int) -> Feedback:
+    packet = Feedback(7, False, cumulative, 0, 0, 0, UNLIMITED, 0, 10**6, sack, True, 0, children, holders, True)
+    return packet._replace(**more)  # type: ignore[arg-type]
+
+
+def test_a_summary_holds_for_the_children_that_it_names() -> None:
+    agent, children = family()
+    agent.feedback(children[0], summary(3, 0b011, 0b010), 1.1, 1.1)
+    assert agent.base == 0
+    agent.feedback(children[0], summary(3, 0b101, 0b100), 1.2, 1.2)
+    assert agent.base == 3
+    assert [child.cumulative for child in children] == [3, 3, 3]
+
+
+def test_the_intersection_frees_and_is_no_nack() -> None:
+    agent, children = family()
+    assert agent.feedback(children[0], summary(1, 0b111, 0b001, sack=0b110), 1.1, 1.1) == []
+    assert agent.base == 1
+    for child in children:
+        assert not child.repairs
+
+
+def test_a_time_out_repairs_the_holders_only() -> None:
+    agent, children = family()
+    agent.feedback(children[0], summary(4, 0b111, 0b010), 1.1, 1.1)
+    effects = agent.handle_timer(20.0)
+    assert {address for _, address in repairs(effects)} == {TWO}
+    assert signals(effects) == ["timeout"]
+
+
+def test_who_is_left_out_is_on_its_own_again() -> None:
+    agent, children = family()
+    agent.feedback(children[0], summary(4, 0b111, 0b010), 1.1, 1.1)
+    assert [child.holds for child in children] == [False, True, False]
+    agent.feedback(children[0], summary(4, 0b011, 0b010), 1.2, 1.2)
+    assert [child.holds for child in children] == [False, True, True]
+
+
+def test_delays_of_a_summary() -> None:
+    """The sample is the child's; waiting and time-out are the largest of all, as differences from it."""
+    agent, children = family()
+    first = summary(2, 0b111, 0b001, echo_time_us=1_000_000, queue_us=0, bound_us=240_000)
+    agent.feedback(children[0], first, 1.05, 1.05)
+    assert children[0].rtd_last == pytest.approx(0.05)
+    assert agent.delays.rto_rtd == pytest.approx(0.05 + 0.24 + OPTIONS.ack_delay_s)
+    assert children[2].timeout == pytest.approx(0.29)
+    assert children[2].rtd.samples == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "counter"),
+    [
+        ({"number": 1}, "drop_unwanted_summary"),
+        ({"children": 0b110}, "drop_unwanted_summary"),
+        ({"cumulative": 6}, "drop_ack_of_unsent"),
+        ({"sack": 1 << 9}, "drop_ack_of_unsent"),
+    ],
+)
+def test_what_cannot_be_is_dropped(change: dict[str, int], counter: str) -> None:
+    agent, children = family()
+    packet = summary(3, 0b111, 0b111)._replace(**change)  # type: ignore[arg-type]
+    assert agent.feedback(children[0], packet, 1.1, 1.1) == []
+    assert agent.base == 0
+    assert agent.counters == {"feedback_packets": 1, counter: 1}
+
+
+def test_nobody_asked_for_it() -> None:
+    agent, children = family()
+    children[0].merge = False
+    agent.feedback(children[0], summary(3, 0b111, 0b111), 1.1, 1.1)
+    assert agent.counters == {"feedback_packets": 1, "drop_unwanted_summary": 1}
+    children[0].merge, children[1].merge = True, False
+    agent.feedback(children[0], summary(3, 0b111, 0b111), 1.2, 1.2)
+    assert [child.cumulative for child in children] == [3, 0, 3]
+
+
+def test_numbers_of_children_that_have_left_mean_nobody() -> None:
+    agent, children = family()
+    agent.remove_child(TWO, 1.05)
+    agent.feedback(children[0], summary(3, 0b111, 0b010), 1.1, 1.1)
+    assert agent.base == 3

@@ -3,10 +3,8 @@
 from collections import Counter
 from itertools import pairwise
 
-from hosts.endpoint import Address, Effect
+from hosts.endpoint import Address
 from hosts.protocols.mtcp.agent import Agent
-from hosts.protocols.mtcp.child import Child
-from hosts.protocols.mtcp.control import Entry, Join
 from hosts.protocols.mtcp.family import Family, spread
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Feedback
@@ -21,20 +19,8 @@ class Root:
 
     address: Address | None = Address("10.0.0.9", 9)
     lineage: tuple[Address, ...] = ()
-    has_end = False
     kept_offset = 0
-
-    def abandoned(self, child: Child) -> None:
-        pass
-
-    def refuses(self, join: Join, source: Address, now: float) -> Reason:
-        return Reason.NONE
-
-    def refused(self, source: Address, reason: Reason) -> list[Effect]:
-        return []
-
-    def owes(self, source: Address, now: float) -> bool:
-        return False
+    refusal = Reason.NONE
 
     def sender_clock_us(self, at: float) -> int:
         return int(at * 1e6)
@@ -42,15 +28,9 @@ class Root:
     def sender_silence_s(self, now: float) -> float:
         return 0.0
 
-    def candidates(self) -> tuple[Address, ...]:
-        return ()
-
-    def changed(self, entry: Entry, now: float) -> list[Effect]:
-        return []
-
 
 def make_family(options: MtcpOptions) -> Family:
-    agent = Agent(7, options, Counter(), first=0, own_clock=True)
+    agent = Agent(options, Counter(), first=0, own_clock=True)
     return Family(7, options, Counter(), Root(), agent, Roster())
 
 

@@ -16,39 +16,39 @@ def make() -> Repairs:
 def test_the_window_limits_what_is_sent() -> None:
     repairs = make()
     for seq in (3, 5, 9):
-        assert repairs.reported_missing(seq, RTT, 0.0, now=1.0)
+        assert repairs.found_missing(seq, RTT, 0.0, now=1.0)
     assert list(repairs.take(1.0)) == [3]
     assert list(repairs.take(1.0)) == []
     repairs.acknowledged(3, 1.1)
     assert list(repairs.take(1.1)) == [5, 9]  # slow start
-    assert repairs.window.cwnd == 2
+    assert repairs.retransmission_window.cwnd == 2
 
 
 def test_quiescence_keeps_the_window() -> None:
     repairs = make()
     for seq in range(20):
-        repairs.reported_missing(seq, RTT, 0.0, now=1.0)
+        repairs.found_missing(seq, RTT, 0.0, now=1.0)
     now = 1.0
     while repairs:
         for seq in list(repairs.take(now)):
             repairs.measured(RTT)
             repairs.acknowledged(seq, now + RTT)
         now += RTT
-    window = repairs.window.cwnd
+    window = repairs.retransmission_window.cwnd
     assert window > 1
-    repairs.reported_missing(50, RTT, 0.0, now=500.0)
-    assert repairs.window.cwnd == window
+    repairs.found_missing(50, RTT, 0.0, now=500.0)
+    assert repairs.retransmission_window.cwnd == window
 
 
 def test_a_duplicate_needs_a_round_trip_and_a_later_packet() -> None:
     repairs = make()
-    repairs.reported_missing(3, RTT, 0.0, now=1.0)
+    repairs.found_missing(3, RTT, 0.0, now=1.0)
     assert list(repairs.take(1.0)) == [3]
-    assert not repairs.reported_missing(3, RTT, 2.0, now=1.05)
+    assert not repairs.found_missing(3, RTT, 2.0, now=1.05)
     assert repairs.duplicates == 0
-    assert not repairs.reported_missing(3, RTT, 0.9, now=1.2)
+    assert not repairs.found_missing(3, RTT, 0.9, now=1.2)
     assert repairs.duplicates == 0
-    assert not repairs.reported_missing(3, RTT, 1.1, now=1.2)
+    assert not repairs.found_missing(3, RTT, 1.1, now=1.2)
     assert repairs.duplicates == 1
     assert list(repairs.take(1.2)) == [3]
     repairs.acknowledged(3, 1.3)
@@ -59,19 +59,19 @@ def test_a_duplicate_needs_a_round_trip_and_a_later_packet() -> None:
 def test_a_repair_that_was_not_sent_cannot_time_out() -> None:
     repairs = make()
     for seq in (3, 4):
-        repairs.reported_missing(seq, RTT, 0.0, now=1.0)
+        repairs.found_missing(seq, RTT, 0.0, now=1.0)
     list(repairs.take(1.0))
     assert not repairs.timed_out(4)
     assert repairs.timed_out(3)
     assert repairs.timed_out(7)  # nothing was known of it
-    assert repairs.window.cwnd == 1
+    assert repairs.retransmission_window.cwnd == 1
     assert list(repairs.take(2.0)) == [3]
 
 
 def test_what_arrives_while_it_waits_is_not_sent() -> None:
     repairs = make()
     for seq in (3, 4):
-        repairs.reported_missing(seq, RTT, 0.0, now=1.0)
+        repairs.found_missing(seq, RTT, 0.0, now=1.0)
     assert list(repairs.take(1.0)) == [3]
     repairs.acknowledged(4, 1.1)
     repairs.acknowledged(3, 1.1)
@@ -87,10 +87,10 @@ def test_the_window_holds_in_any_order(steps: list[tuple[str, int]]) -> None:
     for what, seq in steps:
         now += 0.01
         if what == "m":
-            repairs.reported_missing(seq, RTT, 0.0, now=now)
+            repairs.found_missing(seq, RTT, 0.0, now=now)
         elif what == "d":
             if seq in repairs and repairs.duplicates == 0:
-                repairs.reported_missing(seq, -1.0, now + 1, now=now)
+                repairs.found_missing(seq, -1.0, now + 1, now=now)
                 flying.discard(seq)
         elif what == "t":
             repairs.timed_out(seq)
@@ -103,6 +103,6 @@ def test_the_window_holds_in_any_order(steps: list[tuple[str, int]]) -> None:
                 assert taken in repairs
                 assert taken not in flying
                 flying.add(taken)
-                assert len(flying) <= max(1, int(repairs.window.cwnd))
+                assert len(flying) <= max(1, int(repairs.retransmission_window.cwnd))
         assert all(seq in repairs for seq in flying)
         assert sorted(repairs.pending()) == sorted(set(repairs.pending()))

@@ -52,4 +52,4 @@ def test_the_drift_is_not_taken_for_a_queue(sign: int) -> None:
         serving = world.core(index).serving
         assert serving is not None
         for child in serving.children.values():  # what waits is what the bottleneck's queue holds
-            assert 0 <= child.rtd.mean - child.rtd.minimum < 10 * 1472 * 8 / RATE_BPS
+            assert 0 <= child.rtd.mean - child.rtd_min < 10 * 1472 * 8 / RATE_BPS

@@ -7,6 +7,7 @@ import pytest
 from hosts.endpoint import Address, Datagram, Send
 from hosts.protocol import Session
 from hosts.protocols.mtcp import roster
+from hosts.protocols.mtcp.children import MAX_TIMEOUT_S
 from hosts.protocols.mtcp.control import (
     Join,
     JoinAck,
@@ -18,7 +19,6 @@ from hosts.protocols.mtcp.control import (
     encode_probe,
     encode_probe_ack,
 )
-from hosts.protocols.mtcp.delays import MAX_TIMEOUT_S
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import MERGE_CHILDREN, SACK_BITS, encode_data, encode_feedback, encode_repair, parse
 from hosts.protocols.mtcp.receiver import MtcpReceiver
@@ -56,7 +56,7 @@ def test_who_comes_and_goes_is_remembered_as_long_as_there_is_room(monkeypatch: 
         assert source not in bench.core.agent.children
     family = bench.core.family
     assert len(bench.core.roster.members) == 100
-    assert len(family.former) + len(family._moved) <= 100
+    assert len(family.former) + len(family._elsewhere) <= 100
 
 
 def test_a_member_that_has_what_was_never_sent_is_not_taken() -> None:
@@ -143,7 +143,7 @@ def test_a_child_s_word_on_its_buffer_does_not_close_an_agent_s() -> None:
         core.consumed(1400, now=now)
         said = encode_feedback(7, False, seq + 1, 0, 0, 0, UNLIMITED, 0, 0, 0)  # it has it, and says it used nothing
         core.receive(Datagram(said, CHILD, NEXT), now=now)
-        assert core.upward.window_end >= core.reception.delivered
+        assert core.feedback.advertised_end >= core.reception.delivered
 
 
 def test_only_what_is_said_to_the_group_begins_a_session() -> None:

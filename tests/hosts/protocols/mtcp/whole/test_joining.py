@@ -13,7 +13,7 @@ def parents(world: World) -> dict[str, str]:
     names = {host.address: host.name for host in world.network.hosts.values()}
     found = {}
     for index, host in enumerate(world.receivers):
-        parent = world.core(index).place.parent
+        parent = world.core(index).attachment.parent
         if parent is not None:
             found[host.name] = names[parent]
     return found

@@ -3,9 +3,12 @@
 """
 
 import math
+from collections import Counter
 
+from hosts.endpoint import Effect, Send
 from hosts.parts.reassembly import Reassembly
 from hosts.protocols.mtcp.agent import Agent
+from hosts.protocols.mtcp.attachment import Attachment
 from hosts.protocols.mtcp.control import JoinAck
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Data, Repair, encode_feedback
@@ -15,11 +18,12 @@ SMALL_CWND = 8
 """Packets; half of a smaller window is acknowledged at once: twice what `ack_every` is by default (ours)."""
 
 
-class Upward:
-    """Times are seconds on the receiver's clock."""
+class ReceiverFeedback:
+    """A receiver's ACKs and NACKs. Times are seconds on the receiver's clock."""
 
     __slots__ = (
-        "_advertised_end",
+        "_attachment",
+        "_counters",
         "_echo_at",
         "_echo_delay",
         "_echo_time_us",
@@ -27,6 +31,7 @@ class Upward:
         "_reception",
         "_repair_echo_us",
         "_told_cwnd",
+        "_told_end",
         "_told_room",
         "_unacknowledged",
         "_update_period",
@@ -39,9 +44,18 @@ class Upward:
         "update_at",
     )
 
-    def __init__(self, options: MtcpOptions, reception: Reassembly[Data | Repair]) -> None:
+    def __init__(
+        self,
+        options: MtcpOptions,
+        counters: Counter[str],
+        reception: Reassembly[Data | Repair],
+        attachment: Attachment,
+    ) -> None:
+        """Of a receiver that has so much of the stream; it is sent to its parent."""
         self._options = options
+        self._counters = counters
         self._reception = reception
+        self._attachment = attachment
         self.session = 0
         self.number = 0
         """At the parent."""
@@ -63,7 +77,7 @@ class Upward:
         self._update_period = options.window_update_s
         self.update_at: float | None = None
         """When a window update is due."""
-        self._advertised_end = 0  # stream offset that the last feedback allowed
+        self._told_end = 0  # stream offset that the last feedback allowed
 
     def begin(self, reception: Reassembly[Data | Repair], accepted: JoinAck, now: float) -> None:
         """There is a parent, maybe a new one: it measures repairs by its own clock."""
@@ -76,16 +90,16 @@ class Upward:
         self._unacknowledged = 0
         self.ack_at = None
         self.update_at = now + self._update_period
-        self._advertised_end = self.window_end
+        self._told_end = self.advertised_end
 
     @property
-    def window_end(self) -> int:
+    def advertised_end(self) -> int:
         """Place in the stream up to which this receiver takes data: its buffer is also that of all below it."""
         reception = self._reception
         agent = self.agent
         keep_offset = None if agent is None else agent.keep_offset
         if keep_offset is None or keep_offset >= reception.consumed:
-            return reception.window_end
+            return reception.advertised_end
         return keep_offset + reception.buffer_bytes
 
     @property
@@ -93,9 +107,9 @@ class Upward:
         """From where on in the stream the parent, and all above, keep it for this receiver and those below: what its
         advertised window has told (see Child.keep_offset).
         """
-        return self._advertised_end - self._reception.buffer_bytes
+        return self._told_end - self._reception.buffer_bytes
 
-    def arrived(self, packet: Data | Repair, gap: bool, now: float, arrived_at: float | None) -> bytes | None:
+    def arrived(self, packet: Data | Repair, gap: bool, now: float, arrived_at: float | None) -> list[Effect]:
         """A packet came in; `gap`: it shows that one before it is missing. The feedback to send at once, if any is."""
         if type(packet) is Data:
             at = now if arrived_at is None else arrived_at
@@ -115,22 +129,22 @@ class Upward:
             enough = 0
         self._update_period = self._options.window_update_s
         if self.paused:
-            return None
+            return []
         self.update_at = now + self._update_period
         self._unacknowledged += 1
         if gap:
-            return self.feedback(True, now)
+            return self.send(True, now)
         due = self._unacknowledged >= enough
         if self.merge and enough > 1:
             # All acknowledge at the same packets, so that one summary of the switches says it (ours).
             due = (packet.seq + 1) % enough == 0 or self._unacknowledged >= 2 * enough
         if due or self._reception.ended:
-            return self.feedback(False, now)
+            return self.send(False, now)
         if self.ack_at is None:
             self.ack_at = now + self._options.ack_delay_s
-        return None
+        return []
 
-    def feedback(self, nack: bool, now: float) -> bytes:
+    def send(self, nack: bool, now: float) -> list[Effect]:
         """What has arrived, and the summary: neutral elements from a leaf. For a switch that merges acknowledgments,
         whatever lacks something is a NACK (3.1).
         """
@@ -140,7 +154,7 @@ class Upward:
         self._unacknowledged = 0
         self._echo_delay = math.inf
         self.ack_at = None
-        end = self._advertised_end = self.window_end
+        end = self._told_end = self.advertised_end
         self.update_at = now + self._update_period
         held_us = int((now - self._echo_at) * 1e6) if self._echo_time_us else 0
         min_cwnd, max_twnd = UNLIMITED, 0
@@ -150,7 +164,7 @@ class Upward:
             min_cwnd, max_twnd = summary
             self._told_cwnd = summary.min_cwnd
             self._told_room = summary.current_window
-        return encode_feedback(
+        packet = encode_feedback(
             self.session,
             nack or (self.merge and received.has_gap),
             received.cumulative,
@@ -164,8 +178,11 @@ class Upward:
             merge=self.merge,
             number=self.number,
         )
+        assert self._attachment.parent is not None
+        self._counters["feedback_packets"] += 1
+        return [Send(packet, self._attachment.parent)]
 
-    def opened(self, now: float) -> bytes | None:
+    def opened(self, now: float) -> list[Effect]:
         """There is more room: tell a parent whose sender stopped before the closed window (RFC 9293, 3.8.6.2.2: half
         the buffer at once).
         """
@@ -174,45 +191,52 @@ class Upward:
         if (
             self.paused
             or reception.ended
-            or self._advertised_end - reception.delivered >= self._options.payload_bytes
-            or self.window_end - self._advertised_end < least
+            or self._told_end - reception.delivered >= self._options.payload_bytes
+            or self.advertised_end - self._told_end < least
         ):
-            return None
-        return self.feedback(False, now)
+            return []
+        return self.send(False, now)
 
-    def summary_changed(self, now: float) -> bytes | None:
+    def summary_changed(self, now: float) -> list[Effect]:
         """Feedback from below has come in. When it leaves the sender more room, that is told like the arrival of as
         many packets would be (ours): a sender that waits for room sends nothing that could be acknowledged, and a
         window update may be half a second away (3.9).
         """
         if self.paused or self.agent is None:
-            return None
+            return []
         if not self.agent.children:
             return self.opened(now)
         summary = self.agent.summary()
         room = summary.current_window - self._told_room
         if 2 * summary.min_cwnd < self._told_cwnd:
-            return self.feedback(False, now)  # the sender must slow down
+            return self.send(False, now)  # the sender must slow down
         if room >= self._options.ack_every * self._options.payload_bytes:
-            return self.feedback(False, now)
+            return self.send(False, now)
         if room > 0 and self.ack_at is None:
             self.ack_at = now + self._options.ack_delay_s
         return self.opened(now)
+
+    @property
+    def wake_at(self) -> float | None:
+        """When `handle_timer` is due."""
+        if self.ack_at is None or (self.update_at is not None and self.update_at < self.ack_at):
+            return self.update_at
+        return self.ack_at
 
     def stop(self) -> None:
         """Nothing more is to be told."""
         self.paused = True
         self.ack_at = self.update_at = None
 
-    def handle_timer(self, now: float) -> bytes | None:
+    def handle_timer(self, now: float) -> list[Effect]:
         """The delayed acknowledgment, or a window update: 500 ms after the last feedback, then each time 1 s later
         (3.9).
         """
         if self.paused:
-            return None
+            return []
         if self.ack_at is not None and now >= self.ack_at:
-            return self.feedback(False, now)
+            return self.send(False, now)
         if self.update_at is not None and now >= self.update_at:
             self._update_period += self._options.window_update_step_s
-            return self.feedback(False, now)
-        return None
+            return self.send(False, now)
+        return []

@@ -1,9 +1,11 @@
-"""Delays, round trip times and the timeouts they give: Fig. 1 of the paper, and what is not measured."""
+"""Delays, round trip times and the timeouts they give: Fig. 1 of the paper, and what is not measured; minima."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hosts.endpoint import Address
-from hosts.protocols.mtcp.delays import Delays
+from hosts.protocols.mtcp.children import Child, Delays, Least
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Feedback
 from hosts.protocols.mtcp.wire import UNLIMITED
@@ -16,7 +18,7 @@ def test_figure_1() -> None:
     child = agent.add_child(ONE, 10**6, now=0.0)
     multicast(agent, 4, now=6)
     report(agent, child, 1, echo=4, now=7)
-    assert child.rtd.last == 3
+    assert child.rtd_last == 3
 
 
 def test_the_delay_ends_with_the_arrival() -> None:
@@ -26,10 +28,10 @@ def test_the_delay_ends_with_the_arrival() -> None:
     multicast(agent, 4, now=4)
     feedback = Feedback(7, False, 1, 4_000_000, 500_000, 0, UNLIMITED, 0, 10**6, 0)
     agent.feedback(child, feedback, 9.0, arrived_at=7.0)
-    assert child.rtd.last == pytest.approx(7.0 - 4.0 - 0.5)
+    assert child.rtd_last == pytest.approx(7.0 - 4.0 - 0.5)
     assert child.heard_at == 9.0
     probe_answered(agent, child, 6_000_000, 9.0, arrived_at=7.0)
-    assert child.rtt.last == pytest.approx(1.0)
+    assert child.rtt.mean == pytest.approx(1.0)
 
 
 def test_a_busy_agent_s_timeouts_wait_for_what_lies_there() -> None:
@@ -76,7 +78,7 @@ def test_echoes_from_the_future_are_not_measured() -> None:
     report(agent, child, 1, echo=2000, now=1.1)
     probe_answered(agent, child, 2**63, 1.1)
     assert child.rtd.samples == child.rtt.samples == 0
-    assert agent.counters == {"drop_echo_from_the_future": 1, "drop_probe_ack_time": 1}
+    assert agent.counters == {"feedback_packets": 1, "drop_echo_from_the_future": 1, "drop_probe_ack_time": 1}
 
 
 def test_many_children_are_looked_through_once_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,3 +100,59 @@ def test_many_children_are_looked_through_once_a_round(monkeypatch: pytest.Monke
     assert agent.delays.rto_rtd is not None
     assert agent.base == 3
     assert len(looks) < 12
+
+
+def test_nothing_has_the_empty_value() -> None:
+    least = Least(7)
+    assert least.value == 7
+    least.set(1, 9)
+    assert (least.value, least.key) == (9, 1)
+    least.remove(1)
+    assert least.value == 7
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.none() | st.integers(0, 9)), max_size=400))
+def test_against_a_dictionary(steps: list[tuple[int, int | None]]) -> None:
+    """None removes the key."""
+    least, model = Least(100), dict[int, int]()
+    for key, value in steps:
+        if value is None:
+            least.remove(key)
+            model.pop(key, None)
+        else:
+            least.set(key, value)
+            model[key] = value
+        assert least.value == min(model.values(), default=100)
+        if model:
+            assert model[least.key] == least.value
+        assert len(least._heap) <= 2 * len(model) + 66
+
+
+@given(
+    st.integers(1, 5),
+    st.lists(st.tuples(st.sets(st.integers(0, 4), min_size=1), st.integers(0, 9), st.booleans()), max_size=60),
+)
+def test_some_or_all_at_once(count: int, steps: list[tuple[set[int], int, bool]]) -> None:
+    least, model = Least(100), dict.fromkeys(range(count), 0)
+    for key in model:
+        least.set(key, 0)
+    for chosen, value, look in steps:
+        keys = sorted(chosen & model.keys())
+        least.set_all(keys, value)
+        model.update(dict.fromkeys(keys, value))
+        if look:
+            assert least.value == min(model.values())
+            assert least.key == min(key for key in model if model[key] == least.value)
+
+
+@given(st.lists(st.floats(0.001, 2.0), min_size=1, max_size=50), st.floats(-1e6, 1e6))
+def test_the_clocks_origin_does_not_matter_to_the_least_delay(samples: list[float], offset: float) -> None:
+    plain, shifted = (
+        Child(number, ONE, MtcpOptions(), 0.0, first=0, first_offset=0, buffer_bytes=1 << 20) for number in (0, 1)
+    )
+    for sample in samples:
+        plain.add_rtd(sample, 0.1)
+        shifted.add_rtd(sample + offset, 0.1)
+    assert plain.rtd_min == min(samples)
+    assert shifted.rtd_min - offset == pytest.approx(plain.rtd_min, abs=1e-6)
+    assert shifted.take_waiting() == pytest.approx(0.0, abs=1e-6)

@@ -1,0 +1,215 @@
+"""What lets the sender send: cwnd, twnd, and the congestion summaries of the subtree (MTCP, 3.5, 3.7 and 3.8).
+
+cwnd is in packets; all else are bytes.
+"""
+
+from collections.abc import Iterable
+from math import inf
+from typing import NamedTuple
+
+from hosts.parts.vegas import VegasWindow
+from hosts.protocols.mtcp.children import Child, Least
+from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.packets import SACK_BITS
+from hosts.protocols.mtcp.wire import UNLIMITED
+
+
+class TransitWindow:
+    """twnd: bytes that have been sent towards the children and that not all of them have acknowledged."""
+
+    __slots__ = ("_floor", "size")
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._floor = 0
+
+    def sent(self, size: int) -> None:
+        """A new packet is on its way to the children."""
+        self.size += size
+
+    def counts(self, seq: int) -> bool:
+        """Whether packet `seq` was sent after the last reset, so that it is part of the window."""
+        return seq >= self._floor
+
+    def acknowledged(self, seq: int, size: int) -> None:
+        """All children have packet `seq` now. One sent before the last reset no longer counts."""
+        if seq >= self._floor:
+            self.size -= size
+
+    def reset(self, next_seq: int) -> None:
+        """A retransmission timer expired: what was sent before `next_seq` is not counted as in transit any more."""
+        self.size = 0
+        self._floor = next_seq
+
+
+class Summary(NamedTuple):
+    """A congestion summary: what a node tells its parent of the subtree below."""
+
+    min_cwnd: int
+    max_twnd: int
+
+    @property
+    def current_window(self) -> int:
+        """What the sender may add to what is in transit."""
+        return max(0, self.min_cwnd - self.max_twnd)
+
+
+class Summaries:
+    """The children's congestion summaries and their extremes, at most O(log n) a change."""
+
+    __slots__ = ("_min_cwnds", "_twnd_floor", "_twnd_starts")
+
+    def __init__(self, offset: int) -> None:
+        """`offset`: place in the stream of the first packet that is sent."""
+        self._min_cwnds = Least(UNLIMITED)
+        self._twnd_starts = Least(inf)  # of agents: where in the stream that begins which is in transit
+        self._twnd_floor = offset  # what lies before it is not in transit any more: there was a timeout
+
+    def add(self, child: Child) -> None:
+        """A child, as it was admitted."""
+        self._min_cwnds.set(child.number, child.min_cwnd)
+
+    def remove(self, child: Child) -> None:
+        """It is none any more."""
+        self._min_cwnds.remove(child.number)
+        self._twnd_starts.remove(child.number)
+
+    def timed_out(self, end_offset: int) -> None:
+        """What was sent up to here does not count as in transit any more."""
+        self._twnd_floor = end_offset
+
+    def update(self, child: Child, min_cwnd: int, max_twnd: int) -> bool:
+        """The child's summary; `child.highest_offset` is known by now. Whether that may change the subtree's."""
+        child.max_twnd = max_twnd
+        if min_cwnd != UNLIMITED:
+            self._twnd_starts.set(child.number, max(child.highest_offset, self._twnd_floor) - max_twnd)
+        elif child.min_cwnd == UNLIMITED:
+            return False  # a leaf, as before
+        else:
+            self._twnd_starts.remove(child.number)
+        child.min_cwnd = min_cwnd
+        self._min_cwnds.set(child.number, min_cwnd)
+        return True
+
+    def update_all(self, children: Iterable[Child], min_cwnd: int, max_twnd: int) -> bool:
+        """All of these have the same."""
+        if min_cwnd == UNLIMITED:
+            children = [child for child in children if child.min_cwnd != UNLIMITED or child.max_twnd != max_twnd]
+        changed = False
+        for child in children:
+            changed |= self.update(child, min_cwnd, max_twnd)
+        return changed
+
+    @property
+    def min_cwnd(self) -> int:
+        """The least of the children's."""
+        return int(self._min_cwnds.value)
+
+    def of_subtree(self, cwnd_bytes: int, twnd: int, end_offset: int) -> Summary:
+        """min_cwnd and max_twnd of the subtree, from the agent's own windows; `end_offset`: all before it was sent.
+
+        A child's max_twnd is of the packets that it had when it told it. What was sent since is in transit below it as
+        well (ours: otherwise each look at an old summary would allow its whole difference to min_cwnd again).
+        """
+        below = end_offset - self._twnd_starts.value
+        return Summary(min(cwnd_bytes, self.min_cwnd), int(max(twnd, below)))
+
+
+class Congestion:
+    """An agent's own cwnd and twnd, the round trips that they go by, and its children's summaries."""
+
+    __slots__ = (
+        "_cut_floor",
+        "_options",
+        "_round_end",
+        "_round_packets",
+        "_round_start",
+        "governing_cwnd",
+        "summaries",
+        "twnd",
+        "used",
+        "vegas",
+    )
+
+    def __init__(self, options: MtcpOptions, first: int, first_offset: int) -> None:
+        """`first` is the first packet's sequence number, `first_offset` its place in the stream."""
+        self._options = options
+        self.vegas = VegasWindow(options.vegas, SACK_BITS)
+        """cwnd (3.5)."""
+        self.twnd = TransitWindow()
+        self.summaries = Summaries(first_offset)
+        self.used = False
+        """Whether cwnd limited the sender in this round trip."""
+        self.governing_cwnd = 0
+        """Packets: the window that governed the sender lately, 0 when that is not known."""
+        self._cut_floor = first  # duplicate NACKs for packets before it have been reacted on
+        self._round_end = first
+        self._round_start: float | None = None
+        self._round_packets = 0
+
+    def begin(self, end: int) -> None:
+        """The first child of an agent whose session is under way: slow start would halt everybody for it. The window
+        that governs the sender is where it begins (ours).
+        """
+        self.vegas = VegasWindow(self._options.vegas, SACK_BITS)
+        if self.governing_cwnd:
+            self.vegas.cwnd = self.vegas.ssthresh = float(self.governing_cwnd)
+        self.twnd.reset(end)
+
+    def governed_by(self, cwnd: int) -> None:
+        """The sender says (with new data) that it goes by a window of `cwnd` packets. A window well above that does not
+        limit it, and has no reason to grow.
+        """
+        self.governing_cwnd = cwnd
+        if self.vegas.cwnd <= 2 * cwnd + 2:
+            self.used = True
+
+    def summary(self, end_offset: int) -> Summary:
+        """min_cwnd and max_twnd of the subtree (3.8); all before `end_offset` was sent."""
+        cwnd_bytes = int(self.vegas.cwnd * self._options.payload_bytes)
+        return self.summaries.of_subtree(cwnd_bytes, self.twnd.size, end_offset)
+
+    def completed(self, packets: int, new: int, last: int) -> bool:
+        """All children have so many more packets; `new` of them were in transit, `last` is one more than the last.
+        Whether that ends the round trip: then `end_round` is due.
+        """
+        self._round_packets += packets
+        self.vegas.acknowledged(new)
+        return last > self._round_end
+
+    def end_round(self, base: int, end: int, children: Iterable[Child], now: float) -> None:
+        """All that was sent when the round began has been acknowledged by all.
+
+        The next round ends with what is on its way now: at an agent below the sender that is more than the packets
+        from `base` to `end`, that it has seen and its children have not acknowledged; the sender has sent up to a whole
+        window, and what it will send after the next summary comes behind that.
+        """
+        elapsed = 0.0 if self._round_start is None else now - self._round_start
+        delay = 0.0
+        for child in children:
+            waiting = child.take_waiting()
+            if delay < waiting < inf:
+                delay = waiting
+        if elapsed > 0:
+            self.vegas.round_trip_ended(delay * self._round_packets / elapsed, self.used)
+        self._round_end = max(end, base + self.governing_cwnd)
+        self._round_start = now
+        self._round_packets = 0
+        self.used = False
+
+    def timed_out(self, end: int, end_offset: int, *, again: bool) -> None:
+        """A retransmission timer expired (3.5, 3.7) when all before packet `end` was sent; `again`: not for the first
+        time.
+        """
+        self.vegas.timed_out(again=again)
+        self.twnd.reset(end)
+        self._cut_floor = end
+        self.summaries.timed_out(end_offset)
+
+    def cut(self, seq: int, end: int) -> bool:
+        """Duplicate NACKs for packet `seq` mean congestion; False when that window has been reacted on."""
+        if seq < self._cut_floor:
+            return False
+        self._cut_floor = end
+        self.vegas.cut()
+        return True

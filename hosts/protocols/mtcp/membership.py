@@ -1,0 +1,158 @@
+"""Who takes part in a session as its sender knows it: who is there, who is through, and who must turn up elsewhere
+because its parent has gone.
+"""
+
+import random
+from collections import Counter
+
+from hosts.endpoint import Address, Effect, PeerDropped, PeerFinished, PeerJoined, PeerRefused
+from hosts.protocols.mtcp.agent import Agent
+from hosts.protocols.mtcp.children import Child
+from hosts.protocols.mtcp.control import Entry, State
+from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.roster import FINAL, WHOLE, Roster
+from hosts.wire.reason import Reason
+
+CANDIDATES = 64
+"""So many agents are named to somebody who looks for a parent (ours)."""
+
+
+class Membership:
+    """All members of the session. It is the root's Node (family.py), above which there is nobody."""
+
+    def __init__(self, options: MtcpOptions, agent: Agent, roster: Roster, rng: random.Random) -> None:
+        self._options = options
+        self._agent = agent
+        self._roster = roster
+        self._rng = rng
+        self.address: Address | None = None
+        self.lineage: tuple[Address, ...] = ()
+        self.kept_offset = 0
+        self.refusal = Reason.NONE
+        self.active: set[Address] = set()
+        """Members that have not ended."""
+        self._ended: set[Address] = set()  # members whose end the application was told of
+        # Members below one that ended: when they should have turned up elsewhere, and who that was.
+        self._orphans: dict[Address, tuple[float, Address]] = {}
+
+    def sender_clock_us(self, at: float) -> int:
+        """Its own."""
+        return int(at * 1e6)
+
+    def sender_silence_s(self, now: float) -> float:
+        """None."""
+        return 0.0
+
+    # --- who is there
+
+    def changed(self, entry: Entry, now: float) -> list[Effect]:
+        """The roster says something new of a member. Follow it from its joining to its end; who was below it is
+        expected to turn up elsewhere in time.
+        """
+        address = entry.address
+        self._roster.untold.clear()
+        if entry.state is State.COMPLETE and not self._agent.has_end:
+            entry = entry._replace(state=State.LEFT, reason=Reason.BROKEN_STREAM)
+            self._roster.members[address] = entry
+        orphan = self._orphans.pop(address, None)
+        if entry.state not in (State.ACTIVE, State.COMPLETE):
+            until = now + self._grace_s
+            for below in self._roster.below(address):
+                if self._may_be_lost(below):
+                    self._orphans.setdefault(below.address, (until, address))
+        elif orphan is not None:  # it is back, and with it all that is below
+            for below in self._roster.below(address):
+                if self._orphans.get(below.address, (0.0, None))[1] == orphan[1]:
+                    del self._orphans[below.address]
+        self._release()
+        return self._events(entry)
+
+    def _events(self, entry: Entry) -> list[Effect]:
+        """What the application is told."""
+        address = entry.address
+        is_known = address in self.active
+        if entry.state is State.ACTIVE:
+            self.active.add(address)
+            return [] if is_known else [PeerJoined(address)]
+        if not is_known and address in self._ended:
+            return []
+        self.active.discard(address)
+        self._ended.add(address)
+        effects: list[Effect] = [] if is_known else [PeerJoined(address)]
+        if entry.state is State.LOST:
+            return [*effects, PeerDropped(address, entry.reason.text)]
+        complete = entry.state in WHOLE
+        return [*effects, PeerFinished(address, complete, "" if complete else entry.reason.text)]
+
+    # --- whose parent has gone
+
+    @property
+    def _grace_s(self) -> float:
+        """How long those below one that was given up, or has left, may still look for another parent: they know that it
+        has gone after `parent_timeout_s`, and it was silent for longer than that.
+        """
+        return min(2 * self._options.parent_timeout_s, self._options.drop_after_s)
+
+    def _may_be_lost(self, entry: Entry) -> bool:
+        """Whether a member below one that has gone must turn up somewhere else."""
+        waited_for = entry.state is State.ACTIVE or (entry.state is State.COMPLETE and entry.agent)
+        return waited_for and entry.address not in self._agent.children
+
+    def abandoned(self, child: Child) -> None:
+        """A child ends, and does not say what becomes of those below it. They may still need what it would have kept
+        for them.
+        """
+        if any(self._may_be_lost(entry) for entry in self._roster.below(child.address)):
+            self._agent.advertised.hold(child.keep_offset, self._options.buffer_bytes)
+
+    def alone(self, now: float) -> None:
+        """The sender has no children: nobody is left who could tell of those below."""
+        for address in self.active:
+            self._orphans.setdefault(address, (now + self._grace_s, address))
+
+    def give_up_orphans(self, now: float) -> list[Effect]:
+        """Those that have not turned up in time are lost."""
+        effects: list[Effect] = []
+        for address in [address for address, (until, _) in self._orphans.items() if now >= until]:
+            del self._orphans[address]
+            known = self._roster.members[address]
+            news = self._roster.note(known._replace(state=State.LOST, reason=Reason.SILENT))
+            if news is not None:
+                effects += self.changed(news, now)
+        self._release()
+        return effects
+
+    def _release(self) -> None:
+        if not self._orphans:
+            self._agent.advertised.release()
+
+    # --- who looks for a parent
+
+    def owes(self, source: Address, now: float) -> bool:
+        """Whether somebody must be taken though there is no room: it is about to be given up otherwise."""
+        orphan = self._orphans.get(source)
+        # In the first half of its time it may still find another parent that holds what it lacks.
+        return orphan is not None and now >= orphan[0] - self._grace_s / 2
+
+    def refused(self, source: Address, reason: Reason) -> list[Effect]:
+        """Somebody was. Whoever may still find a place below is not for the application to know."""
+        if reason is Reason.STARTED or (reason is Reason.FULL and not self.candidates()):
+            return [PeerRefused(source, reason.text)]
+        return []
+
+    def candidates(self) -> tuple[Address, ...]:
+        """Who else may be asked for a place."""
+        load = Counter(entry.parent for entry in self._roster.members.values() if entry.state not in FINAL)
+        limit = self._options.fan_out
+        open_to = [
+            entry
+            for entry in self._roster.members.values()
+            if entry.state is State.ACTIVE and load[entry.address] < limit and entry.address not in self._orphans
+        ]
+        agents = [entry.address for entry in open_to if entry.agent or load[entry.address]]
+        spares: list[Address] = []
+        if len(self._agent.children) >= limit:  # agents may have reasons of their own to refuse somebody
+            spares = [entry.address for entry in open_to if entry.spare and not (entry.agent or load[entry.address])]
+        named = self._rng.sample(agents, CANDIDATES) if len(agents) > CANDIDATES else agents
+        room = CANDIDATES - len(named)
+        return (*named, *(self._rng.sample(spares, room) if len(spares) > room else spares))

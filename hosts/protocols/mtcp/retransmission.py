@@ -1,0 +1,246 @@
+"""What a parent repeats, and when (MTCP, 3.1 to 3.4 and 3.6): what children report missing, and what expires, RTO_RTD
+after its send time at first, RTO_RTT after a repair.
+"""
+
+import heapq
+from collections import Counter, deque
+from collections.abc import Mapping
+
+from hosts.endpoint import Address, CongestionSignal, Effect, Send
+from hosts.parts.rtt import INITIAL_TIMEOUT_S
+from hosts.parts.sack import Scoreboard, bits
+from hosts.protocols.mtcp.children import MAX_TIMEOUT_S, Child, Delays
+from hosts.protocols.mtcp.congestion import Congestion
+from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.packets import encode_repair
+from hosts.protocols.mtcp.store import PacketStore, StoredPacket
+
+
+class Deadlines:
+    """The retransmission timers of packets that some child lacks; O(log n) a change."""
+
+    __slots__ = ("_board", "_delays", "_first_sent", "_scheduled", "_store")
+
+    def __init__(self, store: PacketStore, board: Scoreboard, delays: Delays) -> None:
+        self._store = store
+        self._board = board
+        self._delays = delays
+        self._first_sent: deque[tuple[int, float, float]] = deque()  # seq, send time (sender's clock), buffered at
+        self._scheduled: list[tuple[float, int]] = []  # heap of (deadline, seq), with stale entries
+
+    def multicast(self, seq: int, send_time_s: float, now: float) -> None:
+        """A packet has left the sender at this time of its clock. They must come in order of these times."""
+        self._first_sent.append((seq, send_time_s, now))
+
+    def restart(self, seq: int, packet: StoredPacket, timeout: float, now: float) -> None:
+        """A packet expires after `timeout` seconds, whatever was said before."""
+        packet.timeout = min(timeout, MAX_TIMEOUT_S)
+        packet.deadline = now + packet.timeout
+        heapq.heappush(self._scheduled, (packet.deadline, seq))
+
+    def _first(self) -> float | None:
+        """When the oldest packet that was never repaired expires."""
+        first_sent = self._first_sent
+        while first_sent:
+            seq, send_time, buffered_at = first_sent[0]
+            packet = self._store.packets.get(seq)
+            if packet is not None and not packet.timeout and not self._board.is_complete(seq):
+                rto = self._delays.rto_rtd
+                return buffered_at + INITIAL_TIMEOUT_S if rto is None else send_time + rto
+            first_sent.popleft()
+        return None
+
+    def _other(self) -> float | None:
+        """When the first of the others does."""
+        scheduled = self._scheduled
+        while scheduled:
+            deadline, seq = scheduled[0]
+            packet = self._store.packets.get(seq)
+            if packet is not None and packet.deadline == deadline and not self._board.is_complete(seq):
+                return deadline
+            heapq.heappop(scheduled)
+        return None
+
+    @property
+    def next_at(self) -> float | None:
+        """The earliest."""
+        first, other = self._first(), self._other()
+        if first is None or (other is not None and other < first):
+            return other
+        return first
+
+    def pop_expired(self, now: float) -> int | None:
+        """A packet that has expired; it has no deadline any more. None: there is none."""
+        deadline = self._first()
+        if deadline is not None and deadline <= now:
+            return self._first_sent.popleft()[0]
+        deadline = self._other()
+        if deadline is not None and deadline <= now:
+            return heapq.heappop(self._scheduled)[1]
+        return None
+
+
+class Retransmission:
+    """The repairs to an agent's children, each within its retransmission window, and what they say of congestion."""
+
+    def __init__(
+        self,
+        options: MtcpOptions,
+        counters: Counter[str],
+        prefix: str,
+        children: Mapping[Address, Child],
+        store: PacketStore,
+        board: Scoreboard,
+        delays: Delays,
+        congestion: Congestion,
+        *,
+        own_clock: bool,
+    ) -> None:
+        """`prefix` is that of the counters' names; `own_clock`: send times are of the agent's own clock."""
+        self._options = options
+        self._counters = counters
+        self._prefix = prefix
+        self._children = children
+        self._store = store
+        self._board = board
+        self._delays = delays
+        self._congestion = congestion
+        self._own_clock = own_clock
+        self._deadlines = Deadlines(store, board, delays)
+        self.repairing: dict[int, Child] = {}
+        """Children that are known to lack something, by number."""
+        self._last_send_time: float | None = None  # sender's clock: of the last packet that was multicast
+        self._tail_asked = store.end  # the end of the packets that were asked for because all was silent
+
+    # --- what is waited for
+
+    def multicast(self, seq: int, send_time_s: float, now: float) -> None:
+        """A packet that some child lacks has left the sender at this time of its clock."""
+        self._last_send_time = send_time_s
+        self._deadlines.multicast(seq, send_time_s, now)
+
+    def restart(self, seq: int, now: float) -> None:
+        """A packet is waited for as if it had been repaired now."""
+        self._deadlines.restart(seq, self._store.packets[seq], self._delays.rto_rtt, now)
+
+    def left(self, child: Child) -> None:
+        """A child has gone."""
+        self.repairing.pop(child.number, None)
+
+    # --- feedback
+
+    def settle(self, child: Child, now: float) -> None:
+        """What the child has by now need not be repaired."""
+        for seq in child.repairs.pending():
+            if self._board.has(child.number, seq):
+                child.repairs.acknowledged(seq, now)
+                child.progress_at = now
+        if not child.repairs:
+            self.repairing.pop(child.number, None)
+
+    def find_missing(self, child: Child, now: float, effects: list[Effect]) -> None:
+        """Look for what the child lacks below the last packet that it has; duplicate NACKs are congestion."""
+        repairs = child.repairs
+        # What shows that a repair was overtaken. Other agents cannot compare the sender's clock with theirs.
+        arrived_by = child.echo_time_us / 1e6 if self._own_clock else now
+        rtt = self._delays.rtt(child)
+        for seq in bits(self._board.missing(child.number), self._board.base):
+            if seq not in self._store.packets:
+                continue  # the agent lacks it as well, and has asked for it
+            if repairs.found_missing(seq, rtt, arrived_by, now):
+                child.lost += 1
+                self.repairing[child.number] = child
+            elif repairs.duplicates >= self._options.duplicate_nacks and self._congestion.cut(seq, self._store.end):
+                repairs.duplicates = 0  # several consecutive ones mean congestion (2)
+                repairs.retransmission_window.cut()
+                effects.append(CongestionSignal("duplicate_nacks", child.address))
+
+    def send(self, child: Child, now: float, effects: list[Effect]) -> None:
+        """Repair what the child lacks and its retransmission window allows."""
+        for seq in child.repairs.take(now):
+            packet = self._store.packets[seq]
+            child.repaired += 1
+            repair = encode_repair(packet.data, int(now * 1e6))
+            self._counters[f"{self._prefix}repair_packets"] += 1
+            self._counters[f"{self._prefix}udp_bytes"] += len(repair)
+            effects.append(Send(repair, child.address))
+            self._deadlines.restart(seq, packet, max(packet.timeout, self._delays.rto_rtt), now)
+
+    def pass_on(self, seq: int, now: float) -> list[Effect]:
+        """Repair packet `seq`, which the agent itself had lacked, to the children that are known to lack it."""
+        effects: list[Effect] = []
+        for child in self._children.values():
+            if seq >= self._board.base and self._board.missing(child.number) >> (seq - self._board.base) & 1:
+                child.lost += child.repairs.found_missing(seq, self._delays.rtt(child), now, now)
+                self.repairing[child.number] = child
+                self.send(child, now, effects)
+        return effects
+
+    # --- timers
+
+    @property
+    def wake_at(self) -> float | None:
+        """When `handle_timer` is due."""
+        at, tail_at = self._deadlines.next_at, self._tail_at
+        return tail_at if at is None or (tail_at is not None and tail_at < at) else at
+
+    @property
+    def _tail_at(self) -> float | None:
+        """When the last packet's acknowledgment is overdue, and nothing has followed that could show a gap."""
+        end = self._store.end
+        if self._tail_asked == end or self._last_send_time is None or self._board.is_complete(end - 1):
+            return None
+        overdue = self._delays.overdue
+        return None if overdue is None else self._last_send_time + overdue
+
+    def _ask_for_tail(self, now: float) -> None:
+        """The last packet is sent again to those that have not acknowledged it: what they lack before it they will
+        report, and a loss at the end of a small window is told from congestion as any other (ours; RFC 8985, 7, does
+        it for TCP). The timers start anew.
+        """
+        self._tail_asked = self._store.end
+        last = self._store.end - 1
+        for child in self._children.values():
+            has_room = child.advertised_end >= self._store.end_offset  # a late one may not have it yet
+            if has_room and not self._board.has(child.number, last) and child.holds and last not in child.repairs:
+                child.repairs.found_missing(last, 0.0, now, now)
+                self.repairing[child.number] = child
+        for seq in range(self._board.base, self._store.end):
+            packet = self._store.packets.get(seq)
+            if packet is not None and not self._board.is_complete(seq):
+                self._deadlines.restart(seq, packet, max(packet.timeout, self._delays.rto_rtt), now)
+
+    def handle_timer(self, now: float) -> list[Effect]:
+        """Repair what has timed out."""
+        effects: list[Effect] = []
+        tail_at = self._tail_at
+        if tail_at is not None and tail_at <= now:
+            self._ask_for_tail(now)
+        while (seq := self._deadlines.pop_expired(now)) is not None:
+            self._expired(seq, now, effects)
+        for child in list(self.repairing.values()):
+            self.send(child, now, effects)
+        return effects
+
+    def _expired(self, seq: int, now: float, effects: list[Effect]) -> None:
+        packet = self._store.packets[seq]
+        peer = None
+        again = False  # a repair was lost
+        for child in self._children.values():
+            if self._board.has(child.number, seq) or not child.holds:
+                continue
+            if packet.offset + packet.size > child.advertised_end:
+                continue  # it came late and has no room for that yet
+            known = seq in child.repairs
+            if child.repairs.timed_out(seq):
+                self.repairing[child.number] = child
+                peer = child.address
+                again |= known
+        if peer is None:  # no repair was lost: they wait for the children's retransmission windows
+            self._deadlines.restart(seq, packet, packet.timeout or self._delays.rto_rtt, now)
+            return
+        self._deadlines.restart(seq, packet, 2 * packet.timeout if again else self._delays.rto_rtt, now)
+        current = packet.counts and self._congestion.twnd.counts(seq)
+        if current or again:
+            self._congestion.timed_out(self._store.end, self._store.end_offset, again=not current)
+            effects.append(CongestionSignal("timeout", peer))
