@@ -1,12 +1,13 @@
 """What a session is, and what a protocol says of itself: the other half of the seam (hosts/endpoint.py)."""
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, TypeVar
 
 from hosts.endpoint import Address, ReceiverEndpoint, SenderEndpoint
 from hosts.wire.header import HEADER_BYTES
+from hosts.wire.layout import Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Protocol(Generic[OptionsT]):
     name: str
     number: int
     """In the common header, 8 bits."""
+    packets: Sequence[Layout[Any]]
+    """What it sends: `Format`s, and layouts of packets without the common header. Dissectors are made of them."""
     options: type[OptionsT]
     """A frozen dataclass; every field has a default and its unit in the name or comment."""
     make_sender: Callable[[Session, OptionsT, random.Random], SenderEndpoint]

@@ -1,10 +1,7 @@
--- Wireshark's and tshark's dissector of Canopy's packets. Made by `canopy wireshark` from the layers in hosts/dissect/layers.py,
--- which say what the tables below hold; this part only walks through them.
+-- Wireshark's and tshark's dissector of Canopy's packets. Made by `canopy wireshark` from the layouts that the protocols'
+-- packages declare: the tables below; this part only walks through them.
 --
 -- UDP datagrams are recognised by their header; those that are not taken can be decoded as CANOPY by hand.
-
-local HEADER_BYTES = 8
-local VERSION = 1
 
 --@TABLES@
 

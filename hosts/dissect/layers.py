@@ -1,21 +1,26 @@
-"""Scapy layers for Canopy's packets, for tests and for reading captures.
+"""Scapy layers for the packets of every protocol, for tests and for reading captures.
 
     from hosts.dissect import layers
     layers.bind(5000)              # UDP port 5000 carries Canopy
     rdpcap("run.pcap")[UDP].show()
+    layers.bind(5000, "webrc")     # or packets that do not begin with the common header
 
-`hosts.dissect.wireshark` makes Wireshark's dissector of the same layers. The structs in each protocol's `packets`
-are what endpoints use; a test holds both to the same bytes.
+They are made of the layouts that the protocols' packages declare, so a layer says what endpoints send. Its name is the
+protocol's and the packet's: `packet["MTCP JOIN_ACK"].window`.
 """
 
-from collections.abc import Mapping
-from typing import Any
+import contextlib
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from scapy.fields import (
+    BitEnumField,
     BitField,
     ByteEnumField,
     ByteField,
     FieldLenField,
+    FieldListField,
     IntField,
     IPField,
     LongField,
@@ -27,18 +32,96 @@ from scapy.fields import (
 from scapy.layers.inet import UDP
 from scapy.packet import Packet, bind_layers, split_layers
 
-from hosts.dissect.rla import RLA_LAYERS
-from hosts.dissect.tfmcc import TFMCC_LAYERS
-from hosts.dissect.vlmcc import VLMCC_LAYERS
-from hosts.protocols.mtcp import packets as mtcp
-from hosts.protocols.mtcp import wire
-from hosts.protocols.rla.packets import NUMBER as RLA
-from hosts.protocols.tfmcc.packets import NUMBER as TFMCC
-from hosts.protocols.vlmcc.packets import NUMBER as VLMCC
-from hosts.wire.reason import Reason
+from hosts import protocols
+from hosts.wire.format import Format
+from hosts.wire.header import COMMON, VERSION
+from hosts.wire.layout import Bitmap, Host, Items, Layout, Number, Payload, Place, Size, Words
 
-PROTOCOLS = {wire.NUMBER: "MTCP", TFMCC: "TFMCC", RLA: "RLA", VLMCC: "VLMCC"}
-REASONS = {int(reason): reason.name for reason in Reason}
+PROTOCOLS: Final = {protocols.get(name).number: name.upper() for name in protocols.names()}
+"""Their names by the number in the common header."""
+
+_NUMBERS: Final = {8: ByteField, 16: ShortField, 32: IntField, 64: LongField}
+_SIZES: Final = {8: "!B", 16: "!H"}
+
+
+class _Item(Packet):
+    """One of a list: what follows is the next one's."""
+
+    def extract_padding(self, s: bytes) -> tuple[bytes, bytes]:
+        return b"", s
+
+
+_items: Final[dict[Layout[Any], type[Packet]]] = {}
+
+
+def _make_class(protocol: str, layout: Layout[Any], base: type[Packet]) -> type[Packet]:
+    """The layer of a layout."""
+    body = {
+        "__doc__": layout.meaning,
+        "name": f"{protocol} {layout.name}".strip(),
+        "fields_desc": [_scapy_field(protocol, layout, place) for place in layout.places()],
+    }
+    return _new_class(protocol.title() + layout.name.title().replace("_", ""), base, body)
+
+
+def _new_class(name: str, base: type[Packet], body: dict[str, Any]) -> type[Packet]:
+    metaclass: Any = type(Packet)
+    made: type[Packet] = metaclass(name, (base,), body)
+    return made
+
+
+def _scapy_field(protocol: str, layout: Layout[Any], place: Place) -> Any:
+    name, field, at, _ = place
+    tail = layout.tail
+    if isinstance(field, Size):
+        assert tail is not None
+        if isinstance(tail, Payload):
+            return FieldLenField(name, None, length_of=tail.name, fmt=_SIZES[field.bits])
+        return FieldLenField(name, None, count_of=tail.name, fmt=_SIZES[field.bits])
+    if isinstance(field, Payload):
+        return StrLenField(name, b"", length_from=_getter(_size_name(layout)))
+    if isinstance(field, Items):
+        if field.layout not in _items:
+            _items[field.layout] = _make_class(protocol, field.layout, _Item)
+        return PacketListField(name, [], _items[field.layout], count_from=_getter(_size_name(layout)))
+    if isinstance(field, Words):
+        assert at is not None
+        return FieldListField(name, [], IntField("word", 0), count_from=_getter(field.until, at // 32))
+    if isinstance(field, Host):
+        return IPField(name, "0.0.0.0")
+    if isinstance(field, Bitmap):
+        return BitField(name, 0, field.bits)
+    default = field.default if isinstance(field, Number) else 0
+    names = field.names
+    if field.bits not in _NUMBERS:
+        return BitEnumField(name, default, field.bits, names) if names else BitField(name, default, field.bits)
+    return ByteEnumField(name, default, names) if names else _NUMBERS[field.bits](name, default)
+
+
+def _size_name(layout: Layout[Any]) -> str:
+    """The field that says how long the tail is."""
+    return next(field.name for field in layout.fields if isinstance(field, Size))
+
+
+def _getter(name: str, less: int = 0) -> Callable[[Packet], int]:
+    """What a field says, less so much."""
+    return lambda packet: max(0, packet.getfieldval(name) - less)
+
+
+def _layers(name: str) -> dict[int, type[Packet]]:
+    """A protocol's layers behind the common header, by type."""
+    found: dict[int, type[Packet]] = {}
+    for one in protocols.get(name).packets:
+        if isinstance(one, Format):
+            layer = _make_class(name.upper(), one, Packet)
+            found |= {int(kind): layer for kind in one.kinds}
+    return found
+
+
+_HEADER_FIELDS: Final[dict[str, Any]] = {
+    "protocol": ByteEnumField("protocol", min(PROTOCOLS), PROTOCOLS),
+    "flags": XByteField("flags", 0),
+}
 
 
 class CanopyHeader(Packet):
@@ -46,261 +129,54 @@ class CanopyHeader(Packet):
 
     name = "Canopy"
     fields_desc = [  # noqa: RUF012
-        ByteField("version", 1),
-        ByteEnumField("protocol", wire.NUMBER, PROTOCOLS),
-        ByteField("type", 0),
-        XByteField("flags", 0),
-        IntField("session", 0),
+        _HEADER_FIELDS.get(place.name) or _scapy_field("", COMMON, place) for place in COMMON.places()
     ]
 
 
-def _stream_fields() -> list[Any]:
-    return [
-        IntField("seq", 0),
-        FieldLenField("length", None, length_of="data", fmt="!H"),
-        ShortField("cwnd", 0),
-        LongField("send_time_us", 0),
-        LongField("offset", 0),
-    ]
-
-
-class MtcpData(Packet):
-    """DATA."""
-
-    name = "MTCP DATA"
-    fields_desc = [*_stream_fields(), StrLenField("data", b"", length_from=lambda packet: packet.length)]  # noqa: RUF012
-
-
-class MtcpRepair(Packet):
-    """REPAIR."""
-
-    name = "MTCP REPAIR"
-    fields_desc = [  # noqa: RUF012
-        *_stream_fields(),
-        LongField("repair_time_us", 0),
-        StrLenField("data", b"", length_from=lambda packet: packet.length),
-    ]
-
-
-class MtcpFeedback(Packet):
-    """ACK and NACK."""
-
-    name = "MTCP feedback"
-    fields_desc = [  # noqa: RUF012
-        IntField("cumulative", 0),
-        IntField("held_us", 0),
-        LongField("echo_time_us", 0),
-        LongField("repair_echo_us", 0),
-        IntField("min_cwnd", wire.UNLIMITED),
-        IntField("max_twnd", 0),
-        IntField("window", 0),
-        IntField("queue_us", 0),
-        IntField("bound_us", 0),
-        ShortField("number", 0),
-        ShortField("repeats", 0),
-        BitField("children", 0, mtcp.MERGE_CHILDREN),
-        BitField("holders", 0, mtcp.MERGE_CHILDREN),
-        BitField("sack", 0, mtcp.SACK_BITS),
-    ]
-
-
-class MtcpAddress(Packet):
-    """One of a list."""
-
-    name = "MTCP address"
-    fields_desc = [IPField("host", "0.0.0.0"), ShortField("port", 0)]  # noqa: RUF012
-
-    def extract_padding(self, s: bytes) -> tuple[bytes, bytes]:
-        """What follows is the next one's."""
-        return b"", s
-
-
-def _addresses(count: str) -> PacketListField:
-    return PacketListField("addresses", [], MtcpAddress, count_from=lambda packet: packet.getfieldval(count))
-
-
-class MtcpProbe(Packet):
-    """PROBE."""
-
-    name = "MTCP PROBE"
-    fields_desc = [  # noqa: RUF012
-        LongField("time_us", 0),
-        IntField("rtt_us", 0),
-        IntField("silence_ms", 0),
-        FieldLenField("count", None, count_of="addresses", fmt="!H"),
-        ShortField("reserved", 0),
-        _addresses("count"),
-    ]
-
-
-class MtcpProbeAck(Packet):
-    """PROBE_ACK."""
-
-    name = "MTCP PROBE_ACK"
-    fields_desc = [LongField("time_us", 0), LongField("clock_us", 0)]  # noqa: RUF012
-
-
-class MtcpAnnounce(Packet):
-    """ANNOUNCE."""
-
-    name = "MTCP ANNOUNCE"
-    fields_desc = [ShortField("payload_bytes", 0), ShortField("reserved", 0)]  # noqa: RUF012
-
-
-class MtcpJoin(Packet):
-    """JOIN."""
-
-    name = "MTCP JOIN"
-    fields_desc = [  # noqa: RUF012
-        IntField("window", 0),
-        IntField("cumulative", 0),
-        ShortField("epoch", 0),
-        ShortField("reserved", 0),
-    ]
-
-
-class MtcpJoinAck(Packet):
-    """JOIN_ACK."""
-
-    name = "MTCP JOIN_ACK"
-    fields_desc = [  # noqa: RUF012
-        ByteEnumField("reason", 0, REASONS),
-        FieldLenField("count", None, count_of="addresses", fmt="!B"),
-        ShortField("number", 0),
-        ShortField("epoch", 0),
-        ShortField("reserved", 0),
-        IntField("first", 0),
-        LongField("offset", 0),
-        IPField("child_host", "0.0.0.0"),
-        ShortField("child_port", 0),
-        _addresses("count"),
-    ]
-
-
-class MtcpAbort(Packet):
-    """ABORT."""
-
-    name = "MTCP ABORT"
-    fields_desc = [ByteEnumField("reason", 0, REASONS), ByteField("reserved8", 0), ShortField("reserved", 0)]  # noqa: RUF012
-
-
-class MtcpFin(Packet):
-    """FIN and FIN_ACK."""
-
-    name = "MTCP FIN"
-    fields_desc = [  # noqa: RUF012
-        ByteField("complete", 0),
-        ByteEnumField("reason", 0, REASONS),
-        ShortField("reserved", 0),
-    ]
-
-
-class MtcpQuery(Packet):
-    """QUERY."""
-
-    name = "MTCP QUERY"
-    fields_desc = [LongField("time_us", 0)]  # noqa: RUF012
-
-
-class MtcpOffer(Packet):
-    """OFFER."""
-
-    name = "MTCP OFFER"
-    fields_desc = [  # noqa: RUF012
-        LongField("time_us", 0),
-        ShortField("load", 0),
-        ByteField("level", 0),
-        FieldLenField("count", None, count_of="addresses", fmt="!B"),
-        _addresses("count"),
-    ]
-
-
-class MtcpMove(Packet):
-    """MOVE."""
-
-    name = "MTCP MOVE"
-    fields_desc = [IPField("host", "0.0.0.0"), ShortField("port", 0), ShortField("reserved", 0)]  # noqa: RUF012
-
-
-class MtcpEntry(Packet):
-    """One member in a REPORT."""
-
-    name = "MTCP member"
-    fields_desc = [  # noqa: RUF012
-        IPField("host", "0.0.0.0"),
-        ShortField("port", 0),
-        IPField("parent_host", "0.0.0.0"),
-        ShortField("parent_port", 0),
-        ShortField("epoch", 0),
-        BitField("marks", 0, 4),
-        BitField("state", 0, 4),
-        ByteEnumField("reason", 0, REASONS),
-    ]
-
-    def extract_padding(self, s: bytes) -> tuple[bytes, bytes]:
-        """What follows is the next one's."""
-        return b"", s
-
-
-class MtcpReport(Packet):
-    """REPORT."""
-
-    name = "MTCP REPORT"
-    fields_desc = [  # noqa: RUF012
-        IntField("number", 0),
-        FieldLenField("count", None, count_of="members", fmt="!H"),
-        ShortField("reserved", 0),
-        PacketListField("members", [], MtcpEntry, count_from=lambda packet: packet.count),
-    ]
-
-
-class MtcpReportAck(Packet):
-    """REPORT_ACK."""
-
-    name = "MTCP REPORT_ACK"
-    fields_desc = [IntField("number", 0)]  # noqa: RUF012
-
-
-MTCP_LAYERS = {
-    wire.Type.DATA: MtcpData,
-    wire.Type.REPAIR: MtcpRepair,
-    wire.Type.ACK: MtcpFeedback,
-    wire.Type.NACK: MtcpFeedback,
-    wire.Type.PROBE: MtcpProbe,
-    wire.Type.PROBE_ACK: MtcpProbeAck,
-    wire.Type.ANNOUNCE: MtcpAnnounce,
-    wire.Type.JOIN: MtcpJoin,
-    wire.Type.JOIN_ACK: MtcpJoinAck,
-    wire.Type.FIN: MtcpFin,
-    wire.Type.FIN_ACK: MtcpFin,
-    wire.Type.ABORT: MtcpAbort,
-    wire.Type.QUERY: MtcpQuery,
-    wire.Type.OFFER: MtcpOffer,
-    wire.Type.MOVE: MtcpMove,
-    wire.Type.REPORT: MtcpReport,
-    wire.Type.REPORT_ACK: MtcpReportAck,
+LAYERS: Final[Mapping[int, Mapping[int, type[Packet]]]] = {
+    number: layers for number, name in sorted(PROTOCOLS.items()) if (layers := _layers(name.lower()))
 }
+"""By the protocol's number in the common header, then by the packet's type."""
 
-LAYERS: dict[int, Mapping[Any, type[Packet]]] = {
-    wire.NUMBER: MTCP_LAYERS,
-    TFMCC: TFMCC_LAYERS,
-    RLA: RLA_LAYERS,
-    VLMCC: VLMCC_LAYERS,
+for _number, _by_type in LAYERS.items():
+    for _type, _layer in _by_type.items():
+        bind_layers(CanopyHeader, _layer, version=VERSION, protocol=_number, type=_type)
+
+
+def _headless(name: str, layouts: list[Layout[Any]]) -> type[Packet]:
+    """A layer for any of these layouts: the first whose fields can have the values that are there."""
+    root: Any = _new_class(name.title(), Packet, {"name": name.upper()})
+    made = [_make_class(name.upper(), layout, root) for layout in layouts]
+
+    def choose(data: bytes = b"", *_: object, **__: object) -> type[Packet]:
+        for layout, layer in zip(layouts, made, strict=True):
+            with contextlib.suppress(ValueError, struct.error):
+                layout.read(layout.struct.unpack_from(data), 0, {})
+                return layer
+        return made[0]
+
+    root.dispatch_hook = staticmethod(choose)
+    chosen: type[Packet] = root
+    return chosen
+
+
+HEADLESS: Final[Mapping[str, type[Packet]]] = {
+    name: _headless(name, layouts)
+    for name in protocols.names()
+    if (layouts := [layout for layout in protocols.get(name).packets if not isinstance(layout, Format)])
 }
-"""By the protocol's number in the common header, then by the packet's type, a member of the protocol's enumeration."""
-
-for _number, _layers in LAYERS.items():
-    for _type, _layer in _layers.items():
-        bind_layers(CanopyHeader, _layer, version=1, protocol=_number, type=int(_type))
+"""Of protocols whose packets do not begin with the common header, by the protocol's name."""
 
 
-def bind(port: int) -> None:
-    """Datagrams from or to a UDP port are Canopy's."""
-    bind_layers(UDP, CanopyHeader, sport=port)
-    bind_layers(UDP, CanopyHeader, dport=port)
+def bind(port: int, protocol: str = "canopy") -> None:
+    """Datagrams from or to a UDP port are Canopy's, or a protocol's of `HEADLESS`."""
+    layer = HEADLESS.get(protocol, CanopyHeader)
+    bind_layers(UDP, layer, sport=port)
+    bind_layers(UDP, layer, dport=port)
 
 
-def unbind(port: int) -> None:
+def unbind(port: int, protocol: str = "canopy") -> None:
     """The reverse of `bind`."""
-    split_layers(UDP, CanopyHeader, sport=port)
-    split_layers(UDP, CanopyHeader, dport=port)
+    layer = HEADLESS.get(protocol, CanopyHeader)
+    split_layers(UDP, layer, sport=port)
+    split_layers(UDP, layer, dport=port)

@@ -1,7 +1,7 @@
 """`canopy wireshark`: the dissector of Canopy's packets for Wireshark and tshark, as one Lua script.
 
-There is one description of the packets, hosts/dissect/layers.py; this module writes its layers down as Lua tables, in
-front of the code that walks through them (hosts/dissect/canopy.lua).
+The protocols' packages declare their packets' layouts; this module writes them down as Lua tables, in front of the code
+that walks through them (hosts/dissect/canopy.lua).
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from scapy.fields import BitField, FieldLenField, IPField, PacketListField, StrLenField, _EnumField
-from scapy.packet import Packet
 
 from engine.command.exits import EXIT_BAD_INPUT
-from hosts.dissect import layers as dissect
+from hosts import protocols as registry
+from hosts.wire.format import Format
+from hosts.wire.header import HEADER_BYTES, VERSION
+from hosts.wire.layout import Bitmap, Field, Host, Items, Layout, Payload, Size
 
 # Where Wireshark looks for a user's own plugins ("Personal Lua Plugins" in its Help, About, Folders).
 PLUGINS = Path.home() / ".local/lib/wireshark/plugins"
@@ -60,59 +61,56 @@ def plugin() -> str:
 
 
 def _tables() -> str:
-    items: dict[type[Packet], str] = {}
-    protocols = []
-    for number, protocol in dissect.LAYERS.items():
-        name = dissect.PROTOCOLS[number]
-        kinds = [f"[{int(kind)}] = {_lua(kind.name)}" for kind in protocol]
-        layers = {layer: _layer(name, layer, items) for layer in protocol.values()}
-        # ACK and NACK are one layer: one table, so that its fields are made once.
-        local = {layer: f"layer_{number}_{place}" for place, layer in enumerate(layers)}
-        types = [f"[{int(kind)}] = {local[layer]}" for kind, layer in protocol.items()]
-        definitions = "".join(f"local {local[layer]} = {text}\n" for layer, text in layers.items())
-        names = "".join(f"{variable}.types = {{ {', '.join(kinds)} }}\n" for variable in local.values())
-        entry = f"[{number}] = {{ name = {_lua(name)}, types = {{ {', '.join(types)} }} }}"
-        protocols.append((definitions + names, entry))
-    inner = "".join(f"local {_variable(layer)} = {text}\n" for layer, text in items.items())
-    definitions = "".join(text for text, _ in protocols)
-    return (
-        f"{inner}{definitions}local PROTOCOLS = {{\n    {f',{chr(10)}    '.join(entry for _, entry in protocols)}\n}}\n"
-    )
+    """The layouts of all packets with the common header, and lists' items in front of them."""
+    items: dict[str, str] = {}
+    definitions, protocols = "", []
+    for protocol in sorted(map(registry.get, registry.names()), key=lambda protocol: protocol.number):
+        number, name = protocol.number, protocol.name
+        formats = [layout for layout in protocol.packets if isinstance(layout, Format)]
+        if not formats:
+            continue
+        local = {f"layer_{number}_{place}": one for place, one in enumerate(formats)}
+        kinds = ", ".join(f"[{int(kind)}] = {_lua(kind.name)}" for one in formats for kind in one.kinds)
+        types = ", ".join(f"[{int(kind)}] = {variable}" for variable, one in local.items() for kind in one.kinds)
+        definitions += "".join(f"local {variable} = {_layer(name, one, items)}\n" for variable, one in local.items())
+        definitions += "".join(f"{variable}.types = {{ {kinds} }}\n" for variable in local)
+        protocols.append(f"[{number}] = {{ name = {_lua(name.upper())}, types = {{ {types} }} }}")
+    inner = "".join(f"local {variable} = {text}\n" for variable, text in items.items())
+    header = f"local HEADER_BYTES = {HEADER_BYTES}\nlocal VERSION = {VERSION}\n\n"
+    return f"{header}{inner}{definitions}local PROTOCOLS = {{\n    {f',{chr(10)}    '.join(protocols)}\n}}\n"
 
 
-def _variable(layer: type[Packet]) -> str:
-    return f"item_{layer.__name__}"
-
-
-def _layer(protocol: str, layer: type[Packet], items: dict[type[Packet], str]) -> str:
-    """One layer as a table; those of its lists are added to `items`."""
-    title = str(layer._name)  # a Scapy class keeps its name there
-    name = title.removeprefix(protocol).strip().lower().replace(" ", "_")
-    description: list[Any] = layer.fields_desc
-    lengths = {field.length_of: field.name for field in description if isinstance(field, FieldLenField)}
-    counts = {field.count_of: field.name for field in description if isinstance(field, FieldLenField)}
+def _layer(protocol: str, layout: Layout[Any], items: dict[str, str]) -> str:
+    """One layout as a table; those of its lists are added to `items`."""
+    sizes = [field.name for field in layout.fields if isinstance(field, Size)]
     fields = []
-    for field in description:
-        table: dict[str, Any] = {"name": field.name}
-        if isinstance(field, PacketListField):
-            item: Any = field.cls
-            items[item] = _layer(protocol, item, items)
-            table |= {"kind": "list", "count": counts[field.name], "item": _Name(_variable(item))}
-        elif isinstance(field, StrLenField):
-            table |= {"kind": "bytes", "length": lengths[field.name]}
-        elif isinstance(field, BitField):
-            table |= {"kind": "narrow" if field.size % 8 else "bytes", "bits": field.size}
-        elif isinstance(field, IPField):
-            table |= {"kind": "ipv4", "bits": 32}
+    for name, field, _, _ in layout.places():
+        table: dict[str, Any] = {"name": name}
+        if isinstance(field, Items):
+            variable = f"item_{protocol}_{field.layout.name}"
+            items[variable] = _layer(protocol, field.layout, items)
+            table |= {"kind": "list", "count": sizes[0], "item": _Name(variable)}
+        elif isinstance(field, Payload):
+            table |= {"kind": "bytes", "length": sizes[0]}
         else:
-            table |= {"kind": "uint64" if field.sz == 8 else "uint", "bits": 8 * field.sz}
-            if isinstance(field, _EnumField):
-                names: Any = field.i2s
-                table["values"] = dict(names)
+            table |= {"kind": _kind(field), "bits": field.bits}
+            if field.names:
+                table["values"] = field.names
         fields.append("        " + _lua(table))
     body = ",\n".join(fields)
-    head = f'    title = {_lua(title)}, filter = "canopy.{protocol.lower()}.{name}",'
+    title = _lua(f"{protocol.upper()} {layout.name}")
+    head = f'    title = {title}, filter = "canopy.{protocol}.{layout.name.lower()}",'
     return f"{{\n{head}\n    fields = {{\n{body}\n    }},\n}}"
+
+
+def _kind(field: Field) -> str:
+    if isinstance(field, Host):
+        return "ipv4"
+    if field.bits % 8:
+        return "narrow"
+    if isinstance(field, Bitmap):
+        return "bytes"
+    return "uint64" if field.bits == 64 else "uint"
 
 
 class _Name(str):

@@ -1,11 +1,10 @@
-"""What the packet formats of all protocols share: the check of the common header, of sizes, and of reasons."""
+"""What the packet formats of all protocols share: the check of the common header and of sizes."""
 
 from collections import Counter
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from hosts.wire.header import HEADER, HEADER_BYTES, VERSION, PacketError
-from hosts.wire.reason import Reason
 
 
 def read_header(data: bytes, protocol: int) -> tuple[int, int, int]:
@@ -26,21 +25,6 @@ def check_size(size: int, right: int) -> None:
         raise PacketError("truncated")
     if size > right:
         raise PacketError("oversized")
-
-
-def to_reason(value: int) -> Reason:
-    """Raises PacketError (value) for a number that means nothing."""
-    try:
-        return Reason(value)
-    except ValueError:
-        raise PacketError("value") from None
-
-
-def to_bool(value: int) -> bool:
-    """An octet that is 0 or 1. Raises PacketError (value) for another one."""
-    if value > 1:
-        raise PacketError("value")
-    return bool(value)
 
 
 class OfSession(Protocol):

@@ -1,18 +1,15 @@
 """How sessions end, on the wire: ABORT, which is the same in all protocols, and the FIN of those that confirm a stream.
 
-After the common header ABORT has a reason (8 bits) and 24 reserved ones; FIN whether the stream is complete (8), a
-reason (8) and 16 reserved bits. Types and protocol numbers are the protocols' own.
+Types and protocol numbers are the protocols' own.
 """
 
-import struct
+import enum
 from typing import Final, NamedTuple
 
-from hosts.wire.checks import check_size, to_bool, to_reason
-from hosts.wire.header import VERSION
+from hosts.wire.format import Format
+from hosts.wire.layout import Number, Reserved
 from hosts.wire.reason import Reason
 
-ABORT: Final = struct.Struct("!BBBBIB3x")
-FIN: Final = struct.Struct("!BBBBIBB2x")
 ABORT_COPIES: Final = 3
 """An ABORT is not acknowledged; it is sent so often (ours)."""
 FIN_TRIES: Final = 10
@@ -36,25 +33,20 @@ class Fin(NamedTuple):
     reason: Reason
 
 
-def pack_abort(protocol: int, kind: int, session: int, reason: Reason) -> bytes:
-    """An ABORT of a protocol, whose type for it is `kind`."""
-    return ABORT.pack(VERSION, protocol, kind, 0, session, reason)
+def abort_format(protocol: int, kind: enum.IntEnum) -> Format[Abort]:
+    """The ABORT of a protocol, whose type for it is `kind`."""
+    reason = Number("reason", 8, "why", kind=Reason)
+    return Format(protocol, kind, Abort, reason, Reserved("reserved8", 8), Reserved("reserved", 16))
 
 
-def read_abort(data: bytes) -> Abort:
-    """The common header has been judged already. Raises PacketError: truncated, oversized, value."""
-    check_size(len(data), ABORT.size)
-    *_, session, reason = ABORT.unpack(data)
-    return Abort(session, to_reason(reason))
-
-
-def pack_fin(protocol: int, kind: int, session: int, complete: bool, reason: Reason) -> bytes:
-    """A FIN of a protocol, or the receipt for it: `kind` is its type."""
-    return FIN.pack(VERSION, protocol, kind, 0, session, complete, reason)
-
-
-def read_fin(data: bytes, answer: bool) -> Fin:
-    """The common header has been judged already. Raises PacketError: truncated, oversized, value."""
-    check_size(len(data), FIN.size)
-    *_, session, complete, reason = FIN.unpack(data)
-    return Fin(session, answer, to_bool(complete), to_reason(reason))
+def fin_format(protocol: int, fin: enum.IntEnum, fin_ack: enum.IntEnum) -> Format[Fin]:
+    """The FIN of a protocol and the receipt for it, with their types."""
+    return Format(
+        protocol,
+        (fin, fin_ack),
+        Fin,
+        Number("complete", 8, "1: the receiver has the whole stream; 0: not", kind=bool),
+        Number("reason", 8, "why it ends", kind=Reason),
+        Reserved("reserved", 16),
+        second="answer",
+    )

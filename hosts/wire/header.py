@@ -1,21 +1,24 @@
-"""The common header that every Canopy datagram starts with, 8 bytes in network order:
-
-     0               1               2               3
-    +---------------+---------------+---------------+---------------+
-    |    version    |   protocol    |     type      |     flags     |
-    +---------------+---------------+---------------+---------------+
-    |                            session                            |
-    +---------------------------------------------------------------+
+"""The common header that every Canopy datagram starts with, in network order.
 
 `type` and `flags` belong to the protocol; unused flags are sent as 0 and ignored. A P4 parser and a dissector read all
 that follows by protocol and type alone, without state.
 """
 
-import struct
 from typing import Final
 
+from hosts.wire.layout import Layout, Number
+
 VERSION: Final = 1
-HEADER: Final = struct.Struct("!BBBBI")
+COMMON: Final = Layout[object](
+    "header",
+    None,
+    Number("version", 8, "of this header", least=VERSION, most=VERSION),
+    Number("protocol", 8, "what the rest belongs to"),
+    Number("type", 8, "which of the protocol's packets"),
+    Number("flags", 8, "each type's own; those without a meaning are sent as 0 and ignored"),
+    Number("session", 32, "number of the session"),
+)
+HEADER: Final = COMMON.struct
 HEADER_BYTES: Final = HEADER.size
 SESSION_MAX: Final = 2**32 - 1
 

@@ -1,10 +1,11 @@
-"""One datagram of every type of every protocol that has Scapy layers."""
+"""One datagram of every type of every protocol with the common header."""
 
 from collections.abc import Callable
 from typing import Any
 
 from hosts.protocols.mtcp.packets import parse as parse_mtcp
 from hosts.protocols.rla import packets as rla
+from hosts.protocols.tfmcc import blocks
 from hosts.protocols.tfmcc import packets as tfmcc
 from hosts.protocols.vlmcc import packets as vlmcc
 from hosts.wire.reason import Reason
@@ -53,6 +54,7 @@ EXAMPLES: list[tuple[bytes, Callable[[bytes], Any]]] = [
     *((data, parse_mtcp) for data in examples()),
     *((data, rla.parse) for data in rla_examples()),
     *((data, tfmcc.parse) for data in tfmcc_examples()),
+    (blocks.encode_status(blocks.BlockStatus(7, 9, 5, 3, ((4, 2), (6, 1)))), blocks.parse_status),
     *((data, vlmcc.parse) for data in vlmcc_examples()),
 ]
 """Each with its protocol's parser."""

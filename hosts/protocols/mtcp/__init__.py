@@ -2,10 +2,11 @@
 
 from hosts.protocol import Protocol
 from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.packets import PACKETS
 from hosts.protocols.mtcp.receiver import MtcpReceiver
 from hosts.protocols.mtcp.sender import MtcpSender
 from hosts.protocols.mtcp.wire import NUMBER, Type
 
 PROTOCOL = Protocol(
-    "mtcp", NUMBER, MtcpOptions, MtcpSender, MtcpReceiver, feedback_types=frozenset({Type.ACK, Type.NACK})
+    "mtcp", NUMBER, PACKETS, MtcpOptions, MtcpSender, MtcpReceiver, feedback_types=frozenset({Type.ACK, Type.NACK})
 )

@@ -7,30 +7,25 @@ clock that is named; sizes are bytes; sequence numbers count packets.
 `parse` answers with one of the tuples below or raises PacketError; nothing else can come of any input.
 """
 
-import struct
 from typing import Final, NamedTuple, TypeAlias
 
-from hosts.protocols.mtcp.control import Control, parse_control
+from hosts.protocols.mtcp.control import CONTROL, Control
 from hosts.protocols.mtcp.wire import NUMBER, UNLIMITED, Type
 from hosts.wire.checks import check_size, read_header
+from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import MAX_DATAGRAM_BYTES, VERSION, PacketError
+from hosts.wire.layout import Bitmap, Flag, Number, Payload, Size
 
 SACK_BITS: Final = 512
 """Reach of the selective acknowledgment, and so the most packets in flight: 0.5 s at 10 Mbit/s and 1,400 bytes
 (ours)."""
 SACK_BYTES: Final = SACK_BITS // 8
-
-
 MAX_OFFSET: Final = 2**64 - 1
 """Place in the stream: what follows a packet has one too, which an agent tells its children."""
 FLAG_END: Final = 0x01
-"""DATA, REPAIR: the stream ends with this packet."""
 FLAG_MERGED: Final = 0x01
-"""ACK: a switch made it from several children's; see `Feedback`."""
 FLAG_MERGE: Final = 0x02
-"""ACK, NACK: switches may merge it with those of the same parent's other children."""
 FLAG_REPAIRED: Final = 0x04
-"""ACK with FLAG_MERGED: the child that it comes from answers a repair, for switches further up."""
 MERGE_CHILDREN: Final = 128
 """Children whose feedback can be merged: those with a smaller number (bits of `children` and `holders`)."""
 
@@ -40,11 +35,27 @@ class Data(NamedTuple):
 
     session: int
     end: bool
-    seq: int  # 32 bits on the wire
-    send_time_us: int  # sender's clock, when it was first multicast
-    offset: int  # of the payload's first byte in the stream
-    cwnd: int  # packets: the window that governs the sender, so that an agent knows whether its own is the limit
+    seq: int
+    send_time_us: int
+    offset: int
+    cwnd: int
     payload: bytes
+
+
+_SEQ: Final = Number("seq", 32, "counts packets of the stream", wraps=True)
+_LENGTH: Final = Size("length", 16, "bytes of the stream", of="payload")
+_CWND: Final = Number(
+    "cwnd",
+    16,
+    "packets: the window that governs the sender, so that an agent knows whether its own is the limit",
+    cut=True,
+)
+_SEND_TIME: Final = Number("send_time_us", 64, "sender's clock, when it was first multicast")
+_OFFSET: Final = Number("offset", 64, "of the payload's first byte in the stream")
+_PAYLOAD: Final = Payload("data", "the stream's bytes", "payload")
+_END: Final = Flag("end", FLAG_END, "the stream ends with this packet")
+
+DATA: Final = Format(NUMBER, Type.DATA, Data, _SEQ, _LENGTH, _CWND, _SEND_TIME, _OFFSET, _PAYLOAD, flags=(_END,))
 
 
 class Repair(NamedTuple):
@@ -53,47 +64,104 @@ class Repair(NamedTuple):
     session: int
     end: bool
     seq: int
-    send_time_us: int  # sender's clock, when it was first multicast
+    send_time_us: int
     offset: int
-    repair_time_us: int  # parent's clock, when this repair was sent
+    repair_time_us: int
     payload: bytes
 
 
+REPAIR: Final = Format(
+    NUMBER,
+    Type.REPAIR,
+    Repair,
+    _SEQ,
+    _LENGTH,
+    Number("cwnd", 16, "as in DATA; not read", attribute=""),
+    _SEND_TIME,
+    _OFFSET,
+    Number("repair_time_us", 64, "parent's clock, when this repair was sent"),
+    _PAYLOAD,
+    flags=(_END,),
+)
+
+
 class Feedback(NamedTuple):
-    """ACK, or NACK when it is sent at once because a packet was found missing."""
+    """ACK, or NACK when it is sent at once because a packet was found missing.
+
+    What follows `sack` is for switches that merge feedback (docs/assist.md); a host fills in `merge`, `number`,
+    `children` and `holders`. In a merged one `cumulative`, `sack`, the windows and what follows `sack` are those of all
+    `children`, the rest is `number`'s own.
+    """
 
     session: int
     nack: bool
-    cumulative: int  # the first packet that is missing: all before it have arrived
-    echo_time_us: int  # send_time_us of the last DATA that arrived, 0: none yet
-    held_us: int  # from that packet's arrival to this feedback's departure
-    repair_echo_us: int  # repair_time_us of the last REPAIR that arrived, 0: none yet
-    min_cwnd: int  # bytes: minimum of the congestion windows below; UNLIMITED from a leaf
-    max_twnd: int  # bytes: maximum of the transit windows below; 0 from a leaf
-    window: int  # bytes free for the stream from `cumulative` on (the advertised window)
-    sack: int  # bit i: packet cumulative + 1 + i has arrived
-    # What follows is for switches that merge feedback (docs/assist.md); a host fills in the first four. In a merged
-    # one `cumulative`, `sack`, the windows and what follows are those of all `children`, the rest is `number`'s own.
-    merge: bool = False  # may be merged
-    number: int = 0  # the child's number at its parent (JOIN_ACK)
-    children: int = 0  # whose feedback it is, bit = number; from a host: its own bit
-    holders: int = 0  # those of them that lack the packet `cumulative`; from a host: its own bit
-    merged: bool = False  # a switch made it
-    queue_us: int = 0  # by how much the one that waits longest waits longer than `number` does (RTD above its least)
-    bound_us: int = 0  # from `number`'s RTD here to the largest time-out of all (mean and deviations of the RTD)
-    repeats: int = 0  # NACKs that repeated others and were left out since the last one
-    repaired: bool = False  # in a merged one: `number` answers a repair with it
+    cumulative: int
+    echo_time_us: int
+    held_us: int
+    repair_echo_us: int
+    min_cwnd: int
+    max_twnd: int
+    window: int
+    sack: int
+    merge: bool = False
+    number: int = 0
+    children: int = 0
+    holders: int = 0
+    merged: bool = False
+    queue_us: int = 0
+    bound_us: int = 0
+    repeats: int = 0
+    repaired: bool = False
 
 
+FEEDBACK: Final = Format(
+    NUMBER,
+    (Type.ACK, Type.NACK),
+    Feedback,
+    Number("cumulative", 32, "the first packet that is missing: all before it have arrived", wraps=True),
+    Number(
+        "held_us", 32, "from the arrival of the packet that `echo_time_us` names to this feedback's departure", cut=True
+    ),
+    Number("echo_time_us", 64, "send_time_us of the last DATA that arrived, 0: none yet"),
+    Number("repair_echo_us", 64, "repair_time_us of the last REPAIR that arrived, 0: none yet"),
+    Number(
+        "min_cwnd",
+        32,
+        "bytes: minimum of the congestion windows below; all ones from a leaf",
+        default=UNLIMITED,
+        cut=True,
+    ),
+    Number("max_twnd", 32, "bytes: maximum of the transit windows below; 0 from a leaf", cut=True),
+    Number("window", 32, "bytes free for the stream from `cumulative` on (the advertised window)", cut=True),
+    Number(
+        "queue_us", 32, "by how much the one that waits longest waits longer than `number` does (RTD above its least)"
+    ),
+    Number("bound_us", 32, "from `number`'s RTD here to the largest time-out of all (mean and deviations of the RTD)"),
+    Number("number", 16, "the child's number at its parent (JOIN_ACK)", wraps=True),
+    Number("repeats", 16, "NACKs that repeated others and were left out since the last one"),
+    Bitmap("children", MERGE_CHILDREN, "whose feedback it is, bit = number; from a host: its own bit"),
+    Bitmap("holders", MERGE_CHILDREN, "those of them that lack the packet `cumulative`; from a host: its own bit"),
+    Bitmap("sack", SACK_BITS, "bit i: packet cumulative + 1 + i has arrived"),
+    flags=(
+        Flag("merged", FLAG_MERGED, "ACK: a switch made it from several children's"),
+        Flag("merge", FLAG_MERGE, "switches may merge it with those of the same parent's other children"),
+        Flag("repaired", FLAG_REPAIRED, "merged ACK: `number` answers a repair with it, for switches further up"),
+    ),
+    second="nack",
+    name="feedback",
+)
+
+PACKETS: Final = (DATA, REPAIR, FEEDBACK, *CONTROL)
 Packet: TypeAlias = Data | Repair | Feedback | Control
 
-# Field layouts after the common header; hosts/dissect/layers.py says the same in Scapy's terms.
-DATA: Final = struct.Struct("!BBBBIIHHQQ")  # ... seq, length, cwnd, send_time_us, offset
-REPAIR: Final = struct.Struct("!BBBBIIHHQQQ")  # ... and repair_time_us
-FEEDBACK: Final = struct.Struct(f"!BBBBIIIQQIIIIIHH16s16s{SACK_BYTES}s")
+# Hot paths pack and unpack with the structs themselves.
+_DATA: Final = DATA.struct
+_REPAIR: Final = REPAIR.struct
+_FEEDBACK: Final = FEEDBACK.struct
+_CONTROL: Final[dict[int, Format[Control]]] = by_kind(CONTROL)
 
-DATA_BYTES: Final = DATA.size
-REPAIR_BYTES: Final = REPAIR.size
+DATA_BYTES: Final = _DATA.size
+REPAIR_BYTES: Final = _REPAIR.size
 MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - REPAIR_BYTES
 DEFAULT_PAYLOAD_BYTES: Final = 1400
 """A repair of it, with IPv4 and UDP, makes 1,468 bytes: it fits an MTU of 1,500."""
@@ -104,7 +172,7 @@ def encode_data(
 ) -> bytes:
     """A DATA packet. `seq` is taken modulo 2^32."""
     seq, cwnd = seq & 0xFFFFFFFF, min(cwnd, 0xFFFF)
-    head = DATA.pack(VERSION, NUMBER, Type.DATA, end, session, seq, len(payload), cwnd, send_time_us, offset)
+    head = _DATA.pack(VERSION, NUMBER, Type.DATA, end, session, seq, len(payload), cwnd, send_time_us, offset)
     return head + payload
 
 
@@ -134,7 +202,7 @@ def encode_feedback(
     mine = 0
     if merge and number < MERGE_CHILDREN:
         mine = 1 << number
-    return FEEDBACK.pack(
+    return _FEEDBACK.pack(
         VERSION,
         NUMBER,
         Type.NACK if nack else Type.ACK,
@@ -159,35 +227,12 @@ def encode_feedback(
 
 def encode_merged(feedback: Feedback) -> bytes:
     """Feedback as it is, all its fields within their widths: what a switch makes, for tests and models."""
-    flags = (FLAG_MERGED if feedback.merged else 0) | (FLAG_MERGE if feedback.merge else 0)
-    flags |= FLAG_REPAIRED if feedback.repaired else 0
-    kind = Type.NACK if feedback.nack else Type.ACK
-    return FEEDBACK.pack(
-        VERSION,
-        NUMBER,
-        kind,
-        flags,
-        feedback.session,
-        feedback.cumulative,
-        feedback.held_us,
-        feedback.echo_time_us,
-        feedback.repair_echo_us,
-        feedback.min_cwnd,
-        feedback.max_twnd,
-        feedback.window,
-        feedback.queue_us,
-        feedback.bound_us,
-        feedback.number,
-        feedback.repeats,
-        feedback.children.to_bytes(16, "big"),
-        feedback.holders.to_bytes(16, "big"),
-        feedback.sack.to_bytes(SACK_BYTES, "big"),
-    )
+    return FEEDBACK.encode(feedback)
 
 
 def _parse_feedback(data: bytes, nack: bool, flags: int, session: int) -> Feedback:
-    check_size(len(data), FEEDBACK.size)
-    fields = FEEDBACK.unpack(data)
+    check_size(len(data), _FEEDBACK.size)
+    fields = _FEEDBACK.unpack(data)
     cumulative, held_us, echo, repair_echo, min_cwnd, max_twnd, window = fields[5:12]
     queue_us, bound_us, number, repeats, children, holders, sack = fields[12:]
     return Feedback(
@@ -222,7 +267,7 @@ def parse(data: bytes) -> Packet:
     if kind == Type.DATA:
         if size < DATA_BYTES:
             raise PacketError("truncated")
-        _, _, _, _, _, seq, length, cwnd, send_time_us, offset = DATA.unpack_from(data)
+        _, _, _, _, _, seq, length, cwnd, send_time_us, offset = _DATA.unpack_from(data)
         check_size(size, DATA_BYTES + length)
         if offset + length > MAX_OFFSET:
             raise PacketError("value")
@@ -230,10 +275,10 @@ def parse(data: bytes) -> Packet:
     if kind == Type.REPAIR:
         if size < REPAIR_BYTES:
             raise PacketError("truncated")
-        _, _, _, _, _, seq, length, _, send_time_us, offset, repair_time_us = REPAIR.unpack_from(data)
+        _, _, _, _, _, seq, length, _, send_time_us, offset, repair_time_us = _REPAIR.unpack_from(data)
         check_size(size, REPAIR_BYTES + length)
         if offset + length > MAX_OFFSET:
             raise PacketError("value")
         payload = data[REPAIR_BYTES:]
         return Repair(session, bool(flags & FLAG_END), seq, send_time_us, offset, repair_time_us, payload)
-    return parse_control(data, kind, flags, session)
+    return decode_by_kind(_CONTROL, data, kind, flags, session)

@@ -12,13 +12,14 @@ so that the sender sees everybody's losses and round trip time as it would witho
 """
 
 import enum
-import struct
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-from hosts.wire.checks import check_size, read_header, to_reason
-from hosts.wire.farewell import Abort, Fin, pack_abort, pack_fin, read_abort, read_fin
+from hosts.wire.checks import check_size, read_header
+from hosts.wire.farewell import Abort, Fin, abort_format, fin_format
+from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import MAX_DATAGRAM_BYTES, VERSION, PacketError
+from hosts.wire.layout import Bitmap, Flag, Number, Payload, Reserved, Size
 from hosts.wire.reason import Reason
 
 NUMBER: Final = 4
@@ -47,19 +48,12 @@ class Type(enum.IntEnum):
 
 
 FLAG_END: Final = 0x01
-"""DATA: the stream ends with this packet."""
 FLAG_AGAIN: Final = 0x02
-"""DATA: a retransmission; `send_time_us` is its own."""
 FLAG_ASSIST: Final = 0x04
-"""DATA: acknowledgments of this session may be merged, so switches note how far it has come."""
 FLAG_MERGED: Final = 0x01
-"""ACK: made by a switch from several receivers' ones."""
 FLAG_MERGE: Final = 0x02
-"""ACK: a switch may merge it; JOIN_ACK: the receiver shall allow that."""
 FLAG_HURRY: Final = 0x04
-"""ACK: send what is missing again at once, by unicast (3.3, footnote 8)."""
 FLAG_PASS: Final = 0x08
-"""ACK: a switch passes it on as it is; without MERGE, what was merged of this receiver before counts no longer."""
 
 
 class Data(NamedTuple):
@@ -68,12 +62,30 @@ class Data(NamedTuple):
     session: int
     end: bool
     again: bool
-    seq: int  # 32 bits on the wire
-    srtt_ms: int  # largest smoothed round trip time of the receivers, 16 bits
-    send_time_us: int  # sender's clock, when this copy was sent
-    offset: int  # of the payload's first byte in the stream
+    seq: int
+    srtt_ms: int
+    send_time_us: int
+    offset: int
     payload: bytes
     assist: bool = False
+
+
+DATA: Final = Format(
+    NUMBER,
+    Type.DATA,
+    Data,
+    Number("seq", 32, "counts packets of the stream", wraps=True),
+    Size("length", 16, "bytes of the stream", of="payload"),
+    Number("srtt_ms", 16, "largest smoothed round trip time of the receivers", cut=True),
+    Number("send_time_us", 64, "sender's clock, when this copy was sent"),
+    Number("offset", 64, "of the payload's first byte in the stream"),
+    Payload("data", "the stream's bytes", "payload"),
+    flags=(
+        Flag("end", FLAG_END, "the stream ends with this packet"),
+        Flag("again", FLAG_AGAIN, "a retransmission; `send_time_us` is its own"),
+        Flag("assist", FLAG_ASSIST, "ACKs of this session may be merged, so switches note how far it has come"),
+    ),
+)
 
 
 class Ack(NamedTuple):
@@ -83,55 +95,110 @@ class Ack(NamedTuple):
     merged: bool
     merge: bool
     hurry: bool
-    cumulative: int  # the first packet that is missing: all before it have arrived
-    window: int  # bytes free for the stream from `cumulative` on
-    echo_time_us: int  # send_time_us of the packet that this answers; 0: of none
-    number: int  # the receiver's, from JOIN_ACK
-    children: int  # bit i: stands for receiver number i
-    sack: int  # bit i: packet cumulative + 1 + i has arrived
-    passes: bool = False  # to the sender, whatever a switch takes from it
+    cumulative: int
+    window: int
+    echo_time_us: int
+    number: int
+    children: int
+    sack: int
+    passes: bool = False
+
+
+ACK: Final = Format(
+    NUMBER,
+    Type.ACK,
+    Ack,
+    Number("cumulative", 32, "the first packet that is missing: all before it have arrived", wraps=True),
+    Number("window", 32, "bytes free for the stream from `cumulative` on", cut=True),
+    Number("echo_time_us", 64, "send_time_us of the packet that this answers; 0: of none"),
+    Number("number", 16, "the receiver's, from JOIN_ACK"),
+    Reserved("reserved", 16),
+    Bitmap("children", CHILD_BITS, "bit i: stands for receiver number i"),
+    Bitmap("sack", SACK_BITS, "bit i: packet cumulative + 1 + i has arrived"),
+    flags=(
+        Flag("merged", FLAG_MERGED, "made by a switch from several receivers' ones"),
+        Flag("merge", FLAG_MERGE, "a switch may merge it"),
+        Flag("hurry", FLAG_HURRY, "send what is missing again at once, by unicast (3.3, footnote 8)"),
+        Flag(
+            "passes",
+            FLAG_PASS,
+            "a switch passes it on as it is; without `merge`, what was merged of this receiver before counts no longer",
+        ),
+    ),
+)
 
 
 class Announce(NamedTuple):
     """Multicast by the sender until it starts: join me at the address this comes from."""
 
     session: int
-    payload_bytes: int  # largest payload of a packet
+    payload_bytes: int
+
+
+MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - DATA.size
+DEFAULT_PAYLOAD_BYTES: Final = 1000
+"""The paper's packet size (5)."""
+
+ANNOUNCE: Final = Format(
+    NUMBER,
+    Type.ANNOUNCE,
+    Announce,
+    Number("payload_bytes", 16, "largest payload of a packet", least=1, most=MAX_PAYLOAD_BYTES),
+    Reserved("reserved", 16),
+)
 
 
 class Join(NamedTuple):
     """A receiver wants to take part."""
 
     session: int
-    from_start: bool  # it wants the whole stream or nothing
-    window: int  # bytes of its receive buffer
+    from_start: bool
+    window: int
+
+
+JOIN: Final = Format(
+    NUMBER,
+    Type.JOIN,
+    Join,
+    Number("window", 32, "bytes of its receive buffer", cut=True),
+    flags=(Flag("from_start", 0x01, "it wants the whole stream or nothing"),),
+)
 
 
 class JoinAck(NamedTuple):
-    """The answer; `reason` is NONE when it is welcome."""
+    """The answer."""
 
     session: int
     merge: bool
     reason: Reason
-    number: int  # the receiver's
-    first: int  # the first packet that it will get
-    offset: int  # of its first byte in the stream
+    number: int
+    first: int
+    offset: int
 
 
+JOIN_ACK: Final = Format(
+    NUMBER,
+    Type.JOIN_ACK,
+    JoinAck,
+    Number("reason", 8, "NONE when it is welcome", kind=Reason),
+    Reserved("reserved", 8),
+    Number("number", 16, "the receiver's"),
+    Number("first", 32, "the first packet that it will get", wraps=True),
+    Number("offset", 64, "of its first byte in the stream"),
+    flags=(Flag("merge", FLAG_MERGE, "the receiver shall allow that its ACKs are merged"),),
+)
+
+FIN: Final = fin_format(NUMBER, Type.FIN, Type.FIN_ACK)
+ABORT: Final = abort_format(NUMBER, Type.ABORT)
+
+PACKETS: Final = (DATA, ACK, ANNOUNCE, JOIN, JOIN_ACK, FIN, ABORT)
 Packet: TypeAlias = Data | Ack | Announce | Join | JoinAck | Fin | Abort
 
-# Field layouts after the common header; hosts/dissect/layers.py says the same in Scapy's terms.
-DATA: Final = struct.Struct("!BBBBIIHHQQ")  # ... seq, length, srtt_ms, send_time_us, offset
-ACK: Final = struct.Struct(
-    f"!BBBBIIIQHH{CHILD_BYTES}s{SACK_BYTES}s"
-)  # ... cumulative, window, echo_time_us, number, reserved
-ANNOUNCE: Final = struct.Struct("!BBBBIHH")
-JOIN: Final = struct.Struct("!BBBBII")
-JOIN_ACK: Final = struct.Struct("!BBBBIBBHIQ")  # reason, reserved, number, first, offset
-
-JOIN_FROM_START: Final = 0x01
-
-# Plain numbers: looking an enum's member up takes as long as reading a field.
+# Hot paths pack and unpack with the structs themselves, and compare plain numbers: looking an enum's member up takes as
+# long as reading a field.
+_DATA_STRUCT: Final = DATA.struct
+_ACK_STRUCT: Final = ACK.struct
+_CONTROL: Final[dict[int, Format[Packet]]] = by_kind((ANNOUNCE, JOIN, JOIN_ACK, FIN, ABORT))
 _DATA: Final = int(Type.DATA)
 _ACK: Final = int(Type.ACK)
 _NO_CHILDREN: Final = bytes(CHILD_BYTES)
@@ -139,17 +206,14 @@ _NO_SACK: Final = bytes(SACK_BYTES)
 _KEPT: Final = 64
 """DATA packets that `parse` remembers: a simulation hands one to all its receivers, within a queue's length or so."""
 
-DATA_BYTES: Final = DATA.size
-MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - DATA_BYTES
-DEFAULT_PAYLOAD_BYTES: Final = 1000
-"""The paper's packet size (5)."""
+DATA_BYTES: Final = _DATA_STRUCT.size
 
 
 def encode_data(data: Data) -> bytes:
     """A DATA packet. `seq` is taken modulo 2^32, `srtt_ms` is cut to 16 bits."""
     flags = FLAG_END * data.end | FLAG_AGAIN * data.again | FLAG_ASSIST * data.assist
     seq, srtt_ms = data.seq & MAX_U32, min(data.srtt_ms, 0xFFFF)
-    head = DATA.pack(
+    head = _DATA_STRUCT.pack(
         VERSION,
         NUMBER,
         Type.DATA,
@@ -167,7 +231,7 @@ def encode_data(data: Data) -> bytes:
 def encode_ack(ack: Ack) -> bytes:
     """An ACK. Sizes and times beyond 32 bits are cut to the largest."""
     flags = FLAG_MERGED * ack.merged | FLAG_MERGE * ack.merge | FLAG_HURRY * ack.hurry | FLAG_PASS * ack.passes
-    return ACK.pack(
+    return _ACK_STRUCT.pack(
         VERSION,
         NUMBER,
         _ACK,
@@ -177,7 +241,6 @@ def encode_ack(ack: Ack) -> bytes:
         min(ack.window, MAX_U32),
         ack.echo_time_us,
         ack.number,
-        0,
         (ack.children & (1 << CHILD_BITS) - 1).to_bytes(CHILD_BYTES, "big") if ack.children else _NO_CHILDREN,
         (ack.sack & (1 << SACK_BITS) - 1).to_bytes(SACK_BYTES, "big") if ack.sack else _NO_SACK,
     )
@@ -185,30 +248,27 @@ def encode_ack(ack: Ack) -> bytes:
 
 def encode_announce(session: int, payload_bytes: int) -> bytes:
     """An ANNOUNCE."""
-    return ANNOUNCE.pack(VERSION, NUMBER, Type.ANNOUNCE, 0, session, payload_bytes, 0)
+    return ANNOUNCE.encode(Announce(session, payload_bytes))
 
 
 def encode_join(session: int, from_start: bool, window: int) -> bytes:
     """A JOIN."""
-    return JOIN.pack(VERSION, NUMBER, Type.JOIN, JOIN_FROM_START * from_start, session, min(window, MAX_U32))
+    return JOIN.encode(Join(session, from_start, window))
 
 
 def encode_join_ack(ack: JoinAck) -> bytes:
     """A JOIN_ACK; Reason.NONE admits."""
-    flags, first = FLAG_MERGE * ack.merge, ack.first & MAX_U32
-    return JOIN_ACK.pack(
-        VERSION, NUMBER, Type.JOIN_ACK, flags, ack.session, ack.reason, 0, ack.number, first, ack.offset
-    )
+    return JOIN_ACK.encode(ack)
 
 
 def encode_fin(session: int, answer: bool, complete: bool, reason: Reason) -> bytes:
     """A FIN, or the FIN_ACK to one."""
-    return pack_fin(NUMBER, Type.FIN_ACK if answer else Type.FIN, session, complete, reason)
+    return FIN.encode(Fin(session, answer, complete, reason))
 
 
 def encode_abort(session: int, reason: Reason) -> bytes:
     """An ABORT."""
-    return pack_abort(NUMBER, Type.ABORT, session, reason)
+    return ABORT.encode(Abort(session, reason))
 
 
 def parse(data: bytes) -> Packet:
@@ -218,12 +278,12 @@ def parse(data: bytes) -> Packet:
         return _parse_ack(data)
     if kind == _DATA:
         return _parse_data(data)
-    return _parse_control(data, kind, flags, session)
+    return decode_by_kind(_CONTROL, data, kind, flags, session)
 
 
 def _parse_ack(data: bytes) -> Ack:
-    check_size(len(data), ACK.size)
-    _, _, _, flags, session, cumulative, window, echo_time_us, number, _, children, sack = ACK.unpack(data)
+    check_size(len(data), _ACK_STRUCT.size)
+    _, _, _, flags, session, cumulative, window, echo_time_us, number, children, sack = _ACK_STRUCT.unpack(data)
     return Ack._make(
         (
             session,
@@ -246,29 +306,7 @@ def _parse_data(data: bytes) -> Data:
     size = len(data)
     if size < DATA_BYTES:
         raise PacketError("truncated")
-    _, _, _, flags, session, seq, length, srtt_ms, send_time_us, offset = DATA.unpack_from(data)
+    _, _, _, flags, session, seq, length, srtt_ms, send_time_us, offset = _DATA_STRUCT.unpack_from(data)
     check_size(size, DATA_BYTES + length)
     end, again, assist = bool(flags & FLAG_END), bool(flags & FLAG_AGAIN), bool(flags & FLAG_ASSIST)
     return Data(session, end, again, seq, srtt_ms, send_time_us, offset, data[DATA_BYTES:], assist)
-
-
-def _parse_control(data: bytes, kind: int, flags: int, session: int) -> Packet:
-    size = len(data)
-    if kind == Type.ANNOUNCE:
-        check_size(size, ANNOUNCE.size)
-        payload_bytes = ANNOUNCE.unpack(data)[5]
-        if not 0 < payload_bytes <= MAX_PAYLOAD_BYTES:
-            raise PacketError("value")
-        return Announce(session, payload_bytes)
-    if kind == Type.JOIN:
-        check_size(size, JOIN.size)
-        return Join(session, bool(flags & JOIN_FROM_START), JOIN.unpack(data)[5])
-    if kind == Type.JOIN_ACK:
-        check_size(size, JOIN_ACK.size)
-        _, _, _, _, _, reason, _, number, first, offset = JOIN_ACK.unpack(data)
-        return JoinAck(session, bool(flags & FLAG_MERGE), to_reason(reason), number, first, offset)
-    if kind in (Type.FIN, Type.FIN_ACK):
-        return read_fin(data, kind == Type.FIN_ACK)
-    if kind == Type.ABORT:
-        return read_abort(data)
-    raise PacketError("type")

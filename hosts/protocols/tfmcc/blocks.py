@@ -3,27 +3,24 @@
 The payload of a DATA packet of a file: block (32 bits), the block's bytes (32), how many blocks' source symbols have
 all been sent (32: what is missing of those is lost), then nothing or one packet of `hosts.parts.fec.block`.
 
-BLOCKS, unicast to the sender after the common header: receiver (32), seq of the last DATA that arrived (32), blocks
-delivered in order (32), reserved (8), count (8), reserved (16), then for each incomplete
-block that should be there: its number (32), packets it needs (16), reserved (16).
+BLOCKS is unicast to the sender.
 """
 
 import struct
 from typing import Final, NamedTuple
 
 from hosts.parts.fec.block import LEAST_PACKET_BYTES
-from hosts.protocols.tfmcc.packets import NUMBER
-from hosts.wire.header import HEADER, VERSION, PacketError
+from hosts.protocols.tfmcc.packets import NUMBER, Type
+from hosts.wire.checks import read_header
+from hosts.wire.format import Format
+from hosts.wire.header import HEADER_BYTES, VERSION, PacketError
+from hosts.wire.layout import Items, Layout, Number, Reserved, Size
 
-BLOCKS_TYPE: Final = 9
-"""In the common header's type; the other types are in hosts.protocols.tfmcc.packets."""
 FLAG_LAST: Final = 1 << 31
 """In the payload's field of the block's bytes: no block follows."""
 PAYLOAD: Final = struct.Struct("!III")
 LEAST_PAYLOAD_BYTES: Final = PAYLOAD.size + LEAST_PACKET_BYTES
 """Of a DATA packet of a file."""
-STATUS: Final = struct.Struct("!BBBBIIIIBBxx")
-NEED: Final = struct.Struct("!IHxx")
 MOST_NEEDS: Final = 64
 """Blocks that one BLOCKS names, more than are ever under way (ours)."""
 
@@ -38,14 +35,44 @@ class Piece(NamedTuple):
     packet: bytes
 
 
+class Need(NamedTuple):
+    """An incomplete block."""
+
+    block: int
+    packets: int
+
+
+NEED: Final = Layout(
+    "need",
+    Need,
+    Number("block", 32, "its number"),
+    Number("packets", 16, "how many it needs", cut=True),
+    Reserved("reserved", 16),
+)
+
+
 class BlockStatus(NamedTuple):
-    """A receiver's BLOCKS."""
+    """What a receiver has of a file."""
 
     session: int
     receiver: int
-    seq: int  # 32 bits on the wire
+    seq: int
     delivered: int
-    needs: tuple[tuple[int, int], ...]  # block, packets
+    needs: tuple[tuple[int, int], ...]
+
+
+BLOCKS: Final = Format(
+    NUMBER,
+    Type.BLOCKS,
+    BlockStatus,
+    Number("receiver", 32, "receiver id"),
+    Number("seq", 32, "of the last DATA that arrived", wraps=True),
+    Number("delivered", 32, "blocks delivered in order"),
+    Reserved("reserved8", 8),
+    Size("count", 8, "needs", of="needs"),
+    Reserved("reserved", 16),
+    Items("needs", NEED, "incomplete blocks that should be there"),
+)
 
 
 def encode_piece(piece: Piece) -> bytes:
@@ -64,33 +91,14 @@ def parse_piece(payload: bytes) -> Piece:
 
 def is_blocks(data: bytes) -> bool:
     """Whether a datagram says that it is a BLOCKS."""
-    return len(data) >= HEADER.size and data[0] == VERSION and data[1] == NUMBER and data[2] == BLOCKS_TYPE
+    return len(data) >= HEADER_BYTES and data[0] == VERSION and data[1] == NUMBER and data[2] == Type.BLOCKS
 
 
 def encode_status(status: BlockStatus) -> bytes:
     """A BLOCKS; with the first `MOST_NEEDS` needs."""
-    needs = status.needs[:MOST_NEEDS]
-    head = STATUS.pack(
-        VERSION,
-        NUMBER,
-        BLOCKS_TYPE,
-        0,
-        status.session,
-        status.receiver,
-        status.seq & 0xFFFFFFFF,
-        status.delivered,
-        0,
-        len(needs),
-    )
-    return head + b"".join(NEED.pack(block, min(packets, 0xFFFF)) for block, packets in needs)
+    return BLOCKS.encode(status._replace(needs=tuple(Need(*need) for need in status.needs[:MOST_NEEDS])))
 
 
 def parse_status(data: bytes) -> BlockStatus:
     """Raises PacketError."""
-    if len(data) < STATUS.size:
-        raise PacketError("truncated")
-    *_, session, receiver, seq, delivered, _, count = STATUS.unpack_from(data)
-    if len(data) != STATUS.size + count * NEED.size:
-        raise PacketError("truncated" if len(data) < STATUS.size + count * NEED.size else "oversized")
-    needs = tuple((block, packets) for block, packets in NEED.iter_unpack(data[STATUS.size :]))
-    return BlockStatus(session, receiver, seq, delivered, needs)
+    return BLOCKS.decode(data, *read_header(data, NUMBER))

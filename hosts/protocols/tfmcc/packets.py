@@ -1,42 +1,6 @@
 """TFMCC's packets: fixed-size fields after the common header, in network order; what RFC 4654 (2.2) asks for.
 
-DATA, multicast by the sender; the header's flags: 0x01 END, 0x02 SLOWSTART, 0x04 ECHO (the echo fields are set), 0x08
-SUPPRESSION_LOSS (the suppression rates are from reports with a loss; others suppress nothing for them), 0x10 ASSIST
-(switches may suppress reports), 0x20 SUPPRESSED (set on the way by a switch that does so: reports may come at once, for
-many of them end there). Byte offsets count from the datagram's start:
-
-     8  seq                 32  counts DATA packets from 0
-    12  round               16  feedback round (2.5), from 1; the next one cancels all timers of this one
-    14  rate                16  sending rate now, a rate float
-    16  suppression         16  least rate of this round's reports with a valid RTT; NO_RATE: none yet
-    18  suppression_no_rtt  16  the same of reports without one; neither suppresses the other
-    20  max_rtt              8  largest RTT of the receivers, an RTT float; T follows from it and from `rate`
-    21  patience             8  an RTT float: T / b, so long a report silences others before the sender confirms it
-    22  length              16  bytes of payload
-    24  clr                 32  receiver id of the current limiting receiver; 0: none, then anybody may report
-    28  echo_receiver       32  whose report is echoed (2.4.2)
-    32  echo_time_us        64  its `time_us`
-    40  echo_held_us        32  from that report's arrival to this packet's departure
-    44  least_share         16  in 1/65536: a report passes when it is at most this share of the least one
-    46  reserved            16
-    48  send_time_us        64  sender's clock
-    56  offset              64  of the payload's first byte in the stream
-
-REPORT, unicast to the sender; flags: 0x01 HAVE_RTT (`rtt` is measured), 0x02 HAVE_LOSS (`rate` is Eq. (1)'s, else the
-receive rate), 0x04 LEAVE, 0x08 FROM_CLR (sent as the CLR, without suppression), 0x10 FIRST_LOSS (the first report of a
-loss by this receiver), 0x20 MAY_SUPPRESS (a switch may judge it; DATA has ASSIST):
-
-     8  receiver            32  receiver id, random, not 0
-    12  round               16  of the last DATA that arrived
-    14  rate                16  a rate float
-    16  rtt                  8  an RTT float: that which `rate` was computed with
-    17  reserved             8
-    18  loss_rate           16  loss event rate in 1/65535, rounded up; 0: no loss yet
-    20  receive_rate        16  a rate float
-    22  reserved            16
-    24  echo_time_us        64  send_time_us of the last DATA that arrived
-    32  held_us             32  from that packet's arrival to this report's departure
-    36  time_us             64  receiver's clock, to be echoed
+DATA is multicast by the sender, REPORT unicast to it.
 
 For a switch: 12-bit floats are right-aligned in 16 bits, their upper 4 bits 0; they order as integers, as RTT floats do
 (`rate_float.py`). Round, CLR, maximum RTT and the confirmed minima come from DATA on its way down; docs/assist.md says
@@ -49,14 +13,15 @@ data has none of them but ABORT.
 """
 
 import enum
-import struct
 from math import ceil
 from typing import Final, NamedTuple, TypeAlias
 
 from hosts.protocols.tfmcc.rate_float import NO_RATE
-from hosts.wire.checks import DataReader, check_size, read_header, to_bool, to_reason
-from hosts.wire.farewell import Abort, pack_abort, read_abort
+from hosts.wire.checks import DataReader, check_size, read_header
+from hosts.wire.farewell import Abort, abort_format
+from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
+from hosts.wire.layout import Flag, Number, Payload, Reserved, Size
 from hosts.wire.reason import Reason
 
 NUMBER: Final = 2
@@ -74,6 +39,7 @@ class Type(enum.IntEnum):
     FIN = 6
     FIN_ACK = 7
     ABORT = 8
+    BLOCKS = 9
 
 
 FLAG_END: Final = 0x01
@@ -98,49 +64,130 @@ SHARE_UNIT: Final = 65536
 _MAX_U32: Final = 2**32 - 1
 
 
+def _rate(name: str, meaning: str, most: int = NO_RATE - 1, default: int = 0) -> Number:
+    return Number(name, 16, f"{meaning}; a rate float", most=most, default=default)
+
+
+def _receiver(meaning: str, least: int = NO_RECEIVER) -> Number:
+    return Number("receiver", 32, meaning, least=least)
+
+
 class Data(NamedTuple):
-    """One packet of the stream."""
+    """One packet of the stream, multicast by the sender."""
 
     session: int
     flags: int
-    seq: int  # 32 bits on the wire
-    round: int  # 16 bits on the wire
-    rate: int  # rate float
-    suppression: int  # rate float, NO_RATE: none
+    seq: int
+    round: int
+    rate: int
+    suppression: int
     suppression_no_rtt: int
-    max_rtt: int  # RTT float
+    max_rtt: int
     clr: int
     echo_receiver: int
-    echo_time_us: int  # receiver's clock
+    echo_time_us: int
     echo_held_us: int
-    send_time_us: int  # sender's clock
-    offset: int  # of the payload's first byte in the stream
+    send_time_us: int
+    offset: int
     payload: bytes
-    patience: int = 0  # RTT float
-    least_share: int = 0  # in 1/SHARE_UNIT
+    patience: int = 0
+    least_share: int = 0
+
+
+DATA: Final = Format(
+    NUMBER,
+    Type.DATA,
+    Data,
+    Number("seq", 32, "counts DATA packets from 0", wraps=True),
+    Number(
+        "round", 16, "feedback round (2.5), from 1; the next one cancels all timers of this one", wraps=True, default=1
+    ),
+    _rate("rate", "sending rate now"),
+    _rate("suppression", f"least rate of this round's reports with a valid RTT; {NO_RATE}: none yet", NO_RATE, NO_RATE),
+    _rate("suppression_no_rtt", "the same of reports without one; neither suppresses the other", NO_RATE, NO_RATE),
+    Number("max_rtt", 8, "largest RTT of the receivers; T follows from it and from `rate`; an RTT float"),
+    Number("patience", 8, "T / b, so long a report silences others before the sender confirms it; an RTT float"),
+    Size("length", 16, "bytes of payload", of="payload"),
+    Number("clr", 32, "receiver id of the current limiting receiver; 0: none, then anybody may report"),
+    Number("echo_receiver", 32, "whose report is echoed (2.4.2)"),
+    Number("echo_time_us", 64, "its `time_us`"),
+    Number("echo_held_us", 32, "from that report's arrival to this packet's departure", cut=True),
+    Number("least_share", 16, "in 1/65536: a report passes when it is at most this share of the least one"),
+    Reserved("reserved16", 16),
+    Number("send_time_us", 64, "sender's clock"),
+    Number("offset", 64, "of the payload's first byte in the stream"),
+    Payload("data", "the stream's bytes, or a file's blocks", "payload"),
+    flags=(
+        Flag("end", FLAG_END, "the stream ends here"),
+        Flag("slowstart", FLAG_SLOWSTART, "the sender is in slowstart"),
+        Flag("echo", FLAG_ECHO, "the echo fields are set"),
+        Flag(
+            "suppression_loss",
+            FLAG_SUPPRESSION_LOSS,
+            "the suppression rates are from reports with a loss; others suppress nothing for them",
+        ),
+        Flag("assist", FLAG_ASSIST, "switches may suppress reports"),
+        Flag(
+            "suppressed",
+            FLAG_SUPPRESSED,
+            "set on the way by a switch that does so: reports may come at once, for many of them end there",
+        ),
+    ),
+)
 
 
 class Report(NamedTuple):
-    """A receiver's feedback."""
+    """A receiver's feedback, unicast to the sender."""
 
     session: int
     flags: int
     receiver: int
     round: int
-    rate: int  # rate float
-    rtt: int  # RTT float
-    loss_rate: int  # in 1/LOSS_UNIT
-    receive_rate: int  # rate float
-    echo_time_us: int  # sender's clock
+    rate: int
+    rtt: int
+    loss_rate: int
+    receive_rate: int
+    echo_time_us: int
     held_us: int
-    time_us: int  # receiver's clock
+    time_us: int
+
+
+REPORT: Final = Format(
+    NUMBER,
+    Type.REPORT,
+    Report,
+    _receiver("receiver id, random", 1),
+    Number("round", 16, "of the last DATA that arrived", wraps=True, default=1),
+    _rate("rate", "Eq. (1)'s, or the receive rate"),
+    Number("rtt", 8, "that which `rate` was computed with; an RTT float"),
+    Reserved("reserved", 8),
+    Number("loss_rate", 16, "loss event rate in 1/65535, rounded up; 0: no loss yet"),
+    _rate("receive_rate", "what arrives"),
+    Reserved("reserved16", 16),
+    Number("echo_time_us", 64, "send_time_us of the last DATA that arrived"),
+    Number("held_us", 32, "from that packet's arrival to this report's departure", cut=True),
+    Number("time_us", 64, "receiver's clock, to be echoed"),
+    flags=(
+        Flag("have_rtt", FLAG_HAVE_RTT, "`rtt` is measured"),
+        Flag("have_loss", FLAG_HAVE_LOSS, "`rate` is Eq. (1)'s, else the receive rate"),
+        Flag("leave", FLAG_LEAVE, "the receiver goes"),
+        Flag("from_clr", FLAG_FROM_CLR, "sent as the CLR, without suppression"),
+        Flag("first_loss", FLAG_FIRST_LOSS, "the first report of a loss by this receiver"),
+        Flag("may_suppress", FLAG_MAY_SUPPRESS, "a switch may judge it; DATA has `assist`"),
+    ),
+)
 
 
 class Announce(NamedTuple):
     """Multicast by a sender that waits for receivers: join me at the address this comes from."""
 
     session: int
-    time_us: int  # sender's clock, to come back in a JOIN
+    time_us: int
+
+
+ANNOUNCE: Final = Format(
+    NUMBER, Type.ANNOUNCE, Announce, Number("time_us", 64, "sender's clock, to come back in a JOIN")
+)
 
 
 class Join(NamedTuple):
@@ -148,19 +195,43 @@ class Join(NamedTuple):
 
     session: int
     receiver: int
-    echo_time_us: int  # of the ANNOUNCE (or JOIN_ACK) that it answers
+    echo_time_us: int
     held_us: int
-    time_us: int  # receiver's clock
+    time_us: int
+
+
+JOIN: Final = Format(
+    NUMBER,
+    Type.JOIN,
+    Join,
+    _receiver("receiver id", 1),
+    Number("echo_time_us", 64, "of the ANNOUNCE (or JOIN_ACK) that it answers"),
+    Number("held_us", 32, "from that packet's arrival to this one's departure", cut=True),
+    Number("time_us", 64, "receiver's clock"),
+)
 
 
 class JoinAck(NamedTuple):
-    """The answer; `reason` is NONE when it is welcome. It echoes the JOIN, so that the receiver measures its RTT."""
+    """The answer. It echoes the JOIN, so that the receiver measures its RTT."""
 
     session: int
     reason: Reason
     receiver: int
-    echo_time_us: int  # the JOIN's `time_us`
-    time_us: int  # sender's clock
+    echo_time_us: int
+    time_us: int
+
+
+JOIN_ACK: Final = Format(
+    NUMBER,
+    Type.JOIN_ACK,
+    JoinAck,
+    Number("reason", 8, "NONE when it is welcome", kind=Reason),
+    Reserved("reserved8", 8),
+    Reserved("reserved", 16),
+    _receiver("whom it answers"),
+    Number("echo_time_us", 64, "the JOIN's `time_us`"),
+    Number("time_us", 64, "sender's clock"),
+)
 
 
 class Fin(NamedTuple):
@@ -173,17 +244,30 @@ class Fin(NamedTuple):
     receiver: int
 
 
+FIN: Final = Format(
+    NUMBER,
+    (Type.FIN, Type.FIN_ACK),
+    Fin,
+    Number("complete", 8, "1: the receiver has the whole stream; 0: not", kind=bool),
+    Number("reason", 8, "why it ends", kind=Reason),
+    Reserved("reserved", 16),
+    _receiver("whose it is"),
+    second="answer",
+)
+
+ABORT: Final = abort_format(NUMBER, Type.ABORT)
+
 Packet: TypeAlias = Data | Report | Announce | Join | JoinAck | Fin | Abort
 
-# Field layouts with the common header; hosts/dissect/layers.py says the same in Scapy's terms.
-DATA: Final = struct.Struct("!BBBBIIHHHHBBHIIQIH2xQQ")
-REPORT: Final = struct.Struct("!BBBBIIHHBxHH2xQIQ")
-ANNOUNCE: Final = struct.Struct("!BBBBIQ")
-JOIN: Final = struct.Struct("!BBBBIIQIQ")
-JOIN_ACK: Final = struct.Struct("!BBBBIB3xIQQ")
-FIN: Final = struct.Struct("!BBBBIBB2xI")
+PACKETS: Final = (DATA, REPORT, ANNOUNCE, JOIN, JOIN_ACK, FIN, ABORT)
+"""And BLOCKS (`blocks.py`), which is of files alone."""
 
-DATA_BYTES: Final = DATA.size
+# Hot paths pack and unpack with the structs themselves.
+_DATA: Final = DATA.struct
+_REPORT: Final = REPORT.struct
+_CONTROL: Final[dict[int, Format[Packet]]] = by_kind((ANNOUNCE, JOIN, JOIN_ACK, FIN, ABORT))
+
+DATA_BYTES: Final = _DATA.size
 MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - DATA_BYTES
 DEFAULT_PAYLOAD_BYTES: Final = 1400
 """With DATA's header, UDP and IPv4 1,492 bytes: it fits an MTU of 1,500."""
@@ -197,7 +281,7 @@ def packet_bytes(payload_bytes: int) -> int:
 def encode_data(data: Data) -> bytes:
     """A DATA packet. `seq` is taken modulo 2^32, `round` modulo 2^16."""
     return (
-        DATA.pack(
+        _DATA.pack(
             VERSION,
             NUMBER,
             Type.DATA,
@@ -225,7 +309,7 @@ def encode_data(data: Data) -> bytes:
 
 def encode_report(report: Report) -> bytes:
     """A REPORT. `round` is taken modulo 2^16."""
-    return REPORT.pack(
+    return _REPORT.pack(
         VERSION,
         NUMBER,
         Type.REPORT,
@@ -255,39 +339,27 @@ def encode_loss_rate(p: float) -> int:
 
 def encode_announce(session: int, time_us: int) -> bytes:
     """An ANNOUNCE."""
-    return ANNOUNCE.pack(VERSION, NUMBER, Type.ANNOUNCE, 0, session, time_us)
+    return ANNOUNCE.encode(Announce(session, time_us))
 
 
 def encode_join(join: Join) -> bytes:
     """A JOIN."""
-    held = min(join.held_us, _MAX_U32)
-    return JOIN.pack(VERSION, NUMBER, Type.JOIN, 0, join.session, join.receiver, join.echo_time_us, held, join.time_us)
+    return JOIN.encode(join)
 
 
 def encode_join_ack(answer: JoinAck) -> bytes:
     """A JOIN_ACK; Reason.NONE admits."""
-    return JOIN_ACK.pack(
-        VERSION,
-        NUMBER,
-        Type.JOIN_ACK,
-        0,
-        answer.session,
-        answer.reason,
-        answer.receiver,
-        answer.echo_time_us,
-        answer.time_us,
-    )
+    return JOIN_ACK.encode(answer)
 
 
 def encode_fin(fin: Fin) -> bytes:
     """A FIN, or the FIN_ACK to one."""
-    kind = Type.FIN_ACK if fin.answer else Type.FIN
-    return FIN.pack(VERSION, NUMBER, kind, 0, fin.session, fin.complete, fin.reason, fin.receiver)
+    return FIN.encode(fin)
 
 
 def encode_abort(session: int, reason: Reason) -> bytes:
     """An ABORT."""
-    return pack_abort(NUMBER, Type.ABORT, session, reason)
+    return ABORT.encode(Abort(session, reason))
 
 
 def parse(data: bytes) -> Packet:
@@ -297,19 +369,19 @@ def parse(data: bytes) -> Packet:
     if kind == Type.DATA:
         return _parse_data(data)
     if kind == Type.REPORT:
-        check_size(size, REPORT.size)
-        report = Report(flags=flags, session=session, **_report_fields(data))
+        check_size(size, _REPORT.size)
+        report = Report._make((session, flags, *_REPORT.unpack(data)[5:]))
         if report.rate >= NO_RATE or report.receive_rate >= NO_RATE or report.receiver == NO_RECEIVER:
             raise PacketError("value")
         return report
-    return _parse_control(data, kind, session)
+    return decode_by_kind(_CONTROL, data, kind, flags, session)
 
 
 def _parse_data(data: bytes) -> Data:
     size = len(data)
     if size < DATA_BYTES:
         raise PacketError("truncated")
-    fields = DATA.unpack_from(data)
+    fields = _DATA.unpack_from(data)
     check_size(size, DATA_BYTES + fields[12])
     if fields[7] >= NO_RATE or fields[8] > NO_RATE or fields[9] > NO_RATE:
         raise PacketError("value")
@@ -320,31 +392,3 @@ def _parse_data(data: bytes) -> Data:
 
 parse_data: Final = DataReader(NUMBER, Type.DATA, _parse_data)
 """A DATA packet, or None for anything else, which `parse` then judges."""
-
-
-def _report_fields(data: bytes) -> dict[str, int]:
-    return dict(zip(Report._fields[2:], REPORT.unpack(data)[5:], strict=True))
-
-
-def _parse_control(data: bytes, kind: int, session: int) -> Packet:
-    size = len(data)
-    if kind == Type.ANNOUNCE:
-        check_size(size, ANNOUNCE.size)
-        return Announce(session, ANNOUNCE.unpack(data)[5])
-    if kind == Type.JOIN:
-        check_size(size, JOIN.size)
-        join = Join(session, *JOIN.unpack(data)[5:])
-        if join.receiver == NO_RECEIVER:
-            raise PacketError("value")
-        return join
-    if kind == Type.JOIN_ACK:
-        check_size(size, JOIN_ACK.size)
-        reason, *rest = JOIN_ACK.unpack(data)[5:]
-        return JoinAck(session, to_reason(reason), *rest)
-    if kind in (Type.FIN, Type.FIN_ACK):
-        check_size(size, FIN.size)
-        complete, reason, receiver = FIN.unpack(data)[5:]
-        return Fin(session, kind == Type.FIN_ACK, to_bool(complete), to_reason(reason), receiver)
-    if kind == Type.ABORT:
-        return read_abort(data)
-    raise PacketError("type")

@@ -3,13 +3,14 @@ Single-Layer Multicast Congestion Control Protocol for Multimedia Streaming" (20
 
 from hosts.protocol import Protocol
 from hosts.protocols.vlmcc.options import VlmccOptions
-from hosts.protocols.vlmcc.packets import NUMBER, Type
+from hosts.protocols.vlmcc.packets import NUMBER, PACKETS, Type
 from hosts.protocols.vlmcc.receiver import VlmccReceiver
 from hosts.protocols.vlmcc.sender import VlmccSender
 
 PROTOCOL = Protocol(
     "vlmcc",
     NUMBER,
+    PACKETS,
     VlmccOptions,
     VlmccSender,
     VlmccReceiver,

@@ -5,7 +5,7 @@ import random
 from hosts.endpoint import ReceiverEndpoint, SenderEndpoint
 from hosts.protocol import Protocol, Session
 from hosts.protocols.webrc.options import WebrcOptions
-from hosts.protocols.webrc.packets import NUMBER
+from hosts.protocols.webrc.packets import LONG, NUMBER, SHORT
 from hosts.protocols.webrc.receiver import WebrcReceiver
 from hosts.protocols.webrc.sender import WebrcSender
 
@@ -28,6 +28,7 @@ def count_groups(options: WebrcOptions) -> int:
 PROTOCOL = Protocol(
     "webrc",
     NUMBER,
+    (SHORT, LONG),
     WebrcOptions,
     make_sender,
     make_receiver,

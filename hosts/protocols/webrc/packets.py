@@ -1,29 +1,16 @@
 """WEBRC's packets: ALC (RFC 5775) over LCT (RFC 5651), with RFC 3738's congestion control information.
 
-     0               1               2               3
-    +-------+---+---+-+---+-+---+-+-+---------------+---------------+
-    | V = 1 | C |PSI|S| O |H|Res|A|B| length, words |   codepoint   |
-    +-------+---+---+-+---+-+---+-+-+---------------+---------------+
-    |  slot index   |    channel    |    packet sequence number     |   C = 0; with C = 1 16, 16 and 32 bits
-    +---------------+---------------+-------------------------------+
-    |        transport session identifier: the session's id         |   S = 1, H = 0
-    +---------------------------------------------------------------+
-    |             transport object identifier: 0 the FDT            |   O = 1, H = 0
-    +---------------------------------------------------------------+
-    |         header extensions: with the FDT EXT_FDT, EXT_FTI      |
-    +---------------------------------------------------------------+
-    |                         FEC Payload ID                        |
-    +---------------------------------------------------------------+
-    |                        encoding symbol                        |
-
 The codepoint is the FEC Encoding ID (RFC 6726, 5.1): 6 for RaptorQ (RFC 6330; block 8 bits, symbol 24 bits), 0 for data
 without a code (RFC 5445; block 16 bits, symbol 16 bits). There is no common Canopy header in front.
+
+Behind the extensions (with the FDT EXT_FDT, EXT_FTI) and the FEC Payload ID follows the encoding symbol.
 """
 
 import struct
 from typing import Final, NamedTuple
 
 from hosts.wire.header import ETHERNET_MTU_BYTES, IPV4_UDP_BYTES, PacketError
+from hosts.wire.layout import Field, Layout, Number, Reserved, Words
 
 NUMBER: Final = 3
 """Of the protocol, among Canopy's; it stands in no packet."""
@@ -45,9 +32,53 @@ FLUTE_VERSION: Final = 2
 """In EXT_FDT (RFC 6726, 3.4.1)."""
 MAX_PACKET_BYTES: Final = 14 + ETHERNET_MTU_BYTES
 
+
+def _lct(name: str, meaning: str, c: int, *congestion_control: Field) -> Layout[object]:
+    """LCT's header with congestion control information of 1 + c words."""
+    return Layout[object](
+        name,
+        None,
+        Number("version", 4, "of LCT", least=LCT_VERSION, most=LCT_VERSION),
+        Number("c", 2, "words of congestion control information, less 1", least=c, most=c),
+        Number("psi", 2, "for the protocol; not used"),
+        Number("s", 1, "the session has an identifier of 32 bits", least=1, most=1),
+        Number("o", 2, "words of the object's identifier", least=1, most=1),
+        Number("h", 1, "half words more in both identifiers", most=0),
+        Reserved("reserved", 2),
+        Number("close_session", 1, "the session ends"),
+        Number("close_object", 1, "no more of this object is sent"),
+        Number("header_words", 8, "32-bit words up to the FEC Payload ID", default=4 + c),
+        Number("codepoint", 8, "FEC Encoding ID"),
+        *congestion_control,
+        Number("session", 32, "transport session identifier: the session's id"),
+        Number("toi", 32, "transport object identifier: 0 the FDT"),
+        Words("extensions", "header extensions", "header_words"),
+        Number("payload_id", 32, "FEC Payload ID"),
+        meaning=meaning,
+    )
+
+
+SHORT: Final = _lct(
+    "short",
+    "RFC 3738's short format.",
+    0,
+    Number("slot_index", 8, "TSI in the paper, CTSI in RFC 3738"),
+    Number("channel", 8, "CN"),
+    Number("psn", 16, "packet sequence number"),
+)
+LONG: Final = _lct(
+    "long",
+    "RFC 3738's long format.",
+    1,
+    Number("slot_index", 16, "TSI in the paper, CTSI in RFC 3738"),
+    Number("channel", 16, "CN"),
+    Number("psn", 32, "packet sequence number"),
+)
+
 _FIRST: Final = struct.Struct("!HBB")
-_SHORT: Final = struct.Struct("!HBBBBHII")
-_LONG: Final = struct.Struct("!HBBHHIII")
+"""What both formats begin with: the bits up to `close_object`, `header_words`, `codepoint`."""
+_SHORT: Final = SHORT.struct
+_LONG: Final = LONG.struct
 _S: Final = 0x80
 _O: Final = 0x20
 _CLOSE: Final = 0x02

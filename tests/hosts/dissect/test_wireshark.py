@@ -12,7 +12,6 @@ from scapy.packet import Packet
 from scapy.utils import wrpcap
 from typer.testing import CliRunner
 
-from hosts.dissect import layers as dissect
 from hosts.dissect.layers import CanopyHeader
 from hosts.dissect.wireshark import app, plugin
 from tests.hosts.datagrams import EXAMPLES as ALL
@@ -138,7 +137,3 @@ def test_it_is_installed_where_wireshark_looks(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["install", "--folder", str(tmp_path / "file/plugins")])
     assert result.exit_code == 2
     assert result.stderr.startswith("canopy wireshark: ")
-
-
-def test_every_protocol_with_layers_has_a_name() -> None:
-    assert dissect.LAYERS.keys() <= dissect.PROTOCOLS.keys()

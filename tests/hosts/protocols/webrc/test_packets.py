@@ -11,7 +11,7 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
 
-from hosts.dissect.webrc import Webrc
+from hosts.dissect.layers import HEADLESS
 from hosts.protocols.webrc.packets import (
     FDT_TOI,
     LINK_BYTES,
@@ -107,13 +107,14 @@ def test_a_changed_byte_is_read_or_refused(at: int, value: int) -> None:
 
 
 def test_scapy_reads_the_same_fields() -> None:
-    layer = Webrc(encode(DATA))
+    webrc = HEADLESS["webrc"]
+    layer = webrc(encode(DATA))
     assert (layer.session, layer.toi, layer.codepoint) == (7, 1, RAPTORQ)
     assert (layer.slot_index, layer.channel, layer.psn, layer.payload_id) == (3, 47, 513, 2 << 24 | 5)
     assert bytes(layer.payload) == b"symbol.."
-    wide = Webrc(encode(WIDE))
-    assert (wide.slot_index_long, wide.channel_long, wide.psn_long, wide.session) == (300, 310, 70_000, 9)
-    table = Webrc(encode(FDT))
+    wide = webrc(encode(WIDE))
+    assert (wide.slot_index, wide.channel, wide.psn, wide.session) == (300, 310, 70_000, 9)
+    table = webrc(encode(FDT))
     assert len(table.extensions) == 5
     assert bytes(table.payload) == b"<FDT/>"
     assert bytes(layer) == encode(DATA)

@@ -1,0 +1,112 @@
+"""docs/packets.md: every packet of every protocol, as its package declares it.
+
+python -m hosts.dissect.table > docs/packets.md
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from hosts import protocols
+from hosts.protocol import Protocol
+from hosts.wire.format import Format
+from hosts.wire.header import COMMON, HEADER_BYTES
+from hosts.wire.layout import Items, Layout, Number, Payload, Place, Size, Words
+from hosts.wire.reason import Reason
+
+_HEAD: Final = """\
+# Packets
+
+Made by `python -m hosts.dissect.table > docs/packets.md` of what the protocols' packages declare (`packets.py` of
+`hosts/protocols/*`, and beside it); a test holds the page to that. Numbers are unsigned and in network order. Offsets
+are bytes from the start of the datagram, or of the item in a list; 12.4 is bit 4 of byte 12, whose highest is bit 0.
+A packet that is too short or too long, or has a value other than those that are named, is dropped and counted.
+`canopy wireshark` names the fields as they are here: `canopy.mtcp.join_ack.first`."""
+
+
+def page() -> str:
+    """The document."""
+    every = sorted(map(protocols.get, protocols.names()), key=lambda protocol: protocol.number)
+    codes = ((str(int(reason)), reason.name, reason.text) for reason in Reason)
+    parts = [_HEAD, "## The common header", _fields(COMMON, 0)]
+    parts += ["## Reasons", "Why somebody is refused, dropped or leaves.", _rows(("code", "name", "meaning"), codes)]
+    for protocol in every:
+        parts += _protocol(protocol)
+    return "\n\n".join(parts) + "\n"
+
+
+def _protocol(protocol: Protocol[Any]) -> Iterator[str]:
+    headed = any(isinstance(layout, Format) for layout in protocol.packets)
+    yield f"## {protocol.name.upper()}" + (f", protocol {protocol.number}" if headed else "")
+    if not headed:
+        yield "Its packets do not begin with the common header."
+    items: list[Layout[Any]] = []
+    for layout in protocol.packets:
+        if isinstance(layout, Format):
+            yield "### " + " and ".join(f"{kind.name}, type {int(kind)}" for kind in layout.kinds)
+        else:
+            yield f"### {layout.name}"
+        yield layout.meaning
+        if isinstance(layout, Format) and layout.flags:
+            flags = ((f"0x{flag.mask:02x}", f"`{flag.name}`", flag.meaning) for flag in layout.flags)
+            yield _rows(("flag", "name", "meaning"), flags)
+        yield _fields(layout, HEADER_BYTES if isinstance(layout, Format) else 0)
+        tail = layout.tail
+        if isinstance(tail, Items) and tail.layout not in items:
+            items.append(tail.layout)
+    for item in items:
+        yield f"### One {item.name} of a list"
+        yield _fields(item, 0)
+
+
+def _fields(layout: Layout[Any], start: int) -> str:
+    """`start`: bytes in front of it."""
+    rows = (
+        (_offset(place, start), _width(layout, place), f"`{place.name}`", _meaning(place)) for place in layout.places()
+    )
+    return _rows(("offset", "bits", "field", "meaning"), rows)
+
+
+def _offset(place: Place, start: int) -> str:
+    if place.at is None:
+        return "behind"
+    octet, bit = divmod(place.at, 8)
+    return f"{start + octet}.{bit}" if place.field.bits % 8 else str(start + octet)
+
+
+def _width(layout: Layout[Any], place: Place) -> str:
+    field = place.field
+    if field.bits:
+        return str(field.bits)
+    if isinstance(field, Words):
+        return f"32 each, up to `{field.until}`"
+    size = next(one.name for one in layout.fields if isinstance(one, Size))
+    unit = 8 if isinstance(field, Payload) else 8 * layout.tail.unit if layout.tail else 0
+    return f"{unit} × `{size}`"
+
+
+def _meaning(place: Place) -> str:
+    """With the values that it can have."""
+    field = place.field
+    if not isinstance(field, Number):
+        return place.meaning
+    largest = (1 << field.bits) - 1
+    if field.names:
+        known = (
+            "a reason" if field.kind is Reason else ", ".join(f"{code} {name}" for code, name in field.names.items())
+        )
+    elif field.least == field.most:
+        known = f"always {field.least}"
+    elif field.kind is not bool and (field.least or field.most != largest):
+        known = f"{field.least:,} to {field.most:,}" if field.most != largest else f"{field.least:,} or more"
+    else:
+        return place.meaning
+    return f"{place.meaning} ({known})"
+
+
+def _rows(titles: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    lines = [titles, tuple("---" for _ in titles), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    print(page(), end="")
