@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from engine.command.programs import module_command
-from topologies.emulation.linkspec import describe_lacks, tc_plan
 from topologies.emulation.network import SwitchKind
 from topologies.emulation.nodes import P4Switch, run_in
-from topologies.emulation.requirements import traffic_control_kinds
-from topologies.plan.link_spec import link_spec
-from topologies.plan.plan import Plan, SwitchPlan, derive_seed
+from topologies.emulation.traffic_control import describe_lacks, tc_plan, traffic_control_kinds
+from topologies.plan import Plan, SwitchPlan, derive_seed, link_spec
 from topologies.scenario.network import DirectedLink
 
 CPU_PORT = 510
@@ -21,8 +19,6 @@ MULTICAST_SIZE = "65536"
 """Of BMv2's multicast tables: its defaults are too small for a switch of 12 ports (p4src/README.md)."""
 THRIFT_PORT = 9090
 """BMv2's default, for the first switch: where it has Thrift at all, two switches cannot share a port."""
-
-KINDS = ("embedded", "bmv2")
 
 
 class EmbeddedSwitch(P4Switch):
@@ -115,9 +111,9 @@ class Bmv2Kind:
                 run_in(pid_of_host(name) if name in self._hosts else None, *command)
 
 
-def make_switch_kind(kind: str, plan: Plan, seed: int, state: Path) -> SwitchKind:
+def make_switch_kind(kind: str, plan: Plan, state: Path) -> SwitchKind:
     """The kind called `embedded` or `bmv2`; to be called in the run's own namespace."""
-    return Bmv2Kind(plan) if kind == "bmv2" else EmbeddedKind(seed, state)
+    return Bmv2Kind(plan) if kind == "bmv2" else EmbeddedKind(plan.seed, state)
 
 
 def sending_interfaces(plan: Plan) -> list[tuple[str, str, DirectedLink]]:
