@@ -10,7 +10,7 @@ import typer
 from engine.command.exits import EXIT_BAD_INPUT
 from engine.command.fail import fail
 from topologies.scenario import Scenario, ScenarioError, load_scenario
-from topologies.scenario.abilities import Purpose
+from topologies.scenario.checks import Purpose
 
 EXIT_NOT_RUN = 126
 """`canopy exec`, as a shell: the program cannot be run."""
@@ -48,11 +48,11 @@ def emulate(
         fail(f"--switch: `{switch}` is neither embedded nor bmv2")
     if seed is not None:
         loaded = loaded.model_copy(update={"seed": seed})
-    from topologies.emulation.command import emulate_scenario
-    from topologies.emulation.runner import RunOptions
+    from topologies.emulation.runner import EmulationOptions
+    from topologies.emulation.runner import emulate as run
 
-    options = RunOptions(scenario, file=file, switch=switch, hold=hold, out=out, keep_files=keep_files)
-    raise typer.Exit(emulate_scenario(loaded, options, as_json=as_json))
+    options = EmulationOptions(scenario, file=file, switch=switch, hold=hold, out=out, keep_files=keep_files)
+    raise typer.Exit(run(loaded, options, as_json=as_json))
 
 
 @app.command()
@@ -81,8 +81,8 @@ def simulate(
         fail(f"--switch: `{switch}` is neither p4 nor router")
     if seed is not None:
         loaded = loaded.model_copy(update={"seed": seed})
-    from topologies.simulation.command import simulate as run
     from topologies.simulation.runner import SimulationOptions, with_routers
+    from topologies.simulation.runner import simulate as run
 
     if switch == "router":
         loaded = with_routers(loaded)
@@ -97,8 +97,7 @@ def execute(
     run: Annotated[str | None, typer.Option("--run", help="Which emulation, if several are running.")] = None,
 ) -> None:
     """Run a program on a node of a running emulation; its exit status is the program's."""
-    from topologies.emulation.access import execute_on
-    from topologies.emulation.state import StateError, find_emulation
+    from topologies.emulation.state import StateError, execute_on, find_emulation
 
     if command[0] == "--":  # typer leaves it when it comes after the first argument
         command = command[1:]

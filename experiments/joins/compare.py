@@ -15,7 +15,7 @@ from engine.command.programs import module_command
 from experiments.joins.bed import Bed
 from topologies.emulation.child import Child, ChildError, stop_all
 from topologies.emulation.kernel import dying_with_parent
-from topologies.emulation.programs import ENDLESS_INPUT, stream_command
+from topologies.emulation.session_run import ENDLESS_INPUT, stream_command
 from topologies.results.run_folder import read_series
 
 RECEIVERS: Final = ("r1", "r2", "r3", "r4")

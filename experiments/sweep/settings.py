@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from experiments.harness.names import did_you_mean
 from topologies.scenario import Scenario, ScenarioError
-from topologies.scenario.document import parse_document
+from topologies.scenario.load import parse_document
 from topologies.scenario.network import Direction, Link
 
 _OPEN: Mapping[str, Any] = {"toward": Direction(), "ports": None, "parameters": None}

@@ -13,9 +13,9 @@ import yaml
 
 from experiments.harness.runs import Finished, Programs, Run, RunError, execute, in_parallel
 from experiments.sweep.settings import Setting, SettingError, apply, combinations
-from topologies.results.results import file_sha256
+from topologies.plan import file_sha256
 from topologies.scenario import Scenario, ScenarioError, parse_scenario
-from topologies.scenario.abilities import check_ability
+from topologies.scenario.checks import check_ability
 from topologies.scenario.errors import format_field
 
 Metrics: TypeAlias = dict[str, float]

@@ -11,7 +11,7 @@ from experiments.harness.row import Case, Row
 from experiments.rows import PAPERS, ROWS, select
 from experiments.rows.tcp_validation import md1_wait, mm1k, padhye_goodput
 from topologies.scenario import parse_scenario
-from topologies.scenario.abilities import Purpose, check_ability
+from topologies.scenario.checks import Purpose, check_ability
 
 TARGETS = re.findall(
     r"\S+",

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from typing import TextIO
 
-from topologies.plan.on_off import DISTRIBUTIONS, on_periods
+from topologies.on_off import DISTRIBUTIONS, on_periods
 
 INTERVAL_S = 0.25
 CHUNK = bytes(65536)

@@ -2,42 +2,38 @@
 
 from pathlib import Path
 
-from topologies.emulation import programs
+from engine.command.programs import module_command
 from topologies.emulation.child import Child, stop_all
 from topologies.emulation.network import EmulatedNetwork
-from topologies.plan.plan import derive_seed
-from topologies.results.results import FlowResult, counter_rate
-from topologies.results.run_folder import RunFolder, read_series
-from topologies.scenario.activity import Flow
+from topologies.plan import FIRST_FLOW_PORT, derive_seed
+from topologies.results.run_folder import RunFolder
+from topologies.results.summary import FlowResult, flow_result
+from topologies.scenario.activity import Flow, OnOffFlow, TcpFlow, UdpFlow
 from topologies.scenario.scenario import Scenario
-
-FIRST_PORT = 6001
-"""Port of the first flow's sink; each flow has its own."""
 
 
 class FlowRun:
     """Starts and stops a flow's two programs."""
 
     def __init__(
-        self, scenario: Scenario, number: int, flow: Flow, network: EmulatedNetwork, folder: RunFolder, epoch: float
+        self, scenario: Scenario, number: int, network: EmulatedNetwork, folder: RunFolder, epoch: float
     ) -> None:
-        self.flow = flow
+        """`number` is the flow's place in the scenario, `epoch` the wall-clock time at which the run's times start."""
         self.children: list[Child] = []
-        self._scenario = scenario
+        self._flow = scenario.traffic[number]
         self._number = number
+        self._seed = derive_seed(scenario.seed, f"flow {number}")
         self._network = network
         self._folder = folder
         self._epoch = epoch
 
     def start(self) -> None:
         """Start the sink, then the source, which waits for it. ChildError when that cannot be."""
-        address = f"{self._network.plan.hosts[self.flow.destination].address}:{FIRST_PORT + self._number}"
-        sink = self._folder.series / f"flow-{self._number}-sink.jsonl"
-        seed = derive_seed(self._scenario.seed, f"flow {self._number}")
-        self._start("sink", self.flow.destination, programs.flow_sink_command(self.flow, address, sink, self._epoch))
-        self._start(
-            "source", self.flow.source, programs.flow_source_command(self.flow, address, self._trace, self._epoch, seed)
-        )
+        flow, epoch = self._flow, self._epoch
+        address = f"{self._network.plan.hosts[flow.destination].address}:{FIRST_FLOW_PORT + self._number}"
+        trace, sink = (self._folder.flow_trace(self._number, sink=sink) for sink in (False, True))
+        self._start("sink", flow.destination, sink_command(flow, address, sink, epoch))
+        self._start("source", flow.source, source_command(flow, address, trace, epoch, self._seed))
 
     def stop(self) -> None:
         """End both."""
@@ -45,23 +41,34 @@ class FlowRun:
 
     def result(self) -> FlowResult:
         """What the flow got."""
-        if self.flow.kind == "tcp":
-            goodput = counter_rate(read_series(self._trace), "acked_bytes")
-        else:
-            rows = read_series(self._folder.series / f"flow-{self._number}-sink.jsonl")
-            goodput = counter_rate(rows, "received_bytes")
-        return FlowResult(
-            kind=self.flow.kind,
-            source=self.flow.source,
-            destination=self.flow.destination,
-            goodput_bps=None if goodput is None else round(goodput),
-        )
-
-    @property
-    def _trace(self) -> Path:
-        return self._folder.series / f"flow-{self._number}.jsonl"
+        return flow_result(self._flow, self._number, self._folder)
 
     def _start(self, end: str, host: str, command: list[str]) -> None:
         name = f"flow-{self._number}-{end}"
         log = self._folder.logs / f"{name}.log"
         self.children.append(Child(name, command, log, namespace_pid=self._network.pid(host)))
+
+
+def source_command(flow: Flow, address: str, trace: Path, epoch: float, seed: int) -> list[str]:
+    """The sending end of cross traffic."""
+    command = _program("tcp-source" if flow.kind == "tcp" else "udp-source", address, trace, epoch)
+    match flow:
+        case TcpFlow():
+            command += ["--congestion-control", flow.congestion_control]
+        case UdpFlow():
+            command += ["--rate", repr(flow.rate), "--packet", str(flow.packet)]
+        case OnOffFlow():
+            command += ["--rate", repr(flow.rate), "--packet", str(flow.packet)]
+            command += ["--on", repr(flow.on), "--off", repr(flow.off), "--seed", str(seed)]
+            command += ["--distribution", flow.distribution, "--shape", repr(flow.shape)]
+    return command
+
+
+def sink_command(flow: Flow, address: str, trace: Path, epoch: float) -> list[str]:
+    """The receiving end of cross traffic."""
+    return _program("tcp-sink" if flow.kind == "tcp" else "udp-sink", address, trace, epoch)
+
+
+def _program(role: str, address: str, trace: Path, epoch: float) -> list[str]:
+    module = "topologies.emulation.flow"
+    return module_command(module, role, address, "--trace", str(trace), "--epoch", repr(epoch))

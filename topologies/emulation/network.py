@@ -9,7 +9,7 @@ from mininet.log import setLogLevel
 from mininet.net import Mininet
 
 from topologies.emulation.nodes import EmulatedHost, P4Switch, prepare_namespace, run_in
-from topologies.plan.plan import Cable, Plan, interface_mac
+from topologies.plan import Cable, Plan, interface_mac
 
 SWITCH_START_S = 30.0
 """How long a switch may take until it serves P4Runtime, on a machine that is busy with other things."""
@@ -72,11 +72,6 @@ class EmulatedNetwork:
         """The switch of that name."""
         switch: P4Switch = self._net[name]
         return switch
-
-    def restart_switch(self, name: str) -> None:
-        """Start a killed switch anew, without its state."""
-        self.switch(name).start([])
-        self.wait_for_switch(name)
 
     def wait_for_switch(self, name: str) -> None:
         """Wait until a switch serves P4Runtime. ChildError when it does not."""

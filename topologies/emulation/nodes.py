@@ -7,7 +7,7 @@ from typing import Any
 from mininet.node import Node, Switch
 
 from topologies.emulation.child import Child, accepts_connections
-from topologies.plan.plan import HostPlan, SwitchPlan
+from topologies.plan import HostPlan, SwitchPlan
 
 NAMESPACE_SETTINGS = (
     "net.ipv6.conf.all.disable_ipv6=1",

@@ -5,8 +5,6 @@ import os
 import shutil
 import subprocess
 
-from topologies.emulation.linkspec import TC_KINDS
-
 WITHOUT_ROOT = (
     "emulation needs root: network namespaces, veth interfaces and AF_PACKET sockets. "
     "Run it with sudo. Without root these work: canopy emulate --check FILE, canopy send and canopy recv on a network "
@@ -49,29 +47,6 @@ def check_namespace() -> None:
     if made.returncode != 0:
         raise RequirementError(f"this kernel cannot make veth interfaces: {_reason(made)}")
     _run("ip", "link", "del", "probe0")
-
-
-def traffic_control_kinds() -> frozenset[str]:
-    """The queueing disciplines of `TC_KINDS` that this kernel has; to be called in the run's own namespace."""
-    options = {
-        "tbf": "rate 1mbit burst 10k limit 10k",
-        "netem": "delay 1ms",
-        "red": "limit 100000 min 10000 max 30000 avpkt 1000 burst 20 bandwidth 10mbit probability 0.1",
-        "pfifo": "limit 10",
-        "bfifo": "limit 10000",
-    }
-    found = []
-    for kind in TC_KINDS:
-        if _run("tc", "qdisc", "replace", "dev", "lo", "root", kind, *options[kind].split()).returncode == 0:
-            found.append(kind)
-            _run("tc", "qdisc", "del", "dev", "lo", "root")
-    return frozenset(found)
-
-
-def tcp_congestion_controls() -> list[str]:
-    """The congestion control algorithms that this kernel's TCP has ready or can load."""
-    shown = _run("sysctl", "-n", "net.ipv4.tcp_available_congestion_control")
-    return shown.stdout.split()
 
 
 def _run(*command: str) -> subprocess.CompletedProcess[str]:

@@ -1,29 +1,39 @@
-"""Runs a scenario in real time, from a file to a run folder."""
+"""`canopy emulate`: a scenario in real time, from a file to a run folder, what is printed, and the exit status."""
 
 import contextlib
+import json
+import math
 import socket
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from engine.command.signals import interruptible, uninterruptible
-from topologies.emulation.live_view import LiveView
-from topologies.emulation.play import Play
+from rich.console import Console
+
+from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED, SIGNALLED
+from engine.command.signals import Interrupted, interruptible, uninterruptible
+from topologies.emulation.child import ChildError
+from topologies.emulation.live_view import LiveView, make_live_view
+from topologies.emulation.nodes import NodeError
 from topologies.emulation.requirements import RequirementError, check_requirements
-from topologies.emulation.sampler import Sampler
-from topologies.emulation.state import remove_leftovers
-from topologies.emulation.testbed import Testbed, running_testbed
-from topologies.plan.sources import prepare_sources
-from topologies.results.results import Summary
-from topologies.results.run_folder import create_run_folder, remove_files
-from topologies.results.summarize import summarize, write_results
+from topologies.emulation.sampler import INTERVAL_S, Sampler
+from topologies.emulation.stage import EmulatedStage
+from topologies.emulation.state import StateError, remove_leftovers
+from topologies.emulation.testbed import running_testbed
+from topologies.plan import SourceError, make_plan, network_description, prepare_sources
+from topologies.play import Play
+from topologies.results.printing import print_note, print_summary
+from topologies.results.report import write_results
+from topologies.results.run_folder import RunFolderError, create_run_folder, remove_files
+from topologies.results.summary import Summary, summarize
 from topologies.scenario.activity import TcpFlow
 from topologies.scenario.scenario import Scenario
 
 
 @dataclass(frozen=True, slots=True)
-class RunOptions:
+class EmulationOptions:
     """What the command line says about a run."""
 
     scenario_file: Path
@@ -37,9 +47,38 @@ class RunOptions:
     """Keep what receivers received, and what was made to be sent."""
 
 
-def run_scenario(
+def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> int:
+    """Run the scenario and print its course and result; the exit status."""
+    console = Console(stderr=as_json)
+
+    def show(summary: Summary) -> None:
+        if as_json:
+            sys.stdout.write(json.dumps(summary.as_json(), indent=2) + "\n")
+            sys.stdout.flush()
+        else:
+            print_summary(console, summary)
+        if options.hold and summary.sessions and summary.outcome != "interrupted":
+            print_note(console, "the network stays up until Ctrl-C")
+
+    try:
+        summary = emulate_scenario(scenario, options, lambda: make_live_view(console, quiet=as_json), show)
+    except (RequirementError, RunFolderError, SourceError, StateError) as error:
+        print(f"canopy: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except (NodeError, ChildError) as error:
+        print(f"canopy: the emulation failed: {error}", file=sys.stderr)
+        return EXIT_FAILED
+    except Interrupted as interrupt:
+        print("canopy: interrupted before the network was up", file=sys.stderr)
+        return SIGNALLED + interrupt.number
+    if summary.outcome == "interrupted":
+        return EXIT_INTERRUPTED
+    return 0 if summary.ok else EXIT_FAILED
+
+
+def emulate_scenario(
     scenario: Scenario,
-    options: RunOptions,
+    options: EmulationOptions,
     make_view: Callable[[], LiveView],
     on_result: Callable[[Summary], None],
 ) -> Summary:
@@ -53,10 +92,14 @@ def run_scenario(
     remove_leftovers()
     started = datetime.now().astimezone()
     folder = create_run_folder(options.scenario_file, scenario.name, options.out, started)
-    base = options.scenario_file.parent
-    sources = prepare_sources(scenario, base, options.file, folder.sources)
-    with interruptible(), running_testbed(scenario, options.switch, folder) as testbed, contextlib.ExitStack() as stack:
-        sampler = Sampler(testbed.plan, folder, testbed.state)
+    sources = prepare_sources(scenario, options.scenario_file.parent, options.file, folder.sources)
+    plan = make_plan(scenario)
+    with (
+        interruptible(),
+        running_testbed(plan, network_description(scenario, plan), options.switch, folder) as testbed,
+        contextlib.ExitStack() as stack,
+    ):
+        sampler = Sampler(plan, folder, testbed.state)
         stack.callback(sampler.close)
         view = make_view()
         stack.callback(view.close)
@@ -64,22 +107,36 @@ def run_scenario(
             view.note(note)
         if options.hold:
             view.note(f"{testbed.state.name} is up: `canopy exec NODE -- COMMAND` runs a program on it; Ctrl-C ends it")
-        play = Play(scenario, testbed, sources, sampler, view)
-        stack.callback(play.stop)
-        outcome = play.run(until_interrupted=options.hold)
+        stage = EmulatedStage(scenario, testbed, sources, sampler, view)
+        stack.callback(stage.stop)
+        play = Play(scenario, stage, INTERVAL_S)
+        outcome = play.run(math.inf if options.hold and not stage.sessions else scenario.duration)
         with uninterruptible():
-            for flow in play.flows:
+            for flow in stage.flows:
                 flow.stop()
-            play.measure()
+            stage.measure()
             if outcome == "time limit":
-                play.stop()  # nobody goes on while the summary says what came of it
+                stage.stop()  # nobody goes on while the summary says what came of it
             view.close()
-            summary = _summarize(scenario, options, testbed, play, sampler, outcome, started)
+            elapsed = stage.now
+            summary = summarize(
+                scenario,
+                plan,
+                folder,
+                [session.result() for session in stage.sessions],
+                [flow.result() for flow in stage.flows],
+                switch=options.switch,
+                started=started,
+                epoch=sampler.epoch,
+                duration_s=elapsed,
+                outcome=outcome,
+                notes=[*testbed.notes, *stage.notes],
+            )
             write_results(folder, summary)
             if not options.keep_files:
                 remove_files(folder)
             on_result(summary)
-        if options.hold and outcome != "interrupted" and play.sessions:
+        if options.hold and outcome != "interrupted" and stage.sessions:
             play.idle()
     return summary
 
@@ -96,29 +153,3 @@ def check_congestion_controls(scenario: Scenario) -> None:
                 raise RequirementError(
                     f"this kernel's TCP has no congestion control `{flow.congestion_control}`"
                 ) from None
-
-
-def _summarize(
-    scenario: Scenario,
-    options: RunOptions,
-    testbed: Testbed,
-    play: Play,
-    sampler: Sampler,
-    outcome: str,
-    started: datetime,
-) -> Summary:
-    elapsed = play.now
-    results = [session.result(sampler.sessions.get(session.session.id), sampler.epoch) for session in play.sessions]
-    return summarize(
-        scenario,
-        testbed.plan,
-        testbed.folder,
-        results,
-        [flow.result() for flow in play.flows],
-        switch=options.switch,
-        started=started,
-        epoch=sampler.epoch,
-        duration_s=elapsed,
-        outcome=outcome,
-        notes=[*testbed.notes, *play.notes],
-    )

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.sessions import read_sessions
-from topologies.plan.plan import Plan
+from topologies.plan import Plan
 from topologies.results.run_folder import RunFolder
 from topologies.results.series import RunSeries
 

@@ -1,24 +1,28 @@
 """One session of a run: its sender and receivers as processes, and what came of them."""
 
-import contextlib
 import json
-import shutil
+import os
 import signal
 from pathlib import Path
 from typing import Any
 
 from controller.sessions import SessionStatus
-from topologies.emulation import programs
+from engine.command.programs import module_command
+from hosts.endpoint import Address
 from topologies.emulation.child import Child
 from topologies.emulation.network import EmulatedNetwork
-from topologies.plan.members import FIRST_PORT
-from topologies.plan.plan import derive_seed
-from topologies.plan.sources import Source
-from topologies.results.results import ReceiverResult, SessionResult, counter_rate, file_sha256
+from topologies.plan import FIRST_SESSION_PORT, Plan, Source, derive_seed, file_sha256
 from topologies.results.run_folder import RunFolder, read_series
-from topologies.results.session_result import session_result
+from topologies.results.series import RunSeries
+from topologies.results.summary import ReceiverResult, SessionResult, counter_rate, session_result
 from topologies.scenario.scenario import Scenario
-from topologies.scenario.session import Receiver
+from topologies.scenario.session import Receiver, Session
+from topologies.stage import RECEIVERS_WAIT_S
+
+ENDLESS_INPUT = Path("/dev/zero")
+"""What real-time sessions send, as much as may be sent, as in a simulation."""
+PLAYOUT_DELAY_S = 0.2
+"""Receivers of real-time data play it so far behind the network (ours)."""
 
 
 class SessionRun:
@@ -32,63 +36,40 @@ class SessionRun:
         network: EmulatedNetwork,
         folder: RunFolder,
         state_directory: Path,
+        series: RunSeries,
     ) -> None:
-        """`number` is the session's place in the scenario."""
+        """`number` is the session's place in the scenario; `series` has the sender's newest status."""
         self.session = scenario.sessions[number]
-        self._port = FIRST_PORT + number
+        self._port = FIRST_SESSION_PORT + number
         self.source = source
         self.sender: Child | None = None
         self.receivers: dict[str, Child] = {}
-        self.started_at: float | None = None
         self._scenario = scenario
         self._network = network
         self._hosts = network.plan.hosts_by_address()
         self._folder = folder
+        self._series = series
         self._status_directory = state_directory / "sessions"
         self._dismissed: dict[str, str] = {}
         self._ended_early: set[str] = set()  # receivers of a session that had not ended
 
-    def start_receiver(self, receiver: Receiver) -> None:
+    def join_receiver(self, host: str) -> None:
         """Start a receiver's agent. ChildError when that cannot be."""
-        output = self.output_folder(receiver.host)
+        receiver = next(receiver for receiver in self.session.receivers if receiver.host == host)
+        output = self.output_folder(host)
         if self.session.has_file:
             output.mkdir(parents=True, exist_ok=True)
-        name = self._name(receiver.host)
-        self.receivers[receiver.host] = self._start(
-            name,
-            receiver.host,
-            programs.receiver_command(
-                self.session,
-                self._network.plan,
-                self._port,
-                receiver,
-                output=output,
-                seed=derive_seed(self._scenario.seed, name),
-                trace=self._trace(receiver.host),
-            ),
-        )
+        command = receiver_command(self.session, self._network.plan, self._port, receiver, output=output)
+        self.receivers[host] = self._start(host, host, command)
 
-    def start_sender(self, now: float) -> None:
+    def start_sender(self) -> None:
         """Start the sender's agent. ChildError when that cannot be."""
-        self.started_at = now
-        name = self._name("sender")
         waiting = [receiver for receiver in self.session.receivers if receiver.join <= self.session.start]
-        self.sender = self._start(
-            name,
-            self.session.sender,
-            programs.sender_command(
-                self.session,
-                self._network.plan,
-                self._port,
-                self.source.path,
-                receivers=len(waiting),
-                seed=derive_seed(self._scenario.seed, name),
-                status_directory=self._status_directory,
-                trace=self._trace("sender"),
-            ),
-        )
+        command = sender_command(self.session, self._network.plan, self._port, self.source.path, receivers=len(waiting))
+        command += ["--status-dir", str(self._status_directory)]
+        self.sender = self._start("sender", self.session.sender, command)
 
-    def leave(self, host: str) -> None:
+    def leave_receiver(self, host: str) -> None:
         """A receiver leaves, as the scenario says: its agent ends of its own accord."""
         self._dismissed[host] = "left, as the scenario says"
         if host in self.receivers:
@@ -101,8 +82,9 @@ class SessionRun:
         if host in self.receivers:
             self.receivers[host].kill()
 
-    def note_deaths(self, status: SessionStatus | None) -> None:
+    def note_deaths(self) -> None:
         """Have the sender start without receivers that died before they joined, once all others have joined."""
+        status = self._status
         if self.sender is None or self.sender.returncode is not None or status is None or status.state != "waiting":
             return
         alive = {host for host, child in self.receivers.items() if child.returncode is None}
@@ -137,20 +119,20 @@ class SessionRun:
         """Whether a receiver has put something under the file's final name."""
         return self.session.has_file and (self.output_folder(host) / self.source.path.name).is_file()
 
-    def result(self, status: SessionStatus | None, epoch: float) -> SessionResult:
-        """What came of it. `status` is the sender's last word; `epoch` the wall-clock time at which times start."""
-        trace = read_series(self._trace("sender"))
-        result = session_result(self.session, self.source, status, trace, self._hosts, epoch=epoch)
+    def result(self) -> SessionResult:
+        """What came of it."""
+        trace, epoch = read_series(self._trace("sender")), self._series.epoch
+        result = session_result(self.session, self.source, self._status, trace, self._hosts, epoch=epoch)
         result.detail = result.detail or self._sender_ending()
         result.cpu_s = self._own_words("sender").get("cpu_s")
         for receiver in self.session.receivers:
-            result.receivers.append(self._receiver_result(receiver, status, epoch))
+            result.receivers.append(self._receiver_result(receiver.host))
         return result
 
-    def remove_received(self) -> None:
-        """Remove what was received: it has been compared with the source."""
-        with contextlib.suppress(OSError):
-            shutil.rmtree(self._folder.received / str(self.session.id))
+    @property
+    def _status(self) -> SessionStatus | None:
+        """The sender's last word."""
+        return self._series.sessions.get(self.session.id)
 
     def _trace(self, agent: str) -> Path:
         return self._folder.series / f"{self._name(agent)}.jsonl"
@@ -158,10 +140,13 @@ class SessionRun:
     def _name(self, agent: str) -> str:
         return f"session-{self.session.id}-{agent}"
 
-    def _start(self, name: str, host: str, command: list[str]) -> Child:
+    def _start(self, agent: str, host: str, command: list[str]) -> Child:
+        """Start an agent, which says at its end what came of it."""
+        name = self._name(agent)
+        seed = derive_seed(self._scenario.seed, name)
         return Child(
             name,
-            command,
+            [*command, "--trace", str(self._trace(agent)), "--seed", str(seed), "--json"],
             self._folder.logs / f"{name}.log",
             namespace_pid=self._network.pid(host),
             output=self._folder.agents / f"{name}.json",
@@ -175,32 +160,26 @@ class SessionRun:
             return {}
         return said if isinstance(said, dict) else {}
 
-    def _receiver_result(self, receiver: Receiver, status: SessionStatus | None, epoch: float) -> ReceiverResult:
-        address = str(self._network.plan.hosts[receiver.host].address)
-        result = ReceiverResult(
-            host=receiver.host,
-            address=address,
-            expected=receiver.host not in self._dismissed,
-            complete=False,
-            detail="",
-        )
-        result.take_status(status, self._hosts)
+    def _receiver_result(self, host: str) -> ReceiverResult:
+        address = str(self._network.plan.hosts[host].address)
+        result = ReceiverResult(host, address, host not in self._dismissed, complete=False, detail="")
+        result.take_status(self._status, self._hosts)
         if not self.session.has_file:
-            return self._realtime_result(result, receiver.host)
-        path = self.output_folder(receiver.host) / self.source.path.name
+            return self._realtime_result(result, host)
+        path = self.output_folder(host) / self.source.path.name
         try:
             result.sha256 = file_sha256(path)
-            completed_at = path.stat().st_ctime - epoch  # the rename to the final name
+            completed_at = path.stat().st_ctime - self._series.epoch  # the rename to the final name
         except OSError:
-            result.detail = self._why_incomplete(receiver.host)
+            result.detail = self._why_incomplete(host)
             return result
         if result.sha256 != self.source.sha256:
             result.detail = "the file differs from the source"
             return result
         result.complete = True
-        result.detail = self._dismissed.get(receiver.host, "")
+        result.detail = self._dismissed.get(host, "")
         result.completed_at = round(completed_at, 3)
-        goodput = self._own_words(receiver.host).get("goodput_bps")
+        goodput = self._own_words(host).get("goodput_bps")
         result.goodput_bps = None if goodput is None else round(goodput)
         return result
 
@@ -229,3 +208,39 @@ class SessionRun:
         if self.sender is not None and self.sender.returncode not in (None, 0):
             return f"the sender ended with status {self.sender.returncode}: {self.sender.last_words()}"
         return ""
+
+
+def sender_command(session: Session, plan: Plan, local_port: int, file: Path, *, receivers: int) -> list[str]:
+    """A session's sender; `local_port` is that of all the session's members. One of a file waits for so many
+    receivers, one of real-time data for nobody."""
+    options = _session_options(session, plan, session.sender, local_port)
+    if session.realtime:
+        return stream_command("send", str(ENDLESS_INPUT), *options)
+    waiting = ["--receivers", str(max(receivers, 1)), "--wait", str(RECEIVERS_WAIT_S)]
+    return module_command("hosts.programs.cli", "send", str(file), *options, *waiting)
+
+
+def receiver_command(session: Session, plan: Plan, local_port: int, receiver: Receiver, *, output: Path) -> list[str]:
+    """A session's receiver, which puts the file into the folder `output`, and real-time data nowhere; `local_port` is
+    that of all members."""
+    options = _session_options(session, plan, receiver.host, local_port)
+    if session.realtime:
+        return stream_command("recv", *options, "--output", os.devnull, "--delay", repr(PLAYOUT_DELAY_S))
+    reading = [] if receiver.read_rate is None else ["--read-rate", repr(receiver.read_rate)]
+    return module_command("hosts.programs.cli", "recv", *options, *reading, "--output", str(output))
+
+
+def stream_command(*arguments: str) -> list[str]:
+    """`canopy stream`, of this Python."""
+    return module_command("hosts.programs.stream_cli", *arguments)
+
+
+def _session_options(session: Session, plan: Plan, host: str, local_port: int) -> list[str]:
+    options = ["--protocol", session.protocol, "--group", str(session.group), "--port", str(session.port)]
+    options += ["--session", str(session.id), "--local-port", str(local_port)]
+    if session.membership == "source-specific":
+        options += ["--source", str(plan.hosts[session.sender].address)]
+    parameters = session.member_parameters(host, lambda name: Address(str(plan.hosts[name].address), local_port))
+    for name, value in parameters.items():
+        options += ["--set", f"{name}={value}"]
+    return options

@@ -1,4 +1,6 @@
-"""State directories: how a running emulation is found, and what a killed one left is removed (docs/emulation.md)."""
+"""State directories: how a running emulation is found and entered, and what a killed one left is removed
+(docs/emulation.md).
+"""
 
 import contextlib
 import json
@@ -7,11 +9,12 @@ import re
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NoReturn
 
-from topologies.emulation.kernel import network_namespace, process_start_time
+from topologies.emulation.kernel import enter_network_namespace, network_namespace, process_start_time
 
 MARK = "CANOPY_EMULATION"
 """The environment variable that every process of an emulation carries; its value is the state directory's name."""
@@ -107,6 +110,23 @@ def find_emulation(name: str | None = None) -> Emulation:
     if len(wanted) > 1:
         raise StateError(f"several emulations are running ({known}): say which with --run NAME")
     return wanted[0]
+
+
+def execute_on(emulation: Emulation, node: str, command: Sequence[str]) -> NoReturn:
+    """Replace this process with `command` in the network namespace of `node`, so that terminal, signals and exit status
+    are the program's own. StateError when there is no such node, or one may not; OSError when it cannot be run.
+
+    The program is part of the emulation: it ends with it."""
+    record = emulation.nodes.get(node)
+    if record is None:
+        raise StateError(f"{emulation.name} has no node `{node}` (it has {', '.join(emulation.nodes)})")
+    try:
+        enter_network_namespace(record.pid)
+    except PermissionError:
+        raise StateError("entering a node's namespace needs root") from None
+    except OSError as error:
+        raise StateError(f"{node} is gone: {error.strerror}") from None
+    os.execvpe(command[0], list(command), {**os.environ, MARK: emulation.name, "CANOPY_NODE": node})
 
 
 def remove_leftovers() -> list[str]:

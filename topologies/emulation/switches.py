@@ -7,20 +7,16 @@ from typing import Any
 
 from controller.network import CPU_PORT
 from engine.command.programs import module_command
-from topologies.emulation.linkspec import describe_lacks, tc_plan
 from topologies.emulation.network import SwitchKind
 from topologies.emulation.nodes import P4Switch, run_in
-from topologies.emulation.requirements import traffic_control_kinds
-from topologies.plan.link_spec import link_spec
-from topologies.plan.plan import Plan, SwitchPlan, derive_seed
+from topologies.emulation.traffic_control import describe_lacks, tc_plan, traffic_control_kinds
+from topologies.plan import Plan, SwitchPlan, derive_seed, link_spec
 from topologies.scenario.network import DirectedLink
 
 MULTICAST_SIZE = "65536"
 """Of BMv2's multicast tables: its defaults are too small for a switch of 12 ports (p4src/README.md)."""
 THRIFT_PORT = 9090
 """BMv2's default, for the first switch: where it has Thrift at all, two switches cannot share a port."""
-
-KINDS = ("embedded", "bmv2")
 
 
 class EmbeddedSwitch(P4Switch):
@@ -113,9 +109,9 @@ class Bmv2Kind:
                 run_in(pid_of_host(name) if name in self._hosts else None, *command)
 
 
-def make_switch_kind(kind: str, plan: Plan, seed: int, state: Path) -> SwitchKind:
+def make_switch_kind(kind: str, plan: Plan, state: Path) -> SwitchKind:
     """The kind called `embedded` or `bmv2`; to be called in the run's own namespace."""
-    return Bmv2Kind(plan) if kind == "bmv2" else EmbeddedKind(seed, state)
+    return Bmv2Kind(plan) if kind == "bmv2" else EmbeddedKind(plan.seed, state)
 
 
 def sending_interfaces(plan: Plan) -> list[tuple[str, str, DirectedLink]]:

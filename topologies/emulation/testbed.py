@@ -6,8 +6,11 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from controller.api import ApiClient, ApiError
+from controller.network import Network
+from controller.statedir import SOCKET_NAME
+from engine.command.programs import module_command
 from engine.command.signals import uninterruptible
-from topologies.emulation import programs
 from topologies.emulation.child import Child, ChildError
 from topologies.emulation.kernel import bind_file, enter_new_network_namespace, network_namespace, process_start_time
 from topologies.emulation.network import EmulatedNetwork
@@ -21,30 +24,33 @@ from topologies.emulation.state import (
     write_record,
 )
 from topologies.emulation.switches import make_switch_kind
-from topologies.plan.plan import RESOLVER_FILE, Plan, hosts_file, make_plan, network_description
+from topologies.plan import Plan
 from topologies.results.run_folder import RunFolder
-from topologies.scenario.scenario import Scenario
 
 CONTROLLER = "controller"
 CONTROLLER_START_S = 60.0
 """How long the controller may take to set up all switches, on a machine that is busy with other things."""
 MAX_DEATHS = 10
 """How often a switch or the controller may end by itself in one run; more is not bad luck."""
+RESOLVER_FILE = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
+"""/etc/resolv.conf of the emulated hosts. No name server answers there, which is known at once; the machine's own may
+have an address that the emulated network takes for one of its hosts, and programs would wait for it."""
 
 
 class Testbed:
-    """The running network of one scenario. What it names `node` is a host, a switch or the controller."""
+    """The running network of one plan. What it names `node` is a host, a switch or the controller."""
 
     __test__ = False  # not a test, whatever pytest thinks of its name
 
-    def __init__(self, scenario: Scenario, switch_kind: str, folder: RunFolder, state: Path) -> None:
-        self.plan: Plan = make_plan(scenario)
+    def __init__(self, plan: Plan, description: Network, switch_kind: str, folder: RunFolder, state: Path) -> None:
+        """`description` is what the controller is told of the plan."""
+        self.plan = plan
         self.folder = folder
         self.state = state
-        kind = make_switch_kind(switch_kind, self.plan, scenario.seed, state)
+        kind = make_switch_kind(switch_kind, plan, state)
         self.notes = list(kind.notes)
-        self.network = EmulatedNetwork(self.plan, kind, folder.logs)
-        self._scenario = scenario
+        self.network = EmulatedNetwork(plan, kind, folder.logs)
+        self._description = description
         self._switch_kind = switch_kind
         self._controller: Child | None = None
         self._stopped: set[str] = set()
@@ -54,16 +60,15 @@ class Testbed:
         """Build the network and wait until it forwards. NodeError or ChildError says why it does not."""
         self._give_names()
         self.network.start()
-        description = network_description(self._scenario, self.plan)
-        (self.state / "network.json").write_text(description.model_dump_json(indent=2), encoding="utf-8")
+        (self.state / "network.json").write_text(self._description.model_dump_json(indent=2), encoding="utf-8")
         self.start_node(CONTROLLER)
         if self._controller is not None:
             try:
                 self._controller.wait_until(
-                    lambda: programs.controller_is_ready(self.state), CONTROLLER_START_S, "in control of all switches"
+                    lambda: controller_is_ready(self.state), CONTROLLER_START_S, "in control of all switches"
                 )
             except ChildError as error:
-                raise ChildError(f"{error}{programs.switch_problems(self.state)}") from None
+                raise ChildError(f"{error}{switch_problems(self.state)}") from None
         write_record(self.state, self._record())
 
     def stop(self) -> None:
@@ -75,7 +80,8 @@ class Testbed:
     def start_node(self, name: str) -> None:
         """Start a switch or the controller, which is not running; returns at once. ChildError."""
         if name == CONTROLLER:
-            command = programs.controller_command(self.state / "network.json", self.state)
+            arguments = (str(self.state / "network.json"), "--state-dir", str(self.state))
+            command = module_command("controller.service", *arguments)
             self._controller = Child(CONTROLLER, command, self.folder.logs / "controller.log")
         else:
             self.network.switch(name).start([])
@@ -95,7 +101,7 @@ class Testbed:
         P4Runtime tells a controller nothing of ports, so it is told of links between switches as by an operator."""
         self.network.set_link(one, other, up=up)
         if one in self.plan.switches and other in self.plan.switches:
-            programs.tell_link_state(self.state, one, other, up=up)
+            tell_link_state(self.state, one, other, up=up)
 
     def take_deaths(self) -> list[tuple[str, str]]:
         """Switches and controller that ended although nobody asked: (node, what happened), each told once.
@@ -141,19 +147,19 @@ class Testbed:
 
 
 @contextlib.contextmanager
-def running_testbed(scenario: Scenario, switch_kind: str, folder: RunFolder) -> Iterator[Testbed]:
+def running_testbed(plan: Plan, description: Network, switch_kind: str, folder: RunFolder) -> Iterator[Testbed]:
     """Move this process into a namespace of its own and bring the network up in it.
 
     On the way out, however it comes, all of it is gone. NodeError, ChildError, RequirementError or StateError say why
     it could not be brought up."""
-    state = create_state_directory(scenario.name)
+    state = create_state_directory(description.name)
     os.environ[MARK] = state.name
     machine = network_namespace()
     testbed: Testbed | None = None
     try:
         _enter_namespace()
         check_namespace()
-        testbed = Testbed(scenario, switch_kind, folder, state)
+        testbed = Testbed(plan, description, switch_kind, folder, state)
         testbed.start()
         yield testbed
     finally:
@@ -180,3 +186,39 @@ def _clean_up(state: Path, testbed: Testbed | None, machine: int | None) -> None
         testbed.stop()
     kill_marked(state.name, frozenset(inode for inode in namespaces if inode not in (None, machine)))
     shutil.rmtree(state, ignore_errors=True)
+
+
+def hosts_file(plan: Plan) -> str:
+    """/etc/hosts of the emulated hosts."""
+    lines = ["127.0.0.1 localhost", *(f"{host.address} {host.name}" for host in plan.hosts.values())]
+    return "\n".join(lines) + "\n"
+
+
+def controller_is_ready(state_directory: Path) -> bool:
+    """Whether the controller answers, and has set up every switch."""
+    try:
+        with ApiClient(state_directory / SOCKET_NAME, timeout_s=2.0) as client:
+            status = client.call("status")
+    except (OSError, ApiError, ValueError):
+        return False
+    return bool(status["switches_ready"] == status["switches"])
+
+
+def switch_problems(state_directory: Path) -> str:
+    """What the controller has to say of switches that are not ready, as the end of a sentence; empty when nothing."""
+    try:
+        with ApiClient(state_directory / SOCKET_NAME, timeout_s=2.0) as client:
+            switches = client.call("switches", counters=False)
+    except (OSError, ApiError, ValueError):
+        return ""
+    return "".join(f"; {switch['name']}: {switch['problem']}" for switch in switches if switch["problem"])
+
+
+def tell_link_state(state_directory: Path, one: str, other: str, *, up: bool) -> bool:
+    """Tell the controller that a link between two switches went down or came up; whether it listened."""
+    try:
+        with ApiClient(state_directory / SOCKET_NAME, timeout_s=2.0) as client:
+            client.call("set_link", link=f"{one}-{other}", up=up)
+    except (OSError, ApiError, ValueError):
+        return False
+    return True

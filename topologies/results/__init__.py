@@ -1,1 +1,1 @@
-"""What every run of a scenario has, emulated or simulated: its plan, its time line, its folder, its results."""
+"""What a run of a scenario leaves, emulated or simulated: its folder, time series, summary and report."""

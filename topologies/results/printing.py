@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from topologies.results.results import SessionResult, Summary, what_counts
+from topologies.results.summary import SessionResult, Summary, what_counts
 from topologies.scenario.quantity import format_measured_rate, format_rate, format_size
 
 

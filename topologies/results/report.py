@@ -1,4 +1,4 @@
-"""`report.html`: one page, with nothing to load, made from the other files of a run folder."""
+"""The end of a run: `summary.json`, and `report.html`, one page with nothing to load, made from the other files."""
 
 import json
 from pathlib import Path
@@ -6,13 +6,22 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from topologies.plan.plan import Plan, make_plan
-from topologies.results import plots
-from topologies.results.results import what_counts
-from topologies.results.run_folder import RunFolder, read_series
+from topologies.plan import Plan, make_plan
+from topologies.results.run_folder import RunFolder, RunFolderError, read_series
+from topologies.results.summary import Summary, what_counts
 from topologies.scenario import Scenario, load_scenario
 from topologies.scenario.network import DirectedLink, DropTail, GilbertElliott, Link, Red
 from topologies.scenario.quantity import format_duration, format_measured_rate, format_rate, format_size
+
+
+def write_results(folder: RunFolder, summary: Summary, *, report: bool = True) -> None:
+    """Write the summary and, unless nobody will read it, the report. RunFolderError."""
+    try:
+        folder.summary.write_text(json.dumps(summary.as_json(), indent=2) + "\n", encoding="utf-8")
+        if report:
+            write_report(folder)
+    except OSError as error:
+        raise RunFolderError(f"{error.filename or folder.path}: {error.strerror or error}") from None
 
 
 def write_report(folder: RunFolder) -> None:
@@ -36,6 +45,8 @@ def write_report(folder: RunFolder) -> None:
 
 
 def _plots(folder: RunFolder, scenario: Scenario, plan: Plan, summary: dict[str, Any]) -> list[str]:
+    from topologies.results import plots  # Matplotlib takes a second to load, which no run waits for
+
     ports, sessions, receivers, events = (
         read_series(folder.series / f"{name}.jsonl") for name in ("ports", "sessions", "receivers", "events")
     )

@@ -59,6 +59,10 @@ class RunFolder:
         """The results, for reading."""
         return self.path / "report.html"
 
+    def flow_trace(self, number: int, *, sink: bool = False) -> Path:
+        """The series of the source, or sink, of the flow at that place in the scenario."""
+        return self.series / f"flow-{number}{'-sink' if sink else ''}.jsonl"
+
 
 def create_run_folder(scenario: Path, name: str, out: Path | None, now: datetime) -> RunFolder:
     """Make `out`, or runs/NAME-TIMESTAMP, with a copy of the scenario. RunFolderError when that cannot be."""

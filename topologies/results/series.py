@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from controller.sessions import SessionStatus
-from topologies.plan.plan import Plan
+from topologies.plan import Plan
 from topologies.results.run_folder import RunFolder, SeriesWriter
 
 _SESSION_FIELDS = (

@@ -1,32 +1,31 @@
-"""What a scenario's parts must be to each other: names that exist, ports used once, one connected network."""
+"""What a scenario's parts must be to each other: names that exist, ports, groups and ids used once, one connected
+network, protocols that know their options, logical trees that are trees; and what one way of running them cannot give.
+"""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv4Network
+from typing import Literal, TypeAlias
 
 import networkx
 
 from controller.network import MAX_HOSTS, MAX_PORT, MAX_SWITCHES
-from topologies.scenario.activity import (
-    ControllerRestart,
-    Flow,
-    LinkDelay,
-    LinkDown,
-    OnOffFlow,
-    ReceiverDies,
-    SwitchRestart,
-    TcpFlow,
-    UdpFlow,
-    WebFlow,
-)
+from hosts import protocols
+from topologies.scenario import activity
 from topologies.scenario.errors import FieldPath, Finding
 from topologies.scenario.network import DropTail, Link, Red
 from topologies.scenario.quantity import format_duration
 from topologies.scenario.scenario import Scenario
-from topologies.scenario.session_checks import check_host, check_sessions
+from topologies.scenario.session import DEFAULT_FAN_OUT, Session
+
+Purpose: TypeAlias = Literal["emulate", "simulate"]
 
 HOST_NETWORK = IPv4Network("10.0.0.0/8")
 """Where hosts live; every switch routes it and answers ARP for it."""
+SOURCE_SPECIFIC = IPv4Network("232.0.0.0/8")
+"""RFC 4607: groups here have no any-source members."""
+LOCAL_CONTROL = IPv4Network("224.0.0.0/24")
+"""RFC 5771: never forwarded by a router."""
 MAX_INTERFACE_NAME = 15
 """IFNAMSIZ - 1."""
 MAX_UDP_PAYLOAD = 65507
@@ -38,6 +37,11 @@ LEAST_MEAN_S = 1e-4
 (ours)."""
 MAX_FRAME = 65549
 """Ethernet's header and the largest IPv4 packet."""
+MODELLED_CONGESTION_CONTROLS = ("reno", "vegas")
+"""Linux's names of those that the simulator's TCP has."""
+LEAST_CONTROL_DELAY_S = 1e-4
+"""Of a simulation: switches are looked after once in so long."""
+LEAST_SAMPLE_S = 1e-3
 
 
 def check_scenario(scenario: Scenario) -> Iterator[Finding]:
@@ -47,7 +51,7 @@ def check_scenario(scenario: Scenario) -> Iterator[Finding]:
         yield from _check_link(scenario, ("links", index), link)
     yield from _check_link_pairs(scenario)
     yield from _check_attachment(scenario)
-    yield from check_sessions(scenario)
+    yield from _check_sessions(scenario)
     yield from _check_traffic(scenario)
     yield from _check_faults(scenario)
     if scenario.duration == 0:
@@ -147,28 +151,170 @@ def _check_attachment(scenario: Scenario) -> Iterator[Finding]:
             yield ("nodes", name), f"cannot be reached from the rest of the network ({', '.join(sorted(part))})"
 
 
+def _check_host(scenario: Scenario, path: FieldPath, name: str) -> Iterator[Finding]:
+    if name in scenario.switches or name in scenario.routers:
+        yield path, f"`{name}` is a {'switch' if name in scenario.switches else 'router'}; this needs a host"
+    elif name not in scenario.hosts:
+        yield path, f"no host is called `{name}`"
+
+
+def _check_sessions(scenario: Scenario) -> Iterator[Finding]:
+    for index, session in enumerate(scenario.sessions):
+        path = ("sessions", index)
+        yield from _check_members(scenario, path, session)
+        yield from _check_group(path, session)
+        if [session.file is not None, session.size is not None, session.realtime, session.endless].count(True) != 1:
+            yield path, "needs something to send: one of `file`, `size`, `realtime: true` and `endless: true`"
+        yield from _check_tree(path, session)
+        yield from _check_protocol(path, session)
+    yield from _check_conflicts(scenario)
+
+
+def _check_members(scenario: Scenario, path: FieldPath, session: Session) -> Iterator[Finding]:
+    yield from _check_host(scenario, (*path, "sender"), session.sender)
+    seen: set[str] = set()
+    for index, receiver in enumerate(session.receivers):
+        here = (*path, "receivers", index)
+        yield from _check_host(scenario, here, receiver.host)
+        if receiver.host == session.sender:
+            yield here, f"`{receiver.host}` is the sender"
+        if receiver.host in seen:
+            yield here, f"`{receiver.host}` is listed twice"
+        seen.add(receiver.host)
+        if receiver.leave is not None and receiver.leave <= receiver.join:
+            yield (*here, "leave"), "must come after `join`"
+        if receiver.agent and session.tree == "one-level":
+            yield (*here, "agent"), "nobody has an agent for a parent in a tree of one level (see `tree`)"
+
+
+def _check_group(path: FieldPath, session: Session) -> Iterator[Finding]:
+    if not session.group.is_multicast:
+        yield (*path, "group"), f"{session.group} is not a multicast address (224.0.0.0 to 239.255.255.255)"
+    elif session.group in LOCAL_CONTROL:
+        yield (*path, "group"), f"{session.group} is in {LOCAL_CONTROL}, which routers do not forward"
+    elif not (last := session.group + _group_count(session) - 1).is_multicast:
+        yield (*path, "group"), f"the session takes the groups up to {last}, which is not a multicast address"
+    elif session.group in SOURCE_SPECIFIC and session.membership == "any-source":
+        yield (*path, "membership"), f"groups in {SOURCE_SPECIFIC} are source-specific (RFC 4607)"
+
+
+def _check_protocol(path: FieldPath, session: Session) -> Iterator[Finding]:
+    try:
+        protocol = protocols.get(session.protocol)
+    except ValueError as error:
+        yield (*path, "protocol"), str(error)
+        return
+    if session.realtime and not protocol.carries_realtime:
+        yield (*path, "realtime"), f"{protocol.name} carries no real-time data"
+    if not session.realtime and not protocol.carries_files:
+        yield (*path, "protocol"), f"{protocol.name} carries real-time data only (`realtime: true`)"
+    if session.tree != "one-level" and "parent" not in protocol.option_names:
+        yield (*path, "tree"), f"{protocol.name} has no logical tree"
+    if session.assist != "none" and "assist" not in protocol.option_names:
+        yield (*path, "assist"), f"{protocol.name} has no help by switches"
+    policy = {} if session.slow_receivers is None else {"drop_after_s": session.slow_receivers.drop_after}
+    for field, parameters in (("parameters", session.parameters), ("slow_receivers", {**session.parameters, **policy})):
+        try:
+            protocol.parse_options(parameters)
+        except ValueError as error:
+            yield (*path, field), str(error)
+            return
+
+
+def _check_tree(path: FieldPath, session: Session) -> Iterator[Finding]:
+    path = (*path, "tree")
+    if not isinstance(session.tree, dict):
+        if session.tree == "one-level" and session.fan_out is not None and len(session.receivers) > session.fan_out:
+            yield (*path[:-1], "fan_out"), f"{len(session.receivers)} receivers are the sender's children in one level"
+        return
+    receivers = {receiver.host for receiver in session.receivers}
+    most = DEFAULT_FAN_OUT if session.fan_out is None else session.fan_out
+    parents: dict[str, str] = {}
+    for parent, children in session.tree.items():
+        here = (*path, parent)
+        if parent not in receivers and parent != session.sender:
+            yield here, f"`{parent}` is neither the sender nor a receiver of this session"
+        if len(children) > most:
+            yield here, f"has {len(children)} children, more than {most} (`fan_out`)"
+        for index, child in enumerate(children):
+            if child == session.sender:
+                yield (*here, index), f"`{child}` is the sender, which is the root of the tree"
+            elif child not in receivers:
+                yield (*here, index), f"`{child}` is not a receiver of this session"
+            elif child in parents:
+                yield (*here, index), f"`{child}` is also a child of `{parents[child]}`"
+            parents.setdefault(child, parent)
+    homeless = [receiver.host for receiver in session.receivers if receiver.host not in parents]
+    if homeless:
+        yield path, f"no parent is given for {', '.join(f'`{name}`' for name in homeless)}"
+    yield from _check_cycles(path, session.tree, parents)
+
+
+def _check_cycles(path: FieldPath, tree: Mapping[str, Sequence[str]], parents: Mapping[str, str]) -> Iterator[Finding]:
+    """One finding for each cycle, at the first of its parents in the file."""
+    settled: set[str] = set()
+    for start in tree:
+        way: list[str] = []
+        at: str | None = start
+        while at is not None and at not in settled and at not in way:
+            way.append(at)
+            at = parents.get(at)
+        if at is not None and at in way:
+            circle = way[way.index(at) :]
+            names = " is below ".join(f"`{name}`" for name in [*circle, circle[0]])
+            yield (*path, next(parent for parent in tree if parent in circle)), f"no tree: {names}"
+        settled.update(way)
+
+
+def _check_conflicts(scenario: Scenario) -> Iterator[Finding]:
+    ids: dict[int, int] = {}
+    groups: dict[tuple[int, int], int] = {}
+    for index, session in enumerate(scenario.sessions):
+        if session.id in ids:
+            yield ("sessions", index, "id"), f"also the id of sessions[{ids[session.id]}]"
+        ids.setdefault(session.id, index)
+        first = int(session.group)
+        keys = [(group, session.port) for group in range(first, first + _group_count(session))]
+        taken = next((key for key in keys if key in groups), None)
+        if taken is not None:
+            yield (
+                ("sessions", index, "port"),
+                f"{IPv4Address(taken[0])} port {session.port} is used by sessions[{groups[taken]}]",
+            )
+        for key in keys:
+            groups.setdefault(key, index)
+
+
+def _group_count(session: Session) -> int:
+    """Groups from the session's own on; 1 where its protocol or parameters are wrong, which is said elsewhere."""
+    try:
+        return protocols.get(session.protocol).group_count(session.parameters)
+    except ValueError:
+        return 1
+
+
 def _check_traffic(scenario: Scenario) -> Iterator[Finding]:
     for index, flow in enumerate(scenario.traffic):
         path = ("traffic", index)
         yield from _check_packets(path, flow)
-        yield from check_host(scenario, (*path, "source"), flow.source)
-        yield from check_host(scenario, (*path, "destination"), flow.destination)
+        yield from _check_host(scenario, (*path, "source"), flow.source)
+        yield from _check_host(scenario, (*path, "destination"), flow.destination)
         if flow.source == flow.destination:
             yield (*path, "destination"), f"is the source, `{flow.source}`"
         if flow.stop is not None and flow.stop <= flow.start:
             yield (*path, "stop"), "must come after `start`"
 
 
-def _check_packets(path: FieldPath, flow: Flow) -> Iterator[Finding]:
+def _check_packets(path: FieldPath, flow: activity.Flow) -> Iterator[Finding]:
     match flow:
-        case UdpFlow() | OnOffFlow() if flow.packet > MAX_UDP_PAYLOAD:
+        case activity.UdpFlow() | activity.OnOffFlow() if flow.packet > MAX_UDP_PAYLOAD:
             yield (*path, "packet"), f"{flow.packet} bytes do not fit a UDP datagram ({MAX_UDP_PAYLOAD})"
-        case TcpFlow() | WebFlow() if not TCP_HEADERS < flow.simulated.packet <= MAX_FRAME:
+        case activity.TcpFlow() | activity.WebFlow() if not TCP_HEADERS < flow.simulated.packet <= MAX_FRAME:
             bounds = f"{TCP_HEADERS + 1} to {MAX_FRAME}"
             yield (*path, "simulated", "packet"), f"a packet of TCP has {bounds} bytes, not {flow.simulated.packet}"
-    if isinstance(flow, OnOffFlow):
+    if isinstance(flow, activity.OnOffFlow):
         yield from _check_mean((*path, "on"), flow.on)
-    if isinstance(flow, WebFlow):
+    if isinstance(flow, activity.WebFlow):
         yield from _check_mean((*path, "gap"), flow.gap)
 
 
@@ -184,20 +330,67 @@ def _check_faults(scenario: Scenario) -> Iterator[Finding]:
     for index, fault in enumerate(scenario.faults):
         path = ("faults", index)
         match fault:
-            case LinkDown(link=(one, other)) | LinkDelay(link=(one, other)):
+            case activity.LinkDown(link=(one, other)) | activity.LinkDelay(link=(one, other)):
                 if scenario.link_between(one, other) is None:
                     yield (*path, "link"), f"no link joins `{one}` and `{other}`"
-            case SwitchRestart(switch=name):
+            case activity.SwitchRestart(switch=name):
                 if name in scenario.routers:
                     yield (*path, "switch"), f"`{name}` is a router, which has no state to lose"
                 elif name not in scenario.switches:
                     yield (*path, "switch"), f"no switch is called `{name}`"
-            case ReceiverDies(session=session, host=host):
+            case activity.ReceiverDies(session=session, host=host):
                 if session not in sessions:
                     yield (*path, "session"), f"no session has the id {session}"
                 elif host not in {receiver.host for receiver in sessions[session].receivers}:
                     yield (*path, "host"), f"`{host}` is not a receiver of session {session}"
-            case ControllerRestart():
+            case activity.ControllerRestart():
                 pass
         if fault.at > scenario.duration:
             yield (*path, "at"), "comes after the end of the scenario"
+
+
+def check_ability(scenario: Scenario, purpose: Purpose) -> Iterator[Finding]:
+    """Every field that cannot be run in this way, and why."""
+    yield from _check_emulation(scenario) if purpose == "emulate" else _check_simulation(scenario)
+
+
+def _check_emulation(scenario: Scenario) -> Iterator[Finding]:
+    for name in scenario.routers:
+        yield ("nodes", name, "kind"), "a plain router is only simulated (canopy simulate)"
+    for index, fault in enumerate(scenario.faults):
+        if isinstance(fault, activity.LinkDelay):
+            yield ("faults", index, "kind"), "a change of a link's delay is only simulated (canopy simulate)"
+    for index, session in enumerate(scenario.sessions):
+        if session.endless:
+            yield ("sessions", index, "endless"), "a stream without end is only simulated (canopy simulate)"
+    for index, flow in enumerate(scenario.traffic):
+        if isinstance(flow, activity.WebFlow):
+            yield ("traffic", index, "kind"), "web traffic is only simulated (canopy simulate)"
+        if isinstance(flow, activity.UdpFlow):
+            for field, kind in (("gaps", flow.gaps), ("sizes", flow.sizes)):
+                if kind != "constant":
+                    yield ("traffic", index, field), f"{kind} {field} are only simulated (canopy simulate)"
+
+
+def _check_simulation(scenario: Scenario) -> Iterator[Finding]:
+    if scenario.switches:
+        mixed = "a network has either P4 switches or plain routers: no controller knows what lies behind a router"
+        yield from ((("nodes", name, "kind"), mixed) for name in scenario.routers)
+    for index, flow in enumerate(scenario.traffic):
+        if not isinstance(flow, activity.TcpFlow) or flow.simulated.recovery is not None:
+            continue
+        if flow.congestion_control not in MODELLED_CONGESTION_CONTROLS:
+            known = " and ".join(MODELLED_CONGESTION_CONTROLS)
+            yield ("traffic", index, "congestion_control"), f"the simulator's TCP has {known} only"
+    for index, fault in enumerate(scenario.faults):
+        if isinstance(fault, activity.ControllerRestart) and not scenario.switches:
+            yield ("faults", index, "kind"), "there is no controller without P4 switches"
+    for name, host in scenario.hosts.items():
+        for field, processing in (("sending", host.sending), ("receiving", host.receiving)):
+            if processing is not None and processing.least > processing.most:
+                yield ("nodes", name, field, "least"), "must not exceed `most`"
+    if scenario.simulation.control_delay < LEAST_CONTROL_DELAY_S:
+        yield ("simulation", "control_delay"), f"must be at least {LEAST_CONTROL_DELAY_S * 1e6:g} us"
+    for field, interval in (("sample", scenario.simulation.sample), ("trace", scenario.simulation.trace)):
+        if interval < LEAST_SAMPLE_S:
+            yield ("simulation", field), f"must be at least {LEAST_SAMPLE_S * 1e3:g} ms"

@@ -2,18 +2,22 @@
 
 import difflib
 import os.path
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import BaseModel, ValidationError
 
 from topologies.scenario import activity, network, session
-from topologies.scenario.abilities import Purpose, check_ability
-from topologies.scenario.checks import check_scenario
-from topologies.scenario.document import Document, parse_document
+from topologies.scenario.checks import Purpose, check_ability, check_scenario
 from topologies.scenario.errors import FieldPath, Finding, Problem, ScenarioError
 from topologies.scenario.scenario import Scenario
 
+_BOOLEAN_TAG = "tag:yaml.org,2002:bool"
+_MERGE_TAG = "tag:yaml.org,2002:merge"
 _KNOWN_FIELDS = sorted(
     {
         name
@@ -26,6 +30,132 @@ _KNOWN_FIELDS = sorted(
 )
 _MOST_SHOWN = 200
 """Characters of a wrong value."""
+
+
+def _with_words(base: Any) -> Any:
+    """A safe loader with YAML 1.2's booleans: `on`, `off`, `yes` and `no` are words."""
+    resolvers = {
+        first: [resolver for resolver in kinds if resolver[0] != _BOOLEAN_TAG]
+        for first, kinds in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    loader: Any = type("Loader", (base,), {"yaml_implicit_resolvers": resolvers})
+    loader.add_implicit_resolver(_BOOLEAN_TAG, re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+    return loader
+
+
+_PythonLoader = _with_words(yaml.SafeLoader)
+_FastLoader = _with_words(getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+"""libyaml's, where PyYAML was built with it: five times as fast, which a scenario of ten thousand hosts needs."""
+_BRACKET = re.compile(r"[\[{\]}]")
+_MAY_QUOTE = re.compile(r"[\"'#]")
+_MAX_FAST_DEPTH = 500
+"""libyaml's loader exhausts the stack of the process when a document is nested some ten thousand levels deep."""
+
+
+def _loader(text: str) -> Any:
+    """The fast loader, unless the text may be nested too deeply for it."""
+    return (_FastLoader if _depth_bound(text) <= _MAX_FAST_DEPTH else _PythonLoader)(text)
+
+
+def _depth_bound(text: str) -> int:
+    """At least how deeply the text is nested. In a line with quotes or a comment, no bracket counts as closed."""
+    depth = deepest = indented = 0
+    for line in text.splitlines():
+        indented = max(indented, len(line) - len(line.lstrip(" \t?-")))
+        closes = not _MAY_QUOTE.search(line)
+        for bracket in _BRACKET.findall(line):
+            if bracket in "[{":
+                depth += 1
+                deepest = max(deepest, depth)
+            elif closes:
+                depth = max(depth - 1, 0)
+    return deepest + indented
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed YAML file: plain data, and the nodes that it came from."""
+
+    file: str
+    data: Any
+    root: yaml.Node
+
+    def locate(self, path: FieldPath) -> tuple[int, FieldPath]:
+        """The line of the field at `path` or of its nearest ancestor in the document, and that one's path.
+
+        Parts that the document does not have (the tag of a union in pydantic's locations) are passed over."""
+        node, line = self.root, self.root.start_mark.line + 1
+        found: list[str | int] = []
+        for part in path:
+            step = _step(node, part)
+            if step is not None:
+                line, node = step
+                found.append(part)
+        return line, tuple(found)
+
+
+def parse_document(text: str, file: str) -> Document:
+    """The document in `text`; `file` is its name in messages. ScenarioError when it is not one YAML mapping."""
+    try:
+        loader = _loader(text)
+        try:
+            root = loader.get_single_node()
+            if not isinstance(root, yaml.MappingNode):
+                raise ScenarioError([Problem(file, 1, (), "a scenario is a YAML mapping (`name: ...`, `nodes: ...`)")])
+            problems = list(_duplicate_keys(root, (), file, set()))
+            if problems:
+                raise ScenarioError(problems)
+            return Document(file, loader.construct_document(root), root)
+        finally:
+            loader.dispose()
+    except ScenarioError:
+        raise
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = mark.line + 1 if mark is not None else None
+        raise ScenarioError([Problem(file, line, (), f"not YAML: {error.problem or error.context}")]) from None
+    except RecursionError:
+        raise ScenarioError([Problem(file, None, (), "not a scenario: nested too deeply")]) from None
+    except (yaml.YAMLError, ValueError) as error:  # a control character; a date such as 2026-99-99
+        raise ScenarioError([Problem(file, None, (), f"not YAML: {str(error).splitlines()[0]}")]) from None
+
+
+def _step(node: yaml.Node, part: str | int) -> tuple[int, yaml.Node] | None:
+    """The line of the child `part` (of its key, in a mapping) and the child."""
+    if isinstance(node, yaml.SequenceNode):
+        if isinstance(part, int) and 0 <= part < len(node.value):
+            child: yaml.Node = node.value[part]
+            return child.start_mark.line + 1, child
+        return None
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if key.value == str(part):
+                return key.start_mark.line + 1, value
+        for key, value in node.value:  # a field that came with `<<: *anchor` stands at the anchor
+            if key.tag == _MERGE_TAG:
+                for merged in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                    found = _step(merged, part)
+                    if found is not None:
+                        return found
+    return None
+
+
+def _duplicate_keys(node: yaml.Node, path: FieldPath, file: str, seen: set[int]) -> Iterator[Problem]:
+    if id(node) in seen:  # an alias: reported where its anchor is
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for index, child in enumerate(node.value):
+            yield from _duplicate_keys(child, (*path, index), file, seen)
+    elif isinstance(node, yaml.MappingNode):
+        lines: dict[str, int] = {}
+        for key, value in node.value:
+            line = key.start_mark.line + 1
+            name = str(key.value)
+            if name in lines:
+                yield Problem(file, line, (*path, name), f"given twice (first in line {lines[name]})")
+            lines.setdefault(name, line)
+            yield from _duplicate_keys(value, (*path, name), file, seen)
 
 
 def load_scenario(path: Path, *, check_files: bool = False, purpose: Purpose | None = None) -> Scenario:

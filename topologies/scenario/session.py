@@ -1,11 +1,14 @@
 """The sessions of a scenario: who sends what to whom, in which logical tree, and with what help."""
 
+from collections.abc import Callable
 from functools import cached_property
 from ipaddress import IPv4Address
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
+from hosts import protocols
+from hosts.endpoint import Address
 from topologies.scenario.network import NodeName, Strict
 from topologies.scenario.quantity import Duration, Rate, Size
 
@@ -13,6 +16,9 @@ UdpPort = Annotated[int, Field(ge=1, le=65535)]
 
 DEFAULT_FAN_OUT = 16
 """Children of one parent, unless a session says otherwise: as many as the MTCP paper found harmless (4.1.1)."""
+
+
+Parameters: TypeAlias = dict[str, bool | int | float | str]
 
 
 class Receiver(Strict):
@@ -79,7 +85,7 @@ class Session(Strict):
     """`switch`: P4 switches summarise the receivers' feedback on its way."""
     slow_receivers: SlowReceivers | None = None
     """None: the protocol's own default."""
-    parameters: dict[str, bool | int | float | str] = Field(default={})
+    parameters: Parameters = Field(default={})
     """The protocol's own options, by the names in its options class."""
 
     @property
@@ -101,3 +107,42 @@ class Session(Strict):
         """The receivers that may have children."""
         asked = {receiver.host for receiver in self.receivers if receiver.agent}
         return frozenset((asked | set(self.parents.values())) - {self.sender})
+
+    def member_parameters(self, host: str, address: Callable[[str], Address]) -> Parameters:
+        """What the sender's or a receiver's endpoint is told; `address` gives that of another member.
+
+        What the scenario's `parameters` say themselves comes first."""
+        told = self._policy()
+        if self.assist != "none":
+            told["assist"] = self.assist
+        if "parent" in protocols.get(self.protocol).option_names:
+            told |= self._place(host, address)
+        return {**told, **self.parameters}
+
+    @property
+    def drop_after_s(self) -> float | None:
+        """After how many seconds a slow receiver is left behind; None where the protocol has no such policy."""
+        protocol = protocols.get(self.protocol)
+        if "drop_after_s" not in protocol.option_names:
+            return None
+        return float(protocol.parse_options({**self._policy(), **self.parameters}).drop_after_s)
+
+    def _policy(self) -> Parameters:
+        return {} if self.slow_receivers is None else {"drop_after_s": self.slow_receivers.drop_after}
+
+    def _place(self, host: str, address: Callable[[str], Address]) -> Parameters:
+        """A member's place in the logical tree."""
+        if self.tree == "one-level":
+            place: Parameters = {"fan_out": self.fan_out or max(DEFAULT_FAN_OUT, len(self.receivers))}
+        else:
+            place = {"fan_out": self.fan_out or DEFAULT_FAN_OUT}
+        if host == self.sender:
+            return place
+        parent = self.parents.get(host)
+        if parent is not None:
+            place["parent"] = "sender" if parent == self.sender else str(address(parent))
+        if self.tree == "one-level":
+            place["spare"] = False
+        if host in self.agents:
+            place["agent"] = True
+        return place

@@ -10,7 +10,7 @@ from controller.network import Network
 from controller.program import Program
 from controller.service import TICK_S
 from controller.switch_app import RETRY_S
-from topologies.simulation.agenda import Agenda
+from topologies.agenda import Agenda
 from topologies.simulation.switch import SimulatedSwitch
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, assert_never
 
 from hosts import endpoint as seam
 from hosts.endpoint import Address, Datagram, Send
-from topologies.plan.on_off import on_periods
-from topologies.plan.plan import derive_seed
-from topologies.results.results import FlowResult, counter_rate
-from topologies.results.run_folder import RunFolder, SeriesWriter, read_series
+from topologies.agenda import Agenda
+from topologies.on_off import on_periods
+from topologies.plan import FIRST_FLOW_PORT, derive_seed
+from topologies.results.run_folder import RunFolder, SeriesWriter
+from topologies.results.summary import FlowResult, flow_result
 from topologies.scenario.activity import OnOffFlow, SimulatedTcp, TcpFlow, UdpFlow, WebFlow
 from topologies.scenario.scenario import Scenario
-from topologies.simulation.agenda import Agenda
 from topologies.simulation.network import SimulatedNetwork
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 INTERVAL_S = 0.25
 """Between two rows of a flow's trace at least, as in an emulation."""
-FIRST_PORT = 6001
-"""Port of the first UDP flow's sink; each flow has its own."""
 _UDP_HEADERS = 42
 """Bytes of Ethernet, IPv4 and UDP."""
 _TCP_HEADERS = 54
@@ -40,11 +38,11 @@ class FlowRun:
         """`number` is the flow's place in the scenario."""
         self.flow = scenario.traffic[number]
         self._seed = derive_seed(scenario.seed, f"flow {number}")
-        self._port = FIRST_PORT + number
+        self._port = FIRST_FLOW_PORT + number
         self._network = network
         self._agenda = agenda
-        self._source_trace = folder.series / f"flow-{number}.jsonl"
-        self._sink_trace = folder.series / f"flow-{number}-sink.jsonl"
+        self._number = number
+        self._folder = folder
         self._writers: list[SeriesWriter] = []
         self._programs: tuple[int, int] | None = None
         self._on_off: OnOffSource | None = None
@@ -75,7 +73,7 @@ class FlowRun:
                 self._programs = self._start_on_off(flow), sim.add_udp_sink(flow.destination, self._port)
             case _:
                 assert_never(flow)
-        self._writers = [SeriesWriter(self._source_trace), SeriesWriter(self._sink_trace)]
+        self._writers = [SeriesWriter(self._folder.flow_trace(self._number, sink=sink)) for sink in (False, True)]
         self._is_running = True
         self._agenda.every(self._interval_s, self._sample, start=self._agenda.now)
 
@@ -85,21 +83,11 @@ class FlowRun:
             self._network.sim.kill_at(self._network.sim.now, self._programs[0])
             self._finish()
 
-    def finish(self) -> FlowResult:
+    def result(self) -> FlowResult:
         """Close the traces; what the flow got."""
         if self._is_running:
             self._finish()
-        is_tcp = isinstance(self.flow, TcpFlow)
-        goodput = counter_rate(
-            read_series(self._source_trace if is_tcp else self._sink_trace),
-            "acked_bytes" if is_tcp else "received_bytes",
-        )
-        return FlowResult(
-            kind=self.flow.kind,
-            source=self.flow.source,
-            destination=self.flow.destination,
-            goodput_bps=None if goodput is None else round(goodput),
-        )
+        return flow_result(self.flow, self._number, self._folder)
 
     def _finish(self) -> None:
         self._sample(self._agenda.now)

@@ -1,14 +1,13 @@
-"""An endpoint on a simulated host: with its application, and on the host's own clock."""
+"""An endpoint on a simulated host: with its application, on the host's own clock, and behind the host's processor."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from hosts.application import Application, NetworkEffect, Sink, Source
-from hosts.endpoint import Datagram, Endpoint, Event, SessionEnded
-from topologies.scenario.network import HostClock
-from topologies.simulation.feedback import FeedbackServer
-from topologies.simulation.leaving import LateLeaves
+from hosts.endpoint import Address, Datagram, Endpoint, Event, JoinGroup, LeaveGroup, SessionEnded
+from topologies.scenario.network import FeedbackTime, HostClock
 
 _MILLIONTH = 1e-6
 _ROUNDING_S = 1e-9
@@ -16,6 +15,77 @@ _ROUNDING_S = 1e-9
 must not seem to be early, or it would be set for the same moment for ever."""
 _RIGHT_CLOCK = HostClock()
 _NOTHING: tuple[NetworkEffect, ...] = ()
+
+Subscription: TypeAlias = tuple[Address, str | None]
+
+
+class FeedbackServer:
+    """A host's processor, as far as feedback is concerned: a single server with a bounded queue, shared by all of the
+    host's endpoints. Times are the network's, seconds.
+
+    Packets have reached the host when they come here, and the kernel has their times: what waits for the processor is
+    late, but is not taken for a queue in the network, as in an emulation."""
+
+    def __init__(self, settings: FeedbackTime) -> None:
+        self.time_s = settings.time
+        """What one packet takes."""
+        self.dropped = 0
+        """Packets that found no room."""
+        self._limit = settings.queue
+        self._waiting = 0
+        self._free_at = 0.0
+
+    def admit(self, now: float) -> float | None:
+        """A packet comes; when it is through, or None when there is no room for it."""
+        if self._waiting >= self._limit:
+            self.dropped += 1
+            return None
+        self._waiting += 1
+        self._free_at = max(self._free_at, now) + self.time_s
+        return self._free_at
+
+    def release(self) -> None:
+        """A packet is through."""
+        self._waiting -= 1
+
+
+class LateLeaves:
+    """One program's leaves that take effect late, as with a router that first asks whether the group has other members
+    (RFC 3376, 6.4.2), or without any leave until a membership expires. Times are the network's, seconds.
+
+    A simulated switch or router forgets a member at once; here the host's report waits instead, which is the same to
+    everybody but the host's own link, where it is one more way there."""
+
+    def __init__(self, latency_s: float) -> None:
+        self._latency_s = latency_s
+        self._due: dict[Subscription, float] = {}
+        """In the order of time, as all wait for as long."""
+
+    def hold(self, effects: Iterable[NetworkEffect], now: float) -> list[NetworkEffect]:
+        """The effects without the leaves, which wait, and without joins of what has not been left yet."""
+        passed: list[NetworkEffect] = []
+        for effect in effects:
+            if isinstance(effect, LeaveGroup):
+                self._due[(effect.group, effect.source)] = now + self._latency_s
+            elif isinstance(effect, JoinGroup) and (effect.group, effect.source) in self._due:
+                del self._due[(effect.group, effect.source)]
+            else:
+                passed.append(effect)
+        return passed
+
+    def take_due(self, now: float) -> list[NetworkEffect]:
+        """The leaves whose time has come."""
+        found: list[NetworkEffect] = []
+        while (at := self.next_at) is not None and at <= now:
+            group, source = next(iter(self._due))
+            del self._due[(group, source)]
+            found.append(LeaveGroup(group, source))
+        return found
+
+    @property
+    def next_at(self) -> float | None:
+        """When the next leave is due."""
+        return next(iter(self._due.values()), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,9 @@ from typing import Any
 
 from canopy_engine import Sim, Switch
 
-from topologies.plan.link_spec import link_spec
-from topologies.plan.plan import Plan, derive_seed
+from topologies.plan import Cable, Plan, derive_seed, link_spec
 from topologies.scenario.network import Host
-from topologies.scenario.scenario import Scenario
-from topologies.simulation.feedback import FeedbackServer
+from topologies.simulation.hosted import FeedbackServer
 
 _QUEUE_FIELDS = (
     "queue_packets",
@@ -25,34 +23,34 @@ _QUEUE_FIELDS = (
 class SimulatedNetwork:
     """The nodes and links of one run, and what faults do to them."""
 
-    def __init__(self, scenario: Scenario, plan: Plan, switches: Mapping[str, Switch]) -> None:
+    def __init__(self, plan: Plan, switches: Mapping[str, Switch]) -> None:
         """`switches` are the P4 switches by name; the plan's others become plain routers. SimError."""
-        self.sim = Sim(derive_seed(scenario.seed, "simulator"))
+        self.sim = Sim(derive_seed(plan.seed, "simulator"))
         self.plan = plan
         self.feedback_servers = {
-            name: FeedbackServer(host.feedback) for name, host in scenario.hosts.items() if host.feedback is not None
+            host.name: FeedbackServer(host.settings.feedback)
+            for host in plan.hosts.values()
+            if host.settings.feedback is not None
         }
         """The processors of hosts that need time for feedback."""
         self._links: dict[frozenset[str], int] = {}
+        self._cables: dict[frozenset[str], Cable] = {}
         self._causes: dict[int, set[str]] = {}
         for host in plan.hosts.values():
             self.sim.add_host(host.name, str(host.address), mac=_octets(host.mac))
-            self._set_processing(host.name, scenario.hosts[host.name])
+            self._set_processing(host.name, host.settings)
         for switch in plan.switches.values():
             if switch.name in switches:
                 self.sim.add_switch(switch.name, switches[switch.name], mac=_octets(switch.mac))
             else:
                 self.sim.add_router(switch.name)
-        for link, cable in zip(scenario.links, plan.cables, strict=True):
+        for cable in plan.cables:
             (one, one_port), (other, other_port) = cable.one, cable.other
-            self._links[frozenset(link.between)] = self.sim.connect(
-                one,
-                other,
-                link_spec(link.direction(other), scenario.seed),
-                link_spec(link.direction(one), scenario.seed),
-                a_port=one_port,
-                b_port=other_port,
+            specs = link_spec(cable.forth, plan.seed), link_spec(cable.back, plan.seed)
+            self._links[frozenset((one, other))] = self.sim.connect(
+                one, other, *specs, a_port=one_port, b_port=other_port
             )
+            self._cables[frozenset((one, other))] = cable
 
     def _set_processing(self, name: str, host: Host) -> None:
         sending, receiving = host.sending, host.receiving
@@ -79,16 +77,15 @@ class SimulatedNetwork:
             self.sim.link_up_at(self.sim.now, link)
         causes.discard(cause)
 
-    def set_delay(self, scenario: Scenario, one: str, other: str, delay_s: float) -> None:
+    def set_delay(self, one: str, other: str, delay_s: float) -> None:
         """Give a link another delay, in both directions, now."""
-        link = scenario.link_between(one, other)
-        assert link is not None
-        here, there = link.between
+        ends = frozenset((one, other))
+        cable = self._cables[ends]
         forth, back = (
-            link_spec(link.direction(end).model_copy(update={"delay_s": delay_s}), scenario.seed)
-            for end in (there, here)
+            link_spec(link.model_copy(update={"delay_s": delay_s}), self.plan.seed)
+            for link in (cable.forth, cable.back)
         )
-        self.sim.configure_link_at(self.sim.now, self._links[frozenset((one, other))], forth=forth, back=back)
+        self.sim.configure_link_at(self.sim.now, self._links[ends], forth=forth, back=back)
 
     def port_rows(self, now: float) -> list[dict[str, Any]]:
         """A row of ports.jsonl for each port of each switch or router."""

@@ -1,19 +1,21 @@
 """How far a simulated run is: a bar on a terminal, a line every few seconds elsewhere."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from topologies.simulation.session_run import SessionRun
-
 REFRESH_S = 0.2
 LINE_INTERVAL_S = 5.0
 """Wall-clock time between two lines, where there is no terminal."""
+
+
+Share: TypeAlias = Callable[[], float | None]
+"""How much of their files the sessions' receivers have, 0..1; None without sessions. Asked for when it is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Progress:
 class View(Protocol):
     """Shows a run."""
 
-    def update(self, progress: Progress, sessions: Sequence[SessionRun]) -> None:
+    def update(self, progress: Progress, share: Share) -> None:
         """Show where it is."""
 
     def note(self, text: str) -> None:
@@ -59,7 +61,7 @@ def make_view(console: Console, *, quiet: bool) -> View:
 class SilentView:
     """Shows nothing."""
 
-    def update(self, progress: Progress, sessions: Sequence[SessionRun]) -> None:
+    def update(self, progress: Progress, share: Share) -> None:
         """Nothing to show."""
 
     def note(self, text: str) -> None:
@@ -76,11 +78,11 @@ class LineView:
         self._console = console
         self._next_at = LINE_INTERVAL_S
 
-    def update(self, progress: Progress, sessions: Sequence[SessionRun]) -> None:
+    def update(self, progress: Progress, share: Share) -> None:
         """Print a line when it is time to."""
         if progress.wall >= self._next_at:
             self._next_at = progress.wall + LINE_INTERVAL_S
-            self.note(f"{progress}{describe(sessions)}")
+            self.note(f"{progress}{describe(share())}")
 
     def note(self, text: str) -> None:
         """Print a line."""
@@ -100,14 +102,15 @@ class BarView:
         self._next_at = 0.0
         self._bar.start()
 
-    def update(self, progress: Progress, sessions: Sequence[SessionRun]) -> None:
+    def update(self, progress: Progress, share: Share) -> None:
         """Redraw, a few times a second."""
         now = time.monotonic()
         if now < self._next_at:
             return
         self._next_at = now + REFRESH_S
-        done = share(sessions) if sessions else progress.now / progress.until
-        self._bar.update(self._task, completed=done, description=f"{progress}{describe(sessions)}", refresh=True)
+        received = share()
+        done = progress.now / progress.until if received is None else received
+        self._bar.update(self._task, completed=done, description=f"{progress}{describe(received)}", refresh=True)
 
     def note(self, text: str) -> None:
         """Print a line above the bar."""
@@ -118,11 +121,6 @@ class BarView:
         self._bar.stop()
 
 
-def share(sessions: Sequence[SessionRun]) -> float:
-    """How much of their files the sessions' receivers have, 0..1."""
-    return sum(session.share for session in sessions) / len(sessions)
-
-
-def describe(sessions: Sequence[SessionRun]) -> str:
-    """The sessions in some words."""
-    return f"; {share(sessions):.0%} received" if sessions else ""
+def describe(share: float | None) -> str:
+    """What was received, in some words."""
+    return "" if share is None else f"; {share:.0%} received"

@@ -1,27 +1,35 @@
-"""Runs a scenario in virtual time, from a file to a run folder."""
+"""`canopy simulate`: a scenario in virtual time, from a file to a run folder, what is printed, and the exit status."""
 
 import contextlib
+import json
 import resource
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from controller.program import Program
-from engine.command.signals import interruptible, uninterruptible
-from topologies.plan.plan import Plan, derive_seed, make_plan, network_description
-from topologies.plan.sources import prepare_sources
-from topologies.results.results import Summary
-from topologies.results.run_folder import RunFolder, create_run_folder, remove_files
+from canopy_engine import SimError
+from rich.console import Console
+
+from controller.program import Program, ProgramError
+from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED, SIGNALLED
+from engine.command.signals import Interrupted, interruptible, uninterruptible
+from hosts.wire.manifest import FileError
+from topologies.agenda import Agenda
+from topologies.plan import Plan, SourceError, derive_seed, make_plan, network_description, prepare_sources
+from topologies.play import Play
+from topologies.results.printing import print_note, print_summary
+from topologies.results.report import write_results
+from topologies.results.run_folder import RunFolder, RunFolderError, create_run_folder, remove_files
 from topologies.results.series import RunSeries
-from topologies.results.summarize import summarize, write_results
+from topologies.results.summary import Summary, summarize
 from topologies.scenario.network import Router
 from topologies.scenario.scenario import Scenario
-from topologies.simulation.agenda import Agenda
 from topologies.simulation.control import ControlPlane
 from topologies.simulation.network import SimulatedNetwork
-from topologies.simulation.play import Play
-from topologies.simulation.progress import Progress, SilentView, View
+from topologies.simulation.progress import Progress, SilentView, View, make_view
+from topologies.simulation.stage import SimulatedStage
 from topologies.simulation.switch import SimulatedSwitch
 
 
@@ -41,10 +49,35 @@ class SimulationOptions:
     """Draw the report."""
 
 
+def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -> int:
+    """Simulate the scenario and print its course and result; the exit status."""
+    console = Console(stderr=as_json)
+    try:
+        summary = simulate_scenario(scenario, options, lambda: make_view(console, quiet=as_json))
+    except (RunFolderError, SourceError, ProgramError) as error:
+        print(f"canopy: {error}", file=sys.stderr)
+        return EXIT_BAD_INPUT
+    except (SimError, FileError) as error:
+        print(f"canopy: the simulation failed: {error}", file=sys.stderr)
+        return EXIT_FAILED
+    except Interrupted as interrupt:
+        print("canopy: interrupted before the simulation began", file=sys.stderr)
+        return SIGNALLED + interrupt.number
+    if as_json:
+        sys.stdout.write(json.dumps(summary.as_json(), indent=2) + "\n")
+    else:
+        print_summary(console, summary)
+        for note in summary.notes:
+            print_note(console, note)
+    if summary.outcome == "interrupted":
+        return EXIT_INTERRUPTED
+    return 0 if summary.ok else EXIT_FAILED
+
+
 def simulate_scenario(
     scenario: Scenario,
     options: SimulationOptions,
-    make_view: Callable[[], View] = SilentView,
+    view: Callable[[], View] = SilentView,
 ) -> Summary:
     """Run a scenario to its end, or until a signal comes: then with the results so far.
 
@@ -63,25 +96,38 @@ def simulate_scenario(
             control.start()
         series = RunSeries(plan, folder, epoch=0.0)
         stack.callback(series.close)
-        view = make_view()
-        stack.callback(view.close)
-        play = Play(scenario, network, control, agenda, sources, folder, series, view, keep_files=options.keep_files)
+        shown = view()
+        stack.callback(shown.close)
+        stage = SimulatedStage(
+            scenario,
+            network,
+            control,
+            agenda,
+            sources,
+            folder,
+            series,
+            shown,
+            until=until,
+            keep_files=options.keep_files,
+        )
+        play = Play(scenario, stage, scenario.simulation.sample)
         outcome = play.run(until)
         with uninterruptible():
-            play.measure()
-            view.close()
+            stage.measure()
+            shown.close()
             wall = (datetime.now().astimezone() - started).total_seconds()
             progress = Progress(agenda.now, until, wall, network.sim.events)
+            ended_by_itself = outcome == "done" and stage.closed_at > 0 and not play.lingered
             summary = summarize(
                 scenario,
                 plan,
                 folder,
-                [session.finish() for session in play.sessions],
-                [flow.finish() for flow in play.flows],
+                [session.result() for session in stage.sessions],
+                [flow.result() for flow in stage.flows],
                 switch="simulated" if control is not None else "router",
                 started=started,
                 epoch=0.0,
-                duration_s=play.duration(outcome),
+                duration_s=stage.closed_at if ended_by_itself else agenda.now,
                 outcome=outcome,
                 notes=[str(progress), *(control.notes if control is not None else [])],
             )
@@ -119,12 +165,12 @@ def _build(
 ) -> tuple[SimulatedNetwork, ControlPlane | None]:
     """The network, and its controller if it has P4 switches."""
     if not scenario.switches:
-        return SimulatedNetwork(scenario, plan, {}), None
+        return SimulatedNetwork(plan, {}), None
     program = Program()
     switches = {
         name: SimulatedSwitch(name, program, derive_seed(scenario.seed, f"switch {name}")) for name in scenario.switches
     }
-    network = SimulatedNetwork(scenario, plan, {name: switch.data_plane for name, switch in switches.items()})
+    network = SimulatedNetwork(plan, {name: switch.data_plane for name, switch in switches.items()})
     delay = scenario.simulation.control_delay
     for switch in switches.values():
         switch.attach(network.sim, agenda, delay)

@@ -13,22 +13,19 @@ from hosts.programs.driver import INTERRUPTED
 from hosts.programs.files import FileSink, FileSource
 from hosts.programs.observe import plain
 from hosts.protocol import Session
-from topologies.plan.members import FIRST_PORT, Parameters, member_parameters
-from topologies.plan.plan import derive_seed
-from topologies.plan.sources import Source
-from topologies.plan.timeline import RECEIVERS_WAIT_S
-from topologies.results.results import ReceiverResult, SessionResult
+from topologies.agenda import Agenda
+from topologies.plan import FIRST_SESSION_PORT, Source, derive_seed
 from topologies.results.run_folder import RunFolder, read_series
 from topologies.results.series import RunSeries
-from topologies.results.session_result import session_result
+from topologies.results.summary import ReceiverResult, SessionResult, session_result
 from topologies.scenario.scenario import Scenario
-from topologies.scenario.session import Receiver
-from topologies.simulation.agenda import Agenda
+from topologies.scenario.session import Parameters
 from topologies.simulation.hosted import Conditions
 from topologies.simulation.member import Member
 from topologies.simulation.network import SimulatedNetwork
 from topologies.simulation.sink import CheckingSink, EndlessSource
 from topologies.simulation.watch import StatusReport, Trace
+from topologies.stage import RECEIVERS_WAIT_S
 
 
 class SessionRun:
@@ -52,7 +49,7 @@ class SessionRun:
         self.sender: Member | None = None
         self.receivers: dict[str, Member] = {}
         self._scenario = scenario
-        self._port = FIRST_PORT + number
+        self._port = FIRST_SESSION_PORT + number
         self._network = network
         self._hosts = network.plan.hosts_by_address()
         self._agenda = agenda
@@ -60,6 +57,7 @@ class SessionRun:
         self._series = series
         self._keep_files = keep_files
         self._protocol = protocols.get(self.session.protocol)
+        self._read_rates = {receiver.host: receiver.read_rate for receiver in self.session.receivers}
         self._sinks: dict[str, FileSink | CheckingSink] = {}
         self._traces: dict[str, Trace] = {}
         self._status: StatusReport | None = None
@@ -70,26 +68,24 @@ class SessionRun:
 
     # --- what the scenario says
 
-    def start_receiver(self, receiver: Receiver) -> None:
+    def join_receiver(self, host: str) -> None:
         """A receiver begins to listen. FileError when its folder cannot be written."""
-        sink = self._make_sink(receiver.host) if self.session.has_file else None
-        endpoint = self._protocol.receiver(
-            self._host_session(), self._rng(receiver.host), self._parameters(receiver.host)
-        )
+        sink = self._make_sink(host) if self.session.has_file else None
+        endpoint = self._protocol.receiver(self._host_session(), self._rng(host), self._parameters(host))
         member = Member(
-            receiver.host,
+            host,
             endpoint,
-            self._conditions(receiver.host, receiver.read_rate),
+            self._conditions(host, self._read_rates[host]),
             sink=sink,
             waits_for_others=self._protocol.knows_receivers,
             on_end=self._receiver_ended,
         )
-        self.receivers[receiver.host] = member
+        self.receivers[host] = member
         if sink is not None:
-            self._sinks[receiver.host] = sink
+            self._sinks[host] = sink
         if self._are_traced:
-            self._trace(receiver.host, member, "receiver")
-        self._add(receiver.host, member, endpoint)
+            self._trace(host, member, "receiver")
+        self._add(host, member, endpoint)
 
     def start_sender(self) -> None:
         """The sender begins to announce itself. FileError when its file cannot be read."""
@@ -116,7 +112,7 @@ class SessionRun:
         )
         self._add("sender", self.sender, endpoint)
 
-    def leave(self, host: str) -> None:
+    def leave_receiver(self, host: str) -> None:
         """A receiver leaves, as the scenario says, in good order."""
         self._dismissed[host] = "left, as the scenario says"
         member = self.receivers.get(host)
@@ -157,7 +153,7 @@ class SessionRun:
 
     # --- results
 
-    def finish(self) -> SessionResult:
+    def result(self) -> SessionResult:
         """Write what is left to write, close the files, and say what came of it all."""
         if self._status is not None and not self.sender_is_over:
             self._status.write(self._agenda.now, final=True)
@@ -306,7 +302,7 @@ class SessionRun:
         return Address(str(self._network.plan.hosts[host].address), self._port)
 
     def _parameters(self, host: str) -> Parameters:
-        return member_parameters(self.session, host, self._address)
+        return self.session.member_parameters(host, self._address)
 
     def _rng(self, agent: str) -> random.Random:
         return random.Random(derive_seed(self._scenario.seed, self._name(agent)))

@@ -22,7 +22,7 @@ from engine.switch.p4runtime.errors import P4RuntimeError
 from engine.switch.p4runtime.packet_io import decode_packet_in, encode_packet_out
 from engine.switch.p4runtime.pipeline import build_pipeline
 from engine.switch.p4runtime.write import DELETE, INSERT, MODIFY, apply_update
-from topologies.simulation.agenda import Agenda
+from topologies.agenda import Agenda
 
 if TYPE_CHECKING:
     from canopy_engine import Event

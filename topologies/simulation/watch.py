@@ -7,9 +7,9 @@ from controller.sessions import SessionStatus
 from hosts.endpoint import Address
 from hosts.programs.observe import STATUS_INTERVAL_S, Observer, plain
 from hosts.protocol import Session
+from topologies.agenda import Agenda
 from topologies.results.run_folder import RunFolder, SeriesWriter
 from topologies.results.series import RunSeries
-from topologies.simulation.agenda import Agenda
 from topologies.simulation.member import Member
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import Counter, by_interval, flow_bytes, receiver_bytes, trace
 from experiments.harness.runs import Finished
-from topologies.results.results import rate_between
+from topologies.results.summary import rate_between
 
 PACKET_BYTES: Final = 1000
 PAYLOAD_BYTES: Final = PACKET_BYTES - 14 - 28 - 64

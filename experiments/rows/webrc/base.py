@@ -9,7 +9,7 @@ from typing import Any, Final
 from experiments.harness.measures import Counter, by_interval, flow_bytes, trace
 from experiments.harness.runs import Finished
 from hosts.parts.throughput import packets_per_rtt
-from topologies.results.results import rate_between
+from topologies.results.summary import rate_between
 
 PAPER: Final = "webrc"
 PACKET_BYTES: Final = 1024

@@ -11,7 +11,7 @@ import yaml
 from experiments.joins import compare
 from experiments.joins.compare import PACKET_BITS, RATE_BPS, CompareError, document, measure, run_for
 from topologies.emulation.child import Child
-from topologies.plan.plan import make_plan, network_description
+from topologies.plan import make_plan, network_description
 from topologies.scenario import parse_scenario
 
 

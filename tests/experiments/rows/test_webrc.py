@@ -11,7 +11,7 @@ from experiments.rows.webrc.together import FIG10, FIG11
 from hosts.parts.throughput import packets_per_rtt
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import payload_bytes
-from topologies.plan.plan import make_plan, network_description
+from topologies.plan import make_plan, network_description
 from topologies.scenario import parse_scenario
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from tests.topologies.scenarios import small_scenario
 from topologies.emulation.sampler import Sampler, read_interface_counters, read_port_stats
-from topologies.plan.plan import make_plan
+from topologies.plan import make_plan
 from topologies.results.run_folder import RunFolder, read_series
 
 PROC_NET_DEV = """\

@@ -4,7 +4,7 @@ from pathlib import Path
 from engine.switch.links import load_links
 from tests.topologies.scenarios import small_scenario
 from topologies.emulation.switches import port_links, sending_interfaces
-from topologies.plan.plan import make_plan
+from topologies.plan import make_plan
 
 PLAN = make_plan(small_scenario())
 

@@ -8,8 +8,8 @@ import pytest
 from tests.topologies.scenarios import TEXT
 from topologies.results.plots import group, rates
 from topologies.results.report import write_report
-from topologies.results.results import Bottleneck, FlowResult, ReceiverResult, SessionResult, Summary
 from topologies.results.run_folder import RunFolder, SeriesWriter
+from topologies.results.summary import Bottleneck, FlowResult, ReceiverResult, SessionResult, Summary
 
 
 @pytest.fixture

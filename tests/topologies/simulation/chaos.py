@@ -4,7 +4,7 @@ import random
 from typing import Any
 
 from hosts.wire.reason import Reason
-from topologies.results.results import ReceiverResult, SessionResult
+from topologies.results.summary import ReceiverResult, SessionResult
 
 Document = dict[str, Any]
 LIMIT_S = 600

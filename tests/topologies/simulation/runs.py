@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from topologies.results.results import Summary
 from topologies.results.run_folder import read_series
+from topologies.results.summary import Summary
 from topologies.scenario import load_scenario
 from topologies.simulation.runner import SimulationOptions, simulate_scenario, with_routers
 

@@ -1,13 +1,15 @@
-"""Endpoints on hosts whose clocks are wrong."""
+"""Endpoints on hosts whose clocks are wrong, whose processors are slow, and that leave late."""
+
+from pathlib import Path
 
 import pytest
 
-from hosts.endpoint import Datagram, Event, JoinGroup, Send, SessionEnded, StreamEnded
+from hosts.endpoint import Address, Datagram, Event, JoinGroup, LeaveGroup, Send, SessionEnded, StreamEnded
 from hosts.wire.reason import Reason
 from tests.hosts.recorder import GROUP, PEER, FullSink, ListSink, Recorder
+from tests.topologies.simulation.runs import session, simulate, tree
 from topologies.scenario.network import FeedbackTime, HostClock
-from topologies.simulation.feedback import FeedbackServer
-from topologies.simulation.hosted import Conditions, HostedEndpoint
+from topologies.simulation.hosted import Conditions, FeedbackServer, HostedEndpoint, LateLeaves
 
 CLOCK = HostClock.model_validate({"offset": "100 s", "drift_ppm": 1000})
 
@@ -106,3 +108,73 @@ def test_endpoints_of_a_host_share_its_processor() -> None:
     one.handle_timer(now=1.0)
     other.forget()
     assert [server.admit(1.0), server.admit(1.0)] == [3.0, 4.0]
+
+
+FIRST, SECOND = Address("232.6.0.1", 5000), Address("232.6.0.2", 5000)
+SOURCE = "10.0.0.1"
+
+
+def test_leaves_wait_and_all_else_passes() -> None:
+    late = LateLeaves(2.0)
+    packet = Send(b"x", FIRST)
+    assert late.hold([packet, LeaveGroup(FIRST, SOURCE), JoinGroup(SECOND, SOURCE)], 1.0) == [
+        packet,
+        JoinGroup(SECOND, SOURCE),
+    ]
+    assert late.hold([LeaveGroup(SECOND, SOURCE)], 1.5) == []
+    assert late.next_at == 3.0
+    assert late.take_due(2.9) == []
+    assert late.take_due(3.0) == [LeaveGroup(FIRST, SOURCE)]
+    assert late.take_due(9.0) == [LeaveGroup(SECOND, SOURCE)]
+    assert late.next_at is None
+
+
+def test_what_is_joined_again_was_never_left() -> None:
+    late = LateLeaves(2.0)
+    late.hold([LeaveGroup(FIRST, SOURCE)], 1.0)
+    assert late.hold([JoinGroup(FIRST, SOURCE)], 2.0) == []
+    assert late.take_due(9.0) == []
+    assert late.hold([JoinGroup(FIRST, None)], 9.0) == [JoinGroup(FIRST, None)]
+
+
+class Leaver(Recorder):
+    """Leaves a group when it is closed."""
+
+    def close(self, *, now: float, reason: str) -> list[object]:  # type: ignore[override]
+        return [LeaveGroup(FIRST, SOURCE), *super().close(now=now, reason=reason)]
+
+
+def test_an_endpoint_that_has_ended_still_leaves() -> None:
+    hosted = HostedEndpoint(Leaver(), Conditions(leave_latency_s=2.0), on_event=lambda event, now: None)
+    assert LeaveGroup(FIRST, SOURCE) not in hosted.close("enough")(now=5.0)
+    assert hosted.wake_at == 7.0
+    assert hosted.handle_timer(now=7.0) == [LeaveGroup(FIRST, SOURCE)]
+    assert hosted.wake_at is None
+
+
+def test_a_sender_that_is_slow_with_feedback_sends_slowly(tmp_path: Path) -> None:
+    """Four receivers, an acknowledgment every other packet, 10 ms each: 50 packets a second, 0.6 Mbit/s."""
+    text = tree() + session("300 kB")
+    fast = simulate(tmp_path / "fast", text)
+    slow = simulate(
+        tmp_path / "slow", text.replace("sender: {kind: host}", "sender: {kind: host, feedback: {time: 10 ms}}")
+    )
+    assert fast.summary.ok
+    assert slow.summary.ok
+    assert fast.summary.sessions[0].cpu_s is None
+    session_of = slow.summary.sessions[0]
+    assert session_of.feedback_packets is not None
+    assert session_of.cpu_s is not None
+    # What came from receivers that were through already took its time, too.
+    assert session_of.cpu_s >= 0.01 * session_of.feedback_packets > 0
+    rates = [min(receiver.goodput_bps or 0.0 for receiver in run.summary.sessions[0].receivers) for run in (fast, slow)]
+    assert rates[1] < 0.5 * rates[0]
+
+
+def test_a_slow_application_holds_the_sender_back(tmp_path: Path) -> None:
+    """A buffer of 20 kB and 800 kbit/s: the file takes the reader's time, and everybody gets it."""
+    text = tree() + session("300 kB").replace("{host: r2, ", "{host: r2, read_rate: 800 kbps, ")
+    run = simulate(tmp_path / "run", text.replace("    start", "    parameters: {buffer_bytes: 20000}\n    start"))
+    assert run.summary.ok
+    assert run.summary.duration_s > 300_000 * 8 / 800e3
+    assert any(row.get("limiting_reason") == "advertised_window" for row in run.series("sessions"))

@@ -35,7 +35,7 @@ def test_lines_come_every_few_seconds() -> None:
     shown = console(terminal=False)
     view = LineView(shown)
     for tenths in range(120):
-        view.update(Progress(tenths, 1000.0, tenths / 10, tenths), [])
+        view.update(Progress(tenths, 1000.0, tenths / 10, tenths), lambda: None)
     view.close()
     lines = output(shown).splitlines()
     assert [line.split(",")[0] for line in lines] == ["50.00 s simulated in 5.0 s", "100.00 s simulated in 10.0 s"]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from topologies.plan.plan import make_plan, network_description
+from topologies.plan import make_plan, network_description
 from topologies.scenario.errors import ScenarioError
 from topologies.scenario.load import load_scenario
 

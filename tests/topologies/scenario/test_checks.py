@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from topologies.scenario import ScenarioError, load_scenario
-from topologies.scenario.abilities import Purpose
+from topologies.scenario.checks import Purpose
 
 TEXT = """\
 name: x

@@ -1,4 +1,4 @@
-"""What Python does in a simulated run, by time: between two of these moments the simulator runs on its own."""
+"""What is done in a run, by time: in a simulation, between two of these moments the simulator runs on its own."""
 
 import heapq
 from collections.abc import Callable
@@ -29,11 +29,15 @@ class Agenda:
     def every(self, interval: float, action: Action, *, start: float = 0.0) -> None:
         """Have `action` done at `start` and then every `interval` seconds.
 
-        Times are multiples of the interval, not sums of it: rounding errors do not add up."""
+        Times are multiples of the interval, not sums of it: rounding errors do not add up. Times that were missed, as
+        may be in real time, are left out."""
 
         def tick(count: int) -> None:
             action(self.now)
-            self.at(start + (count + 1) * interval, lambda _: tick(count + 1))
+            count += 1
+            while start + count * interval < self.now:
+                count += 1
+            self.at(start + count * interval, lambda _: tick(count))
 
         self.at(start, lambda _: tick(0))
 

@@ -3,7 +3,7 @@ import random
 
 import pytest
 
-from topologies.plan.on_off import on_periods
+from topologies.on_off import on_periods
 
 
 def test_a_constant_flow_is_always_on() -> None:

@@ -7,8 +7,8 @@ import typer
 from hosts.programs import cli as hosts_cli
 from hosts.programs import stream_cli
 from tests.topologies.scenarios import small_scenario
-from topologies.emulation import programs
-from topologies.plan.plan import make_plan
+from topologies.emulation.session_run import receiver_command, sender_command
+from topologies.plan import make_plan
 from topologies.scenario.session import Receiver
 
 SCENARIO = small_scenario()
@@ -27,12 +27,8 @@ def settings(command: list[str]) -> set[str]:
 
 
 def test_agents_are_told_session_group_and_source() -> None:
-    sender = programs.sender_command(
-        SCENARIO.sessions[0], PLAN, PORT, NOWHERE, receivers=2, seed=9, status_directory=NOWHERE, trace=NOWHERE
-    )
-    receiver = programs.receiver_command(
-        SCENARIO.sessions[0], PLAN, PORT, Receiver(host="b"), output=NOWHERE, seed=9, trace=NOWHERE
-    )
+    sender = sender_command(SCENARIO.sessions[0], PLAN, PORT, NOWHERE, receivers=2)
+    receiver = receiver_command(SCENARIO.sessions[0], PLAN, PORT, Receiver(host="b"), output=NOWHERE)
     for command in (sender, receiver):
         assert [option(command, name) for name in ("--group", "--port", "--session", "--source")] == [
             "232.1.0.3",
@@ -47,17 +43,13 @@ def test_agents_are_told_session_group_and_source() -> None:
 
 
 def test_a_session_of_any_source_names_none_and_its_policy_is_a_parameter() -> None:
-    command = programs.receiver_command(
-        SCENARIO.sessions[1], PLAN, PORT, Receiver(host="c"), output=NOWHERE, seed=9, trace=NOWHERE
-    )
+    command = receiver_command(SCENARIO.sessions[1], PLAN, PORT, Receiver(host="c"), output=NOWHERE)
     assert "--source" not in command
     assert "drop_after_s=4.0" in settings(command)
 
 
 def test_a_sender_waits_for_one_receiver_at_least() -> None:
-    command = programs.sender_command(
-        SCENARIO.sessions[0], PLAN, PORT, NOWHERE, receivers=0, seed=9, status_directory=NOWHERE, trace=NOWHERE
-    )
+    command = sender_command(SCENARIO.sessions[0], PLAN, PORT, NOWHERE, receivers=0)
     assert option(command, "--receivers") == "1"
 
 
@@ -65,11 +57,9 @@ def test_a_sender_waits_for_one_receiver_at_least() -> None:
 def test_the_agents_know_every_option_they_are_given(name: str) -> None:
     session = SCENARIO.sessions[0]
     if name == "send":
-        command = programs.sender_command(
-            session, PLAN, PORT, NOWHERE, receivers=1, seed=1, status_directory=NOWHERE, trace=NOWHERE
-        )
+        command = sender_command(session, PLAN, PORT, NOWHERE, receivers=1)
     else:
-        command = programs.receiver_command(session, PLAN, PORT, SLOW, output=NOWHERE, seed=1, trace=NOWHERE)
+        command = receiver_command(session, PLAN, PORT, SLOW, output=NOWHERE)
     group = typer.main.get_command(hosts_cli.app)
     known = {word for parameter in group.commands[name].params for word in parameter.opts}  # type: ignore[attr-defined]
     assert {word for word in command if word.startswith("--")} <= known
@@ -79,39 +69,13 @@ def test_the_agents_know_every_option_they_are_given(name: str) -> None:
 def test_a_real_time_session_streams(name: str) -> None:
     session = SCENARIO.sessions[0].model_copy(update={"protocol": "vlmcc", "realtime": True, "parameters": {}})
     if name == "send":
-        command = programs.sender_command(
-            session, PLAN, PORT, NOWHERE, receivers=1, seed=1, status_directory=NOWHERE, trace=NOWHERE
-        )
+        command = sender_command(session, PLAN, PORT, NOWHERE, receivers=1)
         assert command[command.index("send") + 1] == "/dev/zero"
     else:
-        command = programs.receiver_command(
-            session, PLAN, PORT, Receiver(host="b"), output=NOWHERE, seed=1, trace=NOWHERE
-        )
+        command = receiver_command(session, PLAN, PORT, Receiver(host="b"), output=NOWHERE)
         assert option(command, "--output") == "/dev/null"
     assert "hosts.programs.stream_cli" in command
     assert option(command, "--local-port") == "20000"
     group = typer.main.get_command(stream_cli.app)
     known = {word for parameter in group.commands[name].params for word in parameter.opts}  # type: ignore[attr-defined]
     assert {word for word in command if word.startswith("--")} <= known
-
-
-def test_flows_are_told_what_they_are() -> None:
-    tcp, udp, on_off = (
-        programs.flow_source_command(flow, "10.0.0.1:6001", NOWHERE, 100.0, 5) for flow in SCENARIO.traffic
-    )
-    assert "tcp-source" in tcp
-    assert option(tcp, "--congestion-control") == "cubic"
-    assert "udp-source" in udp
-    assert float(option(udp, "--rate")) == 1e6
-    assert "--on" not in udp
-    assert (float(option(on_off, "--on")), float(option(on_off, "--off"))) == (0.1, 0.3)
-    assert option(on_off, "--distribution") == "exponential"
-    sinks = [programs.flow_sink_command(flow, "10.0.0.1:6001", NOWHERE, 100.0) for flow in SCENARIO.traffic]
-    assert [option(sink, "-m") for sink in sinks] == ["topologies.emulation.flow"] * 3
-    assert [option(sink, "topologies.emulation.flow") for sink in sinks] == ["tcp-sink", "udp-sink", "udp-sink"]
-
-
-def test_a_controller_that_is_not_there_is_not_ready(tmp_path: Path) -> None:
-    assert not programs.controller_is_ready(tmp_path)
-    assert programs.switch_problems(tmp_path) == ""
-    assert not programs.tell_link_state(tmp_path, "s1", "s2", up=False)

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.topologies.scenarios import link
-from topologies.emulation.linkspec import describe_lacks, tc_plan
+from topologies.emulation.traffic_control import describe_lacks, tc_plan
 
 ALL = ("tbf", "netem", "red", "pfifo", "bfifo")
 NO_NETEM = ("tbf", "red", "pfifo", "bfifo")

@@ -1,18 +1,33 @@
-"""What a scenario becomes on this machine: interfaces, addresses, MACs, ports and link specifications. No I/O."""
+"""What a scenario becomes on this machine: addresses, MACs, ports, links, and the files that its sessions send."""
 
+import hashlib
 import itertools
+import random
+import shutil
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from ipaddress import IPv4Address
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from controller.network import HostSpec, LinkSpec, Network, SessionSpec, SwitchSpec
 from hosts import protocols
 from topologies.scenario.checks import HOST_NETWORK
-from topologies.scenario.network import DirectedLink
+from topologies.scenario.network import DirectedLink, GilbertElliott, Host, Red
 from topologies.scenario.scenario import Scenario
+from topologies.scenario.session import Session
+
+if TYPE_CHECKING:
+    import canopy_engine
 
 P4RUNTIME_PORT = 9559
 """IANA's port of P4Runtime; the first switch's, on the run's own loopback."""
+FIRST_SESSION_PORT = 10000
+"""UDP port of the endpoints of the first session; each session has its own, on every host. Kernels give those from
+32768 on to programs that do not care, the simulator those from 20000 on."""
+FIRST_FLOW_PORT = 6001
+"""Port of the first flow's sink; each flow has its own."""
+_CHUNK = 1 << 20
+"""Bytes of a file that are made at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +39,8 @@ class HostPlan:
     mac: str
     switch: str
     port: int
+    settings: Host
+    """What the scenario says of it."""
 
     @property
     def interface(self) -> str:
@@ -68,16 +85,21 @@ class SwitchPlan:
 
 @dataclass(frozen=True, slots=True)
 class Cable:
-    """A veth pair to be made, by (node, port number) of its ends; a host's port is 0."""
+    """A link, by (node, port number) of its ends; a host's port is 0."""
 
     one: tuple[str, int]
     other: tuple[str, int]
+    forth: DirectedLink
+    """From `one` to `other`."""
+    back: DirectedLink
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The whole network."""
 
+    seed: int
+    """The scenario's."""
     hosts: dict[str, HostPlan]
     switches: dict[str, SwitchPlan]
     cables: tuple[Cable, ...]
@@ -91,6 +113,24 @@ class Plan:
         name, neighbour = (one, other) if one in self.switches else (other, one)
         switch = self.switches[name]
         return switch, switch.port_to(neighbour)
+
+
+class SourceError(Exception):
+    """There is nothing to send; one line for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to be sent."""
+
+    path: Path
+    bytes: int
+    sha256: str
+
+
+REALTIME = Source(Path("real-time data"), 0, "")
+ENDLESS = Source(Path("a stream"), 0, "")
+"""Nothing that could be read: data without end."""
 
 
 def interface_mac(device_id: int, port: int) -> str:
@@ -115,24 +155,17 @@ def make_plan(scenario: Scenario) -> Plan:
     cables = []
     for index, link in enumerate(scenario.links):
         one, other = link.between
-        for name, neighbour in ((one, other), (other, one)):
+        forth, back = link.direction(other), link.direction(one)
+        for name, neighbour, tx, rx in ((one, other, forth, back), (other, one, back, forth)):
             port = numbers[index, name]
             if name in switches:
-                switches[name].add(
-                    PortPlan(
-                        number=port,
-                        interface=f"{name}-eth{port}",
-                        neighbour=neighbour,
-                        tx=link.direction(neighbour),
-                        rx=link.direction(name) if neighbour in addresses else None,
-                    )
-                )
+                behind = rx if neighbour in addresses else None
+                switches[name].add(PortPlan(port, f"{name}-eth{port}", neighbour, tx, behind))
             else:
-                hosts[name] = HostPlan(
-                    name, addresses[name], _host_mac(addresses[name]), neighbour, numbers[index, neighbour]
-                )
-        cables.append(Cable((one, numbers[index, one]), (other, numbers[index, other])))
-    return Plan({name: hosts[name] for name in scenario.hosts}, switches, tuple(cables))
+                mac, at = _host_mac(addresses[name]), numbers[index, neighbour]
+                hosts[name] = HostPlan(name, addresses[name], mac, neighbour, at, scenario.hosts[name])
+        cables.append(Cable((one, numbers[index, one]), (other, numbers[index, other]), forth, back))
+    return Plan(scenario.seed, {name: hosts[name] for name in scenario.hosts}, switches, tuple(cables))
 
 
 def network_description(scenario: Scenario, plan: Plan) -> Network:
@@ -176,20 +209,85 @@ def network_description(scenario: Scenario, plan: Plan) -> Network:
     )
 
 
-def hosts_file(plan: Plan) -> str:
-    """/etc/hosts of the emulated hosts."""
-    lines = ["127.0.0.1 localhost", *(f"{host.address} {host.name}" for host in plan.hosts.values())]
-    return "\n".join(lines) + "\n"
-
-
-RESOLVER_FILE = "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
-"""/etc/resolv.conf of the emulated hosts. No name server answers there, which is known at once; the machine's own may
-have an address that the emulated network takes for one of its hosts, and programs would wait for it."""
+def link_spec(link: DirectedLink, scenario_seed: int) -> "canopy_engine.LinkSpec":
+    """The link as engine/stubs/canopy_engine.pyi describes it, with a seed of its own for its random choices."""
+    spec: canopy_engine.LinkSpec = {
+        "delay_us": link.delay_s * 1e6,
+        "queue": link.queue.kind,
+        "seed": derive_seed(scenario_seed, f"link {link.source} {link.destination}"),
+    }
+    if isinstance(link.loss, GilbertElliott):
+        bursts = link.loss
+        spec["gilbert_elliott"] = (bursts.good_to_bad, bursts.bad_to_good, bursts.good, bursts.bad)
+    else:
+        spec["loss"] = link.loss
+    if link.rate_bps is not None:
+        spec["rate_bps"] = link.rate_bps
+    if link.queue.packets is not None:
+        spec["limit_packets"] = link.queue.packets
+    if link.queue.bytes is not None:
+        spec["limit_bytes"] = link.queue.bytes
+    if isinstance(link.queue, Red):
+        spec["red_min"] = link.queue.min_threshold
+        spec["red_max"] = link.queue.max_threshold
+        spec["red_weight"] = link.queue.weight
+        spec["red_max_p"] = link.queue.max_probability
+        spec["red_gentle"] = link.queue.gentle
+        spec["red_wait"] = link.queue.wait
+        spec["red_ecn"] = link.queue.ecn
+        spec["red_mean_packet_bytes"] = link.queue.mean_packet
+    return spec
 
 
 def derive_seed(seed: int, purpose: str) -> int:
     """A 63-bit seed for one purpose of a run, so that no two random streams of it are the same."""
-    return int.from_bytes(blake2b(f"{seed}/{purpose}".encode(), digest_size=8).digest()) >> 1
+    return int.from_bytes(hashlib.blake2b(f"{seed}/{purpose}".encode(), digest_size=8).digest()) >> 1
+
+
+def prepare_sources(scenario: Scenario, base: Path, override: Path | None, folder: Path) -> dict[int, Source]:
+    """Session id -> source. Relative paths start at `base`; made ones are put into `folder`. SourceError."""
+    sources = {}
+    for session in scenario.sessions:
+        if not session.has_file:
+            sources[session.id] = REALTIME if session.realtime else ENDLESS
+            continue
+        if override is not None:
+            path = override
+        elif session.file is not None:
+            path = base / session.file
+        else:
+            path = _make(scenario, session, folder)
+        try:
+            if not path.is_file():
+                raise SourceError(f"{path}: {'not a regular file' if path.exists() else 'no such file'}")
+            path = path.resolve()
+            sources[session.id] = Source(path, path.stat().st_size, file_sha256(path))
+        except OSError as error:
+            raise SourceError(f"{path}: {error.strerror or error}") from None
+    return sources
+
+
+def file_sha256(path: Path) -> str:
+    """The SHA-256 of a file, in hexadecimal. OSError when it cannot be read."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _make(scenario: Scenario, session: Session, folder: Path) -> Path:
+    """A file of the session's size; the same seed and id give the same bytes."""
+    path = folder / f"session-{session.id}.bin"
+    rng = random.Random(derive_seed(scenario.seed, f"session {session.id} content"))
+    left = session.size or 0
+    try:
+        folder.mkdir(exist_ok=True)
+        if left > (free := shutil.disk_usage(folder).free):
+            raise SourceError(f"{path}: {left} bytes are asked for, {free} are free")
+        with path.open("wb") as file:
+            while left > 0:
+                left -= file.write(rng.randbytes(min(left, _CHUNK)))
+    except OSError as error:
+        raise SourceError(f"{path}: {error.strerror or error}") from None
+    return path
 
 
 def _host_addresses(scenario: Scenario) -> dict[str, IPv4Address]:

@@ -3,8 +3,7 @@
 import pytest
 
 from hosts.endpoint import Address
-from topologies.plan.members import Parameters, drop_after_s, member_parameters
-from topologies.scenario.session import Session
+from topologies.scenario.session import Parameters, Session
 
 
 def session(**fields: object) -> Session:
@@ -14,7 +13,7 @@ def session(**fields: object) -> Session:
 
 
 def told(one: Session, host: str) -> Parameters:
-    return member_parameters(one, host, lambda name: Address(f"10.0.0.{name[1:]}", 20000))
+    return one.member_parameters(host, lambda name: Address(f"10.0.0.{name[1:]}", 20000))
 
 
 def test_in_one_level_everybody_is_the_senders_child() -> None:
@@ -54,4 +53,4 @@ def test_policies_are_told_and_parameters_come_first() -> None:
     [({}, 30.0), ({"slow_receivers": {"drop_after": "7 s"}}, 7.0), ({"parameters": {"drop_after_s": 9}}, 9.0)],
 )
 def test_the_policy_for_slow_receivers_has_a_value(fields: dict[str, object], expected: float) -> None:
-    assert drop_after_s(session(**fields)) == expected
+    assert session(**fields).drop_after_s == expected

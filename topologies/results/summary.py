@@ -1,18 +1,20 @@
 """From what a run left to its summary: who holds the file, how fast it came, how full the bottleneck was. No clock."""
 
-import hashlib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from datetime import datetime
 from typing import Any
 
 import networkx
 
 from controller.sessions import SessionStatus
-from topologies.plan.plan import Plan
+from topologies.plan import Plan, Source
+from topologies.results.run_folder import RunFolder, read_series
+from topologies.scenario.activity import Flow
 from topologies.scenario.network import DirectedLink
 from topologies.scenario.scenario import Scenario
+from topologies.scenario.session import Session
 
 START_UP_S = 2.0
 """What of a transfer counts as its start-up, at most, and at most a quarter of it."""
@@ -134,15 +136,110 @@ class Summary:
         return asdict(self)
 
 
+def summarize(
+    scenario: Scenario,
+    plan: Plan,
+    folder: RunFolder,
+    sessions: list[SessionResult],
+    flows: list[FlowResult],
+    *,
+    switch: str,
+    started: datetime,
+    epoch: float,
+    duration_s: float,
+    outcome: str,
+    notes: Sequence[str],
+) -> Summary:
+    """The summary of a run whose time series are complete."""
+    ports = read_series(folder.series / "ports.jsonl")
+    bottlenecks = [
+        found
+        for number, result in enumerate(sessions)
+        if (found := find_bottleneck(scenario, plan, ports, number, result)) is not None
+    ]
+    used = [bottleneck.utilisation for bottleneck in bottlenecks if bottleneck.utilisation is not None]
+    return Summary(
+        scenario=scenario.name,
+        seed=scenario.seed,
+        switch=switch,
+        started_at=started.isoformat(timespec="seconds"),
+        epoch=epoch,
+        duration_s=round(duration_s, 3),
+        ok=all(result.ok for result in sessions),
+        outcome=outcome,
+        sessions=sessions,
+        flows=flows,
+        bottleneck_utilisation=max(used, default=None),
+        bottlenecks=bottlenecks,
+        notes=list(notes),
+        run_folder=str(folder.path),
+    )
+
+
+def session_result(
+    session: Session,
+    source: Source,
+    status: SessionStatus | None,
+    trace: Sequence[Mapping[str, Any]],
+    hosts: Mapping[str, str],
+    *,
+    epoch: float = 0.0,
+) -> SessionResult:
+    """A session without its receivers. `status` is the sender's last one, `trace` its rows, `hosts` are the hosts'
+    names by address, and `epoch` is where times start, seconds of the trace's clock."""
+    sending = sending_time(trace, epoch)
+    return SessionResult(
+        id=session.id,
+        protocol=session.protocol,
+        sender=session.sender,
+        file=str(source.path),
+        bytes=source.bytes,
+        sha256=source.sha256,
+        sending_from=None if sending is None else round(sending[0], 3),
+        sending_until=None if sending is None else round(sending[1], 3),
+        state="not started" if status is None else status.state,
+        detail=(status.detail if status is not None else None) or "",
+        feedback_packets=None if status is None else status.feedback_packets,
+        repair_packets=None if status is None else status.repair_packets,
+        drop_after_s=session.drop_after_s,
+        dropped=dropped_hosts(status, hosts),
+    )
+
+
+def dropped_hosts(status: SessionStatus | None, hosts: Mapping[str, str]) -> list[str]:
+    """The receivers that were left behind; `hosts` are the hosts' names by address."""
+    receivers = {} if status is None else status.receivers
+    lost = (address.partition(":")[0] for address, said in receivers.items() if said.state == "lost")
+    return [hosts.get(address, address) for address in lost]
+
+
+def sending_time(trace: Sequence[Mapping[str, Any]], epoch: float) -> tuple[float, float] | None:
+    """From when to when a sender had new data to send, from its trace (docs/trace.md).
+
+    That is the last row before any was sent, and the last one before all was. Seconds since `epoch` (wall-clock)."""
+    origin = next((row["started_at"] - epoch for row in trace if "started_at" in row), None)
+    rows = [row for row in trace if "t" in row and row.get("sent_bytes") is not None]
+    if origin is None or not rows or not rows[-1]["sent_bytes"]:
+        return None
+    everything = max(row["sent_bytes"] for row in rows)
+    before = [row["t"] for row in rows if row["sent_bytes"] == 0]
+    unfinished = [row["t"] for row in rows if row["sent_bytes"] < everything]
+    first = before[-1] if before else 0.0
+    return origin + first, origin + max(unfinished[-1] if unfinished else first, first)
+
+
+def flow_result(flow: Flow, number: int, folder: RunFolder) -> FlowResult:
+    """A flow of cross traffic, by its place in the scenario."""
+    if flow.kind == "tcp":
+        goodput = counter_rate(read_series(folder.flow_trace(number)), "acked_bytes")
+    else:
+        goodput = counter_rate(read_series(folder.flow_trace(number, sink=True)), "received_bytes")
+    return FlowResult(flow.kind, flow.source, flow.destination, None if goodput is None else round(goodput))
+
+
 def what_counts(sha256s: Iterable[str]) -> str:
     """What complete receivers do, for a person. `sha256s` of the sessions' sources; empty: it is no file."""
     return " or ".join(sorted({"hold the whole file" if sha256 else "took part to the end" for sha256 in sha256s}))
-
-
-def file_sha256(path: Path) -> str:
-    """The SHA-256 of a file, in hexadecimal. OSError when it cannot be read."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def bottleneck_link(scenario: Scenario, session_index: int) -> DirectedLink | None:

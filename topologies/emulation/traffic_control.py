@@ -1,13 +1,20 @@
-"""A directed link as Linux's traffic control takes it. No I/O."""
+"""A directed link as Linux's traffic control takes it, as far as this kernel has what that needs."""
 
+import subprocess
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from topologies.scenario.network import DirectedLink, DropTail, GilbertElliott, Red
 from topologies.scenario.quantity import format_duration, format_rate
 
-TC_KINDS = ("tbf", "netem", "red", "pfifo", "bfifo")
-"""The queueing disciplines that emulating a link with tc may use."""
+TC_KINDS = {
+    "tbf": "rate 1mbit burst 10k limit 10k",
+    "netem": "delay 1ms",
+    "red": "limit 100000 min 10000 max 30000 avpkt 1000 burst 20 bandwidth 10mbit probability 0.1",
+    "pfifo": "limit 10",
+    "bfifo": "limit 10000",
+}
+"""The queueing disciplines that emulating a link with tc may use, each with options to try it with."""
 
 MTU_FRAME = 1514
 """Bytes of a full Ethernet frame on a veth: 1,500 and the header of 14."""
@@ -32,6 +39,18 @@ class TcPlan:
 
     commands: tuple[tuple[str, ...], ...]
     missing: tuple[Lack, ...]
+
+
+def traffic_control_kinds() -> frozenset[str]:
+    """The queueing disciplines of `TC_KINDS` that this kernel has; to be called in the run's own namespace."""
+    root = ("dev", "lo", "root")
+    found = []
+    for kind, options in TC_KINDS.items():
+        command = ("tc", "qdisc", "replace", *root, kind, *options.split())
+        if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+            found.append(kind)
+            subprocess.run(("tc", "qdisc", "del", *root), capture_output=True, check=False)
+    return frozenset(found)
 
 
 def describe_lacks(lacks: Iterable[Lack]) -> list[str]:

@@ -1,6 +1,6 @@
 from functools import partial
 
-from topologies.simulation.agenda import Agenda
+from topologies.agenda import Agenda
 
 
 def test_actions_come_by_time_and_then_in_order() -> None:
@@ -37,3 +37,12 @@ def test_repetitions_do_not_drift() -> None:
         agenda.run_due(agenda.next_at)
     assert done == [1.0 + 0.1 * count for count in range(len(done))]
     assert len(done) == 990
+
+
+def test_repetitions_that_were_missed_are_left_out() -> None:
+    agenda, done = Agenda(), list[float]()
+    agenda.every(0.25, done.append)
+    for now in (0.0, 1.1, 1.3):
+        agenda.run_due(now)
+    assert done == [0.0, 1.1, 1.3]
+    assert agenda.next_at == 1.5
