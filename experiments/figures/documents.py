@@ -15,7 +15,7 @@ or the paper says.
 import math
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -248,9 +248,9 @@ def _decimals(value: float) -> int:
     return max(0, _DIGITS - 1 - math.floor(math.log10(abs(value))))
 
 
-def _markdown(lines: Iterable[Sequence[str]]) -> list[str]:
-    head, *rest = (f"| {' | '.join(cells)} |" for cells in lines)
-    return [head, "|" + "---|" * (head.count(" | ") + 1), *rest]
+def _markdown(lines: Sequence[Sequence[str]]) -> list[str]:
+    head, *rest = [" | ".join(cell.replace("|", r"\|") for cell in cells) for cells in lines]
+    return [f"| {head} |", "|" + "---|" * len(lines[0]), *(f"| {line} |" for line in rest)]
 
 
 def main() -> None:
