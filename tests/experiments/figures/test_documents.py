@@ -29,7 +29,15 @@ def keep(folder: Path, row_id: str, cases: dict[tuple[str, str], list[float]], r
         {"case": case, "quantity": quantity, "reference": reference, "values": values}
         for (case, quantity), values in cases.items()
     ]
-    verdict = {"measured": 0.5, "interval": [0.4, 0.6], "where": "worst", "holds": False, "quick": False, "runs": 5}
+    verdict = {
+        "measured": 0.5,
+        "unit": "ms",
+        "interval": [0.4, 0.6],
+        "where": "worst",
+        "holds": False,
+        "quick": False,
+        "runs": 5,
+    }
     (folder / f"{row_id}.json").write_text(json.dumps({**verdict, "cases": entries}))
 
 
