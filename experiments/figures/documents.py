@@ -242,16 +242,16 @@ def _pivot(cells: Sequence[_Cell], corner: str, places: Sequence[tuple[str, str]
 
 
 def _number(estimate: Estimate, reference: float | None) -> str:
-    decimals = _decimals(estimate.mean)
+    half = half_width(estimate)
+    decimals = _decimals(estimate.mean, exact=half == 0)
     text = f"{estimate.mean:,.{decimals}f}"
-    half = f"{half_width(estimate):,.{decimals}f}"
-    if float(half.replace(",", "")):
-        text += f" ± {half}"
-    return text if reference is None else f"{text} ({reference:,.{_decimals(reference)}f})"
+    if round(half, decimals):
+        text += f" ± {half:,.{decimals}f}"
+    return text if reference is None else f"{text} ({reference:,.{_decimals(reference, exact=True)}f})"
 
 
-def _decimals(value: float) -> int:
-    if value == round(value):
+def _decimals(value: float, *, exact: bool) -> int:
+    if value == 0 or (exact and value == round(value)):
         return 0
     return max(0, _DIGITS - 1 - math.floor(math.log10(abs(value))))
 
