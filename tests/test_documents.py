@@ -1,8 +1,8 @@
 """README and docs/: the files that they name are there, the command lines that they show are ones that `canopy` takes,
 and their lines are short enough to read."""
 
+import os
 import re
-import subprocess
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -28,8 +28,13 @@ pytestmark = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 @cache
 def files() -> frozenset[str]:
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
-    return frozenset(path for path in listed.stdout.splitlines() if (ROOT / path).exists())
+    """Of the repository, as paths from its root."""
+    found = {path.name for path in ROOT.iterdir() if path.is_file()}
+    for folder in FOLDERS:
+        for parent, below, inside in os.walk(ROOT / folder):
+            below[:] = [name for name in below if name not in ("target", "__pycache__")]
+            found |= {str((Path(parent) / name).relative_to(ROOT)) for name in inside}
+    return frozenset(found)
 
 
 @cache
