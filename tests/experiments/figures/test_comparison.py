@@ -10,8 +10,6 @@ from experiments.figures.comparison import write
 from experiments.figures.results_folder import RESULTS
 from experiments.rows.compare.comparison import ROWS
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "comparison.md"
-
 
 def keep(folder: Path, row_id: str, values: dict[str, dict[str, list[float]]]) -> None:
     """A row's result: quantity -> contender -> values."""
@@ -58,10 +56,8 @@ def test_what_is_no_result_is_named(tmp_path: Path) -> None:
         write(tmp_path)
 
 
-def test_the_document_shows_the_kept_table(tmp_path: Path) -> None:
+def test_the_kept_table_is_of_the_kept_results(tmp_path: Path) -> None:
     for row in ROWS:
         (tmp_path / f"{row.id}.json").write_bytes((RESULTS / f"{row.id}.json").read_bytes())
     assert write(tmp_path)
-    table = (tmp_path / "compare.md").read_text()
-    assert table == (RESULTS / "compare.md").read_text()
-    assert table in DOCUMENT.read_text()
+    assert (tmp_path / "compare.md").read_text() == (RESULTS / "compare.md").read_text()
