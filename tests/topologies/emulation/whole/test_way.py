@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.topologies.way import WAY, watched_way
+from tests.topologies.whole.way import WAY, watched_way
 
 pytestmark = [pytest.mark.root, pytest.mark.emulation]
 

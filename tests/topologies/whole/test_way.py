@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from tests.topologies.way import WAY, watched_way
+from tests.topologies.whole.way import WAY, watched_way
 
 
 def test_a_scenario_that_is_simulated_passes_few_files(tmp_path: Path) -> None:
