@@ -155,38 +155,33 @@ class StartSender(Step):
 
 
 @dataclass(frozen=True)
-class JoinReceiver(Step):
-    """A receiver joins its session."""
-
-    session: int
-    host: str
-
-    def do(self, stage: Stage) -> None:
-        stage.join_receiver(self.session, self.host)
-
-
-@dataclass(frozen=True)
-class LeaveReceiver(Step):
-    """A receiver leaves its session in good order."""
-
-    session: int
-    host: str
-
-    def do(self, stage: Stage) -> None:
-        stage.leave_receiver(self.session, self.host)
-
-
-@dataclass(frozen=True)
-class KillReceiver(Step):
-    """A receiver dies without a word."""
-
-    fault = "kill receiver"
+class _ReceiverStep(Step):
     session: int
     host: str
 
     @property
     def label(self) -> str:
         return self.host
+
+
+class JoinReceiver(_ReceiverStep):
+    """A receiver joins its session."""
+
+    def do(self, stage: Stage) -> None:
+        stage.join_receiver(self.session, self.host)
+
+
+class LeaveReceiver(_ReceiverStep):
+    """A receiver leaves its session in good order."""
+
+    def do(self, stage: Stage) -> None:
+        stage.leave_receiver(self.session, self.host)
+
+
+class KillReceiver(_ReceiverStep):
+    """A receiver dies without a word."""
+
+    fault = "kill receiver"
 
     def do(self, stage: Stage) -> None:
         stage.kill_receiver(self.session, self.host)
@@ -213,79 +208,70 @@ class StopFlow(Step):
 
 
 @dataclass(frozen=True)
-class LinkDown(Step):
-    """A link loses its carrier."""
-
-    fault = "link down"
+class _LinkStep(Step):
     one: str
     other: str
 
     @property
     def label(self) -> str:
         return f"{self.one} - {self.other}"
+
+
+class LinkDown(_LinkStep):
+    """A link loses its carrier."""
+
+    fault = "link down"
 
     def do(self, stage: Stage) -> None:
         stage.set_link(self.one, self.other, up=False)
 
 
-@dataclass(frozen=True)
-class LinkUp(Step):
+class LinkUp(_LinkStep):
     """A link has its carrier again."""
 
     fault = "link up"
-    one: str
-    other: str
-
-    @property
-    def label(self) -> str:
-        return f"{self.one} - {self.other}"
 
     def do(self, stage: Stage) -> None:
         stage.set_link(self.one, self.other, up=True)
 
 
 @dataclass(frozen=True)
-class LinkDelay(Step):
+class LinkDelay(_LinkStep):
     """A link gets another delay, in both directions."""
 
     fault = "link delay"
-    one: str
-    other: str
     delay_s: float
 
     @property
     def label(self) -> str:
-        return f"{self.one} - {self.other}: {self.delay_s * 1e3:g} ms"
+        return f"{super().label}: {self.delay_s * 1e3:g} ms"
 
     def do(self, stage: Stage) -> None:
         stage.set_link_delay(self.one, self.other, self.delay_s)
 
 
 @dataclass(frozen=True)
-class KillSwitch(Step):
-    """A switch's process is gone, and all its state."""
-
-    fault = "kill switch"
+class _SwitchStep(Step):
     switch: str
 
     @property
     def label(self) -> str:
         return self.switch
+
+
+class KillSwitch(_SwitchStep):
+    """A switch's process is gone, and all its state."""
+
+    fault = "kill switch"
 
     def do(self, stage: Stage) -> None:
         stage.kill_switch(self.switch)
 
 
-@dataclass(frozen=True)
-class StartSwitch(Step):
+class StartSwitch(_SwitchStep):
     """A switch's process is there again, empty."""
 
     fault = "start switch"
-    switch: str
-
-    @property
-    def label(self) -> str:
-        return self.switch
 
     def do(self, stage: Stage) -> None:
         stage.start_switch(self.switch)

@@ -1,7 +1,6 @@
 """`canopy emulate`: a scenario in real time, from a file to a run folder, what is printed, and the exit status."""
 
 import contextlib
-import json
 import math
 import socket
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED, SIGNALLED
+from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
 from engine.command.signals import Interrupted, interruptible, uninterruptible
 from topologies.emulation.child import ChildError
 from topologies.emulation.live_view import LiveView, make_live_view
@@ -24,7 +23,7 @@ from topologies.emulation.state import StateError, remove_leftovers
 from topologies.emulation.testbed import running_testbed
 from topologies.plan import SourceError, make_plan, network_description, prepare_sources
 from topologies.play import Play
-from topologies.results.printing import print_note, print_summary
+from topologies.results.printing import exit_status, print_note, print_result
 from topologies.results.report import write_results
 from topologies.results.run_folder import RunFolderError, create_run_folder, remove_files
 from topologies.results.summary import Summary, summarize
@@ -52,11 +51,7 @@ def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> 
     console = Console(stderr=as_json)
 
     def show(summary: Summary) -> None:
-        if as_json:
-            sys.stdout.write(json.dumps(summary.as_json(), indent=2) + "\n")
-            sys.stdout.flush()
-        else:
-            print_summary(console, summary)
+        print_result(console, summary, as_json=as_json)
         if options.hold and summary.sessions and summary.outcome != "interrupted":
             print_note(console, "the network stays up until Ctrl-C")
 
@@ -71,9 +66,7 @@ def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> 
     except Interrupted as interrupt:
         print("canopy: interrupted before the network was up", file=sys.stderr)
         return SIGNALLED + interrupt.number
-    if summary.outcome == "interrupted":
-        return EXIT_INTERRUPTED
-    return 0 if summary.ok else EXIT_FAILED
+    return exit_status(summary)
 
 
 def emulate_scenario(

@@ -1,11 +1,31 @@
-"""A run's result on a terminal."""
+"""A run's result on a terminal, and as an exit status."""
+
+import json
+import sys
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from engine.command.exits import EXIT_FAILED, EXIT_INTERRUPTED
 from topologies.results.summary import SessionResult, Summary, what_counts
 from topologies.scenario.quantity import format_measured_rate, format_rate, format_size
+
+
+def print_result(console: Console, summary: Summary, *, as_json: bool) -> None:
+    """The summary, for reading or as JSON on standard output."""
+    if as_json:
+        sys.stdout.write(json.dumps(summary.as_json(), indent=2) + "\n")
+        sys.stdout.flush()
+    else:
+        print_summary(console, summary)
+
+
+def exit_status(summary: Summary) -> int:
+    """Whether every expected receiver holds the whole file, for the shell."""
+    if summary.outcome == "interrupted":
+        return EXIT_INTERRUPTED
+    return 0 if summary.ok else EXIT_FAILED
 
 
 def print_summary(console: Console, summary: Summary) -> None:

@@ -1,7 +1,6 @@
 """`canopy simulate`: a scenario in virtual time, from a file to a run folder, what is printed, and the exit status."""
 
 import contextlib
-import json
 import resource
 import sys
 from collections.abc import Callable
@@ -13,13 +12,13 @@ from canopy_engine import SimError
 from rich.console import Console
 
 from controller.program import Program, ProgramError
-from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED, SIGNALLED
+from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
 from engine.command.signals import Interrupted, interruptible, uninterruptible
 from hosts.wire.manifest import FileError
 from topologies.agenda import Agenda
 from topologies.plan import Plan, SourceError, derive_seed, make_plan, network_description, prepare_sources
 from topologies.play import Play
-from topologies.results.printing import print_note, print_summary
+from topologies.results.printing import exit_status, print_note, print_result
 from topologies.results.report import write_results
 from topologies.results.run_folder import RunFolder, RunFolderError, create_run_folder, remove_files
 from topologies.results.series import RunSeries
@@ -63,15 +62,11 @@ def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -
     except Interrupted as interrupt:
         print("canopy: interrupted before the simulation began", file=sys.stderr)
         return SIGNALLED + interrupt.number
-    if as_json:
-        sys.stdout.write(json.dumps(summary.as_json(), indent=2) + "\n")
-    else:
-        print_summary(console, summary)
+    print_result(console, summary, as_json=as_json)
+    if not as_json:
         for note in summary.notes:
             print_note(console, note)
-    if summary.outcome == "interrupted":
-        return EXIT_INTERRUPTED
-    return 0 if summary.ok else EXIT_FAILED
+    return exit_status(summary)
 
 
 def simulate_scenario(

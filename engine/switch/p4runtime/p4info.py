@@ -176,9 +176,6 @@ class Objects(Generic[T]):
     def __contains__(self, id_: int) -> bool:
         return id_ in self._by_id
 
-    def by_name(self, name: str) -> T | None:
-        return next((item for item in self if item.name == name), None)
-
 
 @dataclass(slots=True)
 class P4InfoIndex:

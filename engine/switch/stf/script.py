@@ -1,7 +1,6 @@
 """Reading a test: one statement a line, `#` starts a comment."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +20,3 @@ def parse_script(text: str) -> list[Line]:
             command, *rest = statement.split(None, 1)
             lines.append(Line(number, command.lower(), rest[0] if rest else ""))
     return lines
-
-
-def read_script(path: Path) -> list[Line]:
-    """Raises OSError, or UnicodeDecodeError for what is not text."""
-    return parse_script(path.read_text(encoding="utf-8"))
