@@ -2,8 +2,8 @@
 
 from hosts.protocol import Protocol
 from hosts.protocols.rla.options import RlaOptions
-from hosts.protocols.rla.packets import NUMBER
+from hosts.protocols.rla.packets import NUMBER, Type
 from hosts.protocols.rla.receiver import RlaReceiver
 from hosts.protocols.rla.sender import RlaSender
 
-PROTOCOL = Protocol("rla", NUMBER, RlaOptions, RlaSender, RlaReceiver)
+PROTOCOL = Protocol("rla", NUMBER, RlaOptions, RlaSender, RlaReceiver, feedback_types=frozenset({Type.ACK}))

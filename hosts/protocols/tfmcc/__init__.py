@@ -4,10 +4,11 @@ import random
 
 from hosts.endpoint import ReceiverEndpoint, SenderEndpoint
 from hosts.protocol import Protocol, Session
+from hosts.protocols.tfmcc.blocks import BLOCKS_TYPE
 from hosts.protocols.tfmcc.file_receiver import TfmccFileReceiver
 from hosts.protocols.tfmcc.file_sender import TfmccFileSender
 from hosts.protocols.tfmcc.options import TfmccOptions
-from hosts.protocols.tfmcc.packets import NUMBER
+from hosts.protocols.tfmcc.packets import NUMBER, Type
 from hosts.protocols.tfmcc.receiver import TfmccReceiver
 from hosts.protocols.tfmcc.sender import TfmccSender
 
@@ -22,4 +23,12 @@ def make_receiver(session: Session, options: TfmccOptions, rng: random.Random) -
     return (TfmccReceiver if session.realtime else TfmccFileReceiver)(session, options, rng)
 
 
-PROTOCOL = Protocol("tfmcc", NUMBER, TfmccOptions, make_sender, make_receiver, carries_realtime=True)
+PROTOCOL = Protocol(
+    "tfmcc",
+    NUMBER,
+    TfmccOptions,
+    make_sender,
+    make_receiver,
+    feedback_types=frozenset({Type.REPORT, BLOCKS_TYPE}),
+    carries_realtime=True,
+)
