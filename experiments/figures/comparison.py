@@ -12,7 +12,6 @@ from experiments.figures.bars import BAR_IN, MARGIN_IN, WIDTH_IN, Bar, draw_colu
 from experiments.figures.svg import new_canvas, to_svg
 from experiments.harness.row import Bars, Row
 from experiments.harness.statistics import mean_interval
-from experiments.rows.compare.comparison import ROWS
 
 NAME: Final = "compare"
 """Of both files."""
@@ -29,7 +28,7 @@ class Network:
     """Quantity -> each contender's."""
 
 
-def write(folder: Path, rows: Sequence[Row] = ROWS) -> bool:
+def write(folder: Path, rows: Sequence[Row]) -> bool:
     """Write compare.md and compare.svg beside the results of all `rows`; False when one of them is not there.
 
     OSError, ValueError when they cannot be read or written."""

@@ -4,6 +4,7 @@ are held against."""
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -13,7 +14,7 @@ from matplotlib.ticker import LogLocator
 from experiments.figures.bars import BAR_IN, COLOURS, MARGIN_IN, WIDTH_IN, Bar, draw_columns, half_width
 from experiments.figures.svg import new_canvas, to_svg
 from experiments.harness.reproduce import RowResult
-from experiments.harness.row import Bars, Curve, Figure, Outcome, Plane, Timeline
+from experiments.harness.row import Bars, Curve, Drawing, Figure, Outcome, Plane, Timeline
 from experiments.harness.statistics import mean_interval
 
 _MARKERS = "os^vD*"
@@ -42,6 +43,16 @@ def draw(result: RowResult) -> str:
             canvas = _quantities(result.outcomes, figure)
         canvas.suptitle(f"{result.row.id}: {result.row.title}", fontsize=9, x=0.01, ha="left", wrap=True)
         return to_svg(canvas)
+
+
+def shows_values(figure: Drawing) -> bool:
+    """Whether all that is drawn is values of runs, which results have, and no curves, which they have not."""
+    return isinstance(figure, Figure | Bars)
+
+
+def write(result: RowResult, folder: Path) -> None:
+    """Write ROW.svg. ValueError without anything to draw; OSError."""
+    (folder / f"{result.row.id}.svg").write_text(draw(result), encoding="utf-8")
 
 
 # --- one quantity over the cases

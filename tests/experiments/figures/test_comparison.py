@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments.figures.comparison import write
-from experiments.figures.results_folder import RESULTS
+from experiments.harness.results_folder import RESULTS
 from experiments.rows.compare.comparison import ROWS
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "comparison.md"
@@ -31,13 +31,13 @@ def keep_all(folder: Path) -> None:
 def test_nothing_is_written_before_all_rows_are_there(tmp_path: Path) -> None:
     keep_all(tmp_path)
     (tmp_path / f"{ROWS[0].id}.json").unlink()
-    assert not write(tmp_path)
+    assert not write(tmp_path, ROWS)
     assert not (tmp_path / "compare.md").exists()
 
 
 def test_one_table_and_one_page(tmp_path: Path) -> None:
     keep_all(tmp_path)
-    assert write(tmp_path)
+    assert write(tmp_path, ROWS)
     lines = (tmp_path / "compare.md").read_text().splitlines()
     assert lines[0] == "|  |  | MTCP | WEBRC |"
     # Student's t of one degree of freedom times the standard error of 100: 12.7 * 100.
@@ -47,7 +47,7 @@ def test_one_table_and_one_page(tmp_path: Path) -> None:
     assert lines[3].startswith("|  | of the TCP's rate |  |")
     assert len({line.count("|") for line in lines}) == 1
     first = (tmp_path / "compare.svg").read_text()
-    assert write(tmp_path)
+    assert write(tmp_path, ROWS)
     assert (tmp_path / "compare.svg").read_text() == first
 
 
@@ -55,13 +55,13 @@ def test_what_is_no_result_is_named(tmp_path: Path) -> None:
     keep_all(tmp_path)
     (tmp_path / f"{ROWS[2].id}.json").write_text('{"cases": [{}]}')
     with pytest.raises(ValueError, match=re.escape(ROWS[2].id)):
-        write(tmp_path)
+        write(tmp_path, ROWS)
 
 
 def test_the_document_shows_the_kept_table(tmp_path: Path) -> None:
     for row in ROWS:
         (tmp_path / f"{row.id}.json").write_bytes((RESULTS / f"{row.id}.json").read_bytes())
-    assert write(tmp_path)
+    assert write(tmp_path, ROWS)
     table = (tmp_path / "compare.md").read_text()
     assert table == (RESULTS / "compare.md").read_text()
     assert table in DOCUMENT.read_text()
