@@ -127,7 +127,10 @@ def _fuller(path: Path, new: Kept) -> Kept | None:
 
 
 def _as_text(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, indent=1) + "\n"
+    """A line for each field, and for each case."""
+    fields = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in content.items() if name != "cases"]
+    cases = ",\n".join(f"  {json.dumps(case)}" for case in content["cases"])
+    return "{\n" + ",\n".join([*fields, f' "cases": [\n{cases}\n ]']) + "\n}\n"
 
 
 def _number(value: float) -> float | None:
