@@ -50,6 +50,9 @@ class Protocol(Generic[OptionsT]):
     """A frozen dataclass; every field has a default and its unit in the name or comment."""
     make_sender: Callable[[Session, OptionsT, random.Random], SenderEndpoint]
     make_receiver: Callable[[Session, OptionsT, random.Random], ReceiverEndpoint]
+    feedback_types: frozenset[int]
+    """Types, in the common header, of what receivers tell the sender of their reception: the packets whose number grows
+    with that of the receivers. Empty: it hears nothing of it."""
     carries_realtime: bool = False
     """Whether it has sessions of real-time data."""
     carries_files: bool = True
@@ -58,9 +61,6 @@ class Protocol(Generic[OptionsT]):
     """Whether its sender hears of its receivers; one that does not can tell nobody what became of them."""
     count_groups: Callable[[OptionsT], int] = lambda options: 1
     """Multicast groups of a session, one after the other from its own on."""
-    feedback_types: frozenset[int] = frozenset()
-    """Types, in the common header, of what receivers tell the sender of their reception: the packets whose number grows
-    with that of the receivers."""
 
     def is_feedback(self, data: bytes) -> bool:
         """Whether a datagram is of these types."""

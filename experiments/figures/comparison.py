@@ -9,10 +9,9 @@ from typing import Any, Final
 import matplotlib as mpl
 
 from experiments.figures.bars import BAR_IN, MARGIN_IN, WIDTH_IN, Bar, draw_columns, half_width
-from experiments.figures.svg import new_canvas, to_svg
+from experiments.figures.svg import STYLE, new_canvas, to_svg
 from experiments.harness.row import Bars, Row
 from experiments.harness.statistics import mean_interval
-from experiments.rows.compare.comparison import ROWS
 
 NAME: Final = "compare"
 """Of both files."""
@@ -29,7 +28,7 @@ class Network:
     """Quantity -> each contender's."""
 
 
-def write(folder: Path, rows: Sequence[Row] = ROWS) -> bool:
+def write(folder: Path, rows: Sequence[Row]) -> bool:
     """Write compare.md and compare.svg beside the results of all `rows`; False when one of them is not there.
 
     OSError, ValueError when they cannot be read or written."""
@@ -82,7 +81,7 @@ def page(networks: Sequence[Network]) -> str:
     series = list(dict.fromkeys(bar.series for one in networks for bars in one.columns.values() for bar in bars))
     columns = max(len(network.labels) for network in networks)
     heights = [MARGIN_IN + BAR_IN * max(map(len, network.columns.values())) for network in networks]
-    with mpl.rc_context({"svg.hashsalt": NAME, "font.size": 9}):
+    with mpl.rc_context({**STYLE, "svg.hashsalt": NAME}):
         canvas = new_canvas(WIDTH_IN * (columns + 0.5), sum(heights))
         parts = canvas.subfigures(len(networks), 1, squeeze=False, height_ratios=heights)[:, 0]
         for part, network in zip(parts, networks, strict=True):

@@ -4,6 +4,7 @@ are held against."""
 import itertools
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -11,9 +12,9 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import LogLocator
 
 from experiments.figures.bars import BAR_IN, COLOURS, MARGIN_IN, WIDTH_IN, Bar, draw_columns, half_width
-from experiments.figures.svg import new_canvas, to_svg
+from experiments.figures.svg import STYLE, new_canvas, to_svg
 from experiments.harness.reproduce import RowResult
-from experiments.harness.row import Bars, Curve, Figure, Outcome, Plane, Timeline
+from experiments.harness.row import Bars, Curve, Drawing, Figure, Outcome, Plane, Timeline
 from experiments.harness.statistics import mean_interval
 
 _MARKERS = "os^vD*"
@@ -21,6 +22,8 @@ _STYLES = ("-", "--", "-.")
 """Of lines over time: the next one when the colours are used up."""
 _REFERENCE = "#222222"
 _GRID = "#e4e7eb"
+_MOST_MARKERS = 300
+"""Of one kind, each a shape of its own in the file; more are one picture of pixels (ours)."""
 _SIZE_IN = (5.6, 3.4)
 _TIMELINE_IN = (8.4, 3.4)
 _PLANE_IN = (5.2, 4.8)
@@ -31,7 +34,7 @@ def draw(result: RowResult) -> str:
     if not result.outcomes or result.row.experiment is None:
         raise ValueError(f"{result.row.id}: nothing was measured")
     figure = result.row.experiment.figure
-    with mpl.rc_context({"svg.hashsalt": result.row.id, "font.size": 9}):
+    with mpl.rc_context({**STYLE, "svg.hashsalt": result.row.id}):
         if isinstance(figure, Timeline):
             canvas = _timelines(result.curves, figure)
         elif isinstance(figure, Plane):
@@ -42,6 +45,16 @@ def draw(result: RowResult) -> str:
             canvas = _quantities(result.outcomes, figure)
         canvas.suptitle(f"{result.row.id}: {result.row.title}", fontsize=9, x=0.01, ha="left", wrap=True)
         return to_svg(canvas)
+
+
+def shows_values(figure: Drawing) -> bool:
+    """Whether all that is drawn is values of runs, which results have, and no curves, which they have not."""
+    return isinstance(figure, Figure | Bars)
+
+
+def write(result: RowResult, folder: Path) -> None:
+    """Write ROW.svg. ValueError without anything to draw; OSError."""
+    (folder / f"{result.row.id}.svg").write_text(draw(result), encoding="utf-8")
 
 
 # --- one quantity over the cases
@@ -156,7 +169,10 @@ def _draw_timeline(axes: Axes, lines: Sequence[Curve], figure: Timeline) -> None
     for line in lines:
         style, colour = (":", _REFERENCE) if line.is_reference else next(looks)
         if line.marker:
-            axes.plot(*zip(*line.points, strict=True), line.marker, color=colour, ms=4, label=line.label)
+            is_dense = len(line.points) > _MOST_MARKERS
+            axes.plot(
+                *zip(*line.points, strict=True), line.marker, color=colour, ms=4, label=line.label, rasterized=is_dense
+            )
             continue
         axes.plot(*zip(*line.points, strict=True), linestyle=style, color=colour, linewidth=1.1, label=line.label)
     if figure.log_x:
@@ -191,7 +207,7 @@ def _plane(curves: Mapping[str, Sequence[Curve]], figure: Plane) -> Canvas:
         points = [point for of_case in drawn for point in of_case]
         most = math.ceil(max(max(point) for point in points))
         x, y = zip(*points, strict=True)
-        *_, image = axes.hist2d(x, y, bins=most, range=[[0, most], [0, most]], cmap="Greys")
+        *_, image = axes.hist2d(x, y, bins=most, range=[[0, most], [0, most]], cmap="Greys", rasterized=True)
         canvas.colorbar(image, ax=axes, label="samples")
     for line in lines:
         if line.is_reference:

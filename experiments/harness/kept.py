@@ -1,15 +1,17 @@
 """Results that were kept, and whether they are of the scenarios that the rows have today."""
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ValidationError
 
-from experiments.harness.digest import document_digest
 from experiments.harness.origin import Made
-from experiments.harness.row import Row
+from experiments.harness.reproduce import Options, RowResult
+from experiments.harness.row import Outcome, Row, document_digest
+from experiments.harness.runs import World
 
 State: TypeAlias = Literal["current", "scenario changed", "unknown"]
 """Every document is today's; one is not; made before digests were kept."""
@@ -19,9 +21,13 @@ class KeptCase(BaseModel):
     """One quantity of a case."""
 
     case: str
-    world: str
+    world: World
     scenario: str | None = None
-    """The document's digest (experiments/harness/digest.py); None in an older file."""
+    """The document's digest; None in an older file."""
+    quantity: str
+    reference: float | None = None
+    values: list[float | None]
+    """Of each run; None is no number."""
 
 
 class Kept(BaseModel):
@@ -120,6 +126,32 @@ class KeptRow:
 def kept_rows(rows: Sequence[Row], folder: Path) -> list[KeptRow]:
     """What a folder has of each row."""
     return [_kept_row(row, folder / f"{row.id}.json") for row in rows]
+
+
+def kept_result(entry: KeptRow) -> RowResult:
+    """A kept result as if it had just been found, judged by the row's relation of today. KeptError when it is of other
+    scenarios, or not of whole runs."""
+    row, kept = entry.row, entry.kept
+    if kept is None or entry.standing is None or row.experiment is None:
+        raise KeptError(entry.problem or f"{row.id}: nothing kept")
+    if entry.standing.state == "scenario changed":
+        raise KeptError(f"{row.id}: not of today's scenarios")
+    if kept.notes:
+        raise KeptError(f"{row.id}: not all runs are there: {'; '.join(kept.notes)}")
+    cases = {(case.label, case.world): case for case in row.experiment.cases(kept.quick)}
+    result = RowResult(row, Options(quick=kept.quick, seeds=kept.runs))
+    for one in kept.cases:
+        case = cases.get((one.case, one.world))
+        if case is None:
+            raise KeptError(f"{row.id}: it has no case {one.case} today")
+        references = {} if one.reference is None else {one.quantity: one.reference}
+        values = [math.nan if value is None else value for value in one.values]
+        result.outcomes.append(Outcome(replace(case, references=references), one.quantity, values))
+    try:
+        result.judgement = row.experiment.relation.judge(result.outcomes)
+    except ValueError as error:
+        raise KeptError(f"{row.id}: {error}") from error
+    return result
 
 
 def _kept_row(row: Row, path: Path) -> KeptRow:

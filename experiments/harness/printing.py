@@ -1,9 +1,11 @@
-"""Results of rows and sweeps on a terminal."""
+"""Results of rows and sweeps, and how far their runs are, on a terminal."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -50,9 +52,10 @@ def print_results(console: Console, results: Sequence[RowResult]) -> None:
     table = Table("row", "the paper", "counts", "ours [95 %]", "holds")
     for result in results:
         judgement = result.judgement
-        ours = "" if judgement is None else f"{format_estimate(judgement.measured)} {result.row.unit}".strip()
-        if judgement is not None and judgement.where:
-            ours += f"\n({judgement.where})"
+        ours = ""
+        if judgement is not None:
+            unit = result.row.unit_of(judgement.quantity)
+            ours = f"{format_estimate(judgement.measured)} {unit}".strip() + f"\n({judgement.where})"
         if result.row.experiment is None:
             holds = Text("not built", style="yellow")
         else:
@@ -75,3 +78,12 @@ def format_estimate(estimate: Estimate) -> str:
 def _number(value: float) -> str:
     """Four digits, or all whole ones of a large number."""
     return f"{value:.4g}" if abs(value) < 9999.5 else f"{value:,.0f}"
+
+
+@contextmanager
+def progress_bar(console: Console, what: str) -> Iterator[Callable[[int, int], None]]:
+    """A function that is told how many of how many are done; shown only on a terminal."""
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -29,7 +29,7 @@ class NearReference:
             if not outcome.reference:
                 raise ValueError(f"{_name(outcome)}: nothing to compare with")
             ratios.append((outcome, mean_interval(outcome.values).scaled(1 / outcome.reference)))
-        return _within(ratios, 1 - self.tolerance, 1 + self.tolerance)
+        return _within(ratios, 1 - self.tolerance, 1 + self.tolerance, scale=1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +145,12 @@ class Ordered:
                 if len(upper.values) < 2 or len(lower.values) < 2:
                     raise ValueError(f"{_name(after)}: an order needs at least two runs of each case")
                 where = f"{_name(before)} to {after.case.label}"
-                differences.append((where, difference_interval(upper.values, lower.values)))
+                differences.append((quantity, where, difference_interval(upper.values, lower.values)))
         if not differences:
             raise ValueError("nothing was measured")
-        where, least = min(differences, key=lambda item: _or_least(item[1].low))
-        return Judgement(least.low > 0, least, where)
+        quantity, where, least = min(differences, key=lambda item: _or_least(item[2].low))
+        margin = _or_least(least.low / (abs(least.mean) or 1.0))
+        return Judgement(least.low > 0, least, quantity, where, margin)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,14 +177,13 @@ class Only:
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """All of several relations. Measured: the first one's that does not hold, else the first one's."""
+    """All of several relations. Measured: what the one says that is closest to breaking, or is broken most."""
 
     relations: Sequence[Relation]
 
     def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
         """ValueError as the relations'."""
-        judgements = [relation.judge(outcomes) for relation in self.relations]
-        return next((judgement for judgement in judgements if not judgement.holds), judgements[0])
+        return _closest([relation.judge(outcomes) for relation in self.relations])
 
 
 def _found(outcome: Outcome | None, name: str) -> Outcome:
@@ -193,15 +193,32 @@ def _found(outcome: Outcome | None, name: str) -> Outcome:
     return outcome
 
 
-def _within(found: Sequence[tuple[Outcome, Estimate]], least: float, most: float) -> Judgement:
-    """The judgement of the estimate with the smallest margin to a bound."""
-    if not found:
-        raise ValueError("nothing was measured")
-    margin, outcome, estimate = min(
-        ((min(estimate.mean - least, most - estimate.mean), outcome, estimate) for outcome, estimate in found),
-        key=lambda item: _or_least(item[0]),
+def _within(found: Sequence[tuple[Outcome, Estimate]], least: float, most: float, scale: float = 0.0) -> Judgement:
+    """The judgement of the estimate with the smallest margin to a bound. A margin is a share of `scale`, or where that
+    is 0 of the bound itself."""
+    margins = [(outcome, estimate, _margin(estimate.mean, least, most, scale)) for outcome, estimate in found]
+    return _closest(
+        [
+            Judgement(margin >= 0, estimate, outcome.quantity, _name(outcome), margin)
+            for outcome, estimate, margin in margins
+        ]
     )
-    return Judgement(margin >= 0, estimate, _name(outcome))
+
+
+def _margin(value: float, least: float, most: float, scale: float) -> float:
+    """`Judgement.margin` of a value between two bounds."""
+    if not math.isfinite(value):
+        return -math.inf
+    room = ((value - least, scale or abs(least)), (most - value, scale or abs(most)))
+    shares = (width / share if share else math.copysign(1.0, width) for width, share in room if math.isfinite(width))
+    return min(shares, default=math.inf)
+
+
+def _closest(judgements: Sequence[Judgement]) -> Judgement:
+    """The one that comes closest to breaking its relation, or breaks it most; the first of equal ones."""
+    if not judgements:
+        raise ValueError("nothing was measured")
+    return min(judgements, key=lambda judgement: (judgement.holds, judgement.margin))
 
 
 def _or_least(number: float) -> float:

@@ -4,10 +4,9 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from experiments.harness.digest import document_digest
-from experiments.harness.row import LEAST_RUNS, Case, Curve, Experiment, Judgement, Outcome, Row
+from experiments.harness.row import LEAST_RUNS, Case, Curve, Experiment, Judgement, Outcome, Row, document_digest
 from experiments.harness.runs import Finished, Programs, Run, RunError, World, execute, in_parallel
 
 FIRST_SEED = 1
@@ -181,7 +180,7 @@ def _judge(result: RowResult, values: _Values) -> None:
         result.notes.append(str(error))
         return
     # A part that is missing can hide what breaks the relation.
-    result.judgement = Judgement(judgement.holds and not failures, judgement.measured, judgement.where)
+    result.judgement = replace(judgement, holds=judgement.holds and not failures)
     result.notes += [
         f"{result.options.runs(world)} of the {LEAST_RUNS[world]} {world} runs that a reproduction needs"
         for world in sorted(worlds)

@@ -1,7 +1,9 @@
 """What a row is: scenarios, what is measured in their runs, and a relation that the measurements must satisfy."""
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeAlias
 
 from experiments.harness.runs import Finished, World
@@ -9,6 +11,18 @@ from experiments.harness.statistics import Estimate
 
 Document: TypeAlias = Mapping[str, Any]
 """A scenario as its YAML file would have it; in the world `formula` whatever the measure wants to be told."""
+
+
+def document_digest(document: Mapping[str, Any]) -> str:
+    """SHA-256, in hex digits, of the document as canonical JSON: ASCII, keys sorted, no spaces. It tells a kept result
+    from one of another scenario.
+
+    `nodes` are a list of [name, node] in their order there, which is what gives hosts their addresses; no other mapping
+    of a scenario has an order that counts."""
+    nodes = document.get("nodes")
+    content = {**document, "nodes": list(nodes.items())} if isinstance(nodes, Mapping) else document
+    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
 
 LEAST_RUNS: Mapping[World, int] = {"sim": 5, "emu": 3, "formula": 5}
 """A row is reproduced when its relation holds for the mean of so many runs."""
@@ -61,8 +75,13 @@ class Judgement:
 
     holds: bool
     measured: Estimate
+    quantity: str
+    """Which one of a run's."""
     where: str
-    """Which case, for a person."""
+    """Quantity and case, for a person."""
+    margin: float
+    """How far from breaking, as a share of the nearest bound, so that relations can be compared; below 0 when broken.
+    A bound of 0 is all or nothing: 1 or -1. An order's is the share of the difference that is beyond doubt."""
 
 
 class Relation(Protocol):
@@ -112,6 +131,9 @@ class Plane:
     y_label: str
 
 
+Drawing: TypeAlias = Figure | Bars | Timeline | Plane
+
+
 @dataclass(frozen=True, slots=True)
 class Assisted:
     """The same experiment with help of the switches, which no paper has."""
@@ -135,7 +157,7 @@ class Experiment:
     measure: Callable[[Finished], Mapping[str, float]]
     """Quantity -> value of one run. ValueError, with the reason, when the run does not give it."""
     relation: Relation
-    figure: Figure | Bars | Timeline | Plane
+    figure: Drawing
     curves: Callable[[Finished], Sequence[Curve]] | None = None
     """What a Timeline or a Plane draws of one run. ValueError, with the reason, when the run does not give it."""
     assisted: Assisted | None = None
@@ -158,12 +180,46 @@ class Row:
     """What the paper (or theory) says."""
     counts: str
     """The relation in words."""
-    unit: str = ""
-    """Of what is shown as measured."""
+    unit: str | Mapping[str, str] = ""
+    """Of what is shown as measured; by quantity, where relations are about several."""
     experiment: Experiment | None = None
     missing: str = ""
     """What has to exist before the row can be built; empty when it is."""
 
+    def unit_of(self, quantity: str) -> str:
+        """The unit of what is shown of a quantity."""
+        return self.unit if isinstance(self.unit, str) else self.unit.get(quantity, "")
+
     def __post_init__(self) -> None:
         if (self.experiment is None) != bool(self.missing):
             raise ValueError(f"{self.id}: a row has either an experiment or something that is missing for it")
+
+
+# --- with help of the switches, which no paper has
+
+SUFFIX = "-assist"
+"""Of the id, and of the files, of a row with help of the switches."""
+
+
+def with_assistance(rows: Sequence[Row]) -> list[Row]:
+    """The rows, each that switches can help followed by itself with their help, once."""
+    found: dict[str, Row] = {}
+    for row in rows:
+        found.setdefault(row.id, row)
+        if row.experiment is not None and row.experiment.assisted is not None:
+            found.setdefault(row.id + SUFFIX, _assisted(row, row.experiment, row.experiment.assisted))
+    return list(found.values())
+
+
+def _assisted(row: Row, experiment: Experiment, how: Assisted) -> Row:
+    def cases(quick: bool) -> Sequence[Case]:
+        helped = filter(how.can_help, experiment.cases(quick))
+        return [replace(case, document=how.document(case.document)) for case in helped]
+
+    return replace(
+        row,
+        id=row.id + SUFFIX,
+        title=f"{row.title}; with help of the switches",
+        counts=how.counts or row.counts,
+        experiment=replace(experiment, cases=cases, relation=how.relation or experiment.relation, assisted=None),
+    )

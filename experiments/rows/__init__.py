@@ -2,9 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from experiments.harness.assistance import with_assistance
 from experiments.harness.names import UnknownNameError, did_you_mean
-from experiments.harness.row import Row
+from experiments.harness.row import Row, with_assistance
 from experiments.rows import tcp_validation
 from experiments.rows.compare import comparison as compare
 from experiments.rows.mtcp import paper as mtcp

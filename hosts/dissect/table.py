@@ -3,6 +3,7 @@
 python -m hosts.dissect.table > docs/packets.md
 """
 
+import textwrap
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -21,6 +22,9 @@ Made by `python -m hosts.dissect.table > docs/packets.md` of what the protocols'
 are bytes from the start of the datagram, or of the item in a list; 12.4 is bit 4 of byte 12, whose highest is bit 0.
 A packet that is too short or too long, or has a value other than those that are named, is dropped and counted.
 `canopy wireshark` names the fields as they are here: `canopy.mtcp.join_ack.first`."""
+
+
+_COLUMNS: Final = 120
 
 
 def page() -> str:
@@ -45,7 +49,7 @@ def _protocol(protocol: Protocol[Any]) -> Iterator[str]:
             yield "### " + " and ".join(f"{kind.name}, type {int(kind)}" for kind in layout.kinds)
         else:
             yield f"### {layout.name}"
-        yield layout.meaning
+        yield textwrap.fill(layout.meaning, _COLUMNS, break_long_words=False, break_on_hyphens=False)
         if isinstance(layout, Format) and layout.flags:
             flags = ((f"0x{flag.mask:02x}", f"`{flag.name}`", flag.meaning) for flag in layout.flags)
             yield _rows(("flag", "name", "meaning"), flags)

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 import pytest
 import yaml
 
-from experiments.harness.assistance import SUFFIX, with_assistance
 from experiments.harness.names import UnknownNameError
-from experiments.harness.row import Case, Row
+from experiments.harness.row import SUFFIX, Case, Row, with_assistance
 from experiments.rows import PAPERS, ROWS, select
 from experiments.rows.tcp_validation import md1_wait, mm1k, padhye_goodput
 from topologies.scenario import parse_scenario

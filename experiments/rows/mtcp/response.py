@@ -166,7 +166,7 @@ ROWS = (
         "chain sender - SA1 - SA2 - leaf, one-way delays 8, 5, 12 ms, bottleneck at the last hop",
         "the window drops 200-250 ms after the bottleneck agent's slow start",
         f"within the upward delays, one delayed ACK a level and 50 ms: {BOUND_MS:g} ms; the window tracks SA2's",
-        "ms",
+        {"response": "ms"},
         Experiment(
             _cases,
             _measure,

@@ -319,7 +319,7 @@ PROPOSITION = (
         "Section 4: W(n)/W(1) at equal p, n = 1 to 27",
         "between 1 and sqrt(n)",
         "the model satisfies Eq. (2) exactly; in [0.95, sqrt(n)]",
-        "W(n) / W(1)",
+        {"window": "W(n) / W(1)", "above": "over the bound", "below": "bound over it"},
         Experiment(
             _proposition_cases,
             _proposition_measure,

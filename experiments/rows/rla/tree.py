@@ -125,7 +125,7 @@ class _Closer:
             queue: [fmean(values[run] for values in cases) for run in range(runs)] for queue, cases in found.items()
         }
         gain = mean_interval([drop - red for drop, red in zip(means["DropTail"], means["RED"], strict=True)])
-        return Judgement(gain.mean > 0, gain, "mean over the cases")
+        return Judgement(gain.mean > 0, gain, "distance", "mean over the cases", math.expm1(gain.mean))
 
 
 def _theorem(run: Finished) -> Mapping[str, float]:
@@ -176,7 +176,7 @@ SHARES = (
         f"{_TREE}, DropTail 20",
         "RLA / slowest TCP 1-3",
         "0.85-3.3; cuts / signals 1/27 +- 25 %; cases 1, 2, 3 in falling order",
-        "RLA / slowest TCP",
+        {"ratio": "RLA / slowest TCP", "share": "times 1/27", "rla": "packets/s between neighbours"},
         Experiment(
             _Cases(["DropTail"]),
             table,

@@ -137,7 +137,7 @@ ROWS: Final = (
         "10 to 10,000 receivers that become congested at once, with and without assistance",
         "not in the paper",
         f"with: at most {_HANDFUL:g} reports, the least nearer to the true one than without, and known sooner",
-        "reports with assistance",
+        {"reports": "reports with assistance", "deviation": "with / without", "reaction": "with / without"},
         Experiment(
             _cases,
             _measure,

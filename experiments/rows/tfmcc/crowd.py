@@ -133,7 +133,7 @@ ROWS: Final = (
         "10 to 1,000 receivers that become congested at once, over P4 switches with and without assistance",
         "not in the paper",
         f"with: at most {_HANDFUL:g} reports in the busiest round; nearer to the least rate than without, and sooner",
-        "reports in the busiest round",
+        {"reports": "reports in the busiest round", "excess": "with / without", "reaction": "with / without"},
         Experiment(
             _cases,
             _measure,

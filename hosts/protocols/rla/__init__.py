@@ -2,8 +2,8 @@
 
 from hosts.protocol import Protocol
 from hosts.protocols.rla.options import RlaOptions
-from hosts.protocols.rla.packets import NUMBER, PACKETS
+from hosts.protocols.rla.packets import NUMBER, PACKETS, Type
 from hosts.protocols.rla.receiver import RlaReceiver
 from hosts.protocols.rla.sender import RlaSender
 
-PROTOCOL = Protocol("rla", NUMBER, PACKETS, RlaOptions, RlaSender, RlaReceiver)
+PROTOCOL = Protocol("rla", NUMBER, PACKETS, RlaOptions, RlaSender, RlaReceiver, feedback_types=frozenset({Type.ACK}))

@@ -8,7 +8,7 @@ from hosts.protocols.tfmcc.blocks import BLOCKS
 from hosts.protocols.tfmcc.file_receiver import TfmccFileReceiver
 from hosts.protocols.tfmcc.file_sender import TfmccFileSender
 from hosts.protocols.tfmcc.options import TfmccOptions
-from hosts.protocols.tfmcc.packets import NUMBER, PACKETS
+from hosts.protocols.tfmcc.packets import NUMBER, PACKETS, Type
 from hosts.protocols.tfmcc.receiver import TfmccReceiver
 from hosts.protocols.tfmcc.sender import TfmccSender
 
@@ -24,5 +24,12 @@ def make_receiver(session: Session, options: TfmccOptions, rng: random.Random) -
 
 
 PROTOCOL = Protocol(
-    "tfmcc", NUMBER, (*PACKETS, BLOCKS), TfmccOptions, make_sender, make_receiver, carries_realtime=True
+    "tfmcc",
+    NUMBER,
+    (*PACKETS, BLOCKS),
+    TfmccOptions,
+    make_sender,
+    make_receiver,
+    feedback_types=frozenset({Type.REPORT, Type.BLOCKS}),
+    carries_realtime=True,
 )

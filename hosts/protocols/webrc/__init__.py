@@ -32,6 +32,7 @@ PROTOCOL = Protocol(
     WebrcOptions,
     make_sender,
     make_receiver,
+    feedback_types=frozenset(),
     carries_realtime=True,
     knows_receivers=False,
     count_groups=count_groups,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments.figures.comparison import write
-from experiments.figures.results_folder import RESULTS
+from experiments.harness.results_folder import RESULTS
 from experiments.rows.compare.comparison import ROWS
 
 
@@ -29,13 +29,13 @@ def keep_all(folder: Path) -> None:
 def test_nothing_is_written_before_all_rows_are_there(tmp_path: Path) -> None:
     keep_all(tmp_path)
     (tmp_path / f"{ROWS[0].id}.json").unlink()
-    assert not write(tmp_path)
+    assert not write(tmp_path, ROWS)
     assert not (tmp_path / "compare.md").exists()
 
 
 def test_one_table_and_one_page(tmp_path: Path) -> None:
     keep_all(tmp_path)
-    assert write(tmp_path)
+    assert write(tmp_path, ROWS)
     lines = (tmp_path / "compare.md").read_text().splitlines()
     assert lines[0] == "|  |  | MTCP | WEBRC |"
     # Student's t of one degree of freedom times the standard error of 100: 12.7 * 100.
@@ -45,7 +45,7 @@ def test_one_table_and_one_page(tmp_path: Path) -> None:
     assert lines[3].startswith("|  | of the TCP's rate |  |")
     assert len({line.count("|") for line in lines}) == 1
     first = (tmp_path / "compare.svg").read_text()
-    assert write(tmp_path)
+    assert write(tmp_path, ROWS)
     assert (tmp_path / "compare.svg").read_text() == first
 
 
@@ -53,11 +53,11 @@ def test_what_is_no_result_is_named(tmp_path: Path) -> None:
     keep_all(tmp_path)
     (tmp_path / f"{ROWS[2].id}.json").write_text('{"cases": [{}]}')
     with pytest.raises(ValueError, match=re.escape(ROWS[2].id)):
-        write(tmp_path)
+        write(tmp_path, ROWS)
 
 
 def test_the_kept_table_is_of_the_kept_results(tmp_path: Path) -> None:
     for row in ROWS:
         (tmp_path / f"{row.id}.json").write_bytes((RESULTS / f"{row.id}.json").read_bytes())
-    assert write(tmp_path)
+    assert write(tmp_path, ROWS)
     assert (tmp_path / "compare.md").read_text() == (RESULTS / "compare.md").read_text()

@@ -1,7 +1,7 @@
 import hashlib
 from typing import Any
 
-from experiments.harness.digest import document_digest
+from experiments.harness.row import document_digest
 
 
 def document(**more: Any) -> dict[str, Any]:

@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from experiments.figures.results_folder import RESULTS
-from experiments.harness.digest import document_digest
 from experiments.harness.kept import KeptError, KeptRow, Standing, kept_rows, parse_kept, read_kept, standing
 from experiments.harness.origin import Made
 from experiments.harness.relations import EachBetween
-from experiments.harness.row import Case, Experiment, Figure, Row
+from experiments.harness.results_folder import RESULTS
+from experiments.harness.row import Case, Experiment, Figure, Row, document_digest
 from experiments.harness.runs import World
 
 FIGURE = Figure("load", {"rate": "Mbit/s"})

@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import pytest
@@ -13,7 +14,7 @@ from experiments.harness.relations import (
     QuantitiesRatioBetween,
     RatioBetween,
 )
-from experiments.harness.row import Case, Outcome
+from experiments.harness.row import Case, Outcome, Relation
 
 
 def outcome(label: str, *values: float, reference: float | None = None, quantity: str = "goodput") -> Outcome:
@@ -113,6 +114,62 @@ def test_every_shows_the_relation_that_is_broken() -> None:
     judgement = Every(relations).judge(outcomes)
     assert not judgement.holds
     assert judgement.measured.mean == pytest.approx(0.7)
+
+
+def test_every_shows_the_case_that_is_closest_to_breaking() -> None:
+    """Whatever the units are, and wherever among the relations it stands."""
+    outcomes = [
+        outcome("a", 0.9913, reference=1.0),
+        outcome("b", 0.7526, reference=1.0),
+        outcome("a", 12.0, quantity="seconds"),
+    ]
+    relations = [
+        Only(NearReference(0.25), "goodput", labels=["a"]),
+        Only(EachBetween(most=20), "seconds"),
+        Only(NearReference(0.25), "goodput", labels=["b"]),
+    ]
+    for shuffled in itertools.permutations(relations):
+        judgement = Every(shuffled).judge(outcomes)
+        assert (judgement.holds, judgement.quantity, judgement.where) == (True, "goodput", "goodput, b")
+        assert judgement.measured.mean == pytest.approx(0.7526)
+        assert judgement.margin == pytest.approx(0.0026)
+
+
+def test_every_shows_the_worst_of_what_is_broken() -> None:
+    outcomes = [outcome("a", 9), outcome("a", 300, quantity="delay"), outcome("a", 0, quantity="losses")]
+    relations = [
+        Only(EachBetween(least=10), "goodput"),
+        Only(EachBetween(most=200), "delay"),
+        Only(EachBetween(most=0), "losses"),
+    ]
+    judgement = Every(relations).judge(outcomes)
+    assert (judgement.holds, judgement.where) == (False, "delay, a")
+    assert judgement.margin == pytest.approx(-0.5)
+    assert Every([relations[0], relations[2]]).judge(outcomes).where == "goodput, a"
+
+
+def test_a_margin_is_a_share_of_the_bound() -> None:
+    def margin(relation: Relation, *values: float) -> float:
+        return relation.judge([outcome("a", *values, reference=100)]).margin
+
+    assert margin(EachBetween(least=50), 55) == pytest.approx(0.1)
+    assert margin(EachBetween(50, 80), 76) == pytest.approx(0.05)
+    assert margin(EachBetween(least=-10), -8) == pytest.approx(0.2)
+    assert margin(NearReference(0.25), 120) == pytest.approx(0.05), "of the reference"
+    assert (margin(EachBetween(most=0), 0), margin(EachBetween(most=0), 1)) == (1, -1), "0 is all or nothing"
+    assert margin(EachBetween(0, 10), 1) == pytest.approx(0.9)
+    assert margin(EachBetween(), 3) == math.inf
+    assert margin(EachBetween(), math.nan) == -math.inf
+
+
+def test_an_orders_margin_is_what_is_beyond_doubt() -> None:
+    order = Ordered().judge([outcome("a", 10, 10.1, 9.9), outcome("b", 8, 8.1, 7.9)])
+    assert order.margin == pytest.approx(order.measured.low / 2)
+    steep = [outcome("a", 90, 100, 110, quantity="slow"), outcome("b", 10, 11, 12, quantity="slow")]
+    flat = [outcome("a", 1.00, 1.01, quantity="flat")]
+    relations = [Only(Ordered(), "slow"), Only(EachBetween(least=0.5), "flat")]
+    assert 0.5 < relations[0].judge(steep).margin < 1
+    assert Every(relations).judge([*steep, *flat]).where == "slow, a to b"
 
 
 def test_an_order_needs_confidence_in_every_step() -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from experiments.figures.plot import draw
-from experiments.figures.results_folder import keep, summary
+from experiments.figures.plot import draw, write
 from experiments.harness.origin import Made
 from experiments.harness.relations import EachBetween, NearReference
 from experiments.harness.reproduce import Options, RowResult, reproduce
+from experiments.harness.results_folder import keep, summary
 from experiments.harness.row import Case, Curve, Experiment, Figure, Outcome, Relation, Row, Timeline
 from experiments.harness.runs import Finished, Programs, Run, RunError
 from tests.experiments.networks import small
@@ -166,6 +166,7 @@ def test_a_real_run_from_scenario_to_verdict_and_files(tmp_path: Path) -> None:
     kept = json.loads((tmp_path / "d-row.json").read_text())
     assert kept["cases"][0]["values"] == list(result.outcomes[0].values)
     assert kept["interval"][0] < kept["measured"] < kept["interval"][1]
+    write(result, tmp_path)
     assert (tmp_path / "d-row.svg").read_text().startswith("<svg")
 
 

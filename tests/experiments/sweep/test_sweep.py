@@ -131,7 +131,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text(yaml.safe_dump(small(), sort_keys=False))
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "experiments.commands", "sweep", str(path), "--seeds", "4", "--jobs", "1"]
+    command = [sys.executable, "-m", "experiments.sweep.command", str(path), "--seeds", "4", "--jobs", "1"]
     command += ["--out", str(out)]
     scratch = {**os.environ, "TMPDIR": str(tmp_path)}  # whoever is killed cannot clear it away
     with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, env=scratch) as sweep:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.topologies.simulation.runs import session, simulate, tree
 
 
@@ -31,3 +33,30 @@ def test_a_slow_application_holds_the_sender_back(tmp_path: Path) -> None:
     assert run.summary.ok
     assert run.summary.duration_s > 300_000 * 8 / 800e3
     assert any(row.get("limiting_reason") == "advertised_window" for row in run.series("sessions"))
+
+
+FEEDBACK_S = 0.0001
+"""Little, so that hardly any waits until its receiver is through, when it does not count any more."""
+REALTIME = """\
+sessions:
+  - {id: 1, protocol: %s, sender: sender, group: 232.1.0.0, port: 5001, realtime: true, receivers: [r1, r2, r3, r4]}
+"""
+
+
+@pytest.mark.parametrize("sort", ["mtcp file", "rla file", "tfmcc file", "tfmcc realtime", "vlmcc realtime"])
+def test_each_packet_of_feedback_takes_its_time(tmp_path: Path, sort: str) -> None:
+    """What the sender counts as feedback is what its processor works at, and nothing else."""
+    protocol, kind = sort.split()
+    session_text = REALTIME % protocol if kind == "realtime" else session("300 kB").replace("mtcp", protocol)
+    text = tree().replace("sender: {kind: host}", f"sender: {{kind: host, feedback: {{time: {FEEDBACK_S} s}}}}")
+    found = simulate(tmp_path / "run", text.replace("duration: 60 s", "duration: 20 s") + session_text)
+    (result,) = found.summary.sessions
+    assert result.feedback_packets
+    assert result.cpu_s == pytest.approx(FEEDBACK_S * result.feedback_packets, rel=0.05)
+
+
+def test_a_sender_that_hears_of_no_reception_needs_no_time_for_it(tmp_path: Path) -> None:
+    text = tree().replace("sender: {kind: host}", "sender: {kind: host, feedback: {time: 1 s}}")
+    found = simulate(tmp_path / "run", text.replace("duration: 60 s", "duration: 10 s") + REALTIME % "webrc")
+    assert found.summary.sessions[0].cpu_s == 0
+    assert all(receiver.goodput_bps for receiver in found.summary.sessions[0].receivers)

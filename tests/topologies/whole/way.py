@@ -4,8 +4,8 @@ A file is on the way when one of its functions holds the scenario, as a variable
 the `Scenario`, or a session, receiver, flow or fault of it. (Of nodes and links the plan is made, which is passed on in
 their place.) The files that declare these are what travels, and are not counted.
 
-As a program it prints them, in the order in which the scenario comes there: `python -m tests.topologies.whole.way simulate
-FILE --out FOLDER`.
+As a program it prints them, in the order in which the scenario comes there:
+`python -m tests.topologies.whole.way simulate FILE --out FOLDER`.
 """
 
 import importlib

@@ -1,30 +1,53 @@
-"""Results of rows as files: ROW.json with every run's measurement, ROW.svg with the figure."""
+"""Results of rows as files: ROW.json with the verdict and every run's measurements."""
 
 import json
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from experiments.figures.plot import draw
-from experiments.harness.digest import document_digest
-from experiments.harness.kept import Kept, KeptError, parse_kept, read_kept, standing
+from experiments.harness.kept import Kept, KeptError, KeptRow, kept_result, parse_kept, read_kept, standing
 from experiments.harness.origin import Made
 from experiments.harness.reproduce import RowResult
+from experiments.harness.row import document_digest
 from experiments.harness.statistics import Estimate, mean_interval
 
 RESULTS = Path(__file__).parents[1] / "results"
 """The kept results, which the documentation shows."""
 
 
+_VERDICT: Final = ("measured", "interval", "unit", "holds", "where")
+"""Fields of a result that judging it gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A kept result that was judged anew."""
+
+    row_id: str
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+    """The verdict's fields."""
+
+    def __str__(self) -> str:
+        return f"{self.row_id}: {_said(self.before)} -> {_said(self.after)}"
+
+
+def _said(verdict: Mapping[str, Any]) -> str:
+    number = "nothing" if verdict["measured"] is None else f"{verdict['measured']:.4g} {verdict['unit']}".strip()
+    return f"{'holds' if verdict['holds'] else 'does not hold'}, {number} ({verdict['where']})"
+
+
 def summary(result: RowResult) -> dict[str, Any]:
     """One row of `--json`. `interval` is null when it has no bounds; `measured` when nothing could be judged."""
-    measured = None if result.judgement is None else result.judgement.measured
+    judgement = result.judgement
     return {
         "row": result.row.id,
         "paper": result.row.value,
-        "measured": None if measured is None else _number(measured.mean),
-        "interval": None if measured is None else _interval(measured),
-        "unit": result.row.unit,
+        "measured": None if judgement is None else _number(judgement.measured.mean),
+        "interval": None if judgement is None else _interval(judgement.measured),
+        "unit": result.row.unit_of("" if judgement is None else judgement.quantity),
         "holds": result.holds,
     }
 
@@ -58,14 +81,14 @@ def details(result: RowResult, made: Made) -> dict[str, Any]:
 
 
 def keep(result: RowResult, made: Made, folder: Path, *, spare_fuller: bool) -> bool:
-    """Write a row's files; False when there was nothing to write, or `spare_fuller` and what is there says more of the
+    """Write a row's file; False when there was nothing to write, or `spare_fuller` and what is there says more of the
     same scenarios. A fuller result of other scenarios, which the row has no longer, gives way, and a note says so.
 
-    OSError when they cannot be written."""
+    OSError when it cannot be written."""
     if not result.outcomes:
         return False
     path = folder / f"{result.row.id}.json"
-    text = json.dumps(details(result, made), indent=1) + "\n"
+    text = _as_text(details(result, made))
     fuller = _fuller(path, parse_kept(text, path.name)) if spare_fuller else None
     has_changed = fuller is not None and standing(fuller, result.row).state == "scenario changed"
     if fuller is not None and not has_changed:
@@ -74,13 +97,24 @@ def keep(result: RowResult, made: Made, folder: Path, *, spare_fuller: bool) -> 
     path.write_text(text, encoding="utf-8")
     if has_changed:
         result.notes.append("takes the place of a fuller result, which was not of today's scenarios")
-    try:
-        figure = draw(result)
-    except ValueError as error:
-        result.notes.append(f"no figure: {error}")
-    else:
-        (folder / f"{result.row.id}.svg").write_text(figure, encoding="utf-8")
     return True
+
+
+def judge_anew(entry: KeptRow, folder: Path) -> Judged:
+    """Judge a kept result by its row's relation of today, from the values that it has, and write the verdict, nothing
+    else, into its file.
+
+    KeptError when it cannot be judged; OSError when it cannot be read or written."""
+    path = folder / f"{entry.row.id}.json"
+    result = kept_result(entry)
+    text = path.read_text(encoding="utf-8")
+    content = json.loads(text)
+    before = {name: content[name] for name in _VERDICT}
+    fresh = {**summary(result), "where": "" if result.judgement is None else result.judgement.where}
+    content |= {name: fresh[name] for name in _VERDICT}
+    if (judged := _as_text(content)) != text:
+        path.write_text(judged, encoding="utf-8")
+    return Judged(entry.row.id, before, {name: fresh[name] for name in _VERDICT})
 
 
 def _fuller(path: Path, new: Kept) -> Kept | None:
@@ -90,6 +124,13 @@ def _fuller(path: Path, new: Kept) -> Kept | None:
     except (OSError, KeptError):
         return None
     return kept if kept is not None and kept.fullness > new.fullness else None
+
+
+def _as_text(content: Mapping[str, Any]) -> str:
+    """A line for each field, and for each case."""
+    fields = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in content.items() if name != "cases"]
+    cases = ",\n".join(f"  {json.dumps(case)}" for case in content["cases"])
+    return "{\n" + ",\n".join([*fields, f' "cases": [\n{cases}\n ]']) + "\n}\n"
 
 
 def _number(value: float) -> float | None:

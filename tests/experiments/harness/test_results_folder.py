@@ -1,15 +1,19 @@
 import json
+import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from experiments.figures.results_folder import keep
-from experiments.harness.digest import document_digest
-from experiments.harness.kept import read_kept, standing
+import pytest
+
+from experiments.harness.kept import KeptError, kept_result, kept_rows, read_kept, standing
 from experiments.harness.origin import Made
 from experiments.harness.relations import EachBetween
 from experiments.harness.reproduce import Options, RowResult
-from experiments.harness.row import Case, Experiment, Figure, Outcome, Row
+from experiments.harness.results_folder import RESULTS, judge_anew, keep, summary
+from experiments.harness.row import Case, Experiment, Figure, Outcome, Row, document_digest, with_assistance
+from experiments.rows import ROWS
 
 FIGURE = Figure("load", {"rate": "Mbit/s"}, "theory", log_x=True)
 MADE = Made(date="2026-01-31", world="sim", canopy="0.1.0", commit="0123456789ab", hosts="interpreted")
@@ -100,3 +104,54 @@ def test_what_is_no_number_is_kept_as_json_that_others_can_read(tmp_path: Path) 
     kept = json.loads((tmp_path / "a-row.json").read_text(), parse_constant=refuse)
     assert kept["cases"][0]["values"] == [1.0, None]
     assert kept["cases"][0]["mean"] is None
+
+
+def test_a_kept_result_is_judged_anew_from_its_values(tmp_path: Path) -> None:
+    """As if it had been judged so when it was made; nothing else of the file changes."""
+    result = result_of([2.5, float("nan"), 3.5], quick=False)
+    keep(replace(result, judgement=EachBetween(least=2).judge(result.outcomes)), MADE, tmp_path, spare_fuller=True)
+    assert not kept_json(tmp_path)["holds"], "what is no number does not hold"
+    result = result_of([2.5, 3.5], quick=False)
+    keep(result, MADE, tmp_path, spare_fuller=False)
+    before = kept_json(tmp_path)
+    assert (before["measured"], before["holds"]) == (None, False), "it was not judged"
+    (entry,) = kept_rows([result.row], tmp_path)
+    judged = judge_anew(entry, tmp_path)
+    after = kept_json(tmp_path)
+    assert str(judged) == "a-row: does not hold, nothing () -> holds, 3 Mbit/s (rate, one)"
+    assert (after["measured"], after["unit"], after["where"], after["holds"]) == (3.0, "Mbit/s", "rate, one", True)
+    assert after["interval"] == after["cases"][0]["interval"]
+    assert {name for name in after if after[name] != before[name]} == {"measured", "interval", "holds", "where"}
+    text = (tmp_path / "a-row.json").read_text()
+    (entry,) = kept_rows([result.row], tmp_path)
+    again = judge_anew(entry, tmp_path)
+    assert again.before == again.after
+    assert (tmp_path / "a-row.json").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"notes": ["one, seed 2: unlucky"]}, "not all runs are there: one, seed 2: unlucky"),
+        ({"cases": [{"case": "two", "world": "sim", "quantity": "rate", "values": [1]}]}, "it has no case two today"),
+        ({"row": "a-row"}, "not of today's scenarios"),
+    ],
+)
+def test_what_cannot_be_judged_anew_stays(tmp_path: Path, change: dict[str, Any], message: str) -> None:
+    keep(result_of([1.0, 2.0], quick=False, document={"load": 2}), MADE, tmp_path, spare_fuller=True)
+    row = result_of([1.0], quick=False, document=None if "row" in change else {"load": 2}).row
+    (tmp_path / "a-row.json").write_text(json.dumps(kept_json(tmp_path) | change))
+    (entry,) = kept_rows([row], tmp_path)
+    with pytest.raises(KeptError, match=f"^a-row: {re.escape(message)}$"):
+        judge_anew(entry, tmp_path)
+    assert not kept_json(tmp_path)["holds"]
+
+
+def test_kept_verdicts_are_todays() -> None:
+    """Of all that is kept in full: `canopy reproduce --kept --judge` changes nothing."""
+    entries = [entry for entry in kept_rows(with_assistance(list(ROWS.values())), RESULTS) if entry.kept is not None]
+    assert len(entries) > 70
+    for entry in entries:
+        kept = json.loads((RESULTS / f"{entry.row.id}.json").read_text())
+        judged = summary(kept_result(entry))
+        assert {name: kept[name] for name in judged} == judged

@@ -2,27 +2,19 @@ import json
 from pathlib import Path
 
 import pytest
-import yaml
 from typer.testing import CliRunner
 
-from experiments.commands import app
-from experiments.figures.results_folder import RESULTS
+from engine.command.assemble import build
+from experiments.harness.results_folder import RESULTS
 from experiments.harness.row import Row
 from experiments.rows import ROWS
-from tests.experiments.networks import small
 
 RUNNER = CliRunner()
-
-
-@pytest.fixture
-def scenario(tmp_path: Path) -> Path:
-    path = tmp_path / "small.yaml"
-    path.write_text(yaml.safe_dump(small(), sort_keys=False))
-    return path
+APP = build(["reproduce"])
 
 
 def test_the_list_has_every_row_and_says_what_is_not_built() -> None:
-    result = RUNNER.invoke(app, ["reproduce", "--list"], env={"COLUMNS": "300"})
+    result = RUNNER.invoke(APP, ["reproduce", "--list"], env={"COLUMNS": "300"})
     assert result.exit_code == 0
     assert all(f" {row} " in result.stdout for row in ROWS)
     missing = {row.missing for row in ROWS.values() if row.missing}
@@ -30,7 +22,7 @@ def test_the_list_has_every_row_and_says_what_is_not_built() -> None:
 
 
 def test_the_list_can_be_of_one_paper_and_for_a_program() -> None:
-    result = RUNNER.invoke(app, ["reproduce", "vlmcc", "--list", "--json"])
+    result = RUNNER.invoke(APP, ["reproduce", "vlmcc", "--list", "--json"])
     assert [row["row"] for row in json.loads(result.stdout)["rows"]] == [
         "vlmcc-fig4",
         "vlmcc-fig6",
@@ -45,7 +37,7 @@ def test_what_is_kept_can_be_listed(tmp_path: Path) -> None:
     arguments = ["reproduce", "mtcp-fig6", "tcp-share", "--kept", "--out", str(tmp_path)]
     for row_id in ("mtcp-fig6-assist", "tcp-share"):
         (tmp_path / f"{row_id}.json").write_bytes((RESULTS / f"{row_id}.json").read_bytes())
-    result = RUNNER.invoke(app, [*arguments, "--json"])
+    result = RUNNER.invoke(APP, [*arguments, "--json"])
     assert (result.exit_code, result.stderr) == (0, "")
     rows = {row["row"]: row for row in json.loads(result.stdout)["rows"]}
     assert {row_id: row["kept"] for row_id, row in rows.items()} == {
@@ -55,15 +47,36 @@ def test_what_is_kept_can_be_listed(tmp_path: Path) -> None:
     }
     assert (rows["tcp-share"]["runs"], rows["tcp-share"]["holds"]) == (5, True)
     (tmp_path / "tcp-share.json").write_text("{")
-    result = RUNNER.invoke(app, arguments, env={"COLUMNS": "200"})
+    result = RUNNER.invoke(APP, arguments, env={"COLUMNS": "200"})
     assert result.exit_code == 0
     assert "nothing kept" in result.stdout
     assert "not readable" in result.stdout
     assert "tcp-share.json: not a row's result" in result.stderr
 
 
+def test_what_is_kept_is_judged_and_drawn_anew(tmp_path: Path) -> None:
+    path = tmp_path / "tcp-share.json"
+    path.write_bytes((RESULTS / path.name).read_bytes())
+    kept = json.loads(path.read_text())
+    path.write_text(json.dumps(kept | {"measured": 0.5, "holds": False}))
+    arguments = ["reproduce", "tcp-share", "--kept", "--out", str(tmp_path)]
+    result = RUNNER.invoke(APP, [*arguments, "--judge"])
+    assert (result.exit_code, result.stdout) == (
+        0,
+        "tcp-share: does not hold, 0.5 Jain index (jain, 4 flows) -> holds, 0.9991 Jain index (jain, 4 flows)\n",
+    )
+    assert json.loads(path.read_text()) == kept
+    assert RUNNER.invoke(APP, [*arguments, "--judge", "--draw"]).stdout == ""
+    assert (tmp_path / "tcp-share.svg").read_text() == (RESULTS / "tcp-share.svg").read_text()
+    path.write_text("{")
+    result = RUNNER.invoke(APP, [*arguments, "--judge"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "tcp-share.json: not a row's result" in result.stderr
+    assert RUNNER.invoke(APP, ["reproduce", "tcp-share", "--judge"]).exit_code == 2
+
+
 def test_rows_and_what_is_kept_of_them_are_two_lists() -> None:
-    result = RUNNER.invoke(app, ["reproduce", "--list", "--kept"])
+    result = RUNNER.invoke(APP, ["reproduce", "--list", "--kept"])
     assert result.exit_code == 2
     assert "not both" in result.stderr
 
@@ -73,14 +86,14 @@ def test_rows_and_what_is_kept_of_them_are_two_lists() -> None:
     [["tcp-padhie"], ["tcp-padhie", "--list"], ["tcp-padhie", "--kept"], ["tcp-padhye", "tcp-padhie", "--json"]],
 )
 def test_an_unknown_name_is_exit_status_2_and_lists_what_comes_near(arguments: list[str]) -> None:
-    result = RUNNER.invoke(app, ["reproduce", *arguments])
+    result = RUNNER.invoke(APP, ["reproduce", *arguments])
     assert result.exit_code == 2
     assert result.stdout == ""
     assert "no paper or row is called `tcp-padhie`; did you mean `tcp-padhye`" in result.stderr
 
 
 def test_no_name_is_exit_status_2() -> None:
-    result = RUNNER.invoke(app, ["reproduce"])
+    result = RUNNER.invoke(APP, ["reproduce"])
     assert result.exit_code == 2
     assert "--list" in result.stderr
 
@@ -88,7 +101,7 @@ def test_no_name_is_exit_status_2() -> None:
 def test_json_is_one_object_and_a_row_that_is_not_built_does_not_hold(monkeypatch: pytest.MonkeyPatch) -> None:
     unbuilt = Row("vlmcc-loss", "vlmcc", "sim", "title", "value", "counts", missing="the protocol vlmcc")
     monkeypatch.setattr("experiments.rows.ROWS", {unbuilt.id: unbuilt})
-    result = RUNNER.invoke(app, ["reproduce", "vlmcc-loss", "--json"])
+    result = RUNNER.invoke(APP, ["reproduce", "vlmcc-loss", "--json"])
     assert result.exit_code == 1
     (row,) = json.loads(result.stdout)["rows"]
     assert list(row) == ["row", "paper", "measured", "interval", "unit", "holds"]
@@ -98,47 +111,13 @@ def test_json_is_one_object_and_a_row_that_is_not_built_does_not_hold(monkeypatc
 
 def test_a_real_row_holds_with_exit_status_0(tmp_path: Path) -> None:
     arguments = ["reproduce", "tcp-share", "--quick", "--seeds", "1", "--json", "--out", str(tmp_path)]
-    result = RUNNER.invoke(app, arguments)
+    result = RUNNER.invoke(APP, arguments)
     (row,) = json.loads(result.stdout)["rows"]
     assert (result.exit_code, row["holds"]) == (0, True), result.stdout + result.stderr
     assert 0.95 <= row["measured"] <= 1
     assert row["interval"] is None, "one run has none"
     assert {path.name for path in tmp_path.iterdir()} == {"tcp-share.json", "tcp-share.svg"}
-    result = RUNNER.invoke(app, ["reproduce", "tcp-share", "--kept", "--json", "--out", str(tmp_path)])
+    result = RUNNER.invoke(APP, ["reproduce", "tcp-share", "--kept", "--json", "--out", str(tmp_path)])
     (listed,) = json.loads(result.stdout)["rows"]
     assert (listed["scenario"], listed["quick"], listed["runs"]) == ("current", True, 1)
     assert listed["made"]["date"]
-
-
-def test_a_sweep_makes_one_table_and_goes_on_where_it_was(scenario: Path, tmp_path: Path) -> None:
-    arguments = ["sweep", str(scenario), "--seeds", "2", "--out", str(tmp_path / "out")]
-    result = RUNNER.invoke(app, [*arguments, "--set", "links.core.rate=500 kbps", "--json"])
-    assert result.exit_code == 0, result.stderr
-    rows = {row["measurement"]: row for row in json.loads(result.stdout)}
-    assert rows["flow_0.goodput_bps"]["runs"] == 2
-    assert rows["flow_0.goodput_bps"]["links.core.rate"] == "500 kbps"
-    assert 450e3 < rows["flow_0.goodput_bps"]["mean"] < 500e3
-    again = RUNNER.invoke(app, [*arguments, "--set", "links.core.rate=500 kbps, 600 kbps"])
-    assert again.exit_code == 0
-    assert "2 runs were there already" in again.stdout
-    assert (tmp_path / "out" / "sweep.parquet").is_file()
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ("links.coer.loss=0", "links has no `coer`; did you mean `core`? (there is core, "),
-        ("links.core.loss", "is not PATH=VALUE"),
-        ("links.core.loss=2", "links.core.loss=2: links[0].loss: must be between 0 and 1"),
-    ],
-)
-def test_a_bad_setting_is_exit_status_2(scenario: Path, setting: str, message: str) -> None:
-    result = RUNNER.invoke(app, ["sweep", str(scenario), "--set", setting])
-    assert result.exit_code == 2
-    assert message in result.stderr
-
-
-def test_a_sweep_of_no_scenario_is_exit_status_2(tmp_path: Path) -> None:
-    result = RUNNER.invoke(app, ["sweep", str(tmp_path / "none.yaml")])
-    assert result.exit_code == 2
-    assert "No such file" in result.stderr

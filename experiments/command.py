@@ -1,14 +1,13 @@
-"""`canopy reproduce` and `canopy sweep`. What costs time to import is imported when it is used."""
+"""`canopy reproduce`. What costs time to import is imported when it is used."""
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
+from engine.command.exits import EXIT_FAILED, SIGNALLED
 from engine.command.fail import fail
 
 if TYPE_CHECKING:
@@ -32,6 +31,12 @@ def reproduce(
     list_kept: Annotated[
         bool, typer.Option("--kept", help="Only list the results that are kept of rows, all or those named.")
     ] = False,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="With --kept: judge the results anew, from the values that they have.")
+    ] = False,
+    draw: Annotated[
+        bool, typer.Option("--draw", help="With --kept: draw the figures anew that the results have all values of.")
+    ] = False,
     out: Annotated[
         Path | None, typer.Option(help="Folder for ROW.json, ROW.svg (default: experiments/results).")
     ] = None,
@@ -43,19 +48,20 @@ def reproduce(
     """Run experiments of the papers, and say whether what they found is found again.
 
     Exit status: 0 when every row asked for holds, 1 when not (a row that is not built does not), 2 for an unknown name.
-    --list and --kept run nothing, and end with 0 or 2.
+    --list and --kept run nothing, and end with 0 or 2; with --judge or --draw 1 when a result could not be.
     """
     from rich.console import Console
 
     from engine.command.signals import Interrupted, interruptible
-    from experiments.figures import comparison, results_folder
-    from experiments.harness import origin
-    from experiments.harness.assistance import with_assistance
+    from experiments.figures import comparison, plot
+    from experiments.harness import origin, results_folder
     from experiments.harness.names import UnknownNameError
-    from experiments.harness.progress import progress_bar
+    from experiments.harness.printing import progress_bar
     from experiments.harness.reproduce import Options
     from experiments.harness.reproduce import reproduce as run_rows
+    from experiments.harness.row import with_assistance
     from experiments.rows import ROWS, select
+    from experiments.rows.compare import comparison as compare
 
     try:
         named = select(names) if names else list(ROWS.values())
@@ -64,9 +70,14 @@ def reproduce(
         fail(str(error))
     if list_rows and list_kept:
         fail("reproduce: --list or --kept, not both")
+    if (judge or draw) and not list_kept:
+        fail("reproduce: --judge and --draw go with --kept")
     folder = results_folder.RESULTS if out is None else out
     if list_kept:
-        _print_kept(rows, {row.id for row in named}, folder, as_json=as_json)
+        if not (judge or draw):
+            _print_kept(rows, {row.id for row in named}, folder, as_json=as_json)
+        elif not _renew(rows, folder, judge=judge, draw=draw):
+            raise typer.Exit(EXIT_FAILED)
         return
     if list_rows:
         _print_rows(rows, as_json=as_json)
@@ -83,6 +94,10 @@ def reproduce(
             made = origin.made_now(checkout, (outcome.case.world for outcome in result.outcomes))
             if result.outcomes and not results_folder.keep(result, made, folder, spare_fuller=out is None):
                 result.notes.append(f"the kept result of longer or more runs stays in {folder}")
+            elif result.outcomes:
+                plot.write(result, folder)
+        except ValueError as error:
+            result.notes.append(f"no figure: {error}")
         except OSError as error:
             result.notes.append(f"{error.filename or folder}: {error.strerror or error}")
         judged.append(result.row.id)
@@ -95,7 +110,7 @@ def reproduce(
         raise typer.Exit(SIGNALLED + interrupt.number) from None
     compared = [result for result in results if result.row.paper == comparison.NAME]
     try:
-        if compared and comparison.write(folder):
+        if compared and comparison.write(folder, compare.ROWS):
             compared[-1].notes.append(f"all side by side: {folder / comparison.NAME}.md and .svg")
     except (OSError, ValueError) as error:
         compared[-1].notes.append(f"no comparison in {folder}: {error}")
@@ -133,11 +148,34 @@ def _print_kept(rows: "Sequence[Row]", named: "Set[str]", folder: Path, *, as_js
             typer.echo(f"canopy: {entry.problem}", err=True)
 
 
+def _renew(rows: "Sequence[Row]", folder: Path, *, judge: bool, draw: bool) -> bool:
+    """Judge and draw what is kept of the rows anew; tell what reads differently. False when something could not be."""
+    from experiments.figures import comparison, plot
+    from experiments.harness.kept import KeptError, kept_result, kept_rows
+    from experiments.harness.results_folder import judge_anew
+    from experiments.rows.compare import comparison as compare
+
+    is_whole = True
+    for entry in kept_rows(rows, folder):
+        if entry.kept is None and not entry.problem:
+            continue
+        try:
+            if judge and (judged := judge_anew(entry, folder)).before != judged.after:
+                typer.echo(judged)
+            if draw and entry.row.experiment is not None and plot.shows_values(entry.row.experiment.figure):
+                plot.write(kept_result(entry), folder)
+        except (KeptError, OSError) as error:
+            typer.echo(f"canopy: {error}", err=True)
+            is_whole = False
+    if draw and compare.ROWS[0].id in {row.id for row in rows}:
+        comparison.write(folder, compare.ROWS)
+    return is_whole
+
+
 def _print_results(results: "Sequence[RowResult]", *, as_json: bool) -> None:
     from rich.console import Console
 
-    from experiments.figures import results_folder
-    from experiments.harness import printing
+    from experiments.harness import printing, results_folder
 
     if as_json:
         print(json.dumps({"rows": [results_folder.summary(result) for result in results]}))
@@ -146,63 +184,3 @@ def _print_results(results: "Sequence[RowResult]", *, as_json: bool) -> None:
                 typer.echo(f"{result.row.id}: {note}", err=True)
     else:
         printing.print_results(Console(), results)
-
-
-@app.command()
-def sweep(
-    scenario: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="PATH=VALUE,...", help="As links.core.loss=0.001,0.01; all are combined."),
-    ] = None,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each combination, with seeds from 1 on.")] = 5,
-    out: Annotated[Path | None, typer.Option(help="Folder of the sweep (default: runs/sweep-NAME).")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time (default: one a processor).")] = None,
-    dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on this Dask cluster instead.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON, and nothing else.")] = False,
-) -> None:
-    """Simulate a scenario with every combination of settings, several seeds each. A broken sweep goes on where it was.
-
-    Exit status: 0 when all runs have results, 1 when not, 2 when nothing could be run.
-    """
-    from rich.console import Console
-
-    from engine.command.signals import Interrupted, interruptible
-    from experiments.harness.progress import progress_bar
-    from experiments.sweep import sweep as sweeps
-    from experiments.sweep.dask_cluster import on_dask
-    from experiments.sweep.settings import SettingError, parse_setting
-    from experiments.sweep.table import print_table, write_table
-    from topologies.scenario import ScenarioError, load_scenario
-
-    try:
-        loaded = load_scenario(scenario, check_files=True, purpose="simulate")
-        points = sweeps.grid(loaded, scenario.parent, [parse_setting(text) for text in settings or []], seeds)
-    except ScenarioError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(EXIT_BAD_INPUT) from None
-    except SettingError as error:
-        fail(f"--set: {error}")
-    folder = out or Path("runs") / f"sweep-{loaded.name}"
-    errors = Console(stderr=True)
-    try:
-        with interruptible(), progress_bar(errors, "runs") as on_run:
-            run_all = on_dask(dask) if dask else sweeps.local(jobs or os.cpu_count() or 1)
-            outcome = sweeps.run_sweep(points, folder, run_all, on_run)
-    except sweeps.SweepError as error:
-        fail(str(error))
-    except Interrupted as interrupt:
-        typer.echo(f"canopy: interrupted; the same command goes on from {folder}", err=True)
-        raise typer.Exit(SIGNALLED + interrupt.number) from None
-    for failure in outcome.failures:
-        typer.echo(f"canopy: {failure}", err=True)
-    if outcome.records:
-        table = write_table(outcome.records, folder)
-        print_table(Console(), table, folder, as_json=as_json, reused=outcome.reused)
-    if outcome.failures:
-        raise typer.Exit(EXIT_FAILED)
-
-
-if __name__ == "__main__":
-    app(prog_name="canopy")
-    sys.exit()

@@ -1,0 +1,106 @@
+"""That figures are small, and that nothing of the picture is lost by it."""
+
+import re
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import pytest
+
+from experiments.figures.svg import STYLE, compact, new_canvas, to_svg
+from experiments.harness.results_folder import RESULTS
+
+ROOT = Path(__file__).parents[3]
+MOST_BYTES = 100_000
+MOST_BYTES_OF_ALL = 10_000_000
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def places(path: str) -> list[tuple[float, float]]:
+    """Where the points of a path of lines are."""
+    found, at, start = [], (0.0, 0.0), (0.0, 0.0)
+    for letter, numbers in re.findall(r"([A-Za-z])([^A-Za-z]*)", path):
+        values = [float(number) for number in re.findall(r"-?\d*\.?\d+", numbers)]
+        steps: list[tuple[float, float]] = []
+        if letter in "ML":
+            at = (values[0], values[1])
+            found.append(at)
+        elif letter == "l":
+            steps = list(zip(values[::2], values[1::2], strict=True))
+        elif letter in "hv":
+            steps = [(value, 0.0) if letter == "h" else (0.0, value) for value in values]
+        else:
+            at = start
+        for x, y in steps:
+            at = (at[0] + x, at[1] + y)
+            found.append(at)
+        start = at if letter == "M" else start
+    return found
+
+
+def line(points: str) -> str:
+    (path,) = ElementTree.fromstring(compact(f'<svg xmlns="{SVG[1:-1]}"><path d="{points}"/></svg>'))
+    return path.attrib["d"]
+
+
+def test_lines_are_steps_from_point_to_point() -> None:
+    assert line("M 10.04 20\nL 12.06 20\nL 12.06 21.5\nL 11 19\nz\n") == "M10 20h2.1v1.5l-1.1-2.5z"
+    assert line("M 0.5 -0.5 L 0.52 -0.5 L 1.5 0.5") == "M.5-.5h0l1 1"
+    assert line("M 1 1 C 2 2 3 3 4 4 L 5 4 M 7 7 L 7 8") == "M1 1C2 2 3 3 4 4h1M7 7v1"
+    assert line("M 0 0 L 1 1 L 1.01 1.01 L 2 1") == "M0 0l1 1h1", "a step that is no step"
+
+
+def test_the_error_of_a_place_does_not_add_up() -> None:
+    points = [(0.033 * number, 0.07 * number * number % 50) for number in range(2000)]
+    path = line("M " + " L ".join(f"{x:.6f} {y:.6f}" for x, y in points))
+    kept = places(path)
+    assert kept[-1] == pytest.approx(points[-1], abs=0.051)
+    assert all(min(abs(x - a) + abs(y - b) for a, b in kept) < 0.11 for x, y in points[::97])
+
+
+def test_what_is_referred_to_keeps_its_name_and_styles_are_said_once() -> None:
+    style = "fill: none; stroke: #123456"
+    text = (
+        f'<svg xmlns="{SVG[1:-1]}" xmlns:xlink="http://www.w3.org/1999/xlink"><metadata>who</metadata>'
+        '<defs><style type="text/css">*{x: y}</style></defs><g id="axes_1"><g id="line_1"><defs>'
+        f'<path id="m1" d="M 0 0 L 1 0" style="{style}"/></defs><g clip-path="url(#p1)">'
+        f'<use xlink:href="#m1" x="1.23" y="2" style="{style}"/><use xlink:href="#m1" x="3" y="4" style="fill: red"/>'
+        f'</g></g></g><g id="text_1"><text style="{style}" x="5" y="6" transform="rotate(-0 5 6)">words</text></g>'
+        '<defs><clipPath id="p1"><rect x="1" y="2" width="3" height="4"/></clipPath></defs></svg>'
+    )
+    assert compact(text) == (
+        f'<svg xmlns="{SVG[1:-1]}"><defs><style type="text/css">*{{x: y}}.c0{{fill:none;stroke:#123456}}</style></defs>'
+        '<defs><path d="M0 0h1" id="i0" class="c0"/></defs>'
+        '<g style="clip-path:url(#i1)"><use x="1.2" y="2" href="#i0"/>'
+        '<use x="3" y="4" href="#i0" style="fill:red"/></g><text x="5" y="6" class="c0">words</text>'
+        '<defs><clipPath id="i1"><rect x="1" y="2" width="3" height="4"/></clipPath></defs></svg>\n'
+    )
+
+
+def test_letters_are_text() -> None:
+    with mpl.rc_context({**STYLE, "svg.hashsalt": "x"}):
+        canvas = new_canvas(3, 2)
+        canvas.subplots().set_xlabel("seconds & more")
+        svg = to_svg(canvas)
+    texts = [element.text for element in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+    assert "seconds & more" in texts
+    assert len(svg) < 5000
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.svg")), ids=lambda path: path.stem)
+def test_a_kept_figure_is_small_and_whole(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert len(text.encode()) < MOST_BYTES
+    names = set(re.findall(r'\bid="([^"]*)"', text))
+    assert set(re.findall(r'(?:href="|url\()#([\w-]+)', text)) <= names
+    assert path.stem in "".join(element.text or "" for element in ElementTree.fromstring(text).iter(f"{SVG}text")) or (
+        path.stem == "compare"
+    )
+
+
+def test_all_files_together_are_small() -> None:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
+    files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    assert len(files) > 500
+    assert sum(path.stat().st_size for path in files if path.is_file()) < MOST_BYTES_OF_ALL
