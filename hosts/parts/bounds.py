@@ -1,7 +1,8 @@
 """What the parameters of a protocol may be, said where each of them stands.
 
 A field of a protocol's options is one of the functions below, with its default and its bounds; `check` holds all fields
-of the options against theirs. What concerns several fields is checked by the options themselves.
+of the options against theirs. What concerns several fields is checked by the options themselves. (A default is Any, for
+compiled functions make a float of an integer where they expect a float.)
 """
 
 from abc import abstractmethod
@@ -74,37 +75,37 @@ def _field(default: Any, bound: Bound) -> Any:
     return field(default=default, metadata={_KEY: bound})
 
 
-def seconds(default: float, *, least: float = LEAST_TIME_S, below: float = MOST_S, or_zero: bool = False) -> Any:
+def seconds(default: Any, *, least: float = LEAST_TIME_S, below: float = MOST_S, or_zero: bool = False) -> Any:
     """A time that passes once."""
     return _field(default, _Time(least, below, or_zero))
 
 
-def period(default: float) -> Any:
+def period(default: Any) -> Any:
     """The seconds between what comes again and again by itself."""
     return _field(default, _Time(LEAST_PERIOD_S, MOST_S, False))
 
 
-def within(default: float, least: int, most: int) -> Any:
+def within(default: Any, least: int, most: int) -> Any:
     """A number from `least` to `most`."""
     return _field(default, _Range(least, most, f"be in {least}..{most}"))
 
 
-def at_least(default: float, least: float, *, below: float = inf, unit: str = "") -> Any:
+def at_least(default: Any, least: float, *, below: float = inf, unit: str = "") -> Any:
     """A number that is not smaller than `least`, in a unit that the message names."""
     return _field(default, _Range(least, below, f"be at least {least:g}{unit}", below=True))
 
 
-def share(default: float, *, or_zero: bool = False) -> Any:
+def share(default: Any, *, or_zero: bool = False) -> Any:
     """A part of 1."""
     return _field(default, _Range(0, 1, f"be in {'[' if or_zero else '('}0, 1]", above=not or_zero))
 
 
-def positive(default: float, *, below: float = MOST) -> Any:
+def positive(default: Any, *, below: float = MOST) -> Any:
     """A number above 0."""
     return _field(default, _Range(0, below, "be positive", above=True, below=True))
 
 
-def not_negative(default: float, *, below: float = MOST) -> Any:
+def not_negative(default: Any, *, below: float = MOST) -> Any:
     """A number from 0 on."""
     return _field(default, _Range(0, below, "not be negative", below=True))
 
