@@ -43,6 +43,10 @@ class Field:
         """The attribute, from what the struct unpacked. ValueError: it cannot have this value."""
         raise NotImplementedError
 
+    def take(self, value: Any, into: dict[str, object]) -> None:
+        """Put what is read into the attributes of a tuple."""
+        into[self.attribute] = self.read(value)
+
 
 class Number(Field):
     """Unsigned. `kind`: what it becomes, an IntEnum or bool, of which other values are refused."""
@@ -90,6 +94,17 @@ class Number(Field):
             raise ValueError(self.name)
         return self.kind(value)
 
+    def take(self, value: Any, into: dict[str, object]) -> None:
+        read = self.read(value)
+        if self.attribute:
+            into[self.attribute] = read
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the attribute is what the struct has."""
+        whole = self.least == 0 and self.most == (1 << self.bits) - 1
+        return bool(self.attribute) and self.kind is int and whole and not self.wraps and not self.cut
+
 
 class Reserved(Field):
     """Sent as 0 and ignored."""
@@ -101,6 +116,9 @@ class Reserved(Field):
 
     def write(self, packet: object) -> Any:
         return 0
+
+    def take(self, value: Any, into: dict[str, object]) -> None:
+        pass
 
 
 class Bitmap(Field):
@@ -163,10 +181,11 @@ class Marks(Field):
     def write(self, packet: object) -> Any:
         return write_flags(self.flags, packet)
 
-    def read(self, value: Any) -> object:
+    def take(self, value: Any, into: dict[str, object]) -> None:
         if value & ~sum(flag.mask for flag in self.flags):
             raise ValueError(self.name)
-        return value
+        for flag in self.flags:
+            into[flag.name] = bool(value & flag.mask)
 
 
 class Size(Field):
@@ -179,6 +198,30 @@ class Size(Field):
 
     def write(self, packet: object) -> Any:
         return len(getattr(packet, self.attribute))
+
+    def take(self, value: Any, into: dict[str, object]) -> None:
+        pass
+
+
+class _Group(Field):
+    """Narrow fields that stand together and fill a number."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: list[Field]) -> None:
+        super().__init__(fields[0].name, sum(field.bits for field in fields), "", "")
+        self.fields = fields
+
+    def write(self, packet: object) -> Any:
+        number = 0
+        for field in self.fields:
+            number = number << field.bits | int(field.write(packet))
+        return number
+
+    def take(self, value: Any, into: dict[str, object]) -> None:
+        for field in reversed(self.fields):
+            field.take(value & (1 << field.bits) - 1, into)
+            value >>= field.bits
 
 
 class Inner(Field):
@@ -259,7 +302,7 @@ class Place(NamedTuple):
 class Layout(Generic[T]):
     """The fields of a packet's body, of an item in a list, or of a packet without the common header."""
 
-    __slots__ = ("_runs", "codes", "fields", "make", "meaning", "name", "size_at", "struct", "tail")
+    __slots__ = ("_parts", "codes", "fields", "make", "meaning", "name", "size_at", "struct", "tail")
 
     def __init__(self, name: str, make: Callable[..., T] | None, *fields: Field, meaning: str = "") -> None:
         """`make`: the tuple that these fields are, all of it; None: they are packed and unpacked by hand.
@@ -276,16 +319,19 @@ class Layout(Generic[T]):
                 fixed = list(fields[:number])
             elif isinstance(field, Tail):
                 self.tail = field
-        self._runs = _runs(fixed)
-        self.codes = "".join(_code(run) for run in self._runs)
-        self.size_at = 0
-        """Place of the tail's `Size` among what the struct unpacks."""
-        for run in self._runs:
-            if isinstance(run[0], Size):
-                break
-            self.size_at += _count(run)
+        parts = _grouped(fixed)
+        self.codes = "".join(map(_code, parts))
         self.struct: struct.Struct = struct.Struct("!" + self.codes)
         """Of all that is of fixed length; reserved fields take no argument, narrow ones together are one number."""
+        self._parts = [
+            (part, isinstance(part, Number) and part.is_plain) for part in parts if not isinstance(part, Reserved)
+        ]
+        self.size_at = 0
+        """Place of the tail's `Size` among what the struct unpacks."""
+        for part, _ in self._parts:
+            if isinstance(part, Size):
+                break
+            self.size_at += part.layout.size_at if isinstance(part, Inner) else 1
 
     @property
     def size(self) -> int:
@@ -328,79 +374,50 @@ class Layout(Generic[T]):
 
     def write(self, item: object, values: list[Any]) -> None:
         """Append what the struct packs."""
-        for run in self._runs:
-            field = run[0]
-            if len(run) > 1:
-                number = 0
-                for field in run:
-                    number = number << field.bits | int(field.write(item))
-                values.append(number)
-            elif isinstance(field, Inner):
-                field.layout.write(getattr(item, field.attribute), values)
-            elif not isinstance(field, Reserved):
-                values.append(field.write(item))
+        for part, is_plain in self._parts:
+            if is_plain:
+                values.append(getattr(item, part.attribute))
+            elif isinstance(part, Inner):
+                part.layout.write(getattr(item, part.attribute), values)
+            else:
+                values.append(part.write(item))
 
     def read(self, values: Sequence[Any], at: int, into: dict[str, object]) -> int:
         """Put the attributes from the place `at` of what a struct unpacked on into a dictionary; where they end."""
-        for run in self._runs:
-            field = run[0]
-            if isinstance(field, Inner):
+        for part, is_plain in self._parts:
+            if is_plain:
+                into[part.attribute] = values[at]
+            elif isinstance(part, Inner):
                 inner: dict[str, object] = {}
-                at = field.layout.read(values, at, inner)
-                assert field.layout.make is not None
-                into[field.attribute] = field.layout.make(**inner)
+                at = part.layout.read(values, at, inner)
+                assert part.layout.make is not None
+                into[part.attribute] = part.layout.make(**inner)
                 continue
-            if isinstance(field, Reserved) and len(run) == 1:
-                continue
-            value = values[at]
+            else:
+                part.take(values[at], into)
             at += 1
-            if len(run) == 1:
-                _read_field(field, value, into)
-                continue
-            for field in reversed(run):
-                _read_field(field, value & (1 << field.bits) - 1, into)
-                value >>= field.bits
         return at
 
 
-def _read_field(field: Field, value: Any, into: dict[str, object]) -> None:
-    if isinstance(field, Marks):
-        field.read(value)
-        for flag in field.flags:
-            into[flag.name] = bool(value & flag.mask)
-    elif field.attribute and not isinstance(field, Size):
-        into[field.attribute] = field.read(value)
-
-
-def _runs(fields: Iterable[Field]) -> list[list[Field]]:
-    """Narrow fields that stand together, and each other one alone."""
+def _grouped(fields: Iterable[Field]) -> list[Field]:
+    """Narrow fields that stand together as one."""
     runs: list[list[Field]] = []
     for field in fields:
         if field.bits % 8 and runs and runs[-1][0].bits % 8:
             runs[-1].append(field)
         else:
             runs.append([field])
-    return runs
+    return [_Group(run) if run[0].bits % 8 else run[0] for run in runs]
 
 
-def _count(run: list[Field]) -> int:
-    """Values that a struct has for it."""
-    field = run[0]
-    if isinstance(field, Inner):
-        return field.layout.size_at
-    return 0 if isinstance(field, Reserved) and len(run) == 1 else 1
-
-
-def _code(run: list[Field]) -> str:
+def _code(field: Field) -> str:
     """In a struct's format."""
-    field = run[0]
     if isinstance(field, Inner):
         return field.layout.codes
-    bits = sum(field.bits for field in run)
-    if isinstance(field, Reserved) and len(run) == 1:
-        return f"{bits // 8}x"
+    if isinstance(field, Reserved):
+        return f"{field.bits // 8}x"
     if isinstance(field, (Bitmap, Host)):
-        return f"{bits // 8}s"
-    if bits not in _CODES:
-        raise ValueError(f"{field.name}: no number has {bits} bits")
-    return _CODES[bits]
+        return f"{field.bits // 8}s"
+    if field.bits not in _CODES:
+        raise ValueError(f"{field.name}: no number has {field.bits} bits")
+    return _CODES[field.bits]
