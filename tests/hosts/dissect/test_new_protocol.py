@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hosts.protocol import Protocol
 from hosts.wire.format import Format
-from hosts.wire.layout import Number, Payload, Size
+from hosts.wire.fields import Number, Payload, Size
 
 
 class Type(enum.IntEnum):

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from hosts import protocols
 from hosts.wire.checks import read_header
+from hosts.wire.fields import Flag, Number
 from hosts.wire.format import Format
 from hosts.wire.header import PacketError
-from hosts.wire.layout import Flag, Number
 from tests.hosts.datagrams import EXAMPLES
 
 FORMATS = {

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.wire.layout import Bitmap, Flag, Host, Inner, Items, Layout, Marks, Number, Reserved, Size, Words
+from hosts.wire.fields import Bitmap, Flag, Host, Marks, Number, Reserved, Size, Words
+from hosts.wire.layout import Inner, Items, Layout
 
 
 class Colour(enum.IntEnum):
