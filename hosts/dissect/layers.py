@@ -33,9 +33,10 @@ from scapy.layers.inet import UDP
 from scapy.packet import Packet, bind_layers, split_layers
 
 from hosts import protocols
+from hosts.wire.fields import Bitmap, Host, Number, Payload, Size, Words
 from hosts.wire.format import Format
 from hosts.wire.header import COMMON, VERSION
-from hosts.wire.layout import Bitmap, Host, Items, Layout, Number, Payload, Place, Size, Words
+from hosts.wire.layout import Items, Layout, Place
 
 PROTOCOLS: Final = {protocols.get(name).number: name.upper() for name in protocols.names()}
 """Their names by the number in the common header."""

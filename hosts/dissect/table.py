@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from hosts import protocols
 from hosts.protocol import Protocol
+from hosts.wire.fields import Number, Payload, Size, Words
 from hosts.wire.format import Format
 from hosts.wire.header import COMMON, HEADER_BYTES
-from hosts.wire.layout import Items, Layout, Number, Payload, Place, Size, Words
+from hosts.wire.layout import Items, Layout, Place
 from hosts.wire.reason import Reason
 
 _HEAD: Final = """\

@@ -15,9 +15,10 @@ import typer
 
 from engine.command.exits import EXIT_BAD_INPUT
 from hosts import protocols as registry
+from hosts.wire.fields import Bitmap, Field, Host, Payload, Size
 from hosts.wire.format import Format
 from hosts.wire.header import HEADER_BYTES, VERSION
-from hosts.wire.layout import Bitmap, Field, Host, Items, Layout, Payload, Size
+from hosts.wire.layout import Items, Layout
 
 # Where Wireshark looks for a user's own plugins ("Personal Lua Plugins" in its Help, About, Folders).
 PLUGINS = Path.home() / ".local/lib/wireshark/plugins"

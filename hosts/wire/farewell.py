@@ -6,8 +6,8 @@ Types and protocol numbers are the protocols' own.
 import enum
 from typing import Final, NamedTuple
 
+from hosts.wire.fields import Number, Reserved
 from hosts.wire.format import Format
-from hosts.wire.layout import Number, Reserved
 from hosts.wire.reason import Reason
 
 ABORT_COPIES: Final = 3

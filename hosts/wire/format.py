@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from hosts.wire.checks import OfSession, check_size
+from hosts.wire.fields import Field, Flag, write_flags
 from hosts.wire.header import COMMON, VERSION, PacketError
-from hosts.wire.layout import Field, Flag, Layout, write_flags
+from hosts.wire.layout import Layout
 
 P = TypeVar("P", bound=OfSession)
 

@@ -6,7 +6,8 @@ that follows by protocol and type alone, without state.
 
 from typing import Final
 
-from hosts.wire.layout import Layout, Number
+from hosts.wire.fields import Number
+from hosts.wire.layout import Layout
 
 VERSION: Final = 1
 COMMON: Final = Layout[object](

@@ -3,182 +3,17 @@
 A `Layout` has the fields in the order of the wire, in network order. It makes the struct that endpoints pack and unpack
 with, and writes and reads a tuple field by field; hosts/dissect makes Scapy layers, Wireshark's dissector and
 docs/packets.md of it. `hosts.wire.format` adds the common header.
-
-A tuple's attribute is named as the field, or by the field's `attribute`; one that is empty (of what the tuple does not
-have) travels as 0.
 """
 
-import enum
-import socket
 import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
+from hosts.wire.fields import Bitmap, Field, Group, Host, Marks, Number, Reserved, Size, Tail, Words
+
 T = TypeVar("T")
 
 _CODES: Final = {8: "B", 16: "H", 32: "I", 64: "Q"}
-
-
-class Field:
-    """So many bits with a name; widths that are no multiple of 8 stand next to others, with which they fill octets."""
-
-    __slots__ = ("attribute", "bits", "meaning", "name")
-
-    def __init__(self, name: str, bits: int, meaning: str, attribute: str | None) -> None:
-        self.name = name
-        self.bits = bits
-        self.meaning = meaning
-        self.attribute = name if attribute is None else attribute
-
-    @property
-    def names(self) -> dict[int, str]:
-        """Of the values that have one."""
-        return {}
-
-    def write(self, packet: object) -> Any:
-        """What the struct packs."""
-        raise NotImplementedError
-
-    def read(self, value: Any) -> object:
-        """The attribute, from what the struct unpacked. ValueError: it cannot have this value."""
-        raise NotImplementedError
-
-
-class Number(Field):
-    """Unsigned. `kind`: what it becomes, an IntEnum or bool, of which other values are refused."""
-
-    __slots__ = ("cut", "default", "kind", "least", "most", "wraps")
-
-    def __init__(
-        self,
-        name: str,
-        bits: int,
-        meaning: str = "",
-        *,
-        attribute: str | None = None,
-        kind: type[int] = int,
-        least: int = 0,
-        most: int | None = None,
-        default: int | None = None,
-        wraps: bool = False,
-        cut: bool = False,
-    ) -> None:
-        """Below `least` or above `most` it is refused when it is read. A number too large to be written travels modulo
-        the width (`wraps`) or as the largest (`cut`), or is the struct's error. `default`: for packets by hand."""
-        super().__init__(name, bits, meaning, attribute)
-        self.kind = kind
-        self.least = least
-        self.most = most if most is not None else 1 if kind is bool else (1 << bits) - 1
-        self.default = least if default is None else default
-        self.wraps = wraps
-        self.cut = cut
-
-    @property
-    def names(self) -> dict[int, str]:
-        if not issubclass(self.kind, enum.IntEnum):
-            return {}
-        return {int(member): member.name for member in self.kind}
-
-    def write(self, packet: object) -> Any:
-        value: int = getattr(packet, self.attribute) if self.attribute else self.default
-        if self.wraps:
-            return value & (1 << self.bits) - 1
-        return min(value, self.most) if self.cut else value
-
-    def read(self, value: Any) -> object:
-        if not self.least <= value <= self.most:
-            raise ValueError(self.name)
-        return self.kind(value)
-
-
-class Reserved(Field):
-    """Sent as 0 and ignored."""
-
-    __slots__ = ()
-
-    def __init__(self, name: str, bits: int) -> None:
-        super().__init__(name, bits, "sent as 0, ignored", "")
-
-    def write(self, packet: object) -> Any:
-        return 0
-
-
-class Bitmap(Field):
-    """A number of any octets, of which an excess is cut off above: bit i stands for the i-th of something."""
-
-    __slots__ = ()
-
-    def __init__(self, name: str, bits: int, meaning: str) -> None:
-        super().__init__(name, bits, meaning, None)
-
-    def write(self, packet: object) -> Any:
-        value: int = getattr(packet, self.attribute)
-        return (value & (1 << self.bits) - 1).to_bytes(self.bits // 8, "big")
-
-    def read(self, value: Any) -> object:
-        return int.from_bytes(value, "big")
-
-
-class Host(Field):
-    """An IPv4 address, dotted in the tuple."""
-
-    __slots__ = ()
-
-    def __init__(self, name: str, meaning: str = "") -> None:
-        super().__init__(name, 32, meaning, None)
-
-    def write(self, packet: object) -> Any:
-        return socket.inet_aton(getattr(packet, self.attribute))
-
-    def read(self, value: Any) -> object:
-        return socket.inet_ntoa(value)
-
-
-class Flag(NamedTuple):
-    """A bit of the common header's flags, or of `Marks`: true or false in the tuple."""
-
-    name: str
-    mask: int
-    meaning: str
-
-
-def write_flags(flags: Iterable[Flag], packet: object) -> int:
-    """The bits that are set in a tuple."""
-    bits = 0
-    for flag in flags:
-        if getattr(packet, flag.name):
-            bits |= flag.mask
-    return bits
-
-
-class Marks(Field):
-    """Flags within a packet; one that has no meaning is refused."""
-
-    __slots__ = ("flags",)
-
-    def __init__(self, name: str, bits: int, *flags: Flag) -> None:
-        super().__init__(name, bits, "; ".join(f"{flag.mask:#x} {flag.name}: {flag.meaning}" for flag in flags), "")
-        self.flags = flags
-
-    def write(self, packet: object) -> Any:
-        return write_flags(self.flags, packet)
-
-    def read(self, value: Any) -> object:
-        if value & ~sum(flag.mask for flag in self.flags):
-            raise ValueError(self.name)
-        return value
-
-
-class Size(Field):
-    """How long the tail is: bytes of a payload, or items of a list, which is the attribute `of`."""
-
-    __slots__ = ()
-
-    def __init__(self, name: str, bits: int, meaning: str, of: str) -> None:
-        super().__init__(name, bits, meaning, of)
-
-    def write(self, packet: object) -> Any:
-        return len(getattr(packet, self.attribute))
 
 
 class Inner(Field):
@@ -190,32 +25,6 @@ class Inner(Field):
         super().__init__(attribute, 8 * layout.size, meaning, None)
         self.layout = layout
         self.prefix = prefix
-
-
-class Tail(Field):
-    """What follows at the end, as many units of `unit` bytes as a `Size` says, `most` at most."""
-
-    __slots__ = ("most", "unit")
-
-    def __init__(self, name: str, meaning: str, attribute: str | None, unit: int, most: int | None) -> None:
-        super().__init__(name, 0, meaning, attribute)
-        self.unit = unit
-        self.most = most
-
-
-class Payload(Tail):
-    """Bytes."""
-
-    __slots__ = ()
-
-    def __init__(self, name: str, meaning: str = "", attribute: str | None = None) -> None:
-        super().__init__(name, meaning, attribute, 1, None)
-
-    def write(self, packet: object) -> Any:
-        return getattr(packet, self.attribute)
-
-    def read(self, value: Any) -> object:
-        return value
 
 
 class Items(Tail):
@@ -236,16 +45,6 @@ class Items(Tail):
         return tuple(self.layout.made_of(values) for values in self.layout.struct.iter_unpack(value))
 
 
-class Words(Field):
-    """32-bit words up to the one that the field `until` counts to, from the packet's start. Read by hand."""
-
-    __slots__ = ("until",)
-
-    def __init__(self, name: str, meaning: str, until: str) -> None:
-        super().__init__(name, 0, meaning, "")
-        self.until = until
-
-
 class Place(NamedTuple):
     """A field where it lies."""
 
@@ -259,7 +58,7 @@ class Place(NamedTuple):
 class Layout(Generic[T]):
     """The fields of a packet's body, of an item in a list, or of a packet without the common header."""
 
-    __slots__ = ("_runs", "codes", "fields", "make", "meaning", "name", "size_at", "struct", "tail")
+    __slots__ = ("_parts", "codes", "fields", "make", "meaning", "name", "size_at", "struct", "tail")
 
     def __init__(self, name: str, make: Callable[..., T] | None, *fields: Field, meaning: str = "") -> None:
         """`make`: the tuple that these fields are, all of it; None: they are packed and unpacked by hand.
@@ -276,16 +75,19 @@ class Layout(Generic[T]):
                 fixed = list(fields[:number])
             elif isinstance(field, Tail):
                 self.tail = field
-        self._runs = _runs(fixed)
-        self.codes = "".join(_code(run) for run in self._runs)
-        self.size_at = 0
-        """Place of the tail's `Size` among what the struct unpacks."""
-        for run in self._runs:
-            if isinstance(run[0], Size):
-                break
-            self.size_at += _count(run)
+        parts = _grouped(fixed)
+        self.codes = "".join(map(_code, parts))
         self.struct: struct.Struct = struct.Struct("!" + self.codes)
         """Of all that is of fixed length; reserved fields take no argument, narrow ones together are one number."""
+        self._parts = [
+            (part, isinstance(part, Number) and part.is_plain) for part in parts if not isinstance(part, Reserved)
+        ]
+        self.size_at = 0
+        """Place of the tail's `Size` among what the struct unpacks."""
+        for part, _ in self._parts:
+            if isinstance(part, Size):
+                break
+            self.size_at += part.layout.size_at if isinstance(part, Inner) else 1
 
     @property
     def size(self) -> int:
@@ -328,79 +130,50 @@ class Layout(Generic[T]):
 
     def write(self, item: object, values: list[Any]) -> None:
         """Append what the struct packs."""
-        for run in self._runs:
-            field = run[0]
-            if len(run) > 1:
-                number = 0
-                for field in run:
-                    number = number << field.bits | int(field.write(item))
-                values.append(number)
-            elif isinstance(field, Inner):
-                field.layout.write(getattr(item, field.attribute), values)
-            elif not isinstance(field, Reserved):
-                values.append(field.write(item))
+        for part, is_plain in self._parts:
+            if is_plain:
+                values.append(getattr(item, part.attribute))
+            elif isinstance(part, Inner):
+                part.layout.write(getattr(item, part.attribute), values)
+            else:
+                values.append(part.write(item))
 
     def read(self, values: Sequence[Any], at: int, into: dict[str, object]) -> int:
         """Put the attributes from the place `at` of what a struct unpacked on into a dictionary; where they end."""
-        for run in self._runs:
-            field = run[0]
-            if isinstance(field, Inner):
+        for part, is_plain in self._parts:
+            if is_plain:
+                into[part.attribute] = values[at]
+            elif isinstance(part, Inner):
                 inner: dict[str, object] = {}
-                at = field.layout.read(values, at, inner)
-                assert field.layout.make is not None
-                into[field.attribute] = field.layout.make(**inner)
+                at = part.layout.read(values, at, inner)
+                assert part.layout.make is not None
+                into[part.attribute] = part.layout.make(**inner)
                 continue
-            if isinstance(field, Reserved) and len(run) == 1:
-                continue
-            value = values[at]
+            else:
+                part.take(values[at], into)
             at += 1
-            if len(run) == 1:
-                _read_field(field, value, into)
-                continue
-            for field in reversed(run):
-                _read_field(field, value & (1 << field.bits) - 1, into)
-                value >>= field.bits
         return at
 
 
-def _read_field(field: Field, value: Any, into: dict[str, object]) -> None:
-    if isinstance(field, Marks):
-        field.read(value)
-        for flag in field.flags:
-            into[flag.name] = bool(value & flag.mask)
-    elif field.attribute and not isinstance(field, Size):
-        into[field.attribute] = field.read(value)
-
-
-def _runs(fields: Iterable[Field]) -> list[list[Field]]:
-    """Narrow fields that stand together, and each other one alone."""
+def _grouped(fields: Iterable[Field]) -> list[Field]:
+    """Narrow fields that stand together as one."""
     runs: list[list[Field]] = []
     for field in fields:
         if field.bits % 8 and runs and runs[-1][0].bits % 8:
             runs[-1].append(field)
         else:
             runs.append([field])
-    return runs
+    return [Group(run) if run[0].bits % 8 else run[0] for run in runs]
 
 
-def _count(run: list[Field]) -> int:
-    """Values that a struct has for it."""
-    field = run[0]
-    if isinstance(field, Inner):
-        return field.layout.size_at
-    return 0 if isinstance(field, Reserved) and len(run) == 1 else 1
-
-
-def _code(run: list[Field]) -> str:
+def _code(field: Field) -> str:
     """In a struct's format."""
-    field = run[0]
     if isinstance(field, Inner):
         return field.layout.codes
-    bits = sum(field.bits for field in run)
-    if isinstance(field, Reserved) and len(run) == 1:
-        return f"{bits // 8}x"
+    if isinstance(field, Reserved):
+        return f"{field.bits // 8}x"
     if isinstance(field, (Bitmap, Host)):
-        return f"{bits // 8}s"
-    if bits not in _CODES:
-        raise ValueError(f"{field.name}: no number has {bits} bits")
-    return _CODES[bits]
+        return f"{field.bits // 8}s"
+    if field.bits not in _CODES:
+        raise ValueError(f"{field.name}: no number has {field.bits} bits")
+    return _CODES[field.bits]

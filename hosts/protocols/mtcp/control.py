@@ -10,9 +10,10 @@ from typing import Final, NamedTuple, TypeAlias
 from hosts.endpoint import Address
 from hosts.protocols.mtcp.wire import ADDRESS, MAX_ADDRESSES, NUMBER, Type
 from hosts.wire.farewell import Abort, Fin, abort_format, fin_format
+from hosts.wire.fields import Flag, Marks, Number, Reserved, Size
 from hosts.wire.format import Format
 from hosts.wire.header import MAX_DATAGRAM_BYTES
-from hosts.wire.layout import Flag, Inner, Items, Layout, Marks, Number, Reserved, Size
+from hosts.wire.layout import Inner, Items, Layout
 from hosts.wire.reason import Reason
 
 
@@ -280,14 +281,12 @@ def encode_announce(session: int, payload_bytes: int) -> bytes:
     return ANNOUNCE.encode(Announce(session, payload_bytes))
 
 
-def encode_join(join: Join) -> bytes:
-    """A JOIN. `cumulative` and `epoch` are taken modulo their width."""
-    return JOIN.encode(join)
+encode_join: Final = JOIN.encode
+"""A JOIN. `cumulative` and `epoch` are taken modulo their width."""
 
 
-def encode_join_ack(ack: JoinAck) -> bytes:
-    """A JOIN_ACK. `first` and `number` are taken modulo their width."""
-    return JOIN_ACK.encode(ack)
+encode_join_ack: Final = JOIN_ACK.encode
+"""A JOIN_ACK. `first` and `number` are taken modulo their width."""
 
 
 def encode_fin(session: int, answer: bool, complete: bool, reason: Reason) -> bytes:

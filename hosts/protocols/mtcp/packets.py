@@ -12,9 +12,9 @@ from typing import Final, NamedTuple, TypeAlias
 from hosts.protocols.mtcp.control import CONTROL, Control
 from hosts.protocols.mtcp.wire import NUMBER, UNLIMITED, Type
 from hosts.wire.checks import check_size, read_header
+from hosts.wire.fields import Bitmap, Flag, Number, Payload, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import MAX_DATAGRAM_BYTES, VERSION, PacketError
-from hosts.wire.layout import Bitmap, Flag, Number, Payload, Size
 
 SACK_BITS: Final = 512
 """Reach of the selective acknowledgment, and so the most packets in flight: 0.5 s at 10 Mbit/s and 1,400 bytes

@@ -4,7 +4,8 @@ import enum
 from typing import Final
 
 from hosts.endpoint import Address
-from hosts.wire.layout import Host, Layout, Number
+from hosts.wire.fields import Host, Number
+from hosts.wire.layout import Layout
 
 NUMBER: Final = 1
 """MTCP's protocol number in the common header."""

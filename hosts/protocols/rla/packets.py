@@ -17,9 +17,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from hosts.wire.checks import check_size, read_header
 from hosts.wire.farewell import Abort, Fin, abort_format, fin_format
+from hosts.wire.fields import Bitmap, Flag, Number, Payload, Reserved, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import MAX_DATAGRAM_BYTES, VERSION, PacketError
-from hosts.wire.layout import Bitmap, Flag, Number, Payload, Reserved, Size
 from hosts.wire.reason import Reason
 
 NUMBER: Final = 4
@@ -256,9 +256,8 @@ def encode_join(session: int, from_start: bool, window: int) -> bytes:
     return JOIN.encode(Join(session, from_start, window))
 
 
-def encode_join_ack(ack: JoinAck) -> bytes:
-    """A JOIN_ACK; Reason.NONE admits."""
-    return JOIN_ACK.encode(ack)
+encode_join_ack: Final = JOIN_ACK.encode
+"""A JOIN_ACK; Reason.NONE admits."""
 
 
 def encode_fin(session: int, answer: bool, complete: bool, reason: Reason) -> bytes:

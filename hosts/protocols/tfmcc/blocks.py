@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 from hosts.parts.fec.block import LEAST_PACKET_BYTES
 from hosts.protocols.tfmcc.packets import NUMBER, Type
 from hosts.wire.checks import read_header
+from hosts.wire.fields import Number, Reserved, Size
 from hosts.wire.format import Format
 from hosts.wire.header import HEADER_BYTES, VERSION, PacketError
-from hosts.wire.layout import Items, Layout, Number, Reserved, Size
+from hosts.wire.layout import Items, Layout
 
 FLAG_LAST: Final = 1 << 31
 """In the payload's field of the block's bytes: no block follows."""

@@ -19,9 +19,9 @@ from typing import Final, NamedTuple, TypeAlias
 from hosts.protocols.tfmcc.rate_float import NO_RATE
 from hosts.wire.checks import DataReader, check_size, read_header
 from hosts.wire.farewell import Abort, abort_format
+from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
-from hosts.wire.layout import Flag, Number, Payload, Reserved, Size
 from hosts.wire.reason import Reason
 
 NUMBER: Final = 2
@@ -342,19 +342,16 @@ def encode_announce(session: int, time_us: int) -> bytes:
     return ANNOUNCE.encode(Announce(session, time_us))
 
 
-def encode_join(join: Join) -> bytes:
-    """A JOIN."""
-    return JOIN.encode(join)
+encode_join: Final = JOIN.encode
+"""A JOIN."""
 
 
-def encode_join_ack(answer: JoinAck) -> bytes:
-    """A JOIN_ACK; Reason.NONE admits."""
-    return JOIN_ACK.encode(answer)
+encode_join_ack: Final = JOIN_ACK.encode
+"""A JOIN_ACK; Reason.NONE admits."""
 
 
-def encode_fin(fin: Fin) -> bytes:
-    """A FIN, or the FIN_ACK to one."""
-    return FIN.encode(fin)
+encode_fin: Final = FIN.encode
+"""A FIN, or the FIN_ACK to one."""
 
 
 def encode_abort(session: int, reason: Reason) -> bytes:

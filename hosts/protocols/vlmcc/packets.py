@@ -14,9 +14,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from hosts.wire.checks import DataReader, check_size, read_header
 from hosts.wire.farewell import Abort, abort_format
+from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
-from hosts.wire.layout import Flag, Number, Payload, Reserved, Size
 from hosts.wire.reason import Reason
 
 NUMBER: Final = 5
@@ -286,19 +286,16 @@ def encode_challenge(challenge: Challenge) -> bytes:
     )
 
 
-def encode_start_request(request: StartRequest) -> bytes:
-    """A START_REQUEST."""
-    return START_REQUEST.encode(request)
+encode_start_request: Final = START_REQUEST.encode
+"""A START_REQUEST."""
 
 
-def encode_start(start: Start) -> bytes:
-    """A START. `seq` is taken modulo 2^32."""
-    return START.encode(start)
+encode_start: Final = START.encode
+"""A START. `seq` is taken modulo 2^32."""
 
 
-def encode_leave(leave: Leave) -> bytes:
-    """A LEAVE."""
-    return LEAVE.encode(leave)
+encode_leave: Final = LEAVE.encode
+"""A LEAVE."""
 
 
 def encode_abort(session: int, reason: Reason) -> bytes:

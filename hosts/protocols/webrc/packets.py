@@ -9,8 +9,9 @@ Behind the extensions (with the FDT EXT_FDT, EXT_FTI) and the FEC Payload ID fol
 import struct
 from typing import Final, NamedTuple
 
+from hosts.wire.fields import Field, Number, Reserved, Words
 from hosts.wire.header import ETHERNET_MTU_BYTES, IPV4_UDP_BYTES, PacketError
-from hosts.wire.layout import Field, Layout, Number, Reserved, Words
+from hosts.wire.layout import Layout
 
 NUMBER: Final = 3
 """Of the protocol, among Canopy's; it stands in no packet."""

@@ -1,0 +1,53 @@
+"""headers.p4: Canopy's headers have the fields that Python declares: names, widths and order."""
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from hosts import protocols
+from hosts.protocols.mtcp.packets import FEEDBACK
+from hosts.protocols.rla.packets import ACK
+from hosts.protocols.tfmcc.packets import DATA as TFMCC_DATA
+from hosts.protocols.tfmcc.packets import REPORT
+from hosts.protocols.vlmcc.packets import CHALLENGE
+from hosts.protocols.vlmcc.packets import DATA as VLMCC_DATA
+from hosts.wire.header import COMMON
+from hosts.wire.layout import Layout
+from tests.p4src.bench.program import program
+
+DECLARED: Final[dict[str, Layout[Any]]] = {
+    "canopy_t": COMMON,
+    "mtcp_feedback_t": FEEDBACK,
+    "rla_ack_t": ACK,
+    "tfmcc_data_t": TFMCC_DATA,
+    "tfmcc_report_t": REPORT,
+    "vlmcc_data_t": VLMCC_DATA,
+    "vlmcc_challenge_t": CHALLENGE,
+}
+BEGINNINGS: Final = {"tfmcc_data_t": "send_time_us", "vlmcc_data_t": "rate"}
+"""Headers that end before the packet does, and the field that a switch does not read any more."""
+
+
+def compiled() -> dict[str, list[tuple[str, int]]]:
+    """Name and width of each header's fields."""
+    types = json.loads(program().json)["header_types"]
+    return {one["name"]: [(field[0], field[1]) for field in one["fields"]] for one in types}
+
+
+def without_numbers(fields: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """What is reserved has no meaning that a name could say."""
+    return [("reserved" if name.startswith("reserved") else name, bits) for name, bits in fields]
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_a_header_has_the_declared_fields(name: str) -> None:
+    declared = [(place.name, place.field.bits) for place in DECLARED[name].places()]
+    if name in BEGINNINGS:
+        declared = declared[: [field for field, _ in declared].index(BEGINNINGS[name])]
+    assert without_numbers(compiled()[name]) == without_numbers(declared)
+
+
+def test_every_header_of_ours_is_compared() -> None:
+    ours = {name for name in compiled() if name.split("_")[0] in ("canopy", *protocols.names())}
+    assert ours == DECLARED.keys()
