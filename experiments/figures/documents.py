@@ -25,12 +25,12 @@ from pydantic import BaseModel, ValidationError
 from experiments.figures.bars import half_width
 from experiments.harness.names import UnknownNameError
 from experiments.harness.printing import format_estimate
-from experiments.harness.row import Bars, Figure, Row
+from experiments.harness.results_folder import RESULTS
+from experiments.harness.row import Bars, Figure, Row, with_assistance
 from experiments.harness.statistics import Estimate, mean_interval
 from experiments.rows import ROWS, select
 
 ROOT: Final = Path(__file__).parents[2]
-RESULTS: Final = ROOT / "experiments" / "results"
 PAGES: Final = ("README.md", "docs/*.md", "experiments/results/NOTES.md")
 
 _DIGITS: Final = 3
@@ -141,7 +141,7 @@ def _table(mark: re.Match[str], folder: Path) -> list[str]:
     except UnknownNameError as error:
         raise DocumentError(f"{mark[0]}: {error}") from error
     if mark["layout"] == "rows":
-        return _verdicts([one for row in rows for one in (row, *_assisted(row))], folder)
+        return _verdicts(with_assistance(rows), folder)
     cells = list(_cells(rows, wanted, folder))
     missing = set(wanted) - {cell.quantity for cell in cells}
     if missing or not cells:
@@ -193,14 +193,6 @@ def _verdicts(rows: Sequence[Row], folder: Path) -> list[str]:
         verdict = "yes" if result.holds else "**no**"
         lines.append([f"`{row.id}`", row.counts, f"{measured} {result.unit}".strip() + where, runs, verdict])
     return _markdown(lines)
-
-
-def _assisted(row: Row) -> list[Row]:
-    """The row with switches' help, where there is one."""
-    try:
-        return select([f"{row.id}-assist"])
-    except UnknownNameError:
-        return []
 
 
 def _cells(rows: Sequence[Row], wanted: Sequence[str], folder: Path) -> Iterator[_Cell]:

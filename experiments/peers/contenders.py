@@ -21,7 +21,8 @@ _UFTP_RTT: Final = "0.1:0.05:0.5"
 
 _MTCP_QUEUE: Final[Command] = ("--set", "alpha=10", "--set", "beta=14")
 """Packets: Vegas yields to a TCP that fills a queue, unless it keeps a share of the queue itself. The bottleneck's has
-room for 33 full frames. Chosen in simulation (docs/experiments.md); 2 and 4, the defaults, are for short queues."""
+room for 33 full frames. Chosen in simulation (experiments/results/NOTES.md); 2 and 4, the defaults, are for short
+queues."""
 
 
 @dataclass(frozen=True, slots=True)

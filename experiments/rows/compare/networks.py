@@ -4,7 +4,8 @@ All packets have 1,000 bytes on the link. Each protocol has the parameters that 
 what it is made for: MTCP and RLA for a stream that everybody gets whole, from where it is when they join, TFMCC, VLMCC
 and WEBRC for real-time data. All
 networks are of P4 switches, so that assistance changes nothing but itself. Where flows share a bottleneck its queue is
-RED: behind a DropTail queue phase effects, not the protocols, would decide on the shares (docs/tfmcc.md).
+RED: behind a DropTail queue phase effects, not the protocols, would decide on the shares
+(experiments/results/NOTES.md).
 """
 
 from collections.abc import Mapping, Sequence

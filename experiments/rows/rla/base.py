@@ -38,7 +38,7 @@ UPWARD = f"{UPWARD_BPS:.0f} bps"
 """Ours: no link is a bottleneck for acknowledgments, and those of 27 receivers to one packet take longer than a TCP's
 by as much as acknowledgments of 40 bytes at 100 Mbps would, 83 us (ours have 150 bytes, so it is 412 Mbps). That
 matters: RLA's round trip ends with the last of them, and a round trip longer than the competitors' by a part of a
-packet's time at the bottleneck (0.36 ms in case 1) is enough for a phase effect (docs/experiments.md)."""
+packet's time at the bottleneck (0.36 ms in case 1) is enough for a phase effect (experiments/results/NOTES.md)."""
 DELAYS = {1: "5 ms", 2: "5 ms", 3: "5 ms", 4: "100 ms"}
 """5: one way, by level."""
 FAN_OUT = 3

@@ -30,7 +30,8 @@ _WINDOW_S: Final = 20.0
 _SHARED_BPS: Final = 1.5e6
 _FLOWS: Final = 3
 """The one link that all are behind, and the TCPs on it (ours: the paper has "a single bottleneck"). How many measure
-their RTT in a round depends on the time from a report to its echo, mostly this link's queue: docs/tfmcc.md."""
+their RTT in a round depends on the time from a report to its echo, mostly this link's queue
+(experiments/results/NOTES.md)."""
 _RTTS_MS: Final = (60.0, 140.0)
 _SPARSE: Final[Mapping[str, Any]] = {"simulation": {"sample": "10 s"}}
 """Thousands of links need no row each quarter of a second."""

@@ -23,7 +23,7 @@ DELAY_MS: Final = 1.0
 """Fig. 5: "1 ms delay"."""
 DUMBBELL_MS: Final = 70.0
 """Of Fig. 3's bottleneck, whose numbers are lost (ours): the link holds more than the queue, so that TCP empties the
-queue when it halves its window, and who comes later sees the round trip as it is (docs/vlmcc.md)."""
+queue when it halves its window, and who comes later sees the round trip as it is (experiments/results/NOTES.md)."""
 ACCESS_BPS: Final = 10e6
 """Fig. 5's links beside the bottlenecks (Fig. 3's: ours, the same)."""
 BOTTLENECK_BPS: Final = 1e6

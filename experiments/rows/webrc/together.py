@@ -175,7 +175,7 @@ _SLOT_S: Final = 10.0
 """TSD."""
 _SECONDS11: Final = 1000.0
 """Ours; the steady state is the last half. 5.3.2 gives no time. A receiver's weight for a measurement of MRTT is the
-Appendix's only after a hundred waves or so, and a wave comes every ten seconds (docs/webrc.md)."""
+Appendix's only after a hundred waves or so, and a wave comes every ten seconds (experiments/results/NOTES.md)."""
 
 
 def _curve(n: int) -> float:
