@@ -10,6 +10,11 @@ Counter: TypeAlias = Sequence[tuple[float, float]]
 """(Seconds in the run, bytes so far), in order of time."""
 
 
+def seconds_of(run: Finished) -> float:
+    """How long the scenario lasts, of a document that says it in seconds."""
+    return float(run.run.document["duration"].split()[0])
+
+
 def flow_bytes(run: Finished, number: int) -> Counter:
     """What a flow of cross traffic had brought, by time; empty before it began. TCP: acknowledged."""
     for name, column in ((f"flow-{number}-sink", "received_bytes"), (f"flow-{number}", "acked_bytes")):

@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 
-from experiments.harness.row import LEAST_RUNS, Case, Curve, Experiment, Judgement, Outcome, Row, document_digest
+from experiments.harness.row import (
+    LEAST_RUNS,
+    Case,
+    Curve,
+    Experiment,
+    Judgement,
+    Outcome,
+    Row,
+    document_digest,
+)
 from experiments.harness.runs import Finished, Programs, Run, RunError, World, execute, in_parallel
 
 FIRST_SEED = 1
@@ -18,15 +27,15 @@ class Options:
     """How rows are run."""
 
     quick: bool = False
-    """Shorter runs."""
+    """Shorter and fewer runs."""
     seeds: int | None = None
-    """Runs of each case; None: as many as a reproduction needs."""
+    """Runs of each case; None: as many as a reproduction, or a quick look, needs."""
     parallel: int = 2
     """Simulations at a time. An emulation has the machine for itself."""
 
-    def runs(self, world: World) -> int:
+    def runs(self, experiment: Experiment, world: World) -> int:
         """Runs of each case in a world."""
-        return self.seeds or LEAST_RUNS[world]
+        return self.seeds or (experiment.quick_runs if self.quick else LEAST_RUNS)[world]
 
 
 @dataclass(slots=True)
@@ -148,7 +157,7 @@ def _jobs(rows: Sequence[Row], options: Options) -> list[_Job]:
             continue
         for number, case in enumerate(row.experiment.cases(options.quick)):
             content = document_digest(case.document)
-            for seed in range(FIRST_SEED, FIRST_SEED + options.runs(case.world)):
+            for seed in range(FIRST_SEED, FIRST_SEED + options.runs(row.experiment, case.world)):
                 run = Run(case.document, seed, case.world)
                 job = jobs.setdefault((case.world, content, seed), _Job(run, []))
                 job.needs.append(_Need(row, row.experiment, number, case, seed))
@@ -182,7 +191,7 @@ def _judge(result: RowResult, values: _Values) -> None:
     # A part that is missing can hide what breaks the relation.
     result.judgement = replace(judgement, holds=judgement.holds and not failures)
     result.notes += [
-        f"{result.options.runs(world)} of the {LEAST_RUNS[world]} {world} runs that a reproduction needs"
+        f"{result.options.runs(experiment, world)} of the {LEAST_RUNS[world]} {world} runs that a reproduction needs"
         for world in sorted(worlds)
-        if result.options.runs(world) < LEAST_RUNS[world]
+        if result.options.runs(experiment, world) < LEAST_RUNS[world]
     ]

@@ -26,6 +26,8 @@ def document_digest(document: Mapping[str, Any]) -> str:
 
 LEAST_RUNS: Mapping[World, int] = {"sim": 5, "emu": 3, "formula": 5}
 """A row is reproduced when its relation holds for the mean of so many runs."""
+QUICK_RUNS: Mapping[World, int] = {"sim": 2, "emu": 1, "formula": 5}
+"""Of a quick row: an order needs two, and an emulation takes its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +164,8 @@ class Experiment:
     """What a Timeline or a Plane draws of one run. ValueError, with the reason, when the run does not give it."""
     assisted: Assisted | None = None
     """None: switches cannot help here."""
+    quick_runs: Mapping[World, int] = field(default_factory=lambda: QUICK_RUNS)
+    """Of each case of a quick row."""
 
 
 RowWorld: TypeAlias = Literal["sim", "emu", "sim, emu", "formulas"]

@@ -33,11 +33,11 @@ _SLOW_LEAVES_S: Final = 110.0
 _SLOW_SETTLED_S: Final = 95.0
 
 
-def _with_tcp(contender: Contender, assist: str) -> dict[str, Any]:
-    return networks.network(contender, assist, middle=networks.shared(), traffic=[networks.one_tcp()])
+def _with_tcp(contender: Contender, assist: str, pace: float) -> dict[str, Any]:
+    return networks.network(contender, assist, pace, middle=networks.shared(), traffic=[networks.one_tcp()])
 
 
-def _heterogeneous(contender: Contender, assist: str) -> dict[str, Any]:
+def _heterogeneous(contender: Contender, assist: str, pace: float) -> dict[str, Any]:
     tails = {
         name: {
             "rate": f"{_TAIL_BPS[number % 4]:g} bps",
@@ -46,24 +46,24 @@ def _heterogeneous(contender: Contender, assist: str) -> dict[str, Any]:
         }
         for number, name in enumerate(RECEIVERS)
     }
-    return networks.network(contender, assist, middle=networks.wide(), tails=tails)
+    return networks.network(contender, assist, pace, middle=networks.wide(), tails=tails)
 
 
-def _lossy(contender: Contender, assist: str) -> dict[str, Any]:
+def _lossy(contender: Contender, assist: str, pace: float) -> dict[str, Any]:
     tails = {
         name: {"delay": f"{_LOSSY_MS:g} ms", "rate": "10 Mbps", "toward": {name: {"loss": _LOSS}}}
         for name in (*RECEIVERS, "b")
     }
-    return networks.network(contender, assist, middle=networks.wide(), tails=tails, traffic=[networks.one_tcp()])
+    return networks.network(contender, assist, pace, middle=networks.wide(), tails=tails, traffic=[networks.one_tcp()])
 
 
-def _congested(contender: Contender, assist: str) -> dict[str, Any]:
+def _congested(contender: Contender, assist: str, pace: float) -> dict[str, Any]:
     taken = {"kind": "udp", "source": "u", "destination": "v", "rate": f"{_TAKEN_BPS:g} bps", "packet": "1000 B"}
-    traffic = [{**taken, "start": f"{_CONGESTED_S:g} s"}]
-    return networks.network(contender, assist, middle=networks.shared(), traffic=traffic)
+    traffic = [{**taken, "start": f"{_CONGESTED_S * pace:g} s"}]
+    return networks.network(contender, assist, pace, middle=networks.shared(), traffic=traffic)
 
 
-def _churn(contender: Contender, assist: str) -> dict[str, Any]:
+def _churn(contender: Contender, assist: str, pace: float) -> dict[str, Any]:
     """Half of the receivers stay; others come and go, and one of these has a slow link."""
     tails = {
         name: {"rate": f"{_SLOW_BPS if name == _SLOW else _FAST_BPS:g} bps", "queue": dict(OWN_QUEUE)}
@@ -71,18 +71,21 @@ def _churn(contender: Contender, assist: str) -> dict[str, Any]:
     }
     stays: list[str | Mapping[str, Any]] = list(RECEIVERS[:4])
     comes = [
-        {"host": name, "join": f"{30 + 30 * number:g} s", "leave": f"{70 + 30 * number:g} s"}
+        {"host": name, "join": f"{(30 + 30 * number) * pace:g} s", "leave": f"{(70 + 30 * number) * pace:g} s"}
         for number, name in enumerate(RECEIVERS[4:7])
     ]
-    slow = {"host": _SLOW, "join": f"{_SLOW_JOINS_S:g} s", "leave": f"{_SLOW_LEAVES_S:g} s"}
-    return networks.network(contender, assist, middle=networks.wide(), tails=tails, receivers=[*stays, *comes, slow])
+    slow = {"host": _SLOW, "join": f"{_SLOW_JOINS_S * pace:g} s", "leave": f"{_SLOW_LEAVES_S * pace:g} s"}
+    return networks.network(
+        contender, assist, pace, middle=networks.wide(), tails=tails, receivers=[*stays, *comes, slow]
+    )
 
 
-def _cases(make: Callable[[Contender, str], dict[str, Any]]) -> Callable[[bool], list[Case]]:
+def _cases(make: Callable[[Contender, str, float], dict[str, Any]]) -> Callable[[bool], list[Case]]:
     def cases(quick: bool) -> list[Case]:
         """Each protocol without assistance, and with it where there is some."""
+        pace = networks.QUICK_PACE if quick else 1.0
         return [
-            Case(name if assist == "none" else f"{name}, switches", make(contender, assist), series=name)
+            Case(name if assist == "none" else f"{name}, switches", make(contender, assist, pace), series=name)
             for name, contender in CONTENDERS.items()
             for assist in (("none", "switch") if contender.has_assistance else ("none",))
         ]
@@ -148,7 +151,7 @@ _LABELS: Final[Mapping[str, str]] = {
 def _row(
     name: str,
     title: str,
-    make: Callable[[Contender, str], dict[str, Any]],
+    make: Callable[[Contender, str, float], dict[str, Any]],
     measure: Callable[[Finished], Mapping[str, float]],
     quantities: Sequence[str],
 ) -> Row:
@@ -165,6 +168,7 @@ def _row(
             measure,
             Every([Only(EachBetween(1.0), name) for name in ("slowest", "slow") if name in quantities]),
             Bars({quantity: _LABELS[quantity] for quantity in quantities}),
+            quick_runs={"sim": 1},
         ),
     )
 

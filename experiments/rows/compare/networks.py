@@ -31,6 +31,8 @@ DEEP: Final[Mapping[str, Any]] = {"kind": "droptail", "packets": 1000}
 WEBRC_RATE_BPS: Final = 5e6
 """SR: above the fastest receiver's link."""
 SECONDS: Final = 150.0
+QUICK_PACE: Final = 0.4
+"""Of a full run's times: everything happens so much sooner."""
 SETTLED_S: Final = 80.0
 """Averages begin here. TFMCC's and RLA's start-up takes some 20 s; WEBRC beside a TCP still
 rises after 60 s."""
@@ -103,6 +105,7 @@ def _link(one: str, other: str, **more: Any) -> dict[str, Any]:
 def network(
     contender: Contender,
     assist: str,
+    pace: float,
     *,
     middle: Mapping[str, Any],
     tails: Mapping[str, Mapping[str, Any]] | None = None,
@@ -111,7 +114,8 @@ def network(
 ) -> dict[str, Any]:
     """`s`, `a`, `u` - s0 - s1 - `b`, `v` and the switches e0, e1 - four receivers each.
 
-    `middle`: the link from s0 to s1; `tails`: what the links to the receivers and to `b` have beside 1 ms."""
+    `middle`: the link from s0 to s1; `tails`: what the links to the receivers and to `b` have beside 1 ms; `pace`: of a
+    full run's times, which is 1."""
     nodes: dict[str, Any] = {switch: {"kind": "p4"} for switch in ("s0", "s1", "e0", "e1")}
     nodes |= {host: {"kind": "host"} for host in ("s", "a", "u", "b", "v", *RECEIVERS)}
     links = [_link(host, "s0") for host in ("s", "a", "u")]
@@ -125,7 +129,7 @@ def network(
     links += [_link(f"e{number // 4}", name, **(tails or {}).get(name, {})) for number, name in enumerate(RECEIVERS)]
     return {
         "name": f"compare-{contender.protocol}",
-        "duration": f"{SECONDS:g} s",
+        "duration": f"{SECONDS * pace:g} s",
         "simulation": {"trace": "200 ms", "sample": "500 ms"},
         "nodes": nodes,
         "links": links,

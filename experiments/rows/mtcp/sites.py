@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from experiments.harness.measures import by_interval, flow_bytes, flow_goodput, receiver_bytes, session_rate
+from experiments.harness.measures import by_interval, flow_bytes, flow_goodput, receiver_bytes, seconds_of, session_rate
 from experiments.harness.relations import EachBetween, Every, NearReference, Only
 from experiments.harness.row import Assisted, Case, Curve, Experiment, Row, Timeline
 from experiments.harness.runs import Finished
@@ -293,7 +293,7 @@ def longest_above(run: Finished, interval: float) -> float:
 
 def _compressed(run: Finished) -> float:
     """The paper's times over the run's."""
-    return _END_S / float(run.run.document["duration"].split()[0])
+    return _END_S / seconds_of(run)
 
 
 def _joining_curves(run: Finished) -> Sequence[Curve]:

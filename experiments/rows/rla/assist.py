@@ -10,7 +10,7 @@ from experiments.rows.rla.base import CASES, DROPTAIL, PAPER, RECEIVERS, rla_gro
 from experiments.rows.rla.tree import table
 
 _SECONDS: Final = 600.0
-_QUICK_SECONDS: Final = 200.0
+_QUICK_SECONDS: Final = 16.0
 _NAMES: Final = ("case 2", "case 3")
 _WITH, _WITHOUT = "with assistance", "without"
 _SOURCES_AT_A_SWITCH: Final = 14

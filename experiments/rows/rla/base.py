@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from experiments.harness.measures import flow_goodput, trace
+from experiments.harness.measures import flow_goodput, seconds_of, trace
 from experiments.harness.row import Document
 from experiments.harness.runs import Finished
 from hosts.protocols.rla.packets import ACK
@@ -43,8 +43,8 @@ DELAYS = {1: "5 ms", 2: "5 ms", 3: "5 ms", 4: "100 ms"}
 """5: one way, by level."""
 FAN_OUT = 3
 RECEIVERS = FAN_OUT**3
-SKIPPED_S = 100.0
-"""5: statistics are collected after the first 100 s."""
+_SKIPPED_S = 100.0
+"""5: statistics are collected after the first 100 s; of a quick run after its first quarter."""
 GROUP = "232.4.0.{}"
 DROPTAIL: Mapping[str, Any] = {"kind": "droptail", "packets": 20}
 RED: Mapping[str, Any] = {
@@ -179,48 +179,56 @@ def tree(
     }
 
 
-def measured(rows: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """The rows between which a trace is evaluated. ValueError when it does not reach so far."""
-    late = [row for row in rows if row["t"] >= SKIPPED_S]
-    if len(late) < 2:
-        raise ValueError(f"the run ended before {SKIPPED_S:g} s")
-    return late[0], late[-1]
+def skipped_s(run: Finished) -> float:
+    """Seconds of a run that do not count."""
+    return min(_SKIPPED_S, seconds_of(run) / 4)
 
 
-def mean_of(rows: Sequence[Mapping[str, Any]], column: str) -> float:
-    """Mean of a column over the measured time."""
-    values = [row[column] for row in rows if row["t"] >= SKIPPED_S and row.get(column) is not None]
+def settled(run: Finished, number: int = 0) -> list[dict[str, Any]]:
+    """The rows of a session's sender's trace that count."""
+    return [row for row in trace(run, number, "sender") if row["t"] >= skipped_s(run)]
+
+
+def mean_of(run: Finished, column: str, number: int = 0) -> float:
+    """Mean of a column of a session's sender's trace over the measured time."""
+    values = [row[column] for row in settled(run, number) if row.get(column) is not None]
     return math.fsum(values) / len(values) if values else math.nan
+
+
+def _ends(run: Finished, rows: Sequence[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The first and the last of rows. ValueError when there are no two."""
+    if len(rows) < 2:
+        raise ValueError(f"the run ended before {skipped_s(run):g} s")
+    return rows[0], rows[-1]
 
 
 def rla_throughput(run: Finished, number: int = 0) -> float:
     """Packets/s that every receiver got."""
-    first, last = measured(trace(run, number, "sender"))
+    first, last = _ends(run, settled(run, number))
     return float((last["acked_bytes"] - first["acked_bytes"]) / PAYLOAD_BYTES / (last["t"] - first["t"]))
 
 
 def rla_grown(run: Finished, column: str, number: int = 0) -> float:
     """What a counter of the sender's trace grew by."""
-    first, last = measured(trace(run, number, "sender"))
+    first, last = _ends(run, settled(run, number))
     return float(last[column] - first[column])
 
 
 def tcp_throughputs(run: Finished) -> list[float]:
     """Packets/s of each TCP, acknowledged."""
     mss = PACKET_BYTES - TCP_ACK_BYTES  # as many headers
-    return [flow_goodput(run, number, SKIPPED_S) / 8 / mss for number in range(len(run.run.document["traffic"]))]
+    return [flow_goodput(run, number, skipped_s(run)) / 8 / mss for number in range(len(run.run.document["traffic"]))]
 
 
 def tcp_cuts(run: Finished, number: int) -> float:
     """Window cuts of a TCP: fast retransmits and time-outs, which is what the paper calls its congestion signals."""
-    first, last = measured(run.series(f"flow-{number}"))
+    first, last = _ends(run, [row for row in run.series(f"flow-{number}") if row["t"] >= skipped_s(run)])
     return float(sum(last[column] - first[column] for column in ("fast_retransmits", "timeouts")))
 
 
 def signals_of(run: Finished, number: int = 0) -> list[float]:
     """Congestion signals that RLA's sender had from each receiver, in the order of the scenario's receivers."""
-    rows = trace(run, number, "sender")
-    first, last = measured(rows)
+    first, last = _ends(run, settled(run, number))
     addresses = {receiver["host"]: receiver["address"] for receiver in run.summary["sessions"][number]["receivers"]}
     return [
         float(

@@ -9,7 +9,6 @@ from typing import Any
 from scipy.optimize import brentq
 from scipy.special import comb
 
-from experiments.harness.measures import trace
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
 from experiments.harness.row import Case, Curve, Experiment, Figure, Plane, Row
 from experiments.harness.runs import Finished
@@ -21,9 +20,9 @@ from experiments.rows.rla.base import (
     PACKET_BYTES,
     PAPER,
     PAYLOAD_BYTES,
-    SKIPPED_S,
     UPWARD,
     mean_of,
+    settled,
 )
 
 # --- the drift diagram
@@ -164,7 +163,7 @@ def _drift_label(kind: str, n: int) -> str:
 
 def _proposition_cases(quick: bool) -> Sequence[Case]:
     simulated = [
-        Case(_drift_label(kind, n), star(kind, n, 300 if quick else 1000), x=n, series=kind)
+        Case(_drift_label(kind, n), star(kind, n, 24 if quick else 1000), x=n, series=kind)
         for kind in _KINDS
         for n in _RECEIVERS
     ]
@@ -185,7 +184,7 @@ def _proposition_measure(run: Finished) -> Mapping[str, float]:
         p, n = document["p"], document["n"]
         window = neutral_window(_losses(document["kind"], n, p))
         return {"above": window / bound(p), "below": math.sqrt(n) * bound(p) / window}
-    return {"window": mean_of(trace(run, 0, "sender"), "cwnd")}
+    return {"window": mean_of(run, "cwnd")}
 
 
 _IN_BOUNDS = [
@@ -261,16 +260,16 @@ def two_sessions(seconds: float) -> dict[str, Any]:
 
 
 def _density_cases(quick: bool) -> Sequence[Case]:
-    return [Case("two sessions", two_sessions(400 if quick else 1500))]
+    return [Case("two sessions", two_sessions(50 if quick else 1500))]
 
 
 def _density_measure(run: Finished) -> Mapping[str, float]:
-    return {f"cwnd{number + 1}": mean_of(trace(run, number, "sender"), "cwnd") for number in (0, 1)}
+    return {f"cwnd{number + 1}": mean_of(run, "cwnd", number) for number in (0, 1)}
 
 
 def _density_curves(run: Finished) -> Sequence[Curve]:
     """Both windows at each moment of the measured time; and where they are equal."""
-    first, second = ([row for row in trace(run, number, "sender") if row["t"] >= SKIPPED_S] for number in (0, 1))
+    first, second = (settled(run, number) for number in (0, 1))
     points = [(one["cwnd"], other["cwnd"]) for one, other in zip(first, second, strict=False)]
     most = max((max(point) for point in points), default=0.0)
     return [Curve("samples", points), Curve("equal windows", [(0, 0), (most, most)], is_reference=True)]

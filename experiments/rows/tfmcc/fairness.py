@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from experiments.harness.measures import seconds_of
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
 from experiments.harness.row import Case, Curve, Experiment, Timeline
 from experiments.harness.runs import Finished
@@ -45,7 +46,7 @@ def _shared_cases(quick: bool) -> Sequence[Case]:
 
 
 def _shared_measure(run: Finished) -> Mapping[str, float]:
-    until = float(run.run.document["duration"].split()[0])
+    until = seconds_of(run)
     flows = range(len(run.run.document["traffic"]))
     smoothness = _mean([variation(tcp_counter(run, number), _SETTLED_S, until) for number in flows])
     return {

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from experiments.harness.measures import trace
+from experiments.harness.measures import seconds_of, trace
 from experiments.harness.relations import EachBetween, Every, Only, OverCases, QuantitiesRatioBetween
 from experiments.harness.row import Case, Curve, Experiment, Figure, Timeline
 from experiments.harness.runs import Finished
@@ -152,7 +152,7 @@ def _spread(points: Sequence[tuple[float, float]], since: float) -> float:
 
 def _busy_measure(run: Finished) -> Mapping[str, float]:
     ours, tcps = _windows(run)
-    until = float(run.run.document["duration"].split()[0])
+    until = seconds_of(run)
     return {
         "ratio": rate(received(run, "r0"), _SETTLED_S) / tcp_rate(run, 0, _SETTLED_S),
         "window variation ratio": _spread(ours, _SETTLED_S) / _spread(tcps, _SETTLED_S),

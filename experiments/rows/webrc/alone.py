@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from experiments.harness.measures import trace
+from experiments.harness.measures import seconds_of, trace
 from experiments.harness.relations import EachBetween, Every, NearReference, Only
 from experiments.harness.row import Case, Curve, Experiment, Figure, Timeline
 from experiments.harness.runs import Finished
 from experiments.rows.webrc.base import (
     PACKET_BITS,
     PACKET_BYTES,
+    QUICK_SECONDS,
     SECONDS,
     SESSION_RATE_BPS,
     line,
@@ -36,12 +37,8 @@ def _alone(name: str, shared: Mapping[str, Any], seconds: float = SECONDS, **mor
     return document | {"sessions": [session(1, "s1", ["r1"])]}
 
 
-def _seconds(run: Finished) -> float:
-    return float(run.run.document["duration"].split()[0])
-
-
 def _throughput(run: Finished) -> Mapping[str, float]:
-    return {"throughput": rate(receiver_counter(run, "r1"), _seconds(run) / 2)}
+    return {"throughput": rate(receiver_counter(run, "r1"), seconds_of(run) / 2)}
 
 
 def _rate_curve(run: Finished) -> Sequence[Curve]:
@@ -56,11 +53,17 @@ _FIG4: Final = (0.01, 0.2)
 def _convergence_cases(quick: bool) -> Sequence[Case]:
     p, rtt = _FIG4
     references = {"throughput": predicted(p, rtt), "ARTT": rtt, "LOSSP": loss_event_rate(p)}
-    return [Case("1 %, 0.2 s", _alone("webrc-fig4", lossy(rtt, p), 300 if quick else SECONDS), references=references)]
+    return [
+        Case(
+            "1 %, 0.2 s",
+            _alone("webrc-fig4", lossy(rtt, p), QUICK_SECONDS if quick else SECONDS),
+            references=references,
+        )
+    ]
 
 
 def _convergence_measure(run: Finished) -> Mapping[str, float]:
-    since = _seconds(run) / 2
+    since = seconds_of(run) / 2
     lossp = receiver_values(run, "r1", "loss_event_rate", since)
     return {
         **_throughput(run),
@@ -106,7 +109,7 @@ def _grid_cases(quick: bool) -> Sequence[Case]:
         for p in (0.001, 0.01) if quick else _LOSSES:
             expected = predicted(p, rtt)
             if _LEAST_BASE_RATES * _BASE_KBPS <= expected <= _MOST_SHARE * SESSION_RATE_BPS / 1e3:
-                document = _alone("webrc-fig5", lossy(rtt, p), 300 if quick else SECONDS)
+                document = _alone("webrc-fig5", lossy(rtt, p), QUICK_SECONDS if quick else SECONDS)
                 label = f"{100 * p:g} %, {rtt:g} s"
                 cases.append(Case(label, document, x=p, references={"throughput": expected}, series=f"{rtt:g} s"))
     return cases
@@ -125,11 +128,11 @@ FIG5: Final = Experiment(
 
 def _bottleneck(name: str, rate_bps: float, packets: int) -> Experiment:
     def cases(quick: bool) -> Sequence[Case]:
-        return [Case("", _alone(name, narrow(0.1, rate_bps, packets), 300 if quick else SECONDS))]
+        return [Case("", _alone(name, narrow(0.1, rate_bps, packets), QUICK_SECONDS if quick else SECONDS))]
 
     def measure(run: Finished) -> Mapping[str, float]:
         lost = receiver_values(run, "r1", "lost_packets", 0.0)[-1]
-        return {"utilisation": rate(receiver_counter(run, "r1"), _seconds(run) / 2) * 1e3 / rate_bps, "losses": lost}
+        return {"utilisation": rate(receiver_counter(run, "r1"), seconds_of(run) / 2) * 1e3 / rate_bps, "losses": lost}
 
     relation: Any = Only(EachBetween(0.92), "utilisation")
     if packets > 100:

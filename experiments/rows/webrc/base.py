@@ -24,6 +24,7 @@ POLITENESS: Final = (1 - 0.75) / math.log(1 / 0.75)
 """Eq. (7)'s factor, 0.869."""
 SECONDS: Final = 500.0
 """5.1.1; the steady state is the last half (note 8)."""
+QUICK_SECONDS: Final = 200.0
 
 
 def loss_event_rate(p: float) -> float:

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from experiments.harness.measures import trace
+from experiments.harness.measures import seconds_of, trace
 from experiments.harness.relations import EachBetween, Every, Only
 from experiments.harness.row import Case, Curve, Experiment, Timeline
 from experiments.harness.runs import Finished
@@ -24,7 +24,7 @@ from experiments.rows.webrc.base import (
 
 _COUNT, _QUICK_COUNT = 100, 10
 """Of each kind; half of all are limited by their link, half by losses on it."""
-_SECONDS: Final = 300.0
+_SECONDS, _QUICK_SECONDS = 300.0, 200.0
 """The steady state is the last half, as the paper's."""
 _SR_BPS: Final = 20e6
 """As Fig. 11's: twice the fastest receiver's."""
@@ -66,7 +66,7 @@ def _links(count: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _cases(quick: bool) -> Sequence[Case]:
     count = _QUICK_COUNT if quick else _COUNT
     links = dict(_links(count))
-    document = network("webrc-many", {}, {}, seconds=_SECONDS)
+    document = network("webrc-many", {}, {}, seconds=_QUICK_SECONDS if quick else _SECONDS)
     document["nodes"] |= {host: {"kind": "host"} for host in links}
     document["links"] += [{"between": ["edge", host], **link} for host, link in links.items()]
     gap = _SLOT_S / len(links)
@@ -77,12 +77,12 @@ def _cases(quick: bool) -> Sequence[Case]:
 
 
 def _rate(run: Finished, host: str) -> float:
-    return rate(receiver_counter(run, host), _SECONDS / 2)
+    return rate(receiver_counter(run, host), seconds_of(run) / 2)
 
 
 def _equation(run: Finished, host: str) -> float:
     """kbit/s: 0.869 times Eq. (6) at the receiver's own estimates, in the steady state."""
-    found = receiver_values(run, host, "equation_packets_s", _SECONDS / 2)
+    found = receiver_values(run, host, "equation_packets_s", seconds_of(run) / 2)
     return POLITENESS * mean(found) * PACKET_BITS / 1e3
 
 

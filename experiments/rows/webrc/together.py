@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from experiments.harness.measures import trace
+from experiments.harness.measures import seconds_of, trace
 from experiments.harness.relations import EachBetween, Every, NearReference, Only, Ordered, RatioBetween
 from experiments.harness.row import Case, Curve, Experiment, Figure, Timeline
 from experiments.harness.runs import Finished
@@ -39,8 +39,8 @@ _TCP_SENDING: Final = {"most": f"{PACKET_BITS / _LINK_BPS * 1e6:.0f} us"}
 """Up to the bottleneck's time for a packet, against DropTail's phase effects, as in the other papers' rows (ours)."""
 
 
-def _beside_tcp(name: str, webrc_at: float, tcp_at: float) -> dict[str, Any]:
-    document = network("webrc-fig9", narrow(0.1, _LINK_BPS, 40), {"r1": "0 ms"})
+def _beside_tcp(name: str, webrc_at: float, tcp_at: float, seconds: float) -> dict[str, Any]:
+    document = network("webrc-fig9", narrow(0.1, _LINK_BPS, 40), {"r1": "0 ms"}, seconds=seconds)
     document["name"] = name
     document["nodes"] |= {"a": {"kind": "host", "sending": _TCP_SENDING}, "b": {"kind": "host"}}
     document["links"] += [{"between": ["a", "core"]}, {"between": ["edge", "b"]}]
@@ -53,14 +53,15 @@ def _beside_tcp(name: str, webrc_at: float, tcp_at: float) -> dict[str, Any]:
 
 
 def _sharing_cases(quick: bool) -> Sequence[Case]:
+    seconds = 300.0 if quick else SECONDS
     return [
-        Case("WEBRC first", _beside_tcp("webrc-fig9", 1.0, _SECOND_AT)),
-        Case("TCP first", _beside_tcp("webrc-fig9-tcp-first", _SECOND_AT, 1.0)),
+        Case("WEBRC first", _beside_tcp("webrc-fig9", 1.0, _SECOND_AT, seconds)),
+        Case("TCP first", _beside_tcp("webrc-fig9-tcp-first", _SECOND_AT, 1.0, seconds)),
     ]
 
 
 def _sharing_measure(run: Finished) -> Mapping[str, float]:
-    since = SECONDS / 2
+    since = seconds_of(run) / 2
     webrc, tcp = receiver_counter(run, "r1"), tcp_counter(run, 0)
     rates = rate(webrc, since), rate(tcp, since)
     return {
@@ -98,10 +99,11 @@ _TAILS: Final = {"a": f"{_Y / 2 * 1e3:g} ms", "b": f"{_Z / 2 * 1e3:g} ms"}
 
 
 def _coordination_cases(quick: bool) -> Sequence[Case]:
-    together = network("webrc-fig10", lossy(_X, _P10), _TAILS)
+    seconds = 320.0 if quick else SECONDS
+    together = network("webrc-fig10", lossy(_X, _P10), _TAILS, seconds=seconds)
     receivers = [{"host": "a", "join": f"{_A_AT:g} s"}, {"host": "b", "join": f"{_B_AT:g} s"}]
     together["sessions"] = [session(1, "s1", receivers)]
-    apart = network("webrc-fig10-separate", lossy(_X, _P10), _TAILS, senders=2)
+    apart = network("webrc-fig10-separate", lossy(_X, _P10), _TAILS, seconds=seconds, senders=2)
     apart["sessions"] = [session(1, "s1", receivers[:1]), session(2, "s2", receivers[1:])]
     both = (_X + _Y + _Z) / 2
     references = {"ARTT of A, alone": _X + _Y, "ARTT of A": both, "ARTT of B": both}
@@ -109,7 +111,7 @@ def _coordination_cases(quick: bool) -> Sequence[Case]:
 
 
 def _coordination_measure(run: Finished) -> Mapping[str, float]:
-    settled = (_B_AT + SECONDS) / 2
+    settled = (_B_AT + seconds_of(run)) / 2
     is_one = len(run.run.document["sessions"]) == 1
     of = {"a": 0, "b": 0 if is_one else 1}
     found = {
@@ -173,7 +175,7 @@ _SR11_BPS: Final = 20e6
 """Ours: twenty receivers' rate is four times the other rows'."""
 _SLOT_S: Final = 10.0
 """TSD."""
-_SECONDS11: Final = 1000.0
+_SECONDS11, _QUICK_SECONDS11 = 1000.0, 300.0
 """Ours; the steady state is the last half. 5.3.2 gives no time. A receiver's weight for a measurement of MRTT is the
 Appendix's only after a hundred waves or so, and a wave comes every ten seconds (experiments/results/NOTES.md)."""
 
@@ -191,14 +193,15 @@ def _density_cases(quick: bool) -> Sequence[Case]:
         joins = random.Random(n)
         receivers = [{"host": host, "join": f"{joins.uniform(0, _SLOT_S):.3f} s"} for host in hosts]
         tails = dict.fromkeys(hosts, f"{_NEAR / 2 * 1e3:g} ms")
-        document = network("webrc-fig11", lossy(_FAR, _P11), tails, seconds=_SECONDS11)
+        seconds = _QUICK_SECONDS11 if quick else _SECONDS11
+        document = network("webrc-fig11", lossy(_FAR, _P11), tails, seconds=seconds)
         document["sessions"] = [session(1, "s1", receivers, rate_bps=_SR11_BPS)]
         cases.append(Case(f"n = {n}", document, x=n, references={"throughput": _curve(n)}))
     return cases
 
 
 def _density_measure(run: Finished) -> Mapping[str, float]:
-    since = _SECONDS11 / 2
+    since = seconds_of(run) / 2
     hosts = [receiver["host"] for receiver in run.run.document["sessions"][0]["receivers"]]
     throughput = mean([rate(receiver_counter(run, host), since) for host in hosts])
     crossed, _ = port_packets(run, "edge", "core", since)

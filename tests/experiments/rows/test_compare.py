@@ -19,7 +19,7 @@ def finished(folder: Path, series: dict[str, list[dict[str, Any]]]) -> Finished:
     (folder / "series").mkdir()
     for name, rows in series.items():
         (folder / "series" / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    document = {"sessions": [{"id": 1, "protocol": "vlmcc"}]}
+    document = {"duration": "150 s", "sessions": [{"id": 1, "protocol": "vlmcc"}]}
     return Finished(Run(document, 1), {"epoch": 0.0}, RunFolder(folder))
 
 
