@@ -7,6 +7,11 @@ use std::net::Ipv4Addr;
 pub const REPORT_ADDRESS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 22);
 pub const ALL_SYSTEMS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
 
+/// A version 3 report's header, and a record's before its sources.
+pub(crate) const IGMP_HEADER: usize = 8;
+/// Fields of a version 3 query beyond version 2's eight octets: robustness 2, default interval, no sources.
+pub(crate) const IGMP_QUERY_V3_REST: [u8; 4] = [0x02, 125, 0, 0];
+
 /// Group record types (RFC 3376, section 4.2.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
@@ -69,6 +74,17 @@ impl Change {
 }
 
 impl Message {
+    /// Octets of the message.
+    pub(crate) fn octets(&self) -> usize {
+        match self {
+            Message::Query { .. } => IGMP_HEADER + IGMP_QUERY_V3_REST.len(),
+            Message::ReportV2(_) | Message::LeaveV2(_) => IGMP_HEADER,
+            Message::Report(records) => {
+                IGMP_HEADER + records.iter().map(|record| IGMP_HEADER + 4 * record.sources.len()).sum::<usize>()
+            }
+        }
+    }
+
     /// What the message asks for, in order; a query asks routers for nothing.
     pub fn changes(&self) -> Vec<Change> {
         match self {

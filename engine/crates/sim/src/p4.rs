@@ -6,7 +6,7 @@ use p4vm::{PacketCopy, QueueMeta, Switch};
 
 use crate::channel::{Cargo, Channel, Flight};
 use crate::frame::{self, Mac};
-use crate::packet::Load;
+use crate::load::Load;
 use crate::time::{Nanos, MICROSECOND};
 
 /// A switch that a control plane holds as well.

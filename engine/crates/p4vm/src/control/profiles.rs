@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{find, pack, unpack, Result};
+use super::{find, pack, Result};
 use crate::ir::Profile;
 use crate::table::profile::{Group, Member, ProfileState};
 use crate::table::EntryRef;
@@ -94,7 +94,7 @@ impl Switch {
     pub fn members(&self, profile: &str) -> Result<BTreeMap<u32, ActionCall>> {
         let (_, _, state) = self.profile(profile)?;
         let members = state.sorted_members().into_iter();
-        Ok(members.filter_map(|(id, m)| Some((id, unpack(&self.program, m.action, &m.args)?))).collect())
+        Ok(members.filter_map(|(id, m)| Some((id, self.program.unpack(m.action, &m.args)?))).collect())
     }
 
     /// Create or replace a group. `max_size` bounds the sum of the weights; 0: no limit but this machine's (65,536).

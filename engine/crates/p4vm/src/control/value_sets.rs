@@ -1,8 +1,8 @@
 //! Parser value sets.
 
 use super::{find, Result};
+use crate::ir::KeyLayout;
 use crate::parser::MaskedValue;
-use crate::table::key::KeyLayout;
 use crate::value::{bytes, word_mask, words_for};
 use crate::{ControlError, MatchKey, Switch};
 

@@ -4,7 +4,7 @@ use super::hosts::Call;
 use super::{AppId, BuildError, Kind, Network, NodeId, RunError, STORM, STORM_EACH};
 use crate::channel::{Cargo, End};
 use crate::event::{Event, What};
-use crate::packet::Load;
+use crate::load::Load;
 use crate::time::Nanos;
 
 impl Network {
