@@ -1,10 +1,21 @@
 //! Hash and checksum algorithms over a byte string, with BMv2's parameters.
 
+use crc::{Crc, CRC_16_ARC, CRC_16_IBM_3740, CRC_32_ISO_HDLC, CRC_8_SMBUS};
+use twox_hash::XxHash64;
+
 use crate::value::bits;
 
-#[derive(Debug, Clone)]
+/// BMv2's parameters, which no catalogue has.
+const CRC_64_BMV2: crc::Algorithm<u64> =
+    crc::Algorithm { width: 64, poly: 0x1b, init: 0, refin: true, refout: true, xorout: 0, check: 0, residue: 0 };
+
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Algorithm {
-    Crc(Box<Crc>),
+    Crc8,
+    Crc16,
+    CrcCcitt,
+    Crc32,
+    Crc64,
     /// One's complement sum (RFC 1071).
     Csum16,
     Xor16,
@@ -19,15 +30,12 @@ pub(crate) enum Algorithm {
 impl Algorithm {
     /// By the JSON's name.
     pub(crate) fn named(name: &str) -> Option<Self> {
-        let crc = |width, polynomial, initial, reflected, final_xor| {
-            Some(Self::Crc(Box::new(Crc::new(width, polynomial, initial, reflected, final_xor))))
-        };
         match name {
-            "crc8_custom" => crc(8, 0x07, 0, false, 0),
-            "crc16" | "crc16_custom" => crc(16, 0x8005, 0, true, 0),
-            "crcCCITT" => crc(16, 0x1021, 0xffff, false, 0),
-            "crc32" | "crc32_custom" => crc(32, 0x04c1_1db7, 0xffff_ffff, true, 0xffff_ffff),
-            "crc64_custom" => crc(64, 0x1b, 0, true, 0),
+            "crc8_custom" => Some(Self::Crc8),
+            "crc16" | "crc16_custom" => Some(Self::Crc16),
+            "crcCCITT" => Some(Self::CrcCcitt),
+            "crc32" | "crc32_custom" => Some(Self::Crc32),
+            "crc64_custom" => Some(Self::Crc64),
             "csum16" | "cksum16" => Some(Self::Csum16),
             "xor16" => Some(Self::Xor16),
             "xor32" => Some(Self::Xor32),
@@ -38,9 +46,18 @@ impl Algorithm {
         }
     }
 
-    pub(crate) fn compute(&self, data: &[u8]) -> u64 {
+    pub(crate) fn compute(self, data: &[u8]) -> u64 {
+        static CRC_8: Crc<u8> = Crc::<u8>::new(&CRC_8_SMBUS);
+        static CRC_16: Crc<u16> = Crc::<u16>::new(&CRC_16_ARC);
+        static CRC_CCITT: Crc<u16> = Crc::<u16>::new(&CRC_16_IBM_3740);
+        static CRC_32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
+        static CRC_64: Crc<u64> = Crc::<u64>::new(&CRC_64_BMV2);
         match self {
-            Self::Crc(crc) => crc.compute(data),
+            Self::Crc8 => CRC_8.checksum(data).into(),
+            Self::Crc16 => CRC_16.checksum(data).into(),
+            Self::CrcCcitt => CRC_CCITT.checksum(data).into(),
+            Self::Crc32 => CRC_32.checksum(data).into(),
+            Self::Crc64 => CRC_64.checksum(data),
             Self::Csum16 => u64::from(csum16(data)),
             Self::Xor16 => fold_xor(data, 16),
             Self::Xor32 => fold_xor(data, 32),
@@ -52,54 +69,9 @@ impl Algorithm {
                     bits::read(data, 0, len * 8)
                 }
             }
-            Self::XxHash64 => xxh64(data),
+            Self::XxHash64 => XxHash64::oneshot(0, data),
             Self::Fnv => u64::from(fnv(data)),
         }
-    }
-}
-
-/// A cyclic redundancy check of 8 to 64 bits, by table, kept reflected when input and output are.
-#[derive(Debug, Clone)]
-pub(crate) struct Crc {
-    table: [u64; 256],
-    width: u32,
-    initial: u64,
-    reflected: bool,
-    final_xor: u64,
-}
-
-impl Crc {
-    fn new(width: u32, polynomial: u64, initial: u64, reflected: bool, final_xor: u64) -> Self {
-        let mask = crate::value::mask64(width);
-        let mut table = [0; 256];
-        let poly = if reflected { polynomial.reverse_bits() >> (64 - width) } else { polynomial };
-        for (byte, entry) in table.iter_mut().enumerate() {
-            let byte = byte as u64;
-            *entry = (0..8).fold(if reflected { byte } else { byte << (width - 8) }, |r, _| {
-                if reflected {
-                    (r >> 1) ^ if r & 1 == 0 { 0 } else { poly }
-                } else {
-                    ((r << 1) ^ if r >> (width - 1) & 1 == 0 { 0 } else { poly }) & mask
-                }
-            });
-        }
-        Self { table, width, initial, reflected, final_xor }
-    }
-
-    fn compute(&self, data: &[u8]) -> u64 {
-        let entry = |index: u64| self.table.get((index & 0xff) as usize).copied().unwrap_or(0);
-        let mut r = self.initial;
-        if self.reflected {
-            for &byte in data {
-                r = entry(r ^ u64::from(byte)) ^ (r >> 8);
-            }
-        } else {
-            let mask = crate::value::mask64(self.width);
-            for &byte in data {
-                r = entry((r >> (self.width - 8)) ^ u64::from(byte)) ^ (r << 8 & mask);
-            }
-        }
-        r ^ self.final_xor
     }
 }
 
@@ -131,56 +103,6 @@ fn fnv(data: &[u8]) -> u32 {
     hash.wrapping_add(hash << 5)
 }
 
-/// XXH64 with seed 0 (xxHash specification, "XXH64 algorithm description").
-fn xxh64(data: &[u8]) -> u64 {
-    const P1: u64 = 0x9e37_79b1_85eb_ca87;
-    const P2: u64 = 0xc2b2_ae3d_27d4_eb4f;
-    const P3: u64 = 0x1656_67b1_9e37_79f9;
-    const P4: u64 = 0x85eb_ca77_c2b2_ae63;
-    const P5: u64 = 0x27d4_eb2f_1656_67c5;
-    let round = |acc: u64, lane: u64| acc.wrapping_add(lane.wrapping_mul(P2)).rotate_left(31).wrapping_mul(P1);
-    let lane = |chunk: &[u8]| bits::read(chunk, 0, 64).swap_bytes();
-
-    let mut stripes = data.chunks_exact(32);
-    let mut hash = if data.len() >= 32 {
-        let mut acc = [P1.wrapping_add(P2), P2, 0, P1.wrapping_neg()];
-        for stripe in stripes.by_ref() {
-            for (acc, chunk) in acc.iter_mut().zip(stripe.chunks_exact(8)) {
-                *acc = round(*acc, lane(chunk));
-            }
-        }
-        let [a, b, c, d] = acc;
-        let mut hash = a
-            .rotate_left(1)
-            .wrapping_add(b.rotate_left(7))
-            .wrapping_add(c.rotate_left(12))
-            .wrapping_add(d.rotate_left(18));
-        for acc in acc {
-            hash = (hash ^ round(0, acc)).wrapping_mul(P1).wrapping_add(P4);
-        }
-        hash
-    } else {
-        P5
-    };
-    hash = hash.wrapping_add(data.len() as u64);
-
-    let mut lanes = stripes.remainder().chunks_exact(8);
-    for chunk in lanes.by_ref() {
-        hash = (hash ^ round(0, lane(chunk))).rotate_left(27).wrapping_mul(P1).wrapping_add(P4);
-    }
-    let mut words = lanes.remainder().chunks_exact(4);
-    for chunk in words.by_ref() {
-        let word = u64::from((bits::read(chunk, 0, 32) as u32).swap_bytes());
-        hash = (hash ^ word.wrapping_mul(P1)).rotate_left(23).wrapping_mul(P2).wrapping_add(P3);
-    }
-    for &byte in words.remainder() {
-        hash = (hash ^ u64::from(byte).wrapping_mul(P5)).rotate_left(11).wrapping_mul(P1);
-    }
-    hash = (hash ^ (hash >> 33)).wrapping_mul(P2);
-    hash = (hash ^ (hash >> 29)).wrapping_mul(P3);
-    hash ^ (hash >> 32)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -198,6 +120,19 @@ mod tests {
         assert_eq!(hash("crc16", CHECK), 0xbb3d); // CRC-16/ARC
         assert_eq!(hash("crcCCITT", CHECK), 0x29b1); // CRC-16/IBM-3740
         assert_eq!(hash("crc32", CHECK), 0xcbf4_3926); // CRC-32/ISO-HDLC
+    }
+
+    #[test]
+    fn crc64_is_the_definition_bit_by_bit() {
+        let bit_by_bit = |data: &[u8]| {
+            let poly = 0x1b_u64.reverse_bits();
+            data.iter().fold(0, |crc, &byte| {
+                (0..8).fold(crc ^ u64::from(byte), |crc, _| (crc >> 1) ^ if crc & 1 == 0 { 0 } else { poly })
+            })
+        };
+        for data in [CHECK, b"", b"\0\x80 and a longer one, of more than sixteen bytes"] {
+            assert_eq!(hash("crc64_custom", data), bit_by_bit(data));
+        }
     }
 
     #[test]
