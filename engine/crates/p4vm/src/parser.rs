@@ -21,7 +21,6 @@ pub(crate) type MaskedValue = (Box<[u64]>, Box<[u64]>);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ValueSetState {
     pub members: Vec<MaskedValue>,
-    pub shown: Vec<Vec<crate::MatchKey>>,
 }
 
 /// How far the parser came, and core.p4's error (as this program numbers it).

@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-/// Where version 3 reports go, and where general queries go (RFC 3376, sections 4.2.14 and 4.1.12).
+/// Where version 3 reports go (RFC 3376, section 4.2.14).
 pub const REPORT_ADDRESS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 22);
-pub const ALL_SYSTEMS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
 
 /// A version 3 report's header, and a record's before its sources.
 pub(crate) const IGMP_HEADER: usize = 8;
@@ -141,12 +140,6 @@ impl Memberships {
         last
     }
 
-    /// Whether this program listens to `group` from `source`.
-    pub fn listens(&self, group: Ipv4Addr, source: Ipv4Addr, program: u32) -> bool {
-        let has = |wanted: Subscription| self.members.get(&wanted).is_some_and(|programs| programs.contains(&program));
-        has((group, Some(source))) || has((group, None))
-    }
-
     pub fn contains(&self, wanted: Subscription) -> bool {
         self.members.contains_key(&wanted)
     }
@@ -208,8 +201,6 @@ mod tests {
         assert!(memberships.join((GROUP, Some(A)), 1));
         assert!(!memberships.join((GROUP, Some(A)), 2));
         assert!(memberships.join((GROUP, Some(B)), 2));
-        assert!(memberships.listens(GROUP, A, 1));
-        assert!(!memberships.listens(GROUP, B, 1));
         assert!(!memberships.leave((GROUP, Some(A)), 1));
         let expected = Record { kind: RecordKind::IsInclude, group: GROUP, sources: vec![A, B] };
         assert_eq!(memberships.current_state(), Some(Message::Report(vec![expected])));

@@ -39,7 +39,7 @@ pub use host::{HostCounts, HostDrops};
 pub use id::{AppId, LinkId, NodeId, Way};
 pub use link;
 pub use network::{BuildError, Change, Network, RunError};
-pub use p4::{LocalSwitch, P4Counts, PacketIn, SwitchHandle};
+pub use p4::{LocalSwitch, P4Counts, SwitchHandle};
 pub use p4vm;
 pub use processor::ProcessingTime;
 pub use router::RouterDrops;

@@ -115,7 +115,7 @@ impl Switch {
             return Err(ControlError::exhausted(format!("the weights of group {group} sum up to more than {limit}")));
         }
         if let Some(state) = self.profiles.get_mut(at) {
-            state.groups.insert(group, Group::new(members, max_size));
+            state.groups.insert(group, Group::new(members));
         }
         Ok(())
     }
@@ -139,13 +139,6 @@ impl Switch {
     pub fn groups(&self, profile: &str) -> Result<BTreeMap<u32, GroupMembers>> {
         let (_, _, state) = self.profile(profile)?;
         Ok(state.groups.iter().map(|(&id, group)| (id, group.members.clone())).collect())
-    }
-
-    /// The size that a group was created with.
-    pub fn group_max_size(&self, profile: &str, group: u32) -> Result<u32> {
-        let (_, _, state) = self.profile(profile)?;
-        let group = state.groups.get(&group).map(|group| group.max_size);
-        group.ok_or_else(|| ControlError::not_found(format!("action selector {profile} has no such group")))
     }
 }
 

@@ -29,11 +29,6 @@ impl Network {
         Ok(false)
     }
 
-    /// When the next event is due.
-    pub fn next_event_at(&self) -> Option<Nanos> {
-        self.agenda.peek().map(|event| event.time)
-    }
-
     /// Hands a frame to a switch's ingress, as if it had arrived at `port` (a packet-out: the CPU port).
     pub fn inject(&mut self, switch: NodeId, port: u16, frame: &[u8]) -> Result<(), RunError> {
         self.prepare()?;
