@@ -61,11 +61,10 @@ lint-python: setup
 
 lint-rust: setup
 	cd engine && cargo fmt --all --check
-	cd engine && cargo clippy --profile tests --locked --all-targets --quiet -- -D warnings
-	cd engine/fuzz && cargo fmt --all --check && cargo clippy --release --locked --quiet -- -D warnings
+	cd engine && cargo clippy --profile tests --locked --workspace --all-targets --no-default-features --quiet -- -D warnings
 
 test-rust: setup ## the engine's own tests
-	cd engine && cargo test --profile tests --locked --quiet
+	cd engine && cargo test --profile tests --tests --locked --quiet
 
 test-python: setup $(P4RUNTIME_SHELL_STAMP) ## unit and packet-level tests; the ones that need root are in test-emulation
 	$(BIN)/pytest -n 2 -m 'not root and not emulation'
@@ -87,7 +86,6 @@ format: setup ## rewrite the sources in the house style
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	cd engine && cargo fmt --all
-	cd engine/fuzz && cargo fmt --all
 
 clean: ## remove what set-up and builds made
-	rm -rf $(VENV) engine/target engine/fuzz/target engine/fuzz/work engine/fuzz/found *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) engine/target engine/fuzz/work engine/fuzz/found *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

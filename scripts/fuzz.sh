@@ -16,7 +16,7 @@ passes=(-Cpasses=sancov-module)
 for option in level=4 inline-8bit-counters pc-table trace-compares; do
     passes+=("-Cllvm-args=-sanitizer-coverage-$option")
 done
-RUSTFLAGS="--cfg=fuzzing ${passes[*]}" cargo build --release --locked --quiet --target "$host"
+RUSTFLAGS="--cfg=fuzzing ${passes[*]}" cargo build --profile fuzz --package canopy-fuzz --locked --quiet --target "$host"
 
 # An input may take ten seconds and a target a gigabyte; both are far beyond what any takes that is as it should be.
 limits=(-timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=512)
@@ -31,7 +31,7 @@ for target in "${targets[@]}"; do
         continue
     fi
     options=("${limits[@]}" -max_total_time="$seconds" -artifact_prefix="found/$target-" -print_final_stats=1)
-    "target/$host/release/$target" "${options[@]}" "work/$target" "corpus/$target" >"work/$target.log" 2>&1 &
+    "../target/$host/fuzz/$target" "${options[@]}" "work/$target" "corpus/$target" >"work/$target.log" 2>&1 &
     pids+=($!)
 done
 failed=0

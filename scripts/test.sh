@@ -11,11 +11,10 @@ step "formatting, lints and types"
 "$bin/ruff" check .
 "$bin/mypy"
 (cd engine && cargo fmt --all --check)
-(cd engine && cargo clippy --profile tests --locked --all-targets --quiet -- -D warnings)
-(cd engine/fuzz && cargo fmt --all --check && cargo clippy --release --locked --quiet -- -D warnings)
+(cd engine && cargo clippy --profile tests --locked --workspace --all-targets --no-default-features --quiet -- -D warnings)
 
 step "Rust tests"
-(cd engine && cargo test --profile tests --locked --quiet)
+(cd engine && cargo test --profile tests --tests --locked --quiet)
 
 step "fuzzing: ${CANOPY_FUZZ_SECONDS:-60} s (CANOPY_FUZZ_SECONDS)"
 scripts/fuzz.sh

@@ -157,7 +157,7 @@ impl<T> Link<T> {
             Err(reason) => return Err(self.dropped(item, reason)),
         };
         self.stats.marked_packets += u64::from(marked);
-        self.stats.held(now_ns, self.queue.packets(), self.queue.bytes());
+        self.stats.held(now_ns, self.queue.packets());
         let enq_depth = (self.queue.packets() - around.due_packets) as u32;
         self.queue.push(Waiting { item, len, enq_time_ns: now_ns, enq_depth, marked });
         self.stats.filled(self.queue.packets() - around.due_packets, self.queue.bytes() - around.due_bytes);
@@ -172,7 +172,7 @@ impl<T> Link<T> {
         }
         self.stats.offered_packets += 1;
         self.stats.offered_bytes += u64::from(len);
-        self.stats.held(now_ns, 0, 0);
+        self.stats.held(now_ns, 0);
         Ok(self.transmit(now_ns, len, item))
     }
 
@@ -204,7 +204,7 @@ impl<T> Link<T> {
         if self.next_departure()? > now_ns {
             return None;
         }
-        self.stats.held(now_ns, self.queue.packets(), self.queue.bytes());
+        self.stats.held(now_ns, self.queue.packets());
         let Waiting { item, len, enq_time_ns, enq_depth, marked } = self.queue.pop()?;
         let deq_timedelta_ns = now_ns - enq_time_ns;
         Some(Dequeued {
@@ -249,15 +249,11 @@ impl<T> Link<T> {
         Some(packet)
     }
 
-    pub fn is_up(&self) -> bool {
-        self.up
-    }
-
     /// Takes the link down, with the loss of all that waits and is under way, or up again.
     pub fn set_up(&mut self, now_ns: u64, up: bool) {
         self.up = up;
         if !up {
-            self.stats.held(now_ns, self.queue.packets(), self.queue.bytes());
+            self.stats.held(now_ns, self.queue.packets());
             let lost = self.queue.packets() + self.in_flight.len() as u64;
             self.stats.drop(Reason::Down, lost);
             while self.queue.pop().is_some() {}

@@ -39,7 +39,6 @@ pub struct Stats {
     dropped: [u64; Reason::ALL.len()],
     /// Packets waiting, integrated over time.
     packet_ns: u128,
-    byte_ns: u128,
     since_ns: u64,
 }
 
@@ -57,10 +56,9 @@ impl Stats {
     }
 
     /// Notes that the queue has held this much until `now_ns`.
-    pub(crate) fn held(&mut self, now_ns: u64, packets: u64, bytes: u64) {
+    pub(crate) fn held(&mut self, now_ns: u64, packets: u64) {
         let span = u128::from(now_ns.saturating_sub(self.since_ns));
         self.packet_ns += span * u128::from(packets);
-        self.byte_ns += span * u128::from(bytes);
         self.since_ns = self.since_ns.max(now_ns);
     }
 
@@ -72,10 +70,5 @@ impl Stats {
     /// Mean number of packets waiting from time 0 to the last change (the one in transmission is not waiting).
     pub fn mean_queue_packets(&self) -> f64 {
         self.packet_ns as f64 / (self.since_ns.max(1)) as f64
-    }
-
-    /// Mean number of bytes waiting.
-    pub fn mean_queue_bytes(&self) -> f64 {
-        self.byte_ns as f64 / (self.since_ns.max(1)) as f64
     }
 }

@@ -8,6 +8,7 @@
 #![deny(unsafe_code)]
 
 mod capture;
+mod core;
 mod device;
 mod error;
 mod events;

@@ -1,8 +1,7 @@
 //! The live switch: ports with devices and links, and the thread that moves packets between them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -12,54 +11,17 @@ use parking_lot::{FairMutex, Mutex};
 use rustix::event::{epoll, eventfd, EventfdFlags};
 
 use crate::capture::PortCapture;
+use crate::core::{Core, Ports, WAKE};
 use crate::device::Device;
 use crate::error::LiveError;
 use crate::fabric::Fabric;
-use crate::outlet::Outlet;
 use crate::port::LinkSettings;
 use crate::sending::Sending;
 use crate::shared::SharedSwitch;
-use crate::sys::Receiver;
 use crate::worker;
 
 /// Packet-outs that wait for the data path.
 const MAX_INJECTED: usize = 4096;
-
-/// The epoll data of the descriptor that wakes the thread; all others are port numbers.
-pub(crate) const WAKE: u64 = u64::MAX;
-
-/// Ports by number, each with its device and, in the fabric, its links.
-pub(crate) struct Ports {
-    pub fabric: Fabric,
-    pub devices: BTreeMap<u16, Device>,
-    /// The devices' sending halves.
-    pub outlets: BTreeMap<u16, Arc<Outlet>>,
-}
-
-/// What the thread and its owner share.
-pub(crate) struct Core {
-    pub shared: Arc<SharedSwitch>,
-    pub ports: FairMutex<Ports>,
-    pub sending: Sending,
-    pub injected: Mutex<VecDeque<(u16, Vec<u8>)>>,
-    pub epoll: OwnedFd,
-    pub wake: OwnedFd,
-    pub stopping: AtomicBool,
-}
-
-impl Core {
-    /// Makes the thread look at everything again.
-    fn wake(&self) {
-        // Only fails when the counter is full, and then the thread is awake.
-        let _ = rustix::io::write(&self.wake, &1u64.to_ne_bytes());
-    }
-
-    /// Has the thread told when the port's socket has something.
-    pub fn watch(&self, port: u16, socket: &Receiver) -> io::Result<()> {
-        let data = epoll::EventData::new_u64(u64::from(port));
-        Ok(epoll::add(&self.epoll, socket, data, epoll::EventFlags::IN)?)
-    }
-}
 
 /// A switch between AF_PACKET ports. Its sockets are open while it runs.
 pub struct LiveSwitch {
@@ -238,15 +200,5 @@ impl LiveSwitch {
 impl Drop for LiveSwitch {
     fn drop(&mut self) {
         self.stop();
-    }
-}
-
-impl Ports {
-    fn check(&self, port: u16) -> Result<(), LiveError> {
-        self.devices.contains_key(&port).then_some(()).ok_or(LiveError::NoPort(port))
-    }
-
-    fn close(&mut self) {
-        self.devices.values_mut().for_each(Device::close);
     }
 }

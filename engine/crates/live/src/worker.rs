@@ -11,11 +11,11 @@ use rustix::event::epoll;
 use rustix::event::Timespec;
 
 use crate::capture::Direction;
+use crate::core::{Core, Ports, WAKE};
 use crate::fabric::Fabric;
 use crate::offload::complete;
 use crate::outlet::Outlet;
 use crate::sending::{helpers, Sending};
-use crate::switch::{Core, Ports, WAKE};
 
 /// How often idle timeouts are looked for, and interfaces that have gone away.
 const TICK_NS: u64 = 100_000_000;

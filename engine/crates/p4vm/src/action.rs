@@ -1,10 +1,11 @@
 //! Actions: primitives run one after the other.
 
+use crate::expr;
 use crate::externs::calculation;
-use crate::ir::{HeaderRef, Primitive, Program, Stack};
-use crate::machine::{Machine, DROP_PORT, MAX_VALUE_WORDS};
+use crate::ir::{Expr, HeaderRef, Primitive, Program, Stack, Target};
+use crate::machine::{Machine, DROP_PORT};
 use crate::phv;
-use crate::value::{word_mask, words_for};
+use crate::value::{word_mask, words_for, MAX_VALUE_WORDS};
 
 /// Run the primitives of an action, a parser state or a deparser.
 pub(crate) fn run(m: &mut Machine<'_>, body: &[Primitive], args: &[u64]) {
@@ -116,7 +117,7 @@ fn run_on_headers(m: &mut Machine<'_>, primitive: &Primitive, args: &[u64]) {
             }
         }
         Primitive::AssignHeader { to, from } => {
-            if let (Some(to), Some(from)) = (phv::resolve(m.env(args), to), phv::resolve(m.env(args), from)) {
+            if let (Some(to), Some(from)) = (expr::resolve(m.env(args), to), expr::resolve(m.env(args), from)) {
                 phv::assign_header(program, m.phv, to, from);
             }
         }
@@ -126,7 +127,7 @@ fn run_on_headers(m: &mut Machine<'_>, primitive: &Primitive, args: &[u64]) {
             }
         }
         Primitive::AssignUnion { to, from } => {
-            let (to, from) = (phv::resolve_union(m.env(args), to), phv::resolve_union(m.env(args), from));
+            let (to, from) = (expr::resolve_union(m.env(args), to), expr::resolve_union(m.env(args), from));
             let members = |union: Option<u32>| program.unions.get(union? as usize);
             if let (Some(to), Some(from)) = (members(to), members(from)) {
                 assign_union(program, m.phv, &to.headers, &from.headers);
@@ -140,7 +141,8 @@ fn run_on_headers(m: &mut Machine<'_>, primitive: &Primitive, args: &[u64]) {
         }
         Primitive::AddHeader(header) => add_header(m, header, args),
         Primitive::RemoveHeader(header) => {
-            if let Some(header) = phv::resolve(m.env(args), header).filter(|&h| phv::is_valid(m.env(args), h)) {
+            if let Some(header) = expr::resolve(m.env(args), header).filter(|&h| phv::header_valid(m.program, m.phv, h))
+            {
                 if let Some(def) = program.headers.get(header as usize) {
                     m.state.length = m.state.length.wrapping_sub(phv::header_bytes(def, m.phv) as u32);
                 }
@@ -180,7 +182,7 @@ fn id(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-fn register_read(m: &mut Machine<'_>, to: &crate::ir::Target, register: u32, index: &crate::expr::Expr, args: &[u64]) {
+fn register_read(m: &mut Machine<'_>, to: &Target, register: u32, index: &Expr, args: &[u64]) {
     let index = index.eval_u64(m.env(args));
     let Some(field) = m.target(to, args) else { return };
     let cell = m.externs.registers.get(register as usize).and_then(|array| array.read(index));
@@ -195,13 +197,7 @@ fn register_read(m: &mut Machine<'_>, to: &crate::ir::Target, register: u32, ind
     }
 }
 
-fn register_write(
-    m: &mut Machine<'_>,
-    register: u32,
-    index: &crate::expr::Expr,
-    value: &crate::expr::Expr,
-    args: &[u64],
-) {
+fn register_write(m: &mut Machine<'_>, register: u32, index: &Expr, value: &Expr, args: &[u64]) {
     let index = index.eval_u64(m.env(args));
     let bits = m.program.registers.get(register as usize).map_or(0, |r| r.bits);
     let mut narrow = [0];
@@ -217,7 +213,7 @@ fn register_write(
 
 fn add_header(m: &mut Machine<'_>, header: &HeaderRef, args: &[u64]) {
     let program = m.program;
-    let Some(header) = phv::resolve(m.env(args), header) else { return };
+    let Some(header) = expr::resolve(m.env(args), header) else { return };
     if phv::header_valid(program, m.phv, header) {
         return;
     }
@@ -247,7 +243,7 @@ fn assign_union(program: &Program, phv: &mut [u64], to: &[u32], from: &[u32]) {
     }
 }
 
-fn log(m: &mut Machine<'_>, format: &str, values: &[crate::expr::Expr], args: &[u64]) {
+fn log(m: &mut Machine<'_>, format: &str, values: &[Expr], args: &[u64]) {
     if m.externs.log_limit == 0 {
         return;
     }

@@ -1,139 +1,10 @@
-//! Expressions: trees that the loader has typed, and how they are computed.
+//! How expressions are computed.
 
 use std::cmp::Ordering;
 
-use crate::ir::{Field, HeaderRef, Program, UnionRef};
+use crate::ir::{BoolExpr, Compare, Expr, Op, Program, Tier, Value};
 use crate::phv;
 use crate::value::{words_for, Int, Wide192, Wide576, Widest};
-
-/// The number that an expression is computed in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Tier {
-    I64,
-    I128,
-    W192,
-    W576,
-    Widest,
-    /// No arithmetic, only bits: computed word by word where it is written.
-    Words,
-}
-
-/// A number and the tier that is exact for it.
-#[derive(Debug, Clone)]
-pub(crate) struct Expr {
-    pub tier: Tier,
-    pub value: Value,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Op {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Mod,
-    And,
-    Or,
-    Xor,
-    Shl,
-    Shr,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum Value {
-    Const(i64),
-    /// Two's complement words, least significant first.
-    WideConst(Box<[u64]>),
-    /// An unsigned field of up to 64 bits.
-    Field {
-        word: u32,
-        bits: u32,
-    },
-    /// Any other field.
-    AnyField {
-        word: u32,
-        bits: u32,
-        signed: bool,
-    },
-    /// So many bits from bit `shift` (0 to 63) of this word on: a slice of an unsigned field.
-    Part {
-        word: u32,
-        shift: u32,
-        bits: u32,
-    },
-    /// Parts side by side, lowest first, with zeros between them: a concatenation.
-    Join(Box<[JoinPart]>),
-    Argument {
-        word: u32,
-        bits: u32,
-    },
-    /// Field `index` of a header that is only known when it runs.
-    In {
-        header: HeaderRef,
-        index: u32,
-        bits: u32,
-        signed: bool,
-    },
-    Register {
-        register: u32,
-        index: Box<Expr>,
-        bits: u32,
-    },
-    Binary(Op, Box<Value>, Box<Value>),
-    Not(Box<Value>),
-    Choose(Box<BoolExpr>, Box<Value>, Box<Value>),
-    FromBool(Box<BoolExpr>),
-    TwoCompMod(Box<Value>, u32),
-    USatCast(Box<Value>, u32),
-    SatCast(Box<Value>, u32),
-    LastIndex(u32),
-    StackSize(u32),
-}
-
-/// The low `bits` bits of a value, from bit `shift` of the whole on.
-#[derive(Debug, Clone)]
-pub(crate) struct JoinPart {
-    pub shift: u32,
-    pub bits: u32,
-    pub value: Expr,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Compare {
-    Eq,
-    Lt,
-    Le,
-    Gt,
-    Ge,
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum BoolExpr {
-    Const(bool),
-    /// The tier is exact for both sides.
-    Compare(Compare, Tier, Box<(Value, Value)>),
-    /// Are the value's low `words` words zero? It has bits in no others.
-    NoBits {
-        value: Box<Value>,
-        words: u32,
-    },
-    /// A field of up to 64 bits against a constant, the most frequent condition.
-    FieldIs {
-        word: u32,
-        value: u64,
-    },
-    FromData(Box<Expr>),
-    And(Box<(BoolExpr, BoolExpr)>),
-    Or(Box<(BoolExpr, BoolExpr)>),
-    Not(Box<BoolExpr>),
-    Same(Box<(BoolExpr, BoolExpr)>),
-    Choose(Box<(BoolExpr, BoolExpr, BoolExpr)>),
-    Valid(HeaderRef),
-    ValidUnion(UnionRef),
-    SameHeader(HeaderRef, HeaderRef),
-    SameUnion(UnionRef, UnionRef),
-    SameVarbit(Field, Field),
-}
 
 /// What expressions read.
 #[derive(Clone, Copy)]
@@ -173,7 +44,7 @@ impl Value {
                 let words = env.args.get(start..start + words_for(*bits) as usize).unwrap_or_default();
                 T::from_words(words, *bits, false)
             }
-            Self::In { header, index, bits, signed } => match phv::field_in(env, header, *index) {
+            Self::In { header, index, bits, signed } => match header::field_in(env, header, *index) {
                 Some(field) => env.field(field.word, *bits, *signed),
                 None => T::from_i64(0),
             },
@@ -195,8 +66,8 @@ impl Value {
             Self::TwoCompMod(value, width) => value.eval::<T>(env).two_comp_mod(*width),
             Self::USatCast(value, width) => value.eval::<T>(env).usat_cast(*width),
             Self::SatCast(value, width) => value.eval::<T>(env).sat_cast(*width),
-            Self::LastIndex(stack) => T::from_i64(phv::stack_count(env, *stack) as i64 - 1),
-            Self::StackSize(stack) => T::from_i64(phv::stack_count(env, *stack) as i64),
+            Self::LastIndex(stack) => T::from_i64(header::stack_count(env, *stack) as i64 - 1),
+            Self::StackSize(stack) => T::from_i64(header::stack_count(env, *stack) as i64),
         }
     }
 }
@@ -327,25 +198,32 @@ impl BoolExpr {
                     parts.2.eval(env)
                 }
             }
-            Self::Valid(header) => phv::resolve(env, header).is_some_and(|h| phv::is_valid(env, h)),
-            Self::ValidUnion(union) => phv::resolve_union(env, union).is_some_and(|u| phv::is_union_valid(env, u)),
-            Self::SameHeader(a, b) => match (phv::resolve(env, a), phv::resolve(env, b)) {
-                (Some(a), Some(b)) => phv::same_header(env, a, b),
+            Self::Valid(header) => {
+                header::resolve(env, header).is_some_and(|h| phv::header_valid(env.program, env.phv, h))
+            }
+            Self::ValidUnion(union) => {
+                header::resolve_union(env, union).is_some_and(|u| header::is_union_valid(env, u))
+            }
+            Self::SameHeader(a, b) => match (header::resolve(env, a), header::resolve(env, b)) {
+                (Some(a), Some(b)) => header::same_header(env, a, b),
                 _ => false,
             },
             Self::SameVarbit(a, b) => {
                 let words = |field| env.phv.get(phv::field_words(field)).unwrap_or_default();
                 words(a) == words(b)
             }
-            Self::SameUnion(a, b) => match (phv::resolve_union(env, a), phv::resolve_union(env, b)) {
-                (Some(a), Some(b)) => phv::same_union(env, a, b),
+            Self::SameUnion(a, b) => match (header::resolve_union(env, a), header::resolve_union(env, b)) {
+                (Some(a), Some(b)) => header::same_union(env, a, b),
                 _ => false,
             },
         }
     }
 }
 
+mod header;
 pub(crate) mod words;
+
+pub(crate) use header::{field_in, resolve, resolve_union};
 
 #[cfg(test)]
 mod tests;

@@ -28,6 +28,7 @@ mod error;
 mod events;
 mod expr;
 mod externs;
+mod hash;
 mod ingress;
 mod ir;
 mod json;

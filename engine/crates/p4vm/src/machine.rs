@@ -2,20 +2,17 @@
 
 use std::collections::VecDeque;
 
-use crate::expr::{Env, Expr};
+use crate::expr::{self, Env};
 use crate::externs::counter::Counter;
 use crate::externs::meter::Meter;
 use crate::externs::random::Random;
 use crate::externs::register::RegisterArray;
-use crate::ir::{Field, Program, Target};
+use crate::ir::{Expr, Field, Program, Target};
 use crate::phv;
-use crate::value::words_for;
+use crate::value::{words_for, MAX_VALUE_WORDS};
 
 /// BMv2's drop port: `mark_to_drop` writes it to `egress_spec`.
 pub(crate) const DROP_PORT: u64 = 511;
-
-/// Words of the widest value, 2,048 bits.
-pub(crate) const MAX_VALUE_WORDS: usize = 32;
 
 /// State of the externs that actions use.
 #[derive(Debug)]
@@ -126,7 +123,7 @@ impl Machine<'_> {
     pub(crate) fn target(&self, target: &Target, args: &[u64]) -> Option<Field> {
         match target {
             Target::Field(field) => Some(*field),
-            Target::In { header, index } => phv::field_in(self.env(args), header, *index),
+            Target::In { header, index } => expr::field_in(self.env(args), header, *index),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The parser: a state machine over the packet's bytes.
 
 use crate::action;
+use crate::expr;
 use crate::externs::calculation;
 use crate::ir::Header;
 use crate::ir::{Case, CaseValue, Field, Next, ParseState, ParserOp, SelectKey, END};
@@ -20,7 +21,6 @@ pub(crate) type MaskedValue = (Box<[u64]>, Box<[u64]>);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ValueSetState {
     pub members: Vec<MaskedValue>,
-    pub shown: Vec<Vec<crate::MatchKey>>,
 }
 
 /// How far the parser came, and core.p4's error (as this program numbers it).
@@ -86,7 +86,7 @@ fn run_op(m: &mut Machine<'_>, op: &ParserOp, data: &[u8], at: &mut usize) -> Re
             extract(m, *header, Some(bits), data, at)
         }
         ParserOp::ExtractTo { header, bits } => {
-            let header = phv::resolve(m.env(&[]), header).ok_or(errors.stack_out_of_bounds)?;
+            let header = expr::resolve(m.env(&[]), header).ok_or(errors.stack_out_of_bounds)?;
             let bits = bits.as_ref().map(|bits| bits.eval_u64(m.env(&[])));
             extract(m, header, bits, data, at)
         }
@@ -296,7 +296,7 @@ fn select(
             }
             SelectKey::Lookahead { offset, bits } => {
                 let from = look(m, data, at, *offset, *bits)?;
-                let mut words = [0; crate::machine::MAX_VALUE_WORDS];
+                let mut words = [0; crate::value::MAX_VALUE_WORDS];
                 let words = words.get_mut(..words_for(*bits) as usize).unwrap_or_default();
                 bits::read_words(data, from, *bits, words);
                 state.layout.put(i, words, key);

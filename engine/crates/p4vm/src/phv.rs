@@ -4,8 +4,7 @@
 //! first); a varbit field has its length in bits in front, and its value in chunks of 64 bits in wire order. All headers
 //! of one type have one layout, so that copying one is copying words. Bits beyond a field's width are always zero.
 
-use crate::expr::Env;
-use crate::ir::{Field, Header, HeaderRef, Program, UnionRef};
+use crate::ir::{Field, Header, Program};
 use crate::value::{mask64, words_for};
 
 /// The words of a field's value, without a varbit's length.
@@ -50,11 +49,6 @@ pub(crate) fn get_field(phv: &[u64], field: Option<Field>) -> u64 {
 }
 
 #[inline]
-pub(crate) fn is_valid(env: Env<'_>, header: u32) -> bool {
-    header_valid(env.program, env.phv, header)
-}
-
-#[inline]
 pub(crate) fn header_valid(program: &Program, phv: &[u64], header: u32) -> bool {
     program.headers.get(header as usize).is_some_and(|h| get(phv, h.base) != 0)
 }
@@ -64,27 +58,6 @@ pub(crate) fn header_valid(program: &Program, phv: &[u64], header: u32) -> bool 
 pub(crate) fn header_bytes(header: &Header, phv: &[u64]) -> usize {
     let varbit = header.varbit.and_then(|i| header.fields.get(i));
     (header.bits as usize + varbit.map_or(0, |field| get(phv, field.word) as usize)) / 8
-}
-
-pub(crate) fn stack_count(env: Env<'_>, stack: u32) -> u64 {
-    env.program.stacks.get(stack as usize).map_or(0, |s| get(env.phv, s.next))
-}
-
-/// The header meant; None for an index outside its stack.
-pub(crate) fn resolve(env: Env<'_>, header: &HeaderRef) -> Option<u32> {
-    match header {
-        HeaderRef::Header(header) => Some(*header),
-        HeaderRef::Element { stack, index } => {
-            let stack = env.program.stacks.get(*stack as usize)?;
-            stack.headers.get(usize::try_from(index.eval_u64(env)).ok()?).copied()
-        }
-        HeaderRef::Last(stack) => last(env.program, env.phv, *stack),
-        HeaderRef::Member { union, member } => {
-            let union = env.program.unions.get(resolve_union(env, union)? as usize)?;
-            union.headers.get(*member as usize).copied()
-        }
-        HeaderRef::Choose(parts) => resolve(env, if parts.0.eval(env) { &parts.1 } else { &parts.2 }),
-    }
 }
 
 /// The last header pushed to a stack.
@@ -100,44 +73,6 @@ pub(crate) fn last_member(program: &Program, phv: &[u64], stack: u32, member: u3
     let index = usize::try_from(get(phv, stack.next)).ok()?.checked_sub(1)?;
     let union = program.unions.get(*stack.unions.get(index)? as usize)?;
     union.headers.get(member as usize).copied()
-}
-
-pub(crate) fn resolve_union(env: Env<'_>, union: &UnionRef) -> Option<u32> {
-    match union {
-        UnionRef::Union(union) => Some(*union),
-        UnionRef::Element { stack, index } => {
-            let stack = env.program.union_stacks.get(*stack as usize)?;
-            stack.unions.get(usize::try_from(index.eval_u64(env)).ok()?).copied()
-        }
-    }
-}
-
-/// Field `index` of a header that is only known now.
-pub(crate) fn field_in(env: Env<'_>, header: &HeaderRef, index: u32) -> Option<Field> {
-    let header = env.program.headers.get(resolve(env, header)? as usize)?;
-    header.fields.get(index as usize).copied()
-}
-
-pub(crate) fn is_union_valid(env: Env<'_>, union: u32) -> bool {
-    let union = env.program.unions.get(union as usize);
-    union.is_some_and(|u| u.headers.iter().any(|&h| is_valid(env, h)))
-}
-
-/// Both valid and equal in every field.
-pub(crate) fn same_header(env: Env<'_>, a: u32, b: u32) -> bool {
-    let (Some(a), Some(b)) = (env.program.headers.get(a as usize), env.program.headers.get(b as usize)) else {
-        return false;
-    };
-    let words = |h: &Header| env.phv.get(header_words(h)).unwrap_or_default();
-    get(env.phv, a.base) != 0 && words(a) == words(b)
-}
-
-/// The same member valid, with the same content.
-pub(crate) fn same_union(env: Env<'_>, a: u32, b: u32) -> bool {
-    let (Some(a), Some(b)) = (env.program.unions.get(a as usize), env.program.unions.get(b as usize)) else {
-        return false;
-    };
-    a.headers.iter().zip(&b.headers).any(|(&a, &b)| same_header(env, a, b))
 }
 
 /// Make a header valid, and the other members of its union invalid.

@@ -1,12 +1,12 @@
 //! Controls: the walk from table to table.
 
 use crate::ir::{Next, Node, Table, END};
-use crate::machine::{Machine, MAX_VALUE_WORDS};
+use crate::machine::Machine;
 use crate::phv;
 use crate::table::profile::ProfileState;
 use crate::table::{EntryRef, TableState};
 use crate::trace::Observer;
-use crate::value::words_for;
+use crate::value::{words_for, MAX_VALUE_WORDS};
 
 /// The tables of a switch, with what they share.
 pub(crate) struct Tables<'a> {

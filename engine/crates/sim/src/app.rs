@@ -4,8 +4,8 @@ use std::any::Any;
 use std::error::Error;
 use std::net::Ipv4Addr;
 
+use crate::id::NodeId;
 use crate::igmp::Subscription;
-use crate::network::NodeId;
 use crate::packet::{Packet, Payload};
 use crate::tcp::Segment;
 use crate::time::Nanos;

@@ -9,7 +9,7 @@ use link::{Link, LinkConfig};
 use p4vm::PacketCopy;
 
 use crate::event::{Class, Event, Rank, What};
-use crate::packet::Load;
+use crate::load::Load;
 use crate::time::Nanos;
 
 /// What waits in a queue or is under way.

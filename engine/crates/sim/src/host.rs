@@ -8,9 +8,10 @@ use link::random::Stream;
 
 use crate::app::{App, Protocol};
 use crate::frame::{self, Mac};
+use crate::id::AppId;
 use crate::igmp::{self, Change, Memberships, Subscription};
-use crate::network::AppId;
-use crate::packet::{Body, Load, Packet};
+use crate::load::Load;
+use crate::packet::{Body, Packet};
 use crate::processor::Processor;
 use crate::time::{Nanos, MILLISECOND, SECOND};
 

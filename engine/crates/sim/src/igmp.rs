@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-/// Where version 3 reports go, and where general queries go (RFC 3376, sections 4.2.14 and 4.1.12).
+/// Where version 3 reports go (RFC 3376, section 4.2.14).
 pub const REPORT_ADDRESS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 22);
-pub const ALL_SYSTEMS: Ipv4Addr = Ipv4Addr::new(224, 0, 0, 1);
+
+/// A version 3 report's header, and a record's before its sources.
+pub(crate) const IGMP_HEADER: usize = 8;
+/// Fields of a version 3 query beyond version 2's eight octets: robustness 2, default interval, no sources.
+pub(crate) const IGMP_QUERY_V3_REST: [u8; 4] = [0x02, 125, 0, 0];
 
 /// Group record types (RFC 3376, section 4.2.12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +73,17 @@ impl Change {
 }
 
 impl Message {
+    /// Octets of the message.
+    pub(crate) fn octets(&self) -> usize {
+        match self {
+            Message::Query { .. } => IGMP_HEADER + IGMP_QUERY_V3_REST.len(),
+            Message::ReportV2(_) | Message::LeaveV2(_) => IGMP_HEADER,
+            Message::Report(records) => {
+                IGMP_HEADER + records.iter().map(|record| IGMP_HEADER + 4 * record.sources.len()).sum::<usize>()
+            }
+        }
+    }
+
     /// What the message asks for, in order; a query asks routers for nothing.
     pub fn changes(&self) -> Vec<Change> {
         match self {
@@ -123,12 +138,6 @@ impl Memberships {
             self.members.remove(&wanted);
         }
         last
-    }
-
-    /// Whether this program listens to `group` from `source`.
-    pub fn listens(&self, group: Ipv4Addr, source: Ipv4Addr, program: u32) -> bool {
-        let has = |wanted: Subscription| self.members.get(&wanted).is_some_and(|programs| programs.contains(&program));
-        has((group, Some(source))) || has((group, None))
     }
 
     pub fn contains(&self, wanted: Subscription) -> bool {
@@ -192,8 +201,6 @@ mod tests {
         assert!(memberships.join((GROUP, Some(A)), 1));
         assert!(!memberships.join((GROUP, Some(A)), 2));
         assert!(memberships.join((GROUP, Some(B)), 2));
-        assert!(memberships.listens(GROUP, A, 1));
-        assert!(!memberships.listens(GROUP, B, 1));
         assert!(!memberships.leave((GROUP, Some(A)), 1));
         let expected = Record { kind: RecordKind::IsInclude, group: GROUP, sources: vec![A, B] };
         assert_eq!(memberships.current_state(), Some(Message::Report(vec![expected])));

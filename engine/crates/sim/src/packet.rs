@@ -5,7 +5,6 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
-use crate::frame;
 use crate::igmp;
 use crate::tcp::Segment;
 
@@ -68,6 +67,27 @@ pub enum Body {
     Igmp(Arc<igmp::Message>),
 }
 
+/// Octets of the headers.
+pub(crate) const ETHERNET: usize = 14;
+pub(crate) const IPV4: usize = 20;
+/// IGMP travels with the router alert option (RFC 3376, section 4; RFC 2113).
+pub(crate) const ROUTER_ALERT: [u8; 4] = [0x94, 0x04, 0x00, 0x00];
+pub(crate) const UDP: usize = 8;
+pub(crate) const TCP: usize = 20;
+
+impl Body {
+    /// Octets of the frame that carries it.
+    pub(crate) fn frame_octets(&self) -> usize {
+        ETHERNET
+            + IPV4
+            + match self {
+                Body::Udp(udp) => UDP + udp.payload.as_slice().len(),
+                Body::Tcp(tcp) => TCP + tcp.segment.sack.option_len() + tcp.segment.len as usize,
+                Body::Igmp(message) => ROUTER_ALERT.len() + message.octets(),
+            }
+    }
+}
+
 /// Explicit congestion notification: the two bits of the IP header (RFC 3168, section 5).
 pub const ECN_MASK: u8 = 0b11;
 pub const ECN_CONGESTION_EXPERIENCED: u8 = 0b11;
@@ -90,7 +110,7 @@ pub struct Packet {
 impl Packet {
     pub fn new(source: Ipv4Addr, destination: Ipv4Addr, body: Body) -> Self {
         let ttl = if matches!(body, Body::Igmp(_)) { 1 } else { DEFAULT_TTL };
-        let len = frame::length(&body) as u32;
+        let len = body.frame_octets() as u32;
         Self { source, destination, ttl, ecn: 0, len, body }
     }
 
@@ -106,42 +126,5 @@ impl Packet {
 
     pub fn is_ecn_capable(&self) -> bool {
         self.ecn & ECN_MASK != 0
-    }
-}
-
-/// A packet in the form in which it travels a link.
-#[derive(Clone, Debug)]
-pub enum Load {
-    Packet(Packet),
-    /// A frame, as a P4 switch wrote it.
-    Frame(Arc<[u8]>),
-}
-
-impl Load {
-    #[allow(clippy::len_without_is_empty)]
-    pub fn len(&self) -> u32 {
-        match self {
-            Load::Packet(packet) => packet.len,
-            Load::Frame(frame) => frame.len() as u32,
-        }
-    }
-
-    pub fn is_ecn_capable(&self) -> bool {
-        match self {
-            Load::Packet(packet) => packet.is_ecn_capable(),
-            Load::Frame(frame) => frame::is_ecn_capable(frame),
-        }
-    }
-
-    /// A queue marks the packet.
-    pub fn mark(&mut self) {
-        match self {
-            Load::Packet(packet) => packet.ecn = ECN_CONGESTION_EXPERIENCED,
-            Load::Frame(frame) => {
-                let mut octets = frame.to_vec();
-                frame::mark(&mut octets);
-                *frame = octets.into();
-            }
-        }
     }
 }

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use crate::frame;
 use crate::igmp::{self, Change, Subscription};
-use crate::packet::{Body, Load, Packet};
+use crate::load::Load;
+use crate::packet::{Body, Packet};
 
 /// Packets on their way out: port, packet. The network names a router's port by the channel that leaves there.
 pub type Output = Vec<(u32, Packet)>;

@@ -60,18 +60,6 @@ impl Switch {
         self.control(py, |s| s.meter_write(meter, at(index)?, rates.map(Into::into)))
     }
 
-    #[pyo3(signature = (table, r#match, priority = 0))]
-    fn direct_meter_read(
-        &self,
-        py: Python<'_>,
-        table: &str,
-        r#match: Vec<Key>,
-        priority: i32,
-    ) -> PyResult<Option<Rates>> {
-        let key = convert::keys(r#match);
-        Ok(self.control(py, |s| s.direct_meter_read(table, &key, priority))?.map(Rates::from))
-    }
-
     fn direct_meter_write(
         &self,
         py: Python<'_>,
@@ -82,10 +70,6 @@ impl Switch {
     ) -> PyResult<()> {
         let key = convert::keys(r#match);
         self.control(py, |s| s.direct_meter_write(table, &key, priority, rates.map(Into::into)))
-    }
-
-    fn register_size(&self, py: Python<'_>, register: &str) -> PyResult<usize> {
-        Ok(self.control(py, |s| s.register_size(register))?.0)
     }
 
     fn register_read<'py>(&self, py: Python<'py>, register: &str, index: i64) -> PyResult<Bound<'py, PyAny>> {

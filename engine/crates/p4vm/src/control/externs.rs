@@ -180,13 +180,4 @@ impl Switch {
         cell.copy_from_slice(&words);
         Ok(())
     }
-
-    /// Set every cell to zero.
-    pub fn register_clear(&mut self, register: &str) -> Result<()> {
-        let (at, _, _) = self.register(register)?;
-        if let Some(array) = self.externs.registers.get_mut(at) {
-            array.clear();
-        }
-        Ok(())
-    }
 }

@@ -5,11 +5,12 @@ mod externs;
 mod profiles;
 mod replication;
 mod tables;
+mod trace;
 mod value_sets;
 
-use crate::ir::{Action, Program};
+use crate::ir::Action;
 use crate::value::bytes;
-use crate::{ActionCall, ActionInfo, ControlError};
+use crate::{ActionInfo, ControlError};
 
 type Result<T> = std::result::Result<T, ControlError>;
 
@@ -35,17 +36,6 @@ fn pack(action: &Action, params: &[Vec<u8>]) -> Result<Box<[u64]>> {
         args.extend(words);
     }
     Ok(args.into())
-}
-
-/// An action with its packed parameters, as the control plane gave it.
-pub(crate) fn unpack(program: &Program, action: u32, args: &[u64]) -> Option<ActionCall> {
-    let action = program.actions.get(action as usize)?;
-    let params = action.params.iter().map(|param| {
-        let start = param.word as usize;
-        let words = args.get(start..start + crate::value::words_for(param.bits) as usize).unwrap_or_default();
-        bytes::from_words(words, param.bits)
-    });
-    Some(ActionCall { action: action.name.clone(), params: params.collect() })
 }
 
 fn action_info(action: &Action) -> ActionInfo {

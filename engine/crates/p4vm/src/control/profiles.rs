@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{find, pack, unpack, Result};
+use super::{find, pack, Result};
 use crate::ir::Profile;
 use crate::table::profile::{Group, Member, ProfileState};
 use crate::table::EntryRef;
@@ -94,7 +94,7 @@ impl Switch {
     pub fn members(&self, profile: &str) -> Result<BTreeMap<u32, ActionCall>> {
         let (_, _, state) = self.profile(profile)?;
         let members = state.sorted_members().into_iter();
-        Ok(members.filter_map(|(id, m)| Some((id, unpack(&self.program, m.action, &m.args)?))).collect())
+        Ok(members.filter_map(|(id, m)| Some((id, self.program.unpack(m.action, &m.args)?))).collect())
     }
 
     /// Create or replace a group. `max_size` bounds the sum of the weights; 0: no limit but this machine's (65,536).
@@ -115,7 +115,7 @@ impl Switch {
             return Err(ControlError::exhausted(format!("the weights of group {group} sum up to more than {limit}")));
         }
         if let Some(state) = self.profiles.get_mut(at) {
-            state.groups.insert(group, Group::new(members, max_size));
+            state.groups.insert(group, Group::new(members));
         }
         Ok(())
     }
@@ -139,13 +139,6 @@ impl Switch {
     pub fn groups(&self, profile: &str) -> Result<BTreeMap<u32, GroupMembers>> {
         let (_, _, state) = self.profile(profile)?;
         Ok(state.groups.iter().map(|(&id, group)| (id, group.members.clone())).collect())
-    }
-
-    /// The size that a group was created with.
-    pub fn group_max_size(&self, profile: &str, group: u32) -> Result<u32> {
-        let (_, _, state) = self.profile(profile)?;
-        let group = state.groups.get(&group).map(|group| group.max_size);
-        group.ok_or_else(|| ControlError::not_found(format!("action selector {profile} has no such group")))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tables: entries and default actions.
 
-use super::{action_info, find, pack, unpack, Result};
+use super::{action_info, find, pack, Result};
 use crate::ir::{Call, Lookup, Table};
 use crate::table::key::EntryKey;
 use crate::table::{Entry, EntryRef};
@@ -198,7 +198,7 @@ impl Switch {
             EntryRef::Call(call) => {
                 let action = table.actions.get(call.slot as usize).map_or(u32::MAX, |(action, _)| *action);
                 let nothing = || ActionCall { action: String::new(), params: Vec::new() };
-                EntryTarget::Action(unpack(&self.program, action, &call.args).unwrap_or_else(nothing))
+                EntryTarget::Action(self.program.unpack(action, &call.args).unwrap_or_else(nothing))
             }
             EntryRef::Member(member) => EntryTarget::Member(*member),
             EntryRef::Group(group) => EntryTarget::Group(*group),
@@ -233,7 +233,7 @@ impl Switch {
         let (def, state) = self.program.tables.get(at).zip(self.tables.get(at)).ok_or_else(|| no_table(table))?;
         let Some(call) = &state.default else { return Ok(None) };
         let action = def.actions.get(call.slot as usize).map(|(action, _)| *action);
-        Ok(action.and_then(|action| unpack(&self.program, action, &call.args)))
+        Ok(action.and_then(|action| self.program.unpack(action, &call.args)))
     }
 
     /// Replace the default action, which a miss runs.

@@ -1,8 +1,8 @@
 //! Parser value sets.
 
 use super::{find, Result};
+use crate::ir::KeyLayout;
 use crate::parser::MaskedValue;
-use crate::table::key::KeyLayout;
 use crate::value::{bytes, word_mask, words_for};
 use crate::{ControlError, MatchKey, Switch};
 
@@ -34,15 +34,8 @@ impl Switch {
         let packed: Vec<_> = members.iter().map(|member| pack(value_set, layout, member)).collect::<Result<_>>()?;
         if let Some(state) = self.value_sets.get_mut(at) {
             state.members = packed;
-            state.shown = members.to_vec();
         }
         Ok(())
-    }
-
-    /// The members of a value set, as they were written.
-    pub fn value_set_read(&self, value_set: &str) -> Result<Vec<Vec<MatchKey>>> {
-        let at = self.value_set(value_set)?;
-        Ok(self.value_sets.get(at).map(|state| state.shown.clone()).unwrap_or_default())
     }
 }
 

@@ -6,7 +6,7 @@ use num_bigint::{BigInt, Sign};
 use proptest::prelude::*;
 
 use super::*;
-use crate::load::range;
+use crate::load::rewrite;
 use crate::value::word_mask;
 
 /// Widths around the words' ends.
@@ -172,7 +172,7 @@ fn tree() -> impl Strategy<Value = Value> {
             1 => (inner.clone(), width.clone()).prop_map(move |(a, bits)| Value::USatCast(bx(a), bits)),
             1 => (inner.clone(), width).prop_map(move |(a, bits)| Value::SatCast(bx(a), bits)),
             1 => (order, two.clone(), two).prop_map(move |(op, (a, b), (then, otherwise))| {
-                Value::Choose(Box::new(range::compare(op, a, b)), bx(then), bx(otherwise))
+                Value::Choose(Box::new(rewrite::compare(op, a, b)), bx(then), bx(otherwise))
             }),
         ]
     })
@@ -230,7 +230,7 @@ proptest! {
         let mut words = vec![0; words_for(target) as usize];
         // Both where only the target's bits matter and where all do.
         for demand in [Some(target), None] {
-            range::expr(value.clone(), demand).eval_words(env, target, &mut words);
+            rewrite::expr(value.clone(), demand).eval_words(env, target, &mut words);
             prop_assert_eq!(number(&words, 320, false), expected.clone(), "demand {:?} of {:?}", demand, value);
         }
     }
@@ -243,10 +243,10 @@ proptest! {
         let expected = number(&words_of(&exact, 40), target, false);
         let mut words = vec![0; words_for(target) as usize];
         for demand in [Some(target), None] {
-            range::expr(value.clone(), demand).eval_words(env, target, &mut words);
+            rewrite::expr(value.clone(), demand).eval_words(env, target, &mut words);
             prop_assert_eq!(number(&words, 320, false), expected.clone(), "demand {:?} of {:?}", demand, value);
         }
-        let is_zero = range::compare(Compare::Eq, value.clone(), Value::Const(0));
+        let is_zero = rewrite::compare(Compare::Eq, value.clone(), Value::Const(0));
         prop_assert_eq!(is_zero.eval(env), exact == BigInt::ZERO, "{:?}", value);
     }
 
@@ -255,7 +255,7 @@ proptest! {
         let program = program();
         let env = Env { program, phv: &phv, args: &[], registers: &[] };
         for op in [Compare::Eq, Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge] {
-            let condition = range::compare(op, left.clone(), right.clone());
+            let condition = rewrite::compare(op, left.clone(), right.clone());
             let order = holds(op, model(&left, &phv).cmp(&model(&right, &phv)));
             prop_assert_eq!(condition.eval(env), order, "{:?} {:?} {:?}", left, op, right);
         }
@@ -272,7 +272,7 @@ proptest! {
             (BigInt::ZERO, (BigInt::from(1) << bits) - 1)
         };
         let mut words = vec![0; words_for(bits) as usize];
-        range::expr(value.clone(), None).eval_saturated(env, bits, signed, &mut words);
+        rewrite::expr(value.clone(), None).eval_saturated(env, bits, signed, &mut words);
         prop_assert_eq!(number(&words, bits, signed), model(&value, &phv).clamp(low, high));
     }
 }
@@ -281,7 +281,7 @@ proptest! {
 fn indices_that_are_negative_or_huge_are_the_largest() {
     let program = program();
     let env = Env { program, phv: &[], args: &[], registers: &[] };
-    let eval = |value| range::expr(value, None).eval_u64(env);
+    let eval = |value| rewrite::expr(value, None).eval_u64(env);
     assert_eq!(eval(Value::Const(-1)), u64::MAX);
     assert_eq!(eval(Value::WideConst([0, 1, 0].into())), u64::MAX);
     let difference = Value::Binary(Op::Sub, Box::new(Value::Const(1)), Box::new(Value::Const(2)));
@@ -293,7 +293,7 @@ fn indices_that_are_negative_or_huge_are_the_largest() {
 fn text_is_decimal_up_to_64_bits() {
     let program = program();
     let env = Env { program, phv: &[], args: &[], registers: &[] };
-    let text = |value| range::expr(value, None).eval_text(env);
+    let text = |value| rewrite::expr(value, None).eval_text(env);
     assert_eq!(text(Value::Const(-5)), "-5");
     assert_eq!(text(Value::Const(1234)), "1234");
     assert_eq!(text(Value::WideConst([0xab, 0x12, 0].into())), "0x1200000000000000ab");

@@ -1,8 +1,8 @@
 //! Values that are computed word by word: slices, concatenations, and what bit operations make of them.
 
-use super::{Env, JoinPart, Op, Value};
-use crate::machine::MAX_VALUE_WORDS;
-use crate::value::{mask64, word_mask, words_for, Int};
+use super::Env;
+use crate::ir::{JoinPart, Op, Value};
+use crate::value::{mask64, word_mask, words_for, Int, MAX_VALUE_WORDS};
 
 /// Words of the widest number, and of one part of it.
 const MAX_WORDS: usize = MAX_VALUE_WORDS + 2;

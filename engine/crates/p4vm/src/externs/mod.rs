@@ -2,7 +2,6 @@
 
 pub(crate) mod calculation;
 pub(crate) mod counter;
-pub(crate) mod hash;
 pub(crate) mod meter;
 pub(crate) mod random;
 pub(crate) mod register;

@@ -16,10 +16,6 @@ impl RegisterArray {
         Self { cells: vec![0; size * stride], bits, stride }
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.cells.fill(0);
-    }
-
     fn place(&self, index: u64) -> Option<std::ops::Range<usize>> {
         let start = usize::try_from(index).ok()?.checked_mul(self.stride)?;
         let end = start.checked_add(self.stride)?;

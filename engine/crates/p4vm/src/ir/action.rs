@@ -1,7 +1,8 @@
 //! Actions and their primitives.
 
-use super::{Field, HeaderRef, Target, UnionRef};
-use crate::expr::{BoolExpr, Expr};
+use super::{BoolExpr, Expr, Field, HeaderRef, Program, UnionRef};
+use crate::value::{bytes, words_for};
+use crate::ActionCall;
 
 /// The arguments of an action call, laid out like fields.
 #[derive(Debug, Clone)]
@@ -17,6 +18,30 @@ pub(crate) struct Action {
     pub params: Vec<Param>,
     pub arg_words: u32,
     pub body: Vec<Primitive>,
+}
+
+impl Program {
+    /// An action with its packed parameters, as the control plane gave it.
+    pub(crate) fn unpack(&self, action: u32, args: &[u64]) -> Option<ActionCall> {
+        let action = self.actions.get(action as usize)?;
+        let params = action.params.iter().map(|param| {
+            let start = param.word as usize;
+            let words = args.get(start..start + words_for(param.bits) as usize).unwrap_or_default();
+            bytes::from_words(words, param.bits)
+        });
+        Some(ActionCall { action: action.name.clone(), params: params.collect() })
+    }
+}
+
+/// Where a primitive writes a value.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    Field(Field),
+    /// Field `index` of a header that is only known when it runs.
+    In {
+        header: HeaderRef,
+        index: u32,
+    },
 }
 
 #[derive(Debug)]

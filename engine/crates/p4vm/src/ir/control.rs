@@ -2,10 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Calculation, Field};
-use crate::expr::{BoolExpr, Expr};
-use crate::table::key::KeyLayout;
-use crate::table::Args;
+use super::{Args, BoolExpr, Calculation, Expr, Field, KeyLayout};
 use crate::MatchKind;
 
 /// Index of a control-flow node, parse state, ...; `END` leaves the control.

@@ -1,21 +1,6 @@
-//! Headers and the fields in them, and how expressions and primitives name them.
+//! Headers, stacks of them and unions.
 
-use std::sync::Arc;
-
-use crate::expr::{BoolExpr, Expr};
-
-/// A field's place in the packet header vector (see `phv`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Field {
-    /// Its first word; of a varbit, the word with its current length in bits, before its value.
-    pub word: u32,
-    /// Width; of a varbit, the largest.
-    pub bits: u32,
-    pub signed: bool,
-    /// Values beyond the range are clamped, not cut (P4_14).
-    pub saturating: bool,
-    pub varbit: bool,
-}
+use super::{Expr, Field};
 
 #[derive(Debug)]
 pub(crate) struct Header {
@@ -57,43 +42,4 @@ pub(crate) struct UnionStack {
     /// The headers of each element.
     pub elements: Vec<Vec<u32>>,
     pub next: u32,
-}
-
-/// A header named in an expression or primitive.
-#[derive(Debug, Clone)]
-pub(crate) enum HeaderRef {
-    Header(u32),
-    Element { stack: u32, index: Box<Expr> },
-    Last(u32),
-    Member { union: UnionRef, member: u32 },
-    Choose(Box<(BoolExpr, HeaderRef, HeaderRef)>),
-}
-
-#[derive(Debug, Clone)]
-pub(crate) enum UnionRef {
-    Union(u32),
-    Element { stack: u32, index: Box<Expr> },
-}
-
-/// Where a primitive writes a value.
-#[derive(Debug, Clone)]
-pub(crate) enum Target {
-    Field(Field),
-    /// Field `index` of a header that is only known when it runs.
-    In {
-        header: HeaderRef,
-        index: u32,
-    },
-}
-
-/// Fields that survive resubmission, recirculation and cloning.
-#[derive(Debug, Default)]
-pub(crate) struct FieldList {
-    pub fields: Vec<Field>,
-}
-
-#[derive(Debug)]
-pub(crate) struct LearnList {
-    pub name: Arc<str>,
-    pub fields: Vec<Field>,
 }

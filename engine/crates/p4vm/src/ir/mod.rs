@@ -1,14 +1,24 @@
 //! The program as it runs: everything resolved to indices at load, nothing looked up by name on a packet's way.
 
 mod action;
+mod args;
+mod calculation;
 mod control;
+mod expr;
+mod field;
 mod headers;
+mod layout;
 mod parser;
 mod sources;
 
 pub(crate) use action::*;
+pub(crate) use args::Args;
+pub(crate) use calculation::*;
 pub(crate) use control::*;
+pub(crate) use expr::*;
+pub(crate) use field::*;
 pub(crate) use headers::*;
+pub(crate) use layout::*;
 pub(crate) use parser::*;
 pub(crate) use sources::Sources;
 

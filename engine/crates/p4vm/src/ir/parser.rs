@@ -1,9 +1,6 @@
-//! Parser, deparser and the checksums between them.
+//! Parser and deparser.
 
-use super::{Field, HeaderRef, Next, Primitive};
-use crate::expr::{BoolExpr, Expr};
-use crate::externs::hash::Algorithm;
-use crate::table::key::KeyLayout;
+use super::{BoolExpr, Expr, Field, HeaderRef, KeyLayout, Next, Primitive};
 
 #[derive(Debug)]
 pub(crate) struct Parser {
@@ -108,30 +105,6 @@ pub(crate) struct ValueSet {
     pub name: String,
     /// Width of each field and how it lies in the key; empty when no state uses the set.
     pub layout: KeyLayout,
-}
-
-#[derive(Debug)]
-pub(crate) struct Checksum {
-    pub header: u32,
-    pub target: Field,
-    pub calculation: u32,
-    pub condition: Option<BoolExpr>,
-    pub update: bool,
-    pub verify: bool,
-}
-
-#[derive(Debug)]
-pub(crate) struct Calculation {
-    pub input: Vec<CalculationInput>,
-    pub payload: bool,
-    pub algorithm: Algorithm,
-}
-
-#[derive(Debug)]
-pub(crate) enum CalculationInput {
-    Field { header: u32, field: Field },
-    Constant { words: Box<[u64]>, bits: u32 },
-    Header(u32),
 }
 
 #[derive(Debug)]

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::expr::{self, Scope, Typed};
+use super::expr;
 use super::headers::MAX_FIELD_BITS;
-use super::{range, Names};
-use crate::expr::{Expr, Op, Tier, Value};
-use crate::ir::{Action, Field, HeaderRef, Param, Primitive, Target};
+use super::typed::{same_layout, Scope, Typed};
+use super::{rewrite, Names};
+use crate::ir::{Action, BoolExpr, Expr, Field, HeaderRef, Op, Param, Primitive, Target, Tier, Value};
 use crate::json::{At, Result};
 use crate::value::{mask64, words_for};
 
@@ -157,7 +157,7 @@ pub(crate) fn primitive(at: &At<'_>, scope: &Scope<'_>) -> Result<Primitive> {
         "assign" | "modify_field" | "assign_VL" => assign(&p)?,
         "assign_header" | "copy_header" => {
             let (to, from) = (p.header(0)?, p.header(1)?);
-            if !expr::same_layout(&to, &from, scope) {
+            if !same_layout(&to, &from, scope) {
                 return Err(at.error("the headers are of different types"));
             }
             Primitive::AssignHeader { to, from }
@@ -173,7 +173,7 @@ pub(crate) fn primitive(at: &At<'_>, scope: &Scope<'_>) -> Result<Primitive> {
             mark_to_drop(at, names, name, name)?
         }
         "drop" => mark_to_drop(at, names, "standard_metadata", "intrinsic_metadata")?,
-        "no_op" => Primitive::Assert(crate::expr::BoolExpr::Const(true)),
+        "no_op" => Primitive::Assert(BoolExpr::Const(true)),
         "register_read" => Primitive::RegisterRead {
             to: p.target(0)?,
             register: p.named(1, "register_array", &names.registers)?,
@@ -251,7 +251,7 @@ fn assign_many(p: &Params<'_, '_>) -> Result<Primitive> {
     let stack = |at: u32| headers.stacks.get(at as usize).map(|s| s.elements.as_slice()).unwrap_or_default();
     let unions = |at: u32| headers.union_stacks.get(at as usize).map(|s| s.elements.as_slice()).unwrap_or_default();
     let alike = |a: &[Vec<u32>], b: &[Vec<u32>]| {
-        let same = |(a, b): (&u32, &u32)| expr::same_layout(&HeaderRef::Header(*a), &HeaderRef::Header(*b), p.scope);
+        let same = |(a, b): (&u32, &u32)| same_layout(&HeaderRef::Header(*a), &HeaderRef::Header(*b), p.scope);
         a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(same))
     };
     match sides {
@@ -314,5 +314,5 @@ fn arithmetic(p: &Params<'_, '_>, op: &str) -> Result<Primitive> {
     if field.saturating {
         return Ok(Primitive::Assign { to, value: Expr { tier: Tier::Widest, value } });
     }
-    Ok(simplify(to, field, range::expr(value, Some(field.bits))))
+    Ok(simplify(to, field, rewrite::expr(value, Some(field.bits))))
 }

@@ -1,9 +1,10 @@
 //! Calculations (hashes) and the checksums made of them.
 
-use super::expr::{self, Scope};
+use super::expr;
 use super::headers::MAX_FIELD_BITS;
+use super::typed::Scope;
 use super::Names;
-use crate::externs::hash::Algorithm;
+use crate::hash::Algorithm;
 use crate::ir::{Calculation, CalculationInput, Checksum};
 use crate::json::{At, Result};
 use crate::value::bytes;

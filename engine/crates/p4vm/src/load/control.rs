@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::expr::{self, Scope};
-use super::{table, Names};
+use super::expr;
+use super::typed::Scope;
+use super::{next, table, Names, NodeNames};
 use crate::ir::{Action, Next, Node, Pipeline, Profile, Table, END};
 use crate::json::{At, Result};
 use crate::LoadError;
@@ -40,15 +41,6 @@ pub(crate) fn load(root: &At<'_>, names: &Names, actions: &[Action]) -> Result<C
         return Err(LoadError::new("pipelines", format!("there is no {missing}")));
     }
     Ok(controls)
-}
-
-/// Nodes of a pipeline by name, before they are linked.
-pub(crate) type NodeNames = HashMap<String, Next>;
-
-pub(crate) fn next(at: Option<At<'_>>, nodes: &NodeNames) -> Result<Next> {
-    let Some(at) = at else { return Ok(END) };
-    let next = nodes.get(at.str()?).copied();
-    next.ok_or_else(|| at.error(format!("no table, conditional or action call {}", at.value)))
 }
 
 fn pipeline(

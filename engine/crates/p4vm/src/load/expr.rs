@@ -1,52 +1,20 @@
 //! Expressions: typing them, and giving each the number it is computed in.
 
-use super::operator::{operation, valid};
-use super::range;
-use super::Names;
-use crate::expr::{BoolExpr, Expr, Value};
-use crate::ir::{Field, HeaderRef, Param, Target, UnionRef};
+use super::operator::operation;
+use super::rewrite;
+use super::typed::{example, field_at, load_field, to_bool, valid, Scope, Typed};
+use crate::ir::{BoolExpr, Expr, Field, HeaderRef, Target, UnionRef, Value};
 use crate::json::{At, Result};
 use crate::value::{words_for, Int, Widest};
 
-/// What names in an expression mean.
-pub(crate) struct Scope<'a> {
-    pub names: &'a Names,
-    /// The parameters of the action around it.
-    pub params: &'a [Param],
-}
-
-/// What an expression stands for.
-pub(crate) enum Typed {
-    Number(Value),
-    Bool(BoolExpr),
-    Header(HeaderRef),
-    Stack(u32),
-    Union(UnionRef),
-    UnionStack(u32),
-    Varbit(Field),
-}
-
 /// A number of which every bit matters. `own`: the fields that locals mean in P4_14's length expressions.
 pub(crate) fn number(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Result<Expr> {
-    Ok(range::expr(as_written(at, scope, own)?, None))
+    Ok(rewrite::expr(as_written(at, scope, own)?, None))
 }
 
 /// A number that is written to `bits` bits.
 pub(crate) fn assigned(at: &At<'_>, scope: &Scope<'_>, bits: u32) -> Result<Expr> {
-    Ok(range::expr(value(at, scope)?, Some(bits)))
-}
-
-/// For constants 2^n - 1: n.
-pub(crate) fn ones(value: &Value) -> Option<u32> {
-    match value {
-        Value::Const(value) if *value >= 0 && value & value.wrapping_add(1) == 0 => Some(value.trailing_ones()),
-        Value::WideConst(words) => {
-            let wide = Widest::from_words(words, words.len() as u32 * 64, true);
-            let plain = !wide.is_negative() && wide.and(&wide.add(&Widest::from_i64(1))).is_zero();
-            plain.then(|| words.iter().map(|word| word.count_ones()).sum())
-        }
-        _ => None,
-    }
+    Ok(rewrite::expr(value(at, scope)?, Some(bits)))
 }
 
 /// The bare number, before its tier is known and before it is simplified.
@@ -55,11 +23,7 @@ pub(crate) fn value(at: &At<'_>, scope: &Scope<'_>) -> Result<Value> {
 }
 
 fn as_written(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Result<Value> {
-    match typed(at, scope, own)? {
-        Typed::Number(value) => Ok(value),
-        Typed::Bool(condition) => Ok(Value::FromBool(Box::new(condition))),
-        _ => Err(at.error("not a number")),
-    }
+    typed(at, scope, own)?.number(at)
 }
 
 pub(crate) fn condition(at: &At<'_>, scope: &Scope<'_>) -> Result<BoolExpr> {
@@ -108,7 +72,7 @@ pub(crate) fn typed(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Re
     let (kind, value) = (at.get("type")?, at.get("value")?);
     let headers = &scope.names.headers;
     Ok(match kind.str()? {
-        "expression" if value.opt("op").is_some() => operation(&value, scope, own)?,
+        "expression" if value.opt("op").is_some() => operation(&value, scope, &|at| typed(at, scope, own))?,
         "expression" => typed(&value, scope, own)?,
         "field" if value.value.get(0).is_some_and(serde_json::Value::is_object) => {
             field_of_element(&value, scope, own)?
@@ -152,7 +116,9 @@ pub(crate) fn typed(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Re
 /// p4c writes `stack[index].field` with a computed index as a pair of an operation and a name.
 fn field_of_element(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Result<Typed> {
     let (element, name) = (at.at(0)?, at.at(1)?);
-    let Typed::Header(header) = operation(&element, scope, own)? else { return Err(element.error("not a header")) };
+    let Typed::Header(header) = operation(&element, scope, &|at| typed(at, scope, own))? else {
+        return Err(element.error("not a header"));
+    };
     if name.str()? == "$valid$" {
         return Ok(Typed::Number(Value::FromBool(Box::new(valid(header, scope)))));
     }
@@ -162,14 +128,6 @@ fn field_of_element(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Re
         return Err(name.error("a varbit field is not a number"));
     }
     Ok(Typed::Number(Value::In { header, index, bits: field.bits, signed: field.signed }))
-}
-
-pub(crate) fn load_field(at: &At<'_>, field: Field) -> Result<Value> {
-    let Field { word, bits, signed, varbit, .. } = field;
-    if varbit {
-        return Err(at.error("a varbit field is not a number"));
-    }
-    Ok(if bits <= 64 && !signed { Value::Field { word, bits } } else { Value::AnyField { word, bits, signed } })
 }
 
 pub(crate) fn constant(at: &At<'_>) -> Result<Value> {
@@ -197,48 +155,4 @@ fn local(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Result<Value>
     }
     let param = scope.params.get(index).ok_or_else(|| at.error(format!("the action has no parameter {index}")))?;
     Ok(Value::Argument { word: param.word, bits: param.bits })
-}
-
-pub(crate) fn to_bool(value: Value) -> BoolExpr {
-    match value {
-        Value::Field { word, bits: 1 } => BoolExpr::FieldIs { word, value: 1 },
-        Value::FromBool(condition) => *condition,
-        Value::Const(value) => BoolExpr::Const(value != 0),
-        other => BoolExpr::FromData(Box::new(range::expr(other, None))),
-    }
-}
-
-/// A header that stands for all that a reference may mean: they have one layout.
-pub(crate) fn example(header: &HeaderRef, scope: &Scope<'_>) -> Option<u32> {
-    let headers = &scope.names.headers;
-    match header {
-        HeaderRef::Header(header) => Some(*header),
-        HeaderRef::Element { stack, .. } | HeaderRef::Last(stack) => {
-            headers.stacks.get(*stack as usize)?.headers.first().copied()
-        }
-        HeaderRef::Member { union, member } => {
-            let members = match union {
-                UnionRef::Union(union) => &headers.unions.get(*union as usize)?.headers,
-                UnionRef::Element { stack, .. } => headers.union_stacks.get(*stack as usize)?.elements.first()?,
-            };
-            members.get(*member as usize).copied()
-        }
-        HeaderRef::Choose(parts) => example(&parts.1, scope),
-    }
-}
-
-pub(crate) fn field_at(header: &HeaderRef, index: u32, scope: &Scope<'_>) -> Option<Field> {
-    let header = scope.names.headers.headers.get(example(header, scope)? as usize)?;
-    header.fields.get(index as usize).copied()
-}
-
-/// The layouts of two headers agree, so that one can be compared with or copied to the other.
-pub(crate) fn same_layout(a: &HeaderRef, b: &HeaderRef, scope: &Scope<'_>) -> bool {
-    let shape = |header| {
-        let header = scope.names.headers.headers.get(example(header, scope)? as usize)?;
-        let widths: Vec<_> = header.fields.iter().map(|f| (f.bits, f.varbit, f.word - header.base)).collect();
-        Some((header.words, widths))
-    };
-    let (a, b) = (shape(a), shape(b));
-    a.is_some() && a == b
 }

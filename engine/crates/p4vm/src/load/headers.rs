@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::expr::{self, Scope};
+use super::expr;
+use super::typed::Scope;
 use super::Names;
 use crate::ir::{Field, Header, Stack, Union, UnionStack};
 use crate::json::{At, Result};

@@ -8,15 +8,16 @@ mod expr;
 mod headers;
 mod operator;
 mod parser;
-pub(crate) mod range;
-mod rewrite;
+mod range;
+pub(crate) mod rewrite;
 mod sources;
 mod table;
+mod typed;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::ir::{CoreErrors, Deparser, FieldList, Intrinsics, LearnList, Program};
+use crate::ir::{CoreErrors, Deparser, FieldList, Intrinsics, LearnList, Next, Program, END};
 use crate::json::{self, At, Result};
 use crate::LoadError;
 use headers::Headers;
@@ -38,6 +39,15 @@ pub(crate) struct Names {
     pub value_sets: HashMap<String, u32>,
     pub actions: HashMap<i64, u32>,
     pub action_names: HashMap<String, u32>,
+}
+
+/// Nodes of a pipeline by name, before they are linked.
+pub(crate) type NodeNames = HashMap<String, Next>;
+
+pub(crate) fn next(at: Option<At<'_>>, nodes: &NodeNames) -> Result<Next> {
+    let Some(at) = at else { return Ok(END) };
+    let next = nodes.get(at.str()?).copied();
+    next.ok_or_else(|| at.error(format!("no table, conditional or action call {}", at.value)))
 }
 
 impl Program {
@@ -129,7 +139,7 @@ fn load_deparser(root: &At<'_>, names: &Names) -> Result<Deparser> {
     for header in deparser.list("order")? {
         order.push(names.headers.header(&header)?);
     }
-    let scope = expr::Scope { names, params: &[] };
+    let scope = typed::Scope { names, params: &[] };
     Ok(Deparser { order, ops: action::primitives(&deparser.list("primitives")?, &scope)? })
 }
 

@@ -1,9 +1,9 @@
 //! The operators of an expression.
 
-use super::expr::{example, field_at, load_field, number, ones, same_layout, to_bool, typed, Scope, Typed};
-use super::range::{self, Range};
-use crate::expr::{BoolExpr, Compare, Op, Value};
-use crate::ir::{Field, HeaderRef, UnionRef};
+use super::range::{self, ones, Range};
+use super::rewrite;
+use super::typed::{example, field_at, load_field, same_layout, to_bool, valid, Scope, Typed};
+use crate::ir::{BoolExpr, Compare, Field, HeaderRef, Op, UnionRef, Value};
 use crate::json::{At, Result};
 use crate::LoadError;
 
@@ -16,11 +16,12 @@ struct Operator<'a, 'b> {
     at: &'b At<'a>,
     op: &'a str,
     scope: &'b Scope<'b>,
-    own: Option<&'b [Field]>,
+    operand: &'b dyn Fn(&At<'_>) -> Result<Typed>,
 }
 
-pub(crate) fn operation(at: &At<'_>, scope: &Scope<'_>, own: Option<&[Field]>) -> Result<Typed> {
-    let operator = Operator { at, op: at.string("op")?, scope, own };
+/// `operand` says what an operand stands for.
+pub(crate) fn operation(at: &At<'_>, scope: &Scope<'_>, operand: &dyn Fn(&At<'_>) -> Result<Typed>) -> Result<Typed> {
+    let operator = Operator { at, op: at.string("op")?, scope, operand };
     match operator.op {
         "+" | "-" | "*" | "/" | "%" | "&" | "|" | "^" | "<<" | ">>" => operator.arithmetic(),
         "~" | "b2d" | "two_comp_mod" | "usat_cast" | "sat_cast" => operator.conversion(),
@@ -41,7 +42,7 @@ impl Operator<'_, '_> {
     }
 
     fn side(&self, key: &str) -> Result<Typed> {
-        typed(&self.at.get(key)?, self.scope, self.own)
+        (self.operand)(&self.at.get(key)?)
     }
 
     /// Unary operators have their operand on the right; some on the left.
@@ -88,7 +89,7 @@ impl Operator<'_, '_> {
 
     fn width(&self) -> Result<u32> {
         let width = self.at.get("right")?;
-        match typed(&width, self.scope, self.own)? {
+        match (self.operand)(&width)? {
             Typed::Number(Value::Const(bits)) if (1..=MAX_CAST as i64).contains(&bits) => Ok(bits as u32),
             _ => Err(width.error(format!("{} needs a constant width of at most {MAX_CAST} bits", self.op))),
         }
@@ -184,7 +185,7 @@ impl Operator<'_, '_> {
     fn element(&self) -> Result<Typed> {
         let left = self.side("left")?;
         let right = self.at.get("right")?;
-        let index = number(&right, self.scope, self.own)?;
+        let index = rewrite::expr((self.operand)(&right)?.number(&right)?, None);
         let stack = match (self.op, left) {
             ("dereference_header_stack", Typed::Stack(stack)) => stack,
             ("dereference_union_stack", Typed::UnionStack(stack)) => {
@@ -236,16 +237,6 @@ impl Operator<'_, '_> {
     }
 }
 
-pub(crate) fn valid(header: HeaderRef, scope: &Scope<'_>) -> BoolExpr {
-    match header {
-        HeaderRef::Header(index) => match scope.names.headers.headers.get(index as usize) {
-            Some(header) => BoolExpr::FieldIs { word: header.base, value: 1 },
-            None => BoolExpr::Const(false),
-        },
-        other => BoolExpr::Valid(other),
-    }
-}
-
 fn binary(op: Op, left: Value, right: Value) -> Value {
     if let (Op::And, Some(ones)) = (op, ones(&right)) {
         // p4c masks what cannot be wider than the mask.
@@ -264,5 +255,5 @@ fn compared(op: Compare, left: Value, right: Value) -> BoolExpr {
             return BoolExpr::FieldIs { word: *word, value };
         }
     }
-    range::compare(op, left, right)
+    rewrite::compare(op, left, right)
 }

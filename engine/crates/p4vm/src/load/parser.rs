@@ -2,12 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::expr::{self, Scope};
+use super::expr;
+use super::typed::Scope;
 use super::{action, Names};
-use crate::expr::{Expr, Tier, Value};
-use crate::ir::{Case, CaseValue, Field, Next, ParseState, Parser, ParserOp, SelectKey, ValueSet, END};
+use crate::ir::{
+    Case, CaseValue, Expr, Field, KeyLayout, Next, ParseState, Parser, ParserOp, SelectKey, Tier, Value, ValueSet, END,
+};
 use crate::json::{At, Result};
-use crate::table::key::KeyLayout;
 use crate::value::bytes;
 use crate::LoadError;
 

@@ -4,8 +4,7 @@
 //! and the number of low bits that anybody looks at (its *demand*): a value that is cut to 32 bits afterwards may be
 //! computed in 64 that wrap, as long as only `+ - * & | ^ ~ <<` lie between.
 
-use super::rewrite::rewrite;
-use crate::expr::{BoolExpr, Compare, Expr, Op, Tier, Value};
+use crate::ir::{Expr, Op, Tier, Value};
 use crate::value::{Int, Wide192, Wide576, Widest};
 
 /// Bounds `-2^neg .. 2^pos - 1`, with `neg` None for values that are never negative.
@@ -195,6 +194,19 @@ fn width(value: &Value) -> Option<u32> {
     }
 }
 
+/// For constants 2^n - 1: n.
+pub(crate) fn ones(value: &Value) -> Option<u32> {
+    match value {
+        Value::Const(value) if *value >= 0 && value & value.wrapping_add(1) == 0 => Some(value.trailing_ones()),
+        Value::WideConst(words) => {
+            let wide = Widest::from_words(words, words.len() as u32 * 64, true);
+            let plain = !wide.is_negative() && wide.and(&wide.add(&Widest::from_i64(1))).is_zero();
+            plain.then(|| words.iter().map(|word| word.count_ones()).sum())
+        }
+        _ => None,
+    }
+}
+
 pub(crate) fn tier(need: u32) -> Tier {
     match need {
         0..=64 => Tier::I64,
@@ -205,13 +217,8 @@ pub(crate) fn tier(need: u32) -> Tier {
     }
 }
 
-/// Simplify a value, and give it the tier that is exact for it; `demand`: the low bits that its reader takes, None for all.
-pub(crate) fn expr(value: Value, demand: Option<u32>) -> Expr {
-    tiered(rewrite(value, demand), demand)
-}
-
 /// Can [`Tier::Words`] compute it? Nothing in it carries from one word to the next but shifts by a narrow amount.
-fn only_bits(value: &Value) -> bool {
+pub(crate) fn only_bits(value: &Value) -> bool {
     match value {
         Value::Const(_) | Value::WideConst(_) | Value::Field { .. } | Value::Part { .. } | Value::Join(_) => true,
         Value::AnyField { signed, .. } => !signed,
@@ -224,22 +231,6 @@ fn only_bits(value: &Value) -> bool {
         }
         _ => false,
     }
-}
-
-/// Simplify two values, and compare them in the tier that is exact for both.
-pub(crate) fn compare(op: Compare, left: Value, right: Value) -> BoolExpr {
-    let (left, right) = (rewrite(left, None), rewrite(right, None));
-    let mut need = 0;
-    analyse(&left, None, &mut need);
-    analyse(&right, None, &mut need);
-    if op == Compare::Eq && (65..=Widest::BITS).contains(&need) && only_bits(&left) && only_bits(&right) {
-        let differs = match right {
-            Value::Const(0) => left,
-            right => Value::Binary(Op::Xor, Box::new(left), Box::new(right)),
-        };
-        return BoolExpr::NoBits { value: Box::new(differs), words: need.div_ceil(64) };
-    }
-    BoolExpr::Compare(op, tier(need), Box::new((left, right)))
 }
 
 /// The tier that is exact for a value as it is.

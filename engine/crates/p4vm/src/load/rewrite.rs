@@ -6,9 +6,9 @@
 //!
 //! Every function takes the *demand* as in [`range`]: the low bits that anybody looks at. Others may come out different.
 
-use super::expr::ones;
-use super::range::{self, Range};
-use crate::expr::{JoinPart, Op, Value};
+use super::range::{self, ones, Range};
+use crate::ir::{BoolExpr, Compare, Expr, JoinPart, Op, Value};
+use crate::value::{Int, Widest};
 
 /// No part begins above this bit: more than any number has.
 const MOST_SHIFT: u32 = 1 << 16;
@@ -19,7 +19,28 @@ const MOST_NODES: usize = 256;
 /// Up to this width shifts and ors in one word are as fast as a list of parts.
 const NARROW: u32 = 64;
 
-pub(crate) fn rewrite(value: Value, demand: Option<u32>) -> Value {
+/// Simplify a value, and give it the tier that is exact for it; `demand`: the low bits that its reader takes, None for all.
+pub(crate) fn expr(value: Value, demand: Option<u32>) -> Expr {
+    range::tiered(rewrite(value, demand), demand)
+}
+
+/// Simplify two values, and compare them in the tier that is exact for both.
+pub(crate) fn compare(op: Compare, left: Value, right: Value) -> BoolExpr {
+    let (left, right) = (rewrite(left, None), rewrite(right, None));
+    let mut need = 0;
+    range::analyse(&left, None, &mut need);
+    range::analyse(&right, None, &mut need);
+    if op == Compare::Eq && (65..=Widest::BITS).contains(&need) && range::only_bits(&left) && range::only_bits(&right) {
+        let differs = match right {
+            Value::Const(0) => left,
+            right => Value::Binary(Op::Xor, Box::new(left), Box::new(right)),
+        };
+        return BoolExpr::NoBits { value: Box::new(differs), words: need.div_ceil(64) };
+    }
+    BoolExpr::Compare(op, range::tier(need), Box::new((left, right)))
+}
+
+fn rewrite(value: Value, demand: Option<u32>) -> Value {
     match value {
         Value::AnyField { word, bits, signed } => match demand {
             Some(demand) if demand < bits || (demand == bits && signed) => part(word, 0, demand),
@@ -198,7 +219,7 @@ fn moved(parts: &[JoinPart], by: u32) -> Box<[JoinPart]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::expr::Tier;
+    use crate::ir::Tier;
 
     const WIDE: Value = Value::AnyField { word: 10, bits: 608, signed: false };
 
@@ -221,14 +242,14 @@ mod tests {
 
     #[test]
     fn a_slice_of_a_wide_field_is_read_in_one_word() {
-        let expr = range::expr(slice(), None);
+        let expr = expr(slice(), None);
         assert!(matches!(expr.value, Value::Part { word: 11, shift: 32, bits: 32 }), "{expr:?}");
         assert_eq!(expr.tier, Tier::I64);
     }
 
     #[test]
     fn a_slice_needs_no_mask_where_nothing_else_is_looked_at() {
-        let expr = range::expr(of(Op::Shr, WIDE, 480), Some(128));
+        let expr = expr(of(Op::Shr, WIDE, 480), Some(128));
         assert!(matches!(expr.value, Value::Part { word: 17, shift: 32, bits: 128 }), "{expr:?}");
         assert_eq!(expr.tier, Tier::Words);
     }

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 
 use super::calculation;
-use super::control::{next, NodeNames};
-use super::expr::{self, Scope};
+use super::expr;
 use super::headers::MAX_FIELD_BITS;
 use super::range;
-use super::Names;
-use crate::ir::{Action, Call, ConstEntry, Field, KeyField, Lookup, Next, Profile, Table, END};
+use super::rewrite;
+use super::typed::Scope;
+use super::{next, Names, NodeNames};
+use crate::ir::{Action, Call, ConstEntry, Field, KeyField, KeyLayout, Lookup, Next, Profile, Table, END};
 use crate::json::{At, Result};
-use crate::table::key::{EntryKey, KeyLayout};
+use crate::table::key::EntryKey;
 use crate::value::bytes;
 use crate::{MatchKey, MatchKind};
 
@@ -135,7 +136,7 @@ fn key_field(at: &At<'_>, names: &Names) -> Result<KeyField> {
         let (_, field) = names.headers.field(&target)?;
         (field, None, format!("{}.{}", target.at(0)?.str()?, target.at(1)?.str()?))
     };
-    let expr = expr.map(|value| range::expr(value, Some(field.bits)));
+    let expr = expr.map(|value| rewrite::expr(value, Some(field.bits)));
     if field.varbit {
         return Err(target.error("a varbit field is no key"));
     }

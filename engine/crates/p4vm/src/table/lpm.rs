@@ -1,9 +1,10 @@
 //! Longest prefix match: a trie of the prefixes, and where the key has exact fields too, one trie for each of their
 //! values.
 
-use super::key::{EntryKey, KeyLayout, Part};
+use super::key::EntryKey;
 use super::map::Map;
 use super::trie::{Long, Node, Short};
+use crate::ir::{KeyLayout, Part};
 use crate::value::{mask64, word_mask, words_for};
 
 #[derive(Debug)]

@@ -1,6 +1,5 @@
 //! Match-action tables: entries, and one index per kind of match.
 
-mod args;
 mod entry;
 mod exact;
 pub(crate) mod key;
@@ -10,11 +9,10 @@ pub(crate) mod profile;
 mod ternary;
 mod trie;
 
-pub(crate) use args::Args;
 pub(crate) use entry::{Entry, EntryRef, TableState};
 
-use crate::ir::Lookup;
-use key::{EntryKey, KeyLayout};
+use crate::ir::{KeyLayout, Lookup};
+use key::EntryKey;
 
 /// Finds entries by packet key (on the path) and by entry key (for the control plane).
 #[derive(Debug)]

@@ -16,15 +16,14 @@ pub(crate) struct Member {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Group {
     pub members: GroupMembers,
-    pub max_size: u32,
     /// Each member as often as its weight says, by member id: what the hash selects from.
     pub choices: Vec<u32>,
 }
 
 impl Group {
-    pub(crate) fn new(members: &GroupMembers, max_size: u32) -> Self {
+    pub(crate) fn new(members: &GroupMembers) -> Self {
         let choices = members.iter().flat_map(|(&member, &weight)| std::iter::repeat_n(member, weight as usize));
-        Self { members: members.clone(), max_size, choices: choices.collect() }
+        Self { members: members.clone(), choices: choices.collect() }
     }
 
     #[inline]

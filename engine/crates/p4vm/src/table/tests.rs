@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::key::{EntryKey, KeyLayout};
+use super::key::EntryKey;
 use super::Index;
-use crate::ir::{Field, KeyField, Lookup};
+use crate::ir::{Field, KeyField, KeyLayout, Lookup};
 use crate::{MatchKey, MatchKind};
 
 /// Few bits that differ, so that entries overlap and packets hit.

@@ -3,7 +3,6 @@
 use super::show;
 use super::{Observer, Trace};
 use crate::action;
-use crate::control::unpack;
 use crate::ir::{Next, Primitive, Table};
 use crate::machine::Machine;
 use crate::phv;
@@ -21,7 +20,7 @@ impl<'a> Recorder<'a> {
     /// A recorder for packet `number`, when there is a trace and the packet is in it.
     pub(crate) fn of(trace: &'a mut Option<Box<Trace>>, number: u64) -> Option<Self> {
         trace.as_deref_mut().filter(|_| number > 0).map(|trace| {
-            trace.packet = number;
+            trace.turn_to(number);
             Self::new(trace)
         })
     }
@@ -129,7 +128,7 @@ impl Observer for Recorder<'_> {
 
     fn act(&mut self, m: &mut Machine<'_>, action: u32, args: &[u64]) {
         let program = m.program;
-        let Some(call) = unpack(program, action, args) else { return };
+        let Some(call) = program.unpack(action, args) else { return };
         let params: Vec<String> = call.params.iter().map(|param| show::bytes(param)).collect();
         self.trace.say(format_args!("Action {}({})", call.action, params.join(", ")));
         let (actions, sources) = (&program.actions, &program.sources.actions);

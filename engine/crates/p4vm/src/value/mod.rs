@@ -8,6 +8,9 @@ mod wide;
 pub(crate) use int::Int;
 pub(crate) use wide::{Wide192, Wide576, Widest};
 
+/// Words of the widest value, 2,048 bits.
+pub(crate) const MAX_VALUE_WORDS: usize = 32;
+
 /// Words of 64 bits that hold `bits` bits; a field of no bits still has one, so that it has a place.
 pub(crate) fn words_for(bits: u32) -> u32 {
     bits.div_ceil(64).max(1)

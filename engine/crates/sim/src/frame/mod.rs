@@ -8,17 +8,11 @@ use std::net::Ipv4Addr;
 pub use decode::{decode, FrameError};
 pub use encode::encode;
 
-use crate::igmp;
-use crate::packet::{Body, ECN_CONGESTION_EXPERIENCED, ECN_MASK};
+use crate::igmp::{self, IGMP_HEADER, IGMP_QUERY_V3_REST};
+use crate::packet::{Body, ECN_CONGESTION_EXPERIENCED, ECN_MASK, ETHERNET, IPV4, ROUTER_ALERT, TCP, UDP};
 
 pub type Mac = [u8; 6];
 
-const ETHERNET: usize = 14;
-const IPV4: usize = 20;
-/// IGMP travels with the router alert option (RFC 3376, section 4; RFC 2113).
-const ROUTER_ALERT: [u8; 4] = [0x94, 0x04, 0x00, 0x00];
-const UDP: usize = 8;
-const TCP: usize = 20;
 const ETHERTYPE_IPV4: [u8; 2] = [0x08, 0x00];
 const PROTOCOL_IGMP: u8 = 2;
 const PROTOCOL_TCP: u8 = 6;
@@ -34,31 +28,6 @@ const IGMP_QUERY: u8 = 0x11;
 const IGMP_REPORT_V2: u8 = 0x16;
 const IGMP_LEAVE_V2: u8 = 0x17;
 const IGMP_REPORT_V3: u8 = 0x22;
-/// A version 3 report's header, and a record's before its sources.
-const IGMP_HEADER: usize = 8;
-/// Fields of a version 3 query beyond version 2's eight octets: robustness 2, default interval, no sources.
-const IGMP_QUERY_V3_REST: [u8; 4] = [0x02, 125, 0, 0];
-
-/// Octets of the frame that carries `body`.
-pub fn length(body: &Body) -> usize {
-    ETHERNET
-        + IPV4
-        + match body {
-            Body::Udp(udp) => UDP + udp.payload.as_slice().len(),
-            Body::Tcp(tcp) => TCP + tcp.segment.sack.option_len() + tcp.segment.len as usize,
-            Body::Igmp(message) => ROUTER_ALERT.len() + igmp_length(message),
-        }
-}
-
-fn igmp_length(message: &igmp::Message) -> usize {
-    match message {
-        igmp::Message::Query { .. } => IGMP_HEADER + IGMP_QUERY_V3_REST.len(),
-        igmp::Message::ReportV2(_) | igmp::Message::LeaveV2(_) => IGMP_HEADER,
-        igmp::Message::Report(records) => {
-            IGMP_HEADER + records.iter().map(|record| IGMP_HEADER + 4 * record.sources.len()).sum::<usize>()
-        }
-    }
-}
 
 /// Where a group's packets go on an Ethernet (RFC 1112, section 6.4).
 pub fn multicast_mac(group: Ipv4Addr) -> Mac {

@@ -8,7 +8,8 @@ use crate::channel::Cargo;
 use crate::event::{Class, Event, Rank, What};
 use crate::host::{Host, Program};
 use crate::igmp;
-use crate::packet::{Body, Load, Packet};
+use crate::load::Load;
+use crate::packet::{Body, Packet};
 use crate::time::Nanos;
 
 /// An IPv4 packet's length has 16 bits; the frame adds its header.

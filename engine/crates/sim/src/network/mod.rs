@@ -20,29 +20,11 @@ use crate::channel::{Channel, End};
 use crate::event::Agenda;
 use crate::frame::Mac;
 use crate::host::Host;
+use crate::id::{AppId, LinkId, NodeId, Way};
 use crate::p4::{P4Node, Queued};
 use crate::router::{Output, Router};
 use crate::series::Series;
 use crate::time::{to_seconds, Nanos};
-
-/// A node, in the order of adding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct NodeId(pub u32);
-
-/// A full-duplex link, in the order of adding: two channels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LinkId(pub u32);
-
-/// A program on a host, in the order of adding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct AppId(pub u32);
-
-/// Which way along a link: from the node that was named first, or towards it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    Forth,
-    Back,
-}
 
 /// The network was described wrongly.
 #[derive(Debug)]

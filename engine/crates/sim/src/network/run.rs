@@ -4,7 +4,7 @@ use super::hosts::Call;
 use super::{AppId, BuildError, Kind, Network, NodeId, RunError, STORM, STORM_EACH};
 use crate::channel::{Cargo, End};
 use crate::event::{Event, What};
-use crate::packet::Load;
+use crate::load::Load;
 use crate::time::Nanos;
 
 impl Network {
@@ -27,11 +27,6 @@ impl Network {
             }
         }
         Ok(false)
-    }
-
-    /// When the next event is due.
-    pub fn next_event_at(&self) -> Option<Nanos> {
-        self.agenda.peek().map(|event| event.time)
     }
 
     /// Hands a frame to a switch's ingress, as if it had arrived at `port` (a packet-out: the CPU port).

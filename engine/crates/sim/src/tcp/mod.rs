@@ -3,7 +3,7 @@
 //! ```text
 //!   Sender = transfer, timers, round trip times (sender.rs)      Receiver = reassembly, acknowledgments (receiver.rs)
 //!          + window and packets outstanding (flow.rs)
-//!          + one way to react to loss: reno.rs, newreno.rs, sack.rs, vegas.rs
+//!          + one way to react to loss (recovery.rs): reno.rs, newreno.rs, sack.rs, vegas.rs
 //! ```
 //!
 //! The model is ns-2's, in which the papers' results were found, with what the RFCs have settled since: windows are
@@ -15,6 +15,7 @@ mod flow;
 mod newreno;
 mod reassembly;
 mod receiver;
+mod recovery;
 mod reno;
 mod rto;
 mod sack;

@@ -2,7 +2,7 @@
 //! acknowledgment repairs one more loss (RFC 6582).
 
 use super::flow::{Ack, Flow};
-use super::sender::Recovery;
+use super::recovery::Recovery;
 use super::DUP_THRESHOLD;
 
 #[derive(Clone, Debug, Default)]

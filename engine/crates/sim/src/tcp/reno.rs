@@ -4,7 +4,7 @@
 //! they no longer come: what the papers' Reno does.
 
 use super::flow::{Ack, Flow};
-use super::sender::Recovery;
+use super::recovery::Recovery;
 use super::DUP_THRESHOLD;
 
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,7 @@
 //! SACK: loss recovery from selective acknowledgments, by RFC 6675's pipe algorithm.
 
 use super::flow::{Ack, Flow};
-use super::sender::Recovery;
+use super::recovery::Recovery;
 use super::DUP_THRESHOLD;
 
 #[derive(Clone, Debug, Default)]

@@ -3,6 +3,7 @@
 
 use super::flow::{Ack, Counters, Flow, Growth};
 use super::newreno::NewReno;
+use super::recovery::Recovery;
 use super::reno::Reno;
 use super::rto::RtoEstimator;
 use super::sack::Sack;
@@ -52,19 +53,6 @@ impl Default for SenderConfig {
             clock_granularity: MILLISECOND,
         }
     }
-}
-
-/// One way to find losses, repair them and set the window. It changes the [`Flow`]; the sender sends.
-pub(super) trait Recovery {
-    /// New data was acknowledged; `flow.board` knows already. Returns whether the retransmission timer starts anew.
-    fn acknowledged(&mut self, flow: &mut Flow, ack: &Ack) -> bool;
-    /// An acknowledgment repeated the last one; `flow.dupacks` counts it.
-    fn duplicate(&mut self, flow: &mut Flow, ack: &Ack);
-    /// The retransmission timer expired.
-    fn timed_out(&mut self, flow: &mut Flow);
-    /// The packet to send next, if the window has room.
-    fn next(&mut self, flow: &mut Flow) -> Option<u64>;
-    fn is_recovering(&self) -> bool;
 }
 
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 //! (Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", 1995).
 
 use super::flow::{Ack, Flow, MIN_SSTHRESH};
+use super::recovery::Recovery;
 use super::rto::RtoEstimator;
-use super::sender::Recovery;
 use super::DUP_THRESHOLD;
 use crate::time::Nanos;
 

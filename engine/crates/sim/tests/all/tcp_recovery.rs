@@ -3,9 +3,7 @@
 //! A packet takes a millisecond on the wire and the round trip another 100. The window has opened to 8 packets when
 //! packet 14 is sent; by its loss, 8.84 packets are allowed and 14..=21 are out. Limited transmit adds 22 and 23.
 
-mod common;
-
-use common::Pair;
+use crate::pair::Pair;
 use sim::tcp::{Kind, ReceiverConfig, SenderConfig, DELAYED_ACK};
 
 fn config(kind: Kind) -> SenderConfig {

@@ -6,7 +6,7 @@ use p4vm::{
 };
 
 fn switch() -> Switch {
-    Switch::new(Program::from_json(include_str!("data/matching.json")).unwrap(), Options::default())
+    Switch::new(Program::from_json(include_str!("../data/matching.json")).unwrap(), Options::default())
 }
 
 fn value(number: u32) -> MatchKey {
@@ -384,7 +384,7 @@ fn a_key_that_is_shifted_stays_as_wide_as_its_type() {
         r#"{{"type": "expression", "value": {{"op": ">>", "left": {{"type": "field", "value": {field}}},
             "right": {{"type": "hexstr", "value": "0x0000000000000028"}}}}}}"#
     );
-    let mut program: serde_json::Value = serde_json::from_str(include_str!("data/l2.json")).unwrap();
+    let mut program: serde_json::Value = serde_json::from_str(include_str!("../data/l2.json")).unwrap();
     program["pipelines"][0]["tables"][1]["key"][0]["target"] = serde_json::from_str(&shifted).unwrap();
     let mut switch = Switch::new(Program::from_json(&program.to_string()).unwrap(), Options::default());
     let table = "L2Ingress.destinations";

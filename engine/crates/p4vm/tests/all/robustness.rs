@@ -8,12 +8,12 @@ use p4vm::{
 use serde_json::Value;
 
 const PROGRAMS: [(&str, &str); 6] = [
-    ("l2", include_str!("data/l2.json")),
-    ("commands", include_str!("data/commands.json")),
-    ("matching", include_str!("data/matching.json")),
-    ("parsing", include_str!("data/parsing.json")),
-    ("checksums", include_str!("data/checksums.json")),
-    ("canopy", include_str!("../../../../p4src/canopy.json")),
+    ("l2", include_str!("../data/l2.json")),
+    ("commands", include_str!("../data/commands.json")),
+    ("matching", include_str!("../data/matching.json")),
+    ("parsing", include_str!("../data/parsing.json")),
+    ("checksums", include_str!("../data/checksums.json")),
+    ("canopy", include_str!("../../../../../p4src/canopy.json")),
 ];
 
 /// SplitMix64: as random as needed here, and the same each time.

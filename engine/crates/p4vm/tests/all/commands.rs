@@ -26,7 +26,7 @@ const EXIT: u8 = 18;
 const STORM: u8 = 19;
 
 fn switch_with(options: Options) -> Switch {
-    Switch::new(Program::from_json(include_str!("data/commands.json")).unwrap(), options)
+    Switch::new(Program::from_json(include_str!("../data/commands.json")).unwrap(), options)
 }
 
 fn switch() -> Switch {

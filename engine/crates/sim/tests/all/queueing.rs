@@ -68,19 +68,31 @@ fn constant_sizes_wait_as_in_m_d_1() {
     }
 }
 
+fn assert_m_m_1_k(load: f64, limit: u32) {
+    let seen = observe(load, Sizes::Exponential { mean: MEAN }, MEAN, limit, 3_000_000);
+    // K in the system: those who wait and the one in transmission.
+    let k = f64::from(limit) + 1.0;
+    let probability = |n: f64| (1.0 - load) * load.powf(n) / (1.0 - load.powf(k + 1.0));
+    let waiting: f64 = (1..=limit).map(|n| f64::from(n) * probability(f64::from(n) + 1.0)).sum();
+    assert_within_2_percent("loss", seen.loss, probability(k));
+    assert_within_2_percent("waiting", seen.waiting, waiting);
+    let rate_in = load / (MEAN * 8.0 / 1e8) * (1.0 - probability(k));
+    assert_within_2_percent("wait", mean_wait(&seen), waiting / rate_in);
+}
+
 #[test]
-fn exponential_sizes_wait_and_are_lost_as_in_m_m_1_k() {
-    for (load, limit) in [(0.7, 9u32), (0.95, 7), (1.2, 9)] {
-        let seen = observe(load, Sizes::Exponential { mean: MEAN }, MEAN, limit, 3_000_000);
-        // K in the system: those who wait and the one in transmission.
-        let k = f64::from(limit) + 1.0;
-        let probability = |n: f64| (1.0 - load) * load.powf(n) / (1.0 - load.powf(k + 1.0));
-        let waiting: f64 = (1..=limit).map(|n| f64::from(n) * probability(f64::from(n) + 1.0)).sum();
-        assert_within_2_percent("loss", seen.loss, probability(k));
-        assert_within_2_percent("waiting", seen.waiting, waiting);
-        let rate_in = load / (MEAN * 8.0 / 1e8) * (1.0 - probability(k));
-        assert_within_2_percent("wait", mean_wait(&seen), waiting / rate_in);
-    }
+fn exponential_sizes_wait_and_are_lost_as_in_m_m_1_k_below_the_rate() {
+    assert_m_m_1_k(0.7, 9);
+}
+
+#[test]
+fn exponential_sizes_wait_and_are_lost_as_in_m_m_1_k_near_the_rate() {
+    assert_m_m_1_k(0.95, 7);
+}
+
+#[test]
+fn exponential_sizes_wait_and_are_lost_as_in_m_m_1_k_above_the_rate() {
+    assert_m_m_1_k(1.2, 9);
 }
 
 #[test]

@@ -1,8 +1,6 @@
 //! TCP over simulated links: utilisation, fairness, and the response to random loss.
 
-mod dumbbell;
-
-use dumbbell::{goodputs, jain, Dumbbell, MSS, PACKET};
+use crate::dumbbell::{goodputs, jain, Dumbbell, MSS, PACKET};
 use link::LossConfig;
 use sim::tcp::{Growth, Kind, ReceiverConfig, SenderConfig, DELAYED_ACK};
 use sim::time::{to_seconds, MILLISECOND, SECOND};
@@ -98,21 +96,33 @@ fn padhye(packet: f64, rtt: f64, p: f64) -> f64 {
     packet / (rtt * ((2.0 * p / 3.0).sqrt() + 12.0 * (3.0 * p / 8.0).sqrt() * p * (1.0 + 32.0 * p * p)))
 }
 
-#[test]
-fn random_loss_sets_the_rate() {
+fn assert_random_loss_sets_the_rate_of(kind: Kind) {
     let rtt = 50 * MILLISECOND; // the least time-out of 0.2 s is four of these
-    for kind in [Kind::Reno, Kind::NewReno, Kind::Sack] {
-        for p in [0.001, 0.003, 0.01, 0.03, 0.05] {
-            let goodput = |seed| {
-                let loss = LossConfig::Bernoulli(p);
-                let dumbbell = Dumbbell { rate_bps: 1_000_000_000, rtt, loss, seed, ..Dumbbell::default() };
-                let (mut network, flows, _) = dumbbell.build(&[flow(kind)]);
-                goodputs(&mut network, &flows, 10 * SECOND, 210 * SECOND)[0]
-            };
-            let ratio = (1..=3).map(goodput).sum::<f64>() / 3.0 / padhye(MSS, to_seconds(rtt), p);
-            assert!((0.8..1.2).contains(&ratio), "{kind:?} at {p}: {ratio}");
-        }
+    for p in [0.001, 0.003, 0.01, 0.03, 0.05] {
+        let goodput = |seed| {
+            let loss = LossConfig::Bernoulli(p);
+            let dumbbell = Dumbbell { rate_bps: 1_000_000_000, rtt, loss, seed, ..Dumbbell::default() };
+            let (mut network, flows, _) = dumbbell.build(&[flow(kind)]);
+            goodputs(&mut network, &flows, 10 * SECOND, 210 * SECOND)[0]
+        };
+        let ratio = (1..=3).map(goodput).sum::<f64>() / 3.0 / padhye(MSS, to_seconds(rtt), p);
+        assert!((0.8..1.2).contains(&ratio), "{kind:?} at {p}: {ratio}");
     }
+}
+
+#[test]
+fn random_loss_sets_the_rate_of_reno() {
+    assert_random_loss_sets_the_rate_of(Kind::Reno);
+}
+
+#[test]
+fn random_loss_sets_the_rate_of_newreno() {
+    assert_random_loss_sets_the_rate_of(Kind::NewReno);
+}
+
+#[test]
+fn random_loss_sets_the_rate_of_sack() {
+    assert_random_loss_sets_the_rate_of(Kind::Sack);
 }
 
 #[test]

@@ -1,0 +1,10 @@
+//! The switch as its users see it; one binary, so that the library is linked once.
+//!
+//! The programs in `data/` are ours. After a change: `p4c-bm2-ss --arch v1model -o NAME.json NAME.p4` in that folder.
+
+mod allocation;
+mod commands;
+mod matching;
+mod robustness;
+mod script;
+mod stf;
