@@ -9,7 +9,8 @@ from typing import Any, Final
 from experiments.harness.measures import Counter, receiver_bytes, seconds_of, trace
 from experiments.harness.runs import Finished
 from experiments.rows.compare.networks import CONTENDERS, SECONDS, SETTLED_S
-from experiments.rows.tfmcc.base import PACKET_BYTES, rate, tcp_rate, variation
+from experiments.rows.networks import PACKET_BYTES
+from experiments.rows.rates import rate, tcp_rate, variation
 
 _PATIENCE_S: Final = 45.0
 """A reaction that has not come by then is said to take so long (of a full run, as all times here)."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from experiments.rows.mtcp import base as mtcp_base
+from experiments.rows.networks import PACKET_BYTES, tcp
 from experiments.rows.rla import base as rla_base
 from experiments.rows.tfmcc import base as tfmcc_base
-from experiments.rows.tfmcc.base import PACKET_BYTES, tcp
 from experiments.rows.vlmcc import base as vlmcc_base
 from experiments.rows.webrc import base as webrc_base
 

@@ -14,7 +14,7 @@ from experiments.harness.relations import NearReference, RatioBetween
 from experiments.harness.row import Assisted, Case, Curve, Experiment, Relation, Row, Timeline
 from experiments.harness.runs import Finished
 from experiments.rows.mtcp.base import LAN, PAPER, QUEUE, assisted, enough, ns2_tcp, session
-from experiments.rows.transit_stub import LinkKind, Shape, TransitStub, transit_stub
+from experiments.rows.mtcp.transit_stub import LinkKind, Shape, TransitStub, transit_stub
 
 _TOPOLOGY_SEED = 1
 _FAN_OUT = 5

@@ -1,4 +1,4 @@
-"""What the simulated rows of TFMCC share: packets, TCP, one dumbbell, and how rates are read.
+"""What the simulated rows of TFMCC share: links, one dumbbell, and how the session's rate is read.
 
 One setting for all (ours, where the paper says nothing): packets of 1,000 bytes on the link, for TFMCC and TCP alike;
 the TCP is NewReno, the commonest of 2001, with an acknowledgment a packet and without limited transmit; bottlenecks
@@ -12,22 +12,13 @@ would make the sender the bottleneck.)
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from experiments.harness.measures import Counter, by_interval, flow_bytes, receiver_bytes, trace
+from experiments.harness.measures import Counter, receiver_bytes, trace
 from experiments.harness.runs import Finished
-from topologies.results.summary import rate_between
+from experiments.rows.networks import PACKET_BYTES, document, tcp
+from experiments.rows.rates import rate
 
-PACKET_BYTES: Final = 1000
 PAYLOAD_BYTES: Final = PACKET_BYTES - 14 - 28 - 64
 """Ethernet, IPv4 and UDP, TFMCC's header."""
-MSS: Final = PACKET_BYTES - 54
-"""Ethernet, IPv4 and TCP take 54 bytes."""
-TCP: Final[Mapping[str, Any]] = {
-    "recovery": "newreno",
-    "packet": f"{PACKET_BYTES} B",
-    "delayed_ack": "0 s",
-    "initial_window": 2,
-    "limited_transmit": False,
-}
 QUEUE: Final[Mapping[str, Any]] = {"kind": "droptail", "packets": 50}
 FAST: Final[Mapping[str, Any]] = {"rate": "1 Gbps", "queue": {"kind": "droptail", "packets": 10_000}}
 """Links that are nobody's bottleneck."""
@@ -55,12 +46,6 @@ def host(bottleneck_bps: float | None = None, *, shares: bool = False) -> dict[s
     return {"kind": "host", "sending": {"least": "0 s", "most": f"{most * 1e6:g} us"}}
 
 
-def tcp(source: str, destination: str, start: float = 0.0, stop: float | None = None) -> dict[str, Any]:
-    """A bulk transfer."""
-    flow = {"kind": "tcp", "source": source, "destination": destination, "start": f"{start:g} s", "simulated": TCP}
-    return flow if stop is None else {**flow, "stop": f"{stop:g} s"}
-
-
 def tfmcc(receivers: Sequence[str | Mapping[str, Any]], **parameters: Any) -> dict[str, Any]:
     """The session, from the host `s`."""
     return {
@@ -72,27 +57,6 @@ def tfmcc(receivers: Sequence[str | Mapping[str, Any]], **parameters: Any) -> di
         "realtime": True,
         "receivers": [dict(given) if isinstance(given, Mapping) else given for given in receivers],
         "parameters": {"payload_bytes": PAYLOAD_BYTES, **parameters},
-    }
-
-
-def document(
-    name: str,
-    seconds: float,
-    nodes: Mapping[str, Any],
-    links: Sequence[Mapping[str, Any]],
-    session: Mapping[str, Any],
-    traffic: Sequence[Mapping[str, Any]] = (),
-    **more: Any,
-) -> dict[str, Any]:
-    """A scenario."""
-    return {
-        "name": name,
-        "duration": f"{seconds:g} s",
-        "nodes": dict(nodes),
-        "links": list(links),
-        "sessions": [session],
-        "traffic": list(traffic),
-        **more,
     }
 
 
@@ -155,46 +119,9 @@ def session_counter(run: Finished, receiver: str | None = None) -> Counter:
     return [(row["t"], row["data_packets"] * PACKET_BYTES) for row in trace(run, 0, "sender") if "data_packets" in row]
 
 
-def tcp_counter(run: Finished, number: int) -> Counter:
-    """Bytes on the link of what a TCP brought by time."""
-    return [(at, octets * PACKET_BYTES / MSS) for at, octets in flow_bytes(run, number)]
-
-
-def rate(counter: Counter, since: float, until: float = float("inf")) -> float:
-    """kbit/s between two times. ValueError when nothing was measured there."""
-    found = rate_between(list(counter), since, until)
-    if found is None:
-        raise ValueError(f"nothing measured from {since:g} s on")
-    return found / 1e3
-
-
 def session_rate(run: Finished, since: float, until: float = float("inf"), receiver: str | None = None) -> float:
     """kbit/s of the session."""
     return rate(session_counter(run, receiver), since, until)
-
-
-def tcp_rate(run: Finished, number: int, since: float, until: float = float("inf")) -> float:
-    """kbit/s of a TCP."""
-    return rate(tcp_counter(run, number), since, until)
-
-
-def tcp_rates(run: Finished, since: float, until: float = float("inf")) -> list[float]:
-    """kbit/s of each TCP."""
-    return [tcp_rate(run, number, since, until) for number in range(len(run.run.document["traffic"]))]
-
-
-def line(counter: Counter, seconds: float = 1.0) -> list[tuple[float, float]]:
-    """(Time, kbit/s) for a figure."""
-    return [(at, octets * 8 / 1e3) for at, octets in by_interval(counter, seconds)]
-
-
-def variation(counter: Counter, since: float, until: float, seconds: float = 1.0) -> float:
-    """Coefficient of variation of the rates of intervals of so many seconds."""
-    rates = [value for at, value in line(counter, seconds) if since <= at <= until]
-    if len(rates) < 2 or not any(rates):
-        raise ValueError(f"nothing measured from {since:g} s on")
-    mean = sum(rates) / len(rates)
-    return float((sum((value - mean) ** 2 for value in rates) / (len(rates) - 1)) ** 0.5 / mean)
 
 
 def clr_address_since(run: Finished, address: str, since: float) -> float:
@@ -203,11 +130,3 @@ def clr_address_since(run: Finished, address: str, since: float) -> float:
         if row["t"] >= since and row.get("clr") == address:
             return float(row["t"]) - since
     raise ValueError(f"{address} never became the CLR")
-
-
-def receiver_address(run: Finished, name: str) -> str:
-    """A receiver's IPv4 address in the run."""
-    for receiver in run.summary["sessions"][0]["receivers"]:
-        if receiver["host"] == name:
-            return str(receiver["address"])
-    raise ValueError(f"{name} is no receiver")

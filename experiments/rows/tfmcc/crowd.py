@@ -15,9 +15,8 @@ from experiments.harness.measures import trace
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
 from experiments.harness.row import Case, Experiment, Figure, Judgement, Outcome, Row
 from experiments.harness.runs import Finished
-from experiments.rows.tfmcc.base import document, tfmcc
-from experiments.rows.trees import crowd_network
-from experiments.rows.vlmcc.base import access, bottleneck
+from experiments.rows.networks import access, bottleneck, crowd_network, document
+from experiments.rows.tfmcc.base import tfmcc
 from hosts.protocols.tfmcc.options import TfmccOptions
 
 _COUNTS: Final = (10, 100, 1000)

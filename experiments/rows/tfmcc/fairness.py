@@ -7,25 +7,20 @@ from experiments.harness.measures import seconds_of
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
 from experiments.harness.row import Case, Curve, Experiment, Timeline
 from experiments.harness.runs import Finished
+from experiments.rows.networks import document, tcp
+from experiments.rows.rates import line, tcp_counter, tcp_rate, tcp_rates, variation
 from experiments.rows.tfmcc.base import (
     ACCESS_MS,
     ONE_WAY_MS,
     add_tcp,
-    document,
     dumbbell,
     fast,
     host,
-    line,
     narrow,
     session_counter,
     session_rate,
     spread_starts,
-    tcp,
-    tcp_counter,
-    tcp_rate,
-    tcp_rates,
     tfmcc,
-    variation,
 )
 
 _SETTLED_S: Final = 60.0

@@ -8,16 +8,16 @@ from experiments.harness.measures import trace
 from experiments.harness.relations import EachBetween, Every, Only, Ordered
 from experiments.harness.row import Case, Curve, Experiment, Figure, Judgement, Outcome, Relation, Timeline
 from experiments.harness.runs import Finished
+from experiments.rows.networks import document
+from experiments.rows.rates import receiver_address
 from experiments.rows.tfmcc.base import (
     ACCESS_MS,
     ONE_WAY_MS,
     add_tcp,
     clr_address_since,
-    document,
     fast,
     host,
     narrow,
-    receiver_address,
     spread_starts,
     tfmcc,
 )

@@ -7,23 +7,18 @@ from experiments.harness.measures import trace
 from experiments.harness.relations import EachBetween, Every, Only
 from experiments.harness.row import Case, Curve, Experiment, Relation, Timeline
 from experiments.harness.runs import Finished
+from experiments.rows.networks import document, tcp
+from experiments.rows.rates import line, rate, receiver_address, tcp_counter, tcp_rate
 from experiments.rows.tfmcc.base import (
     ACCESS_MS,
     ONE_WAY_MS,
-    document,
     dumbbell,
     fast,
     host,
-    line,
     narrow,
-    rate,
-    receiver_address,
     session_counter,
     session_rate,
     spread_starts,
-    tcp,
-    tcp_counter,
-    tcp_rate,
     tfmcc,
 )
 

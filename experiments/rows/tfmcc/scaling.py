@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from experiments.harness.relations import EachBetween, Every, NearReference, Only, Ordered, RatioBetween
 from experiments.harness.row import Case, Curve, Experiment, Figure, Judgement, Outcome, Relation, Timeline
 from experiments.harness.runs import Finished
-from experiments.rows.tfmcc.base import PACKET_BYTES, document, fast, host, session_rate, tfmcc
+from experiments.rows.networks import PACKET_BYTES, document
+from experiments.rows.tfmcc.base import fast, host, session_rate, tfmcc
 from hosts.parts.throughput import loss_events_per_rtt
 from hosts.protocols.tfmcc.loss_history import interval_weights
 

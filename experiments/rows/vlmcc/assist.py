@@ -13,9 +13,9 @@ from experiments.harness.measures import trace
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
 from experiments.harness.row import Case, Experiment, Figure, Row
 from experiments.harness.runs import Finished
-from experiments.rows.tfmcc.base import document, receiver_address
-from experiments.rows.trees import crowd_network
-from experiments.rows.vlmcc.base import access, bottleneck, leaders, vlmcc
+from experiments.rows.networks import access, bottleneck, crowd_network, document
+from experiments.rows.rates import receiver_address
+from experiments.rows.vlmcc.base import leaders, vlmcc
 
 _COUNTS: Final = (10, 100, 1000)
 _QUICK_COUNTS: Final = (10, 100)

@@ -1,4 +1,4 @@
-"""What the rows of VLMCC share: one setting of alpha, beta, N_extra and queue, and how rates are read.
+"""What the rows of VLMCC share: one setting of alpha, beta and N_extra, and what is read from their runs.
 
 The paper gives neither thresholds nor queues, and shares with TCP Reno depend on both: Reno fills a DropTail queue and
 Vegas keeps between alpha and beta packets of its own in it, so that equality wants some half of the queue to be Vegas'
@@ -11,41 +11,16 @@ from typing import Any, Final
 
 from experiments.harness.measures import Counter, trace
 from experiments.harness.runs import Finished
-from experiments.rows.tfmcc.base import PACKET_BYTES
+from experiments.rows.networks import PACKET_BYTES
 
 PAYLOAD_BYTES: Final = PACKET_BYTES - 14 - 28 - 44
 """Ethernet, IPv4 and UDP, VLMCC's header."""
 ALPHA: Final = 5.4
 BETA: Final = 6.75
 N_EXTRA: Final = 4.0
-QUEUE_PACKETS: Final = 15
-DELAY_MS: Final = 1.0
-"""Fig. 5: "1 ms delay"."""
 DUMBBELL_MS: Final = 70.0
 """Of Fig. 3's bottleneck, whose numbers are lost (ours): the link holds more than the queue, so that TCP empties the
 queue when it halves its window, and who comes later sees the round trip as it is (experiments/results/NOTES.md)."""
-ACCESS_BPS: Final = 10e6
-"""Fig. 5's links beside the bottlenecks (Fig. 3's: ours, the same)."""
-BOTTLENECK_BPS: Final = 1e6
-"""Fig. 5: "the links between the routers, that have 1 Mbps bandwidth"; Fig. 3's is lost (ours: the same)."""
-
-
-def access(one: str, other: str, rate_bps: float = ACCESS_BPS, delay_ms: float = DELAY_MS) -> dict[str, Any]:
-    """A host's link."""
-    queue = {"kind": "droptail", "packets": 10_000}
-    return {"between": [one, other], "rate": f"{rate_bps:g} bps", "delay": f"{delay_ms:g} ms", "queue": queue}
-
-
-def bottleneck(
-    one: str,
-    other: str,
-    rate_bps: float = BOTTLENECK_BPS,
-    queue_packets: int = QUEUE_PACKETS,
-    delay_ms: float = DELAY_MS,
-) -> dict[str, Any]:
-    """A link between two routers, with "simple FIFO queues"."""
-    queue = {"kind": "droptail", "packets": queue_packets}
-    return {"between": [one, other], "rate": f"{rate_bps:g} bps", "delay": f"{delay_ms:g} ms", "queue": queue}
 
 
 def vlmcc(receivers: Sequence[str | Mapping[str, Any]], start: float = 0.0, **parameters: Any) -> dict[str, Any]:

@@ -7,8 +7,9 @@ from experiments.harness.measures import Counter
 from experiments.harness.relations import EachBetween, Every, Only
 from experiments.harness.row import Case, Curve, Experiment, Timeline
 from experiments.harness.runs import Finished
-from experiments.rows.tfmcc.base import document, line, rate, receiver_address, tcp, tcp_counter, tcp_rate
-from experiments.rows.vlmcc.base import access, bottleneck, leaders, received, vlmcc
+from experiments.rows.networks import access, bottleneck, document, tcp
+from experiments.rows.rates import line, rate, receiver_address, tcp_counter, tcp_rate
+from experiments.rows.vlmcc.base import leaders, received, vlmcc
 
 # --- Fig. 6: two branches
 

@@ -8,19 +8,9 @@ from experiments.harness.measures import seconds_of, trace
 from experiments.harness.relations import EachBetween, Every, Only, OverCases, QuantitiesRatioBetween
 from experiments.harness.row import Case, Curve, Experiment, Figure, Timeline
 from experiments.harness.runs import Finished
-from experiments.rows.tfmcc.base import document, line, rate, tcp, tcp_counter, tcp_rate, variation
-from experiments.rows.vlmcc.base import (
-    ALPHA,
-    BETA,
-    DELAY_MS,
-    DUMBBELL_MS,
-    QUEUE_PACKETS,
-    access,
-    bottleneck,
-    losses,
-    received,
-    vlmcc,
-)
+from experiments.rows.networks import DELAY_MS, QUEUE_PACKETS, access, bottleneck, document, tcp
+from experiments.rows.rates import line, rate, tcp_counter, tcp_rate, variation
+from experiments.rows.vlmcc.base import ALPHA, BETA, DUMBBELL_MS, losses, received, vlmcc
 
 # --- Fig. 4: one bottleneck
 

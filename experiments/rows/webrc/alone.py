@@ -7,20 +7,19 @@ from experiments.harness.measures import seconds_of, trace
 from experiments.harness.relations import EachBetween, Every, NearReference, Only
 from experiments.harness.row import Case, Curve, Experiment, Figure, Timeline
 from experiments.harness.runs import Finished
+from experiments.rows.rates import line, rate
 from experiments.rows.webrc.base import (
     PACKET_BITS,
     PACKET_BYTES,
     QUICK_SECONDS,
     SECONDS,
     SESSION_RATE_BPS,
-    line,
     loss_event_rate,
     lossy,
     mean,
     narrow,
     network,
     predicted,
-    rate,
     receiver_counter,
     receiver_values,
     session,

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from experiments.harness.measures import Counter, by_interval, flow_bytes, trace
+from experiments.harness.measures import Counter, trace
 from experiments.harness.runs import Finished
+from experiments.rows.rates import line
 from hosts.parts.throughput import packets_per_rtt
-from topologies.results.summary import rate_between
 
 PAPER: Final = "webrc"
 PACKET_BYTES: Final = 1024
@@ -107,19 +107,6 @@ def receiver_counter(run: Finished, host: str, number: int = 0) -> Counter:
     return [(row["t"], row["data_packets"] * PACKET_BYTES) for row in rows if "data_packets" in row]
 
 
-def tcp_counter(run: Finished, number: int) -> Counter:
-    """Bytes on the link of what a TCP brought by time."""
-    return [(at, octets * PACKET_BYTES / (PACKET_BYTES - 54)) for at, octets in flow_bytes(run, number)]
-
-
-def rate(counter: Counter, since: float, until: float = math.inf) -> float:
-    """kbit/s between two times. ValueError when nothing was measured there."""
-    found = rate_between(list(counter), since, until)
-    if found is None:
-        raise ValueError(f"nothing measured from {since:g} s on")
-    return found / 1e3
-
-
 def receiver_values(
     run: Finished, host: str, column: str, since: float, until: float = math.inf, number: int = 0
 ) -> list[float]:
@@ -139,11 +126,6 @@ def by_log(least: float, most: float, count: int) -> Sequence[float]:
 def mean(values: Sequence[float]) -> float:
     """Of at least one value."""
     return math.fsum(values) / len(values)
-
-
-def line(counter: Counter, seconds: float = 1.0) -> list[tuple[float, float]]:
-    """(Time, kbit/s), aggregated at 1 second intervals (note 7)."""
-    return [(at, octets * 8 / 1e3) for at, octets in by_interval(counter, seconds)]
 
 
 def variation(counter: Counter, since: float) -> float:

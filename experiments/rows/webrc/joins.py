@@ -7,7 +7,8 @@ from experiments.harness.measures import seconds_of
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
 from experiments.harness.row import Bars, Case, Experiment
 from experiments.harness.runs import Finished
-from experiments.rows.webrc.base import PACKET_BITS, mean, rate, receiver_counter, receiver_values, session
+from experiments.rows.rates import rate
+from experiments.rows.webrc.base import PACKET_BITS, mean, receiver_counter, receiver_values, session
 
 _SECONDS, _QUICK_SECONDS = 200.0, 80.0
 _LINK_BPS: Final = 2e6

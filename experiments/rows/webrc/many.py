@@ -9,6 +9,7 @@ from experiments.harness.measures import seconds_of, trace
 from experiments.harness.relations import EachBetween, Every, Only
 from experiments.harness.row import Case, Curve, Experiment, Timeline
 from experiments.harness.runs import Finished
+from experiments.rows.rates import rate
 from experiments.rows.webrc.base import (
     PACKET_BITS,
     POLITENESS,
@@ -16,7 +17,6 @@ from experiments.rows.webrc.base import (
     mean,
     network,
     predicted,
-    rate,
     receiver_counter,
     receiver_values,
     session,

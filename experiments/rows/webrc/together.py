@@ -8,22 +8,20 @@ from experiments.harness.measures import seconds_of, trace
 from experiments.harness.relations import EachBetween, Every, NearReference, Only, Ordered, RatioBetween
 from experiments.harness.row import Case, Curve, Experiment, Figure, Timeline
 from experiments.harness.runs import Finished
+from experiments.rows.rates import line, rate, tcp_counter
 from experiments.rows.webrc.base import (
     PACKET_BITS,
     PACKET_BYTES,
     SECONDS,
-    line,
     lossy,
     mean,
     narrow,
     network,
     port_packets,
     predicted,
-    rate,
     receiver_counter,
     receiver_values,
     session,
-    tcp_counter,
     variation,
 )
 
@@ -62,7 +60,7 @@ def _sharing_cases(quick: bool) -> Sequence[Case]:
 
 def _sharing_measure(run: Finished) -> Mapping[str, float]:
     since = seconds_of(run) / 2
-    webrc, tcp = receiver_counter(run, "r1"), tcp_counter(run, 0)
+    webrc, tcp = receiver_counter(run, "r1"), tcp_counter(run, 0, PACKET_BYTES)
     rates = rate(webrc, since), rate(tcp, since)
     return {
         "WEBRC's share": rates[0] / sum(rates),
@@ -72,7 +70,7 @@ def _sharing_measure(run: Finished) -> Mapping[str, float]:
 
 
 def _sharing_curves(run: Finished) -> Sequence[Curve]:
-    return [Curve("WEBRC", line(receiver_counter(run, "r1"))), Curve("TCP", line(tcp_counter(run, 0)))]
+    return [Curve("WEBRC", line(receiver_counter(run, "r1"))), Curve("TCP", line(tcp_counter(run, 0, PACKET_BYTES)))]
 
 
 FIG9: Final = Experiment(

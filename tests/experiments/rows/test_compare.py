@@ -10,7 +10,7 @@ from experiments.harness.runs import Finished, Run
 from experiments.rows.compare.comparison import ROWS
 from experiments.rows.compare.measures import feedback, loss, offered_settles, rates, recovers
 from experiments.rows.compare.networks import CONTENDERS, SECONDS, SETTLED_S
-from experiments.rows.tfmcc.base import PACKET_BYTES
+from experiments.rows.networks import PACKET_BYTES
 from topologies.results.run_folder import RunFolder
 
 

@@ -11,7 +11,7 @@ from experiments.rows.mtcp.fairness import shared_link
 from experiments.rows.mtcp.response import BOUND_MS, responses, slow_starts, tracking
 from experiments.rows.mtcp.scalability import multilevel, nodes_of_fig8
 from experiments.rows.mtcp.sites import rate_of, sites
-from experiments.rows.transit_stub import Shape, transit_stub
+from experiments.rows.mtcp.transit_stub import Shape, transit_stub
 
 
 def test_the_multilevel_tree_is_perfect() -> None:
