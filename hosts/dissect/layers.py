@@ -58,7 +58,6 @@ _items: Final[dict[Layout[Any], type[Packet]]] = {}
 def _make_class(protocol: str, layout: Layout[Any], base: type[Packet]) -> type[Packet]:
     """The layer of a layout."""
     body = {
-        "__doc__": layout.meaning,
         "name": f"{protocol} {layout.name}".strip(),
         "fields_desc": [_scapy_field(protocol, layout, place) for place in layout.places()],
     }

@@ -3,8 +3,11 @@
 python -m hosts.dissect.table > docs/packets.md
 """
 
+import ast
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, Final
 
 from hosts import protocols
@@ -50,7 +53,8 @@ def _protocol(protocol: Protocol[Any]) -> Iterator[str]:
             yield "### " + " and ".join(f"{kind.name}, type {int(kind)}" for kind in layout.kinds)
         else:
             yield f"### {layout.name}"
-        yield textwrap.fill(layout.meaning, _COLUMNS, break_long_words=False, break_on_hyphens=False)
+        meaning = layout.meaning or _docstring(layout.make)
+        yield textwrap.fill(meaning, _COLUMNS, break_long_words=False, break_on_hyphens=False)
         if isinstance(layout, Format) and layout.flags:
             flags = ((f"0x{flag.mask:02x}", f"`{flag.name}`", flag.meaning) for flag in layout.flags)
             yield _rows(("flag", "name", "meaning"), flags)
@@ -61,6 +65,14 @@ def _protocol(protocol: Protocol[Any]) -> Iterator[str]:
     for item in items:
         yield f"### One {item.name} of a list"
         yield _fields(item, 0)
+
+
+def _docstring(made: Any) -> str:
+    """A tuple's, from its source: a compiled class has none."""
+    path = Path(str(sys.modules[made.__module__].__file__))
+    source = ast.parse(path.with_name(f"{path.name.split('.')[0]}.py").read_text("utf-8"))
+    node = next(node for node in source.body if isinstance(node, ast.ClassDef) and node.name == made.__name__)
+    return " ".join((ast.get_docstring(node) or "").split())
 
 
 def _fields(layout: Layout[Any], start: int) -> str:

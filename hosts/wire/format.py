@@ -38,7 +38,7 @@ class Format(Layout[P]):
         A tuple that has `flags` has them as one number; else each of `flags` is an attribute. ValueError: attributes
         that are not in the packet, or the other way round."""
         both = (kinds,) if isinstance(kinds, enum.IntEnum) else kinds
-        super().__init__(name or both[0].name, make, *fields, meaning=" ".join((make.__doc__ or "").split()))
+        super().__init__(name or both[0].name, make, *fields)
         self.protocol = protocol
         self.kinds: tuple[enum.IntEnum, ...] = both
         self.second = second

@@ -80,7 +80,6 @@ def test_flags_and_two_types() -> None:
     data = word.encode(Word(7, True, True, 0x1234))
     assert data.hex() == "01090280" + "00000007" + "1234"
     assert word.decode(data, *read_header(data, 9)) == Word(7, True, True, 0x1234)
-    assert (word.name, word.meaning) == ("ONE", "One number, and whether it is the last.")
 
 
 def test_a_tuple_and_a_packet_that_differ_are_an_error() -> None:
