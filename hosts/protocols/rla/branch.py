@@ -3,6 +3,7 @@ congestion signal (RLA, 3.3, rules 1 and 2).
 """
 
 from collections import deque
+from typing import NamedTuple
 
 from hosts.endpoint import Address
 from hosts.parts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
@@ -107,3 +108,13 @@ class Branch:
         self.cperiod_start = now
         self.signals += 1
         return True
+
+
+class Ended(NamedTuple):
+    """How a receiver ended."""
+
+    state: str
+    """In the words of docs/status.md: complete, left, lost."""
+    reason: str
+    """Empty for a complete one."""
+    branch: Branch

@@ -55,7 +55,7 @@ class Flow:
     ) -> None:
         self._session = session
         self._group = group
-        self._options = options
+        self.options = options
         self._counters = counters
         self.listening = RandomListening(options, rng, SACK_BITS)
         self.branches: dict[Address, Branch] = {}
@@ -84,7 +84,7 @@ class Flow:
 
     def add(self, address: Address, window: int, now: float) -> Branch:
         """A receiver that gets the packets from `base` on; `window` is its free buffer in bytes."""
-        branch = Branch(self.joined, address, self.base, self._options.rto_margin_s, now)
+        branch = Branch(self.joined, address, self.base, self.options.rto_margin_s, now)
         self.joined += 1
         branch.window = window
         branch.window_end = self.base_offset + window
@@ -165,7 +165,7 @@ class Flow:
                 int(now * 1e6),
                 packet.offset,
                 packet.payload,
-                self._options.assist == "switch",
+                self.options.assist == "switch",
             )
         )
         self._counters["udp_bytes"] += len(data)
@@ -306,7 +306,7 @@ class Flow:
         packet.sent_at = now
         for number in asking:
             self._by_number[number].repeated(seq, self.end)
-        if len(asking) > self._options.rexmit_thresh:
+        if len(asking) > self.options.rexmit_thresh:
             self._counters["repair_packets"] += 1
             yield self._copy(seq, packet, True, self._group, now)
         else:

@@ -1,25 +1,26 @@
 """What RLA's sender shows of itself: the fields of docs/trace.md, which are those of docs/status.md."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from hosts.endpoint import Address, Sample
 from hosts.parts.naming import receiver_names
-from hosts.protocols.rla.branch import Branch
+from hosts.parts.sending import StreamSender
+from hosts.protocols.rla.branch import Branch, Ended
+from hosts.protocols.rla.flow import Flow
 
-if TYPE_CHECKING:
-    from hosts.protocols.rla.sender import RlaSender
 
-
-def sender_sample(sender: "RlaSender", now: float) -> Sample:
-    """The sender's trace row."""
-    flow, counters = sender.flow, sender.counters
+def sender_sample(
+    sender: StreamSender, flow: Flow, ended: Mapping[Address, Ended], now: float, *, state: str, limit: str
+) -> Sample:
+    """The sender's trace row. `limit`: what kept it from sending the next packet."""
+    counters = sender.counters
     listening = flow.listening
-    rows = {address: _row(branch, "active", sender, now) for address, branch in flow.branches.items()}
-    for address, ended in sender.ended.items():
-        rows[address] = _row(ended.branch, ended.state, sender, now)
+    rows = {address: _row(branch, "active", flow, now) for address, branch in flow.branches.items()}
+    for address, one in ended.items():
+        rows[address] = _row(one.branch, one.state, flow, now)
     names = receiver_names(rows)
     return {
-        "state": "closing" if sender.end_sent and not sender.closed else sender.state,
+        "state": state,
         "detail": sender.detail,
         "cwnd": listening.cwnd,
         "ssthresh": listening.ssthresh,
@@ -32,8 +33,8 @@ def sender_sample(sender: "RlaSender", now: float) -> Sample:
         "window_timeouts": listening.timeouts,
         "timeouts": counters["timeouts"],
         "rtt_s": flow.srtt_max or None,
-        "limit": sender.limit,
-        "limiting": _limiting(sender, names, now),
+        "limit": limit,
+        "limiting": _limiting(flow, limit, names, now) if sender.state == "sending" else None,
         "sent_bytes": flow.end_offset,
         "acked_bytes": flow.base_offset,
         "udp_bytes": counters["udp_bytes"],
@@ -46,13 +47,13 @@ def sender_sample(sender: "RlaSender", now: float) -> Sample:
     }
 
 
-def _row(branch: Branch, state: str, sender: "RlaSender", now: float) -> dict[str, object]:
-    payload = sender.options.payload_bytes
-    end_offset = sender.flow.end_offset
+def _row(branch: Branch, state: str, flow: Flow, now: float) -> dict[str, object]:
+    payload = flow.options.payload_bytes
+    end_offset = flow.end_offset
     return {
         "acked_bytes": end_offset if state == "complete" else min(branch.cumulative * payload, end_offset),
         "rtt_s": branch.rtt.mean if branch.rtt.samples else None,
-        "loss_rate": branch.losses / max(1, sender.flow.end),
+        "loss_rate": branch.losses / max(1, flow.end),
         "lost_packets": branch.losses,
         "repaired_packets": branch.retransmissions,
         "congestion_signals": branch.signals,
@@ -63,26 +64,26 @@ def _row(branch: Branch, state: str, sender: "RlaSender", now: float) -> dict[st
     }
 
 
-def _limiting(sender: "RlaSender", names: dict[Address, str], now: float) -> dict[str, object] | None:
+def _limiting(flow: Flow, limit: str, names: dict[Address, str], now: float) -> dict[str, object] | None:
     """Who limits the rate, in the terms of docs/status.md."""
-    branches = sender.flow.branches.values()
-    if sender.state != "sending" or not branches or sender.limit == "application":
+    branches = flow.branches.values()
+    if not branches or limit == "application":
         return None
     reason = "loss"
-    if sender.limit == "advertised_window":
+    if limit == "advertised_window":
         branch = min(branches, key=lambda branch: branch.window_end)
         reason = "advertised_window"
-    elif sender.limit == "sack":
+    elif limit == "sack":
         branch = min(branches, key=lambda branch: branch.cumulative)
     else:
         # No single receiver governs the window; who signals most often weighs most.
-        troubled = sender.flow.listening.troubled
+        troubled = flow.listening.troubled
         branch = min(branches, key=lambda branch: troubled.interval(branch.number, now))
     return {
         "receiver": names[branch.address],
         "reason": reason,
-        "cwnd": sender.flow.listening.cwnd,
+        "cwnd": flow.listening.cwnd,
         "rtt_s": branch.rtt.mean if branch.rtt.samples else None,
-        "loss_rate": branch.losses / max(1, sender.flow.end),
-        "advertised_window": branch.window / sender.options.payload_bytes,
+        "loss_rate": branch.losses / max(1, flow.end),
+        "advertised_window": branch.window / flow.options.payload_bytes,
     }

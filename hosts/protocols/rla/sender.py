@@ -4,7 +4,6 @@ confirmed the stream or was dropped.
 
 import random
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from hosts.endpoint import (
     Address,
@@ -21,7 +20,7 @@ from hosts.endpoint import (
 )
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
-from hosts.protocols.rla.branch import Branch
+from hosts.protocols.rla.branch import Branch, Ended
 from hosts.protocols.rla.flow import Flow
 from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.packets import (
@@ -49,16 +48,6 @@ MOST_RECEIVERS = 1 << 16
 """Of one session, one after the other: their numbers have 16 bits, and who has ended is remembered (ours)."""
 REVIEW_S = 0.5
 """How often receivers are looked at: who is silent, stalled, or much slower than the others (ours)."""
-
-
-class Ended(NamedTuple):
-    """How a receiver ended."""
-
-    state: str
-    """In the words of docs/status.md: complete, left, lost."""
-    reason: str
-    """Empty for a complete one."""
-    branch: Branch
 
 
 class RlaSender(StreamSender):
@@ -92,7 +81,8 @@ class RlaSender(StreamSender):
         return () if self.closed else self._abort(Reason.INTERRUPTED, reason)
 
     def sample(self, *, now: float) -> Sample:
-        return sender_sample(self, now)
+        state = "closing" if self.end_sent and not self.closed else self.state
+        return sender_sample(self, self.flow, self.ended, now, state=state, limit=self.limit)
 
     # --- inputs
 

@@ -1,16 +1,12 @@
 """What TFMCC's sender shows of itself: the fields of docs/trace.md, which are those of docs/status.md."""
 
-from typing import TYPE_CHECKING
-
 from hosts.endpoint import Sample
+from hosts.parts.realtime import RealtimeSender
+from hosts.protocols.tfmcc.steering import Steering
 
-if TYPE_CHECKING:
-    from hosts.protocols.tfmcc.sender import TfmccSender
 
-
-def sender_sample(sender: "TfmccSender", now: float) -> Sample:
+def sender_sample(sender: RealtimeSender, steering: Steering, now: float) -> Sample:
     """The sender's trace row."""
-    steering = sender.steering
     clr = steering.clr
     rounds = steering.rounds
     counters = sender.counters
@@ -29,7 +25,7 @@ def sender_sample(sender: "TfmccSender", now: float) -> Sample:
         "clr": None if clr is None else clr.address.host,
         "clr_changes": counters["clr_changes"],
         "first_rtts": steering.first_rtts,
-        "limiting": _limiting(sender, now),
+        "limiting": _limiting(steering, now) if sender.state == "sending" else None,
         "sent_bytes": sender.sent_bytes,
         "udp_bytes": counters["udp_bytes"],
         "data_packets": counters["data_packets"],
@@ -37,10 +33,10 @@ def sender_sample(sender: "TfmccSender", now: float) -> Sample:
     }
 
 
-def _limiting(sender: "TfmccSender", now: float) -> dict[str, object] | None:
+def _limiting(steering: Steering, now: float) -> dict[str, object] | None:
     """Who limits the rate, in the terms of docs/status.md."""
-    clr = sender.steering.clr
-    if clr is None or sender.state != "sending":
+    clr = steering.clr
+    if clr is None:
         return None
     return {
         "receiver": clr.address.host,

@@ -69,7 +69,7 @@ class TfmccSender(RealtimeSender):
         return max(0, min(max(4 * self.options.payload_bytes, at_rate), MOST_UNSENT) - len(self._unsent))
 
     def sample(self, *, now: float) -> Sample:
-        return sender_sample(self, now)
+        return sender_sample(self, self.steering, now)
 
     def _abort(self, reason: Reason) -> bytes:
         return encode_abort(self.number, reason)

@@ -1,18 +1,21 @@
 """What VLMCC's sender shows of itself: the fields of docs/trace.md, which are those of docs/status.md."""
 
-from typing import TYPE_CHECKING
-
 from hosts.endpoint import Sample
-from hosts.protocols.vlmcc.control import Clocking
+from hosts.parts.realtime import RealtimeSender
+from hosts.protocols.vlmcc.control import Clocking, WindowControl
+from hosts.protocols.vlmcc.election import Leader
 
-if TYPE_CHECKING:
-    from hosts.protocols.vlmcc.sender import VlmccSender
 
-
-def sender_sample(sender: "VlmccSender", now: float) -> Sample:
+def sender_sample(
+    sender: RealtimeSender,
+    control: WindowControl,
+    leader: Leader | None,
+    now: float,
+    *,
+    packet_bytes: int,
+    known_receivers: int,
+) -> Sample:
     """The sender's trace row."""
-    control = sender.control
-    leader = sender.election.leader
     counters = sender.counters
     has_leader = leader is not None
     return {
@@ -24,14 +27,14 @@ def sender_sample(sender: "VlmccSender", now: float) -> Sample:
         "rtt_s": control.smoothed_rtt if control.rtt.samples else None,
         "base_rtt_s": control.base_rtt if has_leader else None,
         "loss_timeout_s": control.timeout if control.rtt.samples else None,
-        "allowed_bps": control.rate * sender.options.packet_bytes * 8,
+        "allowed_bps": control.rate * packet_bytes * 8,
         "leader": None if leader is None else leader.address.host,
         "leader_lost": control.clocking is Clocking.LOST,
         "leader_changes": counters["leader_changes"],
         "challenges": counters["challenges"],
         "lost_packets": control.lost_packets,
-        "known_receivers": len(sender.members),
-        "limiting": _limiting(sender, now),
+        "known_receivers": known_receivers,
+        "limiting": _limiting(sender, control, leader, now),
         "sent_bytes": sender.sent_bytes,
         "udp_bytes": counters["udp_bytes"],
         "data_packets": counters["data_packets"],
@@ -39,12 +42,12 @@ def sender_sample(sender: "VlmccSender", now: float) -> Sample:
     }
 
 
-def _limiting(sender: "VlmccSender", now: float) -> dict[str, object] | None:
+def _limiting(
+    sender: RealtimeSender, control: WindowControl, leader: Leader | None, now: float
+) -> dict[str, object] | None:
     """Who limits the rate, in the terms of docs/status.md."""
-    leader = sender.election.leader
     if leader is None or sender.state != "sending":
         return None
-    control = sender.control
     return {
         "receiver": leader.address.host,
         "reason": "application" if control.starved else "cwnd",

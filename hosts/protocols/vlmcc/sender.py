@@ -84,7 +84,14 @@ class VlmccSender(RealtimeSender):
         return max(0, min(room, MOST_UNSENT) - len(self._unsent))
 
     def sample(self, *, now: float) -> Sample:
-        return sender_sample(self, now)
+        return sender_sample(
+            self,
+            self.control,
+            self.election.leader,
+            now,
+            packet_bytes=self.options.packet_bytes,
+            known_receivers=len(self.members),
+        )
 
     def _abort(self, reason: Reason) -> bytes:
         return encode_abort(self.number, reason)

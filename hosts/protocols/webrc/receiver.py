@@ -78,7 +78,14 @@ class WebrcReceiver(SessionReceiver):
         return () if self.closed else self._end(False, reason)
 
     def sample(self, *, now: float) -> Sample:
-        return receiver_sample(self)
+        return receiver_sample(
+            self,
+            self.control,
+            self.download.decoder,
+            received_bytes=self.received_bytes,
+            lost_packets=self.lost_packets,
+            packet_bits=self.options.packet_bits,
+        )
 
     # --- inputs
 

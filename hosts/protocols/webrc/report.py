@@ -2,25 +2,31 @@
 the protocol's, as the paper's; bits per second where a network carries them."""
 
 import math
-from typing import TYPE_CHECKING
 
 from hosts.endpoint import Sample
+from hosts.parts.receiving import SessionReceiver
+from hosts.protocols.webrc.control import ReceptionControl
+from hosts.protocols.webrc.objects import ObjectDecoder
 
-if TYPE_CHECKING:
-    from hosts.protocols.webrc.receiver import WebrcReceiver
 
-
-def receiver_sample(receiver: "WebrcReceiver") -> Sample:
+def receiver_sample(
+    receiver: SessionReceiver,
+    control: ReceptionControl,
+    decoder: ObjectDecoder | None,
+    *,
+    received_bytes: int,
+    lost_packets: int,
+    packet_bits: int,
+) -> Sample:
     """The receiver's trace row."""
-    control, counters = receiver.control, receiver.counters
+    counters = receiver.counters
     rates = control.rates
-    decoder = receiver.download.decoder
     return {
         "state": receiver.state,
-        "received_bytes": receiver.received_bytes,
+        "received_bytes": received_bytes,
         "data_packets": counters["data_packets"],
         "duplicate_packets": counters["duplicate_packets"],
-        "lost_packets": receiver.lost_packets,
+        "lost_packets": lost_packets,
         "loss_events": control.loss_events,
         "joins": counters["joins"],
         "failed_joins": counters["failed_joins"],
@@ -35,7 +41,7 @@ def receiver_sample(receiver: "WebrcReceiver") -> Sample:
         "loss_event_rate": control.losses.lossp,
         "mrtt_s": control.mrtt,
         "artt_s": control.artt,
-        "rate_bps": rates.trr * receiver.options.packet_bits,
+        "rate_bps": rates.trr * packet_bits,
         "symbols_needed": None if decoder is None else decoder.needed,
         "decoding_overhead": decoder.overhead if decoder is not None and decoder.is_whole else None,
     }

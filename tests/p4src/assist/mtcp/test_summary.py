@@ -41,13 +41,15 @@ class Child:
     bound: int = 0
     repaired: bool = False  # of a switch: the one that it speaks through answers a repair
 
+    def __post_init__(self) -> None:
+        self._lacks = self.start
+
     @property
     def cumulative(self) -> int:
         """The first packet that it lacks."""
-        seq = self.start
-        while seq in self.has:
-            seq += 1
-        return seq
+        while self._lacks in self.has:
+            self._lacks += 1
+        return self._lacks
 
     def feedback(self, session: int, nack: bool, held: int) -> Feedback:
         """What it would send."""

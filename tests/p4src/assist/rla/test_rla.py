@@ -68,12 +68,14 @@ class Receiver:
     has: set[int] = field(default_factory=set)
     window: int = 9000
 
+    def __post_init__(self) -> None:
+        self._lacks = self.start
+
     @property
     def cumulative(self) -> int:
-        seq = self.start
-        while seq in self.has:
-            seq += 1
-        return seq
+        while self._lacks in self.has:
+            self._lacks += 1
+        return self._lacks
 
     def ack(self, **changes: object) -> Ack:
         """What it sends."""

@@ -12,7 +12,7 @@ from pathlib import Path
 import networkx
 import pytest
 
-CRATES = Path(__file__).resolve().parents[3] / "engine" / "crates"
+CRATES = Path(__file__).resolve().parents[4] / "engine" / "crates"
 
 Module = tuple[str, ...]
 
