@@ -17,7 +17,7 @@ P4RUNTIME_SHELL_STAMP := $(VENV)/.stamp-p4runtime-shell
 RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \
 	engine/Cargo.toml engine/Cargo.lock
 
-.PHONY: help setup run fast test lint lint-python lint-rust test-python test-rust test-emulation fuzz bench p4 format clean
+.PHONY: help setup run fast test check lint lint-python lint-rust test-python test-rust test-emulation fuzz bench p4 format clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -51,6 +51,9 @@ fast: setup ## compile the protocols (mypyc), so that simulations and hosts take
 
 test: setup $(P4RUNTIME_SHELL_STAMP) ## every check: formatting, lints, types, unit, packet-level and emulation tests
 	@scripts/test.sh
+
+check: setup ## formatting, lints, types and the tests of what has changed: a minute
+	@scripts/check.sh
 
 lint: lint-python lint-rust ## formatting, lints and types only
 
