@@ -1,7 +1,11 @@
 //! What a link is: rate, delay, queue and loss.
 
+mod aqm;
+
 use std::error::Error;
 use std::fmt;
+
+pub use aqm::{CodelConfig, DualPi2Config, FqCodelConfig, PiConfig, PieConfig, DEFAULT_AQM_LIMIT};
 
 /// ns-2's default queue limit is 50 packets, BMv2's 64; the embedded switch is measured beside BMv2.
 pub const DEFAULT_LIMIT_PACKETS: u32 = 64;
@@ -17,6 +21,11 @@ pub struct LinkConfig {
     pub overhead_bytes: u32,
     pub queue: QueueConfig,
     pub loss: LossConfig,
+    pub reorder: Option<Reorder>,
+    /// Probability that a packet is delivered twice.
+    pub duplicate: f64,
+    /// Longer frames are dropped.
+    pub max_frame_bytes: u32,
     /// Bytes under way between transmitter and receiver; more are dropped. Bounds memory where rate and delay do not.
     pub in_flight_limit_bytes: u64,
 }
@@ -29,6 +38,9 @@ impl Default for LinkConfig {
             overhead_bytes: 0,
             queue: QueueConfig::DropTail(Limit::Packets(DEFAULT_LIMIT_PACKETS)),
             loss: LossConfig::None,
+            reorder: None,
+            duplicate: 0.0,
+            max_frame_bytes: u32::MAX,
             in_flight_limit_bytes: u64::MAX,
         }
     }
@@ -45,6 +57,10 @@ pub enum Limit {
 pub enum QueueConfig {
     DropTail(Limit),
     Red(RedConfig),
+    Codel(CodelConfig),
+    FqCodel(FqCodelConfig),
+    Pie(PieConfig),
+    DualPi2(DualPi2Config),
 }
 
 impl QueueConfig {
@@ -52,6 +68,25 @@ impl QueueConfig {
         match self {
             QueueConfig::DropTail(limit) => *limit,
             QueueConfig::Red(red) => red.limit,
+            QueueConfig::Codel(codel) => codel.limit,
+            QueueConfig::FqCodel(fq) => fq.codel.limit,
+            QueueConfig::Pie(pie) => pie.limit,
+            QueueConfig::DualPi2(dual) => dual.limit,
+        }
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
+        match self.limit() {
+            Limit::Packets(n) => check(n > 0, "limit", "must hold at least one packet")?,
+            Limit::Bytes(n) => check(n > 0, "limit", "must hold at least one byte")?,
+        }
+        match self {
+            QueueConfig::DropTail(_) => Ok(()),
+            QueueConfig::Red(red) => red.validate(),
+            QueueConfig::Codel(codel) => codel.validate(),
+            QueueConfig::FqCodel(fq) => fq.validate(),
+            QueueConfig::Pie(pie) => pie.validate(),
+            QueueConfig::DualPi2(dual) => dual.validate(),
         }
     }
 }
@@ -93,6 +128,14 @@ impl RedConfig {
     }
 }
 
+/// Some packets take longer than the link's delay, and are overtaken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reorder {
+    /// Of each packet, alone.
+    pub probability: f64,
+    pub extra_delay_ns: u64,
+}
+
 /// Random loss on the wire, after the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LossConfig {
@@ -131,13 +174,12 @@ impl LinkConfig {
     /// Checks every parameter's range.
     pub fn validate(&self) -> Result<(), ConfigError> {
         check(self.rate_bps != Some(0), "rate_bps", "must be positive")?;
-        match self.queue.limit() {
-            Limit::Packets(n) => check(n > 0, "limit", "must hold at least one packet")?,
-            Limit::Bytes(n) => check(n > 0, "limit", "must hold at least one byte")?,
+        self.queue.validate()?;
+        if let Some(reorder) = self.reorder {
+            probability(reorder.probability, "reorder")?;
         }
-        if let QueueConfig::Red(red) = &self.queue {
-            red.validate()?;
-        }
+        probability(self.duplicate, "duplicate")?;
+        check(self.max_frame_bytes > 0, "mtu", "must be positive")?;
         self.loss.validate()
     }
 }
