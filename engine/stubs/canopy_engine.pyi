@@ -288,7 +288,7 @@ class SimEndpoint(Protocol):
 class TcpOptions(TypedDict, total=False):
     """Absent keys: ns-2's. `packet_bytes` is a full packet's length on the link, headers included."""
 
-    kind: Literal["reno", "newreno", "sack", "vegas"]  # default sack
+    congestion_control: Literal["reno", "reno-1990", "newreno", "sack", "vegas"]  # default sack
     packet_bytes: int  # default 1,000
     transfer_bytes: int | None  # None: never ends
     initial_window: float  # packets, default 2

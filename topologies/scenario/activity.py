@@ -23,10 +23,8 @@ class _Flow(Strict):
 
 
 class SimulatedTcp(Strict):
-    """The TCP of a simulation. By default it is Linux's: reno, selective and delayed acknowledgments."""
+    """The TCP of a simulation. The defaults are Linux's."""
 
-    recovery: Literal["reno", "newreno", "sack", "vegas"] | None = None
-    """None: `sack` for `congestion_control: reno`, `vegas` for vegas."""
     packet: Size = 1514
     """Bytes of a full packet on an Ethernet link."""
     size: Size | None = None
@@ -43,12 +41,16 @@ class SimulatedTcp(Strict):
     """How long an acknowledgment waits for a second packet, Linux's TCP_DELACK_MIN; 0 s acknowledges each packet."""
 
 
+CongestionControl = Annotated[str, Field(pattern=r"^[a-z0-9_-]+$")]
+"""What a sender of TCP does about loss and delay, by its name."""
+
+
 class TcpFlow(_Flow):
     """A bulk transfer by the kernel's TCP; in a simulation, by a model of it."""
 
     kind: Literal["tcp"]
-    congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")] = "reno"
-    """A name of net.ipv4.tcp_available_congestion_control; a simulation has reno and vegas."""
+    congestion_control: CongestionControl = "reno"
+    """A name of net.ipv4.tcp_available_congestion_control, or one that only a simulation has."""
     simulated: SimulatedTcp = SimulatedTcp()
     """What the model is told beyond that. An emulation takes no notice of it."""
 
@@ -92,6 +94,7 @@ class WebFlow(_Flow):
     """Mean size of a transfer, bytes; Pareto distributed."""
     shape: ParetoShape = 1.2
     """Of the Pareto distribution (Crovella and Bestavros 1997 measured 1.0 to 1.3)."""
+    congestion_control: CongestionControl = "reno"
     simulated: SimulatedTcp = SimulatedTcp()
 
 

@@ -37,8 +37,12 @@ LEAST_MEAN_S = 1e-4
 (ours)."""
 MAX_FRAME = 65549
 """Ethernet's header and the largest IPv4 packet."""
-MODELLED_CONGESTION_CONTROLS = ("reno", "vegas")
-"""Linux's names of those that the simulator's TCP has."""
+CLASSIC_CONGESTION_CONTROLS = ("reno-1990", "newreno", "sack", "vegas")
+"""The simulator's TCP as the papers had it (engine/crates/sim/src/tcp)."""
+MODELLED_CONGESTION_CONTROLS = ("reno", *CLASSIC_CONGESTION_CONTROLS)
+"""What the simulator's TCP has."""
+KERNELS_CONGESTION_CONTROLS = ("reno", "vegas")
+"""Those of them that a kernel may have."""
 LEAST_CONTROL_DELAY_S = 1e-4
 """Of a simulation: switches are looked after once in so long."""
 LEAST_SAMPLE_S = 1e-3
@@ -366,10 +370,17 @@ def _check_emulation(scenario: Scenario) -> Iterator[Finding]:
     for index, flow in enumerate(scenario.traffic):
         if isinstance(flow, activity.WebFlow):
             yield ("traffic", index, "kind"), "web traffic is only simulated (canopy simulate)"
+        if isinstance(flow, activity.TcpFlow) and _is_only_simulated(flow.congestion_control):
+            kind = f"the papers' `{flow.congestion_control}`"
+            yield ("traffic", index, "congestion_control"), f"{kind} is only simulated (canopy simulate)"
         if isinstance(flow, activity.UdpFlow):
             for field, kind in (("gaps", flow.gaps), ("sizes", flow.sizes)):
                 if kind != "constant":
                     yield ("traffic", index, field), f"{kind} {field} are only simulated (canopy simulate)"
+
+
+def _is_only_simulated(congestion_control: str) -> bool:
+    return congestion_control in {*CLASSIC_CONGESTION_CONTROLS} - {*KERNELS_CONGESTION_CONTROLS}
 
 
 def _check_simulation(scenario: Scenario) -> Iterator[Finding]:
@@ -377,10 +388,10 @@ def _check_simulation(scenario: Scenario) -> Iterator[Finding]:
         mixed = "a network has either P4 switches or plain routers: no controller knows what lies behind a router"
         yield from ((("nodes", name, "kind"), mixed) for name in scenario.routers)
     for index, flow in enumerate(scenario.traffic):
-        if not isinstance(flow, activity.TcpFlow) or flow.simulated.recovery is not None:
+        if not isinstance(flow, activity.TcpFlow | activity.WebFlow):
             continue
         if flow.congestion_control not in MODELLED_CONGESTION_CONTROLS:
-            known = " and ".join(MODELLED_CONGESTION_CONTROLS)
+            known = ", ".join(MODELLED_CONGESTION_CONTROLS)
             yield ("traffic", index, "congestion_control"), f"the simulator's TCP has {known} only"
     for index, fault in enumerate(scenario.faults):
         if isinstance(fault, activity.ControllerRestart) and not scenario.switches:

@@ -94,8 +94,8 @@ def test_web_transfers_come_and_go(tmp_path: Path) -> None:
 
 
 def test_tcp_as_the_scenario_has_it(tmp_path: Path) -> None:
-    flow = "  - {kind: tcp, source: a, destination: b, simulated: {recovery: newreno, packet: 1000 B, size: 100 kB}}\n"
-    run = simulate(tmp_path / "run", DUMBBELL + flow)
+    tcp = "kind: tcp, congestion_control: newreno, simulated: {packet: 1000 B, size: 100 kB}"
+    run = simulate(tmp_path / "run", DUMBBELL + f"  - {{source: a, destination: b, {tcp}}}\n")
     last = run.series("flow-0")[-1]
     assert last["acked_bytes"] == 100_000
     assert last["mss"] == 946

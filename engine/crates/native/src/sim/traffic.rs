@@ -53,7 +53,7 @@ fn positive(key: &str, value: f64) -> PyResult<f64> {
 }
 
 const TCP_KEYS: [&str; 11] = [
-    "kind",
+    "congestion_control",
     "packet_bytes",
     "transfer_bytes",
     "initial_window",
@@ -72,13 +72,14 @@ pub fn tcp(options: Option<&Bound<'_, PyDict>>) -> PyResult<(SenderConfig, Recei
     let mut receiver = ReceiverConfig { delayed_ack: None, sack: true };
     let Some(options) = options else { return Ok((sender, receiver)) };
     check_keys(options, &TCP_KEYS)?;
-    sender.kind = match get::<String>(options, "kind")?.as_deref() {
-        None | Some("sack") => Kind::Sack,
-        Some("reno") => Kind::Reno,
+    sender.kind = match get::<String>(options, "congestion_control")?.as_deref() {
+        None | Some("sack" | "reno") => Kind::Sack, // Linux's reno recovers by selective acknowledgments
+        Some("reno-1990") => Kind::Reno,
         Some("newreno") => Kind::NewReno,
         Some("vegas") => Kind::Vegas,
         Some(other) => {
-            return Err(PyValueError::new_err(format!("kind: {other:?} is none of reno, newreno, sack, vegas")))
+            let known = "reno, reno-1990, newreno, sack, vegas";
+            return Err(PyValueError::new_err(format!("congestion_control: {other:?} is none of {known}")));
         }
     };
     receiver.sack = sender.kind == Kind::Sack;
