@@ -14,7 +14,7 @@ pub struct RtoEstimator {
     rttvar: Nanos,
     minimum: Nanos,
     granularity: Nanos,
-    /// Doublings since the last new acknowledgment (rule 5.5).
+    /// Doublings since something was acknowledged that was sent once (rule 5.5, and the note after rule 5.7).
     backoff: u32,
 }
 
@@ -52,7 +52,7 @@ impl RtoEstimator {
         self.backoff = (self.backoff + 1).min(16);
     }
 
-    /// New data was acknowledged: the path works, the doublings end.
+    /// What was sent once was acknowledged: the doublings end.
     pub fn clear_backoff(&mut self) {
         self.backoff = 0;
     }
