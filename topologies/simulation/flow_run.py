@@ -13,6 +13,7 @@ from topologies.plan import FIRST_FLOW_PORT, derive_seed
 from topologies.results.run_folder import RunFolder, SeriesWriter
 from topologies.results.summary import FlowResult, flow_result
 from topologies.scenario.activity import OnOffFlow, TcpFlow, UdpFlow, WebFlow
+from topologies.scenario.congestion import CLASSIC, tcp_headers
 from topologies.scenario.scenario import Scenario
 from topologies.simulation.network import SimulatedNetwork
 
@@ -23,8 +24,6 @@ INTERVAL_S = 0.25
 """Between two rows of a flow's trace at least, as in an emulation."""
 _UDP_HEADERS = 42
 """Bytes of Ethernet, IPv4 and UDP."""
-_TCP_HEADERS = 54
-"""Bytes of Ethernet, IPv4 and TCP."""
 
 
 class FlowRun:
@@ -124,7 +123,7 @@ class FlowRun:
                 "cwnd": source["cwnd_packets"],
                 "ssthresh": _finite(source["ssthresh_packets"]),
                 "rtt_s": _seconds(source["srtt_ms"]),
-                "mss": self.flow.simulated.packet - _TCP_HEADERS,
+                "mss": self.flow.simulated.packet - tcp_headers(self.flow.congestion_control),
                 "retransmitted": int(source["retransmissions"]),
                 "fast_retransmits": int(source["fast_retransmits"]),
                 "timeouts": int(source["timeouts"]),
@@ -193,9 +192,13 @@ def _tcp_options(flow: TcpFlow | WebFlow) -> "TcpOptions":
         "initial_window": tcp.initial_window,
         "window_limit": tcp.window_limit,
         "min_rto": tcp.minimum_timeout,
-        "limited_transmit": tcp.limited_transmit,
         "delayed_ack": tcp.delayed_ack or None,
     }
+    if flow.congestion_control in CLASSIC:
+        options["limited_transmit"] = tcp.limited_transmit is not False
+    else:
+        options["pacing"] = isinstance(flow, TcpFlow) and flow.pacing
+        options["ecn"] = tcp.ecn
     if tcp.size is not None:
         options["transfer_bytes"] = tcp.size
     return options

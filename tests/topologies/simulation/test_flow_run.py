@@ -35,11 +35,11 @@ def test_tcp_fills_the_bottleneck(tmp_path: Path) -> None:
     assert run.summary.outcome == "done"
     goodput = run.summary.flows[0].goodput_bps
     assert goodput is not None
-    assert 0.85 * 10e6 < goodput < 10e6 * 1460 / 1514
+    assert 0.85 * 10e6 < goodput < 10e6 * 1448 / 1514
     rows = run.series("flow-0")
     assert {"t", "cwnd", "ssthresh", "rtt_s", "mss", "retransmitted", "acked_bytes"} <= set(rows[-1])
     assert rows[-1]["rtt_s"] > 0.044
-    assert rows[-1]["mss"] == 1460
+    assert rows[-1]["mss"] == 1448
     assert [row["t"] for row in rows[:3]] == [0.0, 0.25, 0.5]
 
 

@@ -12,6 +12,8 @@ const MAXIMUM: Nanos = 60 * SECOND;
 pub struct RtoEstimator {
     srtt: Option<Nanos>,
     rttvar: Nanos,
+    /// Before the first measurement.
+    initial: Nanos,
     minimum: Nanos,
     granularity: Nanos,
     /// Doublings since something was acknowledged that was sent once (rule 5.5, and the note after rule 5.7).
@@ -21,7 +23,12 @@ pub struct RtoEstimator {
 impl RtoEstimator {
     /// `minimum` is the least time-out, `granularity` the clock's (G in rule 2.3).
     pub fn new(minimum: Nanos, granularity: Nanos) -> Self {
-        Self { srtt: None, rttvar: 0, minimum, granularity, backoff: 0 }
+        Self::starting_with(INITIAL, minimum, granularity)
+    }
+
+    /// With another time-out before the first measurement.
+    pub fn starting_with(initial: Nanos, minimum: Nanos, granularity: Nanos) -> Self {
+        Self { srtt: None, rttvar: 0, initial, minimum, granularity, backoff: 0 }
     }
 
     /// A measurement of a packet that was sent once (Karn's rule is the caller's to keep).
@@ -41,7 +48,7 @@ impl RtoEstimator {
     /// The time-out now, doublings included.
     pub fn timeout(&self) -> Nanos {
         let base = match self.srtt {
-            None => INITIAL.max(self.minimum),
+            None => self.initial.max(self.minimum),
             Some(srtt) => (srtt + self.granularity.max(4 * self.rttvar)).max(self.minimum),
         };
         let factor = 1u64.checked_shl(self.backoff).unwrap_or(Nanos::MAX);
