@@ -304,19 +304,27 @@ class SimEndpoint(Protocol):
     def wake_at(self) -> float | None: ...
 
 class TcpOptions(TypedDict, total=False):
-    """Absent keys: ns-2's. `packet_bytes` is a full packet's length on the link, headers included."""
+    """`packet_bytes` is a full packet's length on the link, headers included. Absent keys: ns-2's for the classic TCP
+    (reno-1990, newreno, sack, vegas), Linux's for the modern one; the last groups of keys are each of one of them."""
 
-    kind: Literal["reno", "newreno", "sack", "vegas"]  # default sack
-    packet_bytes: int  # default 1,000
+    congestion_control: Literal[
+        "cubic", "reno", "bbr", "bbr3", "dctcp", "prague", "reno-1990", "newreno", "sack", "vegas"
+    ]  # default sack
+    packet_bytes: int  # default 1,000; modern 1,514
     transfer_bytes: int | None  # None: never ends
-    initial_window: float  # packets, default 2
-    initial_ssthresh: float  # packets, default infinite
+    initial_window: float  # packets, default 2; modern 10
     window_limit: int | None  # packets; None: the congestion window alone
-    limited_transmit: bool  # RFC 3042, default True
     min_rto: float  # seconds, default 0.2
+    delayed_ack: float | None  # seconds that an acknowledgment waits for a second packet; None: every packet at once,
+    # the classic default; modern 0.04
+    # Classic.
+    initial_ssthresh: float  # packets, default infinite
+    limited_transmit: bool  # RFC 3042, default True
     clock_granularity: float  # seconds, default 0.001
-    delayed_ack: float | None  # seconds that an acknowledgment waits for a second packet; None: every packet at once
     growth: Literal["acknowledgments", "packets"]  # what opens the window; default packets with delayed_ack
+    # Modern.
+    ecn: Literal["off", "classic", "accurate", "scalable"] | None  # None: the congestion control's own
+    pacing: bool  # default True; bbr and bbr3 always pace
 
 class UdpOptions(TypedDict, total=False):
     """`rate_bps` is needed; it counts packets' lengths on the link, and for onoff is the rate while on."""

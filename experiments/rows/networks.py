@@ -6,13 +6,12 @@ from typing import Any, Final
 PACKET_BYTES: Final = 1000
 """On the link, of TFMCC's, VLMCC's and the comparison's packets and of TCP's beside them."""
 TCP: Final[Mapping[str, Any]] = {
-    "recovery": "newreno",
     "packet": f"{PACKET_BYTES} B",
     "delayed_ack": "0 s",
     "initial_window": 2,
     "limited_transmit": False,
 }
-"""NewReno, the commonest of 2001, with an acknowledgment a packet and without limited transmit (ours)."""
+"""As of 2001: an acknowledgment a packet, and no limited transmit (ours)."""
 DELAY_MS: Final = 1.0
 """VLMCC's Fig. 5: "1 ms delay"."""
 ACCESS_BPS: Final = 10e6
@@ -47,8 +46,9 @@ def document(
 
 
 def tcp(source: str, destination: str, start: float = 0.0, stop: float | None = None) -> dict[str, Any]:
-    """A bulk transfer."""
-    flow = {"kind": "tcp", "source": source, "destination": destination, "start": f"{start:g} s", "simulated": TCP}
+    """A bulk transfer by NewReno, the commonest of 2001 (ours)."""
+    flow: dict[str, Any] = {"kind": "tcp", "source": source, "destination": destination, "start": f"{start:g} s"}
+    flow |= {"congestion_control": "newreno", "simulated": TCP}
     return flow if stop is None else {**flow, "stop": f"{stop:g} s"}
 
 

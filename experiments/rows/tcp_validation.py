@@ -14,6 +14,7 @@ _RTT = 0.04
 _BDP_PACKETS = 33
 """10 Mbps times 40 ms, in packets of 1,514 bytes."""
 _FLOW_COUNTS = (2, 4, 8, 16)
+_SHARING = {"kind": "tcp", "congestion_control": "sack"}
 _START_UP_S = 10.0
 """Slow start and the first losses, which say nothing of a steady state."""
 
@@ -80,7 +81,7 @@ def _share_cases(quick: bool) -> Sequence[Case]:
             f"{count} flows",
             dumbbell(
                 # Starts half a second apart: flows that start as one lose as one.
-                [{"kind": "tcp", "start": f"{number * 500} ms"} for number in range(count)],
+                [{**_SHARING, "start": f"{number * 500} ms"} for number in range(count)],
                 name=f"tcp-share-{count}",
                 duration="80 s" if quick else "300 s",
                 bottleneck={"rate": "10 Mbps", "delay": "18 ms", "queue": {"kind": "droptail", "packets": 50}},
@@ -99,12 +100,12 @@ def _share_measure(run: Finished) -> Mapping[str, float]:
 
 
 def _padhye_cases(quick: bool) -> Sequence[Case]:
-    tcp = {"recovery": "reno", "packet": f"{_MSS + 54} B", "delayed_ack": "0 s", "initial_window": 2}
+    tcp = {"packet": f"{_MSS + 54} B", "delayed_ack": "0 s", "initial_window": 2}
     return [
         Case(
             f"loss {loss:.1%}",
             dumbbell(
-                [{"kind": "tcp", "simulated": tcp}],
+                [{"kind": "tcp", "congestion_control": "reno-1990", "simulated": tcp}],
                 name="tcp-padhye",
                 duration="150 s" if quick else "600 s",
                 bottleneck={

@@ -22,6 +22,10 @@ CHUNK = bytes(65536)
 _MAX_BEHIND_S = 0.05
 """How far a UDP source may lag behind its schedule before it gives up catching up: a stalled machine makes no burst."""
 
+_SO_MAX_PACING_RATE = 47
+"""asm-generic/socket.h. With any limit of it the kernel paces a TCP connection itself, without the fq discipline."""
+_NO_LIMIT = struct.pack("=Q", 1 << 40)
+"""Bytes a second; all ones would be no limit at all."""
 _TCP_INFO = struct.Struct("=8B24I4Q")
 """linux/tcp.h, struct tcp_info up to tcpi_bytes_received; the kernel only ever appends to it."""
 
@@ -52,9 +56,9 @@ def tcp_measurements(connection: socket.socket) -> dict[str, float | int]:
     }
 
 
-def run_tcp_source(address: tuple[str, int], congestion_control: str, trace: Trace) -> None:
+def run_tcp_source(address: tuple[str, int], congestion_control: str, paces: bool, trace: Trace) -> None:
     """Send zeros as fast as the congestion control lets through, until terminated."""
-    connection = _connect(address, congestion_control)
+    connection = _connect(address, congestion_control, paces)
     connection.setblocking(False)
     selector = selectors.DefaultSelector()
     selector.register(connection, selectors.EVENT_WRITE)
@@ -131,7 +135,8 @@ def main() -> None:
     parser.add_argument("role", choices=["tcp-source", "tcp-sink", "udp-source", "udp-sink"])
     parser.add_argument("address", help="address:port to send to, or to receive at")
     parser.add_argument("--trace", default="/dev/null", help="file for measurements, JSON lines")
-    parser.add_argument("--congestion-control", default="reno")
+    parser.add_argument("--congestion-control", default="cubic")
+    parser.add_argument("--pacing", action="store_true", help="as with the fq queueing discipline")
     parser.add_argument("--rate", type=float, default=1e6, help="bit/s of UDP payload")
     parser.add_argument("--packet", type=int, default=1000, help="bytes of UDP payload")
     parser.add_argument("--on", type=float, default=None, help="mean seconds on (default: always)")
@@ -148,7 +153,7 @@ def main() -> None:
         trace = Trace(file, options.epoch)
         match options.role:
             case "tcp-source":
-                run_tcp_source(address, options.congestion_control, trace)
+                run_tcp_source(address, options.congestion_control, options.pacing, trace)
             case "tcp-sink":
                 run_tcp_sink(address)
             case "udp-source":
@@ -159,11 +164,13 @@ def main() -> None:
                 run_udp_sink(address, trace)
 
 
-def _connect(address: tuple[str, int], congestion_control: str) -> socket.socket:
+def _connect(address: tuple[str, int], congestion_control: str, paces: bool) -> socket.socket:
     """A connection to the sink, which may still be starting."""
     while True:
         connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion_control.encode())
+        if paces:
+            connection.setsockopt(socket.SOL_SOCKET, _SO_MAX_PACING_RATE, _NO_LIMIT)
         try:
             connection.connect(address)
         except OSError:

@@ -54,7 +54,7 @@ def source_command(flow: Flow, address: str, trace: Path, epoch: float, seed: in
     command = _program("tcp-source" if flow.kind == "tcp" else "udp-source", address, trace, epoch)
     match flow:
         case TcpFlow():
-            command += ["--congestion-control", flow.congestion_control]
+            command += ["--congestion-control", flow.congestion_control, *(["--pacing"] if flow.pacing else [])]
         case UdpFlow():
             command += ["--rate", repr(flow.rate), "--packet", str(flow.packet)]
         case OnOffFlow():

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from rich.console import Console
 
@@ -28,7 +29,10 @@ from topologies.results.report import write_results
 from topologies.results.run_folder import RunFolderError, create_run_folder, remove_files
 from topologies.results.summary import Summary, summarize
 from topologies.scenario.activity import LinkDelay, LinkRate, TcpFlow
+from topologies.scenario.congestion import SIMULATED
 from topologies.scenario.scenario import Scenario
+
+_KERNELS_CONGESTION_CONTROLS: Final = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +147,7 @@ def check_link_changes(scenario: Scenario, switch: str) -> None:
 
 
 def check_congestion_controls(scenario: Scenario) -> None:
-    """RequirementError when this kernel's TCP lacks an algorithm that a flow asks for."""
+    """RequirementError when this kernel's TCP lacks a congestion control that a flow asks for."""
     for flow in scenario.traffic:
         if not isinstance(flow, TcpFlow):
             continue
@@ -151,6 +155,9 @@ def check_congestion_controls(scenario: Scenario) -> None:
             try:
                 probe.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, flow.congestion_control.encode())
             except OSError:
+                name = flow.congestion_control
+                known = ", ".join(_KERNELS_CONGESTION_CONTROLS.read_text(encoding="ascii").split())
+                simulated = "; canopy simulate has it" if name in SIMULATED else ""
                 raise RequirementError(
-                    f"this kernel's TCP has no congestion control `{flow.congestion_control}`"
+                    f"this kernel's TCP has no congestion control `{name}`, only {known}{simulated}"
                 ) from None

@@ -23,10 +23,8 @@ class _Flow(Strict):
 
 
 class SimulatedTcp(Strict):
-    """The TCP of a simulation. By default it is Linux's: reno, selective and delayed acknowledgments."""
+    """The TCP of a simulation. The defaults are Linux's."""
 
-    recovery: Literal["reno", "newreno", "sack", "vegas"] | None = None
-    """None: `sack` for `congestion_control: reno`, `vegas` for vegas."""
     packet: Size = 1514
     """Bytes of a full packet on an Ethernet link."""
     size: Size | None = None
@@ -37,18 +35,27 @@ class SimulatedTcp(Strict):
     """Packets that may be outstanding, whatever the congestion window says."""
     minimum_timeout: Duration = 0.2
     """Linux's TCP_RTO_MIN."""
-    limited_transmit: bool = True
-    """RFC 3042, as Linux does it; ns-2 had it from 2002 on."""
+    limited_transmit: bool | None = None
+    """RFC 3042; of the classic TCP only, and true by default. ns-2 had it from 2002 on."""
     delayed_ack: Duration = 0.04
     """How long an acknowledgment waits for a second packet, Linux's TCP_DELACK_MIN; 0 s acknowledges each packet."""
+    ecn: Literal["off", "classic", "accurate", "scalable"] | None = None
+    """Of the modern TCP only: RFC 3168's echo, or AccECN's counts with ECT(0) or ECT(1). None: counts for dctcp and
+    prague, off for others."""
+
+
+CongestionControl = Annotated[str, Field(pattern=r"^[a-z0-9_-]+$")]
+"""What a sender of TCP does about loss and delay, by its name."""
 
 
 class TcpFlow(_Flow):
     """A bulk transfer by the kernel's TCP; in a simulation, by a model of it."""
 
     kind: Literal["tcp"]
-    congestion_control: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")] = "reno"
-    """A name of net.ipv4.tcp_available_congestion_control; a simulation has reno and vegas."""
+    congestion_control: CongestionControl = "cubic"
+    """A name of net.ipv4.tcp_available_congestion_control, or one that only a simulation has."""
+    pacing: bool = False
+    """Packets leave at a rate, as with Linux's fq queueing discipline. BBR paces in any case, the classic TCP never."""
     simulated: SimulatedTcp = SimulatedTcp()
     """What the model is told beyond that. An emulation takes no notice of it."""
 
@@ -92,6 +99,7 @@ class WebFlow(_Flow):
     """Mean size of a transfer, bytes; Pareto distributed."""
     shape: ParetoShape = 1.2
     """Of the Pareto distribution (Crovella and Bestavros 1997 measured 1.0 to 1.3)."""
+    congestion_control: CongestionControl = "cubic"
     simulated: SimulatedTcp = SimulatedTcp()
 
 

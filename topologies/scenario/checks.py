@@ -11,7 +11,7 @@ import networkx
 
 from controller.network import MAX_HOSTS, MAX_PORT, MAX_SWITCHES
 from hosts import protocols
-from topologies.scenario import activity
+from topologies.scenario import activity, congestion
 from topologies.scenario.errors import FieldPath, Finding
 from topologies.scenario.network import AnyQueue, Link, Red
 from topologies.scenario.quantity import format_duration
@@ -30,15 +30,9 @@ MAX_INTERFACE_NAME = 15
 """IFNAMSIZ - 1."""
 MAX_UDP_PAYLOAD = 65507
 """An IPv4 packet's 65,535 bytes less its header and UDP's."""
-TCP_HEADERS = 54
-"""Of Ethernet, IPv4 and TCP, without options."""
 LEAST_MEAN_S = 1e-4
 """Between the beginnings of a flow's transfers, or of its times on: more than ten thousand a second no run gets through
 (ours)."""
-MAX_FRAME = 65549
-"""Ethernet's header and the largest IPv4 packet."""
-MODELLED_CONGESTION_CONTROLS = ("reno", "vegas")
-"""Linux's names of those that the simulator's TCP has."""
 LEAST_CONTROL_DELAY_S = 1e-4
 """Of a simulation: switches are looked after once in so long."""
 LEAST_SAMPLE_S = 1e-3
@@ -309,9 +303,8 @@ def _check_packets(path: FieldPath, flow: activity.Flow) -> Iterator[Finding]:
     match flow:
         case activity.UdpFlow() | activity.OnOffFlow() if flow.packet > MAX_UDP_PAYLOAD:
             yield (*path, "packet"), f"{flow.packet} bytes do not fit a UDP datagram ({MAX_UDP_PAYLOAD})"
-        case activity.TcpFlow() | activity.WebFlow() if not TCP_HEADERS < flow.simulated.packet <= MAX_FRAME:
-            bounds = f"{TCP_HEADERS + 1} to {MAX_FRAME}"
-            yield (*path, "simulated", "packet"), f"a packet of TCP has {bounds} bytes, not {flow.simulated.packet}"
+        case activity.TcpFlow() | activity.WebFlow():
+            yield from congestion.check_tcp(path, flow)
     if isinstance(flow, activity.OnOffFlow):
         yield from _check_mean((*path, "on"), flow.on)
     if isinstance(flow, activity.WebFlow):
@@ -367,6 +360,8 @@ def _check_emulation(scenario: Scenario) -> Iterator[Finding]:
     for index, flow in enumerate(scenario.traffic):
         if isinstance(flow, activity.WebFlow):
             yield ("traffic", index, "kind"), "web traffic is only simulated (canopy simulate)"
+        if isinstance(flow, activity.TcpFlow):
+            yield from congestion.check_emulated(("traffic", index), flow)
         if isinstance(flow, activity.UdpFlow):
             for field, kind in (("gaps", flow.gaps), ("sizes", flow.sizes)):
                 if kind != "constant":
@@ -378,11 +373,8 @@ def _check_simulation(scenario: Scenario) -> Iterator[Finding]:
         mixed = "a network has either P4 switches or plain routers: no controller knows what lies behind a router"
         yield from ((("nodes", name, "kind"), mixed) for name in scenario.routers)
     for index, flow in enumerate(scenario.traffic):
-        if not isinstance(flow, activity.TcpFlow) or flow.simulated.recovery is not None:
-            continue
-        if flow.congestion_control not in MODELLED_CONGESTION_CONTROLS:
-            known = " and ".join(MODELLED_CONGESTION_CONTROLS)
-            yield ("traffic", index, "congestion_control"), f"the simulator's TCP has {known} only"
+        if isinstance(flow, activity.TcpFlow | activity.WebFlow):
+            yield from congestion.check_simulated(("traffic", index), flow)
     for index, fault in enumerate(scenario.faults):
         if isinstance(fault, activity.ControllerRestart) and not scenario.switches:
             yield ("faults", index, "kind"), "there is no controller without P4 switches"

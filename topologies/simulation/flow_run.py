@@ -12,7 +12,8 @@ from topologies.on_off import on_periods
 from topologies.plan import FIRST_FLOW_PORT, derive_seed
 from topologies.results.run_folder import RunFolder, SeriesWriter
 from topologies.results.summary import FlowResult, flow_result
-from topologies.scenario.activity import OnOffFlow, SimulatedTcp, TcpFlow, UdpFlow, WebFlow
+from topologies.scenario.activity import OnOffFlow, TcpFlow, UdpFlow, WebFlow
+from topologies.scenario.congestion import CLASSIC, tcp_headers
 from topologies.scenario.scenario import Scenario
 from topologies.simulation.network import SimulatedNetwork
 
@@ -23,10 +24,6 @@ INTERVAL_S = 0.25
 """Between two rows of a flow's trace at least, as in an emulation."""
 _UDP_HEADERS = 42
 """Bytes of Ethernet, IPv4 and UDP."""
-_TCP_HEADERS = 54
-"""Bytes of Ethernet, IPv4 and TCP."""
-_RECOVERIES = {"reno": "sack", "vegas": "vegas"}
-"""Linux's congestion controls as the simulator's: Linux's reno recovers by selective acknowledgments."""
 
 
 class FlowRun:
@@ -54,9 +51,7 @@ class FlowRun:
         sim, flow = self._network.sim, self.flow
         match flow:
             case TcpFlow():
-                self._programs = sim.add_tcp(
-                    flow.source, flow.destination, start_at=sim.now, **_tcp_options(flow.simulated, _recovery(flow))
-                )
+                self._programs = sim.add_tcp(flow.source, flow.destination, start_at=sim.now, **_tcp_options(flow))
             case WebFlow():
                 self._programs = sim.add_web(
                     flow.source,
@@ -65,7 +60,7 @@ class FlowRun:
                     mean_bytes=flow.size,
                     shape=flow.shape,
                     start_at=sim.now,
-                    **_tcp_options(flow.simulated, flow.simulated.recovery or "sack"),
+                    **_tcp_options(flow),
                 )
             case UdpFlow():
                 self._programs = self._start_udp(flow), sim.add_udp_sink(flow.destination, self._port)
@@ -128,7 +123,7 @@ class FlowRun:
                 "cwnd": source["cwnd_packets"],
                 "ssthresh": _finite(source["ssthresh_packets"]),
                 "rtt_s": _seconds(source["srtt_ms"]),
-                "mss": self.flow.simulated.packet - _TCP_HEADERS,
+                "mss": self.flow.simulated.packet - tcp_headers(self.flow.congestion_control),
                 "retransmitted": int(source["retransmissions"]),
                 "fast_retransmits": int(source["fast_retransmits"]),
                 "timeouts": int(source["timeouts"]),
@@ -189,20 +184,21 @@ class OnOffSource:
         self.wake_at, self._on_until = self._began + start, self._began + end
 
 
-def _recovery(flow: TcpFlow) -> str:
-    return flow.simulated.recovery or _RECOVERIES[flow.congestion_control]
-
-
-def _tcp_options(tcp: SimulatedTcp, recovery: str) -> "TcpOptions":
+def _tcp_options(flow: TcpFlow | WebFlow) -> "TcpOptions":
+    tcp = flow.simulated
     options: TcpOptions = {
-        "kind": recovery,  # type: ignore[typeddict-item]  # one of the names that the scenario may have
+        "congestion_control": flow.congestion_control,  # type: ignore[typeddict-item]  # checked with the scenario
         "packet_bytes": tcp.packet,
         "initial_window": tcp.initial_window,
         "window_limit": tcp.window_limit,
         "min_rto": tcp.minimum_timeout,
-        "limited_transmit": tcp.limited_transmit,
         "delayed_ack": tcp.delayed_ack or None,
     }
+    if flow.congestion_control in CLASSIC:
+        options["limited_transmit"] = tcp.limited_transmit is not False
+    else:
+        options["pacing"] = isinstance(flow, TcpFlow) and flow.pacing
+        options["ecn"] = tcp.ecn
     if tcp.size is not None:
         options["transfer_bytes"] = tcp.size
     return options

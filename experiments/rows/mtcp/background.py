@@ -33,7 +33,14 @@ _QUICK_SECONDS = 200
 _START_UP_S = 30.0
 _PAIRS = 8
 """Of TCP's ends, in different stub domains."""
-_TRANSFERS: Mapping[str, Any] = {"kind": "web", "gap": "150 s", "size": "40 kB", "shape": 2.0}
+_TRANSFERS: Mapping[str, Any] = {
+    "kind": "web",
+    "congestion_control": "reno-1990",
+    "gap": "150 s",
+    "size": "40 kB",
+    "shape": 2.0,
+    "simulated": ns2_tcp(),
+}
 """Each pair's: a transfer takes some seconds alone."""
 _INTERVAL_S = 10.0
 """Of the averages in the figures."""
@@ -74,8 +81,7 @@ def random_topology(seconds: int, loss: float) -> dict[str, Any]:
         ends = [topology.stubs[(pair + turn) % len(topology.stubs)] for turn in (0, len(topology.stubs) // 2)]
         for host, stub in zip((f"t{pair}", f"u{pair}"), ends, strict=True):
             attach(host, stub.nodes[pair % len(stub.nodes)])
-        simulated = ns2_tcp(recovery="reno")
-        traffic.append({**_TRANSFERS, "source": f"t{pair}", "destination": f"u{pair}", "simulated": simulated})
+        traffic.append({**_TRANSFERS, "source": f"t{pair}", "destination": f"u{pair}"})
     return {
         "name": "mtcp-transit-stub",
         "duration": f"{seconds} s",

@@ -32,7 +32,9 @@ def _simulated(document: Mapping[str, Any]) -> dict[str, Any]:
     }
     for name in ("sender", *(flow["source"] for flow in document["traffic"])):
         nodes[name] = {**nodes[name], "sending": SENDING}
-    return {**document, "nodes": nodes}
+    # The simulated sender nearest to the kernel's reno that recovers by selective acknowledgments.
+    traffic = [{**flow, "congestion_control": "sack"} for flow in document["traffic"]]
+    return {**document, "nodes": nodes, "traffic": traffic}
 
 
 def _cases(quick: bool) -> Sequence[Case]:

@@ -152,7 +152,12 @@ def tree(
         way = receiver.removeprefix("r")  # a gateway's own receiver is where the gateway is
         nodes[f"t{number}"] = sender(bottleneck.service_s if way in behind else PACKET_BITS / FAST_BPS)
         links.append({"between": [f"t{number}", "root"], **access})
-    tcp = {"recovery": "sack", "packet": f"{PACKET_BYTES} B", "delayed_ack": "0 s", "initial_window": 1}
+    tcp = {
+        "kind": "tcp",
+        "congestion_control": "sack",
+        "start": "0 s",
+        "simulated": {"packet": f"{PACKET_BYTES} B", "delayed_ack": "0 s", "initial_window": 1},
+    }
     return {
         "name": name,
         "duration": f"{seconds:g} s",
@@ -173,8 +178,7 @@ def tree(
             for number in range(sessions)
         ],
         "traffic": [
-            {"kind": "tcp", "source": f"t{number}", "destination": receiver, "start": "0 s", "simulated": tcp}
-            for number, receiver in enumerate(receivers)
+            {**tcp, "source": f"t{number}", "destination": receiver} for number, receiver in enumerate(receivers)
         ],
     }
 

@@ -232,7 +232,12 @@ def two_sessions(seconds: float) -> dict[str, Any]:
             {"between": [f"g{number}", f"r{number}"], **wide},
         ]
     receivers = [f"r{number}" for number in range(_STAR_RECEIVERS)]
-    tcp = {"recovery": "sack", "packet": f"{PACKET_BYTES} B", "delayed_ack": "0 s", "initial_window": 1}
+    tcp = {
+        "kind": "tcp",
+        "congestion_control": "sack",
+        "start": "0 s",
+        "simulated": {"packet": f"{PACKET_BYTES} B", "delayed_ack": "0 s", "initial_window": 1},
+    }
     return {
         "name": "rla-fig5",
         "duration": f"{seconds:g} s",
@@ -252,10 +257,7 @@ def two_sessions(seconds: float) -> dict[str, Any]:
             }
             for number in range(2)
         ],
-        "traffic": [
-            {"kind": "tcp", "source": f"t{number}", "destination": f"r{number}", "start": "0 s", "simulated": tcp}
-            for number in range(_STAR_RECEIVERS)
-        ],
+        "traffic": [{**tcp, "source": f"t{number}", "destination": f"r{number}"} for number in range(_STAR_RECEIVERS)],
     }
 
 

@@ -112,7 +112,7 @@ def _busy_cases(quick: bool) -> Sequence[Case]:
     nodes |= {host: {"kind": "host"} for host in hosts}
     links += [access(host, router, _EDGE_BPS, _EDGE_MS) for host, router in hosts.items()]
     on_off = {"kind": "on-off", "rate": "1 Mbps", "on": "500 ms", "off": "500 ms", "distribution": "exponential"}
-    web = {"kind": "web", "gap": "200 ms", "size": "12 kB", "shape": 1.2}
+    web = {"kind": "web", "congestion_control": "sack", "gap": "200 ms", "size": "12 kB", "shape": 1.2}
     traffic = [
         tcp("a0", "b0", 1.0),
         {**on_off, "source": "u0", "destination": "v0"},

@@ -30,7 +30,11 @@ from experiments.rows.webrc.base import (
 _LINK_BPS: Final = 3.2e6
 _SECOND_AT: Final = 100.0
 """When the second of the two begins, seconds (ours)."""
-_TCP: Final = {"recovery": "reno", "packet": f"{PACKET_BYTES} B", "delayed_ack": "0 s", "initial_window": 1}
+_TCP: Final[Mapping[str, Any]] = {
+    "kind": "tcp",
+    "congestion_control": "reno-1990",
+    "simulated": {"packet": f"{PACKET_BYTES} B", "delayed_ack": "0 s", "initial_window": 1},
+}
 """The paper does not say which of ns-2's TCPs it is, but 5 and 6 % of its link stay unused. Only Reno leaves so much:
 NewReno 1 %, SACK nothing (ours, chosen after one run of each)."""
 _TCP_SENDING: Final = {"most": f"{PACKET_BITS / _LINK_BPS * 1e6:.0f} us"}
@@ -44,9 +48,7 @@ def _beside_tcp(name: str, webrc_at: float, tcp_at: float, seconds: float) -> di
     document["links"] += [{"between": ["a", "core"]}, {"between": ["edge", "b"]}]
     receivers = [{"host": "r1", "join": f"{webrc_at:g} s"}]
     document["sessions"] = [session(1, "s1", receivers)]
-    document["traffic"] = [
-        {"kind": "tcp", "source": "a", "destination": "b", "start": f"{tcp_at:g} s", "simulated": _TCP}
-    ]
+    document["traffic"] = [{**_TCP, "source": "a", "destination": "b", "start": f"{tcp_at:g} s"}]
     return document
 
 

@@ -32,10 +32,10 @@ def dumbbell(flows: int, *, bottleneck: "LinkSpec" = BOTTLENECK, seed: int = 1) 
     return sim, link
 
 
-@pytest.mark.parametrize("kind", ["reno", "newreno", "sack", "vegas"])
-def test_a_transfer_fills_the_link(kind: str) -> None:
+@pytest.mark.parametrize("congestion_control", ["reno-1990", "newreno", "sack", "vegas"])
+def test_a_transfer_fills_the_link(congestion_control: str) -> None:
     sim, _ = dumbbell(1)
-    source, sink = sim.add_tcp("a0", "b0", kind=kind)  # type: ignore[arg-type]
+    source, sink = sim.add_tcp("a0", "b0", congestion_control=congestion_control)  # type: ignore[arg-type]
     sim.run(5.0)
     before = sim.program_stats(sink)["received_bytes"]
     sim.run(25.0)
@@ -92,8 +92,8 @@ def series(seed: int) -> bytes:
     sim, _ = dumbbell(4, bottleneck={**BOTTLENECK, "queue": "red", "loss": 0.001}, seed=seed)
     for host in ("a0", "a1"):
         sim.set_processing(host, outgoing=(0.0, 0.0008))
-    sim.add_tcp("a0", "b0", kind="reno", traced=True)
-    sim.add_tcp("a1", "b1", kind="sack", delayed_ack=0.1)
+    sim.add_tcp("a0", "b0", congestion_control="reno-1990", traced=True)
+    sim.add_tcp("a1", "b1", congestion_control="sack", delayed_ack=0.1)
     sim.add_udp("a2", "10.0.2.3", rate_bps=1e6, gaps="onoff")
     sim.add_web("a3", "b3", mean_gap=0.2, mean_bytes=10_000)
     sim.sample_every(0.1)
@@ -192,7 +192,7 @@ def test_the_network_is_checked() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"kind": "cubic"}, ValueError, "cubic"),
+        ({"congestion_control": "cubik"}, ValueError, "cubik"),
         ({"packet_bytes": 54}, ValueError, "packet_bytes"),
         ({"packet_bytes": 70_000}, ValueError, "packet_bytes"),
         ({"min_rto": -1.0}, ValueError, "min_rto"),

@@ -1,6 +1,7 @@
 import importlib.util
 import os
 import shutil
+import socket
 
 import pytest
 
@@ -53,7 +54,7 @@ def test_bmv2_is_needed_for_bmv2_only(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_congestion_control_that_the_kernel_lacks_is_named() -> None:
     runner.check_congestion_controls(parse_scenario(TEXT.replace("cubic", "reno")))
-    with pytest.raises(RequirementError, match="this kernel's TCP has no congestion control `nonesuch`"):
+    with pytest.raises(RequirementError, match=r"this kernel's TCP has no congestion control `nonesuch`, only .*reno"):
         runner.check_congestion_controls(parse_scenario(TEXT.replace("cubic", "nonesuch")))
 
 
@@ -63,3 +64,13 @@ def test_only_embedded_switches_change_their_links(fault: str) -> None:
     runner.check_link_changes(scenario, "embedded")
     with pytest.raises(RequirementError, match=f"{fault.partition(',')[0]} needs embedded switches"):
         runner.check_link_changes(scenario, "bmv2")
+
+
+def test_what_a_simulation_has_instead_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lacking(socket.socket):
+        def setsockopt(self, *arguments: object) -> None:
+            raise FileNotFoundError(2, "No such file or directory")
+
+    monkeypatch.setattr(runner.socket, "socket", Lacking)
+    with pytest.raises(RequirementError, match=r"no congestion control `bbr`, only .*; canopy simulate has it"):
+        runner.check_congestion_controls(parse_scenario(TEXT.replace("cubic", "bbr")))

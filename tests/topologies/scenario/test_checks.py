@@ -27,7 +27,16 @@ traffic:
     [
         ("emulate", ("kind: p4", "kind: router"), ":4: nodes.s1.kind: a plain router is only simulated"),
         ("emulate", ("tcp,", "web, gap: 1 s, size: 9 kB,"), ":11: traffic[0].kind: web traffic is only simulated"),
-        ("simulate", ("tcp,", "tcp, congestion_control: cubic,"), "traffic[0].congestion_control: the simulator's TCP"),
+        (
+            "simulate",
+            ("tcp,", "tcp, congestion_control: cubik,"),
+            ":11: traffic[0].congestion_control: the simulator's TCP has no `cubik`; it has cubic, reno, bbr, bbr3, ",
+        ),
+        (
+            "emulate",
+            ("tcp,", "tcp, congestion_control: reno-1990,"),
+            ":11: traffic[0].congestion_control: the papers' `reno-1990` is only simulated",
+        ),
         (
             "simulate",
             ("a: {kind: host}", "a: {kind: host, sending: {least: 2 ms, most: 1 ms}}"),
@@ -42,7 +51,7 @@ traffic:
             "nodes.s2.kind: a network has either P4 switches or plain routers",
         ),
     ],
-    ids=["router", "web", "cubic", "processing", "delay", "sample", "trace", "mixed"],
+    ids=["router", "web", "unknown", "classic", "processing", "delay", "sample", "trace", "mixed"],
 )
 def test_what_cannot_be_had_is_told_with_its_line(
     tmp_path: Path, purpose: Purpose, change: tuple[str, str], message: str

@@ -35,11 +35,11 @@ def test_tcp_fills_the_bottleneck(tmp_path: Path) -> None:
     assert run.summary.outcome == "done"
     goodput = run.summary.flows[0].goodput_bps
     assert goodput is not None
-    assert 0.85 * 10e6 < goodput < 10e6 * 1460 / 1514
+    assert 0.85 * 10e6 < goodput < 10e6 * 1448 / 1514
     rows = run.series("flow-0")
     assert {"t", "cwnd", "ssthresh", "rtt_s", "mss", "retransmitted", "acked_bytes"} <= set(rows[-1])
     assert rows[-1]["rtt_s"] > 0.044
-    assert rows[-1]["mss"] == 1460
+    assert rows[-1]["mss"] == 1448
     assert [row["t"] for row in rows[:3]] == [0.0, 0.25, 0.5]
 
 
@@ -94,8 +94,8 @@ def test_web_transfers_come_and_go(tmp_path: Path) -> None:
 
 
 def test_tcp_as_the_scenario_has_it(tmp_path: Path) -> None:
-    flow = "  - {kind: tcp, source: a, destination: b, simulated: {recovery: newreno, packet: 1000 B, size: 100 kB}}\n"
-    run = simulate(tmp_path / "run", DUMBBELL + flow)
+    tcp = "kind: tcp, congestion_control: newreno, simulated: {packet: 1000 B, size: 100 kB}"
+    run = simulate(tmp_path / "run", DUMBBELL + f"  - {{source: a, destination: b, {tcp}}}\n")
     last = run.series("flow-0")[-1]
     assert last["acked_bytes"] == 100_000
     assert last["mss"] == 946

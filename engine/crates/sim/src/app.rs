@@ -66,6 +66,12 @@ impl Context<'_> {
     pub fn send_tcp(&mut self, port: u16, destination: (Ipv4Addr, u16), segment: Segment) {
         self.effects.push(Effect::Send(Packet::tcp((self.address, port), destination, segment)));
     }
+
+    /// With this codepoint of explicit congestion notification in the IP header.
+    pub fn send_tcp_ecn(&mut self, port: u16, destination: (Ipv4Addr, u16), segment: Segment, codepoint: u8) {
+        let packet = Packet::tcp((self.address, port), destination, segment);
+        self.effects.push(Effect::Send(Packet { ecn: codepoint, ..packet }));
+    }
 }
 
 /// What a port belongs to.

@@ -91,7 +91,7 @@ impl Body {
             + IPV4
             + match self {
                 Body::Udp(udp) => UDP + udp.payload.as_slice().len(),
-                Body::Tcp(tcp) => TCP + tcp.segment.sack.option_len() + tcp.segment.len as usize,
+                Body::Tcp(tcp) => TCP + tcp.segment.options_len() + tcp.segment.len as usize,
                 Body::Igmp(message) => ROUTER_ALERT.len() + message.octets(),
             }
     }

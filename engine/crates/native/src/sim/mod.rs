@@ -1,10 +1,12 @@
 //! The class `Sim`: a simulated network with Python endpoints.
 
 mod endpoint;
+mod options;
 mod programs;
 mod report;
 mod shared;
 mod state;
+mod tcp;
 mod traffic;
 
 use std::collections::BTreeMap;
@@ -183,7 +185,7 @@ impl Sim {
         traced: bool,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(u32, u32)> {
-        let configs = traffic::tcp(options)?;
+        let configs = tcp::tcp(options)?;
         self.place_tcp((source, sink), configs, seconds("start_at", start_at)?, traced)
     }
 
@@ -229,7 +231,7 @@ impl Sim {
         stop_at: Option<f64>,
         options: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(u32, u32)> {
-        let configs = traffic::tcp(options)?;
+        let configs = tcp::tcp(options)?;
         let (start_at, stop_at) = times(start_at, stop_at)?;
         let config = |first_port| traffic::web(mean_gap, mean_bytes, shape, first_port, WEB_PORTS);
         self.place_web((source, sink), configs, config, start_at, stop_at)

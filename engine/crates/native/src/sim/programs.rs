@@ -4,7 +4,8 @@ use pyo3::prelude::*;
 use sim::app::Protocol;
 use sim::apps::{Gaps, Sizes, TcpSink, TcpSource, UdpSink, UdpSource, WebConfig, WebSource};
 use sim::igmp::Subscription;
-use sim::tcp::{ReceiverConfig, SenderConfig};
+use sim::link::random::derive;
+use sim::tcp::{AnyReceiverConfig, AnySenderConfig};
 use sim::time::Nanos;
 
 use super::endpoint::ipv4;
@@ -18,13 +19,14 @@ impl Sim {
     pub fn place_tcp(
         &self,
         (source, sink): (&str, &str),
-        (sender, receiver): (SenderConfig, ReceiverConfig),
+        (sender, receiver): (AnySenderConfig, AnyReceiverConfig),
         start_at: Nanos,
         traced: bool,
     ) -> PyResult<(u32, u32)> {
         let (from, to, to_address) = (self.node(source)?, self.node(sink)?, self.address(sink)?);
         let port = self.new_port(1)?;
         let ports = [(Protocol::Tcp, port)];
+        let sender = sender.with_seed(derive(self.network()?.seed(), &format!("tcp/{source}/{port}")));
         let mut app = TcpSource::new(sender, port, (to_address, port));
         if traced {
             app = app.traced();
@@ -83,7 +85,7 @@ impl Sim {
     pub fn place_web(
         &self,
         (source, sink): (&str, &str),
-        (sender, receiver): (SenderConfig, ReceiverConfig),
+        (sender, receiver): (AnySenderConfig, AnyReceiverConfig),
         config: impl FnOnce(u16) -> PyResult<WebConfig>,
         start_at: Nanos,
         stop_at: Option<Nanos>,
@@ -91,6 +93,7 @@ impl Sim {
         let first_port = self.new_port(WEB_PORTS)?;
         let config = config(first_port)?;
         let (from, to, to_address) = (self.node(source)?, self.node(sink)?, self.address(sink)?);
+        let sender = sender.with_seed(derive(self.network()?.seed(), &format!("web-tcp/{source}/{first_port}")));
         let ports: Vec<(Protocol, u16)> = (0..WEB_PORTS).map(|at| (Protocol::Tcp, first_port + at)).collect();
         self.build(|network| {
             let stream = network.stream(&format!("web/{source}/{first_port}"));

@@ -5,23 +5,23 @@ use std::net::Ipv4Addr;
 
 use crate::app::{App, AppError, Context, Effect};
 use crate::packet::{Body, Packet};
-use crate::tcp::{Counters, Receiver, ReceiverConfig, Segment, Sender, SenderConfig};
-use crate::time::{to_seconds, Nanos, MILLISECOND};
+use crate::tcp::{AnyReceiver, AnyReceiverConfig, AnySender, AnySenderConfig, Outgoing, Segment};
+use crate::time::Nanos;
 
 /// A sender of one transfer, from one of its host's ports to a sink.
 pub struct TcpSource {
-    sender: Sender,
+    sender: AnySender,
     port: u16,
     destination: (Ipv4Addr, u16),
     /// Put a sample into the time series whenever the window has changed.
     traced: bool,
-    last: (f64, f64, Counters),
-    out: Vec<Segment>,
+    last: (f64, f64, u64),
+    out: Outgoing,
 }
 
 impl TcpSource {
-    pub fn new(config: SenderConfig, port: u16, destination: (Ipv4Addr, u16)) -> Self {
-        let sender = Sender::new(config);
+    pub fn new(config: impl Into<AnySenderConfig>, port: u16, destination: (Ipv4Addr, u16)) -> Self {
+        let sender = AnySender::new(config.into());
         Self { sender, port, destination, traced: false, last: Default::default(), out: Vec::new() }
     }
 
@@ -32,13 +32,11 @@ impl TcpSource {
     }
 
     fn emit(&mut self, context: &mut Context<'_>) {
-        for segment in self.out.drain(..) {
-            context.send_tcp(self.port, self.destination, segment);
+        for (segment, codepoint) in self.out.drain(..) {
+            context.send_tcp_ecn(self.port, self.destination, segment, codepoint);
         }
         if self.traced {
-            let mut counters = self.sender.counters();
-            counters.packets_sent = 0; // a new packet alone is no news
-            let state = (self.sender.cwnd(), self.sender.ssthresh(), counters);
+            let state = self.sender.state();
             if state != self.last {
                 self.last = state;
                 context.effects.push(Effect::Sample);
@@ -75,45 +73,31 @@ impl App for TcpSource {
     }
 
     fn sample(&self) -> Vec<(&'static str, f64)> {
-        let counters = self.sender.counters();
-        let milliseconds = |time: Option<Nanos>| time.map_or(f64::NAN, |time| time as f64 / MILLISECOND as f64);
-        vec![
-            ("cwnd_packets", self.sender.cwnd()),
-            ("ssthresh_packets", self.sender.ssthresh()),
-            ("srtt_ms", milliseconds(self.sender.srtt())),
-            ("rtt_ms", milliseconds(self.sender.latest_rtt())),
-            ("rto_ms", milliseconds(Some(self.sender.rto()))),
-            ("sent_packets", counters.packets_sent as f64),
-            ("retransmissions", counters.retransmissions as f64),
-            ("fast_retransmits", counters.fast_retransmits as f64),
-            ("timeouts", counters.timeouts as f64),
-            ("acknowledged_bytes", self.sender.acknowledged() as f64),
-            ("finished_at_s", self.sender.finished_at().map_or(f64::NAN, to_seconds)),
-        ]
+        self.sender.sample()
     }
 }
 
 /// Receives any number of transfers at one port, each by its sender's address and port.
 pub struct TcpSink {
-    config: ReceiverConfig,
+    config: AnyReceiverConfig,
     port: u16,
-    receivers: BTreeMap<(Ipv4Addr, u16), Receiver>,
+    receivers: BTreeMap<(Ipv4Addr, u16), AnyReceiver>,
     /// Octets in order of receivers that were replaced by a new connection from the same port.
     past_bytes: u64,
     connections: u64,
 }
 
 impl TcpSink {
-    pub fn new(config: ReceiverConfig, port: u16) -> Self {
-        Self { config, port, receivers: BTreeMap::new(), past_bytes: 0, connections: 0 }
+    pub fn new(config: impl Into<AnyReceiverConfig>, port: u16) -> Self {
+        Self { config: config.into(), port, receivers: BTreeMap::new(), past_bytes: 0, connections: 0 }
     }
 
     /// The receiver of a segment's connection. A SYN opens one, and replaces one that was complete.
-    fn receiver(&mut self, peer: (Ipv4Addr, u16), segment: &Segment) -> Option<&mut Receiver> {
-        let is_new = self.receivers.get(&peer).is_none_or(Receiver::is_complete);
+    fn receiver(&mut self, peer: (Ipv4Addr, u16), segment: &Segment) -> Option<&mut AnyReceiver> {
+        let is_new = self.receivers.get(&peer).is_none_or(AnyReceiver::is_complete);
         if segment.syn && is_new {
             self.connections += 1;
-            let before = self.receivers.insert(peer, Receiver::new(self.config.clone()));
+            let before = self.receivers.insert(peer, AnyReceiver::new(&self.config, segment));
             self.past_bytes += before.map_or(0, |receiver| receiver.received());
         }
         self.receivers.get_mut(&peer)
@@ -129,7 +113,8 @@ impl App for TcpSink {
         if let Body::Tcp(tcp) = &packet.body {
             let peer = (packet.source, tcp.source_port);
             let now = context.now;
-            let ack = self.receiver(peer, &tcp.segment).and_then(|receiver| receiver.receive(&tcp.segment, now));
+            let receiver = self.receiver(peer, &tcp.segment);
+            let ack = receiver.and_then(|receiver| receiver.receive(&tcp.segment, packet.ecn, now));
             if let Some(ack) = ack {
                 context.send_tcp(self.port, peer, ack);
             }
@@ -148,13 +133,17 @@ impl App for TcpSink {
 
     fn wake_at(&self) -> Option<Nanos> {
         // Without delayed acknowledgments there is no timer to look for.
-        self.config.delayed_ack.and_then(|_| self.receivers.values().filter_map(Receiver::wake_at).min())
+        let timers = self.config.delays().then(|| self.receivers.values().filter_map(AnyReceiver::wake_at));
+        timers.and_then(Iterator::min)
     }
 
     fn sample(&self) -> Vec<(&'static str, f64)> {
-        let received: u64 = self.receivers.values().map(Receiver::received).sum();
-        let (segments, duplicates) =
-            self.receivers.values().map(Receiver::segments).fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
+        let received: u64 = self.receivers.values().map(AnyReceiver::received).sum();
+        let (segments, duplicates) = self
+            .receivers
+            .values()
+            .map(AnyReceiver::segments)
+            .fold((0, 0), |sum, each| (sum.0 + each.0, sum.1 + each.1));
         vec![
             ("received_bytes", (self.past_bytes + received) as f64),
             ("received_segments", segments as f64),

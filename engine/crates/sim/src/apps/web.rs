@@ -7,7 +7,7 @@ use link::random::Stream;
 use crate::app::{App, AppError, Context};
 use crate::packet::{Body, Packet};
 use crate::random::{exponential, pareto};
-use crate::tcp::{Segment, Sender, SenderConfig};
+use crate::tcp::{AnySender, AnySenderConfig, Outgoing};
 use crate::time::{from_seconds, to_seconds, Nanos};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -26,27 +26,32 @@ pub struct WebConfig {
 /// Sends transfers to one sink, each on a connection of its own.
 pub struct WebSource {
     config: WebConfig,
-    tcp: SenderConfig,
+    tcp: AnySenderConfig,
     destination: (Ipv4Addr, u16),
     stream: Stream,
     stop_at: Option<Nanos>,
     next_at: Option<Nanos>,
     /// By port.
-    transfers: Vec<Option<Sender>>,
+    transfers: Vec<Option<AnySender>>,
     next_port: usize,
     begun: u64,
     refused: u64,
     finished: u64,
     finished_bytes: u64,
-    out: Vec<Segment>,
+    out: Outgoing,
 }
 
 impl WebSource {
-    pub fn new(config: WebConfig, tcp: SenderConfig, destination: (Ipv4Addr, u16), stream: Stream) -> Self {
+    pub fn new(
+        config: WebConfig,
+        tcp: impl Into<AnySenderConfig>,
+        destination: (Ipv4Addr, u16),
+        stream: Stream,
+    ) -> Self {
         Self {
-            transfers: vec![None; usize::from(config.ports)],
+            transfers: (0..config.ports).map(|_| None).collect(),
             config,
-            tcp,
+            tcp: tcp.into(),
             destination,
             stream,
             stop_at: None,
@@ -82,15 +87,15 @@ impl WebSource {
         };
         self.next_port = at + 1;
         self.begun += 1;
-        let mut sender = Sender::new(SenderConfig { transfer: Some(size), ..self.tcp.clone() });
+        let mut sender = AnySender::new(self.tcp.clone().with_transfer(size).varied_by(self.begun));
         sender.start(context.now, &mut self.out);
         self.transfers[at] = Some(sender);
         self.emit(at, context);
     }
 
     fn emit(&mut self, at: usize, context: &mut Context<'_>) {
-        for segment in self.out.drain(..) {
-            context.send_tcp(self.config.first_port + at as u16, self.destination, segment);
+        for (segment, codepoint) in self.out.drain(..) {
+            context.send_tcp_ecn(self.config.first_port + at as u16, self.destination, segment, codepoint);
         }
         let done = self.transfers[at].take_if(|sender| sender.finished_at().is_some());
         if let Some(sender) = done {
@@ -131,7 +136,7 @@ impl App for WebSource {
     }
 
     fn wake_at(&self) -> Option<Nanos> {
-        let timers = self.transfers.iter().flatten().filter_map(Sender::wake_at);
+        let timers = self.transfers.iter().flatten().filter_map(AnySender::wake_at);
         timers.chain(self.next_at).min()
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::packet::{Packet, Tcp, Udp};
-use crate::tcp::{SackBlocks, Segment};
+use crate::tcp::{EcnFlags, Segment, Timestamps};
 
 /// Why a frame is no packet to this host or router.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,13 +90,15 @@ fn decode_tcp(octets: &[u8], pseudo: u64) -> Result<Tcp, FrameError> {
         syn: flags & TCP_SYN != 0,
         fin: flags & TCP_FIN != 0,
         len: payload.len() as u32,
-        sack: decode_sack(&with_options[TCP..])?,
+        ecn: EcnFlags { ece: flags & TCP_ECE != 0, cwr: flags & TCP_CWR != 0, ae: header[12] & 1 != 0 },
+        ..decode_options(&with_options[TCP..])?
     };
     Ok(Tcp { source_port: be16(header), destination_port: be16(&header[2..]), segment })
 }
 
-fn decode_sack(mut options: &[u8]) -> Result<SackBlocks, FrameError> {
-    let mut sack = SackBlocks::default();
+/// A segment with nothing but what its options say.
+fn decode_options(mut options: &[u8]) -> Result<Segment, FrameError> {
+    let mut segment = Segment::default();
     while let [kind, rest @ ..] = options {
         match *kind {
             0 => break,
@@ -106,14 +108,23 @@ fn decode_sack(mut options: &[u8]) -> Result<SackBlocks, FrameError> {
                 if len < 2 || len > options.len() {
                     return Err(FrameError::Malformed);
                 }
-                if kind == OPTION_SACK {
-                    options[2..len].chunks_exact(8).for_each(|block| sack.push(be32(block), be32(&block[4..])));
+                match (kind, &options[2..len]) {
+                    (OPTION_SACK, blocks) => {
+                        blocks.chunks_exact(8).for_each(|block| segment.sack.push(be32(block), be32(&block[4..])));
+                    }
+                    (OPTION_TIMESTAMPS, stamps @ [_, _, _, _, _, _, _, _]) => {
+                        segment.timestamps = Some(Timestamps { value: be32(stamps), echo: be32(&stamps[4..]) });
+                    }
+                    (OPTION_ACC_ECN, [_, _, _, high, middle, low]) => {
+                        segment.marked_octets = Some(u32::from_be_bytes([0, *high, *middle, *low]));
+                    }
+                    _ => {}
                 }
                 options = &options[len..];
             }
         }
     }
-    Ok(sack)
+    Ok(segment)
 }
 
 fn decode_igmp(octets: &[u8]) -> Result<igmp::Message, FrameError> {

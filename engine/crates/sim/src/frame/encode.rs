@@ -62,15 +62,27 @@ fn encode_tcp(tcp: &Tcp, out: &mut Vec<u8>) -> usize {
     let opening = segment.syn && segment.ack == 0;
     let flags = if segment.syn { TCP_SYN } else { 0 }
         | if segment.fin { TCP_FIN } else { 0 }
-        | if opening { 0 } else { TCP_ACK };
+        | if opening { 0 } else { TCP_ACK }
+        | if segment.ecn.ece { TCP_ECE } else { 0 }
+        | if segment.ecn.cwr { TCP_CWR } else { 0 };
     out.extend_from_slice(&tcp.source_port.to_be_bytes());
     out.extend_from_slice(&tcp.destination_port.to_be_bytes());
     out.extend_from_slice(&segment.seq.to_be_bytes());
     out.extend_from_slice(&segment.ack.to_be_bytes());
-    let words = (TCP + segment.sack.option_len()) / 4;
-    out.extend_from_slice(&[(words << 4) as u8, flags]);
+    let words = (TCP + segment.options_len()) / 4;
+    out.extend_from_slice(&[(words << 4) as u8 | u8::from(segment.ecn.ae), flags]);
     out.extend_from_slice(&TCP_WINDOW.to_be_bytes());
     out.extend_from_slice(&[0; 4]);
+    if let Some(timestamps) = segment.timestamps {
+        out.extend_from_slice(&[OPTION_NOP, OPTION_NOP, OPTION_TIMESTAMPS, TIMESTAMPS_LEN]);
+        out.extend_from_slice(&timestamps.value.to_be_bytes());
+        out.extend_from_slice(&timestamps.echo.to_be_bytes());
+    }
+    if let Some(count) = segment.marked_octets {
+        // The count of ECT(0) octets, which stands before, is not modelled.
+        out.extend_from_slice(&[OPTION_ACC_ECN, ACC_ECN_LEN, 0, 0, 0]);
+        out.extend_from_slice(&count.to_be_bytes()[1..]);
+    }
     let blocks = segment.sack.as_slice();
     if !blocks.is_empty() {
         out.extend_from_slice(&[OPTION_NOP, OPTION_NOP, OPTION_SACK, (2 + 8 * blocks.len()) as u8]);

@@ -20,8 +20,15 @@ const ETHERTYPE_IPV4: [u8; 2] = [0x08, 0x00];
 const TCP_FIN: u8 = 0x01;
 const TCP_SYN: u8 = 0x02;
 const TCP_ACK: u8 = 0x10;
+const TCP_ECE: u8 = 0x40;
+const TCP_CWR: u8 = 0x80;
 const OPTION_NOP: u8 = 1;
 const OPTION_SACK: u8 = 5;
+const OPTION_TIMESTAMPS: u8 = 8;
+const TIMESTAMPS_LEN: u8 = 10;
+/// AccECN's option with ECT(0)'s octets first (draft-ietf-tcpm-accurate-ecn, section 3.2.3), cut after the second count.
+const OPTION_ACC_ECN: u8 = 172;
+const ACC_ECN_LEN: u8 = 8;
 
 const IGMP_QUERY: u8 = 0x11;
 const IGMP_REPORT_V2: u8 = 0x16;
@@ -73,7 +80,7 @@ mod tests {
 
     use super::*;
     use crate::packet::Packet;
-    use crate::tcp::{SackBlocks, Segment};
+    use crate::tcp::{EcnFlags, SackBlocks, Segment, Timestamps};
 
     const A: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
     const B: Ipv4Addr = Ipv4Addr::new(10, 0, 1, 2);
@@ -110,6 +117,21 @@ mod tests {
             Segment { syn: true, ack: 1, ..Segment::default() },
             Segment { seq: u32::MAX, ack: 77, fin: true, len: 946, ..Segment::default() },
             Segment { seq: 1, ack: 5, sack, ..Segment::default() },
+            Segment {
+                seq: 1,
+                ack: 5,
+                ecn: EcnFlags { ece: true, cwr: false, ae: true },
+                timestamps: Some(Timestamps { value: u32::MAX, echo: 7 }),
+                marked_octets: Some(0x00ab_cdef),
+                ..Segment::default()
+            },
+            Segment {
+                ack: 1,
+                len: 1448,
+                ecn: EcnFlags { cwr: true, ..EcnFlags::default() },
+                sack,
+                ..Segment::default()
+            },
         ] {
             let read = there_and_back(&Packet::tcp((A, 1), (B, 2), segment.clone()));
             let Body::Tcp(tcp) = read.body else { panic!("not TCP") };

@@ -10,8 +10,16 @@ pub struct NewReno {
     /// One past the newest packet sent when recovery started, while it lasts.
     recover: Option<u64>,
     partial_seen: bool,
-    /// Where the last recovery ended: older duplicates start no other one.
-    recovered: u64,
+    /// One past the newest packet sent when the last recovery started: no other one starts before something beyond it is
+    /// acknowledged.
+    recovered: Option<u64>,
+}
+
+impl NewReno {
+    /// RFC 6582, section 3.2, step 2: the acknowledgment covers more than `recover`.
+    fn is_beyond(&self, una: u64) -> bool {
+        self.recovered.is_none_or(|end| una > end)
+    }
 }
 
 impl Recovery for NewReno {
@@ -37,9 +45,9 @@ impl Recovery for NewReno {
     fn duplicate(&mut self, flow: &mut Flow, _ack: &Ack) {
         if self.recover.is_some() {
             flow.inflation += 1.0;
-        } else if flow.dupacks == DUP_THRESHOLD && flow.may_fast_retransmit() && flow.una() >= self.recovered {
+        } else if flow.dupacks == DUP_THRESHOLD && flow.may_fast_retransmit() && self.is_beyond(flow.una()) {
             self.recover = Some(flow.board.end());
-            self.recovered = flow.board.end();
+            self.recovered = Some(flow.board.end());
             self.partial_seen = false;
             flow.ssthresh = flow.half();
             flow.cwnd = flow.ssthresh;

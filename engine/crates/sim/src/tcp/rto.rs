@@ -12,16 +12,23 @@ const MAXIMUM: Nanos = 60 * SECOND;
 pub struct RtoEstimator {
     srtt: Option<Nanos>,
     rttvar: Nanos,
+    /// Before the first measurement.
+    initial: Nanos,
     minimum: Nanos,
     granularity: Nanos,
-    /// Doublings since the last new acknowledgment (rule 5.5).
+    /// Doublings since something was acknowledged that was sent once (rule 5.5, and the note after rule 5.7).
     backoff: u32,
 }
 
 impl RtoEstimator {
     /// `minimum` is the least time-out, `granularity` the clock's (G in rule 2.3).
     pub fn new(minimum: Nanos, granularity: Nanos) -> Self {
-        Self { srtt: None, rttvar: 0, minimum, granularity, backoff: 0 }
+        Self::starting_with(INITIAL, minimum, granularity)
+    }
+
+    /// With another time-out before the first measurement.
+    pub fn starting_with(initial: Nanos, minimum: Nanos, granularity: Nanos) -> Self {
+        Self { srtt: None, rttvar: 0, initial, minimum, granularity, backoff: 0 }
     }
 
     /// A measurement of a packet that was sent once (Karn's rule is the caller's to keep).
@@ -41,7 +48,7 @@ impl RtoEstimator {
     /// The time-out now, doublings included.
     pub fn timeout(&self) -> Nanos {
         let base = match self.srtt {
-            None => INITIAL.max(self.minimum),
+            None => self.initial.max(self.minimum),
             Some(srtt) => (srtt + self.granularity.max(4 * self.rttvar)).max(self.minimum),
         };
         let factor = 1u64.checked_shl(self.backoff).unwrap_or(Nanos::MAX);
@@ -52,7 +59,7 @@ impl RtoEstimator {
         self.backoff = (self.backoff + 1).min(16);
     }
 
-    /// New data was acknowledged: the path works, the doublings end.
+    /// What was sent once was acknowledged: the doublings end.
     pub fn clear_backoff(&mut self) {
         self.backoff = 0;
     }

@@ -35,6 +35,29 @@ impl SackBlocks {
     }
 }
 
+/// The flags of explicit congestion notification (RFC 3168, section 6.1; AccECN's AE).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnFlags {
+    /// Congestion was experienced: an echo.
+    pub ece: bool,
+    /// The congestion window was reduced.
+    pub cwr: bool,
+    /// On a SYN with both others: counts are wanted.
+    pub ae: bool,
+}
+
+/// The timestamps option (RFC 7323, section 3), in microseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Timestamps {
+    pub value: u32,
+    /// The value of the segment that this one answers.
+    pub echo: u32,
+}
+
+/// Octets of the timestamps option with its padding, and of AccECN's with one count.
+const TIMESTAMPS_LEN: usize = 12;
+const MARKED_OCTETS_LEN: usize = 8;
+
 /// A segment. `len` octets of payload are counted, not carried: a simulated transfer has no content.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Segment {
@@ -46,6 +69,19 @@ pub struct Segment {
     pub fin: bool,
     pub len: u32,
     pub sack: SackBlocks,
+    pub ecn: EcnFlags,
+    pub timestamps: Option<Timestamps>,
+    /// Octets that came with congestion experienced, modulo 2^24 (AccECN's ECEB).
+    pub marked_octets: Option<u32>,
+}
+
+impl Segment {
+    /// Octets of all options in the header.
+    pub fn options_len(&self) -> usize {
+        self.timestamps.map_or(0, |_| TIMESTAMPS_LEN)
+            + self.marked_octets.map_or(0, |_| MARKED_OCTETS_LEN)
+            + self.sack.option_len()
+    }
 }
 
 /// The 64-bit count whose low 32 bits are `wire` and that lies nearest to `reference`.

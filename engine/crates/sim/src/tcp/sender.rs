@@ -263,7 +263,11 @@ impl Sender {
         if let Some((_, at)) = self.timed.take_if(|(packet, _)| *packet < acked_end) {
             self.sample(now - at);
         }
-        self.rto.clear_backoff();
+        // Until something is acknowledged that was sent once, the doubled time-out stands (Karn and Partridge, 1987;
+        // RFC 6298, section 5).
+        if newest.is_some_and(|(_, times)| times == 1) {
+            self.rto.clear_backoff();
+        }
         let acked = self.flow.board.acknowledge(acked_end);
         self.flow.next = self.flow.next.max(acked_end);
         self.flow.dupacks = 0;

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use link::{Limit, LinkConfig, LossConfig, QueueConfig};
 use sim::app::Protocol;
 use sim::apps::{TcpSink, TcpSource};
-use sim::tcp::{ReceiverConfig, SenderConfig};
+use sim::tcp::{AnyReceiverConfig, AnySenderConfig};
 use sim::time::{Nanos, MILLISECOND, SECOND};
 use sim::{AppId, LinkId, Network, ProcessingTime};
 
@@ -56,7 +56,11 @@ pub fn fast() -> LinkConfig {
 
 impl Dumbbell {
     /// The network, its flows, and the bottleneck. Flows start 100 ms after one another.
-    pub fn build(&self, flows: &[(SenderConfig, ReceiverConfig)]) -> (Network, Vec<Flow>, LinkId) {
+    pub fn build<S, R>(&self, flows: &[(S, R)]) -> (Network, Vec<Flow>, LinkId)
+    where
+        S: Clone + Into<AnySenderConfig>,
+        R: Clone + Into<AnyReceiverConfig>,
+    {
         let mut network = Network::new(self.seed);
         let address = |side: u8, number: usize| Ipv4Addr::new(10, 0, side, number as u8 + 1);
         let left = network.add_router("left", address(9, 0)).unwrap();
@@ -80,7 +84,8 @@ impl Dumbbell {
                 let time = ProcessingTime { least: 0, most: self.processing };
                 network.set_processing(source_host, Some(time), None).unwrap();
             }
-            let mut source = TcpSource::new(sender.clone(), PORT, (address(2, number), PORT));
+            let mut source =
+                TcpSource::new(sender.clone().into().with_seed(number as u64), PORT, (address(2, number), PORT));
             if self.traced {
                 source = source.traced();
             }

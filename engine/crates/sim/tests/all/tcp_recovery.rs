@@ -124,6 +124,29 @@ fn a_repair_lost_again_waits_for_ever_longer_timeouts() {
 }
 
 #[test]
+fn an_acknowledgment_of_what_was_sent_twice_leaves_the_timeout_doubled() {
+    for kind in [Kind::Reno, Kind::NewReno, Kind::Sack] {
+        let mut pair = pair(kind).drop(38, &[1, 2]).drop(39, &[1, 2]);
+        pair.finish();
+        let [(first, 38), (second, 38), (third, 39), (fourth, 39)] = pair.repairs()[..] else {
+            panic!("{kind:?}: {:?}", pair.repairs())
+        };
+        // Two doublings before 38 arrives, and none of them undone by its acknowledgment.
+        assert!((fourth - third).abs_diff(2 * (second - first)) <= 1, "{kind:?}: {:?}", pair.repairs());
+    }
+}
+
+#[test]
+fn newreno_recovers_again_only_beyond_the_last_recovery() {
+    // 23 is the newest packet out when 14 is repaired. Duplicates that ask for 24 cover no more than that (RFC 6582,
+    // section 3.2, step 2): a time-out repairs it.
+    let (repairs, fast, timeouts) = losing(Kind::NewReno, &[14, 24]);
+    assert_eq!((repairs[0], repairs[1].1, fast, timeouts), ((607, 14), 24, 1, 1));
+    let (repairs, fast, timeouts) = losing(Kind::NewReno, &[14, 25]);
+    assert_eq!((repairs[0], repairs[1].1, fast, timeouts), ((607, 14), 25, 2, 0));
+}
+
+#[test]
 fn a_lost_syn_is_sent_again_after_a_second() {
     let mut pair = pair(Kind::Sack);
     let mut out = Vec::new();
