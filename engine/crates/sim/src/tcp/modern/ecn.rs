@@ -1,7 +1,7 @@
 //! ECN at both ends: one echo until the sender has answered (RFC 3168), or counts of what was marked (a model of AccECN,
 //! draft-ietf-tcpm-accurate-ecn: the option's count of octets that came marked).
 
-use crate::packet::{ECN_CONGESTION_EXPERIENCED, ECN_MASK};
+use link::ecn::{CONGESTION_EXPERIENCED, ECN_MASK};
 use crate::tcp::segment::{EcnFlags, Segment};
 
 /// What a connection does with marks.
@@ -111,7 +111,7 @@ impl EcnReceiver {
     /// A packet of data comes with this codepoint: whether it must be acknowledged at once, for marks begin or end
     /// (RFC 8257, section 3.2; AccECN's change-triggered acknowledgments).
     pub fn receive(&mut self, segment: &Segment, codepoint: u8) -> bool {
-        let is_marked = codepoint & ECN_MASK == ECN_CONGESTION_EXPERIENCED && self.mode != Ecn::Off;
+        let is_marked = codepoint & ECN_MASK == CONGESTION_EXPERIENCED && self.mode != Ecn::Off;
         // CWR ends the echo, and a mark on the same packet begins another.
         self.echoes = (self.echoes && !segment.ecn.cwr) || is_marked;
         if is_marked {
@@ -139,7 +139,7 @@ impl EcnReceiver {
 mod tests {
     use super::*;
 
-    const CE: u8 = ECN_CONGESTION_EXPERIENCED;
+    const CE: u8 = CONGESTION_EXPERIENCED;
 
     fn opened(mode: Ecn) -> (EcnSender, EcnReceiver) {
         let syn = Segment { syn: true, ecn: mode.syn_flags(), ..Segment::default() };
