@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING
 from controller.network import HostSpec, LinkSpec, Network, SessionSpec, SwitchSpec
 from hosts import protocols
 from topologies.scenario.checks import HOST_NETWORK
-from topologies.scenario.network import DirectedLink, GilbertElliott, Host, Red
+from topologies.scenario.network import (
+    AnyQueue,
+    Codel,
+    DirectedLink,
+    DualPi2,
+    FqCodel,
+    GilbertElliott,
+    Host,
+    Pie,
+    Red,
+)
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Session
 
@@ -227,16 +237,41 @@ def link_spec(link: DirectedLink, scenario_seed: int) -> "canopy_engine.LinkSpec
         spec["limit_packets"] = link.queue.packets
     if link.queue.bytes is not None:
         spec["limit_bytes"] = link.queue.bytes
-    if isinstance(link.queue, Red):
-        spec["red_min"] = link.queue.min_threshold
-        spec["red_max"] = link.queue.max_threshold
-        spec["red_weight"] = link.queue.weight
-        spec["red_max_p"] = link.queue.max_probability
-        spec["red_gentle"] = link.queue.gentle
-        spec["red_wait"] = link.queue.wait
-        spec["red_ecn"] = link.queue.ecn
-        spec["red_mean_packet_bytes"] = link.queue.mean_packet
+    _describe_queue(spec, link.queue)
     return spec
+
+
+def _describe_queue(spec: "canopy_engine.LinkSpec", queue: AnyQueue) -> None:
+    """Put in what the kind of queue has beside its limit."""
+    if isinstance(queue, Red):
+        spec["red_min"] = queue.min_threshold
+        spec["red_max"] = queue.max_threshold
+        spec["red_weight"] = queue.weight
+        spec["red_max_p"] = queue.max_probability
+        spec["red_gentle"] = queue.gentle
+        spec["red_wait"] = queue.wait
+        spec["red_ecn"] = queue.ecn
+        spec["red_mean_packet_bytes"] = queue.mean_packet
+        return
+    if isinstance(queue, Codel | FqCodel | Pie | DualPi2):
+        spec["target_us"] = queue.target * 1e6
+    if isinstance(queue, Codel | FqCodel):
+        spec["interval_us"] = queue.interval * 1e6
+    if isinstance(queue, Codel | FqCodel | Pie):
+        spec["ecn"] = queue.ecn
+    if isinstance(queue, FqCodel):
+        spec["flows"] = queue.flows
+        spec["quantum"] = queue.quantum
+    if isinstance(queue, Pie | DualPi2):
+        spec["update_us"] = queue.update * 1e6
+        spec["alpha"] = queue.alpha
+        spec["beta"] = queue.beta
+    if isinstance(queue, Pie):
+        spec["max_burst_us"] = queue.max_burst * 1e6
+    if isinstance(queue, DualPi2):
+        spec["coupling"] = queue.coupling
+        spec["step_us"] = queue.step * 1e6
+        spec["ramp_us"] = queue.ramp * 1e6
 
 
 def derive_seed(seed: int, purpose: str) -> int:

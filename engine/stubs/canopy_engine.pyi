@@ -85,13 +85,15 @@ class MeterRates(TypedDict):
     pburst: int
 
 class LinkSpec(TypedDict, total=False):
-    """One direction of a link. Absent keys: no rate limit, no delay, no loss, DropTail of 64 packets."""
+    """One direction of a link. Absent keys: no rate limit, no delay, no loss, DropTail of 64 packets; CoDel, FQ-CoDel,
+    PIE and DualPI2 hold 10,240 packets and have what their RFCs say (8289, 8290, 8033, 9332). TypeError for a key that
+    the kind of queue has not."""
 
     rate_bps: float
     delay_us: float
     loss: float  # Bernoulli, 0..1
     gilbert_elliott: tuple[float, float, float, float]  # good to bad, bad to good, loss when good, loss when bad
-    queue: str  # "droptail" | "red"
+    queue: str  # "droptail" | "red" | "codel" | "fq_codel" | "pie" | "dualpi2"
     limit_packets: int
     limit_bytes: int  # when given, the queue counts bytes
     red_min: float  # RED thresholds, in packets (or bytes when limit_bytes is given)
@@ -102,6 +104,18 @@ class LinkSpec(TypedDict, total=False):
     red_wait: bool
     red_ecn: bool  # mark ECN-capable packets instead of dropping them early
     red_mean_packet_bytes: int
+    target_us: float  # codel, fq_codel: standing delay that is tolerated; pie, dualpi2: delay that is aimed at
+    interval_us: float  # codel, fq_codel: how long it must last before packets are dropped
+    ecn: bool  # codel, fq_codel, pie: mark ECN-capable packets instead of dropping them; default True
+    flows: int  # fq_codel: queues that flows are hashed to
+    quantum: int  # fq_codel: bytes that a queue may send in its turn
+    update_us: float  # pie, dualpi2: between two updates of the probability
+    alpha: float  # pie, dualpi2: gain for the delay above the target, per second
+    beta: float  # pie, dualpi2: gain for what the delay has grown by, per second
+    max_burst_us: float  # pie: a burst that passes
+    coupling: float  # dualpi2: k
+    step_us: float  # dualpi2: delay in the L queue from which on its packets are marked,
+    ramp_us: float  # and how much longer it is when all of them are
     overhead_bytes: int  # that each frame costs on the wire beyond its length; default 0
     seed: int  # of the link's random choices; default: derived from the live switch's seed and the port
 
@@ -245,7 +259,7 @@ class LiveSwitch:
         """Hand a packet to ingress as if it had arrived at `port` (packet-out: the CPU port)."""
     def port_stats(self) -> dict[int, dict[str, int]]:
         """Per port: rx_packets, rx_bytes, tx_packets, tx_bytes, queue_packets, queue_bytes, drop_queue, drop_red,
-        drop_loss, drop_oversize, ..."""
+        drop_aqm, marked_packets, drop_loss, drop_oversize, ..."""
 
 def bench(switch: Switch, port: int, packets: Sequence[bytes], count: int) -> dict[str, float]:
     """Sends `count` packets through `process`, those given in turn, without Python in between: seconds, packets_in,
@@ -429,8 +443,8 @@ class Sim:
     # Reading, at any time between runs.
     def link_stats(self, link: int) -> tuple[dict[str, int | float | str], dict[str, int | float | str]]:
         """Forth and back: from, to, queue_packets, queue_bytes, offered_, sent_ and delivered_packets and _bytes,
-        marked_packets, max_queue_packets, max_queue_bytes, mean_queue_packets, drop_queue, drop_red, drop_loss,
-        drop_down."""
+        marked_packets, max_queue_packets, max_queue_bytes, mean_queue_packets, drop_queue, drop_red, drop_aqm,
+        drop_loss, drop_down."""
     def node_stats(self, name: str) -> dict[str, int]:
         """Packets sent and received, and drops by reason (drop_...)."""
     def program_stats(self, program: int) -> dict[str, float]:

@@ -16,13 +16,26 @@ if TYPE_CHECKING:
     from canopy_engine import LinkSpec
 
 # What each key takes. The data plane has the last word, once it knows a link's keys together.
-POSITIVE_NUMBERS = frozenset({"rate_bps", "red_min", "red_max", "red_weight"})
-NUMBERS = frozenset({"delay_us"})
+POSITIVE_NUMBERS = frozenset(
+    {
+        "rate_bps",
+        "red_min",
+        "red_max",
+        "red_weight",
+        "target_us",
+        "interval_us",
+        "update_us",
+        "alpha",
+        "coupling",
+        "step_us",
+    }
+)
+NUMBERS = frozenset({"delay_us", "beta", "max_burst_us", "ramp_us"})
 PROBABILITIES = frozenset({"loss", "red_max_p"})
-POSITIVE_INTEGERS = frozenset({"limit_packets", "limit_bytes", "red_mean_packet_bytes"})
+POSITIVE_INTEGERS = frozenset({"limit_packets", "limit_bytes", "red_mean_packet_bytes", "flows", "quantum"})
 INTEGERS = frozenset({"overhead_bytes", "seed"})
-FLAGS = frozenset({"red_gentle", "red_wait", "red_ecn"})
-QUEUES = ("droptail", "red")
+FLAGS = frozenset({"red_gentle", "red_wait", "red_ecn", "ecn"})
+QUEUES = ("droptail", "red", "codel", "fq_codel", "pie", "dualpi2")
 # The probabilities of a two-state loss process.
 GILBERT_ELLIOTT_LENGTH = 4
 

@@ -1,10 +1,10 @@
 """A directed link as Linux's traffic control takes it, as far as this kernel has what that needs."""
 
 import subprocess
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from topologies.scenario.network import DirectedLink, DropTail, GilbertElliott, Red
+from topologies.scenario.network import QUEUE_NAMES, AnyQueue, DirectedLink, DropTail, GilbertElliott, Red
 from topologies.scenario.quantity import format_duration, format_rate
 
 TC_KINDS = {
@@ -84,6 +84,7 @@ def tc_plan(link: DirectedLink, interface: str, kinds: Collection[str]) -> TcPla
             commands.append(("tc", "qdisc", "replace", "dev", interface, *parent, *_netem(link)))
             if isinstance(link.queue, Red):
                 missing.append(Lack("no RED (tc cannot put it behind netem) but DropTail of its size", name))
+            missing.extend(_no_aqm(link.queue, name))
             return TcPlan(tuple(commands), tuple(missing))
     else:
         if link.delay_s:
@@ -95,10 +96,17 @@ def tc_plan(link: DirectedLink, interface: str, kinds: Collection[str]) -> TcPla
         commands.append(("tc", "qdisc", "replace", "dev", interface, *parent, *_queue(link, kinds)))
         if isinstance(link.queue, Red) and "red" not in kinds:
             missing.append(Lack("no RED (this kernel has none) but DropTail of its size", name))
+        missing.extend(_no_aqm(link.queue, name))
     return TcPlan(tuple(commands), tuple(missing))
 
 
-def _limit_bytes(queue: DropTail | Red) -> int:
+def _no_aqm(queue: AnyQueue, name: str) -> Iterator[Lack]:
+    """CoDel and its like are the embedded switch's alone: not every kernel has them, and none has all."""
+    if not isinstance(queue, DropTail | Red):
+        yield Lack(f"no {QUEUE_NAMES[queue.kind]} (only the embedded switch has it) but DropTail of its size", name)
+
+
+def _limit_bytes(queue: AnyQueue) -> int:
     return queue.bytes if queue.bytes is not None else (queue.packets or 1) * MTU_FRAME
 
 

@@ -10,7 +10,17 @@ from topologies.plan import Plan, make_plan
 from topologies.results.run_folder import RunFolder, RunFolderError, read_series
 from topologies.results.summary import Summary, what_counts
 from topologies.scenario import Scenario, load_scenario
-from topologies.scenario.network import DirectedLink, DropTail, GilbertElliott, Link, Red
+from topologies.scenario.network import (
+    QUEUE_NAMES,
+    AnyQueue,
+    Codel,
+    DirectedLink,
+    DropTail,
+    FqCodel,
+    GilbertElliott,
+    Link,
+    Red,
+)
 from topologies.scenario.quantity import format_duration, format_measured_rate, format_rate, format_size
 
 
@@ -141,11 +151,15 @@ def _loss(loss: float | GilbertElliott) -> str:
     return f"{loss:.3g}" if loss else ""
 
 
-def _queue(queue: DropTail | Red) -> str:
+def _queue(queue: AnyQueue) -> str:
     limit = format_size(queue.bytes) if queue.bytes is not None else f"{queue.packets} packets"
+    name = QUEUE_NAMES[queue.kind]
+    if isinstance(queue, DropTail):
+        return f"{name}, {limit}"
     if isinstance(queue, Red):
-        return f"RED {queue.min_threshold:g} to {queue.max_threshold:g}, {limit}"
-    return f"DropTail, {limit}"
+        return f"{name} {queue.min_threshold:g} to {queue.max_threshold:g}, {limit}"
+    within = f" in {format_duration(queue.interval)}" if isinstance(queue, Codel | FqCodel) else ""
+    return f"{name} {format_duration(queue.target)}{within}, {limit}"
 
 
 def _rate(bps: float | None) -> str:

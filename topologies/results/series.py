@@ -6,6 +6,7 @@ from typing import Any
 from controller.sessions import SessionStatus
 from topologies.plan import Plan
 from topologies.results.run_folder import RunFolder, SeriesWriter
+from topologies.scenario.network import AnyQueue, DropTail, Red
 
 _SESSION_FIELDS = (
     "state",
@@ -28,6 +29,15 @@ _RECEIVER_FIELDS = (
     "repaired_packets",
     "rate_bps",
 )
+
+
+def queue_columns(queue: AnyQueue) -> tuple[str, ...]:
+    """The columns of ports.jsonl that only a port with such a queue has: what its AQM dropped, and what it marked."""
+    if isinstance(queue, DropTail):
+        return ()
+    if isinstance(queue, Red):
+        return ("marked_packets",) if queue.ecn else ()
+    return ("drop_aqm", "marked_packets")
 
 
 class RunSeries:

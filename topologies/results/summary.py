@@ -108,6 +108,21 @@ class Bottleneck:
 
 
 @dataclass(slots=True)
+class QueueResult:
+    """A switch port's queue that marks, or drops by an AQM: its counts since the switch was last started."""
+
+    switch: str
+    port: int
+    neighbour: str
+    kind: str
+    """As the scenario says it."""
+    drop_aqm: int | None
+    """Packets that CoDel, FQ-CoDel, PIE or DualPI2 dropped; what found no room is not among them. None: it is
+    RED, whose drops ports.jsonl has."""
+    marked_packets: int
+
+
+@dataclass(slots=True)
 class Summary:
     """`summary.json`."""
 
@@ -127,6 +142,7 @@ class Summary:
     flows: list[FlowResult]
     bottleneck_utilisation: float | None
     bottlenecks: list[Bottleneck]
+    queues: list[QueueResult]
     notes: list[str]
     run_folder: str
     version: int = 1
@@ -171,9 +187,28 @@ def summarize(
         flows=flows,
         bottleneck_utilisation=max(used, default=None),
         bottlenecks=bottlenecks,
+        queues=queue_results(plan, ports),
         notes=list(notes),
         run_folder=str(folder.path),
     )
+
+
+def queue_results(plan: Plan, rows: Sequence[Mapping[str, Any]]) -> list[QueueResult]:
+    """The queues that mark or have an AQM, by switch and port, from the rows of ports.jsonl."""
+    last = {(row["switch"], row["port"]): row for row in rows if "marked_packets" in row}
+    return [
+        QueueResult(
+            switch=switch.name,
+            port=port.number,
+            neighbour=port.neighbour,
+            kind=port.tx.queue.kind,
+            drop_aqm=row.get("drop_aqm"),
+            marked_packets=row["marked_packets"],
+        )
+        for switch in plan.switches.values()
+        for port in switch.ports.values()
+        if (row := last.get((switch.name, port.number))) is not None
+    ]
 
 
 def session_result(

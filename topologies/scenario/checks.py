@@ -13,7 +13,7 @@ from controller.network import MAX_HOSTS, MAX_PORT, MAX_SWITCHES
 from hosts import protocols
 from topologies.scenario import activity
 from topologies.scenario.errors import FieldPath, Finding
-from topologies.scenario.network import DropTail, Link, Red
+from topologies.scenario.network import AnyQueue, Link, Red
 from topologies.scenario.quantity import format_duration
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import DEFAULT_FAN_OUT, Session
@@ -100,7 +100,7 @@ def _check_link(scenario: Scenario, path: FieldPath, link: Link) -> Iterator[Fin
             yield from _check_queue((*path, "toward", name, "queue"), direction.queue)
 
 
-def _check_queue(path: FieldPath, queue: DropTail | Red) -> Iterator[Finding]:
+def _check_queue(path: FieldPath, queue: AnyQueue) -> Iterator[Finding]:
     if (queue.packets is None) == (queue.bytes is None):
         yield path, "needs a limit: either `packets` or `bytes`"
     if isinstance(queue, Red):

@@ -3,7 +3,7 @@
 from ipaddress import IPv4Address
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from topologies.scenario.quantity import Duration, Fraction, Rate, Size
 
@@ -113,7 +113,104 @@ class Red(Strict):
     """Bytes of a typical packet; 500 is ns-2's."""
 
 
-Queue: TypeAlias = Annotated[DropTail | Red, Field(discriminator="kind")]
+AQM_LIMIT_PACKETS = 10240
+"""Of queues that manage themselves: RFC 8290, section 5.2.1."""
+
+PositiveTime = Annotated[Duration, Field(gt=0, le=1000)]
+"""Of an AQM; the bound is ours."""
+UpdateInterval = Annotated[Duration, Field(ge=1e-4, le=1000)]
+"""Of a PI controller; more than ten thousand updates a second no run gets through (ours)."""
+Alpha = Annotated[float, Field(ge=1e-6, le=1e6)]
+Beta = Annotated[float, Field(ge=0, le=1e6)]
+
+
+class _Aqm(Strict):
+    """A queue that keeps its own delay short. Its limit is for what no AQM can hold up."""
+
+    packets: Packets | None = None
+    """10,240 where neither limit is given."""
+    bytes: Size | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _limit(cls, data: Any) -> Any:
+        if isinstance(data, dict) and not data.keys() & {"packets", "bytes"}:
+            return {**data, "packets": AQM_LIMIT_PACKETS}
+        return data
+
+
+class Codel(_Aqm):
+    """CoDel (RFC 8289)."""
+
+    kind: Literal["codel"]
+    target: PositiveTime = 0.005
+    """The standing delay that is tolerated."""
+    interval: PositiveTime = 0.1
+    """How long it must have lasted before packets are dropped: about the longest round trip time."""
+    ecn: bool = True
+    """Mark packets that can be marked, instead of dropping them (RFC 7567, section 4.2.1)."""
+
+
+class FqCodel(_Aqm):
+    """FQ-CoDel (RFC 8290): each flow has its own queue with CoDel, and its turn."""
+
+    kind: Literal["fq_codel"]
+    target: PositiveTime = 0.005
+    interval: PositiveTime = 0.1
+    flows: Annotated[int, Field(ge=1, le=65536)] = 1024
+    """Queues that flows are hashed to."""
+    quantum: Annotated[Size, Field(ge=64, le=2**32 - 1)] = 1514
+    """Bytes that a queue may send in its turn."""
+    ecn: bool = True
+
+
+class Pie(_Aqm):
+    """PIE (RFC 8033)."""
+
+    kind: Literal["pie"]
+    target: PositiveTime = 0.015
+    """QDELAY_REF."""
+    update: UpdateInterval = 0.015
+    """T_UPDATE."""
+    alpha: Alpha = 0.125
+    """Per second of delay above the target."""
+    beta: Beta = 1.25
+    """Per second by which the delay has grown."""
+    max_burst: Annotated[Duration, Field(le=1000)] = 0.15
+    """A burst that passes after a quiet time."""
+    ecn: bool = True
+    """Mark packets that can be marked while the probability is at most 10 %."""
+
+
+class DualPi2(_Aqm):
+    """DualPI2 (RFC 9332): ECT(1) and CE have a queue of their own; it marks, whatever else the other one does."""
+
+    kind: Literal["dualpi2"]
+    target: PositiveTime = 0.015
+    """Of the classic queue."""
+    update: UpdateInterval = 0.016
+    alpha: Alpha = 0.16
+    beta: Beta = 3.2
+    coupling: Annotated[float, Field(ge=1, le=100)] = 2.0
+    """k: marks of L4S have k times the base probability, classic ones and drops its square."""
+    step: PositiveTime = 0.0008
+    """The delay in the L queue from which on its own packets are marked, whatever the coupling says,"""
+    ramp: Annotated[Duration, Field(le=1000)] = 0.0004
+    """and how much longer it is when all of them are: from 0 to 1 in between."""
+
+
+QUEUE_NAMES = {
+    "droptail": "DropTail",
+    "red": "RED",
+    "codel": "CoDel",
+    "fq_codel": "FQ-CoDel",
+    "pie": "PIE",
+    "dualpi2": "DualPI2",
+}
+"""Kind -> what people call it."""
+
+AnyQueue: TypeAlias = DropTail | Red | Codel | FqCodel | Pie | DualPi2
+Queue: TypeAlias = Annotated[AnyQueue, Field(discriminator="kind")]
 
 DEFAULT_QUEUE = DropTail(packets=64)
 """As BMv2's egress queues."""
@@ -188,5 +285,5 @@ class DirectedLink(BaseModel):
     destination: str
     rate_bps: float | None
     delay_s: float
-    queue: DropTail | Red
+    queue: AnyQueue
     loss: float | GilbertElliott

@@ -6,6 +6,7 @@ from typing import Any
 from canopy_engine import Sim, Switch
 
 from topologies.plan import Cable, Plan, derive_seed, link_spec
+from topologies.results.series import queue_columns
 from topologies.scenario.network import Host
 from topologies.simulation.hosted import FeedbackServer
 
@@ -98,7 +99,7 @@ class SimulatedNetwork:
                 row["neighbour"] = port.neighbour
                 row.update(rx_bytes=rx["delivered_bytes"], rx_packets=rx["delivered_packets"])
                 row.update(tx_bytes=tx["sent_bytes"], tx_packets=tx["sent_packets"])
-                row.update({name: tx[name] for name in _QUEUE_FIELDS})
+                row.update({name: tx[name] for name in (*_QUEUE_FIELDS, *queue_columns(port.tx.queue))})
                 rows.append(row)
         return rows
 

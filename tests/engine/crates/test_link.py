@@ -50,7 +50,7 @@ def send_through(live: canopy_engine.LiveSwitch, count: int, length: int = 1000)
 
         def done() -> bool:
             stats = live.port_stats()
-            dropped = sum(stats[2][name] for name in ("drop_queue", "drop_red", "drop_loss"))
+            dropped = sum(stats[2][name] for name in ("drop_queue", "drop_red", "drop_aqm", "drop_loss"))
             dropped += sum(stats[1][name] for name in ("rx_drop_queue", "rx_drop_red", "rx_drop_loss"))
             return stats[2]["tx_packets"] + dropped == count
 
@@ -154,6 +154,21 @@ def test_red_drops_before_the_queue_is_full() -> None:
 
 
 @pytest.mark.root
+@pytest.mark.parametrize("kind", ["codel", "fq_codel", "pie", "dualpi2"])
+def test_every_kind_of_queue_tells_egress_how_long_a_frame_waited(kind: str) -> None:
+    """5 ms a frame: each waits for those before it, whoever would choose the order."""
+    with running({"rate_bps": 1.6 * MEGABIT, "queue": kind, "limit_packets": 100}) as live:
+        reports = [report_of(data) for data in send_through(live, 20)]
+    assert len(reports) == 20  # 100 ms of delay are no standing queue yet
+    departures = [report.departure for report in reports]  # when it was enqueued, and for how long
+    assert all(4999 <= later - earlier <= 5001 for earlier, later in pairwise(departures))
+    assert [report.deq_timedelta for report in reports] == sorted(report.deq_timedelta for report in reports)
+    assert reports[-1].deq_timedelta > 80_000
+    assert max(report.enq_qdepth for report in reports) >= 15
+    assert [report.deq_qdepth for report in reports][-3:] == [2, 1, 0]
+
+
+@pytest.mark.root
 def test_the_hosts_direction_has_a_link_of_its_own() -> None:
     with running(rx={"rate_bps": 0.8 * MEGABIT, "limit_packets": 5}) as live:
         reports = [report_of(data) for data in send_through(live, 20)]
@@ -200,7 +215,14 @@ def test_being_late_costs_no_rate() -> None:
         ({"rate_bps": float("nan")}, ValueError, "rate_bps"),
         ({"delay_us": float("inf")}, ValueError, "delay_us"),
         ({"loss": 1.5}, ValueError, "loss"),
-        ({"queue": "codel"}, ValueError, "codel"),
+        ({"queue": "sfq"}, ValueError, "droptail, red, codel, fq_codel, pie, dualpi2"),
+        ({"queue": "codel", "target_us": 0.0}, ValueError, "target"),
+        ({"queue": "codel", "update_us": 1000.0}, TypeError, "update_us"),
+        ({"queue": "fq_codel", "flows": 0}, ValueError, "flows"),
+        ({"queue": "pie", "update_us": 1.0}, ValueError, "update"),
+        ({"queue": "dualpi2", "coupling": 0.0}, ValueError, "coupling"),
+        ({"queue": "dualpi2", "ecn": True}, TypeError, "ecn"),
+        ({"target_us": 5000.0}, TypeError, "droptail"),
         ({"limit_packets": 0}, ValueError, "limit"),
         ({"queue": "red", "red_min": 9.0, "red_max": 3.0}, ValueError, "max_threshold"),
         ({"queue": "red", "red_weight": 0.0}, ValueError, "weight"),

@@ -30,9 +30,10 @@ def test_links_are_read_by_port_and_direction(tmp_path: Path) -> None:
         "overhead_bytes": 24,
         "seed": 7,
     }
+    dual = {"queue": "dualpi2", "target_us": 15e3, "alpha": 0.16, "beta": 0, "ramp_us": 0, "limit_bytes": 5}
     bursty = {"gilbert_elliott": [0.01, 0.5, 0, 1]}
-    links = load_links(write(tmp_path, {"1": {"tx": spec, "rx": bursty}, "12": {}}))
-    assert links == {1: {"tx": spec, "rx": {"gilbert_elliott": (0.01, 0.5, 0, 1)}}, 12: {}}
+    links = load_links(write(tmp_path, {"1": {"tx": spec, "rx": bursty}, "12": {}, "3": {"tx": dual}}))
+    assert links == {1: {"tx": spec, "rx": {"gilbert_elliott": (0.01, 0.5, 0, 1)}}, 12: {}, 3: {"tx": dual}}
     assert isinstance(links[1]["tx"]["limit_packets"], int)
 
 
@@ -50,7 +51,10 @@ def test_links_are_read_by_port_and_direction(tmp_path: Path) -> None:
         ({"1": {"rx": {"rate_bps": -1}}}, "`rate_bps` cannot be -1"),
         ({"1": {"rx": {"rate_bps": True}}}, "`rate_bps` cannot be True"),
         ({"1": {"rx": {"limit_packets": 1.5}}}, "`limit_packets` cannot be 1.5"),
-        ({"1": {"rx": {"queue": "codel"}}}, "`queue` cannot be 'codel'"),
+        ({"1": {"rx": {"queue": "sfq"}}}, "`queue` cannot be 'sfq'"),
+        ({"1": {"rx": {"ecn": 1}}}, "`ecn` cannot be 1"),
+        ({"1": {"rx": {"target_us": 0}}}, "`target_us` cannot be 0"),
+        ({"1": {"rx": {"flows": 1.5}}}, "`flows` cannot be 1.5"),
         ({"1": {"rx": {"red_gentle": 1}}}, "`red_gentle` cannot be 1"),
         ({"1": {"rx": {"loss": 1.5}}}, "`loss` cannot be 1.5"),
         ({"1": {"rx": {"limit_packets": 0}}}, "`limit_packets` cannot be 0"),

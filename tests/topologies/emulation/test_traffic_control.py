@@ -57,6 +57,16 @@ def test_tc_has_red_where_nothing_else_is_asked_for() -> None:
             ["no RED (this kernel has none) but DropTail of its size: h -> s"],
         ),
         (
+            "rate: 1 Mbps, queue: {kind: fq_codel}",
+            ALL,
+            ["no FQ-CoDel (only the embedded switch has it) but DropTail of its size: h -> s"],
+        ),
+        (
+            "rate: 1 Mbps, delay: 1 ms, queue: {kind: dualpi2, packets: 50}",
+            ALL,
+            ["no DualPI2 (only the embedded switch has it) but DropTail of its size: h -> s"],
+        ),
+        (
             "rate: 1 Mbps, delay: 1 ms, queue: {kind: red, packets: 9, min_threshold: 2, max_threshold: 6}",
             ALL,
             ["no RED (tc cannot put it behind netem) but DropTail of its size: h -> s"],

@@ -43,6 +43,7 @@ def folder(tmp_path: Path) -> RunFolder:
         [FlowResult("tcp", "a", "b", 2_500_000.0)],
         0.912,
         [Bottleneck(3, "s1", "s2", 10e6, 1.0, 2.0, 0.912)],
+        [],
         ["a note"],
         str(tmp_path),
     )  # fmt: skip

@@ -115,6 +115,32 @@ BAD = {
         "a: {kind: host, address: 10.0.7.7}",
         "x.yaml:6: nodes.b.address: 10.0.7.7 is",
     ),
+    "unknown queue": (
+        "{kind: red, bytes: 64 kB, min_threshold: 9000, max_threshold: 30000}",
+        "{kind: sfq}",
+        "x.yaml:14: links[2].toward.c.queue: kind `sfq` is none of `droptail`, `red`, `codel`, `fq_codel`, "
+        "`pie`, `dualpi2`",
+    ),
+    "another queue's field": (
+        "{kind: red, bytes: 64 kB, min_threshold: 9000, max_threshold: 30000}",
+        "{kind: codel, alpha: 1}",
+        "x.yaml:14: links[2].toward.c.queue.alpha: unknown field",
+    ),
+    "two limits": (
+        "{kind: red, bytes: 64 kB, min_threshold: 9000, max_threshold: 30000}",
+        "{kind: pie, bytes: 64 kB, packets: 5}",
+        "x.yaml:14: links[2].toward.c.queue: needs a limit: either `packets` or `bytes`",
+    ),
+    "no target": (
+        "{kind: red, bytes: 64 kB, min_threshold: 9000, max_threshold: 30000}",
+        "{kind: fq_codel, target: 0 s}",
+        "x.yaml:14: links[2].toward.c.queue.target: input should be greater than 0",
+    ),
+    "hasty controller": (
+        "{kind: red, bytes: 64 kB, min_threshold: 9000, max_threshold: 30000}",
+        "{kind: dualpi2, update: 1 us}",
+        "x.yaml:14: links[2].toward.c.queue.update: input should be greater than or equal",
+    ),
     "unknown node": ("[a, s1]", "[a, s9]", "x.yaml:9: links[0].between[1]: no node is called `s9`"),
     "link to itself": ("[s1, b]", "[s1, s1]", "x.yaml:10: links[1].between: joins `s1` to itself"),
     "two hosts": ("[s1, b]", "[c, b]", "x.yaml:10: links[1].between: joins two hosts"),

@@ -1,8 +1,9 @@
 //! One direction of a link in virtual time. No I/O, no clock, no threads: every call takes the time.
 //!
 //! ```text
-//!   offer ──► queue (DropTail | RED) ──► dequeue ─(egress processing)─► transmit ──► loss ──► in flight ──► deliver
-//!              packets or bytes          at its time                    len / rate            + delay
+//!   offer ──► queue ──► dequeue ─(egress processing)─► transmit ──► loss ──► in flight ──► deliver
+//!              DropTail  at its time                    len / rate            + delay
+//!              RED, CoDel, FQ-CoDel, PIE, DualPI2
 //! ```
 //!
 //! A driver owns the clock: the simulator's event loop or the live switch. It calls [`Link::offer`] for a packet that
@@ -10,15 +11,24 @@
 //! [`Link::deliver`] until both have nothing. Between `dequeue` and `transmit` a switch runs its egress pipeline, which
 //! may change the packet's length or drop it: then `transmit` is not called, and the transmitter stays free. A driver
 //! that is late passes the time at which the event was due, not the time at which it got round to it, so that
-//! lateness costs no rate.
+//! lateness costs no rate. A packet that [`Link::dequeue`] gives as marked gets its mark ([`frame::mark`]) from the driver.
 //!
 //! Order at one instant is part of the definition: a departure comes before an arrival at the same queue. A departure
 //! that is due but not yet carried out therefore no longer counts against an arrival, in whichever order a driver calls.
 
 #![forbid(unsafe_code)]
 
+mod codel;
 pub mod config;
+mod discipline;
+mod dualpi2;
+pub mod ecn;
+mod fifo;
+mod fq_codel;
+pub mod frame;
 mod loss;
+mod pi;
+mod pie;
 mod queue;
 pub mod random;
 mod red;
@@ -27,11 +37,17 @@ mod transmitter;
 
 use std::collections::VecDeque;
 
-pub use config::{ConfigError, GilbertElliott, Limit, LinkConfig, LossConfig, QueueConfig, RedConfig};
+pub use config::{
+    CodelConfig, ConfigError, DualPi2Config, FqCodelConfig, GilbertElliott, Limit, LinkConfig, LossConfig, PiConfig,
+    PieConfig, QueueConfig, RedConfig,
+};
+pub use ecn::{Arrival, Ecn};
 pub use stats::{Reason, Stats};
 
+use discipline::Offer;
+use fifo::{charge, Waiting};
 use loss::Loss;
-use queue::{charge, Queue, Surroundings, Waiting};
+use queue::Queue;
 use transmitter::Transmitter;
 
 /// A packet that was not taken, and why.
@@ -54,7 +70,7 @@ pub struct Dequeued<T> {
     pub deq_timedelta_ns: u64,
     /// Packets that still wait.
     pub deq_depth: u32,
-    /// RED marked it: set ECN's congestion experienced.
+    /// The queue marked it: set ECN's congestion experienced.
     pub marked: bool,
 }
 
@@ -139,29 +155,30 @@ impl<T> Link<T> {
         Ok(())
     }
 
-    /// A packet of `len` bytes arrives at the queue.
-    pub fn offer(&mut self, now_ns: u64, len: u32, item: T) -> Result<(), Dropped<T>> {
-        self.offer_ecn(now_ns, len, false, item)
-    }
-
-    /// As [`Link::offer`], and says whether the packet may be marked instead of dropped (ECT(0) or ECT(1)).
-    pub fn offer_ecn(&mut self, now_ns: u64, len: u32, ecn_capable: bool, item: T) -> Result<(), Dropped<T>> {
+    /// A packet arrives at the queue. One that is refused comes back; one that is dropped for another's sake is gone.
+    pub fn offer(&mut self, now_ns: u64, arrival: impl Into<Arrival>, item: T) -> Result<(), Dropped<T>> {
+        let Arrival { len, ecn, flow } = arrival.into();
         self.stats.offered_packets += 1;
         self.stats.offered_bytes += u64::from(len);
         if !self.up {
             return Err(self.dropped(item, Reason::Down));
         }
-        let around = self.surroundings(now_ns);
-        let marked = match self.queue.admit(len, ecn_capable, around) {
-            Ok(marked) => marked,
-            Err(reason) => return Err(self.dropped(item, reason)),
-        };
-        self.stats.marked_packets += u64::from(marked);
-        self.stats.held(now_ns, self.queue.packets());
-        let enq_depth = (self.queue.packets() - around.due_packets) as u32;
-        self.queue.push(Waiting { item, len, enq_time_ns: now_ns, enq_depth, marked });
-        self.stats.filled(self.queue.packets() - around.due_packets, self.queue.bytes() - around.due_bytes);
+        let offer = self.surroundings(now_ns, flow);
+        let before = self.queue.packets();
+        let enq_depth = before.saturating_sub(offer.due_packets) as u32;
+        let packet = Waiting { item, enq_time_ns: now_ns, len, enq_depth, ecn, marked: false };
+        if let Err((item, reason)) = self.queue.offer(packet, &offer, &mut self.stats) {
+            return Err(self.dropped(item, reason));
+        }
+        self.stats.held(now_ns, before);
+        let packets = self.queue.packets().saturating_sub(offer.due_packets);
+        self.stats.filled(packets, self.queue.bytes().saturating_sub(offer.due_bytes));
         Ok(())
+    }
+
+    /// Whether the queue looks at an [`Arrival`]'s flow: where not, its hash need not be computed.
+    pub fn sorts_by_flow(&self) -> bool {
+        self.queue.sorts_by_flow()
     }
 
     /// As [`Link::offer`], [`Link::dequeue`] and [`Link::transmit`] at one instant, for a packet that would leave at once:
@@ -178,7 +195,7 @@ impl<T> Link<T> {
 
     /// When [`Link::dequeue`] will next have a packet: the transmitter is free and something waits.
     pub fn next_departure(&self) -> Option<u64> {
-        self.queue.head().map(|head| head.enq_time_ns.max(self.transmitter.free_at_ns()))
+        self.queue.next().map(|(since_ns, _)| since_ns.max(self.transmitter.free_at_ns()))
     }
 
     /// When [`Link::deliver`] will next have a packet.
@@ -199,14 +216,16 @@ impl<T> Link<T> {
         }
     }
 
-    /// Takes the next packet from the queue if its departure is due at `now_ns`.
+    /// Takes the next packet from the queue if its departure is due at `now_ns`; None also when an AQM has dropped all that
+    /// waited.
     pub fn dequeue(&mut self, now_ns: u64) -> Option<Dequeued<T>> {
         if self.next_departure()? > now_ns {
             return None;
         }
         self.stats.held(now_ns, self.queue.packets());
-        let Waiting { item, len, enq_time_ns, enq_depth, marked } = self.queue.pop()?;
-        let deq_timedelta_ns = now_ns - enq_time_ns;
+        let packet = self.queue.pop(now_ns, &mut self.stats)?;
+        let deq_timedelta_ns = packet.sojourn_ns(now_ns);
+        let Waiting { item, len, enq_time_ns, enq_depth, marked, .. } = packet;
         Some(Dequeued {
             item,
             len,
@@ -256,7 +275,7 @@ impl<T> Link<T> {
             self.stats.held(now_ns, self.queue.packets());
             let lost = self.queue.packets() + self.in_flight.len() as u64;
             self.stats.drop(Reason::Down, lost);
-            while self.queue.pop().is_some() {}
+            self.queue.clear();
             self.in_flight.clear();
             self.last_delivery_ns = 0;
             self.in_flight_bytes = 0;
@@ -280,6 +299,11 @@ impl<T> Link<T> {
         self.queue.red_average()
     }
 
+    /// The probability that PIE's controller has set, or DualPI2's: of that the base probability p'.
+    pub fn probability(&self) -> Option<f64> {
+        self.queue.probability()
+    }
+
     pub fn stats(&self) -> &Stats {
         &self.stats
     }
@@ -289,17 +313,17 @@ impl<T> Link<T> {
         Dropped { item, reason }
     }
 
-    /// The transmitter at the moment of an arrival.
-    fn surroundings(&self, now_ns: u64) -> Surroundings {
+    /// An arrival, and the transmitter at that moment.
+    fn surroundings(&self, now_ns: u64, flow: u32) -> Offer {
         let rate_bps = self.transmitter.rate_bps();
         let idle_ns = now_ns.saturating_sub(self.transmitter.free_at_ns());
         let due = now_ns >= self.transmitter.free_at_ns();
-        let (due_packets, due_bytes, idle_ns) = match self.queue.head() {
+        let (due_packets, due_bytes, idle_ns) = match self.queue.next() {
             None => (0, 0, idle_ns),
             Some(_) if due && rate_bps.is_none() => (self.queue.packets(), self.queue.bytes(), 0),
-            Some(head) if due => (1, charge(head.len), 0),
+            Some((_, len)) if due => (1, charge(len), 0),
             Some(_) => (0, 0, 0),
         };
-        Surroundings { due_packets, due_bytes, idle_ns, rate_bps }
+        Offer { now_ns, flow, due_packets, due_bytes, idle_ns, rate_bps }
     }
 }

@@ -1,8 +1,51 @@
 //! Random early detection (Floyd and Jacobson 1993) with ns-2's rules (queue/red.cc): gentle, wait and byte mode, and an
-//! average that decays over idle time as if small packets had come.
+//! average that decays over idle time as if small packets had come. As in the paper, but not in ns-2, the count of packets
+//! since the last drop starts over with every drop, those that no probability decides among them.
 
 use crate::config::{Limit, RedConfig};
+use crate::discipline::{Offer, Refusal};
+use crate::fifo::{has_room, Fifo, Waiting};
 use crate::random::Stream;
+use crate::stats::{Reason, Stats};
+
+/// A FIFO that RED guards.
+#[derive(Clone, Debug)]
+pub(crate) struct RedQueue<T> {
+    pub fifo: Fifo<T>,
+    pub red: Red,
+}
+
+impl<T> RedQueue<T> {
+    pub fn new(config: RedConfig, seed: u64) -> Self {
+        Self { fifo: Fifo::default(), red: Red::new(config, seed) }
+    }
+
+    pub fn offer(&mut self, mut packet: Waiting<T>, offer: &Offer, stats: &mut Stats) -> Result<(), Refusal<T>> {
+        let packets = self.fifo.packets().saturating_sub(offer.due_packets);
+        let bytes = self.fifo.bytes().saturating_sub(offer.due_bytes);
+        let limit = self.red.config.limit;
+        let queued = match limit {
+            Limit::Packets(_) => packets,
+            Limit::Bytes(_) => bytes,
+        };
+        let verdict = self.red.arrive(packet.len, queued, offer.idle_ns, offer.rate_bps, packet.ecn.is_capable());
+        let refused = match verdict {
+            Verdict::Forced => Reason::RedForced,
+            Verdict::Early => Reason::RedEarly,
+            _ if !has_room(limit, packets, bytes, packet.len) => {
+                self.red.restart_count();
+                Reason::QueueFull
+            }
+            verdict => {
+                packet.marked = verdict == Verdict::Mark;
+                stats.marked_packets += u64::from(packet.marked);
+                self.fifo.push(packet);
+                return Ok(());
+            }
+        };
+        Err((packet.item, refused))
+    }
+}
 
 /// What RED says of an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +62,7 @@ pub(crate) enum Verdict {
 pub(crate) struct Red {
     config: RedConfig,
     average: f64,
-    /// Packets and bytes since the last early drop.
+    /// Packets and bytes since the last drop or mark.
     count: u64,
     count_bytes: u64,
     /// Whether the average was above the minimum at the last arrival.
@@ -53,6 +96,7 @@ impl Red {
         }
         let ceiling = if self.config.gentle { 2.0 * self.config.max_threshold } else { self.config.max_threshold };
         if self.average >= ceiling {
+            self.restart_count();
             return Verdict::Forced;
         }
         if !self.above_min {
@@ -65,13 +109,18 @@ impl Red {
         if !self.draw.chance(probability) {
             return Verdict::Accept;
         }
-        self.count = 0;
-        self.count_bytes = 0;
+        self.restart_count();
         if self.config.ecn && ecn_capable && self.average < self.config.max_threshold {
             Verdict::Mark
         } else {
             Verdict::Early
         }
+    }
+
+    /// A packet is dropped or marked: the next is so much the farther away.
+    fn restart_count(&mut self) {
+        self.count = 0;
+        self.count_bytes = 0;
     }
 
     /// Packets of the mean size that an idle period had room for.
@@ -197,6 +246,24 @@ mod tests {
             });
             red.average = average;
             assert_eq!(red.arrive(1000, 20, 0, Some(1_000_000), false), verdict);
+        }
+    }
+
+    #[test]
+    fn the_count_starts_over_with_every_drop() {
+        // p = 0.05 with wait: no drop can come within 20 packets of the last one, whatever dropped that.
+        for forced in [true, false] {
+            for seed in 0..50 {
+                let config = RedConfig { weight: 1.0, ..RedConfig::new(Limit::Packets(40), 5.0, 15.0) };
+                let mut red = Red::new(config, seed);
+                let arrive = |red: &mut Red, queued| red.arrive(1000, queued, 0, Some(1_000_000), false);
+                (0..19).for_each(|_| assert_eq!(arrive(&mut red, 10), Verdict::Accept));
+                match forced {
+                    true => assert_eq!(arrive(&mut red, 31), Verdict::Forced),
+                    false => red.restart_count(), // what the queue does when it is full
+                }
+                (0..19).for_each(|_| assert_eq!(arrive(&mut red, 10), Verdict::Accept));
+            }
         }
     }
 

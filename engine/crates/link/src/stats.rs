@@ -9,6 +9,8 @@ pub enum Reason {
     RedEarly,
     /// RED's average was too high for any packet.
     RedForced,
+    /// CoDel, PIE or DualPI2 chose it.
+    Aqm,
     /// Random loss on the wire.
     Loss,
     /// Too many bytes under way (`LinkConfig::in_flight_limit_bytes`).
@@ -18,8 +20,15 @@ pub enum Reason {
 }
 
 impl Reason {
-    pub const ALL: [Reason; 6] =
-        [Reason::QueueFull, Reason::RedEarly, Reason::RedForced, Reason::Loss, Reason::InFlight, Reason::Down];
+    pub const ALL: [Reason; 7] = [
+        Reason::QueueFull,
+        Reason::RedEarly,
+        Reason::RedForced,
+        Reason::Aqm,
+        Reason::Loss,
+        Reason::InFlight,
+        Reason::Down,
+    ];
 }
 
 /// Counts since the link was made.

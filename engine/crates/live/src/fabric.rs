@@ -12,7 +12,8 @@
 
 use std::collections::VecDeque;
 
-use link::{random, ConfigError};
+use link::frame::{arrival, mark};
+use link::{random, Arrival, ConfigError};
 use p4vm::{PacketCopy, QueueMeta, Rate, Switch};
 
 use crate::events::EventQueue;
@@ -31,7 +32,7 @@ pub struct Fabric {
     positions: Vec<u16>,
     /// Copies that p4vm has just made, and those that wait for their turn to be queued.
     copies: Vec<PacketCopy>,
-    pending: VecDeque<PacketCopy>,
+    pending: VecDeque<(PacketCopy, Arrival)>,
     pool: Pool,
     outgoing: usize,
     packet_in_rate: Rate,
@@ -156,11 +157,11 @@ impl Fabric {
             return;
         }
         match &mut port.rx {
-            None => switch.ingress(now_ns, number, frame, &mut self.copies),
+            None => self.ingress(switch, now_ns, number, frame),
             Some(rx) => {
                 let mut held = self.pool.take();
                 held.extend_from_slice(frame);
-                if let Err(dropped) = rx.offer(now_ns, length(frame), held) {
+                if let Err(dropped) = rx.offer(now_ns, arrival(frame), held) {
                     self.pool.give(dropped.item);
                 }
                 self.run_rx(switch, events, at, now_ns);
@@ -169,9 +170,16 @@ impl Fabric {
         self.dispatch(switch, events, now_ns);
     }
 
+    /// The first half of the pipeline; its copies wait for their queues.
+    fn ingress(&mut self, switch: &mut Switch, now_ns: u64, number: u16, frame: &[u8]) {
+        switch.ingress(now_ns, number, frame, &mut self.copies);
+        let arrival = arrival(frame);
+        self.pending.extend(self.copies.drain(..).map(|copy| (copy, arrival)));
+    }
+
     /// A packet enters ingress as if it had arrived at `number`, past any link: a packet-out at the CPU port.
     pub fn inject(&mut self, switch: &mut Switch, events: &EventQueue, now_ns: u64, number: u16, packet: &[u8]) {
-        switch.ingress(now_ns, number, packet, &mut self.copies);
+        self.ingress(switch, now_ns, number, packet);
         self.dispatch(switch, events, now_ns);
     }
 
@@ -202,10 +210,9 @@ impl Fabric {
     /// Queues new copies at their ports, and carries out what is due there at once.
     fn dispatch(&mut self, switch: &mut Switch, events: &EventQueue, now_ns: u64) {
         loop {
-            self.pending.extend(self.copies.drain(..));
-            let Some(copy) = self.pending.pop_front() else { return };
+            let Some((copy, arrival)) = self.pending.pop_front() else { return };
             if Some(copy.port()) == self.cpu_port {
-                self.packet_in(switch, events, now_ns, copy);
+                self.packet_in(switch, events, now_ns, copy, arrival);
                 continue;
             }
             let Some(at) = self.position(copy.port()) else {
@@ -213,8 +220,9 @@ impl Fabric {
                 switch.recycle(copy);
                 continue;
             };
-            let bytes = u32::try_from(copy.len()).unwrap_or(u32::MAX);
-            if let Err(dropped) = self.ports[at].tx.offer(now_ns, bytes, Item::Copy(copy)) {
+            let len = u32::try_from(copy.len()).unwrap_or(u32::MAX);
+            let arrival = Arrival { len, ..arrival };
+            if let Err(dropped) = self.ports[at].tx.offer(now_ns, arrival, Item::Copy(copy, arrival)) {
                 self.discard(switch, dropped.item);
             }
             self.run_tx(switch, at, now_ns);
@@ -223,11 +231,11 @@ impl Fabric {
 
     /// Carries out what is due at a port's tx link: departures with egress processing, and deliveries.
     fn run_tx(&mut self, switch: &mut Switch, at: usize, now_ns: u64) {
-        let Fabric { ports, copies, pool, outgoing, .. } = self;
+        let Fabric { ports, copies, pending, pool, outgoing, .. } = self;
         let Some(Port { tx, outbox, .. }) = ports.get_mut(at) else { return };
         while let Some(time) = tx.next_event_time().filter(|&time| time <= now_ns) {
             while let Some(packet) = tx.dequeue(time) {
-                let Item::Copy(copy) = packet.item else { continue };
+                let Item::Copy(copy, arrival) = packet.item else { continue };
                 let queue = QueueMeta {
                     enq_timestamp_us: packet.enq_time_ns / 1000,
                     enq_qdepth: packet.enq_depth,
@@ -237,12 +245,18 @@ impl Fabric {
                 };
                 let mut frame = pool.take();
                 let sent = match switch.egress(time, copy, &queue, &mut frame, copies) {
-                    Some(_) => tx.transmit(time, length(&frame), Item::Frame(frame)).map(drop),
+                    Some(_) => {
+                        if packet.marked {
+                            mark(&mut frame);
+                        }
+                        tx.transmit(time, length(&frame), Item::Frame(frame)).map(drop)
+                    }
                     None => {
                         pool.give(frame);
                         Ok(())
                     }
                 };
+                pending.extend(copies.drain(..).map(|copy| (copy, arrival)));
                 if let Err(link::Dropped { item: Item::Frame(frame), .. }) = sent {
                     pool.give(frame);
                 }
@@ -260,13 +274,17 @@ impl Fabric {
     fn run_rx(&mut self, switch: &mut Switch, events: &EventQueue, at: usize, now_ns: u64) {
         while let Some(Port { rx: Some(rx), number, .. }) = self.ports.get_mut(at) {
             let Some(time) = rx.next_event_time().filter(|&time| time <= now_ns) else { return };
-            while let Some(packet) = rx.dequeue(time) {
+            while let Some(mut packet) = rx.dequeue(time) {
+                if packet.marked {
+                    mark(&mut packet.item);
+                }
                 if let Err(dropped) = rx.transmit(time, packet.len, packet.item) {
                     self.pool.give(dropped.item);
                 }
             }
             if let Some(packet) = rx.deliver(time) {
-                switch.ingress(time, *number, &packet.item, &mut self.copies);
+                let number = *number;
+                self.ingress(switch, time, number, &packet.item);
                 self.pool.give(packet.item);
                 self.dispatch(switch, events, time);
             }
@@ -274,7 +292,7 @@ impl Fabric {
     }
 
     /// Egress for the CPU port, which has no link.
-    fn packet_in(&mut self, switch: &mut Switch, events: &EventQueue, now_ns: u64, copy: PacketCopy) {
+    fn packet_in(&mut self, switch: &mut Switch, events: &EventQueue, now_ns: u64, copy: PacketCopy, arrival: Arrival) {
         let rate = self.packet_in_rate;
         if let Some(port) = self.port_mut(copy.ingress_port()) {
             if !port.packet_ins.take(rate, now_ns) {
@@ -288,12 +306,13 @@ impl Fabric {
         if switch.egress(now_ns, copy, &queue, &mut packet, &mut self.copies).is_some() {
             events.push_packet_in(now_ns / 1000, &packet);
         }
+        self.pending.extend(self.copies.drain(..).map(|copy| (copy, arrival)));
         self.pool.give(packet);
     }
 
     fn discard(&mut self, switch: &mut Switch, item: Item) {
         match item {
-            Item::Copy(copy) => switch.recycle(copy),
+            Item::Copy(copy, _) => switch.recycle(copy),
             Item::Frame(frame) => self.pool.give(frame),
         }
     }

@@ -1,6 +1,6 @@
 //! One port of the fabric: its links, what waits for its device, and its counts.
 
-use link::{ConfigError, Link, LinkConfig, Reason};
+use link::{Arrival, ConfigError, Link, LinkConfig, Reason};
 use p4vm::{Bucket, PacketCopy};
 
 /// Bytes under way on one link, so that neither a long delay nor a high rate takes all memory.
@@ -27,7 +27,8 @@ impl LinkSettings {
 
 /// What is on its way through a tx link: before egress processing and after it.
 pub enum Item {
-    Copy(PacketCopy),
+    /// With what a queue wants to know of the frame that came in: its clones in egress take it on.
+    Copy(PacketCopy, Arrival),
     Frame(Vec<u8>),
 }
 
@@ -87,12 +88,16 @@ impl Port {
             ("in_flight_packets", self.tx.in_flight_packets()),
             ("drop_queue", tx.dropped(Reason::QueueFull)),
             ("drop_red", tx.dropped(Reason::RedEarly) + tx.dropped(Reason::RedForced)),
+            ("drop_aqm", tx.dropped(Reason::Aqm)),
+            ("marked_packets", tx.marked_packets),
             ("drop_loss", tx.dropped(Reason::Loss)),
             ("drop_in_flight", tx.dropped(Reason::InFlight)),
             ("drop_down", tx.dropped(Reason::Down)),
             ("rx_queue_packets", self.rx.as_ref().map_or(0, Link::queue_packets)),
             ("rx_drop_queue", rx_dropped(Reason::QueueFull)),
             ("rx_drop_red", rx_dropped(Reason::RedEarly) + rx_dropped(Reason::RedForced)),
+            ("rx_drop_aqm", rx_dropped(Reason::Aqm)),
+            ("rx_marked_packets", self.rx.as_ref().map_or(0, |link| link.stats().marked_packets)),
             ("rx_drop_loss", rx_dropped(Reason::Loss)),
             ("rx_drop_in_flight", rx_dropped(Reason::InFlight)),
             ("rx_drop_down", self.rx_drop_down + rx_dropped(Reason::Down)),

@@ -5,7 +5,7 @@
 //! somebody next looks, as of the time at which they were due. A P4 switch does work at a departure (its egress
 //! pipeline), so its channels put departures on the agenda too.
 
-use link::{Link, LinkConfig};
+use link::{Arrival, Link, LinkConfig};
 use p4vm::PacketCopy;
 
 use crate::event::{Class, Event, Rank, What};
@@ -16,8 +16,17 @@ use crate::time::Nanos;
 #[derive(Debug)]
 pub enum Cargo {
     Load(Load),
-    /// A copy in a P4 switch, between ingress and egress, and whether its frame may be marked.
-    Copy(PacketCopy, bool),
+    /// A copy in a P4 switch, between ingress and egress, and what a queue wants to know of the frame that came in.
+    Copy(PacketCopy, Arrival),
+}
+
+impl Cargo {
+    fn arrival(&self, with_flow: bool) -> Arrival {
+        match self {
+            Cargo::Load(load) => load.arrival(with_flow),
+            Cargo::Copy(copy, arrival) => Arrival { len: copy.len() as u32, ..*arrival },
+        }
+    }
 }
 
 /// Cargo with the number that ranks its arrival, drawn when it was handed to the channel.
@@ -53,24 +62,29 @@ impl Channel {
 
     /// Hands a packet to the queue. One that finds no room is counted there, and comes back.
     pub fn offer(&mut self, now: Nanos, number: u64, cargo: Cargo) -> Result<(), Cargo> {
-        let (len, ecn) = match &cargo {
-            Cargo::Load(load) => (load.len(), load.is_ecn_capable()),
-            Cargo::Copy(copy, ecn) => (copy.len() as u32, *ecn),
+        let len = match &cargo {
+            Cargo::Load(load) => load.len(),
+            Cargo::Copy(copy, _) => copy.len() as u32,
         };
         let flight = Flight { number, cargo };
         if self.eager {
-            return self.link.offer_ecn(now, len, ecn, flight).map_err(|dropped| dropped.item.cargo);
+            return self.queue(now, flight);
         }
         self.catch_up(now);
         match self.link.pass(now, len, flight) {
             // What is lost on the wire is counted by the link.
             Ok(_) => Ok(()),
             Err(flight) => {
-                let taken = self.link.offer_ecn(now, len, ecn, flight).map_err(|dropped| dropped.item.cargo);
+                let taken = self.queue(now, flight);
                 self.catch_up(now);
                 taken
             }
         }
+    }
+
+    fn queue(&mut self, now: Nanos, flight: Flight) -> Result<(), Cargo> {
+        let arrival = flight.cargo.arrival(self.link.sorts_by_flow());
+        self.link.offer(now, arrival, flight).map_err(|dropped| dropped.item.cargo)
     }
 
     /// Carries out all departures that are due, each at its time.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::frame;
-use crate::packet::{Packet, ECN_CONGESTION_EXPERIENCED};
+use link::{frame, Arrival};
+
+use crate::packet::Packet;
 
 /// A packet in the form in which it travels a link.
 #[derive(Clone, Debug)]
@@ -22,17 +23,18 @@ impl Load {
         }
     }
 
-    pub fn is_ecn_capable(&self) -> bool {
+    /// What a queue wants to know of it: its flow only if it sorts by that.
+    pub fn arrival(&self, with_flow: bool) -> Arrival {
         match self {
-            Load::Packet(packet) => packet.is_ecn_capable(),
-            Load::Frame(frame) => frame::is_ecn_capable(frame),
+            Load::Packet(packet) => packet.arrival(with_flow),
+            Load::Frame(frame) => frame::arrival(frame),
         }
     }
 
     /// A queue marks the packet.
     pub fn mark(&mut self) {
         match self {
-            Load::Packet(packet) => packet.ecn = ECN_CONGESTION_EXPERIENCED,
+            Load::Packet(packet) => packet.mark(),
             Load::Frame(frame) => {
                 let mut octets = frame.to_vec();
                 frame::mark(&mut octets);

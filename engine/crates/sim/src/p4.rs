@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use link::Arrival;
 use p4vm::{PacketCopy, QueueMeta, Switch};
 
 use crate::channel::{Cargo, Channel, Flight};
@@ -78,12 +79,12 @@ impl P4Node {
     /// As `receive`, with octets.
     pub fn ingress(&mut self, now: Nanos, port: u32, frame: &[u8], queued: &mut Queued) {
         let Ok(port) = u16::try_from(port) else { return };
-        let ecn = frame::is_ecn_capable(frame);
+        let arrival = link::frame::arrival(frame);
         let handle = Arc::clone(&self.handle);
         handle.with(&mut |switch| {
             let mut copies = std::mem::take(&mut self.copies);
             switch.ingress(now, port, frame, &mut copies);
-            self.enqueue(now, switch, &mut copies, ecn, queued);
+            self.enqueue(now, switch, &mut copies, arrival, queued);
             self.copies = copies;
         });
     }
@@ -95,7 +96,7 @@ impl P4Node {
             let mut copies = std::mem::take(&mut self.copies);
             while let Some(left) = channel.link.dequeue(now) {
                 let Flight { number, cargo } = left.item;
-                let Cargo::Copy(copy, ecn) = cargo else { continue };
+                let Cargo::Copy(copy, arrival) = cargo else { continue };
                 let meta = QueueMeta {
                     enq_timestamp_us: left.enq_time_ns / MICROSECOND,
                     enq_qdepth: left.enq_depth,
@@ -106,14 +107,14 @@ impl P4Node {
                 self.out.clear();
                 if switch.egress(now, copy, &meta, &mut self.out, &mut copies).is_some() {
                     if left.marked {
-                        frame::mark(&mut self.out);
+                        link::frame::mark(&mut self.out);
                     }
                     let load = Load::Frame(self.out.as_slice().into());
                     let flight = Flight { number, cargo: Cargo::Load(load) };
                     // What is lost on the wire is counted by the link.
                     let _ = channel.link.transmit(now, self.out.len() as u32, flight);
                 }
-                self.enqueue(now, switch, &mut copies, ecn, queued);
+                self.enqueue(now, switch, &mut copies, arrival, queued);
             }
             self.copies = copies;
         });
@@ -135,7 +136,7 @@ impl P4Node {
         now: Nanos,
         switch: &mut Switch,
         copies: &mut Vec<PacketCopy>,
-        ecn: bool,
+        arrival: Arrival,
         queued: &mut Queued,
     ) {
         // Egress for the control plane may clone again: what it appends is worked off here too.
@@ -149,6 +150,6 @@ impl P4Node {
                 self.handle.packet_in(now, &self.out);
             }
         }
-        queued.extend(copies.drain(..).map(|copy| (u32::from(copy.port()), Cargo::Copy(copy, ecn))));
+        queued.extend(copies.drain(..).map(|copy| (u32::from(copy.port()), Cargo::Copy(copy, arrival))));
     }
 }

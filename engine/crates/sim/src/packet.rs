@@ -5,6 +5,10 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use link::ecn::CONGESTION_EXPERIENCED;
+pub use link::ecn::ECN_MASK;
+use link::{frame, Arrival, Ecn};
+
 use crate::igmp;
 use crate::tcp::Segment;
 
@@ -75,6 +79,11 @@ pub(crate) const ROUTER_ALERT: [u8; 4] = [0x94, 0x04, 0x00, 0x00];
 pub(crate) const UDP: usize = 8;
 pub(crate) const TCP: usize = 20;
 
+/// IPv4's numbers.
+pub(crate) const PROTOCOL_IGMP: u8 = 2;
+pub(crate) const PROTOCOL_TCP: u8 = 6;
+pub(crate) const PROTOCOL_UDP: u8 = 17;
+
 impl Body {
     /// Octets of the frame that carries it.
     pub(crate) fn frame_octets(&self) -> usize {
@@ -87,10 +96,6 @@ impl Body {
             }
     }
 }
-
-/// Explicit congestion notification: the two bits of the IP header (RFC 3168, section 5).
-pub const ECN_MASK: u8 = 0b11;
-pub const ECN_CONGESTION_EXPERIENCED: u8 = 0b11;
 
 /// Time to live of new packets (RFC 1340's default, and Linux').
 pub const DEFAULT_TTL: u8 = 64;
@@ -124,7 +129,25 @@ impl Packet {
         Self::new(source.0, destination.0, Body::Tcp(Arc::new(tcp)))
     }
 
-    pub fn is_ecn_capable(&self) -> bool {
-        self.ecn & ECN_MASK != 0
+    /// What a queue wants to know of it: its flow only if it sorts by that.
+    pub fn arrival(&self, with_flow: bool) -> Arrival {
+        let flow = if with_flow { self.flow() } else { 0 };
+        Arrival { len: self.len, ecn: Ecn::from_tos(self.ecn), flow }
+    }
+
+    fn flow(&self) -> u32 {
+        let (protocol, ports) = match &self.body {
+            Body::Udp(udp) => (PROTOCOL_UDP, (udp.source_port, udp.destination_port)),
+            Body::Tcp(tcp) => (PROTOCOL_TCP, (tcp.source_port, tcp.destination_port)),
+            Body::Igmp(_) => (PROTOCOL_IGMP, (0, 0)),
+        };
+        frame::flow_hash(self.source.into(), self.destination.into(), protocol, ports)
+    }
+
+    /// Sets congestion experienced, if the packet is ECN capable.
+    pub fn mark(&mut self) {
+        if Ecn::from_tos(self.ecn).is_capable() {
+            self.ecn = CONGESTION_EXPERIENCED;
+        }
     }
 }

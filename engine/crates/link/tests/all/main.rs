@@ -1,5 +1,6 @@
 //! The link against models and theory.
 
+mod aqm;
 mod passing;
 mod red_model;
 mod theory;

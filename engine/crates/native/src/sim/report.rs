@@ -24,6 +24,7 @@ pub fn link<'py>(py: Python<'py>, report: &LinkReport<'_>) -> PyResult<Bound<'py
         ("max_queue_bytes", stats.max_queue_bytes),
         ("drop_queue", stats.dropped(Reason::QueueFull)),
         ("drop_red", stats.dropped(Reason::RedEarly) + stats.dropped(Reason::RedForced)),
+        ("drop_aqm", stats.dropped(Reason::Aqm)),
         ("drop_loss", stats.dropped(Reason::Loss)),
         ("drop_down", stats.dropped(Reason::Down)),
     ] {

@@ -9,14 +9,13 @@ pub use decode::{decode, FrameError};
 pub use encode::encode;
 
 use crate::igmp::{self, IGMP_HEADER, IGMP_QUERY_V3_REST};
-use crate::packet::{Body, ECN_CONGESTION_EXPERIENCED, ECN_MASK, ETHERNET, IPV4, ROUTER_ALERT, TCP, UDP};
+use crate::packet::{
+    Body, ECN_MASK, ETHERNET, IPV4, PROTOCOL_IGMP, PROTOCOL_TCP, PROTOCOL_UDP, ROUTER_ALERT, TCP, UDP,
+};
 
 pub type Mac = [u8; 6];
 
 const ETHERTYPE_IPV4: [u8; 2] = [0x08, 0x00];
-const PROTOCOL_IGMP: u8 = 2;
-const PROTOCOL_TCP: u8 = 6;
-const PROTOCOL_UDP: u8 = 17;
 
 const TCP_FIN: u8 = 0x01;
 const TCP_SYN: u8 = 0x02;
@@ -38,22 +37,6 @@ pub fn multicast_mac(group: Ipv4Addr) -> Mac {
 /// The frame's destination address.
 pub fn destination_mac(frame: &[u8]) -> Option<Mac> {
     frame.first_chunk().copied()
-}
-
-/// Whether a queue may mark the frame instead of dropping it.
-pub fn is_ecn_capable(frame: &[u8]) -> bool {
-    frame.len() >= ETHERNET + IPV4 && frame[12..14] == ETHERTYPE_IPV4 && frame[ETHERNET + 1] & ECN_MASK != 0
-}
-
-/// Sets congestion experienced in a frame that is ECN capable, and corrects the header's checksum (RFC 1624).
-pub fn mark(frame: &mut [u8]) {
-    if is_ecn_capable(frame) {
-        let old = be16(&frame[ETHERNET..]);
-        let new = old | u16::from(ECN_CONGESTION_EXPERIENCED);
-        let sum = u64::from(!be16(&frame[ETHERNET + 10..])) + u64::from(!old) + u64::from(new);
-        frame[ETHERNET + 1] |= ECN_CONGESTION_EXPERIENCED;
-        frame[ETHERNET + 10..ETHERNET + 12].copy_from_slice(&(!fold(sum)).to_be_bytes());
-    }
 }
 
 fn be16(octets: &[u8]) -> u16 {
@@ -230,13 +213,23 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_keeps_the_checksum_right() {
-        let mut packet = Packet::udp((A, 1), (B, 2), vec![0; 3].into());
-        packet.ecn = 0b10;
-        let mut frame = encode(&packet, MAC_A, MAC_B);
-        assert!(is_ecn_capable(&frame));
-        mark(&mut frame);
-        assert_eq!(decode(&frame).map(|packet| packet.ecn), Ok(ECN_CONGESTION_EXPERIENCED));
+    fn a_queue_learns_the_same_of_a_packet_and_of_its_frame() {
+        let group = Ipv4Addr::new(232, 1, 2, 3);
+        for mut packet in [
+            Packet::udp((A, 5000), (B, 6000), vec![0; 3].into()),
+            Packet::tcp((A, 1), (B, 2), Segment { len: 40, ..Segment::default() }),
+            Packet::new(A, igmp::REPORT_ADDRESS, Body::Igmp(Arc::new(igmp::Message::ReportV2(group)))),
+        ] {
+            for ecn in 0..4 {
+                packet.ecn = ecn;
+                let mut frame = encode(&packet, MAC_A, MAC_B);
+                assert_eq!(link::frame::arrival(&frame), packet.arrival(true));
+                link::frame::mark(&mut frame);
+                packet.mark();
+                assert_eq!(decode(&frame).map(|read| read.ecn), Ok(packet.ecn));
+                assert_eq!(packet.ecn, if ecn == 0 { 0 } else { 3 });
+            }
+        }
     }
 
     #[test]

@@ -1,7 +1,11 @@
 //! What a link is: rate, delay, queue and loss.
 
+mod aqm;
+
 use std::error::Error;
 use std::fmt;
+
+pub use aqm::{CodelConfig, DualPi2Config, FqCodelConfig, PiConfig, PieConfig, DEFAULT_AQM_LIMIT};
 
 /// ns-2's default queue limit is 50 packets, BMv2's 64; the embedded switch is measured beside BMv2.
 pub const DEFAULT_LIMIT_PACKETS: u32 = 64;
@@ -45,6 +49,10 @@ pub enum Limit {
 pub enum QueueConfig {
     DropTail(Limit),
     Red(RedConfig),
+    Codel(CodelConfig),
+    FqCodel(FqCodelConfig),
+    Pie(PieConfig),
+    DualPi2(DualPi2Config),
 }
 
 impl QueueConfig {
@@ -52,6 +60,25 @@ impl QueueConfig {
         match self {
             QueueConfig::DropTail(limit) => *limit,
             QueueConfig::Red(red) => red.limit,
+            QueueConfig::Codel(codel) => codel.limit,
+            QueueConfig::FqCodel(fq) => fq.codel.limit,
+            QueueConfig::Pie(pie) => pie.limit,
+            QueueConfig::DualPi2(dual) => dual.limit,
+        }
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
+        match self.limit() {
+            Limit::Packets(n) => check(n > 0, "limit", "must hold at least one packet")?,
+            Limit::Bytes(n) => check(n > 0, "limit", "must hold at least one byte")?,
+        }
+        match self {
+            QueueConfig::DropTail(_) => Ok(()),
+            QueueConfig::Red(red) => red.validate(),
+            QueueConfig::Codel(codel) => codel.validate(),
+            QueueConfig::FqCodel(fq) => fq.validate(),
+            QueueConfig::Pie(pie) => pie.validate(),
+            QueueConfig::DualPi2(dual) => dual.validate(),
         }
     }
 }
@@ -131,13 +158,7 @@ impl LinkConfig {
     /// Checks every parameter's range.
     pub fn validate(&self) -> Result<(), ConfigError> {
         check(self.rate_bps != Some(0), "rate_bps", "must be positive")?;
-        match self.queue.limit() {
-            Limit::Packets(n) => check(n > 0, "limit", "must hold at least one packet")?,
-            Limit::Bytes(n) => check(n > 0, "limit", "must hold at least one byte")?,
-        }
-        if let QueueConfig::Red(red) = &self.queue {
-            red.validate()?;
-        }
+        self.queue.validate()?;
         self.loss.validate()
     }
 }
