@@ -233,6 +233,13 @@ def link_spec(link: DirectedLink, scenario_seed: int) -> "canopy_engine.LinkSpec
         spec["loss"] = link.loss
     if link.rate_bps is not None:
         spec["rate_bps"] = link.rate_bps
+    if link.reorder is not None:
+        spec["reorder"] = link.reorder.probability
+        spec["reorder_delay_us"] = link.reorder.delay * 1e6
+    if link.duplicate:
+        spec["duplicate"] = link.duplicate
+    if link.mtu is not None:
+        spec["mtu"] = link.mtu
     if link.queue.packets is not None:
         spec["limit_packets"] = link.queue.packets
     if link.queue.bytes is not None:

@@ -6,7 +6,15 @@ from functools import partial
 
 from engine.command.signals import Interrupted
 from topologies import stage as steps
-from topologies.scenario.activity import ControllerRestart, Fault, LinkDelay, LinkDown, ReceiverDies, SwitchRestart
+from topologies.scenario.activity import (
+    ControllerRestart,
+    Fault,
+    LinkDelay,
+    LinkDown,
+    LinkRate,
+    ReceiverDies,
+    SwitchRestart,
+)
 from topologies.scenario.scenario import Scenario
 from topologies.stage import Stage, Step
 
@@ -40,6 +48,8 @@ def _fault_steps(scenario: Scenario, fault: Fault) -> Iterator[tuple[float, Step
                 yield fault.at + fault.duration, steps.LinkUp(*fault.link)
         case LinkDelay():
             yield fault.at, steps.LinkDelay(*fault.link, fault.delay)
+        case LinkRate():
+            yield fault.at, steps.LinkRate(*fault.link, fault.rate)
         case SwitchRestart():
             yield fault.at, steps.KillSwitch(fault.switch)
             yield fault.at + fault.outage, steps.StartSwitch(fault.switch)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from topologies.agenda import Agenda
+from topologies.scenario.quantity import format_rate
 
 RECEIVERS_WAIT_S = 60.0
 """How long a sender waits for receivers that should have joined: their processes may start slowly on a busy machine."""
@@ -87,6 +88,10 @@ class Stage(Protocol):
     @abstractmethod
     def set_link_delay(self, one: str, other: str, delay_s: float) -> None:
         """A link gets another delay, in both directions."""
+
+    @abstractmethod
+    def set_link_rate(self, one: str, other: str, rate_bps: float) -> None:
+        """A link gets another rate, in both directions."""
 
     @abstractmethod
     def kill_switch(self, name: str) -> None:
@@ -248,6 +253,21 @@ class LinkDelay(_LinkStep):
 
     def do(self, stage: Stage) -> None:
         stage.set_link_delay(self.one, self.other, self.delay_s)
+
+
+@dataclass(frozen=True)
+class LinkRate(_LinkStep):
+    """A link gets another rate, in both directions."""
+
+    fault = "link rate"
+    rate_bps: float
+
+    @property
+    def label(self) -> str:
+        return f"{super().label}: {format_rate(self.rate_bps)}"
+
+    def do(self, stage: Stage) -> None:
+        stage.set_link_rate(self.one, self.other, self.rate_bps)
 
 
 @dataclass(frozen=True)

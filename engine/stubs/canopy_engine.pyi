@@ -117,6 +117,10 @@ class LinkSpec(TypedDict, total=False):
     step_us: float  # dualpi2: delay in the L queue from which on its packets are marked,
     ramp_us: float  # and how much longer it is when all of them are
     overhead_bytes: int  # that each frame costs on the wire beyond its length; default 0
+    mtu: int  # octets of the longest IP packet, without the Ethernet header of 14; longer ones are dropped
+    reorder: float  # probability that a frame comes reorder_delay_us later than others, which overtake it
+    reorder_delay_us: float
+    duplicate: float  # probability that a frame comes twice
     seed: int  # of the link's random choices; default: derived from the live switch's seed and the port
 
 class Switch:
@@ -259,7 +263,7 @@ class LiveSwitch:
         """Hand a packet to ingress as if it had arrived at `port` (packet-out: the CPU port)."""
     def port_stats(self) -> dict[int, dict[str, int]]:
         """Per port: rx_packets, rx_bytes, tx_packets, tx_bytes, queue_packets, queue_bytes, drop_queue, drop_red,
-        drop_aqm, marked_packets, drop_loss, drop_oversize, ..."""
+        drop_aqm, marked_packets, drop_mtu, reordered_packets, duplicated_packets, drop_loss, drop_oversize, ..."""
 
 def bench(switch: Switch, port: int, packets: Sequence[bytes], count: int) -> dict[str, float]:
     """Sends `count` packets through `process`, those given in turn, without Python in between: seconds, packets_in,
@@ -444,7 +448,7 @@ class Sim:
     def link_stats(self, link: int) -> tuple[dict[str, int | float | str], dict[str, int | float | str]]:
         """Forth and back: from, to, queue_packets, queue_bytes, offered_, sent_ and delivered_packets and _bytes,
         marked_packets, max_queue_packets, max_queue_bytes, mean_queue_packets, drop_queue, drop_red, drop_aqm,
-        drop_loss, drop_down."""
+        drop_mtu, reordered_packets, duplicated_packets, drop_loss, drop_down."""
     def node_stats(self, name: str) -> dict[str, int]:
         """Packets sent and received, and drops by reason (drop_...)."""
     def program_stats(self, program: int) -> dict[str, float]:

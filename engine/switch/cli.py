@@ -73,7 +73,9 @@ def run(
     ] = None,
     no_p4: Annotated[bool, typer.Option("--no-p4", help="Start without a program: the default without one.")] = False,
     p4info: Annotated[Path | None, typer.Option(help="The program's P4Info, text or binary.")] = None,
-    links: Annotated[Path | None, typer.Option(help="The ports' emulated links, as JSON.")] = None,
+    links: Annotated[
+        Path | None, typer.Option(help="The ports' emulated links, as JSON; read again upon SIGHUP.")
+    ] = None,
     stats: Annotated[Path | None, typer.Option(help="Keep a JSON file of port statistics up to date.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of random() and of the links' losses.")] = 0,
     digest_rate: Annotated[

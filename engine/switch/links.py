@@ -30,9 +30,9 @@ POSITIVE_NUMBERS = frozenset(
         "step_us",
     }
 )
-NUMBERS = frozenset({"delay_us", "beta", "max_burst_us", "ramp_us"})
-PROBABILITIES = frozenset({"loss", "red_max_p"})
-POSITIVE_INTEGERS = frozenset({"limit_packets", "limit_bytes", "red_mean_packet_bytes", "flows", "quantum"})
+NUMBERS = frozenset({"delay_us", "beta", "max_burst_us", "ramp_us", "reorder_delay_us"})
+PROBABILITIES = frozenset({"loss", "red_max_p", "reorder", "duplicate"})
+POSITIVE_INTEGERS = frozenset({"limit_packets", "limit_bytes", "red_mean_packet_bytes", "flows", "quantum", "mtu"})
 INTEGERS = frozenset({"overhead_bytes", "seed"})
 FLAGS = frozenset({"red_gentle", "red_wait", "red_ecn", "ecn"})
 QUEUES = ("droptail", "red", "codel", "fq_codel", "pie", "dualpi2")

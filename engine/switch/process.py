@@ -179,6 +179,7 @@ async def _serve(options: SwitchOptions) -> None:
         trace_lines=TRACE_LINES if options.observe.trace else 0,
         limits=options.limits,
     )
+    loop.add_signal_handler(signal.SIGHUP, _read_links_again, datapath, options)
     metrics = _metrics(datapath) if options.observe.metrics is not None else None
     server = P4RuntimeServer(options.device_id, datapath, interceptors=[metrics.calls] if metrics is not None else [])
     if options.program is not None:
@@ -260,6 +261,14 @@ def _ports(options: SwitchOptions) -> list[PortConfig]:
         PortConfig(port, name, links.get(port, {}).get("tx"), links.get(port, {}).get("rx"))
         for port, name in options.interfaces.items()
     ]
+
+
+def _read_links_again(datapath: LiveDataPath, options: SwitchOptions) -> None:
+    """The ports' links as their file has them now. A mistake in it is logged, and its port's links stay as they are."""
+    try:
+        datapath.set_links(_ports(options))
+    except (SwitchError, ValueError, TypeError, EngineError) as error:
+        logger.error("links: %s", error)
 
 
 def _load_program(server: P4RuntimeServer, datapath: LiveDataPath, program: Path, p4info: Path | None) -> None:

@@ -164,6 +164,13 @@ def test_the_engine_is_told_of_every_queue(queue: str, keys: dict[str, float]) -
     sim.connect("h", "r", spec, spec)
 
 
+def test_the_engine_is_told_of_paths_that_reorder_duplicate_and_bound() -> None:
+    spec = link_spec(link("reorder: {probability: 2 %, delay: 3 ms}, duplicate: 1 %, mtu: 1500 B"), 7)
+    assert (spec["reorder"], spec["reorder_delay_us"], spec["duplicate"], spec["mtu"]) == (0.02, 3000.0, 0.01, 1500)
+    plain = link_spec(link("delay: 1 ms"), 7)
+    assert not {"reorder", "reorder_delay_us", "duplicate", "mtu"} & plain.keys()
+
+
 def test_a_link_without_a_rate_has_none() -> None:
     spec = link_spec(link("delay: 1 ms"), 0)
     assert "rate_bps" not in spec

@@ -84,6 +84,9 @@ class Recorder(Stage):
     def set_link_delay(self, one: str, other: str, delay_s: float) -> None:
         self.done.append(f"link {one} {other} {delay_s:g} s")
 
+    def set_link_rate(self, one: str, other: str, rate_bps: float) -> None:
+        self.done.append(f"link {one} {other} {rate_bps:g} bps")
+
     def kill_switch(self, name: str) -> None:
         self.done.append(f"kill {name}")
 
@@ -176,6 +179,14 @@ def test_a_links_delay_is_a_fault_too() -> None:
     step.do(stage)
     assert stage.done == ["link s1 s2 0.04 s"]
     assert (step.fault, step.label) == ("link delay", "s1 - s2: 40 ms")
+
+
+def test_a_links_rate_is_a_fault_too() -> None:
+    stage = Recorder(small_scenario())
+    step = steps.LinkRate("s1", "s2", 2.5e6)
+    step.do(stage)
+    assert stage.done == ["link s1 s2 2.5e+06 bps"]
+    assert (step.fault, step.label) == ("link rate", "s1 - s2: 2.5 Mbps")
 
 
 @pytest.mark.parametrize(

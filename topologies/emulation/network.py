@@ -1,7 +1,7 @@
 """A plan made real: Mininet's nodes, the cables between them, and what faults do to them."""
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -85,6 +85,12 @@ class EmulatedNetwork:
         for name, neighbour in ((one, other), (other, one)):
             if name in self.plan.switches:
                 run_in(None, "ip", "link", "set", self.plan.switches[name].port_to(neighbour).interface, state)
+
+    def change_link(self, one: str, other: str, change: Mapping[str, float]) -> None:
+        """Give a link other values of DirectedLink's fields, in both directions. NodeError: its switches cannot."""
+        for name, neighbour in ((one, other), (other, one)):
+            if name in self.plan.switches:
+                self.switch(name).change_link(neighbour, change)
 
     def _add_cable(self, cable: Cable) -> None:
         (one, one_port), (other, other_port) = cable.one, cable.other

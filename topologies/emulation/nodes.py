@@ -1,6 +1,7 @@
 """Mininet's nodes as Canopy needs them: hosts that see one subnet, and switches that speak P4Runtime."""
 
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,10 @@ class P4Switch(Switch):  # type: ignore[misc]
         """End the process; the interfaces go with the namespace."""
         if self.child is not None:
             self.child.stop()
+
+    def change_link(self, neighbour: str, change: Mapping[str, float]) -> None:
+        """Give the link to a neighbour other values of DirectedLink's fields. NodeError when this kind cannot."""
+        raise NodeError(f"{self.name}: the link to {neighbour} cannot be changed; only embedded switches emulate links")
 
     def interface_arguments(self) -> list[str]:
         """`-i port@interface` for each port."""

@@ -27,7 +27,7 @@ from topologies.results.printing import exit_status, print_note, print_result
 from topologies.results.report import write_results
 from topologies.results.run_folder import RunFolderError, create_run_folder, remove_files
 from topologies.results.summary import Summary, summarize
-from topologies.scenario.activity import TcpFlow
+from topologies.scenario.activity import LinkDelay, LinkRate, TcpFlow
 from topologies.scenario.scenario import Scenario
 
 
@@ -82,6 +82,7 @@ def emulate_scenario(
     run. However it ends, nothing of it is left on the machine but the run folder."""
     check_requirements(options.switch)
     check_congestion_controls(scenario)
+    check_link_changes(scenario, options.switch)
     remove_leftovers()
     started = datetime.now().astimezone()
     folder = create_run_folder(options.scenario_file, scenario.name, options.out, started)
@@ -132,6 +133,13 @@ def emulate_scenario(
         if options.hold and outcome != "interrupted" and stage.sessions:
             play.idle()
     return summary
+
+
+def check_link_changes(scenario: Scenario, switch: str) -> None:
+    """RequirementError when a fault changes a link that tc shapes, once for all."""
+    for fault in scenario.faults:
+        if isinstance(fault, LinkDelay | LinkRate) and switch != "embedded":
+            raise RequirementError(f"a {fault.kind} needs embedded switches; BMv2's links stay as they are")
 
 
 def check_congestion_controls(scenario: Scenario) -> None:

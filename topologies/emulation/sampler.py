@@ -9,7 +9,7 @@ from typing import Any
 from controller.sessions import read_sessions
 from topologies.plan import Plan
 from topologies.results.run_folder import RunFolder
-from topologies.results.series import RunSeries, queue_columns
+from topologies.results.series import RunSeries, link_columns
 
 INTERVAL_S = 0.25
 """Between two samples: short beside a transfer of seconds, long beside a round trip time."""
@@ -44,7 +44,7 @@ class Sampler(RunSeries):
                 row["neighbour"] = port.neighbour
                 row.update(counters.get(port.interface, {}))
                 stats = queues.get(str(port.number), {})
-                columns = (*_QUEUE_FIELDS, *queue_columns(port.tx.queue))
+                columns = (*_QUEUE_FIELDS, *link_columns(port.tx))
                 row.update({name: stats[name] for name in columns if name in stats})
                 rows.append(row)
         return rows

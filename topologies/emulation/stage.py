@@ -62,8 +62,12 @@ class EmulatedStage(Stage):
         self._testbed.set_link(one, other, up=up)
 
     def set_link_delay(self, one: str, other: str, delay_s: float) -> None:
-        """Only a simulation can; a scenario that asks for it is not emulated."""
-        raise ValueError(f"the delay of {one} - {other} cannot be changed in an emulation")
+        """The embedded switches at its ends are told."""
+        self._testbed.network.change_link(one, other, {"delay_s": delay_s})
+
+    def set_link_rate(self, one: str, other: str, rate_bps: float) -> None:
+        """The embedded switches at its ends are told."""
+        self._testbed.network.change_link(one, other, {"rate_bps": rate_bps})
 
     def kill_switch(self, name: str) -> None:
         """kill -9."""

@@ -1,13 +1,15 @@
 """The two kinds of switch: the embedded one, which emulates its links itself, and BMv2 with tc links."""
 
 import json
-from collections.abc import Callable, Sequence
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from controller.network import CPU_PORT
 from engine.command.programs import module_command
-from topologies.emulation.network import SwitchKind
+from topologies.emulation.network import SWITCH_START_S, SwitchKind
 from topologies.emulation.nodes import P4Switch, run_in
 from topologies.emulation.traffic_control import describe_lacks, tc_plan, traffic_control_kinds
 from topologies.plan import Plan, SwitchPlan, derive_seed, link_spec
@@ -31,8 +33,7 @@ class EmbeddedSwitch(P4Switch):
         """Written first: the links of its ports, for `--links`."""
         folder = self._state / "switches"
         folder.mkdir(exist_ok=True)
-        links = folder / f"{self.name}.links.json"
-        links.write_text(json.dumps(port_links(self.plan, self._seed), indent=2) + "\n", encoding="utf-8")
+        links = self._write_links()
         return [
             *module_command("engine.switch.cli"),
             *self.interface_arguments(),
@@ -43,6 +44,25 @@ class EmbeddedSwitch(P4Switch):
             *("--stats", str(folder / f"{self.name}.json")),
             *("--seed", str(derive_seed(self._seed, f"switch {self.name}"))),
         ]
+
+    def change_link(self, neighbour: str, change: Mapping[str, float]) -> None:
+        """The switch reads its links anew. One that is starting is waited for; one that is away reads them then."""
+        port = self.plan.port_to(neighbour)
+        rx = None if port.rx is None else port.rx.model_copy(update=change)
+        changed = replace(port, tx=port.tx.model_copy(update=change), rx=rx)
+        self.plan = replace(self.plan, ports={**self.plan.ports, port.number: changed})
+        self._write_links()
+        if self.child is not None and self.child.returncode is None:
+            self.child.wait_until(self.connected, SWITCH_START_S, "serving P4Runtime")
+            self.child.signal(signal.SIGHUP)
+
+    def _write_links(self) -> Path:
+        """As a whole, for the switch may read it at any time."""
+        path = self._state / "switches" / f"{self.name}.links.json"
+        draft = path.with_name(path.name + ".new")
+        draft.write_text(json.dumps(port_links(self.plan, self._seed), indent=2) + "\n", encoding="utf-8")
+        draft.replace(path)
+        return path
 
 
 class Bmv2Switch(P4Switch):

@@ -67,8 +67,9 @@ def tc_plan(link: DirectedLink, interface: str, kinds: Collection[str]) -> TcPla
     A token bucket gives the rate; netem below it delay and loss, else a FIFO or RED below it the queue. With netem the
     queue's limit also counts what is on its way, so a bandwidth-delay product is added to it."""
     commands: list[tuple[str, ...]] = []
-    missing: list[Lack] = []
     name = f"{link.source} -> {link.destination}"
+    disturbed = (("reordering", link.reorder), ("duplicates", link.duplicate), ("MTU", link.mtu))
+    missing = [Lack(f"no {what} (only the embedded switch has it)", name) for what, wanted in disturbed if wanted]
     parent: tuple[str, ...] = ("root",)
     if link.rate_bps is not None and "tbf" in kinds:
         burst = max(int(link.rate_bps * TBF_BURST_S / 8), 2 * MTU_FRAME)

@@ -6,7 +6,7 @@ from typing import Any
 from controller.sessions import SessionStatus
 from topologies.plan import Plan
 from topologies.results.run_folder import RunFolder, SeriesWriter
-from topologies.scenario.network import AnyQueue, DropTail, Red
+from topologies.scenario.network import DirectedLink, DropTail, Red
 
 _SESSION_FIELDS = (
     "state",
@@ -31,13 +31,21 @@ _RECEIVER_FIELDS = (
 )
 
 
-def queue_columns(queue: AnyQueue) -> tuple[str, ...]:
-    """The columns of ports.jsonl that only a port with such a queue has: what its AQM dropped, and what it marked."""
-    if isinstance(queue, DropTail):
-        return ()
-    if isinstance(queue, Red):
-        return ("marked_packets",) if queue.ecn else ()
-    return ("drop_aqm", "marked_packets")
+def link_columns(link: DirectedLink) -> tuple[str, ...]:
+    """The columns of ports.jsonl that only a port with such a link has: what its AQM dropped and its queue marked, what
+    was longer than its MTU, and what came later than the link's delay or twice."""
+    columns = []
+    if not isinstance(link.queue, DropTail | Red):
+        columns.append("drop_aqm")
+    if not isinstance(link.queue, DropTail) and (not isinstance(link.queue, Red) or link.queue.ecn):
+        columns.append("marked_packets")
+    if link.mtu is not None:
+        columns.append("drop_mtu")
+    if link.reorder is not None:
+        columns.append("reordered_packets")
+    if link.duplicate:
+        columns.append("duplicated_packets")
+    return tuple(columns)
 
 
 class RunSeries:

@@ -109,12 +109,21 @@ class LinkDown(Strict):
 
 
 class LinkDelay(Strict):
-    """A link becomes longer or shorter, in both directions. Only a simulation has it."""
+    """A link becomes longer or shorter, in both directions. What is under way arrives as it would have."""
 
     kind: Literal["link-delay"]
     at: Duration
     link: tuple[NodeName, NodeName]
     delay: Duration
+
+
+class LinkRate(Strict):
+    """A link becomes faster or slower, in both directions."""
+
+    kind: Literal["link-rate"]
+    at: Duration
+    link: tuple[NodeName, NodeName]
+    rate: Rate
 
 
 class SwitchRestart(Strict):
@@ -145,5 +154,5 @@ class ControllerRestart(Strict):
 
 
 Fault: TypeAlias = Annotated[
-    LinkDown | LinkDelay | SwitchRestart | ReceiverDies | ControllerRestart, Field(discriminator="kind")
+    LinkDown | LinkDelay | LinkRate | SwitchRestart | ReceiverDies | ControllerRestart, Field(discriminator="kind")
 ]

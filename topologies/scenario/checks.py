@@ -330,7 +330,11 @@ def _check_faults(scenario: Scenario) -> Iterator[Finding]:
     for index, fault in enumerate(scenario.faults):
         path = ("faults", index)
         match fault:
-            case activity.LinkDown(link=(one, other)) | activity.LinkDelay(link=(one, other)):
+            case (
+                activity.LinkDown(link=(one, other))
+                | activity.LinkDelay(link=(one, other))
+                | activity.LinkRate(link=(one, other))
+            ):
                 if scenario.link_between(one, other) is None:
                     yield (*path, "link"), f"no link joins `{one}` and `{other}`"
             case activity.SwitchRestart(switch=name):
@@ -357,9 +361,6 @@ def check_ability(scenario: Scenario, purpose: Purpose) -> Iterator[Finding]:
 def _check_emulation(scenario: Scenario) -> Iterator[Finding]:
     for name in scenario.routers:
         yield ("nodes", name, "kind"), "a plain router is only simulated (canopy simulate)"
-    for index, fault in enumerate(scenario.faults):
-        if isinstance(fault, activity.LinkDelay):
-            yield ("faults", index, "kind"), "a change of a link's delay is only simulated (canopy simulate)"
     for index, session in enumerate(scenario.sessions):
         if session.endless:
             yield ("sessions", index, "endless"), "a stream without end is only simulated (canopy simulate)"

@@ -237,6 +237,19 @@ Loss: TypeAlias = Annotated[
 """Probability that a frame is lost after the queue, independent of others; or bursts."""
 
 
+class Reorder(Strict):
+    """Some frames take longer than the link's delay, and are overtaken."""
+
+    probability: Fraction
+    """Of each frame, independent of others."""
+    delay: Duration
+    """How much longer they take."""
+
+
+Mtu = Annotated[Size, Field(ge=68, le=65535)]
+"""Octets of an IP packet: what every link carries (RFC 791), and the longest that there is."""
+
+
 class Direction(Strict):
     """What one direction of a link has otherwise than the link itself."""
 
@@ -244,6 +257,9 @@ class Direction(Strict):
     delay: Duration | None = None
     queue: Queue | None = None
     loss: Loss | None = None
+    reorder: Reorder | None = None
+    duplicate: Fraction | None = None
+    mtu: Mtu | None = None
 
 
 class Link(Strict):
@@ -260,6 +276,11 @@ class Link(Strict):
     """Propagation delay, one way, seconds."""
     queue: Queue = DEFAULT_QUEUE
     loss: Loss = 0.0
+    reorder: Reorder | None = None
+    duplicate: Fraction = 0.0
+    """Probability that a frame arrives twice, independent of others."""
+    mtu: Mtu | None = None
+    """Longer IP packets are dropped; None: whatever comes passes."""
     toward: dict[NodeName, Direction] = {}
     """End -> what the direction towards that end has otherwise."""
 
@@ -273,6 +294,9 @@ class Link(Strict):
             delay_s=self.delay if override.delay is None else override.delay,
             queue=self.queue if override.queue is None else override.queue,
             loss=self.loss if override.loss is None else override.loss,
+            reorder=self.reorder if override.reorder is None else override.reorder,
+            duplicate=self.duplicate if override.duplicate is None else override.duplicate,
+            mtu=self.mtu if override.mtu is None else override.mtu,
         )
 
 
@@ -287,3 +311,6 @@ class DirectedLink(BaseModel):
     delay_s: float
     queue: AnyQueue
     loss: float | GilbertElliott
+    reorder: Reorder | None = None
+    duplicate: float = 0.0
+    mtu: int | None = None

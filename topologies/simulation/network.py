@@ -1,12 +1,13 @@
 """A plan made of simulated nodes and links."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from canopy_engine import Sim, Switch
 
 from topologies.plan import Cable, Plan, derive_seed, link_spec
-from topologies.results.series import queue_columns
+from topologies.results.series import link_columns
 from topologies.scenario.network import Host
 from topologies.simulation.hosted import FeedbackServer
 
@@ -78,15 +79,14 @@ class SimulatedNetwork:
             self.sim.link_up_at(self.sim.now, link)
         causes.discard(cause)
 
-    def set_delay(self, one: str, other: str, delay_s: float) -> None:
-        """Give a link another delay, in both directions, now."""
+    def change_link(self, one: str, other: str, change: Mapping[str, float]) -> None:
+        """Give a link other values of DirectedLink's fields, in both directions, now."""
         ends = frozenset((one, other))
         cable = self._cables[ends]
-        forth, back = (
-            link_spec(link.model_copy(update={"delay_s": delay_s}), self.plan.seed)
-            for link in (cable.forth, cable.back)
-        )
-        self.sim.configure_link_at(self.sim.now, self._links[ends], forth=forth, back=back)
+        forth, back = (link.model_copy(update=change) for link in (cable.forth, cable.back))
+        self._cables[ends] = replace(cable, forth=forth, back=back)
+        specs = link_spec(forth, self.plan.seed), link_spec(back, self.plan.seed)
+        self.sim.configure_link_at(self.sim.now, self._links[ends], forth=specs[0], back=specs[1])
 
     def port_rows(self, now: float) -> list[dict[str, Any]]:
         """A row of ports.jsonl for each port of each switch or router."""
@@ -99,7 +99,7 @@ class SimulatedNetwork:
                 row["neighbour"] = port.neighbour
                 row.update(rx_bytes=rx["delivered_bytes"], rx_packets=rx["delivered_packets"])
                 row.update(tx_bytes=tx["sent_bytes"], tx_packets=tx["sent_packets"])
-                row.update({name: tx[name] for name in (*_QUEUE_FIELDS, *queue_columns(port.tx.queue))})
+                row.update({name: tx[name] for name in (*_QUEUE_FIELDS, *link_columns(port.tx))})
                 rows.append(row)
         return rows
 

@@ -69,7 +69,11 @@ class SimulatedStage(Stage):
 
     def set_link_delay(self, one: str, other: str, delay_s: float) -> None:
         """Packets that are on their way already arrive as they would have."""
-        self._network.set_delay(one, other, delay_s)
+        self._network.change_link(one, other, {"delay_s": delay_s})
+
+    def set_link_rate(self, one: str, other: str, rate_bps: float) -> None:
+        """The packet that is being sent ends as it would have."""
+        self._network.change_link(one, other, {"rate_bps": rate_bps})
 
     def kill_switch(self, name: str) -> None:
         """Its links are down while it is away."""

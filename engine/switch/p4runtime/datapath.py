@@ -127,6 +127,14 @@ class LiveDataPath:
         live.start()
         self._switch, self._live = switch, live
 
+    def set_links(self, ports: Iterable[PortConfig]) -> None:
+        """Change the links of ports that there are; what they hold stays, and so do links that are not given. Raises
+        ValueError or TypeError for a link that cannot be emulated, which changes nothing of its port."""
+        for port in ports:
+            if self._live is not None:
+                self._live.set_link(port.number, tx=port.tx, rx=port.rx)
+            self._ports[port.number] = port
+
     def inject(self, packet: bytes) -> None:
         if self._live is None:
             raise failed_precondition("no program runs yet")

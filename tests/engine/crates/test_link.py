@@ -207,6 +207,24 @@ def test_being_late_costs_no_rate() -> None:
     assert frames * spacing_s <= elapsed < frames * spacing_s + 0.25
 
 
+@pytest.mark.root
+def test_a_path_reorders_duplicates_and_refuses_what_is_too_long() -> None:
+    spec: LinkSpec = {"reorder": 0.1, "reorder_delay_us": 30_000.0, "duplicate": 0.1, "delay_us": 1000.0, "mtu": 986}
+    with running(spec) as live, raw_socket("h1") as one, raw_socket("h2") as two:
+        for tag in range(200):
+            one.send(frame(tag, length=1000))
+            one.send(frame(1000, length=1001))
+        wait_for(lambda: live.port_stats()[1]["rx_packets"] == 400)
+        wait_for(lambda: live.port_stats()[2]["in_flight_packets"] == 0)
+        stats = live.port_stats()[2]
+        tags = [tag_of(two.recv(65_536)) for _ in range(200 + stats["duplicated_packets"])]
+    assert stats["drop_mtu"] == 200
+    assert sorted(set(tags)) == list(range(200))
+    assert 5 < stats["duplicated_packets"] < 45
+    assert 5 < stats["reordered_packets"] < 45
+    assert sum(later < earlier for earlier, later in pairwise(tags)) > 0
+
+
 @pytest.mark.parametrize(
     ("spec", "error", "name"),
     [
@@ -223,6 +241,9 @@ def test_being_late_costs_no_rate() -> None:
         ({"queue": "dualpi2", "coupling": 0.0}, ValueError, "coupling"),
         ({"queue": "dualpi2", "ecn": True}, TypeError, "ecn"),
         ({"target_us": 5000.0}, TypeError, "droptail"),
+        ({"mtu": 67}, ValueError, "mtu"),
+        ({"duplicate": 1.5}, ValueError, "duplicate"),
+        ({"reorder": -0.5}, ValueError, "reorder"),
         ({"limit_packets": 0}, ValueError, "limit"),
         ({"queue": "red", "red_min": 9.0, "red_max": 3.0}, ValueError, "max_threshold"),
         ({"queue": "red", "red_weight": 0.0}, ValueError, "weight"),

@@ -55,3 +55,11 @@ def test_a_congestion_control_that_the_kernel_lacks_is_named() -> None:
     runner.check_congestion_controls(parse_scenario(TEXT.replace("cubic", "reno")))
     with pytest.raises(RequirementError, match="this kernel's TCP has no congestion control `nonesuch`"):
         runner.check_congestion_controls(parse_scenario(TEXT.replace("cubic", "nonesuch")))
+
+
+@pytest.mark.parametrize("fault", ["link-rate, rate: 1 Mbps", "link-delay, delay: 9 ms"])
+def test_only_embedded_switches_change_their_links(fault: str) -> None:
+    scenario = parse_scenario(f"{TEXT}  - {{at: 9 s, link: [s1, s2], kind: {fault}}}\n")
+    runner.check_link_changes(scenario, "embedded")
+    with pytest.raises(RequirementError, match=f"{fault.partition(',')[0]} needs embedded switches"):
+        runner.check_link_changes(scenario, "bmv2")

@@ -57,6 +57,11 @@ def test_tc_has_red_where_nothing_else_is_asked_for() -> None:
             ["no RED (this kernel has none) but DropTail of its size: h -> s"],
         ),
         (
+            "duplicate: 1 %, mtu: 1500 B, reorder: {probability: 1 %, delay: 1 ms}",
+            ALL,
+            [f"no {what} (only the embedded switch has it): h -> s" for what in ("reordering", "duplicates", "MTU")],
+        ),
+        (
             "rate: 1 Mbps, queue: {kind: fq_codel}",
             ALL,
             ["no FQ-CoDel (only the embedded switch has it) but DropTail of its size: h -> s"],

@@ -21,6 +21,7 @@
 mod codel;
 pub mod config;
 mod discipline;
+mod disturb;
 mod dualpi2;
 pub mod ecn;
 mod fifo;
@@ -39,12 +40,13 @@ use std::collections::VecDeque;
 
 pub use config::{
     CodelConfig, ConfigError, DualPi2Config, FqCodelConfig, GilbertElliott, Limit, LinkConfig, LossConfig, PiConfig,
-    PieConfig, QueueConfig, RedConfig,
+    PieConfig, QueueConfig, RedConfig, Reorder,
 };
 pub use ecn::{Arrival, Ecn};
 pub use stats::{Reason, Stats};
 
 use discipline::Offer;
+use disturb::Disturbance;
 use fifo::{charge, Waiting};
 use loss::Loss;
 use queue::Queue;
@@ -81,6 +83,8 @@ pub struct Delivered<T> {
     /// Bytes, as it was transmitted.
     pub len: u32,
     pub time_ns: u64,
+    /// The path has doubled it: it arrives twice.
+    pub is_twice: bool,
 }
 
 /// One direction of a link that carries items of type `T`.
@@ -95,9 +99,11 @@ pub struct Link<T> {
     /// None while there has been no loss.
     loss: Option<Box<Loss>>,
     seed: u64,
-    /// Ordered by time, whatever the delay was: a link does not reorder. Only the head needs a timer.
+    /// None while there has been none.
+    disturbance: Option<Box<Disturbance>>,
+    /// Ordered by time. Whatever the delay was, a link does not reorder unless it is told to. Only the head needs a timer.
     in_flight: VecDeque<Delivered<T>>,
-    /// When the last of them arrives, or arrived.
+    /// When the last of them arrives, or arrived, late ones aside.
     last_delivery_ns: u64,
     in_flight_bytes: u64,
     stats: Stats,
@@ -109,12 +115,13 @@ struct Wire {
     delay_ns: u64,
     in_flight_limit_bytes: u64,
     overhead_bytes: u32,
+    max_frame_bytes: u32,
 }
 
 impl Wire {
     fn new(config: &LinkConfig) -> Self {
-        let &LinkConfig { delay_ns, in_flight_limit_bytes, overhead_bytes, .. } = config;
-        Self { delay_ns, in_flight_limit_bytes, overhead_bytes }
+        let &LinkConfig { delay_ns, in_flight_limit_bytes, overhead_bytes, max_frame_bytes, .. } = config;
+        Self { delay_ns, in_flight_limit_bytes, overhead_bytes, max_frame_bytes }
     }
 }
 
@@ -128,6 +135,7 @@ impl<T> Link<T> {
             queue: Queue::new(&config.queue, seed),
             transmitter: Transmitter::new(config.rate_bps),
             loss: Loss::new(config.loss, seed).map(Box::new),
+            disturbance: Disturbance::new(&config, seed).map(Box::new),
             seed,
             in_flight: VecDeque::new(),
             last_delivery_ns: 0,
@@ -150,6 +158,10 @@ impl<T> Link<T> {
             Some(loss) => loss.set_model(config.loss),
             none => *none = Loss::new(config.loss, self.seed).map(Box::new),
         }
+        match &mut self.disturbance {
+            Some(disturbance) => disturbance.set_config(&config),
+            none => *none = Disturbance::new(&config, self.seed).map(Box::new),
+        }
         self.wire = Wire::new(&config);
         *self.config = config;
         Ok(())
@@ -162,6 +174,9 @@ impl<T> Link<T> {
         self.stats.offered_bytes += u64::from(len);
         if !self.up {
             return Err(self.dropped(item, Reason::Down));
+        }
+        if len > self.wire.max_frame_bytes {
+            return Err(self.dropped(item, Reason::Oversize));
         }
         let offer = self.surroundings(now_ns, flow);
         let before = self.queue.packets();
@@ -238,8 +253,12 @@ impl<T> Link<T> {
     }
 
     /// Transmits a packet that was dequeued at `now_ns` and has `len` bytes by now. Returns when its last bit has left.
-    /// A packet that is lost on the wire comes back at once, though it occupies the transmitter like any other.
+    /// A packet that is lost on the wire comes back at once, though it occupies the transmitter like any other; one that is
+    /// too long does not.
     pub fn transmit(&mut self, now_ns: u64, len: u32, item: T) -> Result<u64, Dropped<T>> {
+        if len > self.wire.max_frame_bytes {
+            return Err(self.dropped(item, Reason::Oversize));
+        }
         let end = self.transmitter.send(now_ns, u64::from(len) + u64::from(self.wire.overhead_bytes));
         self.stats.sent_packets += 1;
         self.stats.sent_bytes += u64::from(len);
@@ -250,10 +269,37 @@ impl<T> Link<T> {
             return Err(self.dropped(item, Reason::InFlight));
         }
         let time_ns = end.saturating_add(self.wire.delay_ns).max(self.last_delivery_ns);
-        self.last_delivery_ns = time_ns;
-        self.in_flight.push_back(Delivered { item, len, time_ns });
         self.in_flight_bytes += charge(len);
+        let packet = Delivered { item, len, time_ns, is_twice: false };
+        match self.disturbance {
+            Some(_) => self.disturb(packet),
+            None => {
+                self.last_delivery_ns = time_ns;
+                self.in_flight.push_back(packet);
+            }
+        }
         Ok(end)
+    }
+
+    /// Puts a packet under way on a path that delays some and doubles some.
+    fn disturb(&mut self, mut packet: Delivered<T>) {
+        let Some(disturbance) = &mut self.disturbance else { return };
+        packet.is_twice = disturbance.doubles();
+        self.stats.duplicated_packets += u64::from(packet.is_twice);
+        match disturbance.extra_delay_ns() {
+            Some(extra) => {
+                self.stats.reordered_packets += 1;
+                packet.time_ns = packet.time_ns.saturating_add(extra);
+            }
+            None => self.last_delivery_ns = packet.time_ns,
+        }
+        let at = self.in_flight.partition_point(|other| other.time_ns <= packet.time_ns);
+        self.in_flight.insert(at, packet);
+    }
+
+    /// Whether a packet may overtake others that are under way.
+    pub fn reorders(&self) -> bool {
+        self.disturbance.is_some()
     }
 
     /// Takes the next packet that has reached the far end by `now_ns`.
@@ -263,8 +309,9 @@ impl<T> Link<T> {
         }
         let packet = self.in_flight.pop_front()?;
         self.in_flight_bytes -= charge(packet.len);
-        self.stats.delivered_packets += 1;
-        self.stats.delivered_bytes += u64::from(packet.len);
+        let copies = 1 + u64::from(packet.is_twice);
+        self.stats.delivered_packets += copies;
+        self.stats.delivered_bytes += copies * u64::from(packet.len);
         Some(packet)
     }
 

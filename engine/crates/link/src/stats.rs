@@ -11,6 +11,8 @@ pub enum Reason {
     RedForced,
     /// CoDel, PIE or DualPI2 chose it.
     Aqm,
+    /// Longer than `LinkConfig::max_frame_bytes`.
+    Oversize,
     /// Random loss on the wire.
     Loss,
     /// Too many bytes under way (`LinkConfig::in_flight_limit_bytes`).
@@ -20,11 +22,12 @@ pub enum Reason {
 }
 
 impl Reason {
-    pub const ALL: [Reason; 7] = [
+    pub const ALL: [Reason; 8] = [
         Reason::QueueFull,
         Reason::RedEarly,
         Reason::RedForced,
         Reason::Aqm,
+        Reason::Oversize,
         Reason::Loss,
         Reason::InFlight,
         Reason::Down,
@@ -39,10 +42,14 @@ pub struct Stats {
     /// Sent by the transmitter, lost ones among them.
     pub sent_packets: u64,
     pub sent_bytes: u64,
+    /// Those that came twice count twice.
     pub delivered_packets: u64,
     pub delivered_bytes: u64,
     /// ECN marks.
     pub marked_packets: u64,
+    /// Packets that came later than the link's delay, and those that came twice.
+    pub reordered_packets: u64,
+    pub duplicated_packets: u64,
     pub max_queue_packets: u64,
     pub max_queue_bytes: u64,
     dropped: [u64; Reason::ALL.len()],

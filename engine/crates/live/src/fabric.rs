@@ -263,6 +263,12 @@ impl Fabric {
             }
             while let Some(packet) = tx.deliver(time) {
                 if let Item::Frame(frame) = packet.item {
+                    if packet.is_twice {
+                        let mut copy = pool.take();
+                        copy.extend_from_slice(&frame);
+                        outbox.push(copy);
+                        *outgoing += 1;
+                    }
                     outbox.push(frame);
                     *outgoing += 1;
                 }
@@ -284,7 +290,9 @@ impl Fabric {
             }
             if let Some(packet) = rx.deliver(time) {
                 let number = *number;
-                self.ingress(switch, time, number, &packet.item);
+                for _ in 0..1 + usize::from(packet.is_twice) {
+                    self.ingress(switch, time, number, &packet.item);
+                }
                 self.pool.give(packet.item);
                 self.dispatch(switch, events, time);
             }

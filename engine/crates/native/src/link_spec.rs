@@ -3,7 +3,7 @@
 use link::config::{DEFAULT_AQM_LIMIT, DEFAULT_LIMIT_PACKETS};
 use link::{
     CodelConfig, DualPi2Config, FqCodelConfig, GilbertElliott, Limit, LinkConfig, LossConfig, PiConfig, PieConfig,
-    QueueConfig, RedConfig,
+    QueueConfig, RedConfig, Reorder,
 };
 use live::LinkSettings;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -14,8 +14,13 @@ use pyo3::types::PyDict;
 const RED_MIN_PACKETS: f64 = 5.0;
 const RED_MAX_PACKETS: f64 = 15.0;
 
+/// A frame has so much beyond its IP packet.
+const ETHERNET_BYTES: u32 = 14;
+/// Every IPv4 link carries packets of 68 octets (RFC 791).
+const LEAST_MTU: u32 = 68;
+
 /// Keys of every link, and those of one queue kind or another.
-const LINK_KEYS: [&str; 9] = [
+const LINK_KEYS: [&str; 13] = [
     "rate_bps",
     "delay_us",
     "loss",
@@ -25,6 +30,10 @@ const LINK_KEYS: [&str; 9] = [
     "limit_bytes",
     "seed",
     "overhead_bytes",
+    "mtu",
+    "duplicate",
+    "reorder",
+    "reorder_delay_us",
 ];
 const RED_KEYS: [&str; 8] =
     ["red_min", "red_max", "red_weight", "red_max_p", "red_gentle", "red_wait", "red_ecn", "red_mean_packet_bytes"];
@@ -62,6 +71,16 @@ pub fn link_settings(spec: &Bound<'_, PyDict>) -> PyResult<LinkSettings> {
         (Some(_), Some(_)) => return Err(PyValueError::new_err("a link has loss or gilbert_elliott, not both")),
     };
     config.overhead_bytes = get(spec, "overhead_bytes")?.unwrap_or_default();
+    config.duplicate = get(spec, "duplicate")?.unwrap_or_default();
+    if let Some(probability) = get::<f64>(spec, "reorder")? {
+        config.reorder = Some(Reorder { probability, extra_delay_ns: us(spec, "reorder_delay_us", 0)? });
+    }
+    if let Some(mtu) = get::<u32>(spec, "mtu")? {
+        if mtu < LEAST_MTU {
+            return Err(PyValueError::new_err(format!("mtu: must be at least {LEAST_MTU}, not {mtu}")));
+        }
+        config.max_frame_bytes = mtu.saturating_add(ETHERNET_BYTES);
+    }
     config.queue = queue(spec)?;
     config.validate().map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(LinkSettings { config, seed: get(spec, "seed")? })

@@ -98,8 +98,8 @@ impl Channel {
         }
     }
 
-    /// The packet that arrives by this event, if the event still holds.
-    pub fn arrive(&mut self, event: &Event) -> Option<Cargo> {
+    /// The packet that arrives by this event, if the event still holds, and whether it arrives twice.
+    pub fn arrive(&mut self, event: &Event) -> Option<(Cargo, bool)> {
         if self.arrival_at != Some(event.time) {
             return None;
         }
@@ -107,7 +107,7 @@ impl Channel {
         if !self.eager {
             self.catch_up(event.time);
         }
-        self.link.deliver(event.time).map(|packet| packet.item.cargo)
+        self.link.deliver(event.time).map(|packet| (packet.item.cargo, packet.is_twice))
     }
 
     /// Whether the departure of this event still holds; it is off the agenda then.
@@ -122,12 +122,15 @@ impl Channel {
         holds
     }
 
-    /// The next arrival, if the agenda does not hold one.
+    /// The next arrival, if the agenda does not hold it. Where packets overtake others, what the agenda held is void.
     pub fn next_arrival(&mut self) -> Option<Event> {
-        if self.arrival_at.is_some() {
+        if self.arrival_at.is_some() && !self.link.reorders() {
             return None;
         }
         let head = self.link.head_in_flight()?;
+        if self.arrival_at.is_some_and(|held| held <= head.time_ns) {
+            return None;
+        }
         self.arrival_at = Some(head.time_ns);
         let rank = Rank::new(Class::Arrival, head.item.number);
         Some(Event { time: head.time_ns, rank, what: What::Arrival(self.index) })
@@ -135,8 +138,8 @@ impl Channel {
 
     /// The next departure, if it must be on the agenda and is not.
     pub fn next_departure(&mut self) -> Option<Event> {
-        // Behind a packet under way, all departures are looked after when it arrives.
-        if !self.eager && self.arrival_at.is_some() {
+        // Behind a packet under way, all departures are looked after when it arrives; unless they may overtake it.
+        if !self.eager && self.arrival_at.is_some() && !self.link.reorders() {
             return None;
         }
         let time = self.link.next_departure()?;

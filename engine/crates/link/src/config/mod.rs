@@ -21,6 +21,11 @@ pub struct LinkConfig {
     pub overhead_bytes: u32,
     pub queue: QueueConfig,
     pub loss: LossConfig,
+    pub reorder: Option<Reorder>,
+    /// Probability that a packet is delivered twice.
+    pub duplicate: f64,
+    /// Longer frames are dropped.
+    pub max_frame_bytes: u32,
     /// Bytes under way between transmitter and receiver; more are dropped. Bounds memory where rate and delay do not.
     pub in_flight_limit_bytes: u64,
 }
@@ -33,6 +38,9 @@ impl Default for LinkConfig {
             overhead_bytes: 0,
             queue: QueueConfig::DropTail(Limit::Packets(DEFAULT_LIMIT_PACKETS)),
             loss: LossConfig::None,
+            reorder: None,
+            duplicate: 0.0,
+            max_frame_bytes: u32::MAX,
             in_flight_limit_bytes: u64::MAX,
         }
     }
@@ -120,6 +128,14 @@ impl RedConfig {
     }
 }
 
+/// Some packets take longer than the link's delay, and are overtaken.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reorder {
+    /// Of each packet, alone.
+    pub probability: f64,
+    pub extra_delay_ns: u64,
+}
+
 /// Random loss on the wire, after the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LossConfig {
@@ -159,6 +175,11 @@ impl LinkConfig {
     pub fn validate(&self) -> Result<(), ConfigError> {
         check(self.rate_bps != Some(0), "rate_bps", "must be positive")?;
         self.queue.validate()?;
+        if let Some(reorder) = self.reorder {
+            probability(reorder.probability, "reorder")?;
+        }
+        probability(self.duplicate, "duplicate")?;
+        check(self.max_frame_bytes > 0, "mtu", "must be positive")?;
         self.loss.validate()
     }
 }

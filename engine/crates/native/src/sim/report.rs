@@ -25,6 +25,9 @@ pub fn link<'py>(py: Python<'py>, report: &LinkReport<'_>) -> PyResult<Bound<'py
         ("drop_queue", stats.dropped(Reason::QueueFull)),
         ("drop_red", stats.dropped(Reason::RedEarly) + stats.dropped(Reason::RedForced)),
         ("drop_aqm", stats.dropped(Reason::Aqm)),
+        ("drop_mtu", stats.dropped(Reason::Oversize)),
+        ("reordered_packets", stats.reordered_packets),
+        ("duplicated_packets", stats.duplicated_packets),
         ("drop_loss", stats.dropped(Reason::Loss)),
         ("drop_down", stats.dropped(Reason::Down)),
     ] {

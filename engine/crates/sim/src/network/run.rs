@@ -115,9 +115,14 @@ impl Network {
             }
         }
         match cargo {
-            Some(Cargo::Load(load)) => self.receive(channel_index, from, to, load),
+            Some((Cargo::Load(load), is_twice)) => {
+                if is_twice {
+                    self.receive(channel_index, from, to, load.clone())?;
+                }
+                self.receive(channel_index, from, to, load)
+            }
             // A copy becomes a frame before it is under way.
-            Some(Cargo::Copy(..)) | None => Ok(()),
+            Some((Cargo::Copy(..), _)) | None => Ok(()),
         }
     }
 
