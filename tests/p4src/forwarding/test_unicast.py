@@ -23,6 +23,18 @@ def test_packet_is_forwarded_one_hop(target: Target) -> None:
     assert target.drops() == {}
 
 
+@pytest.mark.parametrize("protocol", [1, 6, 17, 132])
+@pytest.mark.parametrize("tos", [0b1011_1000 | ecn for ecn in range(4)])
+def test_the_tos_byte_is_the_packets_own(target: Target, tos: int, protocol: int) -> None:
+    """DSCP and ECN: links mark, the program does not, whatever the packet carries."""
+    install(target)
+    route_host(target, 2)
+    packet = unicast(host_ip(1), host_ip(2))
+    packet[IP].tos, packet[IP].proto = tos, protocol
+    ((_, sent),) = target.send(1, bytes(packet))
+    assert IP(sent[14:]).tos == tos
+
+
 def test_longest_prefix_wins(target: Target) -> None:
     install(target)
     for prefix, length, port in (("10.0.0.0", 8, 3), ("10.1.0.0", 16, 4), ("10.1.2.0", 24, 5), ("0.0.0.0", 0, 6)):

@@ -30,6 +30,20 @@ def test_each_copy_is_one_hop_on(target: Target) -> None:
     assert sent == [(port, bytes(expected)) for port in (2, 3, 8)]
 
 
+@pytest.mark.parametrize("tos", [0b0010_1000 | ecn for ecn in range(4)])
+@pytest.mark.parametrize("flooded", [False, True], ids=["group of the bitmap", "group of the slot"])
+def test_every_copy_keeps_the_tos_byte(target: Target, tos: int, flooded: bool) -> None:
+    ports = 16 if flooded else 8
+    install(target, ports=ports)
+    route_source(target, SOURCE, GROUP, 1, upstream=[1])
+    for port in (2, 3, 8):
+        target.send(port, join(GROUP, SOURCE))
+    packet = data(SOURCE, GROUP)
+    packet[IP].tos = tos
+    sent = target.send(1, bytes(packet))
+    assert [(port, IP(copy[14:]).tos) for port, copy in sent] == [(port, tos) for port in (2, 3, 8)]
+
+
 def test_never_back_out_of_the_port_it_came_from(target: Target) -> None:
     install(target)
     route_group(target, GROUP, 1, accept=range(1, 9))

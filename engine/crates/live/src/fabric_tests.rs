@@ -1,6 +1,8 @@
 use std::sync::Arc;
 
-use link::{Limit, LinkConfig, LossConfig, QueueConfig};
+use link::{
+    CodelConfig, DualPi2Config, FqCodelConfig, Limit, LinkConfig, LossConfig, PieConfig, QueueConfig, RedConfig,
+};
 use p4vm::{ActionCall, EntryTarget, MatchKey, Options, Program, Replica};
 
 use super::*;
@@ -285,4 +287,90 @@ fn told_of_repeated_digests() -> u64 {
     let stats = setup.switch.stats();
     assert!(stats.contains(&("digests_repeated", 1000 - told)), "{stats:?}");
     told
+}
+
+/// Every kind of queue, with its defaults.
+fn kinds() -> Vec<QueueConfig> {
+    let limit = Limit::Packets(10);
+    vec![
+        QueueConfig::DropTail(limit),
+        QueueConfig::Red(RedConfig::new(limit, 5.0, 9.0)),
+        QueueConfig::Codel(CodelConfig::new(limit)),
+        QueueConfig::FqCodel(FqCodelConfig::new(limit)),
+        QueueConfig::Pie(PieConfig::new(limit)),
+        QueueConfig::DualPi2(DualPi2Config::new(limit)),
+    ]
+}
+
+#[test]
+fn egress_sees_every_kind_of_queue() {
+    for queue in kinds() {
+        let mut setup = Setup::new();
+        setup.port(1, LinkConfig::default());
+        setup.port(2, LinkConfig { queue, ..rate(8_000_000, 10) });
+        setup.rule(1, "forward", 2);
+        (0..4).for_each(|tag| setup.receive(5 * MS, 1, &frame(tag)));
+        setup.advance(100 * MS);
+        let seen: Vec<_> = setup.sent().iter().map(|(_, frame)| metadata(frame)).collect();
+        assert_eq!(seen, [(5000, 0, 0, 0), (5000, 1000, 0, 2), (5000, 2000, 1, 1), (5000, 3000, 2, 0)]);
+    }
+}
+
+/// A thousand octets of UDP over IPv4 with this TOS byte; its header's checksum is right.
+fn datagram(tos: u8) -> Vec<u8> {
+    let mut frame = vec![2; 12];
+    frame.extend([0x08, 0x00, 0x45, tos, 0x03, 0xda, 0, 0, 0, 0, 8, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    frame.resize(1000, 0);
+    let sum = header_sum(&frame);
+    frame[24..26].copy_from_slice(&(!sum).to_be_bytes());
+    frame
+}
+
+/// The ones' complement sum of an IPv4 header; all ones when its checksum is right.
+fn header_sum(frame: &[u8]) -> u16 {
+    let words = frame[14..34].chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]])));
+    let sum: u32 = words.sum();
+    ((sum & 0xffff) + (sum >> 16)) as u16
+}
+
+#[test]
+fn links_mark_in_both_directions_and_leave_the_header_sound() {
+    let slow = || {
+        let queue = QueueConfig::DualPi2(DualPi2Config::new(Limit::Packets(10)));
+        LinkConfig { queue, ..rate(8_000_000, 10) }
+    };
+    for (tx, rx, counter) in
+        [(slow(), None, (2, "marked_packets")), (LinkConfig::default(), Some(slow()), (1, "rx_marked_packets"))]
+    {
+        for tos in [0xb8, 0xb9] {
+            let mut setup = Setup::new();
+            let rx = rx.clone().map(|config| LinkSettings { config, seed: None });
+            setup.fabric.add_port(1, LinkSettings::default(), rx).unwrap();
+            setup.port(2, tx.clone());
+            setup.rule(1, "forward", 2);
+            (0..6).for_each(|_| setup.receive(0, 1, &datagram(tos)));
+            setup.advance(100 * MS);
+            let sent = setup.sent();
+            assert!(sent.iter().all(|(_, frame)| header_sum(frame) == 0xffff));
+            // Those that waited 2, 3 and 4 ms; the last one leaves nobody behind.
+            let marked: Vec<bool> = sent.iter().map(|(_, frame)| frame[15] == 0xbb).collect();
+            assert_eq!(marked, [false, false, true, true, true, false].map(|mark| mark && tos == 0xb9));
+            assert_eq!(setup.stat(counter.0, counter.1), if tos == 0xb9 { 3 } else { 0 });
+        }
+    }
+}
+
+#[test]
+fn a_doubled_frame_is_sent_twice_and_enters_twice() {
+    let twice = || LinkConfig { duplicate: 1.0, ..LinkConfig::default() };
+    let mut setup = Setup::new();
+    let rx = LinkSettings { config: twice(), seed: None };
+    setup.fabric.add_port(1, LinkSettings::default(), Some(rx)).unwrap();
+    setup.port(2, twice());
+    setup.rule(1, "forward", 2);
+    setup.receive(0, 1, &frame(1));
+    setup.advance(MS);
+    assert_eq!(setup.switch.counter_read("arrivals", 1).unwrap().0, 2);
+    assert_eq!(setup.sent().len(), 4);
+    assert_eq!((setup.stat(1, "rx_duplicated_packets"), setup.stat(2, "duplicated_packets")), (1, 2));
 }

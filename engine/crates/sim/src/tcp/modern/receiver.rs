@@ -168,7 +168,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::CONGESTION_EXPERIENCED;
+    use link::ecn::CONGESTION_EXPERIENCED;
     use crate::tcp::modern::ecn::Ecn;
 
     fn data(packet: u32) -> Segment {
