@@ -1,8 +1,8 @@
 //! ECN at both ends: one echo until the sender has answered (RFC 3168), or counts of what was marked (a model of AccECN,
 //! draft-ietf-tcpm-accurate-ecn: the option's count of octets that came marked).
 
-use link::ecn::{CONGESTION_EXPERIENCED, ECN_MASK};
 use crate::tcp::segment::{EcnFlags, Segment};
+use link::ecn::{CONGESTION_EXPERIENCED, ECN_MASK};
 
 /// What a connection does with marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -168,8 +168,8 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use link::ecn::CONGESTION_EXPERIENCED;
     use crate::tcp::modern::ecn::Ecn;
+    use link::ecn::CONGESTION_EXPERIENCED;
 
     fn data(packet: u32) -> Segment {
         Segment { seq: 1 + packet * 100, len: 100, ..Segment::default() }
