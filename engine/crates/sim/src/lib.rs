@@ -19,6 +19,7 @@ pub mod app;
 pub mod apps;
 pub mod bench;
 mod channel;
+pub mod ecn;
 mod event;
 pub mod frame;
 mod host;

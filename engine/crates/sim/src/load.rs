@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::ecn;
 use crate::frame;
-use crate::packet::{Packet, ECN_CONGESTION_EXPERIENCED};
+use crate::packet::Packet;
 
 /// A packet in the form in which it travels a link.
 #[derive(Clone, Debug)]
@@ -32,7 +33,7 @@ impl Load {
     /// A queue marks the packet.
     pub fn mark(&mut self) {
         match self {
-            Load::Packet(packet) => packet.ecn = ECN_CONGESTION_EXPERIENCED,
+            Load::Packet(packet) => packet.ecn = ecn::CONGESTION_EXPERIENCED,
             Load::Frame(frame) => {
                 let mut octets = frame.to_vec();
                 frame::mark(&mut octets);

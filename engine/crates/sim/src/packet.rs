@@ -5,6 +5,7 @@ use std::fmt;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 
+use crate::ecn;
 use crate::igmp;
 use crate::tcp::Segment;
 
@@ -88,10 +89,6 @@ impl Body {
     }
 }
 
-/// Explicit congestion notification: the two bits of the IP header (RFC 3168, section 5).
-pub const ECN_MASK: u8 = 0b11;
-pub const ECN_CONGESTION_EXPERIENCED: u8 = 0b11;
-
 /// Time to live of new packets (RFC 1340's default, and Linux').
 pub const DEFAULT_TTL: u8 = 64;
 
@@ -125,6 +122,6 @@ impl Packet {
     }
 
     pub fn is_ecn_capable(&self) -> bool {
-        self.ecn & ECN_MASK != 0
+        self.ecn & ecn::MASK != 0
     }
 }

@@ -8,8 +8,9 @@ use std::net::Ipv4Addr;
 pub use decode::{decode, FrameError};
 pub use encode::encode;
 
+use crate::ecn;
 use crate::igmp::{self, IGMP_HEADER, IGMP_QUERY_V3_REST};
-use crate::packet::{Body, ECN_CONGESTION_EXPERIENCED, ECN_MASK, ETHERNET, IPV4, ROUTER_ALERT, TCP, UDP};
+use crate::packet::{Body, ETHERNET, IPV4, ROUTER_ALERT, TCP, UDP};
 
 pub type Mac = [u8; 6];
 
@@ -49,16 +50,16 @@ pub fn destination_mac(frame: &[u8]) -> Option<Mac> {
 
 /// Whether a queue may mark the frame instead of dropping it.
 pub fn is_ecn_capable(frame: &[u8]) -> bool {
-    frame.len() >= ETHERNET + IPV4 && frame[12..14] == ETHERTYPE_IPV4 && frame[ETHERNET + 1] & ECN_MASK != 0
+    frame.len() >= ETHERNET + IPV4 && frame[12..14] == ETHERTYPE_IPV4 && frame[ETHERNET + 1] & ecn::MASK != 0
 }
 
 /// Sets congestion experienced in a frame that is ECN capable, and corrects the header's checksum (RFC 1624).
 pub fn mark(frame: &mut [u8]) {
     if is_ecn_capable(frame) {
         let old = be16(&frame[ETHERNET..]);
-        let new = old | u16::from(ECN_CONGESTION_EXPERIENCED);
+        let new = old | u16::from(ecn::CONGESTION_EXPERIENCED);
         let sum = u64::from(!be16(&frame[ETHERNET + 10..])) + u64::from(!old) + u64::from(new);
-        frame[ETHERNET + 1] |= ECN_CONGESTION_EXPERIENCED;
+        frame[ETHERNET + 1] |= ecn::CONGESTION_EXPERIENCED;
         frame[ETHERNET + 10..ETHERNET + 12].copy_from_slice(&(!fold(sum)).to_be_bytes());
     }
 }
@@ -258,7 +259,7 @@ mod tests {
         let mut frame = encode(&packet, MAC_A, MAC_B);
         assert!(is_ecn_capable(&frame));
         mark(&mut frame);
-        assert_eq!(decode(&frame).map(|packet| packet.ecn), Ok(ECN_CONGESTION_EXPERIENCED));
+        assert_eq!(decode(&frame).map(|packet| packet.ecn), Ok(ecn::CONGESTION_EXPERIENCED));
     }
 
     #[test]

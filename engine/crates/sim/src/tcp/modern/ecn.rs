@@ -1,7 +1,7 @@
 //! ECN at both ends: one echo until the sender has answered (RFC 3168), or counts of what was marked (a model of AccECN,
 //! draft-ietf-tcpm-accurate-ecn: the option's count of octets that came marked).
 
-use crate::packet::{ECN_CONGESTION_EXPERIENCED, ECN_MASK};
+use crate::ecn::{self, ECT_0, ECT_1};
 use crate::tcp::segment::{EcnFlags, Segment};
 
 /// What a connection does with marks.
@@ -18,9 +18,6 @@ pub enum Ecn {
     Scalable,
 }
 
-/// The codepoints of RFC 3168, section 5.
-const ECT_0: u8 = 0b10;
-const ECT_1: u8 = 0b01;
 /// AccECN's counters have 24 bits.
 const COUNTER_MASK: u32 = 0x00ff_ffff;
 
@@ -111,7 +108,7 @@ impl EcnReceiver {
     /// A packet of data comes with this codepoint: whether it must be acknowledged at once, for marks begin or end
     /// (RFC 8257, section 3.2; AccECN's change-triggered acknowledgments).
     pub fn receive(&mut self, segment: &Segment, codepoint: u8) -> bool {
-        let is_marked = codepoint & ECN_MASK == ECN_CONGESTION_EXPERIENCED && self.mode != Ecn::Off;
+        let is_marked = codepoint & ecn::MASK == ecn::CONGESTION_EXPERIENCED && self.mode != Ecn::Off;
         // CWR ends the echo, and a mark on the same packet begins another.
         self.echoes = (self.echoes && !segment.ecn.cwr) || is_marked;
         if is_marked {
@@ -139,7 +136,7 @@ impl EcnReceiver {
 mod tests {
     use super::*;
 
-    const CE: u8 = ECN_CONGESTION_EXPERIENCED;
+    const CE: u8 = ecn::CONGESTION_EXPERIENCED;
 
     fn opened(mode: Ecn) -> (EcnSender, EcnReceiver) {
         let syn = Segment { syn: true, ecn: mode.syn_flags(), ..Segment::default() };

@@ -168,7 +168,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::packet::ECN_CONGESTION_EXPERIENCED;
+    use crate::ecn::CONGESTION_EXPERIENCED;
     use crate::tcp::modern::ecn::Ecn;
 
     fn data(packet: u32) -> Segment {
@@ -220,8 +220,8 @@ mod tests {
     fn a_change_of_marks_is_told_at_once() {
         let mut receiver = settled(Ecn::Scalable);
         let marked = |ack: Option<Segment>| ack.map(|ack| ack.marked_octets);
-        assert_eq!(marked(receiver.receive(&data(16), ECN_CONGESTION_EXPERIENCED, 5)), Some(Some(100)));
-        assert_eq!(marked(receiver.receive(&data(17), ECN_CONGESTION_EXPERIENCED, 5)), None);
+        assert_eq!(marked(receiver.receive(&data(16), CONGESTION_EXPERIENCED, 5)), Some(Some(100)));
+        assert_eq!(marked(receiver.receive(&data(17), CONGESTION_EXPERIENCED, 5)), None);
         assert_eq!(marked(receiver.receive(&data(18), 0b01, 5)), Some(Some(200)));
     }
 }
