@@ -36,7 +36,7 @@ def draw(result: RowResult) -> str:
     figure = result.row.experiment.figure
     with mpl.rc_context({**STYLE, "svg.hashsalt": result.row.id}):
         if isinstance(figure, Timeline):
-            canvas = _timelines(result.curves, figure)
+            canvas = _timelines(_at_places(result) if figure.by_place else result.curves, figure)
         elif isinstance(figure, Plane):
             canvas = _plane(result.curves, figure)
         elif isinstance(figure, Bars):
@@ -147,6 +147,16 @@ def _means(outcomes: Sequence[Outcome]) -> tuple[list[float], list[float]]:
 
 
 # --- one run over time
+
+
+def _at_places(result: RowResult) -> dict[str, list[Curve]]:
+    """The place's cases -> their lines. The first case's label, without its last part, is the place's."""
+    cases = list({outcome.case.label: outcome.case for outcome in result.outcomes}.values())
+    found: dict[float, tuple[str, list[Curve]]] = {}
+    for case in cases:
+        _, lines = found.setdefault(case.x, (case.label.rpartition(",")[0], []))
+        lines += result.curves.get(case.label, ())
+    return {label: lines for label, lines in found.values() if lines}
 
 
 def _timelines(curves: Mapping[str, Sequence[Curve]], figure: Timeline) -> Canvas:

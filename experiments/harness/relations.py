@@ -85,6 +85,29 @@ class RatioBetween:
 
 
 @dataclass(frozen=True, slots=True)
+class SeriesRatioBetween:
+    """Each case of one series over the other series' at the same `x`, for every quantity. Measured: that ratio."""
+
+    of: str
+    to: str
+    """Series."""
+    least: float
+    most: float = math.inf
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError when a case lacks its counterpart, or the series has none."""
+        below = {(one.quantity, one.case.x): one for one in outcomes if one.case.series == self.to}
+        ratios = []
+        for outcome in outcomes:
+            if outcome.case.series == self.of:
+                other = _found(below.get((outcome.quantity, outcome.case.x)), f"{self.to}, {outcome.case.label}")
+                ratios.append((outcome, ratio_interval(outcome.values, other.values)))
+        if not ratios:
+            raise ValueError(f"{self.of}: not measured")
+        return _within(ratios, self.least, self.most)
+
+
+@dataclass(frozen=True, slots=True)
 class OverCases:
     """A relation between averages over all cases, as of a paper that varies something and shows the average."""
 

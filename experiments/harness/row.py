@@ -121,6 +121,8 @@ class Timeline:
     x_label: str = "time, s"
     log_x: bool = False
     log_y: bool = False
+    by_place: bool = False
+    """Cases at the same `x` share their axes."""
 
 
 @dataclass(frozen=True, slots=True)

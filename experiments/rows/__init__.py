@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping
 
 from experiments.harness.names import UnknownNameError, did_you_mean
 from experiments.harness.row import Row, with_assistance
-from experiments.rows import tcp_validation
 from experiments.rows.compare import comparison as compare
 from experiments.rows.mtcp import paper as mtcp
 from experiments.rows.rla import paper as rla
+from experiments.rows.tcp_validation import rows as tcp_validation
 from experiments.rows.tfmcc import paper as tfmcc
 from experiments.rows.vlmcc import paper as vlmcc
 from experiments.rows.webrc import paper as webrc

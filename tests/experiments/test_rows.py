@@ -8,7 +8,8 @@ import yaml
 from experiments.harness.names import UnknownNameError
 from experiments.harness.row import SUFFIX, Case, Row, with_assistance
 from experiments.rows import PAPERS, ROWS, select
-from experiments.rows.tcp_validation import md1_wait, mm1k, padhye_goodput
+from experiments.rows.tcp_validation.equations import cubic_goodput, padhye_goodput
+from experiments.rows.tcp_validation.queues import md1_wait, mm1k
 from topologies.scenario import parse_scenario
 from topologies.scenario.checks import Purpose, check_ability
 
@@ -25,7 +26,7 @@ webrc-joins
 rla-fig4 rla-fig5 rla-fig7 rla-fig8 rla-fig9 rla-two rla-fig10 rla-drift rla-theorems rla-assist
 vlmcc-fig4 vlmcc-fig6 vlmcc-fig8 vlmcc-loss vlmcc-sweep vlmcc-assist
 compare-tcp compare-heterogeneous compare-loss compare-congestion compare-churn
-tcp-kernel tcp-share tcp-padhye queue-md1 queue-mm1k
+tcp-kernel tcp-pairs tcp-window tcp-share tcp-padhye tcp-cubic queue-md1 queue-mm1k
 """,
 )
 
@@ -127,6 +128,12 @@ def test_padhye_at_known_points() -> None:
     assert padhye_goodput(1000, 0.1, 0.01) == pytest.approx(2 * padhye_goodput(1000, 0.2, 0.01))
     rates = [padhye_goodput(1000, 0.1, loss) for loss in (0.001, 0.01, 0.1)]
     assert rates == sorted(rates, reverse=True)
+
+
+def test_cubics_response_function_at_known_points() -> None:
+    # By hand: 1.054 * (0.1 / 1e-4)^(3/4) = 187.4 packets.
+    assert cubic_goodput(1000, 0.1, 1e-4) == pytest.approx(1.15 * 187.4 * 8000 / 0.1, rel=1e-3)
+    assert cubic_goodput(1000, 0.1, 1e-4) == pytest.approx(cubic_goodput(1000, 0.1, 1.6e-3) * 8)
 
 
 def test_queueing_theory_at_known_points() -> None:

@@ -27,6 +27,19 @@ def test_more_lines_than_colours_still_differ() -> None:
     assert len({look for look in looks if look}) == 18
 
 
+def test_cases_at_one_place_share_their_axes() -> None:
+    cases = [
+        Case(f"{name}, {world}", {}, x=x) for x, name in enumerate(("bbr", "cubic")) for world in ("kernel", "ours")
+    ]
+    figure = Timeline("window", by_place=True)
+    experiment = Experiment(lambda _: cases, lambda _: {}, EachBetween(), figure, curves=lambda _: [])
+    row = Row("x-1", "x", "sim", "title", "paper", "counts", "unit", experiment)
+    result = RowResult(row, Options(), [Outcome(case, "window", (1.0,)) for case in cases])
+    result.curves.update({case.label: [Curve(case.label, [(0.0, 1.0), (1.0, 2.0)])] for case in cases})
+    svg = draw(result)
+    assert [svg.count(f">{title}<") for title in ("bbr", "cubic", "bbr, kernel", "cubic, ours")] == [1, 1, 1, 1]
+
+
 def _references_drawn(references: dict[str, float]) -> int:
     """Dashed lines in a figure of series, each compared with its own value at two places."""
     cases = [

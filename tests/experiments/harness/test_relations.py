@@ -13,6 +13,7 @@ from experiments.harness.relations import (
     OverCases,
     QuantitiesRatioBetween,
     RatioBetween,
+    SeriesRatioBetween,
 )
 from experiments.harness.row import Case, Outcome, Relation
 
@@ -70,6 +71,19 @@ def test_ratio_between_compares_each_quantity() -> None:
     assert (judgement.holds, judgement.where) == (False, "losses, of")
     assert judgement.measured.mean == pytest.approx(0.8)
     assert RatioBetween("of", "to", 0.8).judge(outcomes).holds
+
+
+def test_series_are_compared_place_by_place() -> None:
+    def at(x: float, series: str, *values: float) -> Outcome:
+        return Outcome(Case(f"{series} {x}", {}, x=x, series=series), "goodput", values)
+
+    outcomes = [at(1, "kernel", 10), at(1, "simulated", 9), at(2, "kernel", 5), at(2, "simulated", 5.1)]
+    judgement = SeriesRatioBetween("simulated", "kernel", 0.95, 1.05).judge(outcomes)
+    assert (judgement.holds, judgement.where) == (False, "goodput, simulated 1")
+    assert judgement.measured.mean == pytest.approx(0.9)
+    assert SeriesRatioBetween("simulated", "kernel", 0.85, 1.05).judge(outcomes).holds
+    with pytest.raises(ValueError, match="kernel, simulated 2"):
+        SeriesRatioBetween("simulated", "kernel", 0.85).judge(outcomes[:2] + outcomes[3:])
 
 
 def test_averages_over_cases_are_those_of_each_seed() -> None:

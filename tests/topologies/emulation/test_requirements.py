@@ -71,6 +71,6 @@ def test_what_a_simulation_has_instead_is_said(monkeypatch: pytest.MonkeyPatch) 
         def setsockopt(self, *arguments: object) -> None:
             raise FileNotFoundError(2, "No such file or directory")
 
-    monkeypatch.setattr(runner.socket, "socket", Lacking)
+    monkeypatch.setattr(socket, "socket", Lacking)
     with pytest.raises(RequirementError, match=r"no congestion control `bbr`, only .*; canopy simulate has it"):
         runner.check_congestion_controls(parse_scenario(TEXT.replace("cubic", "bbr")))

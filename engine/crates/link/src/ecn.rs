@@ -17,14 +17,17 @@ pub enum Ecn {
 pub const ECN_MASK: u8 = 0b11;
 /// And their value in a packet that was marked.
 pub const CONGESTION_EXPERIENCED: u8 = 0b11;
+/// ECN capable: the codepoint of most senders, and that of scalable ones (RFC 9331).
+pub const ECT_0: u8 = 0b10;
+pub const ECT_1: u8 = 0b01;
 
 impl Ecn {
     /// From IPv4's TOS byte, or from the field alone.
     pub fn from_tos(tos: u8) -> Self {
         match tos & ECN_MASK {
             0b00 => Ecn::NotEct,
-            0b01 => Ecn::Ect1,
-            0b10 => Ecn::Ect0,
+            ECT_1 => Ecn::Ect1,
+            ECT_0 => Ecn::Ect0,
             _ => Ecn::Ce,
         }
     }

@@ -6,7 +6,6 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use link::ecn::CONGESTION_EXPERIENCED;
-pub use link::ecn::ECN_MASK;
 use link::{frame, Arrival, Ecn};
 
 use crate::igmp;

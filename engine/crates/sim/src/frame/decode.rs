@@ -57,7 +57,14 @@ pub fn decode(frame: &[u8]) -> Result<Packet, FrameError> {
         PROTOCOL_IGMP => Body::Igmp(Arc::new(decode_igmp(body)?)),
         _ => return Err(FrameError::Unsupported),
     };
-    Ok(Packet { source, destination, ttl: header[8], ecn: header[1] & ECN_MASK, len: frame.len() as u32, body })
+    Ok(Packet {
+        source,
+        destination,
+        ttl: header[8],
+        ecn: header[1] & link::ecn::ECN_MASK,
+        len: frame.len() as u32,
+        body,
+    })
 }
 
 fn decode_udp(octets: &[u8], pseudo: u64) -> Result<Udp, FrameError> {

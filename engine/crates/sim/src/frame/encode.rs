@@ -19,7 +19,7 @@ pub fn encode(packet: &Packet, source: Mac, destination: Mac) -> Vec<u8> {
         Body::Igmp(_) => (PROTOCOL_IGMP, &ROUTER_ALERT),
     };
     let total = (packet.body.frame_octets() - ETHERNET) as u16;
-    out.extend_from_slice(&[0x40 | ((IPV4 + options.len()) / 4) as u8, packet.ecn & ECN_MASK]);
+    out.extend_from_slice(&[0x40 | ((IPV4 + options.len()) / 4) as u8, packet.ecn & link::ecn::ECN_MASK]);
     out.extend_from_slice(&total.to_be_bytes());
     out.extend_from_slice(&[0, 0, 0x40, 0, packet.ttl, protocol, 0, 0]); // no identification, don't fragment
     out.extend_from_slice(&packet.source.octets());

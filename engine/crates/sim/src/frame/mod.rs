@@ -9,9 +9,7 @@ pub use decode::{decode, FrameError};
 pub use encode::encode;
 
 use crate::igmp::{self, IGMP_HEADER, IGMP_QUERY_V3_REST};
-use crate::packet::{
-    Body, ECN_MASK, ETHERNET, IPV4, PROTOCOL_IGMP, PROTOCOL_TCP, PROTOCOL_UDP, ROUTER_ALERT, TCP, UDP,
-};
+use crate::packet::{Body, ETHERNET, IPV4, PROTOCOL_IGMP, PROTOCOL_TCP, PROTOCOL_UDP, ROUTER_ALERT, TCP, UDP};
 
 pub type Mac = [u8; 6];
 

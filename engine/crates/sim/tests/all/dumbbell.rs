@@ -23,6 +23,8 @@ pub struct Dumbbell {
     pub seed: u64,
     /// Most time a source takes for a packet; breaks phase effects.
     pub processing: Nanos,
+    /// Links between the hosts and the bottleneck.
+    pub access: LinkConfig,
     /// Sources write their windows into the time series.
     pub traced: bool,
 }
@@ -36,6 +38,7 @@ impl Default for Dumbbell {
             loss: LossConfig::None,
             seed: 1,
             processing: 0,
+            access: fast(),
             traced: false,
         }
     }
@@ -72,14 +75,14 @@ impl Dumbbell {
             loss: self.loss,
             ..LinkConfig::default()
         };
-        let back = LinkConfig { delay_ns: self.rtt / 2, ..fast() };
+        let back = LinkConfig { delay_ns: self.rtt / 2, ..self.access.clone() };
         let bottleneck = network.connect((left, None), (right, None), forth, back).unwrap();
         let mut built = Vec::new();
         for (number, (sender, receiver)) in flows.iter().enumerate() {
             let source_host = network.add_host(&format!("source{number}"), address(1, number), None).unwrap();
             let sink_host = network.add_host(&format!("sink{number}"), address(2, number), None).unwrap();
-            network.connect((source_host, None), (left, None), fast(), fast()).unwrap();
-            network.connect((right, None), (sink_host, None), fast(), fast()).unwrap();
+            network.connect((source_host, None), (left, None), self.access.clone(), self.access.clone()).unwrap();
+            network.connect((right, None), (sink_host, None), self.access.clone(), self.access.clone()).unwrap();
             if self.processing > 0 {
                 let time = ProcessingTime { least: 0, most: self.processing };
                 network.set_processing(source_host, Some(time), None).unwrap();
@@ -99,6 +102,11 @@ impl Dumbbell {
         }
         (network, built, bottleneck)
     }
+}
+
+/// Faster than any bottleneck.
+pub fn faster() -> LinkConfig {
+    LinkConfig { rate_bps: Some(10_000_000_000), queue: QueueConfig::DropTail(Limit::Packets(100_000)), ..fast() }
 }
 
 /// Octets that each flow delivers between two times, a second.

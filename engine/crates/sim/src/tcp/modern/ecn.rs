@@ -2,7 +2,7 @@
 //! draft-ietf-tcpm-accurate-ecn: the option's count of octets that came marked).
 
 use crate::tcp::segment::{EcnFlags, Segment};
-use link::ecn::{CONGESTION_EXPERIENCED, ECN_MASK};
+use link::ecn::{CONGESTION_EXPERIENCED, ECN_MASK, ECT_0, ECT_1};
 
 /// What a connection does with marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -18,9 +18,6 @@ pub enum Ecn {
     Scalable,
 }
 
-/// The codepoints of RFC 3168, section 5.
-const ECT_0: u8 = 0b10;
-const ECT_1: u8 = 0b01;
 /// AccECN's counters have 24 bits.
 const COUNTER_MASK: u32 = 0x00ff_ffff;
 

@@ -142,10 +142,16 @@ impl Sender {
     fn end_phase(&mut self) {
         let first = self.board.first();
         match self.phase {
-            Phase::Reducing { until } | Phase::Recovering { until } if first >= until => {
-                if matches!(self.phase, Phase::Recovering { .. }) {
-                    self.rack.recovered();
+            // A reduction lasts until something is acknowledged that was sent after it began: the first such packet tells
+            // the receiver of it, and ends its echo.
+            Phase::Reducing { until } if first > until => {
+                if !self.control.is_model_based() {
+                    self.window.cwnd = self.window.ssthresh;
                 }
+                self.phase = Phase::Open;
+            }
+            Phase::Recovering { until } if first >= until => {
+                self.rack.recovered();
                 if !self.control.is_model_based() {
                     self.window.cwnd = self.window.ssthresh;
                 }
