@@ -304,8 +304,14 @@ def _check_packets(path: FieldPath, flow: activity.Flow) -> Iterator[Finding]:
         case activity.UdpFlow() | activity.OnOffFlow() if flow.packet > MAX_UDP_PAYLOAD:
             yield (*path, "packet"), f"{flow.packet} bytes do not fit a UDP datagram ({MAX_UDP_PAYLOAD})"
         case activity.TcpFlow() | activity.WebFlow():
-            paces = isinstance(flow, activity.TcpFlow) and flow.pacing
-            yield from congestion.check_tcp(path, flow.congestion_control, flow.simulated, paces)
+            yield from congestion.check_tcp(
+                path,
+                flow.congestion_control,
+                packet=flow.simulated.packet,
+                ecn=flow.simulated.ecn,
+                limited_transmit=flow.simulated.limited_transmit,
+                paces=isinstance(flow, activity.TcpFlow) and flow.pacing,
+            )
     if isinstance(flow, activity.OnOffFlow):
         yield from _check_mean((*path, "on"), flow.on)
     if isinstance(flow, activity.WebFlow):

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Final
 
-from topologies.scenario.activity import SimulatedTcp
 from topologies.scenario.errors import FieldPath, Finding
 
 MODERN: Final = ("cubic", "reno", "bbr", "bbr3", "dctcp", "prague")
@@ -26,18 +25,20 @@ def tcp_headers(congestion_control: str) -> int:
     return _HEADERS + (0 if congestion_control in CLASSIC else _TIMESTAMPS)
 
 
-def check_tcp(path: FieldPath, name: str, tcp: SimulatedTcp, paces: bool) -> Iterator[Finding]:
+def check_tcp(
+    path: FieldPath, name: str, *, packet: int, ecn: str | None, limited_transmit: bool | None, paces: bool
+) -> Iterator[Finding]:
     """What of a flow does not go with its congestion control, in either world."""
     headers = tcp_headers(name)
-    if not headers < tcp.packet <= _MAX_FRAME:
+    if not headers < packet <= _MAX_FRAME:
         bounds = f"{headers + 1} to {_MAX_FRAME}"
-        yield (*path, "simulated", "packet"), f"a packet of TCP has {bounds} bytes, not {tcp.packet}"
+        yield (*path, "simulated", "packet"), f"a packet of TCP has {bounds} bytes, not {packet}"
     if name in CLASSIC:
-        if tcp.ecn is not None:
+        if ecn is not None:
             yield (*path, "simulated", "ecn"), f"the papers' `{name}` knows nothing of marks"
         if paces:
             yield (*path, "pacing"), f"the papers' `{name}` does not pace"
-    elif tcp.limited_transmit is not None:
+    elif limited_transmit is not None:
         wrong = f"only the papers' TCP has this field: {', '.join(CLASSIC)}"
         yield (*path, "simulated", "limited_transmit"), wrong
 
