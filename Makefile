@@ -14,6 +14,7 @@ ENGINE_STAMP := $(VENV)/.stamp-engine
 # A client for the P4Runtime server's tests, in an environment of its own: it needs an older protobuf than everything else.
 P4RUNTIME_SHELL := $(VENV)/p4runtime-shell
 P4RUNTIME_SHELL_STAMP := $(VENV)/.stamp-p4runtime-shell
+TESTS_STAMP := $(VENV)/.stamp-tests
 RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \
 	engine/Cargo.toml engine/Cargo.lock
 
@@ -41,6 +42,11 @@ $(P4RUNTIME_SHELL_STAMP): $(SYSTEM_STAMP) tests/engine/switch/p4runtime/whole/sh
 	$(P4RUNTIME_SHELL)/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/engine/switch/p4runtime/whole/shell/constraints.txt p4runtime-shell
 	@touch $@
 
+$(TESTS_STAMP): $(ENGINE_STAMP) scripts/build_tests.sh scripts/fuzz.sh $(wildcard engine/fuzz/*.toml engine/fuzz/*/*.rs)
+	@echo "building the engine's tests and fuzz targets; the first time takes some minutes"
+	@scripts/build_tests.sh
+	@touch $@
+
 setup: $(ENGINE_STAMP) ## install and build all that is needed (no root once the system packages are there)
 
 run: setup ## send a real file to eight receivers over three P4 switches (FILE=path for your own)
@@ -49,7 +55,7 @@ run: setup ## send a real file to eight receivers over three P4 switches (FILE=p
 fast: setup ## compile the protocols (mypyc), so that simulations and hosts take less of the processor; optional
 	@$(BIN)/python -m experiments.fast
 
-test: setup $(P4RUNTIME_SHELL_STAMP) ## every check: formatting, lints, types, unit, packet-level and emulation tests
+test: setup $(P4RUNTIME_SHELL_STAMP) $(TESTS_STAMP) ## every check: formatting, lints, types, unit, packet-level and emulation tests
 	@scripts/test.sh
 
 check: setup ## formatting, lints, types and the tests of what has changed: a minute

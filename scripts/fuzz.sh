@@ -1,22 +1,24 @@
 #!/usr/bin/env bash
 # Runs the fuzz targets of engine/fuzz from the corpus in the repository, and beside them, all at the same time, the one of
-# the P4Runtime server: fuzz.sh [SECONDS] [TARGET...]; targets are program, packets, headers, p4runtime.
+# the P4Runtime server: fuzz.sh [SECONDS] [TARGET...]; targets are program, packets, headers, p4runtime. fuzz.sh --build
+# only builds them.
 #
 # The flags are those that cargo-fuzz gives, but for the sanitizers, which need a nightly compiler and look for misuse of
 # memory, of which code without `unsafe` is not capable. So any stable compiler does; cargo-fuzz itself works there too.
 set -euo pipefail
 cd "$(dirname "$0")/../engine/fuzz"
-seconds=${1:-${CANOPY_FUZZ_SECONDS:-60}}
-shift || true
-targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(program packets headers p4runtime)
-
 host=$(rustc -vV | awk '/^host:/ {print $2}')
 passes=(-Cpasses=sancov-module)
 for option in level=4 inline-8bit-counters pc-table trace-compares; do
     passes+=("-Cllvm-args=-sanitizer-coverage-$option")
 done
 RUSTFLAGS="--cfg=fuzzing ${passes[*]}" cargo build --profile fuzz --package canopy-fuzz --locked --quiet --target "$host"
+[ "${1:-}" != --build ] || exit 0
+
+seconds=${1:-${CANOPY_FUZZ_SECONDS:-60}}
+shift || true
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || targets=(program packets headers p4runtime)
 
 # An input may take ten seconds and a target a gigabyte; both are far beyond what any takes that is as it should be.
 limits=(-timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=512)

@@ -2,21 +2,20 @@
 
 from dataclasses import dataclass
 
-from scapy.layers.inet import IP, UDP
-from scapy.layers.l2 import Ether
-
 from hosts.endpoint import Address
 from hosts.protocols.mtcp.control import encode_abort, encode_probe
 from hosts.protocols.mtcp.packets import Feedback, encode_data, encode_merged, parse
 from hosts.wire.reason import Reason
-from tests.p4src.bench.packets import SWITCH_MAC, group_mac, host_ip, host_mac, join
+from tests.p4src.bench.packets import SWITCH_MAC, UDP_PORT, group_mac, host_ip, host_mac, join, udp_frame
 from tests.p4src.bench.setup import bitmap, install, route_host, route_source
 from tests.p4src.bench.target import Target
 
 PORTS = 8
 PARENT_PORT = 1
 GROUP = "232.1.1.1"
-UDP_PORT = 5000
+TTL = 8
+HEADERS = 14 + 20 + 8
+"""Bytes of Ethernet's, IPv4's and UDP's headers."""
 
 
 @dataclass
@@ -71,10 +70,13 @@ class Bench:
 
     def down(self, payload: bytes) -> bytes:
         """A datagram of the sender to the group; how its copy leaves."""
-        udp = IP(src=host_ip(PARENT_PORT), dst=GROUP, ttl=8) / UDP(sport=UDP_PORT, dport=UDP_PORT) / payload
-        ((out, frame),) = self.target.send(PARENT_PORT, bytes(Ether(src=host_mac(1), dst=group_mac(GROUP)) / udp))
+        source = host_ip(PARENT_PORT)
+        sent = udp_frame(host_mac(PARENT_PORT), group_mac(GROUP), source, GROUP, TTL, payload)
+        ((out, frame),) = self.target.send(PARENT_PORT, sent)
         assert out == 2
-        return self._payload(frame, host_ip(PARENT_PORT), GROUP, len(payload))
+        left = frame[HEADERS:]
+        assert frame == udp_frame(SWITCH_MAC, group_mac(GROUP), source, GROUP, TTL - 1, left)
+        return left
 
     def up(self, port: int, payload: bytes, *, parent: str | None = None) -> list[bytes]:
         """A datagram of the host behind `port` to a parent; what leaves there.
@@ -85,27 +87,14 @@ class Bench:
         left = []
         for out, frame in self._unicast(port, payload, source, destination):
             assert out == PARENT_PORT
-            assert Ether(frame).dst == host_mac(PARENT_PORT)
-            left.append(self._payload(frame, source, destination, len(payload)))
+            answer = frame[HEADERS:]
+            assert len(answer) == len(payload)
+            assert frame == udp_frame(SWITCH_MAC, host_mac(PARENT_PORT), source, destination, TTL - 1, answer)
+            left.append(answer)
         return left
 
-    @staticmethod
-    def _payload(frame: bytes, source: str, destination: str, size: int) -> bytes:
-        left = Ether(frame)
-        assert left.src == SWITCH_MAC
-        ip = left[IP]
-        assert (ip.src, ip.dst, ip.ttl, ip.len) == (source, destination, 7, 28 + size)
-        assert (ip[UDP].sport, ip[UDP].dport, ip[UDP].len) == (UDP_PORT, UDP_PORT, 8 + size)
-        rebuilt = ip.copy()
-        checksums = (rebuilt.chksum, rebuilt[UDP].chksum)
-        del rebuilt.chksum, rebuilt[UDP].chksum
-        again = IP(bytes(rebuilt))
-        assert checksums == (again.chksum, again[UDP].chksum)
-        return bytes(ip[UDP].payload)
-
     def _unicast(self, port: int, payload: bytes, source: str, destination: str) -> list[tuple[int, bytes]]:
-        udp = IP(src=source, dst=destination, ttl=8) / UDP(sport=UDP_PORT, dport=UDP_PORT) / payload
-        return self.target.send(port, bytes(Ether(src=host_mac(port), dst=SWITCH_MAC) / udp))
+        return self.target.send(port, udp_frame(host_mac(port), SWITCH_MAC, source, destination, TTL, payload))
 
     def outcomes(self) -> dict[str, int]:
         """The counter `feedback`, by name."""

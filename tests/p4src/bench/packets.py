@@ -14,6 +14,8 @@ from tests.p4src.bench.program import enum
 
 SWITCH_MAC = "02:00:00:00:00:fe"
 ALL_V3_ROUTERS = "224.0.0.22"
+UDP_PORT = 5000
+UDP_PROTOCOL = 17
 
 
 def address(text: str) -> int:
@@ -53,6 +55,28 @@ def unicast(source: str, destination: str, *, ttl: int = 8, size: int = 64, to_m
 def data(source: str, group: str, *, ttl: int = 8, size: int = 64) -> Packet:
     """A UDP datagram to a group."""
     return unicast(source, group, ttl=ttl, size=size, to_mac=group_mac(group))
+
+
+def udp_frame(source_mac: str, destination_mac: str, source: str, destination: str, ttl: int, payload: bytes) -> bytes:
+    """A UDP datagram from and to `UDP_PORT` in a frame, with all checksums: as Scapy makes it
+    (tests/p4src/whole/test_udp_frame.py), and a hundred times as fast, for tests that send ten thousands."""
+    ends = ipaddress.IPv4Address(source).packed + ipaddress.IPv4Address(destination).packed
+    length = 8 + len(payload)
+    udp = struct.pack("!HHHH", UDP_PORT, UDP_PORT, length, 0)
+    udp_checksum = checksum(ends + struct.pack("!HH", UDP_PROTOCOL, length) + udp + payload) or 0xFFFF  # RFC 768
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, 20 + length, 1, 0, ttl, UDP_PROTOCOL, 0) + ends
+    return b"".join(
+        (
+            bytes.fromhex((destination_mac + source_mac).replace(":", "")),
+            b"\x08\x00",
+            ip[:10],
+            struct.pack("!H", checksum(ip)),
+            ends,
+            udp[:6],
+            struct.pack("!H", udp_checksum),
+            payload,
+        )
+    )
 
 
 def arp_request(sender_ip: str, sender_mac: str, target_ip: str) -> Packet:

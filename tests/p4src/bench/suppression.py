@@ -9,8 +9,8 @@ from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
 from tests.p4src.bench import runs
-from tests.p4src.bench.feedback import PARENT_PORT, UDP_PORT, Bench
-from tests.p4src.bench.packets import SWITCH_MAC, host_ip, host_mac
+from tests.p4src.bench.feedback import PARENT_PORT, Bench
+from tests.p4src.bench.packets import SWITCH_MAC, UDP_PORT, host_ip, host_mac
 
 SENDER = host_ip(PARENT_PORT)
 Data = TypeVar("Data")

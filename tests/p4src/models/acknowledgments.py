@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from hosts.protocols.rla.packets import CHILD_BITS, Ack
 from hosts.wire.seq import MASK
@@ -25,8 +26,9 @@ class Port:
     window: int
     heard: int
 
-    def has(self, seq: int) -> bool:
-        return seq < self.cumulative or seq in self.above
+    def holds(self, base: int) -> set[int]:
+        """The packets from `base` on."""
+        return {*range(base, self.cumulative), *(seq for seq in self.above if seq >= base)}
 
 
 @dataclass(frozen=True)
@@ -164,10 +166,8 @@ class AcknowledgmentModel:
 
 def _aggregate(ports: list[Port], base: int, highest: int, now: int) -> Sent:
     """What all of them have, of the last packets."""
-    held = [seq for seq in range(base, highest + 1) if all(port.has(seq) for port in ports)]
-    cumulative = next((seq for seq, found in zip(range(base, highest + 1), held, strict=False) if seq != found), None)
-    if cumulative is None:
-        cumulative = base + len(held)
+    held = set(range(base, highest + 1)).intersection(*(port.holds(base) for port in ports))
+    cumulative = next(seq for seq in count(base) if seq not in held)
     children = frozenset[int]().union(*(port.children for port in ports))
     return Sent(children, cumulative, frozenset(seq for seq in held if seq > cumulative), now)
 

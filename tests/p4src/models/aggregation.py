@@ -25,7 +25,7 @@ MAX_BEHIND, LEAST_MARGIN_US = number("FEEDBACK_MAX_BEHIND"), number("MTCP_LEAST_
 
 def members(bitmap: int) -> frozenset[int]:
     """The bits of a bitmap as a set."""
-    return frozenset(bit for bit in range(bitmap.bit_length()) if bitmap >> bit & 1)
+    return frozenset(at for at, bit in enumerate(reversed(f"{bitmap:b}")) if bit == "1")
 
 
 def bitmap(numbers: Iterable[int]) -> int:
@@ -317,10 +317,10 @@ def _repeats(mine: Port, rtt: int | None, now: int) -> bool:
 
 def _aggregate(ports: list[Port], now: int) -> Sent:
     cumulative = min(port.cumulative for port in ports)
-    reach = range(cumulative + 1, cumulative + 1 + SACK_BITS)
+    reach = frozenset(range(cumulative + 1, cumulative + 1 + SACK_BITS))
     return Sent(
         cumulative,
-        frozenset(seq for seq in reach if all(seq < port.cumulative or seq in port.above for port in ports)),
+        reach.intersection(*({*range(cumulative + 1, port.cumulative), *port.above} for port in ports)),
         frozenset().union(*(port.children for port in ports)),
         frozenset().union(*(port.holders for port in ports if port.cumulative == cumulative)),
         min(port.cwnd for port in ports),

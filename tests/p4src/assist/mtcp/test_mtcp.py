@@ -10,8 +10,8 @@ from scapy.layers.l2 import Ether
 
 from hosts.protocols.mtcp.packets import Feedback, encode_merged
 from hosts.protocols.mtcp.wire import UNLIMITED
-from tests.p4src.bench.feedback import PARENT_PORT, UDP_PORT, Bench
-from tests.p4src.bench.packets import SWITCH_MAC, host_ip, host_mac
+from tests.p4src.bench.feedback import PARENT_PORT, Bench
+from tests.p4src.bench.packets import SWITCH_MAC, UDP_PORT, host_ip, host_mac
 from tests.p4src.bench.program import number
 from tests.p4src.bench.target import Target
 

@@ -81,7 +81,7 @@ class Receiver:
         """What it sends."""
         cumulative = self.cumulative
         reach = range(cumulative + 1, cumulative + 1 + SACK_BITS)
-        sack = sum(1 << seq - cumulative - 1 for seq in reach if seq in self.has)
+        sack = bitmap(seq - cumulative - 1 for seq in self.has.intersection(reach))
         packet = ack(
             self.number,
             cumulative,

@@ -26,8 +26,8 @@ from hosts.protocols.tfmcc.packets import (
 )
 from hosts.protocols.tfmcc.rate_float import NO_RATE, encode_rate
 from tests.p4src.bench import suppression
-from tests.p4src.bench.feedback import GROUP, PARENT_PORT, UDP_PORT, Bench
-from tests.p4src.bench.packets import group_mac, host_ip, host_mac, unicast
+from tests.p4src.bench.feedback import GROUP, PARENT_PORT, Bench
+from tests.p4src.bench.packets import UDP_PORT, group_mac, host_ip, host_mac, unicast
 from tests.p4src.bench.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
 from tests.p4src.bench.suppression import SENDER
 from tests.p4src.bench.target import Embedded, Target

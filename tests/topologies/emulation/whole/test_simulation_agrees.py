@@ -9,7 +9,7 @@ from tests.topologies.emulation.whole.conftest import Start
 from topologies.scenario import load_scenario
 from topologies.simulation.runner import SimulationOptions, simulate_scenario
 
-pytestmark = [pytest.mark.root, pytest.mark.emulation]
+pytestmark = [pytest.mark.root, pytest.mark.emulation, pytest.mark.alone]
 
 QUICKSTART = Path(__file__).parents[4] / "topologies" / "quickstart.yaml"
 TOLERANCE = 0.1

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Builds what the checks run besides the engine: the crates' tests, the fuzz targets, and what clippy reads. `make test`
+# does it once, and again when the crates have changed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+(
+    cd engine
+    cargo test --profile tests --tests --locked --quiet --no-run
+    cargo clippy --profile tests --locked --workspace --all-targets --no-default-features --quiet
+)
+scripts/fuzz.sh --build
