@@ -304,7 +304,14 @@ def _check_packets(path: FieldPath, flow: activity.Flow) -> Iterator[Finding]:
         case activity.UdpFlow() | activity.OnOffFlow() if flow.packet > MAX_UDP_PAYLOAD:
             yield (*path, "packet"), f"{flow.packet} bytes do not fit a UDP datagram ({MAX_UDP_PAYLOAD})"
         case activity.TcpFlow() | activity.WebFlow():
-            yield from congestion.check_tcp(path, flow)
+            yield from congestion.check_tcp(
+                path,
+                flow.congestion_control,
+                packet=flow.simulated.packet,
+                ecn=flow.simulated.ecn,
+                limited_transmit=flow.simulated.limited_transmit,
+                paces=isinstance(flow, activity.TcpFlow) and flow.pacing,
+            )
     if isinstance(flow, activity.OnOffFlow):
         yield from _check_mean((*path, "on"), flow.on)
     if isinstance(flow, activity.WebFlow):
@@ -361,7 +368,7 @@ def _check_emulation(scenario: Scenario) -> Iterator[Finding]:
         if isinstance(flow, activity.WebFlow):
             yield ("traffic", index, "kind"), "web traffic is only simulated (canopy simulate)"
         if isinstance(flow, activity.TcpFlow):
-            yield from congestion.check_emulated(("traffic", index), flow)
+            yield from congestion.check_emulated(("traffic", index), flow.congestion_control)
         if isinstance(flow, activity.UdpFlow):
             for field, kind in (("gaps", flow.gaps), ("sizes", flow.sizes)):
                 if kind != "constant":
@@ -374,7 +381,7 @@ def _check_simulation(scenario: Scenario) -> Iterator[Finding]:
         yield from ((("nodes", name, "kind"), mixed) for name in scenario.routers)
     for index, flow in enumerate(scenario.traffic):
         if isinstance(flow, activity.TcpFlow | activity.WebFlow):
-            yield from congestion.check_simulated(("traffic", index), flow)
+            yield from congestion.check_simulated(("traffic", index), flow.congestion_control)
     for index, fault in enumerate(scenario.faults):
         if isinstance(fault, activity.ControllerRestart) and not scenario.switches:
             yield ("faults", index, "kind"), "there is no controller without P4 switches"

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Final
 
-from topologies.scenario.activity import TcpFlow, WebFlow
 from topologies.scenario.errors import FieldPath, Finding
 
 MODERN: Final = ("cubic", "reno", "bbr", "bbr3", "dctcp", "prague")
@@ -26,31 +25,32 @@ def tcp_headers(congestion_control: str) -> int:
     return _HEADERS + (0 if congestion_control in CLASSIC else _TIMESTAMPS)
 
 
-def check_tcp(path: FieldPath, flow: TcpFlow | WebFlow) -> Iterator[Finding]:
-    """What does not go with the congestion control in either world."""
-    name, packet = flow.congestion_control, flow.simulated.packet
+def check_tcp(
+    path: FieldPath, name: str, *, packet: int, ecn: str | None, limited_transmit: bool | None, paces: bool
+) -> Iterator[Finding]:
+    """What of a flow does not go with its congestion control, in either world."""
     headers = tcp_headers(name)
     if not headers < packet <= _MAX_FRAME:
-        yield (*path, "simulated", "packet"), f"a packet of TCP has {headers + 1} to {_MAX_FRAME} bytes, not {packet}"
+        bounds = f"{headers + 1} to {_MAX_FRAME}"
+        yield (*path, "simulated", "packet"), f"a packet of TCP has {bounds} bytes, not {packet}"
     if name in CLASSIC:
-        if flow.simulated.ecn is not None:
+        if ecn is not None:
             yield (*path, "simulated", "ecn"), f"the papers' `{name}` knows nothing of marks"
-        if isinstance(flow, TcpFlow) and flow.pacing:
+        if paces:
             yield (*path, "pacing"), f"the papers' `{name}` does not pace"
-    elif flow.simulated.limited_transmit is not None:
-        classic = ", ".join(CLASSIC)
-        yield (*path, "simulated", "limited_transmit"), f"only the papers' TCP has this field: {classic}"
+    elif limited_transmit is not None:
+        wrong = f"only the papers' TCP has this field: {', '.join(CLASSIC)}"
+        yield (*path, "simulated", "limited_transmit"), wrong
 
 
-def check_emulated(path: FieldPath, flow: TcpFlow) -> Iterator[Finding]:
+def check_emulated(path: FieldPath, name: str) -> Iterator[Finding]:
     """What no kernel has; what this one lacks is found when the emulation starts."""
-    if flow.congestion_control in _PAPERS:
-        wrong = f"the papers' `{flow.congestion_control}` is only simulated (canopy simulate)"
-        yield (*path, "congestion_control"), wrong
+    if name in _PAPERS:
+        yield (*path, "congestion_control"), f"the papers' `{name}` is only simulated (canopy simulate)"
 
 
-def check_simulated(path: FieldPath, flow: TcpFlow | WebFlow) -> Iterator[Finding]:
+def check_simulated(path: FieldPath, name: str) -> Iterator[Finding]:
     """What the simulator lacks."""
-    if flow.congestion_control not in SIMULATED:
-        wrong = f"the simulator's TCP has no `{flow.congestion_control}`; it has {', '.join(SIMULATED)}"
+    if name not in SIMULATED:
+        wrong = f"the simulator's TCP has no `{name}`; it has {', '.join(SIMULATED)}"
         yield (*path, "congestion_control"), wrong
