@@ -63,7 +63,8 @@ def test_what_is_kept_is_judged_and_drawn_anew(tmp_path: Path) -> None:
     result = RUNNER.invoke(APP, [*arguments, "--judge"])
     assert (result.exit_code, result.stdout) == (
         0,
-        "tcp-share: does not hold, 0.5 Jain index (jain, 4 flows) -> holds, 0.9991 Jain index (jain, 4 flows)\n",
+        "tcp-share: does not hold, 0.5 Jain index (jain, bbr, 16 flows)"
+        " -> holds, 0.9942 Jain index (jain, bbr, 16 flows)\n",
     )
     assert json.loads(path.read_text()) == kept
     assert RUNNER.invoke(APP, [*arguments, "--judge", "--draw"]).stdout == ""

@@ -13,7 +13,7 @@ from experiments.harness.results_folder import RESULTS
 
 ROOT = Path(__file__).parents[3]
 MOST_BYTES = 100_000
-MOST_BYTES_OF_ALL = 10_000_000
+MOST_BYTES_OF_ALL = 10 * 2**20
 SVG = "{http://www.w3.org/2000/svg}"
 
 
