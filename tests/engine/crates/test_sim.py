@@ -45,6 +45,18 @@ def test_a_transfer_fills_the_link(congestion_control: str) -> None:
     assert math.isnan(sim.program_stats(source)["finished_at_s"])
 
 
+@pytest.mark.parametrize("congestion_control", ["cubic", "reno", "bbr", "bbr3", "dctcp", "prague"])
+def test_a_modern_transfer_fills_the_link(congestion_control: str) -> None:
+    sim, _ = dumbbell(1)
+    source, sink = sim.add_tcp("a0", "b0", congestion_control=congestion_control)  # type: ignore[arg-type]
+    sim.run(10.0)
+    before = sim.program_stats(sink)["received_bytes"]
+    sim.run(30.0)
+    rate = (sim.program_stats(sink)["received_bytes"] - before) * 8 / 20
+    assert rate == pytest.approx(10e6 * 1448 / 1514, rel=0.05)
+    assert sim.program_stats(source)["pacing_packets_per_s"] < 10_000
+
+
 def test_a_transfer_ends() -> None:
     sim, _ = dumbbell(1)
     source, sink = sim.add_tcp("a0", "b0", transfer_bytes=1_000_000, delayed_ack=0.1, start_at=1.0)
@@ -95,7 +107,7 @@ def series(seed: int) -> bytes:
     sim.add_tcp("a0", "b0", congestion_control="reno-1990", traced=True)
     sim.add_tcp("a1", "b1", congestion_control="sack", delayed_ack=0.1)
     sim.add_udp("a2", "10.0.2.3", rate_bps=1e6, gaps="onoff")
-    sim.add_web("a3", "b3", mean_gap=0.2, mean_bytes=10_000)
+    sim.add_web("a3", "b3", mean_gap=0.2, mean_bytes=10_000, congestion_control="cubic")
     sim.sample_every(0.1)
     sim.run(10.0)
     return sim.take_series()
@@ -192,7 +204,19 @@ def test_the_network_is_checked() -> None:
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({"congestion_control": "cubik"}, ValueError, "cubik"),
+        (
+            {"congestion_control": "cubik"},
+            ValueError,
+            '"cubik" is none of cubic, reno, bbr, bbr3, dctcp, prague, reno-1990',
+        ),
+        ({"congestion_control": "cubic", "ecn": "maybe"}, ValueError, 'ecn: "maybe" is none of off, classic'),
+        (
+            {"congestion_control": "cubic", "limited_transmit": True},
+            TypeError,
+            "limited_transmit is no option of a modern",
+        ),
+        ({"congestion_control": "sack", "pacing": True}, TypeError, "pacing is no option of a classic"),
+        ({"congestion_control": "cubic", "packet_bytes": 66}, ValueError, "packet_bytes"),
         ({"packet_bytes": 54}, ValueError, "packet_bytes"),
         ({"packet_bytes": 70_000}, ValueError, "packet_bytes"),
         ({"min_rto": -1.0}, ValueError, "min_rto"),

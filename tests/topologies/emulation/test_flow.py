@@ -39,6 +39,7 @@ def last_row(path: Path) -> dict[str, float]:
     ("kind", "column", "options"),
     [
         ("tcp", "acked_bytes", ["--congestion-control", "reno"]),
+        ("tcp", "acked_bytes", ["--pacing"]),
         ("udp", "received_bytes", ["--rate", "4e6", "--packet", "500"]),
         (
             "udp",

@@ -15,6 +15,9 @@ def test_flows_are_told_what_they_are() -> None:
     tcp, udp, on_off = (source_command(flow, "10.0.0.1:6001", NOWHERE, 100.0, 5) for flow in SCENARIO.traffic)
     assert "tcp-source" in tcp
     assert option(tcp, "--congestion-control") == "cubic"
+    assert "--pacing" not in tcp
+    paced = SCENARIO.traffic[0].model_copy(update={"pacing": True})
+    assert "--pacing" in source_command(paced, "10.0.0.1:6001", NOWHERE, 100.0, 5)
     assert "udp-source" in udp
     assert float(option(udp, "--rate")) == 1e6
     assert "--on" not in udp
