@@ -32,9 +32,10 @@ def sweep(
     from rich.console import Console
 
     from engine.command.signals import Interrupted, interruptible
+    from experiments.harness.dask_cluster import on_dask
+    from experiments.harness.jobs import JobsError, local
     from experiments.harness.printing import progress_bar
     from experiments.sweep import sweep as sweeps
-    from experiments.sweep.dask_cluster import on_dask
     from experiments.sweep.settings import SettingError, parse_setting
     from experiments.sweep.table import print_table, write_table
     from topologies.scenario import ScenarioError, load_scenario
@@ -51,17 +52,17 @@ def sweep(
     errors = Console(stderr=True)
     try:
         with interruptible(), progress_bar(errors, "runs") as on_run:
-            run_all = on_dask(dask) if dask else sweeps.local(jobs or os.cpu_count() or 1)
+            run_all = on_dask(dask) if dask else local(jobs or os.cpu_count() or 1)
             outcome = sweeps.run_sweep(points, folder, run_all, on_run)
-    except sweeps.SweepError as error:
+        table = write_table(outcome.records, folder) if outcome.records else None
+    except JobsError as error:
         fail(str(error))
     except Interrupted as interrupt:
         typer.echo(f"canopy: interrupted; the same command goes on from {folder}", err=True)
         raise typer.Exit(SIGNALLED + interrupt.number) from None
     for failure in outcome.failures:
         typer.echo(f"canopy: {failure}", err=True)
-    if outcome.records:
-        table = write_table(outcome.records, folder)
+    if table is not None:
         print_table(Console(), table, folder, as_json=as_json, reused=outcome.reused)
     if outcome.failures:
         raise typer.Exit(EXIT_FAILED)

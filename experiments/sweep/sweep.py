@@ -2,27 +2,20 @@
 
 import hashlib
 import json
-import os
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import yaml
 
-from experiments.harness.runs import Finished, Programs, Run, RunError, execute, in_parallel
+from experiments.harness.jobs import Job, Metrics, RunAll, run_jobs
+from experiments.harness.runs import Finished, Run
 from experiments.sweep.settings import Setting, SettingError, apply, combinations
 from topologies.plan import file_sha256
 from topologies.scenario import Scenario, ScenarioError, parse_scenario
 from topologies.scenario.checks import check_ability
 from topologies.scenario.errors import format_field
-
-Metrics: TypeAlias = dict[str, float]
-
-
-class SweepError(Exception):
-    """The sweep cannot be run at all; one line for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +27,12 @@ class Point:
     seed: int
     settings: Mapping[str, Any]
     document: Mapping[str, Any]
+
+    @property
+    def job(self) -> Job:
+        """The run."""
+        notes = {"seed": self.seed, "settings": dict(self.settings)}
+        return Job(self.key, _describe(self), Run(self.document, self.seed), metrics, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +53,6 @@ class SweepOutcome:
     failures: list[str] = field(default_factory=list)
     reused: int = 0
     """Runs that an earlier sweep had made."""
-
-
-RunAll: TypeAlias = Callable[[Sequence[Point]], Generator[tuple[Point, Metrics | RunError], None, None]]
 
 
 def grid(scenario: Scenario, base: Path, settings: Sequence[Setting], seeds: int) -> list[Point]:
@@ -110,35 +106,15 @@ def metrics(run: Finished) -> Metrics:
 def run_sweep(
     points: Sequence[Point], folder: Path, run_all: RunAll, on_run: Callable[[int, int], None]
 ) -> SweepOutcome:
-    """Run what `folder` has no result of yet. Each result is kept as soon as it is there. SweepError."""
-    results = folder / "runs"
-    try:
-        results.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SweepError(f"{folder}: {error.strerror or error}") from None
-    outcome = SweepOutcome()
-    found = {point.key: record for point in points if (record := _read(results, point)) is not None}
-    outcome.reused = len(found)
-    on_run(len(found), len(points))
-    with closing(run_all([point for point in points if point.key not in found])) as finished:
-        for point, result in finished:
-            if isinstance(result, RunError):
-                outcome.failures.append(f"{_describe(point)}: {result}")
-            else:
-                found[point.key] = Record(point.key, point.seed, point.settings, result)
-                _write(results, found[point.key])
-            on_run(len(found) + len(outcome.failures), len(points))
-    outcome.records = [found[point.key] for point in points if point.key in found]
+    """Run what `folder` has no result of yet. Each result is kept as soon as it is there. JobsError."""
+    done = run_jobs([point.job for point in points], folder / "runs", run_all, on_run)
+    outcome = SweepOutcome(reused=done.reused)
+    for point in points:
+        if point.key in done.results:
+            outcome.records.append(Record(point.key, point.seed, point.settings, done.results[point.key]))
+        elif point.key in done.failures:
+            outcome.failures.append(f"{_describe(point)}: {done.failures[point.key]}")
     return outcome
-
-
-def local(parallel: int) -> RunAll:
-    """Runs points as processes on this machine."""
-
-    def work(point: Point, programs: Programs) -> Metrics:
-        return execute(Run(point.document, point.seed), programs, metrics)
-
-    return lambda points: in_parallel(points, work, parallel)
 
 
 def _checked(document: dict[str, Any], combination: Mapping[str, Any]) -> Scenario:
@@ -162,26 +138,6 @@ def _key(document: Mapping[str, Any], seed: int) -> str:
     }
     text = json.dumps([content, seed, files], separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:24]
-
-
-def _read(results: Path, point: Point) -> Record | None:
-    try:
-        data = json.loads((results / f"{point.key}.json").read_text(encoding="utf-8"))
-        return Record(point.key, point.seed, point.settings, dict(data["metrics"]))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def _write(results: Path, record: Record) -> None:
-    """Whole or not at all: a sweep may be killed at any time. SweepError."""
-    path = results / f"{record.key}.json"
-    scratch = path.with_suffix(f".{os.getpid()}.tmp")
-    data = {"seed": record.seed, "settings": dict(record.settings), "metrics": record.metrics}
-    try:
-        scratch.write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
-        scratch.replace(path)
-    except OSError as error:
-        raise SweepError(f"{path}: {error.strerror or error}") from None
 
 
 def _describe(point: Point) -> str:

@@ -1,5 +1,6 @@
 """A sweep's results as one table: for each combination of settings and each measurement its mean over seeds."""
 
+import io
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ import polars as pl
 from rich.console import Console
 from rich.table import Table
 
+from experiments.harness.jobs import write_whole
 from experiments.harness.printing import format_estimate
 from experiments.harness.statistics import Estimate, mean_interval
 from experiments.sweep.sweep import Record
@@ -48,11 +50,11 @@ def make_table(records: Sequence[Record]) -> pl.DataFrame:
 
 
 def write_table(records: Sequence[Record], folder: Path) -> pl.DataFrame:
-    """Make the table and write it into the folder, whole or not at all."""
+    """Make the table and write it into the folder, whole or not at all. JobsError."""
     table = make_table(records)
-    scratch = folder / f"{FILE_NAME}.tmp"
-    table.write_parquet(scratch)
-    scratch.replace(folder / FILE_NAME)
+    content = io.BytesIO()
+    table.write_parquet(content)
+    write_whole(folder / FILE_NAME, content.getvalue())
     return table
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from experiments.harness.jobs import Job, JobsError, Metrics
 from experiments.harness.runs import Finished, Run, RunError
 from experiments.sweep.settings import Setting, SettingError
-from experiments.sweep.sweep import Metrics, Point, SweepError, grid, metrics, run_sweep
+from experiments.sweep.sweep import grid, metrics, run_sweep
 from experiments.sweep.table import make_table
 from tests.experiments.networks import small
 from topologies.results.run_folder import RunFolder
@@ -32,17 +33,17 @@ class FakeRuns:
     """Notes which points were run; fails for some seeds, or is interrupted."""
 
     def __init__(self, failing: Sequence[int] = (), interrupted_after: int | None = None) -> None:
-        self.run: list[Point] = []
+        self.run: list[Job] = []
         self._failing = failing
         self._left = interrupted_after
 
-    def __call__(self, points: Sequence[Point]) -> Generator[tuple[Point, Metrics | RunError], None, None]:
-        for point in points:
+    def __call__(self, jobs: Sequence[Job]) -> Generator[tuple[Job, Metrics | RunError], None, None]:
+        for job in jobs:
             if self._left is not None and len(self.run) == self._left:
                 raise KeyboardInterrupt
-            self.run.append(point)
-            failed = point.seed in self._failing
-            yield point, RunError("unlucky") if failed else {"goodput_bps": point.seed * 1e6}
+            self.run.append(job)
+            failed = job.run.seed in self._failing
+            yield job, RunError("unlucky") if failed else {"goodput_bps": job.run.seed * 1e6}
 
 
 def test_a_grid_has_every_combination_with_every_seed() -> None:
@@ -97,7 +98,7 @@ def test_finished_runs_are_not_made_again(tmp_path: Path) -> None:
         run_sweep(points, tmp_path, broken, quiet)
     rest = FakeRuns()
     outcome = run_sweep(points, tmp_path, rest, quiet)
-    assert [point.key for point in broken.run + rest.run] == [point.key for point in points]
+    assert [job.key for job in broken.run + rest.run] == [point.key for point in points]
     assert (len(outcome.records), outcome.reused) == (6, 4)
     assert [record.seed for record in outcome.records] == [1, 2, 3, 1, 2, 3]
 
@@ -108,7 +109,7 @@ def test_a_failed_run_is_told_and_tried_again(tmp_path: Path) -> None:
     assert outcome.failures == ["links.core.loss=0.0, seed 2: unlucky", "links.core.loss=0.5, seed 2: unlucky"]
     again = FakeRuns()
     assert len(run_sweep(points, tmp_path, again, quiet).records) == 4
-    assert [point.seed for point in again.run] == [2, 2]
+    assert [job.run.seed for job in again.run] == [2, 2]
 
 
 def test_a_result_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
@@ -123,7 +124,7 @@ def test_a_result_that_was_cut_off_is_made_again(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SweepError, match="file"):
+    with pytest.raises(JobsError, match="file"):
         run_sweep([], tmp_path / "file", FakeRuns(), quiet)
 
 
