@@ -33,6 +33,7 @@ PARTS = (
     Part("engine.switch.cli", ("switch",), group="switch"),
     Part("experiments.command", ("reproduce",)),
     Part("experiments.sweep.command", ("sweep",)),
+    Part("experiments.survey.command", ("survey",)),
     Part("experiments.peers.command", ("compare-peers",)),
     Part("experiments.joins.command", ("compare-joins",)),
     Part("experiments.bench.cli", ("bench",), group="bench"),
@@ -41,7 +42,7 @@ PARTS = (
 COMPILED = "hosts.compiled"
 """The module that says whether the protocols run compiled."""
 
-LONG = frozenset({"reproduce", "sweep", "simulate", "emulate"})
+LONG = frozenset({"reproduce", "sweep", "survey", "simulate", "emulate"})
 """Commands of which one wants to know that they run slower than they might."""
 
 HELP = """Congestion-controlled multicast over programmable switches.

@@ -101,13 +101,13 @@ def by_interval(counter: Counter, seconds: float, until: float | None = None) ->
     end = until if until is not None else counter[-1][0] if counter else 0.0
     start = 0.0
     while start + seconds <= end + 1e-9:
-        rates.append((start + seconds / 2, (_at(counter, start + seconds) - _at(counter, start)) / seconds))
+        rates.append((start + seconds / 2, (bytes_at(counter, start + seconds) - bytes_at(counter, start)) / seconds))
         start += seconds
     return rates
 
 
-def _at(counter: Counter, time: float) -> float:
-    """Bytes at a time, between the two samples around it."""
+def bytes_at(counter: Counter, time: float) -> float:
+    """Bytes at a time (seconds in the run), between the two samples around it; 0 of no samples."""
     if not counter or time <= counter[0][0]:
         return counter[0][1] if counter else 0.0
     low, high = 0, len(counter)

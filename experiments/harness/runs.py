@@ -90,13 +90,18 @@ class Programs:
                     program.terminate()
 
 
+def scenario_text(document: Mapping[str, Any]) -> str:
+    """A scenario's file: its nodes in their order, which gives them their addresses."""
+    return str(yaml.dump(dict(document), Dumper=_DUMPER, sort_keys=False))
+
+
 def execute(run: Run, programs: Programs, measure: Callable[[Finished], Result]) -> Result:
     """Run a scenario in a folder that is gone afterwards, and measure. RunError when it gives no results."""
     if run.world == "formula":
         return measure(Finished(run, {}, RunFolder(Path())))
     with tempfile.TemporaryDirectory(prefix="canopy-run-") as scratch:
         scenario = Path(scratch) / "scenario.yaml"
-        scenario.write_text(yaml.dump(dict(run.document), Dumper=_DUMPER, sort_keys=False), encoding="utf-8")
+        scenario.write_text(scenario_text(run.document), encoding="utf-8")
         folder = RunFolder(Path(scratch) / "run")
         command = module_command("topologies.cli", *_COMMANDS[run.world], str(scenario))
         command += ["--out", str(folder.path), "--seed", str(run.seed), "--json"]

@@ -1,0 +1,74 @@
+"""`canopy survey`. What costs time to import is imported when it is used."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engine.command.exits import EXIT_FAILED, SIGNALLED
+from engine.command.fail import fail
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command(epilog="Example: canopy survey mtcp tfmcc --cells 20 --seed 1")
+def survey(
+    names: Annotated[list[str] | None, typer.Argument(metavar="PROTOCOL", help="All, unless some are named.")] = None,
+    cells: Annotated[int, typer.Option(min=1, help="Networks.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, max=2**32, help="1 to 20 to develop with, from 1000 on to report.")] = 1,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time (default: one a processor).")] = None,
+    dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on this Dask cluster instead.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON, and nothing else.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Run the cells beyond the bound, too.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder of the survey (default: runs/survey-SEED).")] = None,
+) -> None:
+    """Simulate protocols in networks that nobody tuned, beside TCP. A broken survey goes on where it was.
+
+    Exit status: 0 when all runs have results, whatever the verdicts; 1 when not, 2 when nothing could be run.
+    """
+    from rich.console import Console
+
+    from engine.command.signals import Interrupted, interruptible
+    from experiments.harness import origin
+    from experiments.harness.dask_cluster import on_dask
+    from experiments.harness.jobs import JobsError, local, write_whole
+    from experiments.harness.printing import progress_bar
+    from experiments.survey import survey as surveys
+    from experiments.survey.page import write_page
+    from experiments.survey.printing import print_verdicts
+    from experiments.survey.table import write_table
+    from experiments.survey.verdict import FILE_NAME, verdicts
+    from hosts import protocols
+
+    known = protocols.names()
+    for name in names or ():
+        if name not in known:
+            fail(f"survey: there is no protocol `{name}` (known: {', '.join(known)})")
+    plan = surveys.Plan(list(dict.fromkeys(names or known)), cells, seed, full)
+    folder = out or Path("runs") / f"survey-{seed}"
+    checkout = origin.Checkout()
+    try:
+        with interruptible(), progress_bar(Console(stderr=True), "runs") as on_run:
+            run_all = on_dask(dask) if dask else local(jobs or os.cpu_count() or 1)
+            surveyed = surveys.survey(plan, folder, run_all, on_run)
+            found = verdicts(surveyed, origin.made_now(checkout, ["sim"]))
+            write_whole(folder / FILE_NAME, found.model_dump_json(indent=1) + "\n")
+            write_page(surveyed, found, write_table(surveyed, folder), folder)
+    except JobsError as error:
+        fail(str(error))
+    except Interrupted as interrupt:
+        typer.echo(f"canopy: interrupted; the same command goes on from {folder}", err=True)
+        raise typer.Exit(SIGNALLED + interrupt.number) from None
+    for failure in surveyed.failures:
+        typer.echo(f"canopy: {failure}", err=True)
+    if as_json:
+        print(found.model_dump_json(indent=1))
+    else:
+        print_verdicts(Console(), surveyed, found, folder)
+    if surveyed.failures:
+        raise typer.Exit(EXIT_FAILED)
+
+
+if __name__ == "__main__":
+    app(prog_name="canopy survey")
