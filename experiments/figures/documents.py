@@ -6,6 +6,7 @@ A page has marks, between which its tables are made anew from experiments/result
     <!-- figures: cases ROW... [| quantity...] --> a line for each case, a column for each quantity
     <!-- figures: quantities ROW... [| ...] -->    a line for each quantity, a column for each case
     <!-- figures: grid ROW... [| quantity...] -->  cases called `a, b`, or `a b`: a line for each a, a column for each b
+    <!-- figures: survey SEED... -->               verdicts on protocols, from experiments/results/survey/SEED.json
     <!-- end -->
 
 Quantities are separated by `;`. A cell is a mean over the runs, half of its 95 % interval, and in brackets what theory
@@ -23,6 +24,7 @@ from typing import Final, TypeAlias
 from pydantic import BaseModel, ValidationError
 
 from experiments.figures.bars import half_width
+from experiments.figures.survey import survey_lines
 from experiments.harness.names import UnknownNameError
 from experiments.harness.printing import format_estimate
 from experiments.harness.results_folder import RESULTS
@@ -135,6 +137,8 @@ def _skip_to_end(lines: Iterator[str], mark: str) -> None:
 
 def _table(mark: re.Match[str], folder: Path) -> list[str]:
     names = mark["rows"].split()
+    if mark["layout"] == "survey":
+        return [line for name in names for line in ("", *_markdown(_survey(folder / "survey" / f"{name}.json")))][1:]
     wanted = [name.strip() for name in (mark["quantities"] or "").split(";") if name.strip()]
     try:
         rows = select(names)
@@ -204,6 +208,15 @@ def _cells(rows: Sequence[Row], wanted: Sequence[str], folder: Path) -> Iterator
             if not wanted or case.quantity in wanted:
                 text = _number(mean_interval(case.values), case.reference)
                 yield _Cell(row, case.case, case.quantity, text)
+
+
+def _survey(path: Path) -> list[list[str]]:
+    try:
+        return survey_lines(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DocumentError(f"{path.stem}: no result in {path.parent}") from None
+    except ValidationError as error:
+        raise DocumentError(f"{path}: not a survey's verdicts") from error
 
 
 def _read(row: Row, folder: Path) -> _Result | None:

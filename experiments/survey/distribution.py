@@ -49,7 +49,7 @@ class Queue:
     bdp: float
     """Its limit, of what the path holds at the bottleneck's rate and the longest round trip."""
     ecn: bool
-    """Marks instead of dropping, where it can."""
+    """Marks instead of dropping: never of DropTail, always of DualPI2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,9 @@ def draw(seed: int, number: int) -> Cell:
 
 
 def _draw_queue(rng: random.Random) -> Queue:
-    return Queue(rng.choice(QUEUE_KINDS), _log_uniform(rng, *QUEUES_BDP), rng.random() < 0.5)
+    kind = rng.choice(QUEUE_KINDS)
+    bdp, marks = _log_uniform(rng, *QUEUES_BDP), rng.random() < 0.5
+    return Queue(kind, bdp, kind == "dualpi2" or (kind != "droptail" and marks))
 
 
 def _draw_losses(rng: random.Random, receivers: int) -> Losses:

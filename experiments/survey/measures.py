@@ -7,6 +7,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from experiments.harness.measures import Counter, by_interval, bytes_at, flow_by
 from experiments.harness.runs import Finished
 from experiments.survey.distribution import Cell
 from experiments.survey.scenario import REFERENCE, TRUNK, window_s
+
+_DROPS: Final = ("drop_queue", "drop_red", "drop_aqm")
+"""What a port counts as dropped by its queue, of which each kind has its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,7 @@ def _bottleneck(of: Frame, run: Finished) -> Metrics:
         raise ValueError(f"no counters of the bottleneck after {of.since:g} s")
     first, last = rows[0], rows[-1]
     delays = [row["queue_bytes"] * 8 / of.trunk_bps for row in rows]
-    dropped = sum(last[name] - first[name] for name in ("drop_queue", "drop_red"))
+    dropped = sum(last.get(name, 0) - first.get(name, 0) for name in _DROPS)
     sent = last["tx_packets"] - first["tx_packets"]
     return {
         "queue_median_s": float(np.median(delays)),

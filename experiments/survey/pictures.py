@@ -7,6 +7,7 @@ import matplotlib as mpl
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter
 
 from experiments.figures.bars import COLOURS
 from experiments.figures.svg import STYLE, new_canvas, to_svg
@@ -118,7 +119,7 @@ def _distribution(axes: Axes, table: pl.DataFrame, protocols: Sequence[str], nam
         axes.step(values, shares, where="post", color=_colour(number), linewidth=1.2)
     for bound in bounds:
         axes.axvline(bound, color=_SOFT, linewidth=0.8, linestyle=":")
-    axes.set_xscale("log")
+    _logarithmic(axes)
     axes.set_ylim(0, 1)
     axes.set_xlabel(label)
 
@@ -138,11 +139,16 @@ def _scatter(axes: Axes, table: pl.DataFrame, protocols: Sequence[str], name: st
     if words:
         axes.set_xticks(list(places.values()), [str(value) for value in places])
     elif name in _LOGARITHMIC:
-        axes.set_xscale("log")
+        _logarithmic(axes)
     axes.axhline(ENOUGH, color=_SOFT, linewidth=0.8, linestyle=":")
     axes.set_yscale("log")
     axes.set_xlabel(SCATTERED[name])
     axes.set_ylabel("of TCP's")
+
+
+def _logarithmic(axes: Axes) -> None:
+    axes.set_xscale("log")
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _colour(number: int) -> str:

@@ -8,6 +8,11 @@ import pytest
 from experiments.figures.documents import ROOT, DocumentError, fill, pages, write
 
 END = "<!-- end -->"
+KEPT_SURVEY = """{"seed": 1000, "kind": "reporting", "cells": 2, "full": false, "protocols": [{
+  "protocol": "mtcp", "holds": false, "done": 1, "left_out": 1, "failed": 0, "enough": {"cells": 1, "holds": 0},
+  "fair": {"cells": 0, "holds": 0}, "recovers": {"cells": 0, "holds": 0}, "moves": {"cells": 1, "holds": 1},
+  "stands": {"cells": 1, "holds": 1}, "of_tcp_median": 0.5, "of_tcp_tenth": 0.5, "share_median": null,
+  "queue_p99_median_s": 0.0213}]}"""
 
 
 def page(mark: str) -> str:
@@ -121,3 +126,20 @@ def test_write_changes_pages_once(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text(f"{END}\n")
     with pytest.raises(DocumentError, match=r"README\.md"):
         write(tmp_path)
+
+
+def test_a_survey_has_a_line_for_each_protocol(tmp_path: Path) -> None:
+    (tmp_path / "survey").mkdir()
+    (tmp_path / "survey" / "1000.json").write_text(KEPT_SURVEY)
+    head, _, line = table("survey 1000", tmp_path)
+    assert head.startswith("| protocol (seed 1000, for reporting; 2 cells) | cells run |")
+    assert line == "| mtcp | 1 | 1 | 0 of 1 | 50%, 50% | - | - | - | 1 of 1 | 1 of 1 | 21 ms | **no** |"
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "1000: no result in"), ("{}", "not a survey's verdicts")])
+def test_a_survey_that_is_not_there_is_told(tmp_path: Path, content: str | None, message: str) -> None:
+    (tmp_path / "survey").mkdir()
+    if content is not None:
+        (tmp_path / "survey" / "1000.json").write_text(content)
+    with pytest.raises(DocumentError, match=message):
+        fill(page("survey 1000"), tmp_path)

@@ -71,6 +71,12 @@ def test_cross_traffic_is_of_all_kinds() -> None:
     assert stats.chisquare(list(found.values())).pvalue > UNLIKELY
 
 
+def test_droptail_never_marks_and_dualpi2_always_does() -> None:
+    marks = {(cell.queue.kind, cell.queue.ecn) for cell in CELLS}
+    sometimes = {(kind, ecn) for kind in ("red", "codel", "fq_codel", "pie") for ecn in (False, True)}
+    assert marks == sometimes | {("droptail", False), ("dualpi2", True)}
+
+
 def test_receivers_are_drawn_log_uniformly_and_then_bounded() -> None:
     wanted = [cell.wanted_receivers for cell in CELLS]
     assert (min(wanted), max(wanted)) == (1, 64)
