@@ -15,7 +15,7 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command(epilog="Example: canopy survey mtcp tfmcc --cells 20 --seed 1")
 def survey(
     names: Annotated[list[str] | None, typer.Argument(metavar="PROTOCOL", help="All, unless some are named.")] = None,
-    cells: Annotated[int, typer.Option(min=1, help="Networks.")] = 200,
+    cells: Annotated[int, typer.Option(min=1, max=2000, help="Networks.")] = 200,
     seed: Annotated[int, typer.Option(min=0, max=2**32, help="1 to 20 to develop with, from 1000 on to report.")] = 1,
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time (default: one a processor).")] = None,
     dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on this Dask cluster instead.")] = None,

@@ -83,7 +83,7 @@ class Back:
 
     kind: Literal["udp", "tcp"]
     load: float
-    """Of the link, by UDP."""
+    """Of the link at its lower rate, by UDP."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,7 +134,7 @@ def _network(cell: Cell, contender: str) -> dict[str, Any]:
 def _sending_host(cell: Cell) -> dict[str, Any]:
     """Each packet waits for up to half of the bottleneck's time for one, against phase effects of DropTail queues
     (Floyd and Jacobson 1992)."""
-    most = max(1e-6, PACKET_BITS / _greatest_rate(cell) / 2)
+    most = max(1e-6, PACKET_BITS / max(_rates(cell)) / 2)
     return {"kind": "host", "sending": {"most": format_duration(most)}}
 
 
@@ -142,14 +142,15 @@ def _edge(cell: Cell, one: str, other: str, delay_s: float = 0.0) -> dict[str, A
     """A link that is nobody's bottleneck."""
     return {
         "between": [one, other],
-        "rate": format_rate(_EDGE_RATE * _greatest_rate(cell)),
+        "rate": format_rate(_EDGE_RATE * max(_rates(cell))),
         "delay": format_duration(delay_s),
         "queue": {"kind": "droptail", "packets": _EDGE_PACKETS},
     }
 
 
-def _greatest_rate(cell: Cell) -> float:
-    return max(cell.rate_bps, cell.change.value if cell.change is not None and cell.change.kind == "rate" else 0.0)
+def _rates(cell: Cell) -> tuple[float, float]:
+    """The bottleneck's before and after the change."""
+    return cell.rate_bps, cell.change.value if cell.change is not None and cell.change.kind == "rate" else cell.rate_bps
 
 
 def _links(cell: Cell) -> Iterator[dict[str, Any]]:
@@ -232,7 +233,7 @@ def _traffic(cell: Cell) -> list[dict[str, Any]]:
         if cell.back.kind == "tcp":
             flows.append({"kind": "tcp", **way, "congestion_control": "cubic"})
         else:
-            rate = format_rate(cell.back.load * cell.rate_bps)
+            rate = format_rate(cell.back.load * min(_rates(cell)))
             flows.append({"kind": "udp", **way, "rate": rate, "packet": _BACK_PACKET, "gaps": "exponential"})
     return flows
 

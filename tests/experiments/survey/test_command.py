@@ -75,6 +75,7 @@ def test_failed_runs_are_exit_status_1(monkeypatch: pytest.MonkeyPatch, tmp_path
     [
         (["smtp"], "there is no protocol `smtp` (known: mtcp, "),
         (["--cells", "0"], "--cells"),
+        (["--cells", "2001"], "--cells"),
         (["--seed", "-1"], "--seed"),
         (["--jobs", "0"], "--jobs"),
     ],

@@ -79,7 +79,7 @@ def test_who_does_not_recover_is_told() -> None:
     long = small(change=Change("rate", 1e6), duration_s=100.0)
     late = judge(long, "tfmcc", run(5e5, rates_bps=[5e5] * 180 + [1e6] * 70), [run(1e6)])
     assert late.recovery_s == pytest.approx(22.0)
-    assert not late.recovers
+    assert late.recovers is False
 
 
 def test_worse_is_worse() -> None:

@@ -50,6 +50,14 @@ def test_a_simulation_of_it_fills_the_slowest_link(tree: Path) -> None:
     check(tree / "simulated")
 
 
+def test_a_survey_takes_it(tree: Path) -> None:
+    options = ["--cells", "1", "--seed", "2", "--out", "surveyed", "--json"]  # a seed whose first cell is a small one
+    told = run(tree, "-m", "experiments.survey.command", "halver", *options)
+    (verdict,) = json.loads(told)["protocols"]
+    assert (verdict["protocol"], verdict["done"], verdict["failed"]) == ("halver", 1, 0)
+    assert (tree / "surveyed" / "survey.html").is_file()
+
+
 @pytest.mark.root
 @pytest.mark.emulation
 def test_an_emulation_of_it_does(tree: Path, tmp_path: Path) -> None:
