@@ -36,6 +36,7 @@ def test_eight_receivers_get_the_whole_file(start: Start, base: Path, switch: st
     assert not (run.folder / "received").exists()
 
 
+@pytest.mark.alone
 def test_the_bottleneck_is_used(start: Start) -> None:
     """The file that `make run` sends; a second attempt, as a machine that is busy with other things may spoil one."""
     used: list[float] = []
