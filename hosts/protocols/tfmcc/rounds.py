@@ -51,7 +51,7 @@ class FeedbackRounds:
         delay = self.delay
         if delay is None:
             return False
-        patience = delay if self._options.rules == "paper" or self.reports else 2 * delay
+        patience = 2 * delay if self._options.rules == "rfc" and not self.reports else delay
         return now >= self.started_at + patience
 
     def is_stale(self, delay: float) -> bool:
