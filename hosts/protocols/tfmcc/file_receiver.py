@@ -119,7 +119,7 @@ class TfmccFileReceiver(TfmccReceiver):
         join = Join(self.number or 0, self.id, time_us, max(0, int((now - at) * 1e6)), int(now * 1e6))
         return (Send(encode_join(join), self.sender),)
 
-    def _control(self, packet: Packet, now: float) -> Sequence[Effect]:
+    def _control(self, packet: Packet, at: float, now: float) -> Sequence[Effect]:
         if isinstance(packet, JoinAck) and self.state == "joining" and packet.receiver == self.id:
             if packet.reason is not Reason.NONE:
                 return self._end(False, f"refused: {packet.reason.text}")
@@ -136,7 +136,7 @@ class TfmccFileReceiver(TfmccReceiver):
             return self._end_as_confirmed()
         if isinstance(packet, Abort) and self.state == "confirming" and self._verdict[0]:
             return self._end_as_confirmed()  # it has the whole stream, whatever becomes of the others
-        return super()._control(packet, now)
+        return super()._control(packet, at, now)
 
     # --- blocks
 

@@ -36,7 +36,8 @@ class TfmccOptions:
     switch_theta: float = share(0.0, or_zero=True)
     low_rate_packets: int = not_negative(2)  # 2.5.3: c, 2 to 4
     slowstart_factor: float = positive(2.0, below=1e6)  # 2.6: d
-    clr_timeout_delays: float = positive(10.0, below=1e6)  # 4.2: feedback delays of silence after which the CLR is gone
+    # Feedback delays of silence after which the CLR is gone; 0: 10 (4.2), by today's rules 3 of the rate before (ours).
+    clr_timeout_delays: float = not_negative(0.0)
     # Appendix C: the previous CLR is remembered so long ("a few RTTs"); 0: not.
     previous_clr_rtts: float = not_negative(0.0)
     max_rtt_decay: float = share(0.9)  # a round (RFC 4654, 3.2)
@@ -62,6 +63,11 @@ class TfmccOptions:
     def feedback_rtts(self) -> float:
         """b: T in maximum RTTs (2.5.1; RFC 4654: 6 for unicast feedback)."""
         return 6.0 if self.rules == "rfc" else 4.0
+
+    @property
+    def clr_delays(self) -> float:
+        """Feedback delays of silence after which the CLR is gone."""
+        return self.clr_timeout_delays or (3.0 if self.rules == "today" else 10.0)
 
     @property
     def offset_share(self) -> float:

@@ -13,6 +13,7 @@ class FeedbackRounds:
     """Rates are rate floats, so that what receivers and switches compare is what was reported."""
 
     __slots__ = (
+        "_is_guess",
         "_options",
         "_peak",
         "delay",
@@ -40,6 +41,17 @@ class FeedbackRounds:
         self.reports = 0
         """Of this round, by others than the CLR."""
         self._peak = 0.0
+        self._is_guess = True
+
+    def guess(self, max_rtt: float) -> None:
+        """Nobody has told: the maximum RTT may be this."""
+        self.max_rtt = max_rtt
+        self._is_guess = True
+
+    def know_rtts(self, max_rtt: float) -> None:
+        """All have told."""
+        self.max_rtt = max_rtt
+        self._is_guess = False
 
     @property
     def max_rtt_code(self) -> int:
@@ -62,9 +74,13 @@ class FeedbackRounds:
         return self.delay is not None and delay < self.delay / STALE
 
     def begin(self, now: float) -> None:
-        """The next round. The maximum RTT falls slowly towards what was reported in the one that ends."""
+        """The next round. The maximum RTT falls slowly towards what was reported in the one that ends.
+
+        By today's rules at once, when it was nobody's: who is farther away says so (`Path.is_far`)."""
         if self._peak > 0:
-            self.max_rtt = max(self._peak, self.max_rtt * self._options.max_rtt_decay)
+            kept = 0.0 if self._is_guess and self._options.rules == "today" else self._options.max_rtt_decay
+            self.max_rtt = max(self._peak, self.max_rtt * kept)
+            self._is_guess = False
         self.number += 1
         self.started_at = now
         self.delay = None
