@@ -126,8 +126,9 @@ class TfmccFileReceiver(TfmccReceiver):
             self.state = "member"
             self._retry_at = None
             self._heard_at = now
-            rtt = max(now - packet.echo_time_us * 1e-6, LEAST_RTT_S)
-            self.path.round_trip.measure(rtt, now, packet.time_us * 1e-6, is_clr=False)
+            least = 0.0 if self.options.rules == "today" else LEAST_RTT_S
+            rtt = max(at - packet.echo_time_us * 1e-6, least)
+            self.path.round_trip.measure(rtt, at, packet.time_us * 1e-6, is_clr=False)
             self._status_at = now + STATUS_S
             return (SessionStarted(self.sender),)
         if isinstance(packet, Announce | JoinAck):

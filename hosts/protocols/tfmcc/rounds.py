@@ -3,7 +3,7 @@
 from typing import Final
 
 from hosts.protocols.tfmcc.options import TfmccOptions
-from hosts.protocols.tfmcc.rate_float import NO_RATE, encode_rtt
+from hosts.protocols.tfmcc.rate_float import NO_RATE, RTT_UNIT_S, encode_rtt
 
 STALE: Final = 4.0
 """A round ends when T has become so many times shorter (ours)."""
@@ -79,7 +79,7 @@ class FeedbackRounds:
         By today's rules at once, when it was nobody's: who is farther away says so (`Path.is_far`)."""
         if self._peak > 0:
             kept = 0.0 if self._is_guess and self._options.rules == "today" else self._options.max_rtt_decay
-            self.max_rtt = max(self._peak, self.max_rtt * kept)
+            self.max_rtt = max(self._peak, self.max_rtt * kept, RTT_UNIT_S)
             self._is_guess = False
         self.number += 1
         self.started_at = now

@@ -18,11 +18,10 @@ from hosts.protocols.tfmcc.packets import (
 from hosts.protocols.tfmcc.rate import RateControl
 from hosts.protocols.tfmcc.rate_float import decode_rate, decode_rtt
 from hosts.protocols.tfmcc.rounds import FeedbackRounds
+from hosts.protocols.tfmcc.rtt import LEAST_RTT_S
 from hosts.protocols.tfmcc.trial import Standing, Trials
 from hosts.wire.reason import Reason
 
-LEAST_RTT_S: Final = 1e-4
-"""What the sender measures in place of a receiver is never taken for less (ours)."""
 SILENCE_DELAYS: Final = 10.0
 """Without any report for so many feedback delays the rate falls (ours; 4.2 has it for the CLR)."""
 FIRST_WINDOW: Final = 4
