@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from hosts.endpoint import (
+    CE,
     Datagram,
     DeliverDatagram,
     Effect,
@@ -106,6 +107,9 @@ class TfmccReceiver(RealtimeReceiver):
         if not history.arrived(seq, at, path.round_trip.rtt):
             self.counters["drop_duplicate"] += 1
             return effects
+        if datagram.ecn == CE:
+            self.counters["marked"] += 1
+            history.marked(seq, at, path.round_trip.rtt)
         payload = packet.payload
         size = len(payload)
         self.data_packets += 1

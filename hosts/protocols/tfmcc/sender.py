@@ -4,6 +4,8 @@ import random
 from collections.abc import Sequence
 
 from hosts.endpoint import (
+    ECT_0,
+    NOT_ECT,
     Address,
     Datagram,
     Effect,
@@ -63,6 +65,7 @@ class TfmccSender(RealtimeSender):
         self._told_rate = 0.0  # by the last packet
         self._heartbeat_s = HEARTBEAT_S
         self._assisted = options.assist == "switch"
+        self._ecn = ECT_0 if options.rules == "today" else NOT_ECT
 
     # --- the application's side
 
@@ -215,7 +218,7 @@ class TfmccSender(RealtimeSender):
         self._paced_bytes = packet_bytes(len(payload))
         self.counters["data_packets"] += 1
         self.counters["udp_bytes"] += len(encoded)
-        effects.append(Send(encoded, self.session.group))
+        effects.append(Send(encoded, self.session.group, self._ecn))
         if self._ends_left == 0:
             self.state = "closed"
             effects.append(SessionEnded(True, ""))
