@@ -48,8 +48,6 @@ BLOCK_SYMBOLS: Final = 256
 """Of a full block: a third of a second at 10 Mbit/s (ours)."""
 OPEN_BLOCKS: Final = 24
 """Blocks that somebody still lacks, at most: the receivers' and the sender's buffer (ours)."""
-FIRST_WINDOW: Final = 4
-"""Packets per maximum RTT to begin with, as all round trip times are known (RFC 5348, 4.2, up to 4 packets)."""
 MOST_RECEIVERS: Final = 1 << 16
 """Of one session, those that are through included (ours)."""
 MOST_EXPANSION: Final = 8
@@ -226,7 +224,7 @@ class TfmccFileSender(TfmccSender):
         """Everybody's round trip time is known: slowstart begins with it."""
         self.state = "sending"
         self.detail = ""
-        self.steering.know_rtts(max(member.rtt for member in self.members.values()), FIRST_WINDOW)
+        self.steering.know_rtts(max(member.rtt for member in self.members.values()))
         self._begin_data(now)
         for member in self.members.values():
             member.heard_at = member.progress_at = now

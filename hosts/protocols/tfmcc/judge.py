@@ -14,6 +14,10 @@ from hosts.protocols.tfmcc.rate_float import decode_rtt
 
 KNOWN: Final = 16_384
 """Receivers whose last report is remembered; the ones silent longest are forgotten first (ours)."""
+ASKED: Final = 4096
+"""Strangers that have been asked and may answer; the first ones are forgotten first (ours)."""
+STRANGER: Final = "drop_stranger"
+"""The counter of reports by receivers that are not known yet."""
 ROUNDS: Final = 2
 """A report may be of this round or one of so many before (ours): it travels no longer than a round lasts."""
 
@@ -29,10 +33,13 @@ class Known:
 class ReportJudge:
     """Finds out why a report is not to be believed."""
 
-    def __init__(self, largest_rtt: float) -> None:
-        """Seconds: round trip times above are not believed."""
+    def __init__(self, largest_rtt: float, *, is_open: bool = True) -> None:
+        """Seconds: round trip times above are not believed. `is_open`: a first report is believed, too; else only
+        those of receivers that have answered a question (`ask`, `admit`)."""
         self._largest_rtt = largest_rtt
+        self._is_open = is_open
         self._known: OrderedDict[int, Known] = OrderedDict()
+        self._asked: OrderedDict[int, Known] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._known)
@@ -52,9 +59,9 @@ class ReportJudge:
             return "drop_stale"
         known = self._known.get(report.receiver)
         if known is None:
-            while len(self._known) >= KNOWN:
-                self._known.popitem(last=False)
-            self._known[report.receiver] = Known(source, report.time_us)
+            if not self._is_open:
+                return STRANGER
+            self._know(report.receiver, Known(source, report.time_us))
             return None
         if known.address != source:
             return "drop_forged"
@@ -63,6 +70,26 @@ class ReportJudge:
         known.time_us = report.time_us
         self._known.move_to_end(report.receiver)
         return None
+
+    def _know(self, receiver: int, known: Known) -> None:
+        while len(self._known) >= KNOWN:
+            self._known.popitem(last=False)
+        self._known[receiver] = known
+
+    def ask(self, receiver: int, source: Address, time_us: int) -> None:
+        """A stranger reports, and is asked at its address at `time_us`: forged addresses do not answer."""
+        self._asked.pop(receiver, None)
+        while len(self._asked) >= ASKED:
+            self._asked.popitem(last=False)
+        self._asked[receiver] = Known(source, time_us)
+
+    def admit(self, receiver: int, source: Address, time_us: int) -> bool:
+        """An answer; whether it is one to what was asked. Then the receiver's reports are believed."""
+        asked = self._asked.pop(receiver, None)
+        if asked is None or (asked.address, asked.time_us) != (source, time_us) or receiver in self._known:
+            return False
+        self._know(receiver, Known(source, -1))
+        return True
 
     def forget(self, receiver: int) -> None:
         """A receiver has left. Its number stays taken until others push it out: its last words may be repeated."""

@@ -131,6 +131,14 @@ class LossHistory:
         self._settle(rtt)
         return True
 
+    def marked(self, seq: int, now: float, rtt: float) -> None:
+        """A packet that has arrived was marked by a queue on its way: as good as a loss (RFC 4654, 2.3; RFC 5348)."""
+        if self.events and seq <= self._event_first:
+            return  # overtaken: of an event that is known
+        gap = _Gap(seq, seq, self._advanced, seq - 1, now, seq + 1, now)
+        self._note(gap)
+        self._lose(gap, rtt)
+
     def _late(self, seq: int) -> bool:
         """A packet that was overtaken: it fills a gap that is not given up yet."""
         for index, gap in enumerate(self._gaps):
@@ -152,10 +160,14 @@ class LossHistory:
         while gaps and gaps[0].noticed <= enough:
             gap = gaps.popleft()
             self.lost_packets += gap.last - gap.first + 1
-            if self._log is not None:
-                self._log_is_cut |= len(self._log) == LOG_RANGES
-                self._log.append(gap)
+            self._note(gap)
             self._lose(gap, rtt)
+
+    def _note(self, gap: _Gap) -> None:
+        """Until the first RTT measurement."""
+        if self._log is not None:
+            self._log_is_cut |= len(self._log) == LOG_RANGES
+            self._log.append(gap)
 
     def _lose(self, gap: _Gap, rtt: float) -> None:
         """Aggregate the losses of a range into events."""

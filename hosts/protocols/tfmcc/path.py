@@ -48,12 +48,16 @@ class Path:
         Whether it is the first one; None when it is none, for we never said that.
         """
         instant = at - packet.echo_time_us * MICRO - packet.echo_held_us * MICRO
+        return self.answered(instant, at, packet.send_time_us * MICRO, is_clr=is_clr)
+
+    def answered(self, instant: float, at: float, sent_at: float, *, is_clr: bool = False) -> bool | None:
+        """A round trip of so long ended at `at` with what left at `sent_at` on the sender's clock; as `echoed`."""
         if instant <= 0:
             return None
         trip = self.round_trip
         first = not trip.has_measurement
         initial = self.rate_rtt
-        trip.measure(instant, at, packet.send_time_us * MICRO, is_clr=is_clr)
+        trip.measure(instant, at, sent_at, is_clr=is_clr)
         if first:
             self.history.remodel(trip.rtt, (trip.rtt / initial) ** 2)
         return first

@@ -40,14 +40,23 @@ class RateControl:
         self._from = self._target = min(self.at(now), self._bounded(rate))
         self._since = now
 
-    def allow(self, rate: float, rtt: float, packet_bytes: int, now: float) -> None:
-        """The CLR's rate: down at once; up at once too, as its loss history limits that, or one packet per RTT."""
+    def allow(self, rate: float, rtt: float, packet_bytes: int, now: float, *, within: float = 0.0) -> None:
+        """The CLR's rate: down at once; up `within` a time, or by one packet per RTT.
+
+        0 is at once: its loss history limits the increase."""
         current = self.at(now)
         rate = self._bounded(rate)
-        if rate <= current or not self.is_limited:
-            self._from = self._target = rate
-        else:
+        if rate > current and self.is_limited:
             self._aim(current, rate, packet_bytes / rtt**2, now)
+        elif rate > current and within > 0:
+            self._aim(current, rate, (rate - current) / within, now)
+        else:
+            self._from = self._target = rate
+
+    def restore(self, rate: float, now: float) -> None:
+        """What took the rate down was not true."""
+        self._from = self._target = self._bounded(rate)
+        self._since = now
 
     def hold(self, now: float) -> None:
         """No further increase until something is heard; the next ones are limited, for the CLR has gone."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from hosts.endpoint import (
+    CE,
     Datagram,
     DeliverDatagram,
     Effect,
@@ -20,8 +21,11 @@ from hosts.protocols.tfmcc.packets import (
     FLAG_END,
     NO_RECEIVER,
     Data,
+    Join,
+    JoinAck,
     Packet,
     Report,
+    encode_join,
     encode_report,
     packet_bytes,
     parse,
@@ -33,6 +37,7 @@ from hosts.protocols.tfmcc.reporting import Reporting
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import Abort
 from hosts.wire.header import SESSION_MAX
+from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
 
 LEAVE_COPIES: Final = 3
@@ -102,6 +107,9 @@ class TfmccReceiver(RealtimeReceiver):
         if not history.arrived(seq, at, path.round_trip.rtt):
             self.counters["drop_duplicate"] += 1
             return effects
+        if datagram.ecn == CE:
+            self.counters["marked"] += 1
+            history.marked(seq, at, path.round_trip.rtt)
         payload = packet.payload
         size = len(payload)
         self.data_packets += 1
@@ -127,14 +135,28 @@ class TfmccReceiver(RealtimeReceiver):
         if packet.session != self.number or datagram.source != self.sender or self.closed:
             self.counters["drop_other_session"] += 1
             return ()
-        return self._control(packet, now)
+        return self._control(packet, datagram.came_at(now), now)
 
-    def _control(self, packet: Packet, now: float) -> Sequence[Effect]:
-        """What our sender says beside its data."""
+    def _control(self, packet: Packet, at: float, now: float) -> Sequence[Effect]:
+        """What our sender says beside its data; it came at `at`."""
         if isinstance(packet, Abort):
             return self._end(False, f"the sender ended the session: {packet.reason.text}")
+        if isinstance(packet, JoinAck) and packet.receiver == self.id and packet.reason is Reason.NONE:
+            return self._asked(packet, at, now)
         self.counters["drop_unexpected"] += 1
         return ()
+
+    def _asked(self, packet: JoinAck, at: float, now: float) -> Sequence[Effect]:
+        """The sender does not know us yet: it asks whether the report came from here, and echoes that. So we say it
+        once more."""
+        if not self.path.round_trip.has_measurement:
+            self.path.answered(at - packet.echo_time_us * MICRO, at, packet.time_us * MICRO)
+        held_us = max(0, int((now - at) * 1e6))
+        assert self.sender is not None
+        join = Join(packet.session, self.id, packet.time_us, held_us, int(now * 1e6))
+        effects = [Send(encode_join(join), self.sender)]
+        report = self.reporting.again(now)
+        return effects if report is None else [*effects, self._to_sender(report)]
 
     def _newest(self, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
         """What a packet says of the session, which is news only when no later one has arrived."""

@@ -115,6 +115,15 @@ class Reporting:
             self._start(packet, decode_rate(report.rate), now)  # again, unless the sender echoes it
         return report
 
+    def again(self, now: float) -> Report | None:
+        """The sender did not know us, and has asked: what we have to say, which no switch is to take for old."""
+        packet = self._path.last
+        if packet is None or (not self.is_clr and self._eligible_rate(packet, now) is None):
+            return None
+        self._timer.stop()
+        report = self._report(packet, now, FLAG_FROM_CLR if self.is_clr else 0)
+        return report._replace(flags=report.flags & ~FLAG_MAY_SUPPRESS)
+
     def leave(self, now: float) -> Report | None:
         """We go. Only a leave that the sender waits for is told: thousands may leave at once."""
         packet = self._path.last

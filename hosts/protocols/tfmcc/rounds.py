@@ -3,7 +3,7 @@
 from typing import Final
 
 from hosts.protocols.tfmcc.options import TfmccOptions
-from hosts.protocols.tfmcc.rate_float import NO_RATE, encode_rtt
+from hosts.protocols.tfmcc.rate_float import NO_RATE, RTT_UNIT_S, encode_rtt
 
 STALE: Final = 4.0
 """A round ends when T has become so many times shorter (ours)."""
@@ -13,6 +13,7 @@ class FeedbackRounds:
     """Rates are rate floats, so that what receivers and switches compare is what was reported."""
 
     __slots__ = (
+        "_is_guess",
         "_options",
         "_peak",
         "delay",
@@ -40,6 +41,17 @@ class FeedbackRounds:
         self.reports = 0
         """Of this round, by others than the CLR."""
         self._peak = 0.0
+        self._is_guess = True
+
+    def guess(self, max_rtt: float) -> None:
+        """Nobody has told: the maximum RTT may be this."""
+        self.max_rtt = max_rtt
+        self._is_guess = True
+
+    def know_rtts(self, max_rtt: float) -> None:
+        """All have told."""
+        self.max_rtt = max_rtt
+        self._is_guess = False
 
     @property
     def max_rtt_code(self) -> int:
@@ -51,7 +63,7 @@ class FeedbackRounds:
         delay = self.delay
         if delay is None:
             return False
-        patience = delay if self._options.rules == "paper" or self.reports else 2 * delay
+        patience = 2 * delay if self._options.rules == "rfc" and not self.reports else delay
         return now >= self.started_at + patience
 
     def is_stale(self, delay: float) -> bool:
@@ -62,9 +74,13 @@ class FeedbackRounds:
         return self.delay is not None and delay < self.delay / STALE
 
     def begin(self, now: float) -> None:
-        """The next round. The maximum RTT falls slowly towards what was reported in the one that ends."""
+        """The next round. The maximum RTT falls slowly towards what was reported in the one that ends.
+
+        By today's rules at once, when it was nobody's: who is farther away says so (`Path.is_far`)."""
         if self._peak > 0:
-            self.max_rtt = max(self._peak, self.max_rtt * self._options.max_rtt_decay)
+            kept = 0.0 if self._is_guess and self._options.rules == "today" else self._options.max_rtt_decay
+            self.max_rtt = max(self._peak, self.max_rtt * kept, RTT_UNIT_S)
+            self._is_guess = False
         self.number += 1
         self.started_at = now
         self.delay = None

@@ -4,6 +4,9 @@ import random
 from collections.abc import Sequence
 
 from hosts.endpoint import (
+    ECT_0,
+    NOT_ECT,
+    Address,
     Datagram,
     Effect,
     Sample,
@@ -13,7 +16,7 @@ from hosts.endpoint import (
 )
 from hosts.parts.realtime import MOST_UNSENT, RealtimeSender
 from hosts.protocol import Session
-from hosts.protocols.tfmcc.judge import ReportJudge
+from hosts.protocols.tfmcc.judge import STRANGER, ReportJudge
 from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import (
     FLAG_ASSIST,
@@ -24,10 +27,13 @@ from hosts.protocols.tfmcc.packets import (
     FLAG_SUPPRESSION_LOSS,
     NO_RECEIVER,
     Data,
+    Join,
+    JoinAck,
     Packet,
     Report,
     encode_abort,
     encode_data,
+    encode_join_ack,
     encode_share,
     packet_bytes,
     parse,
@@ -52,12 +58,14 @@ class TfmccSender(RealtimeSender):
         self.options = options
         self.packet_bytes = packet_bytes(options.payload_bytes)
         self.steering = Steering(self.number, options, self.packet_bytes, self.counters)
-        self._judge = ReportJudge(options.largest_rtt_s)
+        # A file's receivers have joined before they report.
+        self._judge = ReportJudge(options.largest_rtt_s, is_open=options.rules != "today" or not session.realtime)
         self._paced_from = 0.0  # when the last packet was due
         self._paced_bytes = 0
         self._told_rate = 0.0  # by the last packet
         self._heartbeat_s = HEARTBEAT_S
         self._assisted = options.assist == "switch"
+        self._ecn = ECT_0 if options.rules == "today" else NOT_ECT
 
     # --- the application's side
 
@@ -98,7 +106,7 @@ class TfmccSender(RealtimeSender):
         problem = self._judge.problem(packet, datagram.source, self._started_at, self.steering.rounds.number, at)
         if problem is not None:
             self.counters[problem] += 1
-            return ()
+            return self._ask(packet, datagram.source, now) if problem == STRANGER else ()
         self.counters["feedback_packets"] += 1
         if packet.flags & FLAG_LEAVE:
             self._left(packet.receiver, now)
@@ -108,9 +116,22 @@ class TfmccSender(RealtimeSender):
         return effects
 
     def _control(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
-        """Real-time data know nothing but reports."""
+        """Of real-time data: beside reports there are only the answers of strangers."""
+        if isinstance(packet, Join) and packet.session == self.number:
+            self.counters["feedback_packets"] += 1
+            if self._judge.admit(packet.receiver, datagram.source, packet.echo_time_us):
+                self.counters["joins"] += 1
+                return ()
         self.counters["drop_unexpected"] += 1
         return ()
+
+    def _ask(self, report: Report, source: Address, now: float) -> Sequence[Effect]:
+        """Who reports first is to answer from the address that the report came from. It learns its RTT by that."""
+        self.counters["feedback_packets"] += 1
+        time_us = int(now * 1e6)
+        self._judge.ask(report.receiver, source, time_us)
+        answer = JoinAck(self.number, Reason.NONE, report.receiver, report.time_us, time_us)
+        return (Send(encode_join_ack(answer), source),)
 
     def _left(self, receiver: int, now: float) -> None:
         self.counters["leaves"] += 1
@@ -152,7 +173,10 @@ class TfmccSender(RealtimeSender):
     def _due_at(self, now: float) -> float:
         """After a cut one more packet goes when it was due by the rate that the last one told: timers everywhere run on
         that rate (2.5.1), and until a packet says what was reported nothing stops them."""
-        return self._paced_from + self._paced_bytes / max(self._told_rate, self.steering.control.at(now))
+        due = self._paced_from + self._paced_bytes / max(self._told_rate, self.steering.control.at(now))
+        if due > self._paced_from + self.steering.rounds.max_rtt:
+            return min(due, self.steering.ask_at(self._paced_from, now))
+        return due
 
     def _send_packet(self, now: float, effects: list[Effect]) -> None:
         steering = self.steering
@@ -194,7 +218,7 @@ class TfmccSender(RealtimeSender):
         self._paced_bytes = packet_bytes(len(payload))
         self.counters["data_packets"] += 1
         self.counters["udp_bytes"] += len(encoded)
-        effects.append(Send(encoded, self.session.group))
+        effects.append(Send(encoded, self.session.group, self._ecn))
         if self._ends_left == 0:
             self.state = "closed"
             effects.append(SessionEnded(True, ""))

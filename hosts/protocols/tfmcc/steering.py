@@ -7,14 +7,27 @@ from hosts.endpoint import Address, CongestionSignal, Effect, PeerDropped, Send
 from hosts.protocols.tfmcc.echoes import Echo, EchoQueue, Priority
 from hosts.protocols.tfmcc.limiting import Limiting, PreviousClr
 from hosts.protocols.tfmcc.options import TfmccOptions
-from hosts.protocols.tfmcc.packets import FLAG_HAVE_LOSS, FLAG_HAVE_RTT, LOSS_UNIT, Report, encode_abort
+from hosts.protocols.tfmcc.packets import (
+    FLAG_FROM_CLR,
+    FLAG_HAVE_LOSS,
+    FLAG_HAVE_RTT,
+    LOSS_UNIT,
+    Report,
+    encode_abort,
+)
 from hosts.protocols.tfmcc.rate import RateControl
 from hosts.protocols.tfmcc.rate_float import decode_rate, decode_rtt
 from hosts.protocols.tfmcc.rounds import FeedbackRounds
+from hosts.protocols.tfmcc.rtt import LEAST_RTT_S
+from hosts.protocols.tfmcc.trial import Standing, Trials
 from hosts.wire.reason import Reason
 
-LEAST_RTT_S: Final = 1e-4
-"""What the sender measures in place of a receiver is never taken for less (ours)."""
+SILENCE_DELAYS: Final = 10.0
+"""Without any report for so many feedback delays the rate falls (ours; 4.2 has it for the CLR)."""
+FIRST_WINDOW: Final = 4
+"""Packets per maximum RTT to begin with (RFC 5348, 4.2: up to 4)."""
+ASKED_RTTS: Final = 2.0
+"""The CLR should have answered a packet after so many maximum RTTs; then it is asked once in each of them (ours)."""
 SENT_AWAY: Final = 3000
 """Receivers that were sent away and are told apart, at most (ours)."""
 MEASURED: Final = 1 << 16
@@ -30,8 +43,9 @@ class Steering:
         self._options = options
         self._packet_bytes = packet_bytes
         self._counters = counters
-        # RFC 4654, 3.1: one packet per maximum RTT to begin with.
-        self._first_rate = packet_bytes / options.initial_rtt
+        self._ours = options.rules == "today"
+        # RFC 4654, 3.1: one packet per maximum RTT to begin with; three seconds of that are a feedback delay.
+        self._first_rate = (FIRST_WINDOW if self._ours else 1) * packet_bytes / options.initial_rtt
         self.control = self._control_from(self._first_rate)
         self.rounds = FeedbackRounds(options, options.initial_rtt, 0.0)
         self.clr: Limiting | None = None
@@ -40,6 +54,8 @@ class Steering:
         """The highest rate of the slowstart that ended."""
         self._echoes = EchoQueue()
         self._previous = PreviousClr()
+        self._trials = Trials()
+        self._rate_before = 0.0  # the CLR's time: the rate when it became the CLR
         self._measured: set[int] = set()  # receivers that an echo gave their first RTT
         self._sent_away: set[int] = set()
         self._quiet_since = 0.0
@@ -59,10 +75,10 @@ class Steering:
         """Data begin to flow."""
         self._quiet_since = self.rounds.started_at = now
 
-    def know_rtts(self, max_rtt: float, first_window: int) -> None:
-        """Everybody's round trip time is known before any data: so many packets in the longest one to begin with."""
-        self.rounds.max_rtt = max_rtt
-        self._first_rate = first_window * self._packet_bytes / max_rtt
+    def know_rtts(self, max_rtt: float) -> None:
+        """Everybody's round trip time is known before any data."""
+        self.rounds.know_rtts(max_rtt)
+        self._first_rate = FIRST_WINDOW * self._packet_bytes / max_rtt
         self.control = self._control_from(self._first_rate)
 
     def feedback_delay(self, now: float) -> float:
@@ -91,12 +107,17 @@ class Steering:
         rate = decode_rate(report.rate) / 8
         has_rtt = bool(report.flags & FLAG_HAVE_RTT)
         has_loss = bool(report.flags & FLAG_HAVE_LOSS)
+        if self._trials.is_unheard(report.receiver, now):
+            self._counters["drop_unanswering"] += 1
+            return
         self._quiet_since = now
+        measured = max(at - report.echo_time_us * 1e-6 - report.held_us * 1e-6, LEAST_RTT_S)
         if has_rtt:
+            if report.rtt == 0 and self._ours:
+                rtt = min(rtt, measured)  # the least code says "1 ms or less"
             self.rounds.hear_rtt(rtt)
         else:
             # 2.4.4: the rate was computed with a preset RTT; the sender has measured the real one.
-            measured = max(at - report.echo_time_us * 1e-6 - report.held_us * 1e-6, LEAST_RTT_S)
             self.rounds.hear_rtt(rtt if self._options.rules == "paper" else measured)
             rate *= rtt / measured if has_loss else 1.0
             rtt = measured
@@ -113,18 +134,23 @@ class Steering:
         heard = Limiting(report.receiver, source, rate, rtt, has_rtt, loss_rate, receive_rate, now, echo)
         if not has_loss:
             heard.rate = self._options.slowstart_factor * receive_rate
+        standing = Standing(self.clr, self.control.at(now), self.slowstart, 0.0)
         if self.slowstart:
             if has_loss:
                 self._end_slowstart(source, now, effects)
             else:
                 self._slowstart_report(heard, report, is_clr=is_clr, now=now)
                 return
-        self._choose(heard, report.rate, is_clr=is_clr, now=now)
+        if self._ours:
+            if is_clr and report.flags & FLAG_FROM_CLR:
+                self._trials.answered(report.receiver, report.echo_time_us * 1e-6)
+            self._trials.heard(heard)
+        self._choose(heard, report.rate, standing, is_clr=is_clr, now=now)
 
-    def _choose(self, heard: Limiting, code: int, *, is_clr: bool, now: float) -> None:
-        """Let a report move the rate, and the CLR (2.2)."""
+    def _choose(self, heard: Limiting, code: int, before: Standing, *, is_clr: bool, now: float) -> None:
+        """Let a report move the rate, and the CLR (2.2). `before`: what was in force when it came."""
         clr = self.clr
-        if heard.loss_rate == 0:
+        if heard.loss_rate == 0 and (is_clr or clr is None or not self._ours):
             self.control.hold(now)  # no loss that would limit its increase: one packet per RTT does
         if is_clr:
             previous = self._previous.below(heard.rate, now)
@@ -136,20 +162,33 @@ class Steering:
                 # At most twice what arrives (RFC 5348, 4.3): no measurement is good enough for more at once.
                 heard.rate = min(heard.rate, max(2 * heard.receive_rate, self.control.at(now)))
                 self.clr = heard
-            self.control.allow(heard.rate, heard.rtt, self._packet_bytes, now)
+            self._allow(heard, now)
         elif clr is None or (heard.loss_rate > 0 and (clr.loss_rate == 0 or heard.rate < clr.rate)):
             if clr is not None and clr.loss_rate > 0 and self._options.previous_clr_rtts > 0:
                 self._previous.keep(clr, now + self._options.previous_clr_rtts * self.rounds.max_rtt)
             self._become_clr(heard, now)
             self._echo(Priority.NEW_CLR, code, heard.echo)
+            if self._ours:
+                self._rate_before = before.rate
+                before.patience = self._patience(now)
+                self._trials.begin(heard.receiver, before)
             if heard.rate < self.control.at(now):
                 self.control.cut(heard.rate, now)
             else:
-                self.control.allow(heard.rate, heard.rtt, self._packet_bytes, now)
+                self._allow(heard, now)
         else:
             if heard.loss_rate > 0:
                 self.control.cut(max(heard.rate, clr.rate), now)
             self._echo(Priority.OTHER if heard.has_rtt else Priority.NO_RTT, code, heard.echo)
+
+    def _allow(self, heard: Limiting, now: float) -> None:
+        """What the CLR allows. Whoever it is, the rate goes up to no more than twice what arrives there (RFC 5348,
+        4.3), and takes a maximum RTT for that, however many reports it sends."""
+        if not self._ours:
+            self.control.allow(heard.rate, heard.rtt, self._packet_bytes, now)
+            return
+        heard.rate = min(heard.rate, max(2 * heard.receive_rate, self.control.at(now)))
+        self.control.allow(heard.rate, heard.rtt, self._packet_bytes, now, within=self.rounds.max_rtt)
 
     def _become_clr(self, limiting: Limiting, now: float) -> None:
         if self.clr is None or self.clr.receiver != limiting.receiver:
@@ -165,11 +204,15 @@ class Steering:
         self._quiet_since = now
         self._echoes.drop(receiver)
         self._previous.forget(receiver)
+        self._trials.gone(receiver)
         if self.clr is not None and self.clr.receiver == receiver:
             self._lose_clr(now)
 
     def _lose_clr(self, now: float) -> None:
         """Nobody limits the rate now: it stays, and everybody is asked (by the next round) who does."""
+        if self._trials.before is not None:
+            self._restore(now)
+            return
         self.clr = None
         self.control.hold(now)
         self.rounds.begin(now)
@@ -217,19 +260,65 @@ class Steering:
     def turn(self, now: float) -> None:
         """What goes by time, looked at when there is a packet that can tell of it: rounds, and the CLR's silence."""
         delay = self.feedback_delay(now)
-        patience = self._options.clr_timeout_delays * delay
-        if self.clr is not None and now > self.clr.heard_at + patience:
+        patience = self._patience(now)
+        if self._trials.is_lost(now):
+            self._counters["clr_unanswering"] += 1
+            self._restore(now)
+        elif self.clr is not None and now > self.clr.heard_at + self._gaps(now) + patience:
             self._counters["clr_timeouts"] += 1
             self._echoes.drop(self.clr.receiver)
             self._lose_clr(now)
+            if self._ours:
+                # What it asked for is no longer true of anybody; at that rate nobody could say what is.
+                least = min(FIRST_WINDOW * self._packet_bytes / self.rounds.max_rtt, self._rate_before)
+                self.control.restore(max(least, self.control.at(now)), now)
         elif self.rounds.is_over(now) or self.rounds.is_stale(delay):
             self.rounds.begin(now)
         if self.rounds.delay is None:
             self.rounds.delay = self.feedback_delay(now)
-        if self.clr is None and now > self._quiet_since + patience:
+        if self._trials.before is not None:
+            self._trials.named(now)
+        if self.clr is None and now > self._quiet_since + SILENCE_DELAYS * self.feedback_delay(now):
             # Nobody has said anything for long: be careful, and begin anew when somebody does.
             self._quiet_since = now
             self.control.cut(max(self.control.at(now) / 2, self._first_rate), now)
             if self.control.at(now) <= self._first_rate:
                 self.slowstart = True
-                self.rounds.max_rtt = max(self.rounds.max_rtt, self._options.initial_rtt)
+                self.rounds.guess(max(self.rounds.max_rtt, self._options.initial_rtt))
+
+    def _patience(self, now: float) -> float:
+        """How long the CLR may be silent. At a rate that it has brought about itself it is given no longer."""
+        delay = self.feedback_delay(now)
+        if self._ours and self._rate_before > 0:
+            delay = min(delay, self._delay_at(self._rate_before))
+        return self._options.clr_delays * delay
+
+    def _delay_at(self, rate: float) -> float:
+        return self._options.feedback_delay(self.rounds.max_rtt, self._packet_bytes, rate)
+
+    def _gaps(self, now: float) -> float:
+        """Two packets' time, for one may be lost."""
+        return 2 * self._packet_bytes / self.control.at(now) if self._ours else 0.0
+
+    def ask_at(self, sent_at: float, now: float) -> float:
+        """When a packet should leave that asks the CLR, however low the rate; `sent_at`: when the last one did."""
+        if not self._ours or self.clr is None:
+            return float("inf")
+        due = sent_at + self.rounds.max_rtt
+        if self._trials.before is not None:
+            return due
+        return max(due, self.clr.heard_at + self._gaps(now) + ASKED_RTTS * self.rounds.max_rtt)
+
+    def _restore(self, now: float) -> None:
+        """The new CLR did not answer, or has gone: what was before it is there again."""
+        assert self.clr is not None
+        self._echoes.drop(self.clr.receiver)
+        before = self._trials.lose(now)
+        self.clr = before.clr
+        if self.clr is not None:
+            self.clr.heard_at = now
+        self._quiet_since = now
+        self.slowstart = before.slowstart
+        self.control.restore(before.rate, now)
+        self._rate_before = before.rate
+        self.rounds.begin(now)

@@ -200,3 +200,23 @@ def test_the_initial_interval_is_corrected_with_the_first_measurement() -> None:
         history.arrived(seq, seq * 0.01, 0.5)
     history.remodel(0.1, (0.1 / 0.5) ** 2)
     assert history.loss_event_rate == pytest.approx(25 / initial, rel=1e-9)
+
+
+def test_marks_are_as_good_as_losses() -> None:
+    lost, marked = (LossHistory(WEIGHTS, lambda: 50.0) for _ in range(2))
+    for seq in range(2000):
+        at = seq * 0.01
+        hit = seq % 97 in (40, 44)  # both in one round trip time
+        if not hit:
+            lost.arrived(seq, at, 0.1)
+        marked.arrived(seq, at, 0.1)
+        if hit:
+            marked.marked(seq, at, 0.1)
+    assert marked.events == lost.events == 21
+    assert marked.loss_event_rate == pytest.approx(lost.loss_event_rate)
+    assert marked.lost_packets == 0
+    lost.remodel(0.01, 1.0)
+    marked.remodel(0.01, 1.0)
+    assert marked.events == lost.events == 42
+    marked.marked(3, 99.0, 0.1)  # overtaken by all that is known
+    assert marked.events == 42

@@ -56,3 +56,13 @@ def test_a_first_loss_is_told_within_a_feedback_delay_however_many_follow(seed: 
     assert lost_at is not None
     assert told_at is not None
     assert lost_at < told_at < lost_at + 4 * decode_rtt(max_rtt) + 0.1
+
+
+def test_a_queue_that_marks_limits_the_rate_without_losses() -> None:
+    queue = {"queue": "codel", "limit_packets": 200, "ecn": True}
+    world = World([{}], bottleneck={"rate_bps": 2e6, "delay_us": NEAR_US, **queue})
+    assert 0.8 * 2e6 < world.rate(0, 10.0, 20.0) <= 2e6
+    receiver = world.receivers[0]
+    assert receiver.counters["marked"] > 0
+    assert receiver.path.history.events > 0
+    assert receiver.path.history.lost_packets < 20

@@ -21,7 +21,7 @@ def test_the_least_rates_are_kept_apart_by_rtt_and_loss() -> None:
 
 
 def test_the_maximum_rtt_rises_at_once_and_falls_slowly() -> None:
-    rounds = FeedbackRounds(TfmccOptions(), 0.5, 0.0)
+    rounds = FeedbackRounds(TfmccOptions(rules="paper"), 0.5, 0.0)
     rounds.begin(1.0)
     assert rounds.max_rtt == 0.5  # nobody said anything
     rounds.hear_rtt(0.1)
@@ -33,6 +33,19 @@ def test_the_maximum_rtt_rises_at_once_and_falls_slowly() -> None:
         rounds.hear_rtt(0.1)
         rounds.begin(3.0 + number)
     assert rounds.max_rtt == pytest.approx(0.1)
+
+
+def test_by_todays_rules_the_initial_rtt_goes_as_soon_as_somebody_has_told() -> None:
+    rounds = FeedbackRounds(TfmccOptions(), 0.5, 0.0)
+    rounds.begin(1.0)
+    assert rounds.max_rtt == 0.5
+    rounds.hear_rtt(0.1)
+    rounds.begin(2.0)
+    assert rounds.max_rtt == 0.1
+    rounds.begin(3.0)
+    rounds.hear_rtt(0.05)
+    rounds.begin(4.0)
+    assert rounds.max_rtt == pytest.approx(0.09)
 
 
 @pytest.mark.parametrize(("rules", "patience"), [("paper", 2.0), ("rfc", 4.0)])

@@ -45,3 +45,31 @@ def test_clocks_that_do_not_agree_after_all_change_nothing(delay: float) -> None
     trip = RoundTrip(TfmccOptions(clock_error_s=0.03))
     trip.synchronise(10.0 + delay, 10.0)
     assert trip.rtt == TfmccOptions().initial_rtt
+
+
+@pytest.mark.parametrize("drift", [-100e-6, 100e-6])
+def test_clocks_that_drift_apart_change_no_round_trip_time(drift: float) -> None:
+    """An idle receiver's, whose queue comes and goes; its clock gains so much on the sender's."""
+    trip = RoundTrip(TfmccOptions())
+    trip.measure(0.064, 5.0 + 0.032, 0.0, is_clr=False)
+    for index in range(1, 7001):
+        sent_at = index * 0.1
+        queue = 0.02 if index % 100 > 80 else 0.0
+        trip.adjust(5.0 + (sent_at + 0.032 + queue) * (1 + drift), sent_at)
+        assert 0.055 < trip.rtt < 0.095
+    assert trip.rtt == pytest.approx(0.076, abs=0.004)
+    paper = RoundTrip(TfmccOptions(rules="paper"))
+    paper.measure(0.064, 5.0 + 0.032, 0.0, is_clr=False)
+    for index in range(1, 7001):
+        paper.adjust(5.0 + (index * 0.1 + 0.032) * (1 - 100e-6), index * 0.1)
+    assert paper.rtt == pytest.approx(1e-3)
+
+
+def test_a_data_centre_s_round_trips_are_less_than_a_millisecond() -> None:
+    for rules, least in (("today", 50e-6), ("paper", 1e-3)):
+        trip = RoundTrip(TfmccOptions(rules=rules))
+        trip.measure(80e-6, 10.0, 3.0, is_clr=True)
+        assert trip.rtt == pytest.approx(max(80e-6, least))
+        for _ in range(500):
+            trip.measure(1e-6, 10.0, 3.0, is_clr=True)
+        assert trip.rtt == pytest.approx(least)

@@ -32,11 +32,12 @@ OWN = Address("10.0.0.1", 40000)
 
 
 class Talk:
-    """A sender that always has data, and what it sent."""
+    """A sender that always has data, and what it sent; by the paper's rules unless `options` say otherwise."""
 
     def __init__(self, **options: Any) -> None:
         self.now = 100.0
-        self.sender = TfmccSender(Session(GROUP, session=7, realtime=True), TfmccOptions(**options), Random(1))
+        given = TfmccOptions(**{"rules": "paper", **options})
+        self.sender = TfmccSender(Session(GROUP, session=7, realtime=True), given, Random(1))
         assert self.sender.start(now=self.now) == (SessionStarted(),)
         self.sent: list[Data] = []
         self.other: list[object] = []
