@@ -10,7 +10,8 @@ from hosts.protocols.rla.troubled import TroubledReceivers
 Cut = Literal["forced", "randomized"]
 
 FORCED_CUT_ROUNDS = 2.0
-"""3.3, rule 3: a cut is forced when the last one lies 2 awnd round trips back."""
+"""3.3, rule 3: a cut is forced when the last one lies 2 awnd round trips back. RLA's round trip time is the largest of
+all receivers (4)."""
 AWND_ROUNDS = 8.0
 """awnd is a mean over about so many round trips: RFC 6298's gain of 1/8, once a round trip (ours)."""
 LEAST_SSTHRESH = 2.0
@@ -44,12 +45,14 @@ class RandomListening:
         return scale / max(1, self.troubled.count)
 
     def congestion(self, receiver: int, srtt: float, srtt_max: float, now: float) -> Cut | None:
-        """A congestion signal (rule 2) from `receiver`, whose smoothed round trip time is `srtt` s; what was done."""
+        """A congestion signal (rule 2) from `receiver`, whose smoothed round trip time is `srtt` s, the largest of all
+        being `srtt_max` s; what was done.
+        """
         self.signals += 1
         if not self.troubled.signal(receiver, now):
             self.rare += 1
             return None
-        if now - self.last_window_cut > FORCED_CUT_ROUNDS * self.awnd * srtt:
+        if now - self.last_window_cut > FORCED_CUT_ROUNDS * self.awnd * srtt_max:
             self.forced_cuts += 1
             self._cut(now)
             return "forced"

@@ -52,9 +52,21 @@ def test_a_cut_is_forced_when_the_last_lies_two_average_windows_back() -> None:
     window.cwnd = window.awnd = 10.0
     for number in range(27):  # all troubled
         window.troubled.signal(number, 0.5)
-    assert window.congestion(3, 0.1, 0.1, 2.1) == "forced"
+    assert window.congestion(3, 0.01, 0.1, 2.1) == "forced"
     assert window.forced_cuts == 1
     assert window.last_window_cut == 2.1
+
+
+def test_a_forced_cut_waits_for_round_trips_of_the_farthest_receiver() -> None:
+    """Section 4: RLA's round trip time is the largest. A near receiver's signals force no cut before."""
+    window = listening(receivers=27)
+    for number in range(27):
+        window.troubled.signal(number, 0.5)
+    forced = 0
+    for step in range(1, 20):
+        window.cwnd = window.awnd = 10.0
+        forced += window.congestion(3, 0.001, 0.1, 0.1 * step) == "forced"
+    assert forced == 0
 
 
 def test_a_rare_loss_is_skipped_even_when_a_cut_is_due() -> None:
