@@ -59,7 +59,7 @@ RED: Mapping[str, Any] = {
 """5: thresholds 5 and 15, else ns-2.0's defaults (q_weight 0.002, linterm 10, no gentle RED)."""
 
 
-RESTRICTED: Mapping[str, Any] = {"payload_bytes": PAYLOAD_BYTES, "rtt_exponent": 0.0}
+RESTRICTED: Mapping[str, Any] = {"payload_bytes": PAYLOAD_BYTES, "rules": "paper", "rtt_exponent": 0.0}
 """3.3's rule, of which all of the paper's results are but those with different round trip times (5.3)."""
 GENERALIZED: Mapping[str, Any] = {**RESTRICTED, "rtt_exponent": 2.0}
 """5.3: the probability of a cut times (rtt / rtt_max)^2."""

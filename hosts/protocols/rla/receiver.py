@@ -28,6 +28,7 @@ from hosts.protocols.rla.branch import LOSS_DISTANCE
 from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.packets import (
     SACK_BITS,
+    WINDOW_PACKETS,
     Ack,
     Announce,
     Data,
@@ -58,7 +59,7 @@ class RlaReceiver(SessionReceiver):
         super().__init__(session)
         self.options = options
         self.sender: Address | None = None
-        self.stream: Reassembly[Data] = Reassembly(0, 0, options.buffer_bytes, SACK_BITS)
+        self.stream: Reassembly[Data] = Reassembly(0, 0, options.buffer_bytes, WINDOW_PACKETS - 1)
         self._rng = rng
         self._index = 0  # ours, among the sender's receivers
         self._merge = False  # switches may merge what we send
@@ -86,7 +87,7 @@ class RlaReceiver(SessionReceiver):
         closed = self._advertised_end - stream.delivered < self.options.payload_bytes
         opened = stream.advertised_end - self._advertised_end >= least
         if self.state == "member" and closed and opened and not stream.ended:
-            return (self._acknowledge(0, now),)
+            return (self._acknowledge(None, now),)
         return ()
 
     def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
@@ -176,7 +177,7 @@ class RlaReceiver(SessionReceiver):
         if self.options.from_start and answer.offset:
             return self._end(False, f"refused: {Reason.STARTED.text}")
         self.state = "member"
-        self.stream = Reassembly(answer.first, answer.offset, self.options.buffer_bytes, SACK_BITS)
+        self.stream = Reassembly(answer.first, answer.offset, self.options.buffer_bytes, WINDOW_PACKETS - 1)
         self._index, self._merge = answer.number, answer.merge
         self._examined = answer.first
         self._retry_at = None
@@ -224,7 +225,7 @@ class RlaReceiver(SessionReceiver):
         else:
             self._answers.clear()
             # First what was delivered, so that the application may free the buffer; the window is told as it is now.
-            effects.append(self._acknowledge(packet.send_time_us, now))
+            effects.append(self._acknowledge(packet, now))
         return effects
 
     def _notice_holes(self, packet: Data, now: float) -> bool:
@@ -242,17 +243,20 @@ class RlaReceiver(SessionReceiver):
         self.counters["holes"] += 1
         return True
 
-    def _acknowledge(self, echo_time_us: int, now: float) -> Send:
+    def _acknowledge(self, packet: Data | None, now: float) -> Send:
+        """The answer to this packet, or to none."""
         stream = self.stream
         self._advertised_end = stream.advertised_end
         self.counters["feedback_packets"] += 1
         hurry = now >= self._hurry_at  # 3.3, footnote 8
         if hurry:
             self._hurry_at = now + self.options.hurry_after_s
-        merge = self._merge and not hurry and now >= self._alone_until
+        start = self._sack_start(packet)
+        may_merge = self._merge and not start  # a switch does not read where a bitmap begins
+        merge = may_merge and not hurry and now >= self._alone_until
         # One by itself so often, for the round trip time; and what answers no packet, for nothing may come after it.
-        passes = self._merge and (not merge or now >= self._sample_at or not echo_time_us)
-        if passes and echo_time_us:
+        passes = may_merge and (not merge or now >= self._sample_at or packet is None)
+        if passes and packet is not None:
             self._sample_at = now + self.options.sample_s
         ack = Ack(
             self.number or 0,
@@ -261,13 +265,25 @@ class RlaReceiver(SessionReceiver):
             hurry,
             stream.received.cumulative,
             stream.advertised_window,
-            echo_time_us,
+            0 if packet is None else packet.send_time_us,
             self._index,
             1 << self._index if merge else 0,
-            stream.received.sack,
+            stream.received.sack >> start,
             passes,
+            start,
         )
         return self._to_sender(encode_ack(ack))
+
+    def _sack_start(self, packet: Data | None) -> int:
+        """Where the bitmap begins: it ends with the highest packet that has arrived, unless it has to tell of a repeat
+        farther down. What answers no packet tells of the first ones beyond the missing one.
+        """
+        received = self.stream.received
+        last = received.end - received.cumulative - 1 - SACK_BITS  # beyond it a bitmap would be longer than it needs
+        if last <= 0 or packet is None:
+            return 0
+        answered = extend(packet.seq, received.cumulative) - received.cumulative - 1
+        return max(0, answered - SACK_BITS // 2) if 0 <= answered < last else last
 
     # --- retries and timers
 
@@ -313,10 +329,10 @@ class RlaReceiver(SessionReceiver):
                 return self._end(False, f"the sender was silent for {self.options.silence_s:g} s")
             effects: list[Effect] = []
             while self._answers and self._answers[0][0] <= now:
-                effects.append(self._acknowledge(self._answers.popleft()[1].send_time_us, now))
+                effects.append(self._acknowledge(self._answers.popleft()[1], now))
             if now >= self._heartbeat_at or now >= self._hurry_at:
                 self._heartbeat_at = now + self.options.heartbeat_s
-                effects.append(self._acknowledge(0, now))
+                effects.append(self._acknowledge(None, now))
             return effects
         if self._retry_at is not None and now >= self._retry_at:
             if self.state == "confirming":

@@ -7,7 +7,16 @@ import pytest
 from hosts.endpoint import Address, Datagram, Effect, Send
 from hosts.protocol import Session
 from hosts.protocols.rla import PROTOCOL
-from hosts.protocols.rla.packets import Ack, Data, JoinAck, encode_announce, encode_data, encode_join_ack, parse
+from hosts.protocols.rla.packets import (
+    SACK_BITS,
+    Ack,
+    Data,
+    JoinAck,
+    encode_announce,
+    encode_data,
+    encode_join_ack,
+    parse,
+)
 from hosts.protocols.rla.receiver import ALONE_WAIT_S, RlaReceiver
 from hosts.wire.reason import Reason
 
@@ -91,6 +100,24 @@ def test_a_repair_and_another_hole_do_not_wait() -> None:
     assert ack.cumulative == 10
     assert not ack.merge
     assert member.data(14) == []
+
+
+@pytest.mark.parametrize("merge", [False, True])
+def test_a_bitmap_stands_where_it_tells_of_what_is_answered(merge: bool) -> None:
+    """Packet 1 is missing and 2,000 follow; 1,500 is sent again. Switches cannot tell what lies so far."""
+    member = Member(merge=merge)
+    for seq in range(2, 2001):
+        if seq != 1500:
+            answers = member.data(seq)
+    ack = answers[-1]
+    assert (ack.cumulative, ack.sack_start) == (1, 2001 - 2 - SACK_BITS)
+    assert ack.sack == (1 << SACK_BITS) - 1 - (1 << 1500 - 2 - ack.sack_start)
+    assert not ack.merge
+    assert not ack.passes
+    (ack,) = member.data(600, at=2001, again=True)
+    assert ack.sack >> 600 - 2 - ack.sack_start & 1
+    (ack,) = acks(member.core.handle_timer(now=21.5))  # it answers no packet
+    assert (ack.cumulative, ack.sack_start, ack.sack) == (1, 0, (1 << SACK_BITS) - 1)
 
 
 @pytest.mark.parametrize(
