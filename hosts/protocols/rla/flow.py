@@ -8,7 +8,7 @@ without it, and when it answers again it first gets what it lacks.
 import random
 from collections import Counter
 
-from hosts.endpoint import Address, CongestionSignal, Effect, Send
+from hosts.endpoint import ECT_0, NOT_ECT, Address, CongestionSignal, Effect, Send
 from hosts.parts.sack import bits
 from hosts.protocols.rla.branch import Branch
 from hosts.protocols.rla.inflight import InFlight, Packet
@@ -46,6 +46,7 @@ class Flow:
         self.options = options
         self._counters = counters
         self.listening = RandomListening(options, rng, WINDOW_PACKETS)
+        self._ecn = ECT_0 if options.rules == "tcp" else NOT_ECT
         self.branches: dict[Address, Branch] = {}
         self._by_number: dict[int, Branch] = {}
         self._inflight = InFlight()
@@ -191,7 +192,7 @@ class Flow:
             )
         )
         self._counters["udp_bytes"] += len(data)
-        return Send(data, to)
+        return Send(data, to, self._ecn)
 
     # --- acknowledgments
 
@@ -224,6 +225,9 @@ class Flow:
         lost = branch.find_losses(cumulative + sack.bit_length() if sack else -1, ack.echo_time_us / 1e6, has)
         if lost:
             self._lost(branch, lost, now, effects)
+        if ack.marked:  # RFC 3168 (6.1.2): as a loss
+            self._counters["marks"] += 1
+            self._congested(branch, now, effects)
         if ack.hurry:
             effects += self._repairs.hurry(branch, now)
         elif recovers:

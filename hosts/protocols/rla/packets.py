@@ -5,8 +5,9 @@ SACK TCP does (3.3, rule 1). The rest opens and closes a session.
 
 An ACK that says nothing but what has arrived may be merged by a switch with those of other receivers (MERGE). One that
 says who lost what may not: for one srtt (which DATA tells) after a packet has newly turned out missing, its receiver
-asks for PASS alone, and answers every second packet. Once a second, and for what answers no packet, it asks for both,
-so that the sender sees everybody's losses and round trip time as it would without merging.
+asks for PASS alone, and answers every second packet. So does an ACK that tells of a mark (ECN). Once a second, and for
+what answers no packet, it asks for both, so that the sender sees everybody's losses and round trip time as it would
+without merging.
 
 The bitmap stands where it tells of the packet that is answered. When that is further than SACK_BITS from the first
 missing one (`sack_start` is not 0), switches cannot tell what it says, and it asks for neither.
@@ -59,6 +60,7 @@ FLAG_MERGED: Final = 0x01
 FLAG_MERGE: Final = 0x02
 FLAG_HURRY: Final = 0x04
 FLAG_PASS: Final = 0x08
+FLAG_MARKED: Final = 0x10
 
 
 class Data(NamedTuple):
@@ -108,6 +110,7 @@ class Ack(NamedTuple):
     sack: int
     passes: bool = False
     sack_start: int = 0
+    marked: bool = False
 
 
 ACK: Final = Format(
@@ -130,6 +133,7 @@ ACK: Final = Format(
             FLAG_PASS,
             "a switch passes it on as it is; without `merge`, what was merged of this receiver before counts no longer",
         ),
+        Flag("marked", FLAG_MARKED, "a queue has marked a packet that had no answer yet (ECN, RFC 3168)"),
     ),
 )
 
@@ -237,6 +241,7 @@ def encode_data(data: Data) -> bytes:
 def encode_ack(ack: Ack) -> bytes:
     """An ACK. Sizes and times beyond 32 bits are cut to the largest."""
     flags = FLAG_MERGED * ack.merged | FLAG_MERGE * ack.merge | FLAG_HURRY * ack.hurry | FLAG_PASS * ack.passes
+    flags |= FLAG_MARKED * ack.marked
     return _ACK_STRUCT.pack(
         VERSION,
         NUMBER,
@@ -306,6 +311,7 @@ def _parse_ack(data: bytes) -> Ack:
             0 if sack == _NO_SACK else int.from_bytes(sack, "big"),
             flags & FLAG_PASS != 0,
             sack_start,
+            flags & FLAG_MARKED != 0,
         )
     )
 

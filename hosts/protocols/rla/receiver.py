@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from hosts.endpoint import (
+    CE,
     Address,
     Datagram,
     Effect,
@@ -70,6 +71,7 @@ class RlaReceiver(SessionReceiver):
         self._examined = 0  # packets below are known to be here or lost
         self._alone_until = 0.0  # acknowledgments until then tell of a new hole: nobody may merge them
         self._sample_at = 0.0  # when the next one goes unmerged anyhow
+        self._marked = False  # a queue has marked a packet since the last answer
         self._missed = -1  # the first missing packet, when one behind it had last arrived
         self._hurry_at = math.inf  # when that has been missing for too long
         self._heartbeat_at = 0.0
@@ -137,6 +139,7 @@ class RlaReceiver(SessionReceiver):
         if not isinstance(packet, Data):
             return self._control(packet, now)
         if self.state == "member":
+            self._marked |= datagram.ecn == CE
             return self._data(packet, now)
         if self.state == "joining":
             self._premature.append(packet)
@@ -209,7 +212,9 @@ class RlaReceiver(SessionReceiver):
             effects = [*delivered]
             if stream.ended:
                 effects.append(StreamEnded(stream.delivered))
-        may_wait = delivered is not None and self._merge and now < self._alone_until and not packet.again
+        may_wait = (
+            delivered is not None and not self._marked and self._merge and now < self._alone_until and not packet.again
+        )
         if stream.received.has_gap:
             may_wait = not self._notice_holes(packet, now) and may_wait
             if self.options.hurry_after_s and self._missed != stream.received.cumulative:
@@ -253,7 +258,8 @@ class RlaReceiver(SessionReceiver):
             self._hurry_at = now + self.options.hurry_after_s
         start = self._sack_start(packet)
         may_merge = self._merge and not start  # a switch does not read where a bitmap begins
-        merge = may_merge and not hurry and now >= self._alone_until
+        marked, self._marked = self._marked, False
+        merge = may_merge and not hurry and not marked and now >= self._alone_until
         # One by itself so often, for the round trip time; and what answers no packet, for nothing may come after it.
         passes = may_merge and (not merge or now >= self._sample_at or packet is None)
         if passes and packet is not None:
@@ -271,6 +277,7 @@ class RlaReceiver(SessionReceiver):
             stream.received.sack >> start,
             passes,
             start,
+            marked,
         )
         return self._to_sender(encode_ack(ack))
 

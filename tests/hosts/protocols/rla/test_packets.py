@@ -51,7 +51,9 @@ def test_acknowledgment_comes_back(
     passes: bool,
     sack_start: int,
 ) -> None:
-    ack = Ack(session, merged, merge, hurry, cumulative, window, echo, number, children, sack, passes, sack_start)
+    ack = Ack(
+        session, merged, merge, hurry, cumulative, window, echo, number, children, sack, passes, sack_start, not merge
+    )
     assert packets.parse(packets.encode_ack(ack)) == ack
 
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from hosts.endpoint import Address, Datagram, Effect, Send
+from hosts.endpoint import CE, ECT_0, NOT_ECT, Address, Datagram, Effect, Send
 from hosts.protocol import Session
 from hosts.protocols.rla import PROTOCOL
 from hosts.protocols.rla.packets import (
@@ -41,13 +41,13 @@ class Member:
         self._receive(encode_join_ack(JoinAck(SESSION, merge, Reason.NONE, 3, 0, 0)), 0.0)
         self.data(0)  # the first answer is a sample
 
-    def _receive(self, data: bytes, now: float) -> list[Ack]:
-        return acks(self.core.receive(Datagram(data, SENDER, GROUP), now=now))
+    def _receive(self, data: bytes, now: float, ecn: int = NOT_ECT) -> list[Ack]:
+        return acks(self.core.receive(Datagram(data, SENDER, GROUP, ecn=ecn), now=now))
 
-    def data(self, seq: int, *, at: int | None = None, again: bool = False) -> list[Ack]:
+    def data(self, seq: int, *, at: int | None = None, again: bool = False, ecn: int = NOT_ECT) -> list[Ack]:
         """The answers to a packet that comes in its time, or in that of packet `at`."""
         packet = Data(SESSION, False, again, seq, int(SRTT_S * 1e3), 1 + seq, seq * PAYLOAD, bytes(PAYLOAD))
-        return self._receive(encode_data(packet), STEP_S * (seq if at is None else at))
+        return self._receive(encode_data(packet), STEP_S * (seq if at is None else at), ecn)
 
 
 def acks(effects: object) -> list[Ack]:
@@ -100,6 +100,15 @@ def test_a_repair_and_another_hole_do_not_wait() -> None:
     assert ack.cumulative == 10
     assert not ack.merge
     assert member.data(14) == []
+
+
+@pytest.mark.parametrize("merge", [False, True])
+def test_a_mark_is_told_once_and_by_itself(merge: bool) -> None:
+    member = Member(merge=merge)
+    answers = [member.data(seq, ecn=CE if seq == 5 else ECT_0)[0] for seq in range(1, 10)]
+    assert [ack.marked for ack in answers] == [seq == 5 for seq in range(1, 10)]
+    assert (answers[4].merge, answers[4].passes) == (False, merge)
+    assert answers[5].merge is merge
 
 
 @pytest.mark.parametrize("merge", [False, True])
