@@ -45,6 +45,23 @@ class EachBetween:
 
 
 @dataclass(frozen=True, slots=True)
+class IntervalsBetween:
+    """Every mean lies between two bounds beyond doubt: both ends of its interval do."""
+
+    least: float = -math.inf
+    most: float = math.inf
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError when there are no outcomes."""
+        ends = []
+        for outcome in outcomes:
+            interval = mean_interval(outcome.values)
+            margin = min(_margin(end, self.least, self.most, 0.0) for end in (interval.low, interval.high))
+            ends.append(Judgement(margin >= 0, interval, outcome.quantity, _name(outcome), margin))
+        return _closest(ends)
+
+
+@dataclass(frozen=True, slots=True)
 class LargestBetween:
     """The largest mean lies between two bounds: a curve's peak."""
 

@@ -191,6 +191,12 @@ class Scoreboard:
         """Whether `child` has acknowledged `seq`."""
         return seq < self.base or bool(self._nodes[self._places[child]] >> (seq - self._origin) & 1)
 
+    def said(self, child: int) -> tuple[int, int]:
+        """All that `child` has, as one acknowledgment would say it: cumulative number and bitmap."""
+        mask = self._nodes[self._places[child]]
+        run = trailing_ones(mask)
+        return self._origin + run, mask >> run + 1
+
     def acknowledged(self, child: int) -> int:
         """The first packet that `child` has not acknowledged."""
         return self._origin + trailing_ones(self._nodes[self._places[child]])

@@ -59,6 +59,12 @@ RED: Mapping[str, Any] = {
 """5: thresholds 5 and 15, else ns-2.0's defaults (q_weight 0.002, linterm 10, no gentle RED)."""
 
 
+RESTRICTED: Mapping[str, Any] = {"payload_bytes": PAYLOAD_BYTES, "rules": "paper", "rtt_exponent": 0.0}
+"""3.3's rule, of which all of the paper's results are but those with different round trip times (5.3)."""
+GENERALIZED: Mapping[str, Any] = {**RESTRICTED, "rtt_exponent": 2.0}
+"""5.3: the probability of a cut times (rtt / rtt_max)^2."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bottleneck:
     """Where it is: the links of one level (the first `links` of them), packets per second of each."""
@@ -103,7 +109,7 @@ def tree(
     seconds: float,
     sessions: int = 1,
     gateways: bool = False,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, Any] = RESTRICTED,
 ) -> Document:
     """The tertiary tree with one TCP to each receiver and RLA to all of them. `gateways`: G31 to G39 receive too (5.3).
 
@@ -173,7 +179,7 @@ def tree(
                 "port": 5001 + number,
                 "endless": True,
                 "receivers": receivers,
-                "parameters": {"payload_bytes": PAYLOAD_BYTES, **(parameters or {})},
+                "parameters": dict(parameters),
             }
             for number in range(sessions)
         ],

@@ -19,7 +19,7 @@ from experiments.rows.rla.base import (
     PACKET_BITS,
     PACKET_BYTES,
     PAPER,
-    PAYLOAD_BYTES,
+    RESTRICTED,
     UPWARD,
     mean_of,
     settled,
@@ -151,7 +151,7 @@ def star(kind: str, n: int, seconds: float) -> dict[str, Any]:
                 "port": 5001,
                 "endless": True,
                 "receivers": [f"r{number}" for number in range(n)],
-                "parameters": {"payload_bytes": PAYLOAD_BYTES},
+                "parameters": dict(RESTRICTED),
             }
         ],
     }
@@ -253,7 +253,7 @@ def two_sessions(seconds: float) -> dict[str, Any]:
                 "port": 5001 + number,
                 "endless": True,
                 "receivers": receivers,
-                "parameters": {"payload_bytes": PAYLOAD_BYTES},
+                "parameters": dict(RESTRICTED),
             }
             for number in range(2)
         ],

@@ -3,15 +3,20 @@ congestion signal (RLA, 3.3, rules 1 and 2).
 """
 
 from collections import deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 from hosts.endpoint import Address
 from hosts.parts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
+from hosts.protocols.rla.packets import WINDOW_PACKETS
+from hosts.protocols.rla.rounds import Rounds
 
 LOSS_DISTANCE = 3
 """3.3, rule 1: a packet is lost when one at least three higher has been selectively acknowledged."""
-MOST_REPEATED = 4096
-"""Repeats that are watched for being lost again: several of each packet that can be in flight (ours)."""
+MOST_REPEATED = WINDOW_PACKETS
+"""Repeats that are watched for being lost again (ours)."""
+REORDERING = 0.25
+"""RFC 8985 (RACK, 6.2): what was sent later may come earlier by so much of a round trip."""
 PERIOD_ROUNDS = 2.0
 """3.3, rule 2: losses within 2 srtt are one congestion signal."""
 
@@ -24,6 +29,8 @@ class Branch:
         "_repeated",
         "acks",
         "address",
+        "answered_at",
+        "back_below",
         "backoff",
         "cperiod_start",
         "cumulative",
@@ -34,6 +41,7 @@ class Branch:
         "progress_at",
         "recover_below",
         "retransmissions",
+        "rounds",
         "rtt",
         "signals",
         "slow_since",
@@ -46,6 +54,7 @@ class Branch:
         self.address = address
         self.cumulative = first  # the first packet that it lacks
         self.rtt = DelayEstimator(rto_margin_s)
+        self.rounds = Rounds()
         self.window = 0  # bytes, as it was advertised
         self.window_end = 0  # stream offset up to which it takes data
         self.cperiod_start = -1e18  # when the last congestion period began
@@ -55,51 +64,45 @@ class Branch:
         self.acks = 0
         self.merges = 0  # acknowledgments of switches that stood for it too
         self.heard_at = now
+        self.answered_at = now  # data, or a switch did for it
+        self.back_below: int | None = None  # set aside, it has answered again: all packets below had been sent then
         self.progress_at = now
         self.backoff = 1.0  # of its timeout: doubled at each one, 1 after progress
         self.recover_below = first  # at its last timeout all packets below had been sent
         self.slow_since: float | None = None  # since when it is the slowest by far (4.3)
         self._examined = first  # packets below have been judged
-        # (packet after which the repeat was sent, repeated packet)
-        self._repeated: deque[tuple[int, int]] = deque(maxlen=MOST_REPEATED)
+        self._repeated: deque[tuple[float, int]] = deque(maxlen=MOST_REPEATED)  # (when, packet)
 
     @property
     def timeout(self) -> float:
         """Its own, in seconds; repeats are longer by `backoff`."""
         return self.rtt.timeout or INITIAL_TIMEOUT_S
 
-    def has(self, seq: int, sack: int) -> bool:
-        """Whether its last acknowledgment, with bitmap `sack`, contained packet `seq`."""
-        index = seq - self.cumulative - 1
-        return index < -1 or (index >= 0 and bool(sack >> index & 1))
-
-    def find_losses(self, sack: int) -> list[int]:
-        """Packets that the acknowledgment (`cumulative` is set already) newly shows as lost, ascending in each kind:
-        first ones, then repeats that were lost again.
+    def find_losses(self, highest: int, echo: float, has: Callable[[int, int], bool]) -> list[int]:
+        """Packets that an acknowledgment newly shows as lost, ascending in each kind: first ones, then repeats that
+        were lost again, for it answers what was sent later (RFC 8985). `highest` has arrived; `echo` is when what it
+        answers was sent; `has` says whether a receiver, by its number, has a packet.
         """
-        if not sack:
-            return []
-        cumulative = self.cumulative
-        limit = cumulative + sack.bit_length() - LOSS_DISTANCE  # the last packet that can be judged
-        first = cumulative if cumulative > self._examined else self._examined
+        number = self.number
+        limit = highest - LOSS_DISTANCE  # the last packet that can be judged
+        first = max(self.cumulative, self._examined)
         lost: list[int] = []
         if first <= limit:
             self._examined = limit + 1
-            if first == cumulative:
-                lost.append(first)
-                first += 1
-            lost += [seq for seq in range(first, limit + 1) if not sack >> (seq - cumulative - 1) & 1]
-        while self._repeated and self._repeated[0][0] <= limit:
-            seq = self._repeated.popleft()[1]
-            if not self.has(seq, sack):
+            lost = [seq for seq in range(first, limit + 1) if not has(number, seq)]
+        repeated = self._repeated
+        sent_before = echo - REORDERING * self.rtt.mean
+        while repeated and repeated[0][0] < sent_before:
+            seq = repeated.popleft()[1]
+            if not has(number, seq):
                 lost.append(seq)
         self.losses += len(lost)
         return lost
 
-    def repeated(self, seq: int, end: int) -> None:
-        """Packet `seq` was sent again for it, after packet `end` - 1 was sent for the first time."""
+    def repeated(self, seq: int, now: float) -> None:
+        """Packet `seq` was sent again for it."""
         self.retransmissions += 1
-        self._repeated.append((end - 1, seq))
+        self._repeated.append((now, seq))
 
     def congested(self, now: float) -> bool:
         """A loss was detected: whether it begins a congestion period, and so is a congestion signal."""

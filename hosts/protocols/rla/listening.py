@@ -1,18 +1,30 @@
-"""The random listening algorithm's window (RLA, 3.3, rules 3 to 5; 5.3 for different round trip times)."""
+"""The random listening algorithm's window (RLA, 3.3, rules 3 to 5; 5.3 for different round trip times).
+
+With `rules: tcp` slow start ends when a receiver's round trips get longer (HyStart++, RFC 9406), before queues
+overflow. With `rules: paper` it ends with the first cut.
+"""
 
 import math
 import random
 from typing import Literal
 
 from hosts.protocols.rla.options import RlaOptions
+from hosts.protocols.rla.rounds import Rounds
 from hosts.protocols.rla.troubled import TroubledReceivers
 
 Cut = Literal["forced", "randomized"]
 
 FORCED_CUT_ROUNDS = 2.0
-"""3.3, rule 3: a cut is forced when the last one lies 2 awnd round trips back."""
+"""3.3, rule 3: a cut is forced when the last one lies 2 awnd round trips back. RLA's round trip time is the largest of
+all receivers (4)."""
 AWND_ROUNDS = 8.0
 """awnd is a mean over about so many round trips: RFC 6298's gain of 1/8, once a round trip (ours)."""
+LEAST_CAUTIOUS = 16.0
+"""Packets: a smaller window goes on as it is, for its own bursts are as long as a queue (Linux, hystart_low_window)."""
+CAUTIOUS_ROUNDS = 5
+"""RFC 9406 (4.2, CSS_ROUNDS): rounds of cautious slow start before it ends."""
+CAUTION = 4.0
+"""RFC 9406 (4.2, CSS_GROWTH_DIVISOR): in these the window grows so much less."""
 LEAST_SSTHRESH = 2.0
 """Packets, as TCP's (RFC 5681, Eq. 4)."""
 
@@ -31,6 +43,8 @@ class RandomListening:
         """Moving average of the window, packets."""
         self.last_window_cut = 0.0
         self.troubled = TroubledReceivers(options.eta, options.interval_gain)
+        self._cautious: int | None = None  # the receiver whose longer round trips made slow start cautious
+        self._cautious_rounds = 0
         self.signals = 0
         self.rare = 0
         """Congestion signals of receivers that are not troubled ones."""
@@ -38,30 +52,70 @@ class RandomListening:
         self.randomized_cuts = 0
         self.timeouts = 0
 
+    def forget(self, receiver: int) -> None:
+        """It is gone."""
+        self.troubled.remove(receiver)
+        if receiver == self._cautious:
+            self._cautious = None
+
     def pthresh(self, rtt: float, rtt_max: float) -> float:
         """The probability of a cut upon a troubled receiver's signal: f(rtt / rtt_max) / num_trouble_rcvr (5.3)."""
         scale = (rtt / rtt_max) ** self._options.rtt_exponent if 0 < rtt < rtt_max else 1.0
         return scale / max(1, self.troubled.count)
 
     def congestion(self, receiver: int, srtt: float, srtt_max: float, now: float) -> Cut | None:
-        """A congestion signal (rule 2) from `receiver`, whose smoothed round trip time is `srtt` s; what was done."""
+        """A congestion signal (rule 2) from `receiver`, whose smoothed round trip time is `srtt` s, the largest of all
+        being `srtt_max` s; what was done.
+        """
         self.signals += 1
         if not self.troubled.signal(receiver, now):
             self.rare += 1
             return None
-        if now - self.last_window_cut > FORCED_CUT_ROUNDS * self.awnd * srtt:
+        if now - self.last_window_cut > FORCED_CUT_ROUNDS * self.awnd * srtt_max:
             self.forced_cuts += 1
             self._cut(now)
             return "forced"
+        if self._options.rules == "tcp" and now - self.last_window_cut < srtt_max and self.cuts:
+            return None  # what was lost by then was sent before the cut: the same congestion (RFC 6582, 3.2)
         if self._rng.random() > self.pthresh(srtt, srtt_max):
             return None
         self.randomized_cuts += 1
         self._cut(now)
         return "randomized"
 
+    @property
+    def cuts(self) -> int:
+        """Of both kinds."""
+        return self.forced_cuts + self.randomized_cuts
+
+    @property
+    def is_slow_start(self) -> bool:
+        """Whether the window grows by one for each packet."""
+        return self.cwnd < self.ssthresh
+
+    def measured(self, receiver: int, rounds: Rounds, rtt: float, highest: int, end: int) -> None:
+        """In slow start a packet that `highest` was acknowledged with took `rtt` s to and from this receiver; packet
+        `end` is sent next (RFC 9406, 4.2).
+        """
+        if self._options.rules == "paper" or not self.is_slow_start:
+            return
+        if rounds.add(rtt, highest, end) and receiver == self._cautious:
+            self._cautious_rounds += 1
+            if self._cautious_rounds == CAUTIOUS_ROUNDS:
+                self.ssthresh = self.cwnd
+                self._cautious = None
+                return
+        if self._cautious is None:
+            if rounds.are_longer and self.cwnd >= LEAST_CAUTIOUS:
+                self._cautious, self._cautious_rounds = receiver, 0
+                rounds.remember()
+        elif receiver == self._cautious and rounds.are_short_again:
+            self._cautious = None
+
     def _cut(self, now: float) -> None:
         self.cwnd = max(1.0, self.cwnd / 2)
         self.ssthresh = max(LEAST_SSTHRESH, self.cwnd)
+        self._cautious = None
         self.last_window_cut = now
 
     def timeout(self, now: float) -> None:
@@ -69,12 +123,14 @@ class RandomListening:
         self.timeouts += 1
         self.ssthresh = max(LEAST_SSTHRESH, self.cwnd / 2)
         self.cwnd = 1.0
+        self._cautious = None
         self.last_window_cut = now
 
     def acknowledged_by_all(self, packets: int) -> None:
         """So many packets are now with every receiver: 1/cwnd for each (rule 4), one each in slow start (4.1)."""
         cwnd = self.cwnd
+        slow_start = 1.0 if self._cautious is None else 1.0 / CAUTION
         for _ in range(packets):
-            cwnd += 1.0 if cwnd < self.ssthresh else 1.0 / cwnd
+            cwnd += slow_start if cwnd < self.ssthresh else 1.0 / cwnd
         self.cwnd = min(cwnd, self._maximum)
         self.awnd += (1 - math.exp(-packets / (AWND_ROUNDS * max(1.0, cwnd)))) * (self.cwnd - self.awnd)

@@ -11,6 +11,8 @@ class RlaOptions:
     """One session's parameters; sender and receivers may differ in them."""
 
     payload_bytes: int = within(DEFAULT_PAYLOAD_BYTES, 1, MAX_PAYLOAD_BYTES)
+    # tcp: the window grows and is cut as TCP's of today; paper: as that of 1998.
+    rules: str = one_of("tcp", "paper")
     eta: float = at_least(20.0, 1, below=1e6)  # 3.3, rule 6
     # Of a receiver's mean interval between congestion signals: RFC 6298's alpha (ours).
     interval_gain: float = share(0.125)
@@ -25,7 +27,10 @@ class RlaOptions:
     rto_margin_s: float = seconds(0.2, or_zero=True)
     # 3.1: upper end of a receiver's random processing time; the bottleneck's service time.
     processing_s: float = seconds(0.0, or_zero=True)
-    buffer_bytes: int = 1 << 20  # receive buffer, and the sender's of data not yet sent (ours)
+    # Receive buffer, and the sender's of data not yet sent (ours: of 1 Gbit/s and 130 ms).
+    buffer_bytes: int = 1 << 24
+    # Sent data that is kept at most for receivers that are set aside: then the others wait for them (ours).
+    kept_bytes: int = at_least(1 << 26, 1)
     # Receiver: 3.3, footnote 8: ask for an immediate repeat of what has been missing for so long, by unicast; 0:
     # never, it waits until the sender has heard from everybody (ours: the paper gives no time).
     hurry_after_s: float = seconds(0.0, or_zero=True)

@@ -5,8 +5,12 @@ SACK TCP does (3.3, rule 1). The rest opens and closes a session.
 
 An ACK that says nothing but what has arrived may be merged by a switch with those of other receivers (MERGE). One that
 says who lost what may not: for one srtt (which DATA tells) after a packet has newly turned out missing, its receiver
-asks for PASS alone, and answers every second packet. Once a second, and for what answers no packet, it asks for both,
-so that the sender sees everybody's losses and round trip time as it would without merging.
+asks for PASS alone, and answers every second packet. So does an ACK that tells of a mark (ECN). Once a second, and for
+what answers no packet, it asks for both, so that the sender sees everybody's losses and round trip time as it would
+without merging.
+
+The bitmap stands where it tells of the packet that is answered. When that is further than SACK_BITS from the first
+missing one (`sack_start` is not 0), switches cannot tell what it says, and it asks for neither.
 
 `parse` answers with one of the tuples below or raises PacketError; nothing else can come of any input.
 """
@@ -26,7 +30,9 @@ NUMBER: Final = 4
 """RLA's protocol number in the common header."""
 
 SACK_BITS: Final = 512
-"""Reach of the selective acknowledgment, and so the most packets in flight (ours, as MTCP's)."""
+"""Packets that one selective acknowledgment tells of (ours, as MTCP's)."""
+WINDOW_PACKETS: Final = 1 << 16
+"""The most packets in flight: a bitmap can begin anywhere among so many (ours)."""
 SACK_BYTES: Final = SACK_BITS // 8
 CHILD_BITS: Final = 128
 """Receivers that a merged ACK can stand for; those with larger numbers are never merged (ours)."""
@@ -54,6 +60,7 @@ FLAG_MERGED: Final = 0x01
 FLAG_MERGE: Final = 0x02
 FLAG_HURRY: Final = 0x04
 FLAG_PASS: Final = 0x08
+FLAG_MARKED: Final = 0x10
 
 
 class Data(NamedTuple):
@@ -102,6 +109,8 @@ class Ack(NamedTuple):
     children: int
     sack: int
     passes: bool = False
+    sack_start: int = 0
+    marked: bool = False
 
 
 ACK: Final = Format(
@@ -112,9 +121,9 @@ ACK: Final = Format(
     Number("window", 32, "bytes free for the stream from `cumulative` on", cut=True),
     Number("echo_time_us", 64, "send_time_us of the packet that this answers; 0: of none"),
     Number("number", 16, "the receiver's, from JOIN_ACK"),
-    Reserved("reserved", 16),
+    Number("sack_start", 16, "where the bitmap begins, packets beyond cumulative + 1; of a merged one 0"),
     Bitmap("children", CHILD_BITS, "bit i: stands for receiver number i"),
-    Bitmap("sack", SACK_BITS, "bit i: packet cumulative + 1 + i has arrived"),
+    Bitmap("sack", SACK_BITS, "bit i: packet cumulative + 1 + sack_start + i has arrived"),
     flags=(
         Flag("merged", FLAG_MERGED, "made by a switch from several receivers' ones"),
         Flag("merge", FLAG_MERGE, "a switch may merge it"),
@@ -124,6 +133,7 @@ ACK: Final = Format(
             FLAG_PASS,
             "a switch passes it on as it is; without `merge`, what was merged of this receiver before counts no longer",
         ),
+        Flag("marked", FLAG_MARKED, "a queue has marked a packet that had no answer yet (ECN, RFC 3168)"),
     ),
 )
 
@@ -231,6 +241,7 @@ def encode_data(data: Data) -> bytes:
 def encode_ack(ack: Ack) -> bytes:
     """An ACK. Sizes and times beyond 32 bits are cut to the largest."""
     flags = FLAG_MERGED * ack.merged | FLAG_MERGE * ack.merge | FLAG_HURRY * ack.hurry | FLAG_PASS * ack.passes
+    flags |= FLAG_MARKED * ack.marked
     return _ACK_STRUCT.pack(
         VERSION,
         NUMBER,
@@ -241,6 +252,7 @@ def encode_ack(ack: Ack) -> bytes:
         min(ack.window, MAX_U32),
         ack.echo_time_us,
         ack.number,
+        ack.sack_start,
         (ack.children & (1 << CHILD_BITS) - 1).to_bytes(CHILD_BYTES, "big") if ack.children else _NO_CHILDREN,
         (ack.sack & (1 << SACK_BITS) - 1).to_bytes(SACK_BYTES, "big") if ack.sack else _NO_SACK,
     )
@@ -282,7 +294,9 @@ def parse(data: bytes) -> Packet:
 
 def _parse_ack(data: bytes) -> Ack:
     check_size(len(data), _ACK_STRUCT.size)
-    _, _, _, flags, session, cumulative, window, echo_time_us, number, children, sack = _ACK_STRUCT.unpack(data)
+    _, _, _, flags, session, cumulative, window, echo_time_us, number, sack_start, children, sack = _ACK_STRUCT.unpack(
+        data
+    )
     return Ack._make(
         (
             session,
@@ -296,6 +310,8 @@ def _parse_ack(data: bytes) -> Ack:
             0 if children == _NO_CHILDREN else int.from_bytes(children, "big"),
             0 if sack == _NO_SACK else int.from_bytes(sack, "big"),
             flags & FLAG_PASS != 0,
+            sack_start,
+            flags & FLAG_MARKED != 0,
         )
     )
 

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Sequence
 
 from hosts.endpoint import (
+    CE,
     Address,
     Datagram,
     Effect,
@@ -28,6 +29,7 @@ from hosts.protocols.rla.branch import LOSS_DISTANCE
 from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.packets import (
     SACK_BITS,
+    WINDOW_PACKETS,
     Ack,
     Announce,
     Data,
@@ -58,7 +60,7 @@ class RlaReceiver(SessionReceiver):
         super().__init__(session)
         self.options = options
         self.sender: Address | None = None
-        self.stream: Reassembly[Data] = Reassembly(0, 0, options.buffer_bytes, SACK_BITS)
+        self.stream: Reassembly[Data] = Reassembly(0, 0, options.buffer_bytes, WINDOW_PACKETS - 1)
         self._rng = rng
         self._index = 0  # ours, among the sender's receivers
         self._merge = False  # switches may merge what we send
@@ -69,6 +71,7 @@ class RlaReceiver(SessionReceiver):
         self._examined = 0  # packets below are known to be here or lost
         self._alone_until = 0.0  # acknowledgments until then tell of a new hole: nobody may merge them
         self._sample_at = 0.0  # when the next one goes unmerged anyhow
+        self._marked = False  # a queue has marked a packet since the last answer
         self._missed = -1  # the first missing packet, when one behind it had last arrived
         self._hurry_at = math.inf  # when that has been missing for too long
         self._heartbeat_at = 0.0
@@ -86,7 +89,7 @@ class RlaReceiver(SessionReceiver):
         closed = self._advertised_end - stream.delivered < self.options.payload_bytes
         opened = stream.advertised_end - self._advertised_end >= least
         if self.state == "member" and closed and opened and not stream.ended:
-            return (self._acknowledge(0, now),)
+            return (self._acknowledge(None, now),)
         return ()
 
     def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
@@ -136,6 +139,7 @@ class RlaReceiver(SessionReceiver):
         if not isinstance(packet, Data):
             return self._control(packet, now)
         if self.state == "member":
+            self._marked |= datagram.ecn == CE
             return self._data(packet, now)
         if self.state == "joining":
             self._premature.append(packet)
@@ -176,7 +180,7 @@ class RlaReceiver(SessionReceiver):
         if self.options.from_start and answer.offset:
             return self._end(False, f"refused: {Reason.STARTED.text}")
         self.state = "member"
-        self.stream = Reassembly(answer.first, answer.offset, self.options.buffer_bytes, SACK_BITS)
+        self.stream = Reassembly(answer.first, answer.offset, self.options.buffer_bytes, WINDOW_PACKETS - 1)
         self._index, self._merge = answer.number, answer.merge
         self._examined = answer.first
         self._retry_at = None
@@ -208,7 +212,9 @@ class RlaReceiver(SessionReceiver):
             effects = [*delivered]
             if stream.ended:
                 effects.append(StreamEnded(stream.delivered))
-        may_wait = delivered is not None and self._merge and now < self._alone_until and not packet.again
+        may_wait = (
+            delivered is not None and not self._marked and self._merge and now < self._alone_until and not packet.again
+        )
         if stream.received.has_gap:
             may_wait = not self._notice_holes(packet, now) and may_wait
             if self.options.hurry_after_s and self._missed != stream.received.cumulative:
@@ -224,7 +230,7 @@ class RlaReceiver(SessionReceiver):
         else:
             self._answers.clear()
             # First what was delivered, so that the application may free the buffer; the window is told as it is now.
-            effects.append(self._acknowledge(packet.send_time_us, now))
+            effects.append(self._acknowledge(packet, now))
         return effects
 
     def _notice_holes(self, packet: Data, now: float) -> bool:
@@ -242,17 +248,21 @@ class RlaReceiver(SessionReceiver):
         self.counters["holes"] += 1
         return True
 
-    def _acknowledge(self, echo_time_us: int, now: float) -> Send:
+    def _acknowledge(self, packet: Data | None, now: float) -> Send:
+        """The answer to this packet, or to none."""
         stream = self.stream
         self._advertised_end = stream.advertised_end
         self.counters["feedback_packets"] += 1
         hurry = now >= self._hurry_at  # 3.3, footnote 8
         if hurry:
             self._hurry_at = now + self.options.hurry_after_s
-        merge = self._merge and not hurry and now >= self._alone_until
+        start = self._sack_start(packet)
+        may_merge = self._merge and not start  # a switch does not read where a bitmap begins
+        marked, self._marked = self._marked, False
+        merge = may_merge and not hurry and not marked and now >= self._alone_until
         # One by itself so often, for the round trip time; and what answers no packet, for nothing may come after it.
-        passes = self._merge and (not merge or now >= self._sample_at or not echo_time_us)
-        if passes and echo_time_us:
+        passes = may_merge and (not merge or now >= self._sample_at or packet is None)
+        if passes and packet is not None:
             self._sample_at = now + self.options.sample_s
         ack = Ack(
             self.number or 0,
@@ -261,13 +271,26 @@ class RlaReceiver(SessionReceiver):
             hurry,
             stream.received.cumulative,
             stream.advertised_window,
-            echo_time_us,
+            0 if packet is None else packet.send_time_us,
             self._index,
             1 << self._index if merge else 0,
-            stream.received.sack,
+            stream.received.sack >> start,
             passes,
+            start,
+            marked,
         )
         return self._to_sender(encode_ack(ack))
+
+    def _sack_start(self, packet: Data | None) -> int:
+        """Where the bitmap begins: it ends with the highest packet that has arrived, unless it has to tell of a repeat
+        farther down. What answers no packet tells of the first ones beyond the missing one.
+        """
+        received = self.stream.received
+        last = received.end - received.cumulative - 1 - SACK_BITS  # beyond it a bitmap would be longer than it needs
+        if last <= 0 or packet is None:
+            return 0
+        answered = extend(packet.seq, received.cumulative) - received.cumulative - 1
+        return max(0, answered - SACK_BITS // 2) if 0 <= answered < last else last
 
     # --- retries and timers
 
@@ -313,10 +336,10 @@ class RlaReceiver(SessionReceiver):
                 return self._end(False, f"the sender was silent for {self.options.silence_s:g} s")
             effects: list[Effect] = []
             while self._answers and self._answers[0][0] <= now:
-                effects.append(self._acknowledge(self._answers.popleft()[1].send_time_us, now))
+                effects.append(self._acknowledge(self._answers.popleft()[1], now))
             if now >= self._heartbeat_at or now >= self._hurry_at:
                 self._heartbeat_at = now + self.options.heartbeat_s
-                effects.append(self._acknowledge(0, now))
+                effects.append(self._acknowledge(None, now))
             return effects
         if self._retry_at is not None and now >= self._retry_at:
             if self.state == "confirming":

@@ -60,7 +60,7 @@ class RlaSender(StreamSender):
         self.ended: dict[Address, Ended] = {}
         """Receivers that are through."""
         self.limit = "application"
-        """What kept the sender from sending the next packet: cwnd, advertised_window, sack, burst, application."""
+        """What kept the sender from sending the next packet (docs/trace.md)."""
         self.end_sent = False
         """Whether the last packet of the stream has left, so that only repairs and confirmations are missing."""
         self._closing_at: float | None = None  # closing: when it is over
@@ -172,7 +172,7 @@ class RlaSender(StreamSender):
         return self._transmit([SessionStarted()], now)
 
     def _remove(self, address: Address, state: str, reason: str, now: float) -> list[Effect]:
-        self.ended[address] = Ended(state, reason, self.flow.remove(address))
+        self.ended[address] = Ended(state, reason, self.flow.remove(address, now))
         if self.flow.branches:
             return self._transmit([], now)
         if self.state == "waiting":

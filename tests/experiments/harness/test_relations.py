@@ -6,6 +6,7 @@ import pytest
 from experiments.harness.relations import (
     EachBetween,
     Every,
+    IntervalsBetween,
     LargestBetween,
     NearReference,
     Only,
@@ -36,6 +37,8 @@ def test_the_mean_decides_and_a_bound_itself_holds() -> None:
     assert EachBetween(least=0.95).judge([outcome("a", 0.9, 1.0)]).holds
     assert not EachBetween(least=0.95).judge([outcome("a", 0.9, 0.99)]).holds
     assert EachBetween(0.5, 1.5).judge([outcome("a", 1.5)]).holds
+    assert IntervalsBetween(0.5, 1.5).judge([outcome("a", 0.99, 1.0, 1.01)]).holds
+    assert not IntervalsBetween(0.5, 1.5).judge([outcome("a", 0.4, 1.0, 1.6)]).holds, "its interval goes beyond"
 
 
 def test_one_bad_case_of_many_breaks_the_relation() -> None:

@@ -141,3 +141,14 @@ def test_who_comes_late_lacks_all_from_its_first_packet_on(firsts: list[int]) ->
         assert board.base == min(expected.values())
         assert {child: board.acknowledged(child) for child in expected} == expected
         assert board.lacking(board.base) == sum(first == board.base for first in expected.values())
+
+
+def test_what_a_child_has_can_be_told_to_another_board() -> None:
+    board = Scoreboard(10)
+    board.add_child(3, 12)
+    board.acknowledge(3, 14, 0b101, 20)
+    assert board.said(3) == (14, 0b101)
+    other = Scoreboard(14)
+    other.add_child(3, 14)
+    other.acknowledge(3, *board.said(3), 20)
+    assert [seq for seq in range(10, 20) if not other.has(3, seq)] == [14, 16, 18, 19]

@@ -1,14 +1,16 @@
 import math
 import random
+from typing import Any
 
 import pytest
 
 from hosts.protocols.rla.listening import RandomListening
 from hosts.protocols.rla.options import RlaOptions
+from hosts.protocols.rla.rounds import Rounds
 
 
-def listening(seed: int = 1, receivers: int = 1, **options: float) -> RandomListening:
-    made = RandomListening(RlaOptions(**options), random.Random(seed), 512)  # type: ignore[arg-type]
+def listening(seed: int = 1, receivers: int = 1, **options: Any) -> RandomListening:
+    made = RandomListening(RlaOptions(**options), random.Random(seed), 512)
     for number in range(receivers):
         made.troubled.add(number, 0.0)
     return made
@@ -33,7 +35,7 @@ def test_the_only_troubled_receiver_is_always_listened_to() -> None:
 
 
 def test_a_signal_of_n_troubled_receivers_cuts_with_probability_one_in_n() -> None:
-    window = listening(receivers=9)
+    window = listening(receivers=9, rules="paper")
     now = 0.0
     cuts = signals = 0
     for _ in range(400):
@@ -47,14 +49,36 @@ def test_a_signal_of_n_troubled_receivers_cuts_with_probability_one_in_n() -> No
     assert window.signals == signals
 
 
+@pytest.mark.parametrize(("rules", "least", "most"), [("tcp", 16.0, 16.0), ("paper", 1.0, 8.0)])
+def test_one_congestion_that_many_receivers_tell_of_is_one_cut(rules: str, least: float, most: float) -> None:
+    """50 receivers lose the same packets within a round trip."""
+    window = listening(receivers=50, rules=rules)
+    window.cwnd = 32.0
+    for number in range(50):
+        window.congestion(number, 0.1, 0.1, 1.0 + 0.001 * number)
+    assert least <= window.cwnd <= most
+
+
 def test_a_cut_is_forced_when_the_last_lies_two_average_windows_back() -> None:
     window = listening(receivers=27)
     window.cwnd = window.awnd = 10.0
     for number in range(27):  # all troubled
         window.troubled.signal(number, 0.5)
-    assert window.congestion(3, 0.1, 0.1, 2.1) == "forced"
+    assert window.congestion(3, 0.01, 0.1, 2.1) == "forced"
     assert window.forced_cuts == 1
     assert window.last_window_cut == 2.1
+
+
+def test_a_forced_cut_waits_for_round_trips_of_the_farthest_receiver() -> None:
+    """Section 4: RLA's round trip time is the largest. A near receiver's signals force no cut before."""
+    window = listening(receivers=27)
+    for number in range(27):
+        window.troubled.signal(number, 0.5)
+    forced = 0
+    for step in range(1, 20):
+        window.cwnd = window.awnd = 10.0
+        forced += window.congestion(3, 0.001, 0.1, 0.1 * step) == "forced"
+    assert forced == 0
 
 
 def test_a_rare_loss_is_skipped_even_when_a_cut_is_due() -> None:
@@ -88,7 +112,7 @@ def test_the_window_stays_within_the_bounds_of_the_proposition(n: int, p: float)
     """Eq. (2): sqrt(2 (1 - p) / p) < W < sqrt(n) times that, here for packets lost independently at every receiver, one
     packet after the other as in the proof."""
     rng = random.Random(n)
-    window = RandomListening(RlaOptions(), random.Random(7), 1e9)
+    window = RandomListening(RlaOptions(rules="paper"), random.Random(7), 1e9)
     for number in range(n):
         window.troubled.add(number, 0.0)
     window.ssthresh = window.cwnd = math.sqrt(2 / p)
@@ -105,3 +129,35 @@ def test_the_window_stays_within_the_bounds_of_the_proposition(n: int, p: float)
         total += window.cwnd
     low = math.sqrt(2 * (1 - p) / p)
     assert 0.9 * low < total / steps < math.sqrt(n) * low * 1.1
+
+
+def grow(window: RandomListening, rtts: list[float]) -> None:
+    """A round trip of each length, with all receivers' answers, until slow start is over."""
+    rounds, seq = Rounds(), 0
+    for rtt in rtts:
+        packets = int(window.cwnd)
+        for index in range(packets):
+            window.measured(0, rounds, rtt, seq + index, seq + packets + index)
+            window.acknowledged_by_all(1)
+        seq += packets
+
+
+def test_slow_start_becomes_cautious_and_ends_when_round_trips_get_longer() -> None:
+    window = listening(initial_cwnd=10)
+    grow(window, [0.1, 0.1])
+    assert window.cwnd == 40
+    grow(window, [0.1, 0.12])
+    assert 80 < window.cwnd < 110
+    grow(window, [0.1] + [0.12 + 0.01 * index for index in range(10)])
+    assert not window.is_slow_start
+    before = window.cwnd
+    grow(window, [0.2])
+    assert window.cwnd < before + 2
+
+
+@pytest.mark.parametrize(("rules", "rtts"), [("tcp", [0.1, 0.12, 0.1, 0.1]), ("paper", [0.1, 0.12, 0.14, 0.16])])
+def test_slow_start_goes_on_after_a_burst_and_by_the_papers_rules(rules: str, rtts: list[float]) -> None:
+    window = listening(initial_cwnd=10, rules=rules)
+    grow(window, rtts)
+    assert window.is_slow_start
+    assert window.cwnd > 70

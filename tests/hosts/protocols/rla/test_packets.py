@@ -35,6 +35,7 @@ def test_data_comes_back(
     st.integers(0, 2**packets.CHILD_BITS - 1),
     st.integers(0, 2**packets.SACK_BITS - 1),
     st.booleans(),
+    u16,
 )
 def test_acknowledgment_comes_back(
     session: int,
@@ -48,8 +49,11 @@ def test_acknowledgment_comes_back(
     children: int,
     sack: int,
     passes: bool,
+    sack_start: int,
 ) -> None:
-    ack = Ack(session, merged, merge, hurry, cumulative, window, echo, number, children, sack, passes)
+    ack = Ack(
+        session, merged, merge, hurry, cumulative, window, echo, number, children, sack, passes, sack_start, not merge
+    )
     assert packets.parse(packets.encode_ack(ack)) == ack
 
 

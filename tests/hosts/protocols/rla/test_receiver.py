@@ -4,10 +4,19 @@ import random
 
 import pytest
 
-from hosts.endpoint import Address, Datagram, Effect, Send
+from hosts.endpoint import CE, ECT_0, NOT_ECT, Address, Datagram, Effect, Send
 from hosts.protocol import Session
 from hosts.protocols.rla import PROTOCOL
-from hosts.protocols.rla.packets import Ack, Data, JoinAck, encode_announce, encode_data, encode_join_ack, parse
+from hosts.protocols.rla.packets import (
+    SACK_BITS,
+    Ack,
+    Data,
+    JoinAck,
+    encode_announce,
+    encode_data,
+    encode_join_ack,
+    parse,
+)
 from hosts.protocols.rla.receiver import ALONE_WAIT_S, RlaReceiver
 from hosts.wire.reason import Reason
 
@@ -32,13 +41,13 @@ class Member:
         self._receive(encode_join_ack(JoinAck(SESSION, merge, Reason.NONE, 3, 0, 0)), 0.0)
         self.data(0)  # the first answer is a sample
 
-    def _receive(self, data: bytes, now: float) -> list[Ack]:
-        return acks(self.core.receive(Datagram(data, SENDER, GROUP), now=now))
+    def _receive(self, data: bytes, now: float, ecn: int = NOT_ECT) -> list[Ack]:
+        return acks(self.core.receive(Datagram(data, SENDER, GROUP, ecn=ecn), now=now))
 
-    def data(self, seq: int, *, at: int | None = None, again: bool = False) -> list[Ack]:
+    def data(self, seq: int, *, at: int | None = None, again: bool = False, ecn: int = NOT_ECT) -> list[Ack]:
         """The answers to a packet that comes in its time, or in that of packet `at`."""
         packet = Data(SESSION, False, again, seq, int(SRTT_S * 1e3), 1 + seq, seq * PAYLOAD, bytes(PAYLOAD))
-        return self._receive(encode_data(packet), STEP_S * (seq if at is None else at))
+        return self._receive(encode_data(packet), STEP_S * (seq if at is None else at), ecn)
 
 
 def acks(effects: object) -> list[Ack]:
@@ -91,6 +100,33 @@ def test_a_repair_and_another_hole_do_not_wait() -> None:
     assert ack.cumulative == 10
     assert not ack.merge
     assert member.data(14) == []
+
+
+@pytest.mark.parametrize("merge", [False, True])
+def test_a_mark_is_told_once_and_by_itself(merge: bool) -> None:
+    member = Member(merge=merge)
+    answers = [member.data(seq, ecn=CE if seq == 5 else ECT_0)[0] for seq in range(1, 10)]
+    assert [ack.marked for ack in answers] == [seq == 5 for seq in range(1, 10)]
+    assert (answers[4].merge, answers[4].passes) == (False, merge)
+    assert answers[5].merge is merge
+
+
+@pytest.mark.parametrize("merge", [False, True])
+def test_a_bitmap_stands_where_it_tells_of_what_is_answered(merge: bool) -> None:
+    """Packet 1 is missing and 2,000 follow; 1,500 is sent again. Switches cannot tell what lies so far."""
+    member = Member(merge=merge)
+    for seq in range(2, 2001):
+        if seq != 1500:
+            answers = member.data(seq)
+    ack = answers[-1]
+    assert (ack.cumulative, ack.sack_start) == (1, 2001 - 2 - SACK_BITS)
+    assert ack.sack == (1 << SACK_BITS) - 1 - (1 << 1500 - 2 - ack.sack_start)
+    assert not ack.merge
+    assert not ack.passes
+    (ack,) = member.data(600, at=2001, again=True)
+    assert ack.sack >> 600 - 2 - ack.sack_start & 1
+    (ack,) = acks(member.core.handle_timer(now=21.5))  # it answers no packet
+    assert (ack.cumulative, ack.sack_start, ack.sack) == (1, 0, (1 << SACK_BITS) - 1)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from hosts.endpoint import Address, Datagram, Effect, Send
+from hosts.endpoint import ECT_0, NOT_ECT, Address, CongestionSignal, Datagram, Effect, Send
 from hosts.protocol import Session
 from hosts.protocols.rla import PROTOCOL
 from hosts.protocols.rla.packets import Ack, Data, encode_ack, encode_join, parse
@@ -18,7 +18,7 @@ SESSION = 7
 PAYLOAD = 1000
 
 
-def sender(*, receivers: int = 1, **parameters: float) -> RlaSender:
+def sender(*, receivers: int = 1, **parameters: float | str) -> RlaSender:
     """One that a receiver has joined, of so many that it waits for."""
     session = Session(GROUP, session=SESSION, receivers=receivers)
     core = PROTOCOL.sender(session, random.Random(1), {"payload_bytes": PAYLOAD, **parameters})
@@ -72,6 +72,19 @@ def test_room_is_offered_in_large_parts_and_never_beyond_the_buffer() -> None:
     assert core.send_space == 0
     with pytest.raises(ValueError, match="send_space"):
         core.write(b"ab", now=0.0)
+
+
+@pytest.mark.parametrize(("rules", "ecn"), [("tcp", ECT_0), ("paper", NOT_ECT)])
+def test_a_mark_is_a_congestion_signal_and_repeats_nothing(rules: str, ecn: int) -> None:
+    core = sender(initial_cwnd=10, max_burst=10, rules=rules)
+    effects = core.write(bytes(10 * PAYLOAD), now=0.0)
+    assert {effect.ecn for effect in effects if isinstance(effect, Send)} == {ecn}
+    before = core.flow.listening.cwnd
+    ack = Ack(SESSION, False, False, False, 1, 1 << 20, 1, 0, 0, 0, marked=True)
+    effects = core.receive(Datagram(encode_ack(ack), RECEIVER, SENDER), now=0.1)
+    assert core.flow.listening.cwnd < before
+    assert core.counters["repair_packets"] == 0
+    assert any(isinstance(effect, CongestionSignal) for effect in effects)
 
 
 def test_after_a_timeout_what_else_is_missing_does_not_wait_for_timeouts_of_its_own() -> None:

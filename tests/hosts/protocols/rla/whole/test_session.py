@@ -76,6 +76,56 @@ def test_a_receiver_that_dies_is_dropped_and_holds_nobody_up() -> None:
         assert bytes(world.receivers[index].received) == world.data
 
 
+def test_a_silent_receiver_stops_nobody_and_gets_all_when_it_is_back() -> None:
+    """Its link is down for three seconds. The others have stood still for one of them at most."""
+    world = World(3, size=None, rate_bps=3e6)
+    lost = world.links[1]
+    world.network.run(3.0)
+    lost.up = False
+    before = len(world.receivers[0].received)
+    world.network.run(4.5)
+    stopped = len(world.receivers[0].received)
+    assert stopped - before < 0.75 * 3e6 / 8 * 1.5
+    world.network.run(6.0)
+    assert len(world.receivers[0].received) - stopped > 0.6 * 3e6 / 8 * 1.5
+    assert world.sender_core.counters["set_aside"] == 1
+    lost.up = True
+    world.network.run(12.0)
+    missed = len(world.receivers[0].received) - len(world.receivers[1].received)
+    assert missed < 60_000
+    assert not world.sender_core.flow.is_aside(next(iter(world.sender_core.flow.branches.values())))
+    assert world.sender.events_of(PeerDropped) == []
+
+
+def test_what_is_kept_for_a_silent_receiver_is_bounded() -> None:
+    world = World(2, size=None, parameters={"kept_bytes": 500_000})
+    world.network.run(1.0)
+    world.links[1].up = False
+    world.network.run(10.0)
+    core = world.sender_core
+    assert core.limit == "kept"
+    behind = core.flow.end_offset - len(world.receivers[1].received)
+    assert 400_000 < behind < 500_000 + 2000
+    world.links[1].up = True
+    world.network.run(16.0)
+    assert core.limit != "kept"
+    assert len(world.receivers[1].received) > core.flow.end_offset - 300_000
+
+
+def test_when_all_are_silent_nobody_is_set_aside() -> None:
+    world = World(2, size=None)
+    world.network.run(1.0)
+    world.bottleneck.up = False
+    world.network.run(4.0)
+    sent = world.sender_core.flow.end
+    world.network.run(8.0)
+    assert world.sender_core.counters["set_aside"] == 0
+    assert world.sender_core.flow.end == sent
+    world.bottleneck.up = True
+    world.network.run(12.0)
+    assert world.sender_core.flow.end > sent + 100
+
+
 def test_a_receiver_that_leaves_is_not_waited_for() -> None:
     world = World(3, size=1_000_000)
     leaver = world.receivers[2]
