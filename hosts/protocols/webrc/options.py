@@ -18,15 +18,18 @@ class WebrcOptions:
     """One session's parameters; the session description, which receivers have beforehand."""
 
     session_rate_bps: float = positive(4e6)  # SR_b, of whole packets as links carry them (ours; the paper's varies)
-    # LENP_B: here the packet with all its headers, as ns-2's.
-    packet_bytes: int = within(1024, LEAST_PACKET_BYTES, MAX_PACKET_BYTES)
-    base_rate: float = at_least(1.0, 1 / MOST_S, below=MOST, unit=" packets/s")  # BCR_P, packets/s
+    # LENP_B: here the packet with all its headers, as ns-2's. Nearly TCP's, for the equation is in packets, with room
+    # for a tunnel's headers (the paper's: 1,024 bytes).
+    packet_bytes: int = within(1440, LEAST_PACKET_BYTES, MAX_PACKET_BYTES)
+    # BCR_P, packets/s: 46 kbit/s; the less, the longer is start-up (the paper's: 1).
+    base_rate: float = at_least(4.0, 1 / MOST_S, below=MOST, unit=" packets/s")
     p: float = 0.75  # P
     slot_s: float = period(10.0)  # TSD
     quiescence_s: float = seconds(300.0, below=MOST, or_zero=True)  # QD: how late a leave may take effect
-    epoch_s: float = period(0.5)  # EL
+    epoch_s: float = period(0.25)  # EL (the paper's: 0.5)
     # MRR_b; 0: no limit. The bandwidth of the receiver's last link, where it is known.
     max_rate_bps: float = not_negative(0.0)
+    # today: rules.py; waves are left as they are joined, by the target rate.
     # paper: the target rate is limited by what arrives, Gamma^1.5 TRR (Eq. (5)), Gamma^3 TRR in start-up; RR shows that
     # packets queue. rfc: no limit, 4 TRR in start-up; TRR shows it, and the thresholds are RFC 3738's.
     rules: str = one_of(*RULES)

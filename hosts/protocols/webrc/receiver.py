@@ -247,6 +247,11 @@ class WebrcReceiver(SessionReceiver):
             effects.append(CongestionSignal(self.control.startup_ended_by))
         if wants_more:
             effects.append(self._join(now))
+        elif self.control.is_too_much(now):
+            self._losses.forget(self.joined[-1])
+            effects.append(self._leave(self.joined.pop()))
+            self.control.left(now)
+            self.counters["taken_back"] += 1
         return effects
 
     def _overdue(self, now: float) -> str:

@@ -16,7 +16,9 @@ from topologies.simulation.sink import CheckingSink
 
 GROUP = Address("232.6.0.0", 5000)
 SENDER = Address("10.0.0.1", 40000)
-FAST: dict[str, Any] = {"session_rate_bps": 1e6, "slot_s": 2.0, "quiescence_s": 10.0, "epoch_s": 0.1}
+PAPER: dict[str, Any] = {"rules": "paper", "packet_bytes": 1024, "base_rate": 1.0, "epoch_s": 0.5}
+"""Table 1."""
+FAST: dict[str, Any] = {**PAPER, "session_rate_bps": 1e6, "slot_s": 2.0, "quiescence_s": 10.0, "epoch_s": 0.1}
 
 
 class FromTheStart(Random):
