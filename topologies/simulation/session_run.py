@@ -296,7 +296,14 @@ class SessionRun:
             wait=RECEIVERS_WAIT_S,
             realtime=self.session.realtime,
             deliver=False,
+            link_bps=self._link_bps(self.session.sender),
         )
+
+    def _link_bps(self, host: str) -> float:
+        """What a host's own link carries of its packets; 0: without limit."""
+        plan = self._network.plan
+        link = plan.switches[plan.hosts[host].switch].port_to(host).rx
+        return 0.0 if link is None or link.rate_bps is None else link.rate_bps
 
     def _address(self, host: str) -> Address:
         return Address(str(self._network.plan.hosts[host].address), self._port)

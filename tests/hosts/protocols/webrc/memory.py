@@ -99,13 +99,15 @@ def play(
     joins: list[float],
     until: float,
     lost: Callable[[int], bool] = lambda number: False,
+    own: WebrcOptions | None = None,
 ) -> list[Member]:
-    """A file to receivers that join at these times; `lost` says of whom the next packet is taken."""
+    """A file to receivers that join at these times; `lost` says of whom the next packet is taken. `own`: the receivers'
+    options, where they are others than the sender's."""
     members: list[Member] = []
     waiting = sorted(joins)
     for now, send in packets(options, data, until):
         while waiting and waiting[0] <= now:
-            members.append(Member(options, waiting.pop(0)))
+            members.append(Member(own or options, waiting.pop(0)))
         for number, member in enumerate(members):
             member.wake(now)
             if not lost(number):
