@@ -29,7 +29,7 @@ class Session:
     deliver: bool = True
     """Receiver of real-time data: hand it to the application; else it is only counted."""
     link_bps: float = 0.0
-    """Sender: the rate of the host's own link, bit/s; 0: not known, or without limit."""
+    """Sender: what the host itself and its own link can send, bit/s; 0: not known, or without limit."""
 
     def admits(self, sender: Address) -> bool:
         """Whether the session's sender may be there."""

@@ -53,7 +53,7 @@ class WebrcSender(StreamSender):
         # The paper's receivers have the session's description beforehand (Section 3).
         self._description = b"" if options.rules == "paper" else encode_description(options)
         self.waves = options.waves()
-        self._schedule = Schedule(self.waves)
+        self._schedule: Schedule | None = None  # from the beginning on: fast sessions' take half a second to make
         self._groups = session_groups(session.group, self.waves.t)
         self._payload = payload_bytes(options.packet_bytes, is_long=self.waves.is_long)
         self._symbol = symbol_bytes(self._payload + 4)
@@ -108,7 +108,7 @@ class WebrcSender(StreamSender):
         if self.closed:
             return ()
         effects: list[Effect] = []
-        if self.state == "sending":
+        if self._schedule is not None:
             packet = self._schedule.packet(self._next)
             for channel in (self.waves.t, *(self.waves.channel(self._slot, age) for age in range(self.waves.n))):
                 data = encode_close(self.number, packet.slot_index, channel, packet.psn, is_long=self.waves.is_long)
@@ -145,7 +145,7 @@ class WebrcSender(StreamSender):
         return self._next_at if self.state == "sending" else None
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        if self.state != "sending":
+        if self.state != "sending" or self._schedule is None:
             return ()
         if self.options.carousel_s and now - self._origin >= self.options.carousel_s:
             return self.close(now=now, reason="")
@@ -163,6 +163,7 @@ class WebrcSender(StreamSender):
 
     def _begin(self, now: float) -> list[Effect]:
         self.state = "sending"
+        self._schedule = Schedule(self.waves)
         self._origin = now
         self._next_at = now + 1 / self.waves.session_rate
         return [SessionStarted()]
