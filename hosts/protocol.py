@@ -28,6 +28,8 @@ class Session:
     datagram by datagram (`DeliverDatagram`). Only for protocols that can."""
     deliver: bool = True
     """Receiver of real-time data: hand it to the application; else it is only counted."""
+    link_bps: float = 0.0
+    """Sender: what the host itself and its own link can send, bit/s; 0: not known, or without limit."""
 
     def admits(self, sender: Address) -> bool:
         """Whether the session's sender may be there."""

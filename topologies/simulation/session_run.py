@@ -13,6 +13,7 @@ from hosts.programs.driver import INTERRUPTED
 from hosts.programs.files import FileSink, FileSource
 from hosts.programs.observe import plain
 from hosts.protocol import Session
+from hosts.wire.header import ETHERNET_MTU_BYTES
 from topologies.agenda import Agenda
 from topologies.plan import FIRST_SESSION_PORT, Source, derive_seed
 from topologies.results.run_folder import RunFolder, read_series
@@ -296,7 +297,18 @@ class SessionRun:
             wait=RECEIVERS_WAIT_S,
             realtime=self.session.realtime,
             deliver=False,
+            link_bps=self._link_bps(self.session.sender),
         )
+
+    def _link_bps(self, host: str) -> float:
+        """What a host and its own link carry of full packets that it sends; 0: without limit."""
+        plan = self._network.plan
+        link = plan.switches[plan.hosts[host].switch].port_to(host).rx
+        rates = [] if link is None or link.rate_bps is None else [link.rate_bps]
+        sending = self._scenario.hosts[host].sending
+        if sending is not None:
+            rates.append(8 * (14 + ETHERNET_MTU_BYTES) * 2 / (sending.least + sending.most))
+        return min(rates, default=0.0)
 
     def _address(self, host: str) -> Address:
         return Address(str(self._network.plan.hosts[host].address), self._port)

@@ -99,7 +99,7 @@ CONTENDERS: Final[Mapping[str, Contender]] = {
         PACKET_BYTES - _WEBRC_HEADERS,
         webrc_base.GROUPS.format(1),
         "realtime",
-        {"packet_bytes": PACKET_BYTES, "session_rate_bps": WEBRC_RATE_BPS},
+        {**webrc_base.PAPER_PARAMETERS, "packet_bytes": PACKET_BYTES, "session_rate_bps": WEBRC_RATE_BPS},
         has_assistance=False,  # what switches do for it, fast joins, is no option
     ),
 }

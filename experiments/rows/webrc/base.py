@@ -17,6 +17,13 @@ PACKET_BYTES: Final = 1024
 PACKET_BITS: Final = 8 * PACKET_BYTES
 SYMBOL_BYTES: Final = PACKET_BYTES - 62
 """What a packet of real-time data carries: 1,024 less Ethernet, IPv4, UDP (42) and ALC (20)."""
+PAPER_PARAMETERS: Final[Mapping[str, Any]] = {
+    "rules": "paper",
+    "packet_bytes": PACKET_BYTES,
+    "base_rate": 1.0,
+    "epoch_s": 0.5,
+}
+"""Table 1, and the paper's rules: what the defaults have otherwise."""
 SESSION_RATE_BPS: Final = 8e6
 """SR (ours): two and a half times the fastest bottleneck."""
 GROUPS: Final = "232.6.{}.0"
@@ -49,7 +56,7 @@ def session(
         "port": 5000 + number,
         "realtime": True,
         "receivers": list(receivers),
-        "parameters": {"session_rate_bps": rate_bps, "packet_bytes": PACKET_BYTES},
+        "parameters": {**PAPER_PARAMETERS, "session_rate_bps": rate_bps},
     }
 
 

@@ -44,6 +44,8 @@ class ReceptionControl:
         self._previous_mrtt: float | None = None
         self._most_rr = 0.0  # since the last join
         self._started = False
+        self._overshot = False  # start-up has ended, and the wave joined last is not left yet
+        self._left_until = -math.inf  # until then the last leave has no effect
 
     @property
     def starting_up(self) -> bool:
@@ -126,6 +128,8 @@ class ReceptionControl:
             return False
         if self.starting_up or reaches_all or not self.options.avoid_overflow:
             return True
+        if self._rules.takes_back:
+            return not self._rules.lags()
         if not self._falls():
             self._lower_reqn()
             return False
@@ -137,6 +141,25 @@ class ReceptionControl:
         self._joined_at = now
         self._most_rr = 0.0
         self.rates.joined()
+
+    def is_too_much(self, now: float) -> bool:
+        """Whether the wave that was joined last is to be left: without it the rate would be no less than the target, or
+        start-up has just ended because it was too much. One a round trip, for that long a leave has no effect."""
+        rates = self.rates
+        if not self._rules.takes_back or not self._started or rates.waves_joined == 0 or now < self._left_until:
+            return False
+        if self._overshot:
+            return True
+        if self.starting_up or self.joining is not None:
+            return False
+        return rates.arr >= self.trate * gamma(rates.waves_joined - 1, self.waves.p)
+
+    def left(self, now: float) -> None:
+        """The wave that was joined last has been left before its end."""
+        self.joining = None
+        self._overshot = False
+        self._left_until = now + (self.artt or 0.0)
+        self.rates.join_failed()
 
     def join_timed_out(self, now: float) -> bool:
         """Whether the join that is waited for has failed."""
@@ -177,6 +200,7 @@ class ReceptionControl:
     def _end_startup(self, ssr: float, why: str) -> None:
         self.ssr = max(self._least_ssr, ssr)
         self.startup_ended_by = why
+        self._overshot = why in ("lag", "mrtt", "loss")
         self._reset_losses(self.rates.trr)
 
     def _lower_reqn(self) -> None:

@@ -1,7 +1,7 @@
 """WEBRC's parameters: the session's (Table 1), which sender and receivers share, and a receiver's own."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from hosts.parts.bounds import MOST, MOST_S, at_least, check, not_negative, one_of, period, positive, seconds, within
@@ -9,24 +9,32 @@ from hosts.protocols.webrc.packets import LINK_BYTES, MAX_PACKET_BYTES, header_b
 from hosts.protocols.webrc.rules import RULES
 from hosts.protocols.webrc.waves import Waves
 
-LEAST_PACKET_BYTES: Final = LINK_BYTES + header_bytes(is_long=True) + 16
-"""With some data in it."""
+LEAST_PACKET_BYTES: Final = LINK_BYTES + header_bytes(is_long=True) + 64
+"""With some data in it, beside the session's description."""
+
+MOST_OF_LINK: Final = 0.8
+"""Of the sender's own link, which carries all channels at all times: for a session that was given no rate (ours)."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebrcOptions:
-    """One session's parameters; the session description, which receivers have beforehand."""
+    """One session's parameters. A receiver takes the session's own from the sender's packets (description.py)."""
 
-    session_rate_bps: float = positive(4e6)  # SR_b, of whole packets as links carry them (ours; the paper's varies)
-    # LENP_B: here the packet with all its headers, as ns-2's.
-    packet_bytes: int = within(1024, LEAST_PACKET_BYTES, MAX_PACKET_BYTES)
-    base_rate: float = at_least(1.0, 1 / MOST_S, below=MOST, unit=" packets/s")  # BCR_P, packets/s
+    # SR_b, of whole packets as links carry them (ours; the paper's varies): the most that a receiver can have. The
+    # default is a LAN's; no more of it is sent than four fifths of the sender's own link, where its rate is known.
+    session_rate_bps: float = positive(100e6)
+    # LENP_B: here the packet with all its headers, as ns-2's. Nearly TCP's, for the equation is in packets, with room
+    # for a tunnel's headers (the paper's: 1,024 bytes).
+    packet_bytes: int = within(1440, LEAST_PACKET_BYTES, MAX_PACKET_BYTES)
+    # BCR_P, packets/s: 46 kbit/s; the less, the longer is start-up (the paper's: 1).
+    base_rate: float = at_least(4.0, 1 / MOST_S, below=MOST, unit=" packets/s")
     p: float = 0.75  # P
     slot_s: float = period(10.0)  # TSD
     quiescence_s: float = seconds(300.0, below=MOST, or_zero=True)  # QD: how late a leave may take effect
-    epoch_s: float = period(0.5)  # EL
+    epoch_s: float = period(0.25)  # EL (the paper's: 0.5)
     # MRR_b; 0: no limit. The bandwidth of the receiver's last link, where it is known.
     max_rate_bps: float = not_negative(0.0)
+    # today: rules.py; waves are left as they are joined, by the target rate.
     # paper: the target rate is limited by what arrives, Gamma^1.5 TRR (Eq. (5)), Gamma^3 TRR in start-up; RR shows that
     # packets queue. rfc: no limit, 4 TRR in start-up; TRR shows it, and the thresholds are RFC 3738's.
     rules: str = one_of(*RULES)
@@ -41,6 +49,15 @@ class WebrcOptions:
         if self.epoch_s > self.slot_s / 2:
             raise ValueError("parameter 'epoch_s' must be at most half of 'slot_s'")
         self.waves()
+
+    def within_link(self, link_bps: float) -> "WebrcOptions":
+        """With a session rate that the sender's link has room for, where none was asked for but the default. 0: it is
+        not known."""
+        most = MOST_OF_LINK * link_bps
+        usual = WebrcOptions.__dataclass_fields__["session_rate_bps"].default
+        if not 0 < most < self.session_rate_bps or self.session_rate_bps != usual:
+            return self
+        return replace(self, session_rate_bps=most)
 
     @property
     def packet_bits(self) -> int:

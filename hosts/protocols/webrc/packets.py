@@ -26,6 +26,8 @@ RAPTORQ: Final = 6
 FDT_TOI: Final = 0
 OBJECT_TOI: Final = 1
 EXT_FTI: Final = 64
+EXT_SESSION: Final = 120
+"""Ours (description.py), of the types that are each protocol instantiation's own and have a length (RFC 5651, 5.2)."""
 EXT_FDT: Final = 192
 FIRST_FIXED_EXTENSION: Final = 128
 """Extension types from here on are one word long, without a length (RFC 5651, 5.2)."""
@@ -85,6 +87,8 @@ _O: Final = 0x20
 _CLOSE: Final = 0x02
 _FDT_FTI: Final = struct.Struct("!BBHIHHI")
 """EXT_FTI of FEC Encoding ID 0 (RFC 5445, 3.2.2): length 48 bits, 16 reserved, symbol bytes, symbols of a block."""
+FDT_EXTENSION_BYTES: Final = 4 + _FDT_FTI.size
+"""Of the two that a packet with the FDT has."""
 
 
 class Alc(NamedTuple):
@@ -110,6 +114,8 @@ class Alc(NamedTuple):
     """With the FDT: which one."""
     fdt_bytes: int = 0
     """With the FDT: its length."""
+    description: bytes = b""
+    """The extension with the session's parameters (description.py), where it has one."""
 
 
 def header_bytes(*, is_long: bool) -> int:
@@ -124,7 +130,9 @@ def payload_bytes(packet_bytes: int, *, is_long: bool) -> int:
 
 def encode(packet: Alc) -> bytes:
     """The datagram."""
-    extensions = b"" if packet.fdt_instance is None else _fdt_extensions(packet)
+    extensions = packet.description
+    if packet.fdt_instance is not None:
+        extensions += _fdt_extensions(packet)
     cci, cci_words = (_LONG, 2) if packet.is_long else (_SHORT, 1)
     flags = LCT_VERSION << 12 | (cci_words - 1) << 10 | _S | _O | (_CLOSE if packet.closes else 0)
     words = 3 + cci_words + len(extensions) // 4
@@ -165,7 +173,7 @@ def parse(data: bytes) -> Alc:
         raise PacketError("short")
     payload_id = int.from_bytes(data[start : start + PAYLOAD_ID_BYTES], "big")
     symbol = data[start + PAYLOAD_ID_BYTES :]
-    fdt_instance, fdt_bytes = (None, 0) if start == fixed else _extensions(data[fixed:start])
+    fdt_instance, fdt_bytes, description = (None, 0, b"") if start == fixed else _extensions(data[fixed:start])
     return Alc(
         session,
         slot_index,
@@ -179,12 +187,14 @@ def parse(data: bytes) -> Alc:
         closes,
         fdt_instance,
         fdt_bytes,
+        description,
     )
 
 
-def _extensions(data: bytes) -> tuple[int | None, int]:
-    """The FDT's instance and length, where there are such; unknown extensions are skipped (RFC 5651, 5.2)."""
-    instance, length = None, 0
+def _extensions(data: bytes) -> tuple[int | None, int, bytes]:
+    """The FDT's instance and length and the session's description, where there are such; unknown extensions are skipped
+    (RFC 5651, 5.2)."""
+    instance, length, description = None, 0, b""
     at = 0
     while at < len(data):
         kind = data[at]
@@ -196,8 +206,10 @@ def _extensions(data: bytes) -> tuple[int | None, int]:
         elif kind == EXT_FTI and size >= _FDT_FTI.size:
             _, _, high, low, _, _, _ = _FDT_FTI.unpack_from(data, at)
             length = high << 32 | low
+        elif kind == EXT_SESSION:
+            description = data[at : at + size]
         at += size
-    return instance, length
+    return instance, length, description
 
 
 def encode_close(session: int, slot_index: int, channel: int, psn: int, *, is_long: bool) -> bytes:

@@ -25,11 +25,12 @@ from hosts.endpoint import (
 from hosts.parts.receiving import SessionReceiver
 from hosts.protocol import Session
 from hosts.protocols.webrc.control import ReceptionControl
+from hosts.protocols.webrc.description import conflict, described
 from hosts.protocols.webrc.download import Download
 from hosts.protocols.webrc.groups import session_groups
 from hosts.protocols.webrc.losses import Losses
 from hosts.protocols.webrc.options import WebrcOptions
-from hosts.protocols.webrc.packets import Alc, parse
+from hosts.protocols.webrc.packets import Alc, parse, payload_bytes
 from hosts.protocols.webrc.report import receiver_sample
 from hosts.wire.header import PacketError
 from hosts.wire.manifest import FileError
@@ -45,9 +46,6 @@ class WebrcReceiver(SessionReceiver):
 
     def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
         super().__init__(session)
-        self.options = options
-        self.waves = waves = options.waves()
-        self.control = ReceptionControl(waves, options)
         self.download = Download()
         self.joined: list[int] = []
         """Wave channels, the lowest first."""
@@ -55,14 +53,24 @@ class WebrcReceiver(SessionReceiver):
         """The time slot as the sender's packets say."""
         self.received_bytes = 0
         self.lost_packets = 0
-        self._groups = session_groups(session.group, waves.t)
-        self._losses = Losses(waves.psns, waves.t, waves.base_psns)
+        self._base_joined_at = 0.0
+        self._is_described = False  # the sender's own description of the session has come
+        self._set_up(options)
         self._sender: Address | None = None
         # Receivers that begin together shall not join together: small differences make cycles taut (4.4).
         self._phase_s = options.epoch_s * rng.random()
         self._epoch_at = 0.0
         self._heard_at = 0.0
         self._slot_since = 0.0
+
+    def _set_up(self, options: WebrcOptions) -> None:
+        """With these parameters, as nothing had been received."""
+        self.options = options
+        self.waves = waves = options.waves()
+        self.control = ReceptionControl(waves, options)
+        self._groups = session_groups(self.session.group, waves.t)
+        self._losses = Losses(waves.psns, waves.t, waves.base_psns)
+        self._payload = payload_bytes(options.packet_bytes, is_long=waves.is_long)
 
     # --- the application's side
 
@@ -91,7 +99,7 @@ class WebrcReceiver(SessionReceiver):
 
     def start(self, *, now: float) -> Sequence[Effect]:
         self._epoch_at = now + self._phase_s
-        self._heard_at = self._slot_since = now
+        self._heard_at = self._slot_since = self._base_joined_at = now
         self.control.session_joined(now)
         return (JoinGroup(self._groups[self.waves.t], self.session.source),)
 
@@ -108,6 +116,39 @@ class WebrcReceiver(SessionReceiver):
             if problem:
                 self.counters[problem] += 1
                 return ()
+        effects: list[Effect] = []
+        if packet.description and not self._is_described and datagram.destination == self.session.group:
+            try:
+                effects += self._describe(packet)
+            except PacketError as error:
+                self.counters[f"drop_{error.reason}"] += 1
+                return ()
+            if self.closed:
+                return effects
+        return [*effects, *self._admit(packet, datagram, now)]
+
+    def _describe(self, packet: Alc) -> list[Effect]:
+        """The session's parameters as the sender says them: those that this receiver knows no better are taken over. A
+        receiver that has begun with others begins again. PacketError: no parameters."""
+        announced = described(self.options, packet.description)
+        waves = announced.waves()
+        if packet.channel != waves.t or packet.is_long != waves.is_long:
+            raise PacketError("description")
+        problem = conflict(self.options, announced)
+        if problem:
+            return self._end(False, problem)
+        self._is_described = True
+        if announced == self.options:
+            return []
+        effects: list[Effect] = [self._leave(channel) for channel in self.joined]
+        self.joined.clear()
+        self._set_up(announced)
+        self.control.session_joined(self._base_joined_at)
+        self.state = "listening"
+        return effects
+
+    def _admit(self, packet: Alc, datagram: Datagram, now: float) -> Sequence[Effect]:
+        """A packet of the session: of a channel that is joined?"""
         channel = packet.channel
         if (
             channel > self.waves.t
@@ -146,12 +187,13 @@ class WebrcReceiver(SessionReceiver):
 
     def _first(self, packet: Alc, sender: Address, arrived_at: float, now: float) -> list[Effect]:
         self.state = "member"
+        started = [] if self._sender is not None else [SessionStarted(sender)]
         self._sender = sender
         self.number = packet.session
         self.slot_index = packet.slot_index
         self._slot_since = now
         self.control.first_base_packet(packet.psn, arrived_at)
-        return [SessionStarted(sender)]
+        return list(started)
 
     def _other_slot(self, index: int, now: float) -> list[Effect]:
         """Time slots that have passed: in each the lowest wave became quiescent. Late packets of earlier slots are no
@@ -204,7 +246,7 @@ class WebrcReceiver(SessionReceiver):
             seq = packet.payload_id
             # No packet says when it was sent: the sender's clock is the packet's number at the session's rate.
             sent_at = seq / self.waves.session_rate
-            return [DeliverDatagram(seq, seq * len(packet.symbol), packet.symbol, sent_at, arrived_at)]
+            return [DeliverDatagram(seq, seq * self._payload, packet.symbol, sent_at, arrived_at)]
         if self.state != "member":
             return []
         try:
@@ -247,6 +289,11 @@ class WebrcReceiver(SessionReceiver):
             effects.append(CongestionSignal(self.control.startup_ended_by))
         if wants_more:
             effects.append(self._join(now))
+        elif self.control.is_too_much(now):
+            self._losses.forget(self.joined[-1])
+            effects.append(self._leave(self.joined.pop()))
+            self.control.left(now)
+            self.counters["taken_back"] += 1
         return effects
 
     def _overdue(self, now: float) -> str:

@@ -1,4 +1,5 @@
-"""Where the paper and RFC 3738 differ, as two strategies of a receiver's control. Rates are in packets per second."""
+"""Where today's rules, the paper's and RFC 3738's differ, as strategies of a receiver's control. Rates are in packets
+per second."""
 
 import math
 from typing import Final
@@ -16,6 +17,9 @@ LAG_PACKETS: Final = 3.0
 of the fluid (ours)."""
 RFC_STARTUP_FACTOR: Final = 4.0
 """RFC 3738, 3.2.2.7."""
+LAG_SHARE: Final = 0.05
+"""By so much of ARR, beside `LAG_PACKETS`, less arrives when a queue grows (ours): below what a join brings, a third
+with P of 0.75, and above what a competitor's queue does to the times of arrival."""
 
 
 class PaperRules:
@@ -23,6 +27,8 @@ class PaperRules:
 
     alpha = ALPHA
     """Weight of an MRTT when all are alike."""
+    takes_back = False
+    """Whether a wave is left before its end (ours)."""
 
     def __init__(self, waves: Waves, rates: Rates, epoch_s: float) -> None:
         self._waves = waves
@@ -99,5 +105,24 @@ class RfcRules(PaperRules):
         return True
 
 
-RULES: Final = {"paper": PaperRules, "rfc": RfcRules}
+class TodayRules(RfcRules):
+    """Ours: RFC 3738's target rate, and waves are left as they are joined: by the target rate.
+
+    The paper's limit by what arrives (Eq. (5)) and its wait for a lower RR before each join (3.3) let the rate grow by
+    some 10 % a time slot, so that a receiver whom a competitor's losses stopped early stays there for minutes. Here the
+    equation alone says how fast the rate grows. What held it in check is: no join while less arrives than is sent, and
+    the way back, a leave, which switches do at once."""
+
+    takes_back = True
+
+    def longest_wait(self) -> float:
+        """As the paper's: the sender is within a packet of the fluid."""
+        return PaperRules.longest_wait(self)
+
+    def lags(self) -> bool:
+        """Whether a queue grows: less arrives than the channels carry, beyond what chance and others' queues do."""
+        return self._rates.rr < self._rates.arr * (1 - LAG_SHARE) - LAG_PACKETS / self._epoch_s
+
+
+RULES: Final = {"today": TodayRules, "paper": PaperRules, "rfc": RfcRules}
 """By the name that the parameter `rules` has for them."""

@@ -12,11 +12,13 @@ from hosts.endpoint import Datagram, Effect, Sample, Send, SessionEnded, Session
 from hosts.parts.fec.block import symbol_bytes
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
+from hosts.protocols.webrc.description import encode_description
 from hosts.protocols.webrc.fdt import encode_fdt
 from hosts.protocols.webrc.groups import session_groups
 from hosts.protocols.webrc.objects import MAX_BLOCK_SYMBOLS, MAX_BLOCKS, ObjectEncoder
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import (
+    FDT_EXTENSION_BYTES,
     FDT_TOI,
     NO_CODE,
     OBJECT_TOI,
@@ -46,10 +48,12 @@ class WebrcSender(StreamSender):
 
     def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
         super().__init__(session, rng)
-        self.options = options
+        self.options = options = options.within_link(session.link_bps)
         self.state = "reading"
+        # The paper's receivers have the session's description beforehand (Section 3).
+        self._description = b"" if options.rules == "paper" else encode_description(options)
         self.waves = options.waves()
-        self._schedule = Schedule(self.waves)
+        self._schedule: Schedule | None = None  # from the beginning on: fast sessions' take half a second to make
         self._groups = session_groups(session.group, self.waves.t)
         self._payload = payload_bytes(options.packet_bytes, is_long=self.waves.is_long)
         self._symbol = symbol_bytes(self._payload + 4)
@@ -90,7 +94,7 @@ class WebrcSender(StreamSender):
             data = bytes(self._unsent)
             self._encoder = ObjectEncoder(data, self._symbol)
             self._fdt = encode_fdt(manifest, self._encoder.layout, data)
-            if len(self._fdt) > self._payload:
+            if len(self._fdt) + FDT_EXTENSION_BYTES + len(self._description) > self._payload:
                 raise FileError("the file's name is too long for the packets")
         except (FileError, ValueError) as error:
             return self._end(False, str(error))
@@ -104,7 +108,7 @@ class WebrcSender(StreamSender):
         if self.closed:
             return ()
         effects: list[Effect] = []
-        if self.state == "sending":
+        if self._schedule is not None:
             packet = self._schedule.packet(self._next)
             for channel in (self.waves.t, *(self.waves.channel(self._slot, age) for age in range(self.waves.n))):
                 data = encode_close(self.number, packet.slot_index, channel, packet.psn, is_long=self.waves.is_long)
@@ -141,7 +145,7 @@ class WebrcSender(StreamSender):
         return self._next_at if self.state == "sending" else None
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        if self.state != "sending":
+        if self.state != "sending" or self._schedule is None:
             return ()
         if self.options.carousel_s and now - self._origin >= self.options.carousel_s:
             return self.close(now=now, reason="")
@@ -159,6 +163,7 @@ class WebrcSender(StreamSender):
 
     def _begin(self, now: float) -> list[Effect]:
         self.state = "sending"
+        self._schedule = Schedule(self.waves)
         self._origin = now
         self._next_at = now + 1 / self.waves.session_rate
         return [SessionStarted()]
@@ -176,14 +181,16 @@ class WebrcSender(StreamSender):
     def _send(self, packet: Packet) -> Send:
         _, channel, slot_index, psn = packet
         session, is_long = self.number, self.waves.is_long
+        description = self._description if channel == self.waves.t and psn % FDT_SHARE == 0 else b""
         if self._encoder is None:
-            number, symbol = self._next - self._first & 0xFFFFFFFF, self._realtime_payload()
-            data = encode(Alc(session, slot_index, channel, psn, is_long, OBJECT_TOI, NO_CODE, number, symbol))
+            number = self._next - self._first & 0xFFFFFFFF
+            symbol = self._realtime_payload(self._payload - len(description))
+            packet_of_data = Alc(session, slot_index, channel, psn, is_long, OBJECT_TOI, NO_CODE, number, symbol)
+            data = encode(packet_of_data._replace(description=description) if description else packet_of_data)
         elif channel == self.waves.t and psn % FDT_SHARE == 0:
             symbol, size = self._fdt, len(self._fdt)
-            data = encode(
-                Alc(session, slot_index, channel, psn, is_long, FDT_TOI, NO_CODE, 0, symbol, False, FDT_INSTANCE, size)
-            )
+            table = Alc(session, slot_index, channel, psn, is_long, FDT_TOI, NO_CODE, 0, symbol, False)
+            data = encode(table._replace(fdt_instance=FDT_INSTANCE, fdt_bytes=size, description=description))
         else:
             number, symbol = self._encoder.next_packet(channel)
             data = encode(Alc(session, slot_index, channel, psn, is_long, OBJECT_TOI, RAPTORQ, number, symbol))
@@ -192,11 +199,11 @@ class WebrcSender(StreamSender):
         self._sent_bytes += len(symbol)
         return Send(data, self._groups[channel])
 
-    def _realtime_payload(self) -> bytes:
+    def _realtime_payload(self, space: int) -> bytes:
         """What the application has; packets keep their length, as rates are counted in packets."""
-        data = bytes(self._unsent[: self._payload])
+        data = bytes(self._unsent[:space])
         del self._unsent[: len(data)]
-        return data.ljust(self._payload, b"\0")
+        return data.ljust(space, b"\0")
 
     def _end(self, complete: bool, reason: str) -> list[Effect]:
         self.state = "closed"

@@ -4,12 +4,11 @@ import pytest
 import yaml
 
 from experiments.rows.webrc.alone import FIG5, FIG8
-from experiments.rows.webrc.base import POLITENESS, SYMBOL_BYTES, loss_event_rate, predicted
+from experiments.rows.webrc.base import PACKET_BYTES, POLITENESS, SYMBOL_BYTES, loss_event_rate, predicted
 from experiments.rows.webrc.joins import JOINS
 from experiments.rows.webrc.many import MANY
 from experiments.rows.webrc.together import FIG10, FIG11
 from hosts.parts.throughput import packets_per_rtt
-from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import payload_bytes
 from topologies.plan import make_plan, network_description
 from topologies.scenario import parse_scenario
@@ -23,7 +22,7 @@ def test_the_prediction_of_5_1_1() -> None:
 
 
 def test_packets_have_the_paper_s_size() -> None:
-    assert payload_bytes(WebrcOptions().packet_bytes, is_long=False) == SYMBOL_BYTES
+    assert payload_bytes(PACKET_BYTES, is_long=False) == SYMBOL_BYTES
 
 
 def test_fig_5_leaves_out_what_is_too_slow_or_near_the_session_s_own_rate() -> None:

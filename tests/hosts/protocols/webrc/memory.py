@@ -16,7 +16,9 @@ from topologies.simulation.sink import CheckingSink
 
 GROUP = Address("232.6.0.0", 5000)
 SENDER = Address("10.0.0.1", 40000)
-FAST: dict[str, Any] = {"session_rate_bps": 1e6, "slot_s": 2.0, "quiescence_s": 10.0, "epoch_s": 0.1}
+PAPER: dict[str, Any] = {"rules": "paper", "packet_bytes": 1024, "base_rate": 1.0, "epoch_s": 0.5}
+"""Table 1."""
+FAST: dict[str, Any] = {**PAPER, "session_rate_bps": 1e6, "slot_s": 2.0, "quiescence_s": 10.0, "epoch_s": 0.1}
 
 
 class FromTheStart(Random):
@@ -97,13 +99,15 @@ def play(
     joins: list[float],
     until: float,
     lost: Callable[[int], bool] = lambda number: False,
+    own: WebrcOptions | None = None,
 ) -> list[Member]:
-    """A file to receivers that join at these times; `lost` says of whom the next packet is taken."""
+    """A file to receivers that join at these times; `lost` says of whom the next packet is taken. `own`: the receivers'
+    options, where they are others than the sender's."""
     members: list[Member] = []
     waiting = sorted(joins)
     for now, send in packets(options, data, until):
         while waiting and waiting[0] <= now:
-            members.append(Member(options, waiting.pop(0)))
+            members.append(Member(own or options, waiting.pop(0)))
         for number, member in enumerate(members):
             member.wake(now)
             if not lost(number):

@@ -1,6 +1,7 @@
 """A receiver's decisions, epoch by epoch, with packets given by hand: the waves' own rates, or less."""
 
 import math
+from typing import Any
 
 import pytest
 
@@ -9,15 +10,19 @@ from hosts.protocols.webrc.control import ReceptionControl
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.rates import Rates
 from hosts.protocols.webrc.waves import Waves, gamma, joined_rate
+from tests.hosts.protocols.webrc.memory import PAPER
 
 EPOCH = 0.5
 
 
 class Path:
-    """Feeds a control with what the joined channels carry, as fluids, up to a bottleneck without a queue."""
+    """Feeds a control with what the joined channels carry, as fluids, up to a bottleneck without a queue.
+
+    The parameters are the paper's but for `options`."""
 
     def __init__(self, *, bottleneck: float = math.inf, rtt: float = 0.1, **options: object) -> None:
-        self.control = ReceptionControl(Waves(2000.0), WebrcOptions(session_rate_bps=16_384_000, **options))  # type: ignore[arg-type]
+        settings: dict[str, Any] = {**PAPER, "session_rate_bps": 16_384_000, **options}
+        self.control = ReceptionControl(Waves(2000.0), WebrcOptions(**settings))
         self.bottleneck = bottleneck
         self.rtt = rtt
         self.now = 0.0
@@ -302,3 +307,52 @@ def test_the_share_that_is_lost() -> None:
         rates.count(18, 2)
         rates.epoch(starting_up=False)
     assert rates.lost_share == pytest.approx(0.1)
+
+
+def test_today_s_rules_take_back_what_start_up_joined_too_much() -> None:
+    path = Path(bottleneck=200.0, rules="today")
+    while path.control.starting_up:
+        path.epoch()
+        assert path.now < 40
+    control = path.control
+    assert control.startup_ended_by == "lag"
+    before = control.rates.waves_joined
+    assert control.is_too_much(path.now)
+    control.left(path.now)
+    assert control.rates.waves_joined == before - 1
+    assert not control.is_too_much(path.now)
+
+
+def test_today_s_rules_leave_a_wave_when_the_rate_without_it_is_the_target() -> None:
+    path = Path(rules="today")
+    while path.control.rates.waves_joined < 15:
+        path.epoch()
+    control = path.control
+    control.packets(0, 1, path.now)
+    assert not control.starting_up
+    control.left(path.now)  # what start-up joined too much
+    path.bottleneck = control.rates.arr / 4
+    for _ in range(40):
+        before = control.rates.waves_joined
+        path.epoch(1, join=False)
+        if control.is_too_much(path.now):
+            assert control.rates.arr / gamma(before - 1, 0.75) >= control.trate
+            break
+    else:
+        pytest.fail("no wave was left")
+
+
+def test_today_s_rules_wait_for_no_lower_rate_before_a_join() -> None:
+    """The paper's wait is half a time slot after each join (3.3); here it is the next first packet."""
+
+    def joins(rules: str) -> int:
+        path = Path(rules=rules)
+        while path.control.rates.waves_joined < 8:
+            path.epoch()
+        path.control.packets(0, 1, path.now)
+        path.joins.clear()
+        for _ in range(80):
+            path.epoch()
+        return len(path.joins)
+
+    assert joins("today") > 1.4 * joins("paper")

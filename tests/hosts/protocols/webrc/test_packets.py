@@ -41,6 +41,7 @@ SHORT = st.builds(
     st.booleans(),
     st.none(),
     st.just(0),
+    st.just(b""),
 )
 LONG = st.builds(
     Alc,
@@ -56,6 +57,7 @@ LONG = st.builds(
     st.booleans(),
     st.none(),
     st.just(0),
+    st.just(b""),
 )
 DATA = Alc(7, 3, 47, 513, toi=1, encoding=RAPTORQ, payload_id=2 << 24 | 5, symbol=b"symbol..")
 FDT = Alc(7, 3, 47, 514, toi=FDT_TOI, encoding=NO_CODE, symbol=b"<FDT/>", fdt_instance=1, fdt_bytes=6)

@@ -15,7 +15,7 @@ from hosts.protocol import Session
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.receiver import WebrcReceiver
 from hosts.protocols.webrc.sender import WebrcSender
-from tests.hosts.protocols.webrc.memory import FromTheStart
+from tests.hosts.protocols.webrc.memory import PAPER, FromTheStart
 from tests.hosts.star import link_spec, way_back
 
 GROUP = Address("232.6.0.0", 5000)
@@ -40,10 +40,12 @@ class World:
         options: Mapping[str, Any] | None = None,
         seed: int = 1,
     ) -> None:
-        """`receivers`: each one's link from the edge, and `join` in seconds; with `phase_s` its first epoch is so long,
+        """The parameters are the paper's but for `options`.
+
+        `receivers`: each one's link from the edge, and `join` in seconds; with `phase_s` its first epoch is so long,
         which is random otherwise. `shared`: core to edge."""
         self.sim = sim = Sim(seed)
-        self.options = WebrcOptions(**(options or {}))
+        self.options = WebrcOptions(**{**PAPER, **(options or {})})
         self.effects: dict[int, list[tuple[float, Effect]]] = {}
         sim.add_host("sender", SENDER)
         sim.add_router("core")
