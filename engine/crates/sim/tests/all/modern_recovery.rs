@@ -228,3 +228,16 @@ fn counts_of_marks_reduce_the_window_by_their_share() {
     let (early, late) = (reduced(100), reduced(2_500));
     assert!((17.0..23.0).contains(&early) && late > 30.0, "{early} {late}");
 }
+
+#[test]
+fn a_timeout_within_a_recovery_reduces_no_second_time() {
+    // In a full window packet 230 is lost, and twice again when it is sent again, the last time with all that follows it.
+    let lost = |packets: std::ops::Range<u64>| packets.map(|packet| (packet, 1, Fate::Lost));
+    let once = Course::new(config(400), &[(230, 1, Fate::Lost)]);
+    let mut fates: Vec<_> = (1..=3).map(|time| (230, time, Fate::Lost)).collect();
+    fates.extend(lost(300..400));
+    let course = Course::new(config(400), &fates);
+    let counters = course.sender.counters();
+    assert!(counters.timeouts >= 1 && counters.fast_retransmits >= 1, "{counters:?}");
+    assert_eq!(course.sender.ssthresh(), once.sender.ssthresh());
+}

@@ -362,15 +362,21 @@ impl Sender {
         self.rto.back_off();
         self.retransmit_at = None;
         self.tail.forget();
-        let is_repeat = matches!(self.phase, Phase::TimedOut { .. });
-        self.control.timed_out(&mut self.window, is_repeat, now);
+        // One reduction for a window: recovery has made its own (Linux's tcp_enter_loss), and a packet that the timer has
+        // sent again makes none (RFC 5681, section 3.1).
+        let is_reduced = match self.phase {
+            Phase::Open => false,
+            Phase::Reducing { .. } | Phase::Recovering { .. } => true,
+            Phase::TimedOut { oldest, .. } => oldest == self.board.first(),
+        };
+        self.control.timed_out(&mut self.window, is_reduced, now);
         let times = self.round_trips();
         let Self { rack, board, control, window, rates, .. } = self;
         rack.time_out(board, now, times, |_, sent| tell_lost(control, window, rates, sent, now));
         self.reorder_at = None;
         // The oldest leaves at once (RFC 5681, section 3.1), beside what may still be in flight.
         self.window.cwnd = self.board.in_flight() as f64 + 1.0;
-        self.phase = Phase::TimedOut { until: self.board.end() };
+        self.phase = Phase::TimedOut { until: self.board.end(), oldest: self.board.first() };
         self.ecn.reduce();
     }
 

@@ -117,9 +117,10 @@ pub enum Phase {
     Recovering {
         until: u64,
     },
-    /// Losses are repaired after a time-out.
+    /// Losses are repaired after a time-out, when `oldest` was the oldest packet out.
     TimedOut {
         until: u64,
+        oldest: u64,
     },
 }
 

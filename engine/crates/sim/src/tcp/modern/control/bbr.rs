@@ -293,7 +293,7 @@ impl CongestionControl for Bbr {
         self.save_window(window);
     }
 
-    fn timed_out(&mut self, window: &mut Window, _is_repeat: bool, _now: Nanos) {
+    fn timed_out(&mut self, window: &mut Window, _is_reduced: bool, _now: Nanos) {
         self.save_window(window);
         self.was_recovering = true;
         self.full_rate = 0.0;

@@ -363,7 +363,7 @@ impl CongestionControl for Bbr3 {
         self.save_window(window);
     }
 
-    fn timed_out(&mut self, window: &mut Window, _is_repeat: bool, _now: Nanos) {
+    fn timed_out(&mut self, window: &mut Window, _is_reduced: bool, _now: Nanos) {
         self.save_window(window);
         self.was_recovering = true;
     }

@@ -32,8 +32,8 @@ pub trait CongestionControl: Debug + Send {
     /// A congestion event begins, at most one a round trip: sets the threshold. The sender reduces the window to it.
     fn congested(&mut self, window: &mut Window, trouble: Trouble, now: Nanos);
 
-    /// The retransmission timer expired; `is_repeat` when it had for the same packets. Sets the threshold.
-    fn timed_out(&mut self, window: &mut Window, is_repeat: bool, now: Nanos);
+    /// The retransmission timer expired. Sets the threshold, unless it `is_reduced` for this window of packets already.
+    fn timed_out(&mut self, window: &mut Window, is_reduced: bool, now: Nanos);
 
     /// A packet is deemed lost.
     fn lost(&mut self, _window: &mut Window, _lost: &Lost) {}

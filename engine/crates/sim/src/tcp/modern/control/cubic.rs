@@ -101,9 +101,95 @@ impl CongestionControl for Cubic {
         window.ssthresh = (window.cwnd * BETA).max(LEAST_THRESHOLD);
     }
 
-    fn timed_out(&mut self, window: &mut Window, is_repeat: bool, now: Nanos) {
-        if !is_repeat {
+    /// What the window was no longer counts: the curve begins flat where slow start ends (section 4.8).
+    fn timed_out(&mut self, window: &mut Window, is_reduced: bool, now: Nanos) {
+        if !is_reduced {
             self.congested(window, Trouble::Loss, now);
         }
+        (self.plateau, self.epoch, self.has_lost) = (0.0, None, true);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::window::Phase;
+    use super::*;
+    use crate::time::{MILLISECOND, SECOND};
+
+    const RTT: Nanos = 100 * MILLISECOND;
+
+    /// Acknowledges a window each round trip, and returns the window at the end of each second.
+    fn seconds(cubic: &mut Cubic, window: &mut Window, from: Nanos, count: u64) -> Vec<f64> {
+        let mut grown = Vec::new();
+        for round in 1..=count * (SECOND / RTT) {
+            let now = from + round * RTT;
+            for _ in 0..window.cwnd as u64 {
+                let ack = Ack {
+                    now,
+                    delivered: 1,
+                    first: round,
+                    end: round,
+                    lost: 0,
+                    prior_in_flight: 0,
+                    in_flight: 0,
+                    rtt: Some(RTT),
+                    srtt: Some(RTT),
+                    rate: None,
+                    total_delivered: 0,
+                    total_lost: 0,
+                    marked: 0.0,
+                    phase: Phase::Open,
+                    may_grow: true,
+                    window_limited: true,
+                };
+                cubic.acknowledged(window, &ack);
+            }
+            if round % (SECOND / RTT) == 0 {
+                grown.push(window.cwnd);
+            }
+        }
+        grown
+    }
+
+    #[test]
+    fn the_plateau_is_reached_after_k_and_left_as_it_was_reached() {
+        let (mut cubic, mut window) = (Cubic::default(), Window::new(1000.0));
+        cubic.congested(&mut window, Trouble::Loss, 0);
+        window.cwnd = window.ssthresh;
+        assert_eq!(window.cwnd, 700.0);
+        // K = cbrt(1000 (1 - 0.7) / 0.4) = 9.1 s (RFC 9438, equation 2).
+        let grown = seconds(&mut cubic, &mut window, 0, 18);
+        assert!((grown[8] - 1000.0).abs() < 1.0, "{grown:?}");
+        assert!((grown[17] - 1300.0).abs() < 30.0, "{grown:?}");
+    }
+
+    #[test]
+    fn a_window_below_the_plateau_leaves_room() {
+        let (mut cubic, mut window) = (Cubic::default(), Window::new(1000.0));
+        cubic.congested(&mut window, Trouble::Loss, 0);
+        assert_eq!(cubic.plateau, 1000.0);
+        window.cwnd = 900.0;
+        cubic.congested(&mut window, Trouble::Loss, 0);
+        assert!((cubic.plateau - 900.0 * 0.85).abs() < 1e-9); // section 4.7
+    }
+
+    #[test]
+    fn after_a_timeout_the_curve_begins_flat() {
+        let (mut cubic, mut window) = (Cubic::default(), Window::new(1000.0));
+        cubic.timed_out(&mut window, false, 0);
+        assert_eq!(window.ssthresh, 700.0);
+        window.cwnd = 700.0; // slow start has ended
+        let grown = seconds(&mut cubic, &mut window, 0, 5);
+        // 0.4 (t + RTT)^3, or Reno's 0.53 packets a round trip, and no 9 s to the window of before.
+        assert!((grown[0] - 705.0).abs() < 1.0 && (grown[4] - 750.0).abs() < 5.0, "{grown:?}");
+    }
+
+    #[test]
+    fn a_window_that_is_reduced_is_not_reduced_by_a_timeout() {
+        let (mut cubic, mut window) = (Cubic::default(), Window::new(100.0));
+        cubic.congested(&mut window, Trouble::Loss, 0);
+        window.cwnd = 3.0; // what recovery leaves for a moment
+        cubic.timed_out(&mut window, true, 0);
+        assert_eq!(window.ssthresh, 70.0);
     }
 }

@@ -33,8 +33,8 @@ impl CongestionControl for Dctcp {
         window.ssthresh = (window.cwnd * remains).max(LEAST_THRESHOLD);
     }
 
-    fn timed_out(&mut self, window: &mut Window, is_repeat: bool, now: Nanos) {
-        if !is_repeat {
+    fn timed_out(&mut self, window: &mut Window, is_reduced: bool, now: Nanos) {
+        if !is_reduced {
             self.congested(window, Trouble::Loss, now);
         }
     }

@@ -21,8 +21,8 @@ impl CongestionControl for Reno {
         window.ssthresh = (window.cwnd * BETA).max(LEAST_THRESHOLD);
     }
 
-    fn timed_out(&mut self, window: &mut Window, is_repeat: bool, now: Nanos) {
-        if !is_repeat {
+    fn timed_out(&mut self, window: &mut Window, is_reduced: bool, now: Nanos) {
+        if !is_reduced {
             self.congested(window, Trouble::Loss, now);
         }
     }

@@ -157,7 +157,7 @@ impl Sender {
                 }
                 self.phase = Phase::Open;
             }
-            Phase::TimedOut { until } if first >= until => {
+            Phase::TimedOut { until, .. } if first >= until => {
                 self.rack.recovered();
                 self.phase = Phase::Open;
             }
