@@ -5,6 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=.venv/bin
+unset PYTHONDONTWRITEBYTECODE # or each of some thousand processes compiles what it imports
 logs=$(mktemp -d)
 lanes=()
 trap 'status=$?; for lane in "${lanes[@]}"; do kill -- "-$lane" 2>/dev/null || true; done; rm -rf "$logs"; exit $status' EXIT
@@ -33,13 +34,16 @@ rust_tests() {
 unit_tests() {
     "$bin/pytest" -n 2 --dist worksteal -m "not root and not emulation"
 }
-# Each worker is in namespaces of its own: emulations see, and at their end remove, only what is theirs.
+# Each worker is in namespaces of its own: emulations see, and at their end remove, only what is theirs. They read no
+# other files than those whose text has the mark (tests/conftest.py).
+mapfile -t marked < <(grep -rlE "mark\.(root|emulation)" tests --include="test_*.py")
 private="unshare --net --mount --pid --fork --kill-child --mount-proc"
 emulations() {
-    "$bin/pytest" --dist loadfile --tx "3*popen//python=$private $bin/python" -m "(root or emulation) and not alone"
+    "$bin/pytest" --dist loadfile --tx "3*popen//python=$private $bin/python" -m "(root or emulation) and not alone" \
+        "${marked[@]}"
 }
 real_time_tests() {
-    "$bin/pytest" -m "(root or emulation) and alone"
+    "$bin/pytest" -m "(root or emulation) and alone" "${marked[@]}"
 }
 root=$([ "$(id -u)" -eq 0 ] && echo yes || echo no)
 

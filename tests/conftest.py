@@ -1,7 +1,10 @@
 """What all tests share."""
 
 import os
+from functools import cache
+from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # Sources are tested, not a compiled copy of them; with CANOPY_FAST=.venv/fast it is that.
@@ -11,3 +14,17 @@ os.environ.setdefault("CANOPY_FAST", "0")
 # The same examples each time; `--hypothesis-profile=default` looks for others.
 settings.register_profile("canopy", deadline=None, derandomize=True)
 settings.load_profile("canopy")
+
+
+@pytest.hookimpl(tryfirst=True)  # before some are deselected
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`make test` looks for tests that need root only in files that have the mark in their text."""
+    for mark in ("root", "emulation"):
+        for item in items:
+            if item.get_closest_marker(mark) and f"mark.{mark}" not in _text(item.path):
+                raise pytest.UsageError(f"{item.nodeid}: nothing in this file says `pytest.mark.{mark}`")
+
+
+@cache
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")

@@ -34,6 +34,7 @@ def emulate(
     out: Annotated[Path | None, typer.Option(help="The run folder (default: runs/NAME-TIMESTAMP).")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Instead of the scenario's.")] = None,
     keep_files: Annotated[bool, typer.Option("--keep-files", help="Keep the received files.")] = False,
+    report: Annotated[bool, typer.Option("--report/--no-report", help="Draw report.html.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")] = False,
 ) -> None:
     """Run a scenario on emulated hosts and live P4 switches, in real time (needs root).
@@ -51,7 +52,9 @@ def emulate(
     from topologies.emulation.runner import EmulationOptions
     from topologies.emulation.runner import emulate as run
 
-    options = EmulationOptions(scenario, file=file, switch=switch, hold=hold, out=out, keep_files=keep_files)
+    options = EmulationOptions(
+        scenario, file=file, switch=switch, hold=hold, out=out, keep_files=keep_files, report=report
+    )
     raise typer.Exit(run(loaded, options, as_json=as_json))
 
 

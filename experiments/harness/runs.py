@@ -19,7 +19,7 @@ from topologies.results.run_folder import RunFolder, read_series
 
 World: TypeAlias = Literal["sim", "emu", "formula"]
 """`formula`: the row's measure computes by itself, from the document and the seed; nothing is run."""
-_COMMANDS: Mapping[str, Sequence[str]] = {"sim": ("simulate", "--no-report"), "emu": ("emulate",)}
+_COMMANDS: Mapping[str, str] = {"sim": "simulate", "emu": "emulate"}
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 """libyaml's where there is one: networks may have thousands of links."""
 _FINISHED = (0, 1)
@@ -103,8 +103,8 @@ def execute(run: Run, programs: Programs, measure: Callable[[Finished], Result])
         scenario = Path(scratch) / "scenario.yaml"
         scenario.write_text(scenario_text(run.document), encoding="utf-8")
         folder = RunFolder(Path(scratch) / "run")
-        command = module_command("topologies.cli", *_COMMANDS[run.world], str(scenario))
-        command += ["--out", str(folder.path), "--seed", str(run.seed), "--json"]
+        command = module_command("topologies.cli", _COMMANDS[run.world], str(scenario))
+        command += ["--out", str(folder.path), "--seed", str(run.seed), "--json", "--no-report"]
         status, output, errors = programs.run(command)
         try:
             summary = json.loads(folder.summary.read_text(encoding="utf-8"))
@@ -112,7 +112,7 @@ def execute(run: Run, programs: Programs, measure: Callable[[Finished], Result])
             summary = None
         if status not in _FINISHED or summary is None:
             words = (errors or output).strip().replace(str(scenario), "scenario")
-            raise RunError(words[-_LAST_WORDS:] or f"canopy {_COMMANDS[run.world][0]} ended with status {status}")
+            raise RunError(words[-_LAST_WORDS:] or f"canopy {_COMMANDS[run.world]} ended with status {status}")
         finished = Finished(run, summary, folder)
         if run.world == "emu" and (death := _death(finished)):
             raise RunError(death)

@@ -87,7 +87,7 @@ def over_switch(seconds: float, *, announced: bool) -> Measured:
     with tempfile.TemporaryDirectory(prefix="canopy-joins-") as folder:
         scenario, out = Path(folder) / "joins.yaml", Path(folder) / "run"
         scenario.write_text(yaml.safe_dump(document(seconds, announced=announced), sort_keys=False), encoding="utf-8")
-        command = module_command("topologies.cli", "emulate", str(scenario), "--json", "--out", str(out))
+        command = module_command("topologies.cli", "emulate", str(scenario), "--json", "--no-report", "--out", str(out))
         environment = {**os.environ, "CANOPY_STATE_ROOT": str(Path(folder) / "state")}
         try:
             done = subprocess.run(

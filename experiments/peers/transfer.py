@@ -98,7 +98,7 @@ def _emulation(
     """A held network, its state directory, and what ends it in good order."""
     scenario = base / "peers.yaml"
     scenario.write_text(yaml.safe_dump(dict(document(congestion_control)), sort_keys=False), encoding="utf-8")
-    command = module_command("topologies.cli", "emulate", str(scenario), "--hold", "--json")
+    command = module_command("topologies.cli", "emulate", str(scenario), "--hold", "--json", "--no-report")
     log = base / "emulation.log"
     with log.open("wb") as words:
         runner = subprocess.Popen(

@@ -48,6 +48,8 @@ class EmulationOptions:
     out: Path | None = None
     keep_files: bool = False
     """Keep what receivers received, and what was made to be sent."""
+    report: bool = True
+    """Draw the report."""
 
 
 def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> int:
@@ -130,7 +132,7 @@ def emulate_scenario(
                 outcome=outcome,
                 notes=[*testbed.notes, *stage.notes],
             )
-            write_results(folder, summary)
+            write_results(folder, summary, report=options.report)
             if not options.keep_files:
                 remove_files(folder)
             on_result(summary)

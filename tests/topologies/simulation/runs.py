@@ -80,8 +80,9 @@ def simulate(
     routers: bool = False,
     until: float | None = None,
     keep_files: bool = False,
+    report: bool = False,
 ) -> Run:
-    """Run the scenario in `text` into the new `folder`."""
+    """Run the scenario in `text` into the new `folder`. A report takes longer to draw than most runs take."""
     path = folder.with_suffix(".yaml")
     path.write_text(text, encoding="utf-8")
     scenario = load_scenario(path, purpose="simulate")
@@ -89,5 +90,5 @@ def simulate(
         scenario = scenario.model_copy(update={"seed": seed})
     if routers:
         scenario = with_routers(scenario)
-    options = SimulationOptions(path, out=folder, until=until, keep_files=keep_files)
+    options = SimulationOptions(path, out=folder, until=until, keep_files=keep_files, report=report)
     return Run(simulate_scenario(scenario, options), folder)

@@ -12,7 +12,7 @@ LOSSY = tree(", toward: {r4: {loss: 1 %}}") + session()
 @pytest.fixture(scope="module")
 def lossy(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run with random loss at one receiver."""
-    return simulate(tmp_path_factory.mktemp("lossy") / "run", LOSSY)
+    return simulate(tmp_path_factory.mktemp("lossy") / "run", LOSSY, report=True)
 
 
 def test_every_receiver_gets_the_file(lossy: Run) -> None:

@@ -43,14 +43,14 @@ def start(base: Path) -> Iterator[Start]:
     """Start an emulation of a scenario's file or text; all are ended after the test."""
     runs: list[Run] = []
 
-    def begin(scenario: Path | str, *options: str) -> Run:
+    def begin(scenario: Path | str, *options: str, report: bool = False) -> Run:
         folder = Path(tempfile.mkdtemp(prefix="run-", dir=base))
         if isinstance(scenario, str):
             path = folder.with_suffix(".yaml")
             path.write_text(scenario)
         else:
             path = scenario
-        runs.append(Run(path, folder, base / "state", *options))
+        runs.append(Run(path, folder, base / "state", *options, report=report))
         return runs[-1]
 
     yield begin

@@ -52,15 +52,16 @@ def wait_for(condition: Callable[[], bool], what: str, limit_s: float = START_LI
 class Run:
     """One `canopy emulate` process."""
 
-    def __init__(self, scenario: Path, folder: Path, state_root: Path, *options: str) -> None:
+    def __init__(self, scenario: Path, folder: Path, state_root: Path, *options: str, report: bool = False) -> None:
         self.folder = folder
         self.state_root = state_root
         self.environment = {**os.environ, "CANOPY_STATE_ROOT": str(state_root)}
         self.log = folder.with_suffix(".log")
         self.output = folder.with_suffix(".json")
+        drawn = "--report" if report else "--no-report"
         with self.log.open("wb") as errors, self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [*CANOPY, "emulate", str(scenario), "--json", "--out", str(folder), *options],
+                [*CANOPY, "emulate", str(scenario), "--json", "--out", str(folder), drawn, *options],
                 stdout=output,
                 stderr=errors,
                 env=self.environment,

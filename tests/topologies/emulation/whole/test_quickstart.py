@@ -16,7 +16,7 @@ QUICKSTART = Path(__file__).parents[4] / "topologies" / "quickstart.yaml"
 def test_eight_receivers_get_the_whole_file(start: Start, base: Path, switch: str) -> None:
     file = base / f"payload-{switch}.bin"
     file.write_bytes(bytes(range(256)) * 1200)
-    run = start(QUICKSTART, "--file", str(file), "--switch", switch)
+    run = start(QUICKSTART, "--file", str(file), "--switch", switch, report=True)
     assert run.wait() == 0, run.said()
 
     summary = run.summary()

@@ -31,7 +31,7 @@ traffic:
 def test_a_real_time_session_and_a_kernel_tcp(
     start: Start, protocol: str, assist: str, record_property: Callable[[str, object], None]
 ) -> None:
-    run = start(SCENARIO.format(name="realtime", rate="4 Mbps", protocol=protocol, assist=assist))
+    run = start(SCENARIO.format(name="realtime", rate="4 Mbps", protocol=protocol, assist=assist), report=True)
     assert run.wait() == 0, run.said()
     summary = run.summary()
     session = summary["sessions"][0]

@@ -21,7 +21,7 @@ def test_goodput_losses_and_feedback_of_the_quickstart(start: Start, base: Path,
     file = base / "payload.bin"
     file.write_bytes(bytes(range(256)) * 20_000)
     scenario = load_scenario(QUICKSTART, purpose="simulate")
-    options = SimulationOptions(QUICKSTART, file=file, out=tmp_path / "simulated")
+    options = SimulationOptions(QUICKSTART, file=file, out=tmp_path / "simulated", report=False)
     simulated = simulate_scenario(scenario, options).as_json()["sessions"][0]
     assert all(receiver["complete"] for receiver in simulated["receivers"])
 

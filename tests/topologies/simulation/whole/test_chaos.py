@@ -10,17 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.topologies.simulation.chaos import check_session, draw_scenario
-from topologies.results import report
 from topologies.scenario import parse_scenario
 from topologies.simulation.runner import SimulationOptions, simulate_scenario
 
 SEEDS = max(1, int(os.environ.get("CANOPY_CHAOS_SEEDS", "400")) // 10)
-
-
-@pytest.fixture(autouse=True)
-def _no_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Drawing plots takes longer than the runs."""
-    monkeypatch.setattr(report, "write_report", lambda folder: None)
 
 
 @pytest.mark.parametrize("seed", range(SEEDS))
@@ -30,6 +23,6 @@ def test_survivors_hold_the_file(seed: int, tmp_path: Path) -> None:
     path.write_text(json.dumps(document, indent=1))
     print(json.dumps({**document["sessions"][0], "faults": document["faults"]}))
     scenario = parse_scenario(path.read_text(), str(path))
-    summary = simulate_scenario(scenario, SimulationOptions(path, out=tmp_path / "run"))
+    summary = simulate_scenario(scenario, SimulationOptions(path, out=tmp_path / "run", report=False))
     assert summary.outcome == "done"
     check_session(document, summary.sessions[0])

@@ -19,7 +19,6 @@ from pydantic import BaseModel
 from hosts import protocols
 from hosts.protocol import Protocol
 from tests.topologies.simulation.runs import simulate
-from topologies.results import report
 from topologies.scenario import ScenarioError
 from topologies.scenario.quantity import parse_duration
 from topologies.scenario.scenario import Scenario
@@ -36,12 +35,6 @@ STAR: dict[str, Any] = {
         {"between": ["r", "c"], "rate": "1 Mbps", "delay": "5 ms", "loss": "2 %"},
     ],
 }
-
-
-@pytest.fixture(autouse=True)
-def without_report(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its plots take a second a run."""
-    monkeypatch.setattr(report, "write_report", lambda *given: None)
 
 
 def run(folder: Path, scenario: dict[str, Any]) -> None:
