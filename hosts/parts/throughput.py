@@ -5,9 +5,15 @@ and RTO = 4 RTT). Rates are in bytes per second where the packet size `s` is in 
 is the loss event rate, in (0, 1].
 """
 
-from math import sqrt
+from math import cbrt, sqrt
 from typing import Final
 
+CUBIC_C: Final = 0.4
+"""RFC 9438, 5: packets per cubic second."""
+CUBIC_BETA: Final = 0.7
+"""RFC 9438, 4.6: what a loss event leaves of the window."""
+CUBIC_FACTOR: Final = (CUBIC_C * (3 + CUBIC_BETA) / (4 * (1 - CUBIC_BETA))) ** 0.25
+"""RFC 9438, 5.1, Eq. (6), of the mean window."""
 LEAST_LOSS: Final = 1e-12
 """Below this the inverse does not look: no history of this project reaches a million million packets."""
 
@@ -55,3 +61,44 @@ def loss_event_rate(rate: float, rtt: float, s: float) -> float:
 def loss_events_per_rtt(p: float, *, b: float = 1.0) -> float:
     """Appendix A: how many loss events a round trip time holds when the rate is Eq. (1)'s."""
     return p * packets_per_rtt(p, b=b)
+
+
+# --- TCP as it is today: CUBIC, which is Reno where that gets more (RFC 9438)
+
+
+def cubic_packets_per_rtt(p: float, rtt: float) -> float:
+    """CUBIC's mean window (RFC 9438, Eq. (6)) where it is above Reno's, with Eq. (1)'s time-outs."""
+    if not 0 < p <= 1:
+        raise ValueError(f"a loss event rate is in (0, 1], not {p}")
+    window = max(1 / sqrt(2 * p / 3), CUBIC_FACTOR * sqrt(rtt / p) * sqrt(sqrt(rtt / p)))
+    return 1 / (1 / window + 12 * sqrt(3 * p / 8) * p * (1 + 32 * p * p))
+
+
+def cubic_throughput(p: float, rtt: float, s: float) -> float:
+    """Bytes per second."""
+    return s * cubic_packets_per_rtt(p, rtt) / rtt
+
+
+def cubic_loss_event_rate(rate: float, rtt: float, s: float) -> float:
+    """The inverse, by bisection; at its ends as `loss_event_rate`."""
+    wanted = rate * rtt / s
+    if not wanted > cubic_packets_per_rtt(1.0, rtt):
+        return 1.0
+    if wanted >= cubic_packets_per_rtt(LEAST_LOSS, rtt):
+        return LEAST_LOSS
+    low, high = LEAST_LOSS, 1.0
+    while high > low * (1 + 1e-9):
+        middle = sqrt(low * high)
+        if cubic_packets_per_rtt(middle, rtt) > wanted:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def window_since_loss(elapsed: float, rtt: float, before: float) -> float:
+    """Packets: the window that a TCP has at least when its last loss event is `elapsed` seconds ago and its window was
+    `before` then. It would have this if the event had left it nothing: one more a round trip time, or CUBIC's (RFC
+    9438, Eqs. (1) and (2) with cwnd_epoch = 0)."""
+    away = elapsed - cbrt(before / CUBIC_C)
+    return max(elapsed / rtt, CUBIC_C * away**3 + before)

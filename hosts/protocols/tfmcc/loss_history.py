@@ -67,6 +67,7 @@ class LossHistory:
         "_older_mean",
         "_older_total",
         "_older_weight",
+        "_renewed",
         "_weights",
         "events",
         "highest",
@@ -76,11 +77,18 @@ class LossHistory:
     )
 
     def __init__(
-        self, weights: Sequence[float], first_interval: Callable[[], float], *, discounting: bool = True
+        self,
+        weights: Sequence[float],
+        first_interval: Callable[[], float],
+        *,
+        discounting: bool = True,
+        renewed: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        """`first_interval` is asked at the first loss event for the interval before it (Appendix B)."""
+        """`first_interval` is asked at the first loss event for the interval before it (Appendix B), `renewed` at all
+        others for one that takes the place of all before it, if that is longer than they are on average."""
         self._weights = tuple(weights)
         self._first_interval = first_interval
+        self._renewed = renewed
         self._is_discounting = discounting
         self.highest = -1
         """Highest sequence number that arrived; the first packet begins the history wherever it is."""
@@ -203,6 +211,10 @@ class LossHistory:
             if discount < 1:
                 for i, old in enumerate(self._discounts):
                     self._discounts[i] = old * discount
+        if self.events and (renewed := self._renewed()) > self._older_mean:
+            interval = renewed
+            self._intervals.clear()
+            self._discounts.clear()
         self.events += 1
         self._intervals.appendleft(interval)
         self._discounts.appendleft(1.0)
@@ -227,6 +239,11 @@ class LossHistory:
         self._older_weight = older_weight
 
     # --- what they amount to
+
+    @property
+    def lossless_s(self) -> float:
+        """Seconds from the last event to the newest packet."""
+        return max(0.0, self.highest_at - self._event_at)
 
     @property
     def open_interval(self) -> int:

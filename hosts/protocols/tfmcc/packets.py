@@ -6,8 +6,8 @@ For a switch: 12-bit floats are right-aligned in 16 bits, their upper 4 bits 0; 
 (`rate_float.py`). Round, CLR, maximum RTT and the confirmed minima come from DATA on its way down; docs/assist.md says
 which reports it may suppress.
 
-The other packets open and close a session whose sender wants to know its receivers (a file's); a session of real-time
-data has none of them but ABORT.
+The other packets open and close a session whose sender wants to know its receivers (a file's). A session of real-time
+data has ABORT, and JOIN_ACK and JOIN when a receiver reports that the sender does not know: "is it you?", "yes".
 
 `parse` answers with one of the tuples below or raises PacketError; nothing else can come of any input.
 """

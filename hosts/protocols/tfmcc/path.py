@@ -2,7 +2,14 @@
 
 from typing import Final
 
-from hosts.parts.throughput import loss_event_rate, throughput
+from hosts.parts.throughput import (
+    CUBIC_BETA,
+    cubic_loss_event_rate,
+    cubic_throughput,
+    loss_event_rate,
+    throughput,
+    window_since_loss,
+)
 from hosts.protocols.tfmcc.loss_history import LossHistory, interval_weights
 from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import Data, packet_bytes
@@ -16,12 +23,27 @@ MICRO: Final = 1e-6
 class Path:
     """From the sender to one receiver. Rates in bit/s, times in seconds."""
 
-    __slots__ = ("_largest_payload", "history", "last", "last_at", "packet_bytes", "receive_rate", "round_trip")
+    __slots__ = (
+        "_largest_payload",
+        "_ours",
+        "_window",
+        "history",
+        "last",
+        "last_at",
+        "packet_bytes",
+        "receive_rate",
+        "round_trip",
+    )
 
     def __init__(self, options: TfmccOptions) -> None:
         self.round_trip = RoundTrip(options)
+        self._ours = options.rules == "today"
+        self._window = 0.0  # packets a round trip time at the last loss event
         self.history = LossHistory(
-            interval_weights(options.loss_intervals), self._first_interval, discounting=options.history_discounting
+            interval_weights(options.loss_intervals),
+            self._first_interval,
+            discounting=options.history_discounting,
+            renewed=self._renewed_interval,
         )
         self.receive_rate = ReceiveRate()
         self.packet_bytes = packet_bytes(options.payload_bytes)
@@ -74,9 +96,35 @@ class Path:
 
     @property
     def calculated_bps(self) -> float:
-        """Eq. (1); infinite without a loss."""
+        """Eq. (1); infinite without a loss.
+
+        By today's rules what CUBIC would have, and no less than any TCP has that long after its last loss: a history
+        in packets, of a time when few were sent, would hold the rate down for minutes."""
         p = self.history.loss_event_rate
-        return throughput(p, self.rate_rtt, self.packet_bytes) * 8 if p > 0 else float("inf")
+        if p == 0:
+            return float("inf")
+        if not self._ours:
+            return throughput(p, self.rate_rtt, self.packet_bytes) * 8
+        return max(cubic_throughput(p, self.rate_rtt, self.packet_bytes) * 8, self._since_loss_bps)
+
+    @property
+    def _since_loss_bps(self) -> float:
+        rtt = self.rate_rtt
+        return window_since_loss(self.history.lossless_s, rtt, self._window) * self.packet_bytes * 8 / rtt
+
+    def _renewed_interval(self) -> float:
+        """At a loss event: the interval that TCP would have at what the event leaves of the rate, if that came from the
+        time since the last one and not from the history; else 0."""
+        if not self._ours or self.last is None:
+            return 0.0
+        p = self.history.loss_event_rate
+        grown = self._since_loss_bps > cubic_throughput(p, self.rate_rtt, self.packet_bytes) * 8
+        self._note_window()
+        return self._interval_at(CUBIC_BETA) if grown else 0.0
+
+    def _note_window(self) -> None:
+        """A loss event: so much is in flight."""
+        self._window = self._rate_bps(1.0) * self.rate_rtt / (8 * self.packet_bytes)
 
     def receive_bps(self, now: float) -> float:
         """The rate that arrives, as far as it is known; 0 before."""
@@ -87,7 +135,17 @@ class Path:
         packet = self.last
         if packet is None:
             return 1.0
-        half = decode_rate(packet.rate) / 2
+        self._note_window()
+        return self._interval_at(0.5)
+
+    def _interval_at(self, share: float) -> float:
+        """TCP's loss interval, packets, at a share of the sending rate, or at the rate that arrives, if it is less."""
+        inverse = cubic_loss_event_rate if self._ours else loss_event_rate
+        return 1 / inverse(self._rate_bps(share) / 8, self.rate_rtt, self.packet_bytes)
+
+    def _rate_bps(self, share: float) -> float:
+        """A share of the sending rate, or the rate that arrives, if it is less."""
+        assert self.last is not None
+        sent = decode_rate(self.last.rate) * share
         receive = self.receive_bps(self.history.highest_at)
-        bps = min(half, receive) if receive > 0 else half
-        return 1 / loss_event_rate(bps / 8, self.rate_rtt, self.packet_bytes)
+        return min(sent, receive) if receive > 0 else sent

@@ -5,11 +5,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.parts.throughput import (
+    CUBIC_BETA,
+    CUBIC_C,
     LEAST_LOSS,
+    cubic_loss_event_rate,
+    cubic_packets_per_rtt,
+    cubic_throughput,
     loss_event_rate,
     loss_events_per_rtt,
     packets_per_rtt,
     throughput,
+    window_since_loss,
 )
 
 MATHIS_C = math.sqrt(3 / 2)
@@ -73,3 +79,27 @@ def test_loss_events_per_rtt_peak_as_the_equations_say() -> None:
     grid = [10 ** (-4 + 4 * i / 2000) for i in range(2001)]
     assert max(loss_events_per_rtt(p) for p in grid) == pytest.approx(0.188, abs=0.001)
     assert max(loss_events_per_rtt(p, b=2) for p in grid) == pytest.approx(0.133, abs=0.002)
+
+
+def test_cubic_is_reno_on_short_paths_and_rfc_9438s_on_long_ones() -> None:
+    for p in (1e-4, 1e-3, 0.01, 0.1, 1.0):
+        assert cubic_packets_per_rtt(p, 0.01) == pytest.approx(packets_per_rtt(p))
+    # RFC 9438, 5.2, Table 1: CUBIC with C = 0.4 at a round trip time of 0.1 s.
+    for p, window in ((1e-4, 187), (1e-5, 1054), (1e-6, 5926), (1e-7, 33325)):
+        assert cubic_packets_per_rtt(p, 0.1) == pytest.approx(window, rel=0.05)
+
+
+@given(st.floats(1e-8, 0.9), st.floats(1e-4, 1.0))
+def test_cubics_inverse(p: float, rtt: float) -> None:
+    assert cubic_loss_event_rate(cubic_throughput(p, rtt, 1500), rtt, 1500) == pytest.approx(p, rel=1e-6)
+    assert cubic_loss_event_rate(1e-9, rtt, 1500) == 1.0
+    assert cubic_loss_event_rate(1e300, rtt, 1500) == LEAST_LOSS
+
+
+@given(st.floats(0, 100), st.floats(1e-3, 1.0), st.floats(0, 1e5))
+def test_no_tcp_has_less_than_the_window_since_its_loss(elapsed: float, rtt: float, before: float) -> None:
+    cubic = CUBIC_C * (elapsed - math.cbrt(before * (1 - CUBIC_BETA) / CUBIC_C)) ** 3 + before
+    reno = before / 2 + elapsed / rtt
+    window = window_since_loss(elapsed, rtt, before)
+    assert window <= max(cubic, reno) * (1 + 1e-9) + 1e-6
+    assert window >= -1e-6

@@ -1,0 +1,30 @@
+"""TFMCC's share beside a TCP of today, with its defaults, on links that nobody tuned."""
+
+from typing import Literal
+
+import pytest
+
+from tests.hosts.protocols.tfmcc.world import World
+from tests.hosts.star import PACKET_BYTES
+
+SETTLED_S = 25.0
+END_S = 60.0
+
+
+@pytest.mark.parametrize(
+    ("control", "rate_bps", "delay_us", "queue"),
+    [("cubic", 4e6, 100, 24), ("cubic", 4e6, 20_000, 30), ("cubic", 5e6, 70_000, 90), ("reno", 4e6, 20_000, 30)],
+)
+def test_a_fair_share(control: Literal["cubic", "reno"], rate_bps: float, delay_us: float, queue: int) -> None:
+    """A LAN's queue, an ordinary path, and a long one."""
+    bottleneck = {"rate_bps": rate_bps, "delay_us": delay_us, "limit_packets": queue}
+    world = World([{"delay_us": 100 * (number + 1)} for number in range(2)], bottleneck=bottleneck)
+    sim = world.sim
+    sim.add_host("server", "10.0.9.1")
+    sim.add_host("client", "10.0.9.2")
+    for host, router in (("server", "core"), ("client", "edge")):
+        sim.connect(host, router, {"rate_bps": 1e9, "delay_us": 100}, {"rate_bps": 1e9, "delay_us": 100})
+    sim.add_tcp("server", "client", start_at=1.0, congestion_control=control, packet_bytes=PACKET_BYTES)
+    session = world.rate(0, SETTLED_S, END_S)
+    # What the session leaves of the link is the TCP's: both together fill it but for a tenth.
+    assert 0.2 * rate_bps < session < 0.75 * rate_bps
