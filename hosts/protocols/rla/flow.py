@@ -104,14 +104,12 @@ class Flow:
         branch.back_below = None
         base = self.base
         self._completed(self._inflight.put_aside(branch), base, now)
-        self._open_until = 0
-        self._shut = None
+        self._open_until, self._shut = 0, None
         self._counters["set_aside"] += 1
 
     def _take_back(self, branch: Branch) -> None:
         self._inflight.take_back(branch)
-        self._open_until = 0
-        self._shut = None
+        self._open_until, self._shut = 0, None
 
     @property
     def base(self) -> int:
@@ -305,8 +303,9 @@ class Flow:
         if not fresh:
             return
         inflight = self._inflight
+        in_flight = self.end - 1 - self.max_reach_all + self._repairs.outstanding
         self.max_reach_all = max(self.max_reach_all, before + fresh.bit_length() - 1)
-        self.listening.acknowledged_by_all(fresh.bit_count())
+        self.listening.acknowledged_by_all(fresh.bit_count(), in_flight, self.srtt_max, now)
         inflight.listened.advance()
         self._repairs.completed(fresh, before, inflight.base)
         inflight.let_go()
@@ -361,7 +360,7 @@ class Flow:
             if branch.merges:
                 timeout = max(timeout, patience)
             waits.append(branch.timeout if self.is_aside(branch) else timeout)
-            if not self.is_aside(branch) and self._is_silent(branch, packet, now):
+            if not self.is_aside(branch) and self._is_silent(branch, seq, now):
                 silent.append(branch)
             if now - max(branch.progress_at, packet.sent_at) < timeout:
                 continue
@@ -383,10 +382,14 @@ class Flow:
                 self._put_aside(branch, now)
         return effects
 
-    def _is_silent(self, branch: Branch, lacking: Packet, now: float) -> bool:
-        """Whether it has answered no data for long. One whose acknowledgments are merged shows itself that often."""
+    def _is_silent(self, branch: Branch, lacking: int, now: float) -> bool:
+        """Whether it has answered no data for long, of which others have packet `lacking`. One whose acknowledgments
+        are merged shows itself every `sample_s`.
+        """
         patience = max(SILENT_S, SILENT_ROUNDS * branch.rtt.mean) + (self.options.sample_s if branch.merges else 0.0)
-        return now - max(branch.answered_at, lacking.first_sent_at) > patience
+        since = max(branch.answered_at, self._inflight.packets[lacking].first_sent_at)
+        listened = len(self.branches) - len(self._inflight.set_aside)
+        return now - since > patience and self._inflight.listened.lacking(lacking) < listened
 
     def _merged_timeout(self) -> float:
         """The longest timeout of those that switches' summaries tell of: what a summary says of a fast receiver it

@@ -1,13 +1,15 @@
 """The random listening algorithm's window (RLA, 3.3, rules 3 to 5; 5.3 for different round trip times).
 
-With `rules: tcp` slow start ends when a receiver's round trips get longer (HyStart++, RFC 9406), before queues
-overflow. With `rules: paper` it ends with the first cut.
+With `rules: tcp` the window grows and is cut as CUBIC's (RFC 9438), and slow start ends when a receiver's round trips
+get longer (HyStart++, RFC 9406), before queues overflow. With `rules: paper` it grows by one packet a round trip and is
+halved, and slow start ends with the first cut.
 """
 
 import math
 import random
 from typing import Literal
 
+from hosts.parts.cubic import BETA, Cubic
 from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.rounds import Rounds
 from hosts.protocols.rla.troubled import TroubledReceivers
@@ -42,6 +44,7 @@ class RandomListening:
         self.awnd = self.cwnd
         """Moving average of the window, packets."""
         self.last_window_cut = 0.0
+        self._cubic = Cubic() if options.rules == "tcp" else None
         self.troubled = TroubledReceivers(options.eta, options.interval_gain)
         self._cautious: int | None = None  # the receiver whose longer round trips made slow start cautious
         self._cautious_rounds = 0
@@ -75,18 +78,11 @@ class RandomListening:
             self.forced_cuts += 1
             self._cut(now)
             return "forced"
-        if self._options.rules == "tcp" and now - self.last_window_cut < srtt_max and self.cuts:
-            return None  # what was lost by then was sent before the cut: the same congestion (RFC 6582, 3.2)
         if self._rng.random() > self.pthresh(srtt, srtt_max):
             return None
         self.randomized_cuts += 1
         self._cut(now)
         return "randomized"
-
-    @property
-    def cuts(self) -> int:
-        """Of both kinds."""
-        return self.forced_cuts + self.randomized_cuts
 
     @property
     def is_slow_start(self) -> bool:
@@ -113,7 +109,7 @@ class RandomListening:
             self._cautious = None
 
     def _cut(self, now: float) -> None:
-        self.cwnd = max(1.0, self.cwnd / 2)
+        self.cwnd = max(1.0, self._cubic.lost(self.cwnd) if self._cubic else self.cwnd / 2)
         self.ssthresh = max(LEAST_SSTHRESH, self.cwnd)
         self._cautious = None
         self.last_window_cut = now
@@ -121,16 +117,29 @@ class RandomListening:
     def timeout(self, now: float) -> None:
         """Nobody has acknowledged anything for a whole timeout: as TCP's, 4.1 (3)."""
         self.timeouts += 1
-        self.ssthresh = max(LEAST_SSTHRESH, self.cwnd / 2)
+        self.ssthresh = max(LEAST_SSTHRESH, self.cwnd * (BETA if self._cubic else 0.5))
+        if self._cubic:
+            self._cubic.hold()
         self.cwnd = 1.0
         self._cautious = None
         self.last_window_cut = now
 
-    def acknowledged_by_all(self, packets: int) -> None:
-        """So many packets are now with every receiver: 1/cwnd for each (rule 4), one each in slow start (4.1)."""
-        cwnd = self.cwnd
-        slow_start = 1.0 if self._cautious is None else 1.0 / CAUTION
-        for _ in range(packets):
-            cwnd += slow_start if cwnd < self.ssthresh else 1.0 / cwnd
+    def acknowledged_by_all(self, packets: int, in_flight: float, srtt_max: float, now: float) -> None:
+        """So many packets are now with every receiver, of so many that were in flight: one each in slow start (4.1);
+        beyond, 1/cwnd for each (rule 4), or CUBIC's. That does not grow which is not used (RFC 9438, 5.8).
+        """
+        cwnd, rest = self.cwnd, packets
+        if self._cubic and 2 * in_flight < cwnd:
+            self._cubic.hold()
+            rest = 0
+        growth = 1.0 if self._cautious is None else 1.0 / CAUTION
+        while rest and cwnd < self.ssthresh:
+            cwnd += growth
+            rest -= 1
+        if rest and self._cubic:
+            cwnd = self._cubic.acknowledged(cwnd, rest, srtt_max, now)
+        else:
+            for _ in range(rest):
+                cwnd += 1.0 / cwnd
         self.cwnd = min(cwnd, self._maximum)
         self.awnd += (1 - math.exp(-packets / (AWND_ROUNDS * max(1.0, cwnd)))) * (self.cwnd - self.awnd)

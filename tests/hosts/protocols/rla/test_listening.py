@@ -17,21 +17,45 @@ def listening(seed: int = 1, receivers: int = 1, **options: Any) -> RandomListen
 
 
 def test_slow_start_doubles_and_congestion_avoidance_adds_one_a_window() -> None:
-    window = listening()
+    window = listening(rules="paper")
     for expected in (2, 4, 8):
-        window.acknowledged_by_all(int(window.cwnd))
+        window.acknowledged_by_all(int(window.cwnd), 0, 0.1, 0.0)
         assert window.cwnd == expected
     window.ssthresh = 8.0
-    window.acknowledged_by_all(8)
+    window.acknowledged_by_all(8, 0, 0.1, 0.0)
     assert window.cwnd == pytest.approx(9, abs=0.1)
 
 
-def test_the_only_troubled_receiver_is_always_listened_to() -> None:
+def test_a_window_that_is_not_used_does_not_grow() -> None:
+    window = listening(initial_cwnd=10)
+    window.acknowledged_by_all(4, 4, 0.1, 0.0)
+    assert window.cwnd == 10
+    window.acknowledged_by_all(4, 5, 0.1, 0.0)
+    assert window.cwnd == 14
+
+
+def test_after_a_cut_the_window_comes_back_as_cubics() -> None:
+    """100 packets, 0.1 s: after K = (30 / 0.4)^(1/3) = 4.2 s it is where it was (RFC 9438, 4.2); by one packet a round
+    trip it would take 5 s from a half."""
     window = listening()
+    window.cwnd = window.ssthresh = 100.0
+    window.congestion(0, 0.1, 0.1, 0.5)
+    assert window.cwnd == 70.0
+    at = 0.5
+    while at < 4.6:
+        at += 0.1
+        packets = int(window.cwnd)
+        window.acknowledged_by_all(packets, packets, 0.1, at)
+    assert window.cwnd == pytest.approx(100, abs=2)
+
+
+@pytest.mark.parametrize(("rules", "left"), [("tcp", 22.4), ("paper", 16.0)])
+def test_the_only_troubled_receiver_is_always_listened_to(rules: str, left: float) -> None:
+    window = listening(rules=rules)
     window.cwnd = 32.0
     assert window.congestion(0, 0.1, 0.1, 0.5) is not None
-    assert window.cwnd == 16.0
-    assert window.ssthresh == 16.0
+    assert window.cwnd == pytest.approx(left)
+    assert window.ssthresh == pytest.approx(left)
 
 
 def test_a_signal_of_n_troubled_receivers_cuts_with_probability_one_in_n() -> None:
@@ -47,16 +71,6 @@ def test_a_signal_of_n_troubled_receivers_cuts_with_probability_one_in_n() -> No
     assert window.troubled.count == 9
     assert cuts / signals == pytest.approx(1 / 9, rel=0.15)
     assert window.signals == signals
-
-
-@pytest.mark.parametrize(("rules", "least", "most"), [("tcp", 16.0, 16.0), ("paper", 1.0, 8.0)])
-def test_one_congestion_that_many_receivers_tell_of_is_one_cut(rules: str, least: float, most: float) -> None:
-    """50 receivers lose the same packets within a round trip."""
-    window = listening(receivers=50, rules=rules)
-    window.cwnd = 32.0
-    for number in range(50):
-        window.congestion(number, 0.1, 0.1, 1.0 + 0.001 * number)
-    assert least <= window.cwnd <= most
 
 
 def test_a_cut_is_forced_when_the_last_lies_two_average_windows_back() -> None:
@@ -101,7 +115,7 @@ def test_a_near_receiver_is_listened_to_less() -> None:
 
 
 def test_a_timeout_starts_again_from_one_packet() -> None:
-    window = listening()
+    window = listening(rules="paper")
     window.cwnd = 40.0
     window.timeout(1.0)
     assert (window.cwnd, window.ssthresh) == (1.0, 20.0)
@@ -125,7 +139,7 @@ def test_the_window_stays_within_the_bounds_of_the_proposition(n: int, p: float)
                 window.last_window_cut = now  # the proof has no forced cuts
                 cut |= window.congestion(number, rtt, rtt, now) is not None
         if not cut:
-            window.acknowledged_by_all(1)
+            window.acknowledged_by_all(1, window.cwnd, 0.1, 0.0)
         total += window.cwnd
     low = math.sqrt(2 * (1 - p) / p)
     assert 0.9 * low < total / steps < math.sqrt(n) * low * 1.1
@@ -138,7 +152,7 @@ def grow(window: RandomListening, rtts: list[float]) -> None:
         packets = int(window.cwnd)
         for index in range(packets):
             window.measured(0, rounds, rtt, seq + index, seq + packets + index)
-            window.acknowledged_by_all(1)
+            window.acknowledged_by_all(1, window.cwnd, 0.1, 0.0)
         seq += packets
 
 

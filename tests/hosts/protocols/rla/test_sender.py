@@ -40,7 +40,7 @@ def sent(effects: list[Effect]) -> list[int]:
 
 
 def test_an_application_that_refills_the_buffer_does_not_lengthen_a_burst() -> None:
-    core = sender(max_burst=3)
+    core = sender(max_burst=3, rules="paper")
     now = 0.0
     numbers = sent(list(core.write(bytes(core.send_space), now=now)))
     while core.flow.listening.cwnd < 20:
