@@ -23,7 +23,7 @@ class ReceptionControl:
         self.rates = Rates(waves, options.epoch_s)
         self._rules = RULES[options.rules](waves, self.rates, options.epoch_s)
         self.losses = self._rules.loss_estimator()
-        self.rtt = RttEstimator(alpha=self._rules.alpha, floor=waves.p)
+        self.rtt = RttEstimator(alpha=self._rules.alpha, floor=waves.p, is_bounded=self._rules.takes_back)
         self.ssr = math.inf
         """SSR; infinite: start-up."""
         self.reqn = math.inf
@@ -86,6 +86,8 @@ class ReceptionControl:
         else:
             self.losses.loss_event()
             self.ssr = max(self._least_ssr, ssr)
+            if self._rules.takes_back:
+                self._target()
 
     def first_packet(self, psn: int, arrived_at: float) -> None:
         """The first packet of the wave that was joined last (4.2)."""
@@ -159,6 +161,7 @@ class ReceptionControl:
         self.joining = None
         self._overshot = False
         self._left_until = now + (self.artt or 0.0)
+        self._loss_event_until = max(self._loss_event_until, self._left_until)  # of what has been sent already
         self.rates.join_failed()
 
     def join_timed_out(self, now: float) -> bool:

@@ -208,10 +208,10 @@ class WebrcReceiver(SessionReceiver):
             self.slot_index = (over + 1) % waves.t
             self.control.slot_changed(over)
             if self.joined and self.joined[0] == over:
+                effects.append(self._leave(self.joined.pop(0)))
                 lost = self._losses.leave(over)
                 if lost:
                     effects += self._count(0, lost, now)
-                effects.append(self._leave(self.joined.pop(0)))
         self._slot_since = now
         return effects
 
@@ -237,7 +237,7 @@ class WebrcReceiver(SessionReceiver):
         events = self.control.loss_events
         self.control.packets(received, lost, now)
         self.lost_packets += lost
-        return [CongestionSignal("loss")] if self.control.loss_events > events else []
+        return [CongestionSignal("loss"), *self._take_back(now)] if self.control.loss_events > events else []
 
     def _contents(self, packet: Alc, arrived_at: float) -> list[Effect]:
         if self.session.realtime:
@@ -289,12 +289,18 @@ class WebrcReceiver(SessionReceiver):
             effects.append(CongestionSignal(self.control.startup_ended_by))
         if wants_more:
             effects.append(self._join(now))
-        elif self.control.is_too_much(now):
-            self._losses.forget(self.joined[-1])
-            effects.append(self._leave(self.joined.pop()))
-            self.control.left(now)
-            self.counters["taken_back"] += 1
+        else:
+            effects += self._take_back(now)
         return effects
+
+    def _take_back(self, now: float) -> list[Effect]:
+        """Leave the wave that was joined last, when it is too much."""
+        if not self.joined or not self.control.is_too_much(now):
+            return []
+        self._losses.forget(self.joined[-1])
+        self.control.left(now)
+        self.counters["taken_back"] += 1
+        return [self._leave(self.joined.pop())]
 
     def _overdue(self, now: float) -> str:
         """RFC 3738, 3.2.3.8."""
