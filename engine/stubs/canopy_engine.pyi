@@ -292,6 +292,24 @@ def send_datagrams(descriptor: int, packets: Sequence[tuple[bytes, tuple[str, in
     room. Returns how many are done with, and how many of these the kernel refused (no route, too large). ValueError:
     not an address."""
 
+class RaptorqEncoder:
+    """Repair symbols of one source block in one sub-block (RFC 6330). `symbol`: bytes of a symbol, a multiple of 8.
+    ValueError: an empty block, one of more than 56,403 symbols, or no such symbol size."""
+
+    def __init__(self, data: bytes, symbol: int) -> None:
+        """Takes time in proportion to the block: some 10 ms a megabyte."""
+
+    def repair(self, first: int, count: int) -> list[bytes]:
+        """So many repair symbols, those after the `first` first ones; their identifiers go on after the source
+        symbols'. Takes time in proportion to `count`. ValueError beyond 24 bits."""
+
+class RaptorqDecoder:
+    """One source block in one sub-block, from any of its symbols. ValueError as the encoder's."""
+
+    def __init__(self, length: int, symbol: int) -> None: ...
+    def add(self, identifier: int, symbol: bytes) -> bytes | None:
+        """Take a symbol; the block, once, when it is whole. ValueError: not a symbol of this block."""
+
 class SimError(Exception):
     """The network is described wrongly, or its run cannot go on; the message says where and why."""
 

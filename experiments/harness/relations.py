@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from experiments.harness.row import Case, Judgement, Outcome, Relation
 from experiments.harness.statistics import (
@@ -140,6 +140,22 @@ class OverCases:
             means = [math.fsum(values) / len(values) for values in zip(*runs, strict=True)]
             averages.append(Outcome(Case("average", {}), quantity, means))
         return self.relation.judge(averages)
+
+
+@dataclass(frozen=True, slots=True)
+class OfReference:
+    """A relation between the cases' values, each over its own reference."""
+
+    relation: Relation
+
+    def judge(self, outcomes: Sequence[Outcome]) -> Judgement:
+        """ValueError as the relation's, or when an outcome has no reference."""
+        relative = []
+        for outcome in outcomes:
+            if not outcome.reference:
+                raise ValueError(f"{outcome.case.label}: no reference")
+            relative.append(replace(outcome, values=[value / outcome.reference for value in outcome.values]))
+        return self.relation.judge(relative)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,11 @@ def predicted(p: float, rtt: float) -> float:
     return POLITENESS * packets_per_rtt(loss_event_rate(p)) / rtt * PACKET_BITS / 1e3
 
 
+def captioned(p: float, rtt: float) -> float:
+    """kbit/s of Figs. 4 and 5's caption: Eq. (1) at the loss probability of the axis, times Eq. (7)'s upper bound."""
+    return POLITENESS * packets_per_rtt(p) / rtt * PACKET_BITS / 1e3
+
+
 def session(
     number: int, sender: str, receivers: Sequence[Any], *, rate_bps: float = SESSION_RATE_BPS
 ) -> dict[str, Any]:

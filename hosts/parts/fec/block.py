@@ -2,17 +2,18 @@
 
 A packet of a block is the FEC Payload ID (source block number, 8 bits, always 0 here; encoding symbol id, 24 bits) and
 one symbol. The first `source_symbols` packets carry the data themselves; all later ones are repair, each new to
-everybody. A block of K symbols is decoded from K packets, whichever they are, and now and then one more.
+everybody. There is one sub-block (N = 1). A block of K symbols is decoded from K packets, whichever they are, and now
+and then one more.
 """
 
-from collections.abc import Sequence
+from collections import deque
 from typing import Final
 
-from raptorq import Decoder, Encoder
+from canopy_engine import RaptorqDecoder, RaptorqEncoder
 
 PAYLOAD_ID_BYTES: Final = 4
 SYMBOL_ALIGNMENT: Final = 8
-"""RFC 6330, 4.3: symbols are multiples of this, as the raptorq package has them."""
+"""RFC 6330, 4.3: symbols are multiples of this, as the RFC recommends: sub-symbols have no other length."""
 LEAST_PACKET_BYTES: Final = PAYLOAD_ID_BYTES + SYMBOL_ALIGNMENT
 """A packet with the smallest symbol."""
 MAX_SYMBOL_BYTES: Final = 2**16 - 1
@@ -20,6 +21,8 @@ MAX_SYMBOL_BYTES: Final = 2**16 - 1
 MAX_SOURCE_SYMBOLS: Final = 1024
 """Of one block (ours): decoding takes milliseconds, and a block is a second at 10 Mbit/s."""
 MAX_ESI: Final = 2**24 - 1
+REPAIRS_AT_ONCE: Final = 16
+"""Made by one call (ours): a fraction of a millisecond."""
 
 
 def symbol_bytes(packet_bytes: int) -> int:
@@ -36,7 +39,8 @@ def source_symbols(length: int, symbol: int) -> int:
 
 
 class BlockEncoder:
-    """Gives one packet after the other, without end."""
+    """Gives one packet after the other, without end. The first repair takes time in proportion to the block, some 10 ms
+    a megabyte; all others take the same, whatever their number."""
 
     def __init__(self, data: bytes, symbol: int, most: int = MAX_SOURCE_SYMBOLS) -> None:
         """`symbol`: bytes of a symbol; `most`: source symbols. ValueError for an empty block, or a longer one."""
@@ -44,8 +48,10 @@ class BlockEncoder:
         self.source_symbols = source_symbols(len(data), symbol)
         if not 0 < self.source_symbols <= most:
             raise ValueError(f"a block has 1 to {most} symbols, not {self.source_symbols}")
-        self._encoder = Encoder.with_defaults(data, symbol)
-        self._packets: Sequence[bytes] = self._encoder.get_encoded_packets(0)
+        self._data = data
+        self._symbol = symbol
+        self._encoder: RaptorqEncoder | None = None
+        self._repairs: deque[bytes] = deque()
         self._next = 0
 
     @property
@@ -55,16 +61,23 @@ class BlockEncoder:
 
     def next_packet(self) -> bytes:
         """The next packet: the source symbols in order, then repair."""
-        if self._next == len(self._packets):
-            repairs = max(32, 2 * (len(self._packets) - self.source_symbols))
-            self._packets = self._encoder.get_encoded_packets(repairs)
-        packet = self._packets[self._next]
+        number = self._next
         self._next += 1
-        return packet
+        return number.to_bytes(PAYLOAD_ID_BYTES, "big") + self._encoding_symbol(number)
 
     def rewind(self) -> None:
         """Give the same packets again, from the first one."""
         self._next = 0
+        self._repairs.clear()
+
+    def _encoding_symbol(self, number: int) -> bytes:
+        if number < self.source_symbols:
+            return self._data[number * self._symbol : (number + 1) * self._symbol].ljust(self._symbol, b"\0")
+        if not self._repairs:
+            if self._encoder is None:
+                self._encoder = RaptorqEncoder(self._data, self._symbol)
+            self._repairs.extend(self._encoder.repair(number - self.source_symbols, REPAIRS_AT_ONCE))
+        return self._repairs.popleft()
 
 
 class BlockDecoder:
@@ -77,7 +90,7 @@ class BlockDecoder:
             raise ValueError(f"a block has 1 to {most} symbols, not {self.source_symbols}")
         self.length = length
         self._symbol = symbol
-        self._decoder = Decoder.with_defaults(length, symbol)
+        self._decoder: RaptorqDecoder | None = RaptorqDecoder(length, symbol)
         self._seen: set[int] = set()
         self.data: bytes | None = None
         """The block, once it is whole."""
@@ -87,12 +100,12 @@ class BlockDecoder:
         if len(packet) != PAYLOAD_ID_BYTES + self._symbol or packet[0] != 0:
             return False
         esi = int.from_bytes(packet[1:4], "big")
-        if esi in self._seen or self.data is not None:
+        if esi in self._seen or self._decoder is None:
             return False
         self._seen.add(esi)
-        decoded = self._decoder.decode(packet)
-        if decoded is not None:
-            self.data = bytes(decoded)
+        self.data = self._decoder.add(esi, packet[PAYLOAD_ID_BYTES:])
+        if self.data is not None:
+            self._decoder = None
         return True
 
     @property

@@ -23,7 +23,7 @@ class ReceptionControl:
         self.rates = Rates(waves, options.epoch_s)
         self._rules = RULES[options.rules](waves, self.rates, options.epoch_s)
         self.losses = self._rules.loss_estimator()
-        self.rtt = RttEstimator(alpha=self._rules.alpha, floor=waves.p)
+        self.rtt = RttEstimator(alpha=self._rules.alpha, floor=waves.p, is_bounded=self._rules.takes_back)
         self.ssr = math.inf
         """SSR; infinite: start-up."""
         self.reqn = math.inf
@@ -86,6 +86,8 @@ class ReceptionControl:
         else:
             self.losses.loss_event()
             self.ssr = max(self._least_ssr, ssr)
+            if self._rules.takes_back:
+                self._target()
 
     def first_packet(self, psn: int, arrived_at: float) -> None:
         """The first packet of the wave that was joined last (4.2)."""
@@ -146,11 +148,11 @@ class ReceptionControl:
         """Whether the wave that was joined last is to be left: without it the rate would be no less than the target, or
         start-up has just ended because it was too much. One a round trip, for that long a leave has no effect."""
         rates = self.rates
-        if not self._rules.takes_back or not self._started or rates.waves_joined == 0 or now < self._left_until:
+        if not self._started or rates.waves_joined == 0 or now < self._left_until:
             return False
         if self._overshot:
             return True
-        if self.starting_up or self.joining is not None:
+        if not self._rules.takes_back or self.starting_up or self.joining is not None:
             return False
         return rates.arr >= self.trate * gamma(rates.waves_joined - 1, self.waves.p)
 
@@ -159,6 +161,7 @@ class ReceptionControl:
         self.joining = None
         self._overshot = False
         self._left_until = now + (self.artt or 0.0)
+        self._loss_event_until = max(self._loss_event_until, self._left_until)  # of what has been sent already
         self.rates.join_failed()
 
     def join_timed_out(self, now: float) -> bool:
@@ -200,7 +203,8 @@ class ReceptionControl:
     def _end_startup(self, ssr: float, why: str) -> None:
         self.ssr = max(self._least_ssr, ssr)
         self.startup_ended_by = why
-        self._overshot = why in ("lag", "mrtt", "loss")
+        early = why in ("lag", "mrtt")
+        self._overshot = (early and self.options.early_leave) or (self._rules.takes_back and (early or why == "loss"))
         self._reset_losses(self.rates.trr)
 
     def _lower_reqn(self) -> None:

@@ -15,6 +15,8 @@ RFC_ALPHA: Final = 0.25
 """RFC 3738, 3.2.2.2."""
 _REMEMBERED: Final = 100
 """Measurements whose precision counts (ours): a thousand seconds and more."""
+_BOUNDING: Final = 4
+"""Measurements of which the shortest is taken (ours): with more a queue that has grown is seen too late."""
 LEAST_OMEGA: Final = 1e-9
 """Times the number of measurements; below it the weights are all the same, to double precision."""
 MOST_LOST: Final = 0.5
@@ -70,9 +72,13 @@ class LossEstimator:
         self._z = self._filtered(g * self._x, g * self._y)
         self._x *= 1 - g
         self._y *= 1 - g
+        self.lossp = 1 / max(self._interval(), 1.0)
+
+    def _interval(self) -> float:
+        """1 / LOSSP: with what is not through the first filter yet."""
         known = self._filtered(self._x, self._y)
         following = self._filtered(self._x + self._w + 1, self._y + 1)  # were the next packet lost
-        self.lossp = 1 / max(known, following, 1.0)
+        return max(known, following)
 
     def _filtered(self, packets: float, events: float) -> float:
         if events == 0:
@@ -94,6 +100,22 @@ class RfcLossEstimator(LossEstimator):
         return self._z * kept + packets / (events + 1) * (1 - kept * keep)
 
 
+class TodayLossEstimator(RfcLossEstimator):
+    """RFC 3738's, which sees at once what has changed (ours).
+
+    When nothing has been lost for twice as long as the estimate says, half of that time is the estimate: a rate that
+    grows so is still slower than Reno's; RFC 3738 has a quarter of it. And a loss event counts when it begins, not at
+    the next epoch, for a wave can be left at any time."""
+
+    def loss_event(self) -> None:
+        """A loss event begins."""
+        super().loss_event()
+        self.lossp = 1 / max(self._interval(), 1.0)
+
+    def _interval(self) -> float:
+        return max(super()._interval(), self._w / 2)
+
+
 class RttEstimator:
     """ARTT: a moving average whose weight adjusts itself to how much the measurements vary (Appendix), the first ones
     counting for more (RFC 3738).
@@ -108,14 +130,18 @@ class RttEstimator:
     (5.1.1). It stands until waves have been measured and is no part of the average (ours), whose weight it would keep
     small for hundreds of seconds."""
 
-    def __init__(self, *, floor: float, alpha: float = ALPHA) -> None:
+    def __init__(self, *, floor: float, alpha: float = ALPHA, is_bounded: bool = False) -> None:
         """`alpha`: the weight when all measurements are alike, in (0, 1). `floor`: no measurement makes ARTT less than
-        this share of what it was; an MRTT less the mean wait for a packet can be negative."""
+        this share of what it was; an MRTT less the mean wait for a packet can be negative. `is_bounded`: where packets
+        are farther apart than a round trip takes, the shortest of the last measurements, which are all too long, is
+        ARTT (ours): the mean of what are mostly waits would keep a slow receiver slow."""
         self._alpha = alpha
         self._floor = floor
         self._mean = 0.0
         self._square = 0.0
         self._count = 0
+        self._is_bounded = is_bounded
+        self._latest: deque[float] = deque(maxlen=_BOUNDING)  # measurements as they were
         self._variances: deque[float] = deque(maxlen=_REMEMBERED)  # of the measurements, by the gaps
         self.artt: float | None = None
         """Seconds; None before the first measurement."""
@@ -137,7 +163,12 @@ class RttEstimator:
         weight = max(self._weight(), self._share())
         self._mean += weight * (mrtt - self._mean)
         self._square += weight * (mrtt * mrtt - self._square)
-        self.artt = max(self._floor * self.artt, self._mean, LEAST_RTT_S)
+        self._latest.append(measured)
+        shortest = min(self._latest)
+        if self._is_bounded and gap > shortest:
+            self.artt = max(shortest, LEAST_RTT_S)
+        else:
+            self.artt = max(self._floor * self.artt, self._mean, LEAST_RTT_S)
         return self.artt
 
     def _weight(self) -> float:

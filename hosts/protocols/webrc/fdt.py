@@ -11,6 +11,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from typing import Final
 
+from hosts.parts.fec.block import SYMBOL_ALIGNMENT
 from hosts.protocols.webrc.objects import Layout
 from hosts.protocols.webrc.packets import OBJECT_TOI, RAPTORQ
 from hosts.wire.header import PacketError
@@ -23,7 +24,6 @@ EXPIRES: Final = str(2**32 - 1)
 MAX_BYTES: Final = 4096
 _SCHEME: Final = struct.Struct("!BHB")
 """RFC 6330, 3.3.3: Z, N, Al."""
-_ALIGNMENT: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def encode_fdt(manifest: Manifest, layout: Layout, data: bytes) -> bytes:
             "Content-MD5": base64.b64encode(hashlib.md5(data, usedforsecurity=False).digest()).decode(),
             "FEC-OTI-FEC-Encoding-ID": str(RAPTORQ),
             "FEC-OTI-Encoding-Symbol-Length": str(layout.symbol),
-            "FEC-OTI-Scheme-Specific-Info": base64.b64encode(_SCHEME.pack(layout.blocks, 1, _ALIGNMENT)).decode(),
+            "FEC-OTI-Scheme-Specific-Info": base64.b64encode(_SCHEME.pack(layout.blocks, 1, SYMBOL_ALIGNMENT)).decode(),
             f"{{{CANOPY}}}SHA-256": manifest.sha256,
         },
     )

@@ -1,8 +1,8 @@
 """A file as RaptorQ source blocks (RFC 6330), for receivers that get any part of what is sent.
 
 Each channel goes through the blocks in turn, on its own: whichever channels a receiver has joined, its packets are
-spread evenly over the blocks, so that all become whole at about the same time. Every packet is a new symbol until all
-that memory holds have been sent; then they are sent again.
+spread evenly over the blocks, so that all become whole at about the same time. Every packet is a new symbol for as long
+as its number has room for more: sixteen million a block.
 """
 
 from collections import Counter
@@ -12,6 +12,7 @@ from typing import Final
 from hosts.parts.fec.block import (
     MAX_ESI,
     MAX_SYMBOL_BYTES,
+    REPAIRS_AT_ONCE,
     SYMBOL_ALIGNMENT,
     BlockDecoder,
     BlockEncoder,
@@ -19,15 +20,15 @@ from hosts.parts.fec.block import (
 )
 from hosts.wire.header import PacketError
 
+BLOCK_SYMBOLS: Final = 2048
+"""Of one block as long as there are few enough of them (ours): coding one takes some 30 ms, and only the first repair
+has to wait for it; the more blocks, the more packets beyond K receivers need."""
 MAX_BLOCK_SYMBOLS: Final = 8192
-"""Of one block (ours): coded in a third of a second, and few blocks, so that receivers need few packets beyond K."""
+"""Of one block (ours): of the largest files."""
 MAX_BLOCKS: Final = 256
 """The block's number has 8 bits (RFC 6330, 3.2)."""
-SYMBOL_MEMORY_BYTES: Final = 256 << 20
-"""What all symbols of a file may take at the sender (ours)."""
-LEAST_EXPANSION: Final = 4
-"""Distinct symbols of a block, at least, in source symbols (ours)."""
-MOST_EXPANSION: Final = 64
+MOST_SENT: Final = MAX_ESI // REPAIRS_AT_ONCE * REPAIRS_AT_ONCE
+"""Packets of a block until they are sent again."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,11 @@ class Layout:
 
     @classmethod
     def of(cls, length: int, symbol: int) -> "Layout":
-        """In as few blocks as possible. ValueError: the file is empty or too long."""
-        return cls(length, symbol, -(-source_symbols(length, symbol) // MAX_BLOCK_SYMBOLS))
+        """In blocks of `BLOCK_SYMBOLS`, larger ones when there would be too many. ValueError: the file is empty or too
+        long."""
+        symbols = source_symbols(length, symbol)
+        blocks = max(min(-(-symbols // BLOCK_SYMBOLS), MAX_BLOCKS), -(-symbols // MAX_BLOCK_SYMBOLS))
+        return cls(length, symbol, blocks)
 
     @property
     def symbols(self) -> int:
@@ -77,7 +81,6 @@ class ObjectEncoder:
             BlockEncoder(data[slice(*layout.block(number))], symbol, MAX_BLOCK_SYMBOLS)
             for number in range(layout.blocks)
         ]
-        self._expansion = min(max(SYMBOL_MEMORY_BYTES // len(data), LEAST_EXPANSION), MOST_EXPANSION)
         self._turns: Counter[int] = Counter()
 
     def next_packet(self, channel: int) -> tuple[int, bytes]:
@@ -86,7 +89,7 @@ class ObjectEncoder:
         self._turns[channel] = turn + 1
         number = (turn + channel) % self.layout.blocks
         block = self._blocks[number]
-        if block.sent >= min(self._expansion * block.source_symbols, MAX_ESI):
+        if block.sent >= MOST_SENT:
             block.rewind()
         packet = block.next_packet()
         return number << 24 | int.from_bytes(packet[1:4], "big"), packet[4:]

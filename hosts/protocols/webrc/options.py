@@ -40,6 +40,9 @@ class WebrcOptions:
     rules: str = one_of(*RULES)
     # 3.2: leave start-up when MRTT jumps or the reception rate lags, before the first loss.
     early_detection: bool = True
+    # With the paper's or RFC 3738's rules: leave the wave joined last when start-up ends so (ours; today's rules always
+    # do). It is for networks where leaves take effect at once.
+    early_leave: bool = False
     avoid_overflow: bool = True  # 3.3: do not join while the reception rate does not fall with the waves
     # The sender of a file stops after so long; 0: when it is stopped.
     carousel_s: float = seconds(0.0, below=MOST, or_zero=True)

@@ -32,6 +32,7 @@ from hosts.protocols.webrc.losses import Losses
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import Alc, parse, payload_bytes
 from hosts.protocols.webrc.report import receiver_sample
+from hosts.protocols.webrc.silence import Silences
 from hosts.wire.header import PacketError
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
@@ -71,6 +72,7 @@ class WebrcReceiver(SessionReceiver):
         self._groups = session_groups(self.session.group, waves.t)
         self._losses = Losses(waves.psns, waves.t, waves.base_psns)
         self._payload = payload_bytes(options.packet_bytes, is_long=waves.is_long)
+        self._silences = Silences(waves.base_rate, SILENCE_S / 2)
 
     # --- the application's side
 
@@ -208,10 +210,10 @@ class WebrcReceiver(SessionReceiver):
             self.slot_index = (over + 1) % waves.t
             self.control.slot_changed(over)
             if self.joined and self.joined[0] == over:
+                effects.append(self._leave(self.joined.pop(0)))
                 lost = self._losses.leave(over)
                 if lost:
                     effects += self._count(0, lost, now)
-                effects.append(self._leave(self.joined.pop(0)))
         self._slot_since = now
         return effects
 
@@ -219,6 +221,8 @@ class WebrcReceiver(SessionReceiver):
         """A packet of a channel that is joined, or was until just now."""
         channel, control = packet.channel, self.control
         is_new, lost = self._losses.packet(channel, packet.psn)
+        if channel == self.waves.t or channel in self.joined:
+            self._silences.heard(channel, now)
         effects: list[Effect] = []
         if channel == control.joining:
             was_starting = control.starting_up
@@ -237,7 +241,7 @@ class WebrcReceiver(SessionReceiver):
         events = self.control.loss_events
         self.control.packets(received, lost, now)
         self.lost_packets += lost
-        return [CongestionSignal("loss")] if self.control.loss_events > events else []
+        return [CongestionSignal("loss"), *self._take_back(now)] if self.control.loss_events > events else []
 
     def _contents(self, packet: Alc, arrived_at: float) -> list[Effect]:
         if self.session.realtime:
@@ -287,14 +291,22 @@ class WebrcReceiver(SessionReceiver):
         wants_more = self.control.epoch(now)
         if was_starting and not self.control.starting_up:
             effects.append(CongestionSignal(self.control.startup_ended_by))
+        if self.options.rules == "today" and self.state == "member":
+            effects += self._join_again(now)
         if wants_more:
             effects.append(self._join(now))
-        elif self.control.is_too_much(now):
-            self._losses.forget(self.joined[-1])
-            effects.append(self._leave(self.joined.pop()))
-            self.control.left(now)
-            self.counters["taken_back"] += 1
+        else:
+            effects += self._take_back(now)
         return effects
+
+    def _take_back(self, now: float) -> list[Effect]:
+        """Leave the wave that was joined last, when it is too much."""
+        if not self.joined or not self.control.is_too_much(now):
+            return []
+        self._losses.forget(self.joined[-1])
+        self.control.left(now)
+        self.counters["taken_back"] += 1
+        return [self._leave(self.joined.pop())]
 
     def _overdue(self, now: float) -> str:
         """RFC 3738, 3.2.3.8."""
@@ -305,6 +317,16 @@ class WebrcReceiver(SessionReceiver):
             return "the sender's time slots do not change"
         return ""
 
+    def _join_again(self, now: float) -> list[Effect]:
+        """The channels that have fallen silent; the one whose first packet is waited for has a time-out of its own."""
+        effects: list[Effect] = []
+        for channel in self._silences.take(now):
+            if channel != self.control.joining:
+                group = self._groups[channel]
+                effects += [LeaveGroup(group, self.session.source), JoinGroup(group, self.session.source)]
+                self.counters["joined_again"] += 1
+        return effects
+
     def _join(self, now: float) -> Effect:
         channel = (self.slot_index + self.control.rates.waves_joined) % self.waves.t
         self._losses.forget(channel)
@@ -314,6 +336,7 @@ class WebrcReceiver(SessionReceiver):
         return JoinGroup(self._groups[channel], self.session.source)
 
     def _leave(self, channel: int) -> Effect:
+        self._silences.forget(channel)
         self.counters["leaves"] += 1
         return LeaveGroup(self._groups[channel], self.session.source)
 

@@ -4,7 +4,13 @@ per second."""
 import math
 from typing import Final
 
-from hosts.protocols.webrc.estimators import ALPHA, RFC_ALPHA, LossEstimator, RfcLossEstimator
+from hosts.protocols.webrc.estimators import (
+    ALPHA,
+    RFC_ALPHA,
+    LossEstimator,
+    RfcLossEstimator,
+    TodayLossEstimator,
+)
 from hosts.protocols.webrc.rates import Rates
 from hosts.protocols.webrc.waves import Waves, gamma
 
@@ -114,6 +120,10 @@ class TodayRules(RfcRules):
     the way back, a leave, which switches do at once."""
 
     takes_back = True
+
+    def loss_estimator(self) -> LossEstimator:
+        """What the receiver can follow at once."""
+        return TodayLossEstimator(self._epoch_s / self._waves.slot_s)
 
     def longest_wait(self) -> float:
         """As the paper's: the sender is within a packet of the fluid."""

@@ -1,10 +1,12 @@
 """What WEBRC's rows are held against: the paper's own numbers for its equations."""
 
+import math
+
 import pytest
 import yaml
 
 from experiments.rows.webrc.alone import FIG5, FIG8
-from experiments.rows.webrc.base import PACKET_BYTES, POLITENESS, SYMBOL_BYTES, loss_event_rate, predicted
+from experiments.rows.webrc.base import PACKET_BYTES, POLITENESS, SYMBOL_BYTES, captioned, loss_event_rate, predicted
 from experiments.rows.webrc.joins import JOINS
 from experiments.rows.webrc.many import MANY
 from experiments.rows.webrc.together import FIG10, FIG11
@@ -25,12 +27,11 @@ def test_packets_have_the_paper_s_size() -> None:
     assert payload_bytes(PACKET_BYTES, is_long=False) == SYMBOL_BYTES
 
 
-def test_fig_5_leaves_out_what_is_too_slow_or_near_the_session_s_own_rate() -> None:
+def test_fig_5_leaves_out_the_two_lowest_rates() -> None:
     labels = [case.label for case in FIG5.cases(False)]
     assert "1 %, 0.2 s" in labels
-    assert "10 %, 0.8 s" not in labels  # below three base channel rates
-    assert "0.01 %, 0.0125 s" not in labels  # 70 Mbit/s
-    assert len(labels) >= 15
+    assert not {"10 %, 0.8 s", "10 %, 0.4 s"} & set(labels)
+    assert len(labels) == 26
 
 
 def test_fig_8_s_competitor_has_its_rates_on_the_link() -> None:
@@ -87,3 +88,14 @@ def test_groups_of_the_sessions_do_not_overlap() -> None:
         sessions = network_description(scenario, make_plan(scenario)).sessions
         groups = [group for session in sessions for group in session.all_groups()]
         assert len(set(groups)) == len(groups)
+
+
+def test_the_caption_s_reference_is_the_paper_s_own_number() -> None:
+    assert captioned(0.01, 0.2) == pytest.approx(403, rel=0.01)
+
+
+def test_fig_5_s_session_rates_are_powers_of_two_that_leave_the_receiver_room() -> None:
+    for case in FIG5.cases(False):
+        mbps = case.document["sessions"][0]["parameters"]["session_rate_bps"] / 1e6
+        assert mbps == 1 or 2 <= mbps * 1e3 / case.references["throughput"] < 4
+        assert math.log2(mbps).is_integer()

@@ -4,6 +4,7 @@ mod capture;
 mod convert;
 mod datagrams;
 mod errors;
+mod fec;
 mod link_spec;
 mod live_switch;
 mod load;
@@ -24,6 +25,8 @@ fn canopy_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sim::Sim>()?;
     module.add_class::<load::Sink>()?;
     module.add_class::<datagrams::DatagramReader>()?;
+    module.add_class::<fec::RaptorqEncoder>()?;
+    module.add_class::<fec::RaptorqDecoder>()?;
     module.add_function(wrap_pyfunction!(datagrams::send_datagrams, module)?)?;
     module.add_function(wrap_pyfunction!(load::bench, module)?)?;
     module.add_function(wrap_pyfunction!(load::flood, module)?)

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hosts.parts.fec.block import MAX_SOURCE_SYMBOLS, BlockDecoder, BlockEncoder, source_symbols, symbol_bytes
+from hosts.parts.fec.block import (
+    MAX_SOURCE_SYMBOLS,
+    REPAIRS_AT_ONCE,
+    BlockDecoder,
+    BlockEncoder,
+    source_symbols,
+    symbol_bytes,
+)
 
 
 @settings(max_examples=40, deadline=None)
@@ -61,3 +68,20 @@ def test_the_symbol_fits_the_packet() -> None:
     assert symbol_bytes(1400 - 12) == 1384
     with pytest.raises(ValueError, match="no symbol"):
         symbol_bytes(11)
+
+
+def test_a_symbol_costs_the_same_whatever_its_number() -> None:
+    """No call makes more symbols than it takes to hand out sixteen."""
+    encoder = BlockEncoder(b"x" * 64 * 100, 64)
+    asked = []
+
+    class Counted:
+        def repair(self, first: int, count: int) -> list[bytes]:
+            asked.append((first, count))
+            return [bytes(64)] * count
+
+    encoder._encoder = Counted()  # type: ignore[assignment]
+    for _ in range(1000):
+        encoder.next_packet()
+    assert {count for _, count in asked} == {REPAIRS_AT_ONCE}
+    assert [first for first, _ in asked] == list(range(0, 900, REPAIRS_AT_ONCE))

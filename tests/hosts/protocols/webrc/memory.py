@@ -1,6 +1,7 @@
 """A WEBRC sender and receivers joined by memory: every receiver hears what it has joined, less what a test takes."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import Any
@@ -54,6 +55,7 @@ class Member:
         self.endpoint = WebrcReceiver(session(**fields), options, Random(1))
         self.sink = CheckingSink()
         self.groups: set[Address] = set()
+        self.joins: Counter[Address] = Counter()
         self.ended: SessionEnded | None = None
         self._application = Application(self.endpoint, sink=self.sink, on_event=self._event)
         self.carry_out(self.endpoint.start(now=now), now)
@@ -68,6 +70,7 @@ class Member:
             if isinstance(effect, JoinGroup):
                 assert effect.group not in self.groups
                 self.groups.add(effect.group)
+                self.joins[effect.group] += 1
             elif isinstance(effect, LeaveGroup):
                 self.groups.remove(effect.group)
 

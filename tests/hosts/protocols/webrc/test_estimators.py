@@ -7,7 +7,16 @@ from random import Random
 import pytest
 
 from hosts.parts.throughput import loss_event_rate, packets_per_rtt
-from hosts.protocols.webrc.estimators import ALPHA, DELTA, NU, RFC_ALPHA, LossEstimator, RfcLossEstimator, RttEstimator
+from hosts.protocols.webrc.estimators import (
+    ALPHA,
+    DELTA,
+    NU,
+    RFC_ALPHA,
+    LossEstimator,
+    RfcLossEstimator,
+    RttEstimator,
+    TodayLossEstimator,
+)
 
 
 def bernoulli(p: float, seed: int, epochs: int = 4000, packets: int = 25, *, rfc: bool = False) -> list[float]:
@@ -280,3 +289,45 @@ def test_a_join_times_out_after_ten_round_trips_or_more() -> None:
     assert estimator.join_timeout == pytest.approx(3.0)
     estimator.update(0.3)
     assert estimator.join_timeout == pytest.approx(3.0)
+
+
+def _regular(interval: int, events: int = 200) -> TodayLossEstimator:
+    estimator = TodayLossEstimator(0.025)
+    estimator.reset(0.1)
+    for _ in range(events):
+        estimator.packets(interval)
+        estimator.loss_event()
+        estimator.epoch()
+    return estimator
+
+
+def test_today_s_lossp_is_that_of_the_regular_losses() -> None:
+    assert _regular(100).lossp == pytest.approx(0.01, rel=0.25)
+
+
+def test_today_s_lossp_sees_a_long_time_without_losses_and_each_loss_event_at_once() -> None:
+    estimator = _regular(100)
+    estimator.packets(10_000)
+    estimator.epoch()
+    assert estimator.lossp <= 1 / 5000
+    before = estimator.lossp
+    estimator.loss_event()
+    assert before < estimator.lossp < 0.01
+
+
+def test_where_gaps_are_longer_than_the_round_trip_the_shortest_measurement_counts() -> None:
+    rng = Random(8)
+    bounded, plain = (RttEstimator(floor=0.75, is_bounded=is_bounded) for is_bounded in (True, False))
+    rtt, gap = 0.01, 0.08
+    found = []
+    for estimator in (bounded, plain):
+        estimator.begin(0.25)
+        total = 0.0
+        for _ in range(40):
+            total += estimator.update(rtt + gap * rng.random(), gap)
+        found.append(total / 40)
+    assert rtt < found[0] < rtt + gap / 3
+    for _ in range(40):  # with short gaps both average
+        for estimator in (bounded, plain):
+            estimator.update(rtt, 0.001)
+    assert bounded.artt == pytest.approx(rtt, rel=0.1)

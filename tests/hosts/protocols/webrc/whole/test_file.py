@@ -56,15 +56,15 @@ def test_every_channel_goes_through_all_blocks() -> None:
 
 
 def test_several_blocks_and_a_carousel_that_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hosts.protocols.webrc.objects.MAX_BLOCK_SYMBOLS", 8)
-    monkeypatch.setattr("hosts.protocols.webrc.objects.SYMBOL_MEMORY_BYTES", 0)
+    monkeypatch.setattr("hosts.protocols.webrc.objects.BLOCK_SYMBOLS", 8)
+    monkeypatch.setattr("hosts.protocols.webrc.objects.MOST_SENT", 32)
     data = Random(1).randbytes(40 * 30 - 7)
     encoder = ObjectEncoder(data, 40)
     assert encoder.layout.blocks == 4
     decoder = ObjectDecoder(encoder.layout)
     sent = [encoder.next_packet(channel=3) for _ in range(40 * 8)]
     assert [payload_id >> 24 for payload_id, _ in sent[:5]] == [3, 0, 1, 2, 3]
-    assert len(set(sent)) == 4 * 30  # four times the source symbols, then the same again
+    assert len(set(sent)) == 4 * 32  # all that may be sent, then the same again
     taken = Random(2).sample(sent, len(sent))
     while not decoder.add(*taken.pop()):
         pass
@@ -138,3 +138,19 @@ def test_an_independent_implementation_rebuilds_the_file(tmp_path: Path) -> None
     subprocess.run([sys.executable, "-c", program, str(folder), str(capture)], check=True, timeout=60)
     assert [path.name for path in folder.iterdir()] == ["song.ogg"]
     assert (folder / "song.ogg").read_bytes() == data
+
+
+def test_the_fdt_announces_one_sub_block_as_the_symbols_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block of 8,192 symbols of 1,368 bytes: RFC 6330's recommendation has two sub-blocks for it."""
+    monkeypatch.setattr("hosts.protocols.webrc.objects.BLOCK_SYMBOLS", MAX_BLOCK_SYMBOLS)
+    data = Random(9).randbytes(1368) * MAX_BLOCK_SYMBOLS
+    encoder = ObjectEncoder(data, 1368)
+    table = encode_fdt(Manifest("a", len(data), hashlib.sha256(data).hexdigest()), encoder.layout, data)
+    assert b'Scheme-Specific-Info="AQABCA=="' in table  # Z = 1, N = 1, Al = 8
+    assert [encoder.next_packet(0)[1] for _ in range(3)] == [data[:1368]] * 3
+
+
+def test_blocks_are_small_as_long_as_there_are_not_too_many() -> None:
+    assert Layout.of(1368 * 2048, 1368).blocks == 1
+    assert Layout.of(1368 * 2049, 1368).blocks == 2
+    assert Layout.of(1368 * 8192 * 256, 1368).blocks == 256
