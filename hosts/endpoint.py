@@ -23,6 +23,15 @@ from hosts.wire.reason import Reason
 UNICAST_TTL: Final = 64
 """Time to live of unicast datagrams when they are sent (RFC 1340's default), so that receivers can count the hops."""
 
+NOT_ECT: Final = 0
+"""The ECN field of what a queue tells of congestion by dropping it (RFC 3168, section 5)."""
+ECT_1: Final = 1
+"""Of a scalable congestion control (L4S, RFC 9331)."""
+ECT_0: Final = 2
+"""A queue may mark it instead of dropping it."""
+CE: Final = 3
+"""Congestion experienced: a queue has marked it."""
+
 
 class Address(NamedTuple):
     """An IPv4 address in dotted form, and a UDP port."""
@@ -51,6 +60,8 @@ class Datagram(NamedTuple):
     """How many routers and P4 switches a unicast datagram passed (both runtimes send them with `UNICAST_TTL`); None for
     a group's, and where it is not known.
     """
+    ecn: int = NOT_ECT
+    """The ECN field as it arrived; `NOT_ECT` where the kernel does not say."""
 
     def came_at(self, now: float) -> float:
         """When it reached the host, as far as is known at the time `now` of its handling."""
@@ -62,6 +73,8 @@ class Send(NamedTuple):
 
     data: bytes
     destination: Address
+    ecn: int = NOT_ECT
+    """The ECN field that it leaves with."""
 
 
 class JoinGroup(NamedTuple):

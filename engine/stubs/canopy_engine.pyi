@@ -282,14 +282,15 @@ class DatagramReader:
     """Reads UDP sockets; of up to `limit` (1..1024, else ValueError) datagrams at a time, each in 64 KiB of room."""
 
     def __init__(self, limit: int) -> None: ...
-    def receive(self, descriptor: int) -> list[tuple[bytes, int, float | None, int | None]]:
+    def receive(self, descriptor: int) -> list[tuple[bytes, int, float | None, int | None, int]]:
         """What waits at an IPv4 socket that does not block, at most `limit` datagrams, in order; empty: none. Of each
-        the payload, the source (address << 16 | port), when it arrived (seconds since 1970, if SO_TIMESTAMPNS is on)
-        and its time to live (if IP_RECVTTL is on). Raises OSError."""
+        the payload, the source (address << 16 | port), when it arrived (seconds since 1970, if SO_TIMESTAMPNS is on),
+        its time to live (if IP_RECVTTL is on) and its ECN field (if IP_RECVTOS is on, else 0). Raises OSError."""
 
-def send_datagrams(descriptor: int, packets: Sequence[tuple[bytes, tuple[str, int]]]) -> tuple[int, int]:
-    """Send (payload, (IPv4 address, port)) in order, without waiting, until the kernel has no more room. Returns how
-    many are done with, and how many of these the kernel refused (no route, too large). ValueError: not an address."""
+def send_datagrams(descriptor: int, packets: Sequence[tuple[bytes, tuple[str, int], int]]) -> tuple[int, int]:
+    """Send (payload, (IPv4 address, port), ECN field) in order, without waiting, until the kernel has no more
+    room. Returns how many are done with, and how many of these the kernel refused (no route, too large). ValueError:
+    not an address."""
 
 class SimError(Exception):
     """The network is described wrongly, or its run cannot go on; the message says where and why."""

@@ -19,7 +19,7 @@ LONGEST_WAIT_S: Final = 1.0
 PEERS: Final = 4096
 """Source addresses remembered as objects (ours)."""
 
-Transmit: TypeAlias = Callable[[int, Sequence[tuple[bytes, tuple[str, int]]]], tuple[int, int]]
+Transmit: TypeAlias = Callable[[int, Sequence[tuple[bytes, tuple[str, int], int]]], tuple[int, int]]
 """`canopy_engine.send_datagrams`, or what a test has in its place."""
 
 
@@ -39,7 +39,7 @@ class Inbox:
         earliest = now - LONGEST_WAIT_S
         peers = self._peers
         found = []
-        for data, source, stamp, ttl in self._receive(sock.fileno()):
+        for data, source, stamp, ttl, ecn in self._receive(sock.fileno()):
             peer = peers.get(source)
             if peer is None:
                 peer = self._remember(source)
@@ -47,7 +47,7 @@ class Inbox:
             if stamp is not None and earliest < stamp + offset <= now:  # else the system clock was set meanwhile
                 arrived = stamp + offset
             hops = UNICAST_TTL - ttl if unicast and ttl is not None and ttl <= UNICAST_TTL else None
-            found.append(Datagram(data, peer, destination, arrived, hops))
+            found.append(Datagram(data, peer, destination, arrived, hops, ecn))
         return found
 
     def _remember(self, source: int) -> Address:

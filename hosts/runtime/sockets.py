@@ -18,6 +18,7 @@ from hosts.endpoint import UNICAST_TTL, Address
 IP_ADD_SOURCE_MEMBERSHIP: Final = 39
 IP_DROP_SOURCE_MEMBERSHIP: Final = 40
 IP_RECVTTL: Final = 12
+IP_RECVTOS: Final = 13
 IP_MULTICAST_ALL: Final = 49
 SO_RCVBUFFORCE: Final = 33  # asm-generic/socket.h; needs CAP_NET_ADMIN
 SO_TIMESTAMPNS: Final = 35  # asm-generic/socket.h
@@ -109,6 +110,7 @@ def open_unicast(interface: Interface, port: int = 0) -> socket.socket:
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, interface.loop)
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, UNICAST_TTL)
         sock.setsockopt(socket.IPPROTO_IP, IP_RECVTTL, 1)
+        sock.setsockopt(socket.IPPROTO_IP, IP_RECVTOS, 1)
         sock.bind((interface.address, port))
     except OSError as error:
         sock.close()
@@ -123,6 +125,7 @@ def open_group(group: Address) -> socket.socket:
         sock.setblocking(False)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # several members on one machine
         sock.setsockopt(socket.IPPROTO_IP, IP_MULTICAST_ALL, 0)  # nothing by other sockets' memberships
+        sock.setsockopt(socket.IPPROTO_IP, IP_RECVTOS, 1)
         sock.bind(group)
     except OSError as error:
         sock.close()

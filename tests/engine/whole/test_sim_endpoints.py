@@ -9,7 +9,7 @@ import pytest
 from canopy_engine import Sim, SimError
 
 from hosts import endpoint as seam
-from hosts.endpoint import Address, Datagram, Deliver, Effect, JoinGroup, LeaveGroup, Send
+from hosts.endpoint import CE, ECT_0, ECT_1, NOT_ECT, Address, Datagram, Deliver, Effect, JoinGroup, LeaveGroup, Send
 from tests.engine.simulated import GROUP, SOURCE, Listener, Ticker, listen, sender, star
 
 
@@ -65,6 +65,27 @@ def test_unicast_datagrams_say_how_many_routers_they_passed() -> None:
         sim.add_endpoint("source", "sender", sender(b"x", destination, 10.0), port=port, seam=seam, start_at=1.0)
     sim.run(2.0)
     assert [datagram.hops for listener in (near, far, group) for _, datagram in listener.received] == [1, 2, None]
+
+
+def test_a_queue_marks_what_says_that_it_may_be_marked() -> None:
+    """Two hundred packets a second through 50: CoDel marks those of either codepoint, and drops the others."""
+    sim = Sim(1)
+    sim.add_router("router")
+    sim.add_host("source", SOURCE)
+    sim.add_host("h1", "10.0.1.2")
+    sim.connect("source", "router")
+    sim.connect("router", "h1", {"rate_bps": 50 * 8 * 129.0, "queue": "codel"})
+    listeners = {}
+    for codepoint in (NOT_ECT, ECT_1, ECT_0):
+        port = 5000 + codepoint
+        listeners[codepoint] = Listener()
+        listen(sim, "h1", listeners[codepoint], port=port)
+        destination = Address("10.0.1.2", port)
+        ticker = Ticker(0.015, lambda count, now, to=destination, ecn=codepoint: [Send(bytes(101), to, ecn)])  # type: ignore[misc]
+        sim.add_endpoint("source", "sender", ticker, port=4000 + codepoint, seam=seam)
+    sim.run(10.0)
+    found = {sent: {d.ecn for _, d in listener.received} for sent, listener in listeners.items()}
+    assert found == {NOT_ECT: {NOT_ECT}, ECT_1: {ECT_1, CE}, ECT_0: {ECT_0, CE}}
 
 
 def test_a_member_hears_a_group_from_its_source_and_at_its_port_only() -> None:
@@ -190,6 +211,7 @@ def test_packets_that_circle_without_delay_are_an_error() -> None:
         (Send("text", GROUP), TypeError),  # type: ignore[arg-type]
         (Send(b"", Address("nowhere", 1)), ValueError),
         (Send(b"", Address("10.0.0.2", 70_000)), OverflowError),
+        (Send(b"", GROUP, 4), ValueError),
         (JoinGroup(Address("10.0.0.2", 1), None), ValueError),
         (LeaveGroup(GROUP, "x"), ValueError),
     ],

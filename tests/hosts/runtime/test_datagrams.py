@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pytest
 from canopy_engine import DatagramReader, send_datagrams
 
-from hosts.endpoint import Address, Datagram, Send
+from hosts.endpoint import CE, ECT_0, ECT_1, NOT_ECT, Address, Datagram, Send
 from hosts.runtime import sockets
 from hosts.runtime.datagrams import BACKLOG, BATCH, PEERS, Inbox, Outbox
 from hosts.runtime.sockets import Interface
@@ -115,16 +115,24 @@ def test_what_cannot_go_is_counted_and_the_rest_goes() -> None:
     assert counters["backlog_drops"] == 0
 
 
+def test_the_ecn_field_leaves_and_arrives_with_each_datagram() -> None:
+    with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
+        there = Address(*receiver.getsockname())
+        fields = [NOT_ECT, ECT_1, ECT_0, CE, NOT_ECT]
+        Outbox(sender, Counter()).send([Send(b"x", there, ecn) for ecn in fields])
+        assert [datagram.ecn for datagram in take(receiver)] == fields
+
+
 def test_more_than_one_system_call_takes() -> None:
     with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
         there = receiver.getsockname()
-        assert send_datagrams(sender.fileno(), [(b"%d" % number, there) for number in range(100)]) == (100, 0)
+        assert send_datagrams(sender.fileno(), [(b"%d" % number, there, 0) for number in range(100)]) == (100, 0)
         found: list[bytes] = []
         while batch := take(receiver):
             found += [datagram.data for datagram in batch]
         assert found == [b"%d" % number for number in range(100)]
         with pytest.raises(ValueError, match="'nowhere' is not an IPv4 address"):
-            send_datagrams(sender.fileno(), [(b"x", ("nowhere", 9))])
+            send_datagrams(sender.fileno(), [(b"x", ("nowhere", 9), 0)])
 
 
 def test_a_kernel_that_takes_no_more() -> None:
@@ -133,11 +141,11 @@ def test_a_kernel_that_takes_no_more() -> None:
     sent: list[bytes] = []
     room = 0
 
-    def transmit(descriptor: int, packets: Sequence[tuple[bytes, tuple[str, int]]]) -> tuple[int, int]:
+    def transmit(descriptor: int, packets: Sequence[tuple[bytes, tuple[str, int], int]]) -> tuple[int, int]:
         nonlocal room
         taken = min(room, len(packets))
         room -= taken
-        sent.extend(data for data, _ in packets[:taken])
+        sent.extend(data for data, _, _ in packets[:taken])
         return taken, 0
 
     counters: Counter[str] = Counter()

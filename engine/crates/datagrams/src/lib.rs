@@ -1,5 +1,5 @@
 //! UDP datagrams, many in one system call: recvmmsg(2) with what the kernel knows of each (when it came, with what time
-//! to live), and sendmmsg(2). Sockets are Python's, so they are named by their descriptors: one that is closed is an error of
+//! to live and ECN field), and sendmmsg(2). Sockets are Python's, so they are named by their descriptors: one that is closed is an error of
 //! the kernel's. All of the crate's unsafe code is in `sys`.
 
 #![deny(unsafe_code)]
@@ -25,7 +25,7 @@ mod tests {
     }
 
     fn outgoing<'a>(data: &'a [u8], to: SocketAddrV4) -> Outgoing<'a> {
-        Outgoing { data, host: *to.ip(), port: to.port() }
+        Outgoing { data, host: *to.ip(), port: to.port(), ecn: 0 }
     }
 
     #[test]
@@ -46,7 +46,7 @@ mod tests {
                     for index in 0..count {
                         let datagram = reader.get(index);
                         assert_eq!((datagram.host, datagram.port), (*source.ip(), source.port()));
-                        assert_eq!((datagram.stamp, datagram.ttl), (None, None));
+                        assert_eq!((datagram.stamp, datagram.ttl, datagram.ecn), (None, None, 0));
                         found.push(datagram.data.to_vec());
                     }
                 }
@@ -73,7 +73,7 @@ mod tests {
     fn the_kernels_word_comes_along_when_it_was_asked_for() {
         let ((sender, _), (receiver, destination)) = (socket(), socket());
         sender.set_ttl(33).unwrap();
-        super::sys::ask_for_stamp_and_ttl(receiver.as_raw_fd());
+        super::sys::ask_for_all(receiver.as_raw_fd());
         let before = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs_f64();
         sender.send_to(b"x", destination).unwrap();
         let mut reader = Reader::new(4);
@@ -85,6 +85,19 @@ mod tests {
     }
 
     #[test]
+    fn each_datagram_has_its_own_ecn_field() {
+        let ((sender, _), (receiver, destination)) = (socket(), socket());
+        super::sys::ask_for_all(receiver.as_raw_fd());
+        let fields = [0, 1, 2, 3, 0, 0b1111_1110]; // of the last one, only the field's bits leave
+        let datagrams: Vec<_> = fields.iter().map(|&ecn| Outgoing { ecn, ..outgoing(b"x", destination) }).collect();
+        assert_eq!(send(sender.as_raw_fd(), &datagrams).unwrap(), fields.len());
+        let mut reader = Reader::new(8);
+        assert_eq!(reader.receive(receiver.as_raw_fd()).unwrap(), fields.len());
+        let found: Vec<u8> = (0..fields.len()).map(|index| reader.get(index).ecn).collect();
+        assert_eq!(found, [0, 1, 2, 3, 0, 2]);
+    }
+
+    #[test]
     fn a_datagram_that_cannot_go_is_the_first_ones_error() {
         let ((sender, _), (_receiver, destination)) = (socket(), socket());
         let text = vec![7; 65_508]; // one byte more than IPv4 carries
@@ -92,7 +105,7 @@ mod tests {
         let good = outgoing(b"x", destination);
         assert_eq!(send(sender.as_raw_fd(), &[good, bad]).unwrap(), 1);
         assert!(send(sender.as_raw_fd(), &[bad, good]).is_err());
-        let nobody = Outgoing { data: b"x", host: Ipv4Addr::BROADCAST, port: 9 };
+        let nobody = Outgoing { data: b"x", host: Ipv4Addr::BROADCAST, port: 9, ecn: 0 };
         assert!(send(sender.as_raw_fd(), &[nobody]).is_err());
     }
 }

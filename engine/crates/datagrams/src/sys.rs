@@ -12,8 +12,11 @@ use std::ptr;
 /// The largest UDP datagram, in bytes.
 const ROOM: usize = 65_535;
 
-/// Bytes for what the kernel says of a datagram: a timespec and a time to live, each with its header.
-const CONTROL: usize = 64;
+/// Bytes for what the kernel says of a datagram: a timespec, a time to live and a type of service, each with its header.
+const CONTROL: usize = 96;
+
+/// The ECN field's bits in the type of service (RFC 3168, section 5).
+const ECN_MASK: u8 = 0b11;
 
 /// Datagrams handed to the kernel by one system call (ours: what a window lets go at once is rarely more).
 const SENDING: usize = 32;
@@ -28,6 +31,8 @@ pub struct Received<'a> {
     pub stamp: Option<f64>,
     /// As it arrived (IP_RECVTTL).
     pub ttl: Option<i32>,
+    /// The ECN field as it arrived (IP_RECVTOS); 0 when the kernel was not asked.
+    pub ecn: u8,
 }
 
 /// One datagram to go.
@@ -36,6 +41,8 @@ pub struct Outgoing<'a> {
     pub data: &'a [u8],
     pub host: Ipv4Addr,
     pub port: u16,
+    /// The ECN field that it leaves with: only its two bits count.
+    pub ecn: u8,
 }
 
 /// The kernel's view of a control message must be aligned as its header.
@@ -102,19 +109,20 @@ impl Reader {
         let header = &self.headers[index];
         let size = (header.msg_len as usize).min(ROOM);
         let name = &self.names[index];
-        let (stamp, ttl) = self.said(index);
+        let (stamp, ttl, ecn) = self.said(index);
         Received {
             data: &self.room[index * ROOM..][..size],
             host: Ipv4Addr::from(u32::from_be(name.sin_addr.s_addr)),
             port: u16::from_be(name.sin_port),
             stamp,
             ttl,
+            ecn,
         }
     }
 
     /// What the kernel said of it besides.
-    fn said(&self, index: usize) -> (Option<f64>, Option<i32>) {
-        let (mut stamp, mut ttl) = (None, None);
+    fn said(&self, index: usize) -> (Option<f64>, Option<i32>, u8) {
+        let (mut stamp, mut ttl, mut ecn) = (None, None, 0);
         let mut header = self.headers[index].msg_hdr;
         header.msg_control = ptr::from_ref(&self.controls[index]).cast_mut().cast();
         header.msg_controllen = header.msg_controllen.min(CONTROL);
@@ -130,16 +138,17 @@ impl Reader {
                         let time = data.cast::<libc::timespec>().read_unaligned();
                         stamp = Some(time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9);
                     }
-                } else if said.cmsg_level == libc::IPPROTO_IP
-                    && said.cmsg_type == libc::IP_TTL
-                    && holds(size_of::<c_int>())
-                {
-                    ttl = Some(data.cast::<c_int>().read_unaligned());
+                } else if said.cmsg_level == libc::IPPROTO_IP {
+                    if said.cmsg_type == libc::IP_TTL && holds(size_of::<c_int>()) {
+                        ttl = Some(data.cast::<c_int>().read_unaligned());
+                    } else if said.cmsg_type == libc::IP_TOS && holds(1) {
+                        ecn = data.read() & ECN_MASK; // Linux says this one in a single byte
+                    }
                 }
                 message = libc::CMSG_NXTHDR(&header, message);
             }
         }
-        (stamp, ttl)
+        (stamp, ttl, ecn)
     }
 }
 
@@ -148,11 +157,13 @@ pub fn send(socket: RawFd, datagrams: &[Outgoing<'_>]) -> io::Result<usize> {
     let count = datagrams.len().min(SENDING);
     // SAFETY: all-zero values of these structures are valid. Each header then points at a name and a vector of its own,
     // and that at a datagram, all of which outlive the call; the kernel only reads through them, so that pointers to
-    // shared data are sound although C's structure declares them mutable.
+    // shared data are sound although C's structure declares them mutable. A control message is written within a buffer
+    // of CONTROL bytes, which is more than CMSG_SPACE of an integer, and aligned as its header.
     let sent = unsafe {
         let mut headers: [libc::mmsghdr; SENDING] = zeroed();
         let mut vectors: [libc::iovec; SENDING] = zeroed();
         let mut names: [libc::sockaddr_in; SENDING] = zeroed();
+        let mut controls = [Control([0; CONTROL]); SENDING];
         for (index, datagram) in datagrams[..count].iter().enumerate() {
             let name = &mut names[index];
             name.sin_family = libc::AF_INET as _;
@@ -165,6 +176,15 @@ pub fn send(socket: RawFd, datagrams: &[Outgoing<'_>]) -> io::Result<usize> {
             header.msg_namelen = size_of::<libc::sockaddr_in>() as u32;
             header.msg_iov = vector;
             header.msg_iovlen = 1;
+            if datagram.ecn & ECN_MASK != 0 {
+                header.msg_control = ptr::from_mut(&mut controls[index]).cast();
+                header.msg_controllen = libc::CMSG_SPACE(size_of::<c_int>() as u32) as usize;
+                let message = &mut *libc::CMSG_FIRSTHDR(header);
+                message.cmsg_level = libc::IPPROTO_IP;
+                message.cmsg_type = libc::IP_TOS;
+                message.cmsg_len = libc::CMSG_LEN(size_of::<c_int>() as u32) as usize;
+                libc::CMSG_DATA(message).cast::<c_int>().write_unaligned(c_int::from(datagram.ecn & ECN_MASK));
+            }
         }
         libc::sendmmsg(socket, headers.as_mut_ptr(), count as u32, libc::MSG_DONTWAIT)
     };
@@ -176,8 +196,9 @@ fn check(result: c_int) -> io::Result<usize> {
 }
 
 #[cfg(test)]
-pub fn ask_for_stamp_and_ttl(socket: RawFd) {
-    for (level, option) in [(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS), (libc::IPPROTO_IP, libc::IP_RECVTTL)] {
+pub fn ask_for_all(socket: RawFd) {
+    let ip = libc::IPPROTO_IP;
+    for (level, option) in [(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS), (ip, libc::IP_RECVTTL), (ip, libc::IP_RECVTOS)] {
         let on: c_int = 1;
         // SAFETY: the pointer and the length describe an integer that lives through the call.
         let result = unsafe {

@@ -13,8 +13,8 @@ use crate::errors::os_error;
 /// Datagrams at a time, at most: each takes 64 KiB of room.
 const MOST: usize = 1024;
 
-/// A payload, and the address and port that it goes to.
-type Addressed<'py> = (Bound<'py, PyBytes>, (Bound<'py, PyString>, u16));
+/// A payload, the address and port that it goes to, and its ECN field.
+type Addressed<'py> = (Bound<'py, PyBytes>, (Bound<'py, PyString>, u16), u8);
 
 /// Reads sockets' datagrams.
 #[pyclass(module = "canopy_engine")]
@@ -42,7 +42,7 @@ impl DatagramReader {
         for index in 0..count {
             let datagram = self.reader.get(index);
             let source = u64::from(u32::from(datagram.host)) << 16 | u64::from(datagram.port);
-            found.append((PyBytes::new(py, datagram.data), source, datagram.stamp, datagram.ttl))?;
+            found.append((PyBytes::new(py, datagram.data), source, datagram.stamp, datagram.ttl, datagram.ecn))?;
         }
         Ok(found)
     }
@@ -53,11 +53,11 @@ impl DatagramReader {
 #[pyfunction]
 pub fn send_datagrams(descriptor: i32, packets: Vec<Addressed<'_>>) -> PyResult<(usize, usize)> {
     let mut outgoing = Vec::with_capacity(packets.len());
-    for (data, (host, port)) in &packets {
+    for (data, (host, port), ecn) in &packets {
         let host = host.to_str()?;
         let host: Ipv4Addr =
             host.parse().map_err(|_| PyValueError::new_err(format!("'{host}' is not an IPv4 address")))?;
-        outgoing.push(Outgoing { data: data.as_bytes(), host, port: *port });
+        outgoing.push(Outgoing { data: data.as_bytes(), host, port: *port, ecn: *ecn });
     }
     let (mut done, mut refused) = (0, 0);
     while done < outgoing.len() {

@@ -60,7 +60,13 @@ pub struct Context<'a> {
 
 impl Context<'_> {
     pub fn send_udp(&mut self, port: u16, destination: (Ipv4Addr, u16), payload: Payload) {
-        self.effects.push(Effect::Send(Packet::udp((self.address, port), destination, payload)));
+        self.send_udp_ecn(port, destination, payload, 0);
+    }
+
+    /// With this codepoint of explicit congestion notification in the IP header.
+    pub fn send_udp_ecn(&mut self, port: u16, destination: (Ipv4Addr, u16), payload: Payload, codepoint: u8) {
+        let packet = Packet::udp((self.address, port), destination, payload);
+        self.effects.push(Effect::Send(Packet { ecn: codepoint, ..packet }));
     }
 
     pub fn send_tcp(&mut self, port: u16, destination: (Ipv4Addr, u16), segment: Segment) {

@@ -42,6 +42,8 @@ pub struct Seam {
     datagram_rest: Vec<Py<PyAny>>,
     /// Which of those is `hops`, if there is one: of a unicast packet it is filled in.
     hops: Option<usize>,
+    /// And which is `ecn`.
+    ecn: Option<usize>,
     /// `tuple.__new__`: makes a named tuple without running its Python constructor.
     new_tuple: Py<PyAny>,
     /// Looked up, never iterated over.
@@ -61,9 +63,11 @@ impl Seam {
         };
         let datagram = class("Datagram")?;
         let fields: Vec<String> = datagram.bind(py).getattr("_fields")?.extract()?;
+        let rest = |name: &str| fields.iter().skip(DATAGRAM_FIELDS.len()).position(|field| field == name);
         Ok(Self {
             datagram_rest: defaults_after(datagram.bind(py), &DATAGRAM_FIELDS)?,
-            hops: fields.iter().skip(DATAGRAM_FIELDS.len()).position(|field| field == "hops"),
+            hops: rest("hops"),
+            ecn: rest("ecn"),
             address: class("Address")?,
             datagram,
             send: class("Send")?,
@@ -101,6 +105,9 @@ impl Seam {
             if let Some(hops) = DEFAULT_TTL.checked_sub(packet.ttl) {
                 fields[DATAGRAM_FIELDS.len() + at] = hops.into_pyobject(py)?.into_any();
             }
+        }
+        if let Some(at) = self.ecn.filter(|_| packet.ecn != 0) {
+            fields[DATAGRAM_FIELDS.len() + at] = packet.ecn.into_pyobject(py)?.into_any();
         }
         let fields = PyTuple::new(py, fields)?;
         Ok(Some(self.new_tuple.bind(py).call1((&self.datagram, fields))?))
@@ -220,7 +227,8 @@ impl PyEndpoint {
             let (data, destination) = first_two(effect)?;
             let data = data.cast_into::<PyBytes>()?;
             let destination = address(&destination)?;
-            context.send_udp(self.port, destination, Payload(Arc::new(PyPayload(data.unbind()))));
+            let payload = Payload(Arc::new(PyPayload(data.unbind())));
+            context.send_udp_ecn(self.port, destination, payload, ecn(effect)?);
             return Ok(());
         }
         let is_join = class.is(&self.seam.join);
@@ -364,6 +372,14 @@ fn not_before(seconds: f64) -> PyResult<Nanos> {
 fn first_two<'py>(fields: &Bound<'py, PyAny>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let fields = fields.cast::<PyTuple>()?;
     Ok((fields.get_item(0)?, fields.get_item(1)?))
+}
+
+/// The ECN field of a `Send`: its third field.
+fn ecn(send: &Bound<'_, PyAny>) -> PyResult<u8> {
+    match send.cast::<PyTuple>()?.get_item(2)?.extract()? {
+        codepoint @ 0..=3 => Ok(codepoint),
+        other => Err(PyValueError::new_err(format!("{other} is not a codepoint of ECN (0 to 3)"))),
+    }
 }
 
 fn address(address: &Bound<'_, PyAny>) -> PyResult<(Ipv4Addr, u16)> {
