@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=.venv/bin
+unset PYTHONDONTWRITEBYTECODE # or each run compiles all that it imports
 
 step() { printf '\n== %s\n' "$*"; }
 

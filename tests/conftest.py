@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import os
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker(mark) and f"mark.{mark}" not in _text(item.path):
                 raise pytest.UsageError(f"{item.nodeid}: nothing in this file says `pytest.mark.{mark}`")
+
+
+def pytest_collection_finish() -> None:
+    """The tests themselves are many thousand objects, and stay: garbage is not looked for among them."""
+    gc.collect()
+    gc.freeze()
 
 
 @cache

@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from engine.command.assemble import build
 from engine.command.signals import Interrupted
+from experiments.survey import page
 from experiments.survey import survey as surveys
 from experiments.survey.survey import Plan, Surveyed
 from hosts import protocols
@@ -42,6 +43,13 @@ def test_json_is_the_verdicts_and_nothing_else(asked: list[Plan], tmp_path: Path
     assert asked == [Plan(["tfmcc"], 1, 1)]
 
 
+@pytest.fixture
+def without_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a second to draw."""
+    monkeypatch.setattr(page, "write_page", lambda *given: None)
+
+
+@pytest.mark.usefixtures("without_page")
 def test_all_protocols_unless_some_are_named(asked: list[Plan], tmp_path: Path) -> None:
     out = ["--out", str(tmp_path / "out")]
     assert RUNNER.invoke(APP, ["survey", *out, "--full", "--seed", "1000"]).exit_code == 0
@@ -59,6 +67,7 @@ def test_an_interrupted_survey_says_how_to_go_on(monkeypatch: pytest.MonkeyPatch
     assert "the same command goes on" in result.stderr
 
 
+@pytest.mark.usefixtures("without_page")
 def test_failed_runs_are_exit_status_1(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def survey(plan: Plan, folder: Path, *rest: object) -> Surveyed:
         folder.mkdir(exist_ok=True)

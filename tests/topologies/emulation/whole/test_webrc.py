@@ -18,7 +18,7 @@ def test_every_receiver_gets_the_file_through_its_own_link(start: Start) -> None
     scenario = yaml.safe_load(WEBRC.read_text())
     session = scenario["sessions"][0]
     session["size"] = f"{BYTES} B"
-    session["parameters"] |= {"carousel_s": 45, "base_rate": 5, "slot_s": 2, "quiescence_s": 10, "epoch_s": 0.1}
+    session["parameters"] |= {"carousel_s": 25, "base_rate": 5, "slot_s": 2, "quiescence_s": 10, "epoch_s": 0.1}
     run = start(yaml.safe_dump(scenario, sort_keys=False))
     assert run.wait() == 0, run.said()
     result = run.summary()["sessions"][0]
