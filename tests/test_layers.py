@@ -34,11 +34,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "topologies": ("engine", *RUN, "topologies.emulation", "topologies.simulation"),
     "experiments.harness": ("engine", "controller", "hosts", "topologies"),
     "experiments.fast": ("engine", "hosts"),
-    "experiments.rows": ("controller", "hosts", "topologies", "experiments.harness"),
+    "experiments.lan": ("engine", "hosts", "topologies"),
+    "experiments.rows": ("controller", "hosts", "topologies", "experiments.harness", "experiments.lan"),
     "experiments.figures": ("experiments.harness", "experiments.rows"),
     "experiments": (
         *("engine", "controller", "hosts", "topologies"),
-        *("experiments.harness", "experiments.rows", "experiments.figures"),
+        *("experiments.harness", "experiments.lan", "experiments.rows", "experiments.figures"),
     ),
 }
 """What a folder's modules import besides each other, the lowest folder first. A folder that is not named is of the one

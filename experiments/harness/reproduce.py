@@ -16,7 +16,7 @@ from experiments.harness.row import (
     Row,
     document_digest,
 )
-from experiments.harness.runs import Finished, Programs, Run, RunError, World, execute, in_parallel
+from experiments.harness.runs import IN_REAL_TIME, Finished, Programs, Run, RunError, World, execute, in_parallel
 
 FIRST_SEED = 1
 """Of a row's runs; figures over time show this one."""
@@ -113,12 +113,12 @@ def reproduce(
     """Run and judge rows. `on_run` is told how many of how many runs are done, `on_row` each row as soon as it is."""
     results = {row.id: RowResult(row, options) for row in rows}
     jobs = _jobs(rows, options)
-    emulated = [job for job in jobs if job.run.world == "emu"]
+    emulated = [job for job in jobs if job.run.world in IN_REAL_TIME]
     if emulated and os.geteuid() != 0:
         for row_id in dict.fromkeys(need.row.id for job in emulated for need in job.needs):
             results[row_id].notes.append("the emulated part was left out: it needs root")
         emulated = []
-    simulated = [job for job in jobs if job.run.world != "emu"]
+    simulated = [job for job in jobs if job.run.world not in IN_REAL_TIME]
     total = len(simulated) + len(emulated)
     values: _Values = defaultdict(dict)
     missing = Counter(need.row.id for job in (*simulated, *emulated) for need in job.needs)

@@ -24,9 +24,9 @@ def document_digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-LEAST_RUNS: Mapping[World, int] = {"sim": 5, "emu": 3, "formula": 5}
+LEAST_RUNS: Mapping[World, int] = {"sim": 5, "emu": 3, "lan": 3, "formula": 5}
 """A row is reproduced when its relation holds for the mean of so many runs."""
-QUICK_RUNS: Mapping[World, int] = {"sim": 2, "emu": 1, "formula": 5}
+QUICK_RUNS: Mapping[World, int] = {"sim": 2, "emu": 1, "lan": 1, "formula": 5}
 """Of a quick row: an order needs two, and an emulation takes its time."""
 
 
@@ -170,7 +170,7 @@ class Experiment:
     """Of each case of a quick row."""
 
 
-RowWorld: TypeAlias = Literal["sim", "emu", "sim, emu", "formulas"]
+RowWorld: TypeAlias = Literal["sim", "emu", "sim, emu", "lan", "formulas"]
 
 
 @dataclass(frozen=True, slots=True)

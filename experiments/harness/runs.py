@@ -5,11 +5,11 @@ import json
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 import yaml
 
@@ -17,9 +17,16 @@ from engine.command.programs import module_command
 from topologies.emulation.kernel import dying_with_parent
 from topologies.results.run_folder import RunFolder, read_series
 
-World: TypeAlias = Literal["sim", "emu", "formula"]
-"""`formula`: the row's measure computes by itself, from the document and the seed; nothing is run."""
-_COMMANDS: Mapping[str, str] = {"sim": "simulate", "emu": "emulate"}
+World: TypeAlias = Literal["sim", "emu", "lan", "formula"]
+"""`lan`: Linux bridges between network namespaces (experiments/lan). `formula`: the row's measure computes by itself,
+from the document and the seed; nothing is run."""
+IN_REAL_TIME: Final[Collection[World]] = ("emu", "lan")
+"""One at a time, and as root."""
+_COMMANDS: Mapping[World, Sequence[str]] = {
+    "sim": ("topologies.cli", "simulate", "--no-report"),
+    "emu": ("topologies.cli", "emulate", "--no-report"),
+    "lan": ("experiments.lan.program",),
+}
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 """libyaml's where there is one: networks may have thousands of links."""
 _FINISHED = (0, 1)
@@ -103,8 +110,8 @@ def execute(run: Run, programs: Programs, measure: Callable[[Finished], Result])
         scenario = Path(scratch) / "scenario.yaml"
         scenario.write_text(scenario_text(run.document), encoding="utf-8")
         folder = RunFolder(Path(scratch) / "run")
-        command = module_command("topologies.cli", _COMMANDS[run.world], str(scenario))
-        command += ["--out", str(folder.path), "--seed", str(run.seed), "--json", "--no-report"]
+        command = module_command(*_COMMANDS[run.world], str(scenario))
+        command += ["--out", str(folder.path), "--seed", str(run.seed), "--json"]
         status, output, errors = programs.run(command)
         try:
             summary = json.loads(folder.summary.read_text(encoding="utf-8"))
@@ -112,7 +119,7 @@ def execute(run: Run, programs: Programs, measure: Callable[[Finished], Result])
             summary = None
         if status not in _FINISHED or summary is None:
             words = (errors or output).strip().replace(str(scenario), "scenario")
-            raise RunError(words[-_LAST_WORDS:] or f"canopy {_COMMANDS[run.world]} ended with status {status}")
+            raise RunError(words[-_LAST_WORDS:] or f"{' '.join(_COMMANDS[run.world])} ended with status {status}")
         finished = Finished(run, summary, folder)
         if run.world == "emu" and (death := _death(finished)):
             raise RunError(death)

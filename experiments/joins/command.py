@@ -13,8 +13,8 @@ from rich.table import Table
 
 from engine.command.exits import EXIT_FAILED
 from engine.command.fail import fail
-from experiments.joins.bed import BedError
 from experiments.joins.compare import CompareError, Measured, over_bridge, over_switch
+from experiments.lan.namespaces import BedError
 
 CONTENDERS: Final[Mapping[str, Callable[[float], Measured]]] = {
     "switch": partial(over_switch, announced=True),

@@ -132,9 +132,9 @@ def _network(cell: Cell, contender: str) -> dict[str, Any]:
 
 
 def _sending_host(cell: Cell) -> dict[str, Any]:
-    """Each packet waits for up to half of the bottleneck's time for one, against phase effects of DropTail queues
-    (Floyd and Jacobson 1992)."""
-    most = max(1e-6, PACKET_BITS / max(_rates(cell)) / 2)
+    """Each packet waits for up to the bottleneck's time for one, against phase effects of DropTail queues (Floyd and
+    Jacobson 1992, who take the same bound)."""
+    most = max(1e-6, PACKET_BITS / max(_rates(cell)))
     return {"kind": "host", "sending": {"most": format_duration(most)}}
 
 

@@ -26,7 +26,9 @@ webrc-joins
 rla-fig4 rla-fig5 rla-fig7 rla-fig8 rla-fig9 rla-two rla-fig10 rla-drift rla-theorems rla-assist
 vlmcc-fig4 vlmcc-fig6 vlmcc-fig8 vlmcc-loss vlmcc-sweep vlmcc-assist
 compare-tcp compare-heterogeneous compare-loss compare-congestion compare-churn
+compare-fq-20 compare-bdp-20 compare-fq-100 compare-bdp-100
 tcp-kernel tcp-pairs tcp-window tcp-share tcp-padhye tcp-cubic queue-md1 queue-mm1k
+lan
 """,
 )
 
@@ -36,7 +38,7 @@ PURPOSES: Mapping[str, Purpose] = {"sim": "simulate", "emu": "emulate"}
 
 def test_every_row_is_listed() -> None:
     assert list(ROWS) == TARGETS
-    assert PAPERS == ("mtcp", "tfmcc", "webrc", "rla", "vlmcc", "compare", "tcp-validation")
+    assert PAPERS == ("mtcp", "tfmcc", "webrc", "rla", "vlmcc", "compare", "tcp-validation", "lan")
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: row.id)
@@ -54,7 +56,7 @@ CASES = [
     if row.experiment is not None
     for quick in (True, False)
     for case in row.experiment.cases(quick)
-    if case.world != "formula" and len(case.document["nodes"]) < 5000  # which differ from smaller ones in numbers only
+    if case.world in PURPOSES and len(case.document["nodes"]) < 5000  # which differ from smaller ones in numbers only
 ]
 
 

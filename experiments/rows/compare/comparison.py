@@ -31,6 +31,14 @@ _SLOW: Final = "r7"
 _SLOW_JOINS_S: Final = 90.0
 _SLOW_LEAVES_S: Final = 110.0
 _SLOW_SETTLED_S: Final = 95.0
+_FQ_PACKETS: Final = 10_240
+"""FQ-CoDel's limit (RFC 8290, section 5.2.3)."""
+_MODERN_BPS: Final = ((20e6, 20.0), (100e6, 6.0))
+"""Bit/s, and the seconds of a quick run."""
+_MODERN_QUEUES: Final[Sequence[tuple[str, str, Callable[[float], Mapping[str, Any]]]]] = (
+    ("fq", "FQ-CoDel", lambda _: {"kind": "fq_codel", "packets": _FQ_PACKETS}),
+    ("bdp", "DropTail of one BDP", lambda rate_bps: {"kind": "droptail", "packets": networks.product(rate_bps)}),
+)
 
 
 def _with_tcp(contender: Contender, assist: str, pace: float) -> dict[str, Any]:
@@ -80,17 +88,32 @@ def _churn(contender: Contender, assist: str, pace: float) -> dict[str, Any]:
     )
 
 
-def _cases(make: Callable[[Contender, str, float], dict[str, Any]]) -> Callable[[bool], list[Case]]:
+def _modern_cases(rate_bps: float, queue: Mapping[str, Any], quick_s: float) -> Callable[[bool], list[Case]]:
+    """Beside one CUBIC; the quick ones without help of the switches."""
+    middle = {"rate": f"{rate_bps:g} bps", "queue": dict(queue)}
+
+    def make(contender: Contender, assist: str, pace: float) -> dict[str, Any]:
+        found = networks.modern(contender, rate_bps)
+        return networks.network(found, assist, pace, middle=middle, traffic=[networks.one_cubic()])
+
     def cases(quick: bool) -> list[Case]:
-        """Each protocol without assistance, and with it where there is some."""
-        pace = networks.QUICK_PACE if quick else 1.0
-        return [
-            Case(name if assist == "none" else f"{name}, switches", make(contender, assist, pace), series=name)
-            for name, contender in CONTENDERS.items()
-            for assist in (("none", "switch") if contender.has_assistance else ("none",))
-        ]
+        pace = (quick_s if quick else networks.MODERN_SECONDS) / networks.SECONDS
+        return [case for case in _contenders(make, pace) if not quick or "switches" not in case.label]
 
     return cases
+
+
+def _contenders(make: Callable[[Contender, str, float], dict[str, Any]], pace: float) -> list[Case]:
+    """Each protocol without assistance, and with it where there is some."""
+    return [
+        Case(name if assist == "none" else f"{name}, switches", make(contender, assist, pace), series=name)
+        for name, contender in CONTENDERS.items()
+        for assist in (("none", "switch") if contender.has_assistance else ("none",))
+    ]
+
+
+def _cases(make: Callable[[Contender, str, float], dict[str, Any]]) -> Callable[[bool], list[Case]]:
+    return lambda quick: _contenders(make, networks.QUICK_PACE if quick else 1.0)
 
 
 def _everywhere(run: Finished) -> dict[str, float]:
@@ -151,7 +174,7 @@ _LABELS: Final[Mapping[str, str]] = {
 def _row(
     name: str,
     title: str,
-    make: Callable[[Contender, str, float], dict[str, Any]],
+    cases: Callable[[bool], Sequence[Case]],
     measure: Callable[[Finished], Mapping[str, float]],
     quantities: Sequence[str],
 ) -> Row:
@@ -164,7 +187,7 @@ def _row(
         "everybody goes on receiving",
         "kbit/s",
         Experiment(
-            _cases(make),
+            cases,
             measure,
             Every([Only(EachBetween(1.0), name) for name in ("slowest", "slow") if name in quantities]),
             Bars({quantity: _LABELS[quantity] for quantity in quantities}),
@@ -177,36 +200,47 @@ ROWS: Final = (
     _row(
         "tcp",
         "one bottleneck of 1 Mbit/s with one TCP",
-        _with_tcp,
+        _cases(_with_tcp),
         _measure_tcp,
         ("slowest", "share", "variation", "loss", "feedback"),
     ),
     _row(
         "heterogeneous",
         "receivers behind 0.5 to 4 Mbit/s",
-        _heterogeneous,
+        _cases(_heterogeneous),
         _measure_heterogeneous,
         ("slowest", "fastest", "variation", "loss", "feedback"),
     ),
     _row(
         "loss",
         "1 % of independent loss at each receiver, and at a TCP's",
-        _lossy,
+        _cases(_lossy),
         _measure_lossy,
         ("slowest", "share", "variation", "loss", "feedback"),
     ),
     _row(
         "congestion",
         "half of 1 Mbit/s is suddenly taken by UDP",
-        _congested,
+        _cases(_congested),
         _measure_congested,
         ("slowest", "variation", "loss", "feedback", "reaction"),
     ),
     _row(
         "churn",
         "receivers come and go, one of them slow",
-        _churn,
+        _cases(_churn),
         _measure_churn,
         ("slowest", "slow", "variation", "loss", "feedback", "reaction"),
+    ),
+    *(
+        _row(
+            f"{name}-{rate_bps / 1e6:g}",
+            f"one bottleneck of {rate_bps / 1e6:g} Mbit/s with one CUBIC, {title}",
+            _modern_cases(rate_bps, make(rate_bps), quick_s),
+            _measure_tcp,
+            ("slowest", "share", "variation", "loss", "feedback"),
+        )
+        for rate_bps, quick_s in _MODERN_BPS
+        for name, title, make in _MODERN_QUEUES
     ),
 )

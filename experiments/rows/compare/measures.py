@@ -73,7 +73,7 @@ def _bottleneck(run: Finished, since: float) -> list[dict[str, Any]]:
 
 
 def _dropped(row: dict[str, Any]) -> int:
-    return int(row["drop_queue"] + row["drop_red"])
+    return int(row["drop_queue"] + row["drop_red"] + row.get("drop_aqm", 0))
 
 
 def loss(run: Finished, since: float = SETTLED_S) -> float:

@@ -1,15 +1,15 @@
 """The contenders of the comparison, and the networks in which all of them are put.
 
-All packets have 1,000 bytes on the link. Each protocol has the parameters that its paper's rows have, and is asked for
-what it is made for: MTCP and RLA for a stream that everybody gets whole, from where it is when they join, TFMCC, VLMCC
-and WEBRC for real-time data. All
-networks are of P4 switches, so that assistance changes nothing but itself. Where flows share a bottleneck its queue is
-RED: behind a DropTail queue phase effects, not the protocols, would decide on the shares
+All packets have 1,000 bytes on the link. Each protocol has the parameters that its paper's rows have, in networks of
+today its defaults, and is asked for what it is made for: MTCP and RLA for a stream that everybody gets whole, from
+where it is when they join, TFMCC, VLMCC and WEBRC for real-time data. All networks are of P4 switches, so that
+assistance changes nothing but itself. Where flows share a bottleneck of the papers' time its queue is RED: behind a
+DropTail queue of a few packets phase effects, not the protocols, would decide on the shares
 (experiments/results/NOTES.md).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from experiments.rows.mtcp import base as mtcp_base
@@ -105,6 +105,27 @@ CONTENDERS: Final[Mapping[str, Contender]] = {
 }
 
 
+MODERN_SECONDS: Final = 60.0
+"""Of a full run in a network of today: more packets, and shorter start-ups for their time (ours)."""
+ROUND_TRIP_S: Final = 2 * (HOP_MS + 3) / 1e3
+"""From `s` to a receiver and back: the link in the middle, and three of 1 ms."""
+
+
+def modern(contender: Contender, rate_bps: float) -> Contender:
+    """With the protocol's defaults, but packets of the same length, and WEBRC's sender knows the link's rate."""
+    if contender.protocol == "webrc":
+        return replace(contender, parameters={"packet_bytes": PACKET_BYTES, "session_rate_bps": rate_bps})
+    kept = ("payload_bytes", "from_start")
+    return replace(
+        contender, parameters={name: contender.parameters[name] for name in kept if name in contender.parameters}
+    )
+
+
+def product(rate_bps: float) -> int:
+    """Packets in a round trip at a rate."""
+    return round(rate_bps * ROUND_TRIP_S / 8 / PACKET_BYTES)
+
+
 def _link(one: str, other: str, **more: Any) -> dict[str, Any]:
     return {"between": [one, other], "delay": "1 ms", "queue": DEEP, **more}
 
@@ -153,6 +174,12 @@ def shared() -> dict[str, Any]:
 def wide() -> dict[str, Any]:
     """A link in the middle that is no bottleneck."""
     return {"rate": "10 Mbps", "queue": dict(DEEP)}
+
+
+def one_cubic() -> dict[str, Any]:
+    """A transfer from `a` to `b` by the TCP of today, a little later than the session."""
+    flow: dict[str, Any] = {"kind": "tcp", "source": "a", "destination": "b", "start": "2 s"}
+    return flow | {"congestion_control": "cubic", "simulated": {"packet": f"{PACKET_BYTES} B"}}
 
 
 def one_tcp() -> dict[str, Any]:

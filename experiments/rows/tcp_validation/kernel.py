@@ -68,15 +68,10 @@ class _Path:
 
 
 _MIDDLE: Final = _Path(10, 40, 1)
-_PATHS: Final = (
-    _Path(2, 40, 2),
-    _Path(2, 100, 1),
-    _MIDDLE,
-    _Path(10, 100, 2),
-    _Path(40, 10, 2),
-    _Path(40, 40, 1),
+_PATHS: Final = tuple(
+    _Path(rate_mbps, rtt_ms, products) for rate_mbps in (2, 10, 40) for rtt_ms in (10, 40, 100) for products in (1, 2)
 )
-"""Three rates, three round trip times, two queues; each rate with two times, each time with two rates but one."""
+"""Three rates, three round trip times, two queues (ours)."""
 
 
 def _cases(what: Sequence[tuple[_Path, Sequence[str]]], seconds: float) -> list[Case]:

@@ -57,7 +57,8 @@ def test_what_is_no_result_is_named(tmp_path: Path) -> None:
 
 
 def test_the_kept_table_is_of_the_kept_results(tmp_path: Path) -> None:
-    for row in ROWS:
+    kept = [row for row in ROWS if (RESULTS / f"{row.id}.json").exists()]
+    for row in kept:
         (tmp_path / f"{row.id}.json").write_bytes((RESULTS / f"{row.id}.json").read_bytes())
-    assert write(tmp_path, ROWS)
+    assert write(tmp_path, kept)
     assert (tmp_path / "compare.md").read_text() == (RESULTS / "compare.md").read_text()

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from experiments.joins.bed import Bed, BedError
+from experiments.joins.bed import Bed
+from experiments.lan.namespaces import BedError
 from topologies.emulation.kernel import network_namespace, process_start_time
 
 pytestmark = pytest.mark.root

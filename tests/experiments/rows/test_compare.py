@@ -103,3 +103,17 @@ def test_only_the_protocol_and_the_assistance_differ() -> None:
         assert all(one == rest[0] for one in rest)
         receivers = [case.document["sessions"][0]["receivers"] for case in cases]
         assert all(one == receivers[0] for one in receivers)
+
+
+def test_networks_of_today_have_cubic_and_queues_of_a_product() -> None:
+    found = {row.id: row for row in ROWS}
+    for rate_mbps, packets in ((20, 115), (100, 575)):  # of 1,000 bytes in 46 ms
+        for kind, limit in (("fq", 10_240), ("bdp", packets)):
+            experiment = found[f"compare-{kind}-{rate_mbps}"].experiment
+            assert experiment is not None
+            assert len(experiment.cases(False)) == 9
+            for case in experiment.cases(True):
+                middle = next(link for link in case.document["links"] if link["between"] == ["s0", "s1"])
+                assert middle["queue"]["packets"] == limit
+                assert [flow["congestion_control"] for flow in case.document["traffic"]] == ["cubic"]
+                assert "alpha" not in case.document["sessions"][0]["parameters"]  # defaults
