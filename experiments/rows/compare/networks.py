@@ -75,7 +75,14 @@ def _contender(protocol: str, payload_bytes: int, group: str, content: str, **pa
 
 
 CONTENDERS: Final[Mapping[str, Contender]] = {
-    "MTCP": _contender("mtcp", PACKET_BYTES - _MTCP_HEADERS, mtcp_base.GROUP.format(1), "endless", from_start=False),
+    "MTCP": _contender(
+        "mtcp",
+        PACKET_BYTES - _MTCP_HEADERS,
+        mtcp_base.GROUP.format(1),
+        "endless",
+        from_start=False,
+        **mtcp_base.RULES,
+    ),
     "TFMCC": _contender("tfmcc", tfmcc_base.PAYLOAD_BYTES, "232.2.0.1", "realtime"),
     "RLA": _contender("rla", rla_base.PAYLOAD_BYTES, rla_base.GROUP.format(1), "endless", from_start=False),
     "VLMCC": _contender(

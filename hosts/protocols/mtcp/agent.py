@@ -76,7 +76,7 @@ class Agent:
         self.store = PacketStore(first, first_offset, 0 if own_clock else options.agent_history)
         self.has_end = False
         """Whether the last packet of the stream has been buffered."""
-        self.congestion = Congestion(options, first, first_offset)
+        self.congestion = Congestion(options, first, first_offset, own_clock=own_clock)
         self.advertised = AdvertisedWindows()
         self.delays = Delays(self.children, options, counters, own_clock=own_clock)
         self._board = Scoreboard(first)
@@ -233,7 +233,8 @@ class Agent:
         child.feedback += 1
         if child.merge:
             child.on_its_own()
-        self.delays.feedback_arrived(child, feedback, arrived_at)
+        if self.delays.feedback_arrived(child, feedback, arrived_at):
+            self.congestion.measured(child)
         effects: list[Effect] = []
         self._completed(self._acknowledge(child, cumulative, feedback, now), now)
         if feedback.sack:
@@ -299,7 +300,7 @@ class Agent:
         self._trim()
         if not self.children:
             return
-        if self.congestion.completed(fresh.bit_count(), new, base + fresh.bit_length()):
+        if self.congestion.completed(fresh.bit_count(), new, base + fresh.bit_length(), now):
             self.congestion.end_round(self._board.base, self.end, self.children.values(), now)
             self.delays.refresh()
 

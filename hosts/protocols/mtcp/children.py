@@ -3,11 +3,12 @@
 """
 
 import heapq
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
 from math import inf
 
 from hosts.endpoint import Address
+from hosts.parts.base_delay import WINDOW_S, BaseDelay
 from hosts.parts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import SACK_BITS, Feedback
@@ -16,6 +17,10 @@ from hosts.protocols.mtcp.wire import UNLIMITED
 
 MAX_TIMEOUT_S = 60.0
 """Exponential backoff ends here, and no round trip is longer: RFC 6298 (2.5)."""
+HYSTART_SAMPLES = 8
+"""Measurements the least of which says that slow start has built up a queue: RFC 9406, 4.2."""
+BASE_ROUNDS = 30
+"""Round trips within which the base delay is looked for at least: two drains' (hosts/parts/coexistence.py; ours)."""
 STALE_LIMIT = 64
 """So many outdated entries beside one for each key are kept before `Least` builds its heap anew."""
 
@@ -28,6 +33,7 @@ class Child:
         "advertised_end",
         "advertised_window",
         "agent",
+        "base",
         "buffer_bytes",
         "cumulative",
         "echo_time_us",
@@ -39,6 +45,8 @@ class Child:
         "highest_offset",
         "holds",
         "in_turn",
+        "loss_floor",
+        "losses",
         "lost",
         "max_twnd",
         "merge",
@@ -57,6 +65,7 @@ class Child:
         "rtd_min",
         "rtt",
         "spare",
+        "waits",
     )
 
     def __init__(
@@ -85,7 +94,9 @@ class Child:
         self.cumulative = first  # the first packet that it lacks
         self.rtd = DelayEstimator(options.rto_margin_s)  # its clock's origin is the sender's minus ours
         self.rtd_last = 0.0
-        self.rtd_min = 0.0  # of the whole session: Vegas' base delay
+        self.base = BaseDelay(WINDOW_S if options.adaptive else inf)  # Vegas' base delay: the paper's is the session's
+        self.rtd_min = 0.0  # what it says
+        self.waits: deque[float] = deque(maxlen=HYSTART_SAMPLES)  # in queues, of the last measurements
         self.rtt = DelayEstimator(options.rto_margin_s)
         self.round_rtd = inf  # least relative time delay in this round trip
         self.round_waiting = inf  # the least of this round trip that merged feedback says it waited in queues at most
@@ -104,6 +115,8 @@ class Child:
         self.in_turn = False  # its probes have their place among the other children's
         self.feedback = 0  # packets
         self.lost = 0  # packets that it reported missing
+        self.losses = 0.0  # round trips with a loss (losses.py)
+        self.loss_floor = first  # losses of packets before it belong to the last of these
         self.repaired = 0  # repairs sent to it
 
     def acknowledged(
@@ -124,10 +137,11 @@ class Child:
             return True
         return False
 
-    def add_rtd(self, rtd: float, first_deviation_s: float) -> None:
+    def add_rtd(self, rtd: float, first_deviation_s: float, now: float) -> None:
         """A relative time delay was measured, seconds."""
-        if not self.rtd.samples or rtd < self.rtd_min:
-            self.rtd_min = rtd
+        self.base.add(rtd, now)
+        self.rtd_min = self.base.least
+        self.waits.append(rtd - self.rtd_min)
         self.rtd_last = rtd
         self.rtd.add(rtd, first_deviation_s)
         if rtd < self.round_rtd:
@@ -137,7 +151,7 @@ class Child:
         """For how long this round trip's data waited in queues on the way to it, at least, seconds; inf when nothing
         tells. Another round trip begins.
         """
-        waiting = min(self.round_rtd - self.rtd_min, self.round_waiting)
+        waiting = min(max(0.0, self.round_rtd - self.rtd_min), self.round_waiting)
         self.round_rtd = self.round_waiting = inf
         return waiting
 
@@ -303,7 +317,7 @@ class Delays:
                 self._counters["drop_echo_from_the_future" if rtd < 0 else "drop_echo_too_old"] += 1
             else:
                 child.echo_time_us = echo
-                child.add_rtd(rtd, self.rtt(child) / 2)
+                child.add_rtd(rtd, self.rtt(child) / 2, arrived_at)
                 measured = True
                 self.refresh_if_above(child.timeout)
         echo = feedback.repair_echo_us

@@ -7,8 +7,12 @@ from collections.abc import Iterable
 from math import inf
 from typing import NamedTuple
 
+from hosts.parts.adaptive import AdaptiveWindow
+from hosts.parts.base_delay import WINDOW_S
+from hosts.parts.rtt import INITIAL_TIMEOUT_S
 from hosts.parts.vegas import VegasWindow
-from hosts.protocols.mtcp.children import Child, Least
+from hosts.protocols.mtcp.children import BASE_ROUNDS, Child, Least
+from hosts.protocols.mtcp.losses import Losses
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import SACK_BITS
 from hosts.protocols.mtcp.wire import UNLIMITED
@@ -120,21 +124,27 @@ class Congestion:
 
     __slots__ = (
         "_cut_floor",
+        "_losses",
         "_options",
+        "_own_clock",
         "_round_end",
         "_round_packets",
         "_round_start",
         "governing_cwnd",
+        "rtt_s",
         "summaries",
         "twnd",
         "used",
-        "vegas",
+        "window",
     )
 
-    def __init__(self, options: MtcpOptions, first: int, first_offset: int) -> None:
-        """`first` is the first packet's sequence number, `first_offset` its place in the stream."""
+    def __init__(self, options: MtcpOptions, first: int, first_offset: int, *, own_clock: bool) -> None:
+        """`first` is the first packet's sequence number, `first_offset` its place in the stream; `own_clock`: the agent
+        is the sender itself, so that relative time delays are round trip times.
+        """
         self._options = options
-        self.vegas = VegasWindow(options.vegas, SACK_BITS)
+        self._own_clock = own_clock
+        self.window = self._new_window()
         """cwnd (3.5)."""
         self.twnd = TransitWindow()
         self.summaries = Summaries(first_offset)
@@ -142,18 +152,25 @@ class Congestion:
         """Whether cwnd limited the sender in this round trip."""
         self.governing_cwnd = 0
         """Packets: the window that governed the sender lately, 0 when that is not known."""
-        self._cut_floor = first  # duplicate NACKs for packets before it have been reacted on
+        self.rtt_s = INITIAL_TIMEOUT_S
+        """From a packet's departure to the acknowledgment of the last child."""
+        self._losses = Losses(first)
+        self._cut_floor = first  # losses of packets before it have been reacted on
         self._round_end = first
         self._round_start: float | None = None
         self._round_packets = 0
+
+    def _new_window(self) -> VegasWindow | AdaptiveWindow:
+        options = self._options
+        return (AdaptiveWindow if options.adaptive else VegasWindow)(options.vegas, SACK_BITS)
 
     def begin(self, end: int) -> None:
         """The first child of an agent whose session is under way: slow start would halt everybody for it. The window
         that governs the sender is where it begins (ours).
         """
-        self.vegas = VegasWindow(self._options.vegas, SACK_BITS)
+        self.window = self._new_window()
         if self.governing_cwnd:
-            self.vegas.cwnd = self.vegas.ssthresh = float(self.governing_cwnd)
+            self.window.cwnd = self.window.ssthresh = float(self.governing_cwnd)
         self.twnd.reset(end)
 
     def governed_by(self, cwnd: int) -> None:
@@ -161,20 +178,23 @@ class Congestion:
         limit it, and has no reason to grow.
         """
         self.governing_cwnd = cwnd
-        if self.vegas.cwnd <= 2 * cwnd + 2:
+        if self.window.cwnd <= 2 * cwnd + 2:
             self.used = True
 
     def summary(self, end_offset: int) -> Summary:
         """min_cwnd and max_twnd of the subtree (3.8); all before `end_offset` was sent."""
-        cwnd_bytes = int(self.vegas.cwnd * self._options.payload_bytes)
+        cwnd_bytes = int(self.window.cwnd * self._options.payload_bytes)
         return self.summaries.of_subtree(cwnd_bytes, self.twnd.size, end_offset)
 
-    def completed(self, packets: int, new: int, last: int) -> bool:
+    def completed(self, packets: int, new: int, last: int, now: float) -> bool:
         """All children have so many more packets; `new` of them were in transit, `last` is one more than the last.
         Whether that ends the round trip: then `end_round` is due.
         """
         self._round_packets += packets
-        self.vegas.acknowledged(new)
+        if isinstance(self.window, AdaptiveWindow):
+            self.window.acknowledged(new, self.rtt_s, now)
+        else:
+            self.window.acknowledged(new)
         return last > self._round_end
 
     def end_round(self, base: int, end: int, children: Iterable[Child], now: float) -> None:
@@ -185,13 +205,23 @@ class Congestion:
         window, and what it will send after the next summary comes behind that.
         """
         elapsed = 0.0 if self._round_start is None else now - self._round_start
-        delay = 0.0
+        delay = rtt_s = 0.0
         for child in children:
             waiting = child.take_waiting()
             if delay < waiting < inf:
                 delay = waiting
+            if self._own_clock and child.rtd.samples:
+                rtt_s = max(rtt_s, child.rtd.mean)
+            if self._options.adaptive:
+                child.base.window_s = max(WINDOW_S, BASE_ROUNDS * self.rtt_s)
         if elapsed > 0:
-            self.vegas.round_trip_ended(delay * self._round_packets / elapsed, self.used)
+            rate = self._round_packets / elapsed
+            if isinstance(self.window, AdaptiveWindow):
+                # Of another agent's paths only differences of delays are known; a round is hardly longer than they.
+                self.rtt_s = rtt_s or elapsed
+                self.window.round_trip_ended(delay, rate, max(self.rtt_s, delay), self.used, now)
+            else:
+                self.window.round_trip_ended(delay * rate, self.used)
         self._round_end = max(end, base + self.governing_cwnd)
         self._round_start = now
         self._round_packets = 0
@@ -201,9 +231,10 @@ class Congestion:
         """A retransmission timer expired (3.5, 3.7) when all before packet `end` was sent; `again`: not for the first
         time.
         """
-        self.vegas.timed_out(again=again)
+        self.window.timed_out(again=again)
         self.twnd.reset(end)
         self._cut_floor = end
+        self._losses.reacted(end)
         self.summaries.timed_out(end_offset)
 
     def cut(self, seq: int, end: int) -> bool:
@@ -211,5 +242,22 @@ class Congestion:
         if seq < self._cut_floor:
             return False
         self._cut_floor = end
-        self.vegas.cut()
+        self._losses.reacted(end)
+        self.window.cut()
+        return True
+
+    def measured(self, child: Child) -> None:
+        """The child's delay was measured."""
+        if isinstance(self.window, AdaptiveWindow) and self.window.slow_start:
+            self.window.waits(min(child.waits))
+
+    def lost(self, child: Child, seq: int, end: int, children: Iterable[Child]) -> bool:
+        """The child, one of `children`, lacks packet `seq`; `end`: all before it was sent. Whether that was taken for
+        congestion.
+        """
+        window = self.window
+        if not isinstance(window, AdaptiveWindow) or not self._losses.means_congestion(child, seq, end, children):
+            return False
+        self._cut_floor = end
+        window.lost(min(child.waits, default=0.0))
         return True

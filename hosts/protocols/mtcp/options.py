@@ -13,6 +13,8 @@ from hosts.protocols.mtcp.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTE
 class MtcpOptions:
     """One session's parameters; sender and receivers may differ in them."""
 
+    # paper: the paper's rules to the letter. adaptive: what they lack beside TCP and when paths change (docs/mtcp.md).
+    rules: str = one_of("adaptive", "paper")
     payload_bytes: int = within(DEFAULT_PAYLOAD_BYTES, 1, MAX_PAYLOAD_BYTES)
     ack_delay_s: float = seconds(0.02)  # 3.1: "a few tens of milliseconds"
     # Packets that end the delay early; the paper is silent. TCP's two (RFC 1122, 4.2.3.2) from each of 16 receivers
@@ -67,6 +69,11 @@ class MtcpOptions:
         if self.parent == "sender":
             return ()
         return tuple(_address(text.strip()) for text in self.parent.split(","))
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether `rules` are the default's."""
+        return self.rules == "adaptive"
 
     @property
     def vegas(self) -> VegasOptions:

@@ -150,6 +150,8 @@ class Retransmission:
             if repairs.found_missing(seq, rtt, arrived_by, now):
                 child.lost += 1
                 self.repairing[child.number] = child
+                if self._congestion.lost(child, seq, self._store.end, self._children.values()):
+                    effects.append(CongestionSignal("loss", child.address))
             elif repairs.duplicates >= self._options.duplicate_nacks and self._congestion.cut(seq, self._store.end):
                 repairs.duplicates = 0  # several consecutive ones mean congestion (2)
                 repairs.retransmission_window.cut()

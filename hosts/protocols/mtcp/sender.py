@@ -80,7 +80,7 @@ class MtcpSender(StreamSender):
             "state": "closing" if agent.has_end and not self.closed else self.state,
             "detail": self.detail,
             "cwnd": governing_cwnd(agent),
-            "own_cwnd": agent.congestion.vegas.cwnd,
+            "own_cwnd": agent.congestion.window.cwnd,
             **windows_row(agent),
             "rtt_s": max(delays, default=None),
             "rto_rtd_s": agent.delays.rto_rtd,
@@ -114,7 +114,7 @@ class MtcpSender(StreamSender):
         if child is not None and type(packet) is Feedback:
             agent.summary_changed = False
             effects = agent.feedback(child, packet, now, datagram.arrived_at)
-            if self.limit == "cwnd" and not agent.summary_changed and agent.congestion.vegas.cwnd == self._cwnd_seen:
+            if self.limit == "cwnd" and not agent.summary_changed and agent.congestion.window.cwnd == self._cwnd_seen:
                 return effects  # the windows are as they were, and kept it from sending then
         else:
             self._membership.address = datagram.destination
@@ -186,9 +186,9 @@ class MtcpSender(StreamSender):
         summary = agent.summary()
         congestion = agent.congestion
         current_window = summary.current_window
-        own = summary.min_cwnd == int(congestion.vegas.cwnd * payload_bytes)
+        own = summary.min_cwnd == int(congestion.window.cwnd * payload_bytes)
         cwnd = congestion.governing_cwnd = summary.min_cwnd // payload_bytes
-        self._cwnd_seen = congestion.vegas.cwnd
+        self._cwnd_seen = congestion.window.cwnd
         advertised_end: int | None = None
         while True:
             size = min(payload_bytes, len(unsent))

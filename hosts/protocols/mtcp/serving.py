@@ -176,7 +176,7 @@ class Serving:
         agent = self.agent
         return {
             "children": len(agent.children),
-            "cwnd": agent.congestion.vegas.cwnd,
+            "cwnd": agent.congestion.window.cwnd,
             **windows_row(agent),
             "rto_rtd_s": agent.delays.rto_rtd,
             "rto_rtt_s": agent.delays.rto_rtt,

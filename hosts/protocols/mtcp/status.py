@@ -39,8 +39,8 @@ def windows_row(agent: Agent) -> dict[str, object]:
     summary = agent.summary()
     payload = agent.options.payload_bytes
     return {
-        "ssthresh": agent.congestion.vegas.ssthresh,
-        "slow_start": agent.congestion.vegas.slow_start,
+        "ssthresh": agent.congestion.window.ssthresh,
+        "slow_start": agent.congestion.window.slow_start,
         "twnd": agent.congestion.twnd.size / payload,
         "min_cwnd": summary.min_cwnd / payload,
         "max_twnd": summary.max_twnd / payload,
@@ -49,7 +49,7 @@ def windows_row(agent: Agent) -> dict[str, object]:
 
 def governing_cwnd(agent: Agent) -> float:
     """The window that governs the sender, in packets."""
-    return min(agent.congestion.vegas.cwnd, agent.congestion.summaries.min_cwnd / agent.options.payload_bytes)
+    return min(agent.congestion.window.cwnd, agent.congestion.summaries.min_cwnd / agent.options.payload_bytes)
 
 
 def _child_row(child: Child, state: str, agent: Agent, now: float) -> dict[str, object]:

@@ -13,8 +13,8 @@ ONE = Address("10.0.0.1", 1)
 TWO = Address("10.0.0.2", 1)
 T = 1000.0
 """Time 0 of the figures: clocks on the wire do not go below zero."""
-BARE = MtcpOptions(rto_margin_s=0.0, ack_delay_s=1e-9)
-"""No margins, so that timeouts are the means of constant delays, as in the paper's figures."""
+BARE = MtcpOptions(rules="paper", rto_margin_s=0.0, ack_delay_s=1e-9)
+"""The paper's rules, and no margins, so that timeouts are the means of constant delays, as in the paper's figures."""
 
 
 def make_agent(options: MtcpOptions = BARE, *, first: int = 0, own_clock: bool = False) -> Agent:

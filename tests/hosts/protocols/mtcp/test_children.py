@@ -151,8 +151,8 @@ def test_the_clocks_origin_does_not_matter_to_the_least_delay(samples: list[floa
         Child(number, ONE, MtcpOptions(), 0.0, first=0, first_offset=0, buffer_bytes=1 << 20) for number in (0, 1)
     )
     for sample in samples:
-        plain.add_rtd(sample, 0.1)
-        shifted.add_rtd(sample + offset, 0.1)
+        plain.add_rtd(sample, 0.1, 1.0)
+        shifted.add_rtd(sample + offset, 0.1, 1.0)
     assert plain.rtd_min == min(samples)
     assert shifted.rtd_min - offset == pytest.approx(plain.rtd_min, abs=1e-6)
     assert shifted.take_waiting() == pytest.approx(0.0, abs=1e-6)

@@ -95,7 +95,7 @@ def test_each_child_gets_its_own_repair() -> None:
 
 
 def test_repairs_that_wait_for_their_window_do_not_time_out() -> None:
-    agent = make_agent(MtcpOptions(rto_margin_s=0.2), own_clock=True)
+    agent = make_agent(MtcpOptions(rules="paper", rto_margin_s=0.2), own_clock=True)
     child = agent.add_child(ONE, 10**6, now=0.0)
     for _ in range(6):
         multicast(agent, 1, now=1)
@@ -113,7 +113,7 @@ def test_repairs_that_wait_for_their_window_do_not_time_out() -> None:
 
 def test_a_silent_tail_is_asked_for_before_it_times_out() -> None:
     """The last packet goes again to those that may lack it; what they lack before it they report; nothing is cut."""
-    agent = make_agent(MtcpOptions(rto_margin_s=0.2), own_clock=True)
+    agent = make_agent(MtcpOptions(rules="paper", rto_margin_s=0.2), own_clock=True)
     one = agent.add_child(ONE, 10**6, now=0.0)
     two = agent.add_child(TWO, 4500, now=0.0)  # has room for four packets only
     for step in range(1, 3):
@@ -123,7 +123,7 @@ def test_a_silent_tail_is_asked_for_before_it_times_out() -> None:
             child.advertised_end = 4500
             agent.feedback(child, Feedback(7, False, step, round(step * 1e6), 0, 0, UNLIMITED, 0, 4500, 0), step + 0.05)
     two.advertised_end = 4500
-    agent.congestion.vegas.cwnd = 10.0
+    agent.congestion.window.cwnd = 10.0
     for _ in range(3):
         multicast(agent, 3, now=3)
     rto = agent.delays.rto_rtd
@@ -135,4 +135,4 @@ def test_a_silent_tail_is_asked_for_before_it_times_out() -> None:
     assert signals(effects) == []
     effects = report(agent, one, 2, 0b11, echo=2, now=3.3, nack=True)
     assert repairs(effects) == [(2, ONE)]
-    assert agent.congestion.vegas.cwnd == 10
+    assert agent.congestion.window.cwnd == 10

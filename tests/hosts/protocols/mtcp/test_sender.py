@@ -196,15 +196,15 @@ def test_it_sends_the_current_window_and_is_clocked_by_acknowledgments() -> None
     assert bench.core.limit == "cwnd"
     bench.now += 0.01
     assert data(bench.ack(1)) == [1, 2]
-    bench.core.agent.congestion.vegas.cwnd = 5.0
+    bench.core.agent.congestion.window.cwnd = 5.0
     bench.now += 0.01
     assert data(bench.ack(1)) == [3, 4, 5]
 
 
 def test_a_subtree_s_smaller_window_counts() -> None:
     bench = sending()
-    bench.core.agent.congestion.vegas.cwnd = 10.0
-    bench.core.agent.congestion.vegas.ssthresh = 10.0
+    bench.core.agent.congestion.window.cwnd = 10.0
+    bench.core.agent.congestion.window.ssthresh = 10.0
     assert data(bench.write(50_000)) == list(range(10))
     assert data(bench.ack(10, min_cwnd=3 * 1400)) == [10, 11, 12]
     assert not bench.core.agent.congestion.used
@@ -213,7 +213,7 @@ def test_a_subtree_s_smaller_window_counts() -> None:
 def test_it_sends_no_more_than_is_advertised() -> None:
     bench = Bench(1)
     bench.get(join(3000))
-    bench.core.agent.congestion.vegas.cwnd = 10.0
+    bench.core.agent.congestion.window.cwnd = 10.0
     assert data(bench.write(50_000)) == [0, 1]
     assert bench.core.limit == "advertised_window"
     assert data(bench.ack(2, window=0)) == []
@@ -222,7 +222,7 @@ def test_it_sends_no_more_than_is_advertised() -> None:
 
 def test_it_never_outruns_the_bitmap() -> None:
     bench = sending()
-    bench.core.agent.congestion.vegas.cwnd = 1e6
+    bench.core.agent.congestion.window.cwnd = 1e6
     sent = data(bench.write(1_000_000))
     assert len(sent) == SACK_BITS
     assert bench.core.limit == "sack"

@@ -41,7 +41,7 @@ def test_the_controller_reads_it() -> None:
     assert status.state == "sending"
     assert status.limiting is not None
     assert status.limiting.receiver in status.receivers
-    assert status.cwnd == pytest.approx(world.sender_core.agent.congestion.vegas.cwnd)
+    assert status.cwnd == pytest.approx(world.sender_core.agent.congestion.window.cwnd)
     lossy = status.receivers[world.receivers[1].address.host]
     assert lossy.state == "active"
     assert lossy.loss_rate == pytest.approx(0.02, abs=0.015)

@@ -23,7 +23,7 @@ def an_hour(clocks: dict[str, Clock], until: float = HOUR_S) -> World:
         limit_packets=30,
         delays_s=(0.6,),
         clocks=clocks,
-        parameters={"buffer_bytes": 100_000, "announce_s": 1.0},
+        parameters={"rules": "paper", "buffer_bytes": 100_000, "announce_s": 1.0},
         wait=60.0,
     )
     world.network.run(until)

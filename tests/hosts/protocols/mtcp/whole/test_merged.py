@@ -20,7 +20,7 @@ from hosts.protocols.mtcp.wire import UNLIMITED
 from tests.hosts.protocols.mtcp.parent import make_agent, multicast
 from tests.p4src.models.aggregation import AggregationModel
 
-OPTIONS = MtcpOptions()
+OPTIONS = MtcpOptions(rules="paper")
 PARENT = "10.0.0.1"
 SWITCH_S = 0.001
 """From the switch to the parent."""
@@ -82,7 +82,7 @@ class Trial:
         self.model = AggregationModel()
         self.agent: Agent = make_agent(OPTIONS, own_clock=True)
         self.window = RecordingWindow(OPTIONS.vegas, SACK_BITS)
-        self.agent.congestion.vegas = self.window
+        self.agent.congestion.window = self.window
         self.leaves: list[Leaf] = []
         for number, delay in enumerate(delays_s):
             record = self.agent.add_child(Address(f"10.0.1.{number}", 1), 10**7, START)
@@ -121,7 +121,7 @@ class Trial:
         seq = self.agent.end
         multicast(self.agent, self.now, self.now)
         self.model.data(7, PARENT, seq, self.us(SWITCH_S))
-        self.cwnds.append(self.agent.congestion.vegas.cwnd)
+        self.cwnds.append(self.agent.congestion.window.cwnd)
         for leaf in self.leaves:
             if not self.lost(leaf.number, seq, 0):
                 at = self.now + SWITCH_S

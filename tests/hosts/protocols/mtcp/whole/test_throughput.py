@@ -6,13 +6,23 @@ from hosts.endpoint import CongestionSignal
 from tests.hosts.protocols.mtcp.world import World
 from tests.hosts.tcp import TcpReceiver, TcpSender
 
+PAPER = {"rules": "paper"}
+
 DELAYS_S = (0.002, 0.006, 0.011, 0.017)
 """With the 3 ms before the receivers' links: round trip times of 10 to 40 ms."""
 
 
 @pytest.mark.parametrize(("rate_bps", "limit_packets"), [(10e6, 64), (20e6, 64), (10e6, 20)])
 def test_one_percent_loss_at_one_leaf(rate_bps: float, limit_packets: int) -> None:
-    world = World(4, size=None, rate_bps=rate_bps, limit_packets=limit_packets, delays_s=DELAYS_S, losses={3: 0.01})
+    world = World(
+        4,
+        size=None,
+        parameters=PAPER,
+        rate_bps=rate_bps,
+        limit_packets=limit_packets,
+        delays_s=DELAYS_S,
+        losses={3: 0.01},
+    )
     world.network.run(10)
     assert world.share(3, 10) > 0.95
 
@@ -21,7 +31,7 @@ def test_independent_loss_costs_nothing() -> None:
     """Each of eight receivers loses 1 %: hardly a window without a loss, and still no congestion. The repairs, 8 % of
     the packets here, are unicast over the same bottleneck.
     """
-    world = World(8, size=None, delays_s=DELAYS_S, losses=dict.fromkeys(range(8), 0.01))
+    world = World(8, size=None, parameters=PAPER, delays_s=DELAYS_S, losses=dict.fromkeys(range(8), 0.01))
     world.network.run(8)
     assert world.share(3, 8) * 1.08 > 0.96
     # A loss while the window is a packet or two has nothing behind it that could show the gap.
@@ -33,7 +43,7 @@ def test_independent_loss_costs_nothing() -> None:
 
 def test_a_busy_machine() -> None:
     """Programs get the processor only every ten milliseconds or so: their datagrams wait, but not in the network."""
-    world = World(4, size=None, delays_s=DELAYS_S, losses={3: 0.01})
+    world = World(4, size=None, parameters=PAPER, delays_s=DELAYS_S, losses={3: 0.01})
     for index, host in enumerate(world.network.hosts.values()):
         host.quantum_s = 0.008 + 0.001 * index
     world.network.run(10)

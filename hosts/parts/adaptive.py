@@ -1,0 +1,188 @@
+"""A congestion window that keeps queues short as Vegas does, while nobody else fills them, and is CUBIC where somebody
+does.
+
+    alone            growth by CUBIC's curve while few packets wait, none while some do, back by one a round trip while
+                     many do (Vegas' alpha and beta)
+    beside others    CUBIC
+    always           a loss that means congestion is CUBIC's; a drain from time to time shows whether there are others,
+                     and how long the path is without a queue (coexistence.py)
+
+Windows are in packets, times in seconds on the owner's clock.
+"""
+
+from typing import Final
+
+from hosts.parts.coexistence import Company
+from hosts.parts.cubic import BETA, Cubic
+from hosts.parts.vegas import INITIAL_CWND, LEAST_CWND, VegasOptions
+
+SLOW_START_CUT: Final = 1 / 2
+"""What a loss leaves of the window in slow start: RFC 9438, 4.6, for it has doubled since the lost packet was sent."""
+SHORT_QUEUE_CUT: Final = 0.85
+"""What it leaves of the window while the queue is short: RFC 8511's for marks, and for the same reason: a window that
+is cut by more than a short queue holds leaves the link idle. It is half again what TCP gets there."""
+ALPHA_SHARE: Final = 1 / 32
+"""Of the round trip, that may always wait: a few packets of a large window are less than hosts' own delays (ours)."""
+NOISE_S: Final = 0.0005
+"""The same in time: what a host's scheduler adds (ours)."""
+HYSTART_SHARE: Final = 1 / 8
+"""Of the round trip: a wait that ends slow start (RFC 9406, 4.2, without its bounds of 4 and 16 ms: the one is for the
+kernel's clock, the other for long paths)."""
+UNDERSHOOT: Final = 0.95
+"""What a drain leaves of what the path holds without a queue (ours)."""
+PEAK_AGING: Final = 0.98
+"""What is left after a round trip of the greatest rate that was seen (ours)."""
+
+
+class AdaptiveWindow:
+    """See the module. Its owner says when a round trip has passed."""
+
+    __slots__ = (
+        "_company",
+        "_cubic",
+        "_grows",
+        "_options",
+        "_peak",
+        "_recovers",
+        "_resumes_at",
+        "_rtt_s",
+        "cwnd",
+        "maximum",
+        "ssthresh",
+    )
+
+    def __init__(self, options: VegasOptions, maximum: float) -> None:
+        """`maximum`: packets that the owner can keep in flight at all."""
+        self._options = options
+        self.maximum = float(maximum)
+        self.cwnd = INITIAL_CWND
+        self.ssthresh = self.maximum
+        self._cubic = Cubic()
+        self._company = Company()
+        self._grows = True
+        self._peak = 0.0  # packets/s
+        self._rtt_s = 0.0  # without queues; 0: not known
+        self._recovers = False  # from a timeout, and no whole round trip has gone well since
+        self._resumes_at: float | None = None  # while it drains the queue: the window before
+
+    @property
+    def slow_start(self) -> bool:
+        """Whether the window still doubles (every round trip)."""
+        return self.cwnd < self.ssthresh
+
+    @property
+    def beside_others(self) -> bool:
+        """Whether somebody else fills the queue."""
+        return self._company.present
+
+    def waits(self, waiting_s: float) -> None:
+        """What is acknowledged now has waited in queues for so long at least, on the way to who waits longest."""
+        if self.slow_start and self._rtt_s and waiting_s > self._wait_of(self._options.gamma, HYSTART_SHARE):
+            self._avoid_from(self.cwnd / 2)  # it was sent a round trip ago, when the window was half as large
+
+    def _wait_of(self, packets: float, share: float) -> float:
+        """Of so many packets at the greatest rate that was seen, or that share of the round trip."""
+        return max(packets / self._peak if self._peak else 0.0, share * self._rtt_s, NOISE_S)
+
+    def acknowledged(self, packets: int, rtt_s: float, now: float) -> None:
+        """So many new packets were acknowledged (by all)."""
+        if not self._grows or not packets:
+            return
+        if self.slow_start:
+            self.cwnd = min(self.cwnd + packets, self.ssthresh, self.maximum)
+        else:
+            self.cwnd = min(self._cubic.acknowledged(self.cwnd, packets, rtt_s, now), self.maximum)
+
+    def round_trip_ended(self, waiting_s: float, rate: float, rtt_s: float, used: bool, now: float) -> None:
+        """A round trip of `rtt_s` passed in which packets waited in queues for `waiting_s` at least, on the way to who
+        waits longest, and were acknowledged at `rate` (packets/s). Not `used`: something else than this window limited
+        the rate.
+        """
+        self._rtt_s = max(0.0, rtt_s - waiting_s)
+        self._peak = max(rate, self._peak * PEAK_AGING)
+        self._recovers &= self.cwnd <= LEAST_CWND
+        few = self._wait_of(self._options.alpha, ALPHA_SHARE)
+        many = self._wait_of(self._options.beta, 2 * ALPHA_SHARE)
+        if self.slow_start:
+            self._grows = used
+            self.waits(waiting_s)
+            return
+        company = self._company
+        company.round_trip_ended(waiting_s, many, rtt_s, now)
+        if self._resumes_at is not None:
+            if not company.draining:
+                self._resume(few)
+        elif company.draining:
+            self._resumes_at = self.cwnd
+            self._grows = False
+            self._avoid_from(UNDERSHOOT * self.cwnd * (self._rtt_s / rtt_s if rtt_s > 0 else 1.0) - 1)
+        else:
+            self._grows = used and (company.present or waiting_s < few)
+            if not self._grows:
+                self._cubic.hold()
+            if waiting_s > many and not company.present:
+                self._avoid_from(self.cwnd - 1)
+
+    def _resume(self, few_s: float) -> None:
+        """The drain is over."""
+        assert self._resumes_at is not None
+        before = self._resumes_at
+        if not self._company.present:  # the queue was this window's own
+            before = min(before, self.cwnd / UNDERSHOOT + 1 + max(self._options.alpha, self._peak * few_s))
+        self._resumes_at = None
+        self._grows = True
+        self._avoid_from(before)
+
+    def _avoid_from(self, cwnd: float) -> None:
+        """Congestion avoidance from this window on."""
+        self.cwnd = self.ssthresh = min(max(LEAST_CWND, cwnd), self.maximum)
+
+    def lost(self, waiting_s: float) -> None:
+        """A loss that means congestion, once a round trip; packets waited in queues for so long on the way to who lost
+        it.
+        """
+        before = self.cwnd if self._resumes_at is None else self._resumes_at
+        if self.slow_start:
+            self._cubic.lost(before)
+            self._avoid_from(before * SLOW_START_CUT)
+            return
+        short = waiting_s < self._wait_of(self._options.alpha, ALPHA_SHARE)
+        after = self._cubic.lost(before, SHORT_QUEUE_CUT if short else BETA)
+        if self._resumes_at is None:
+            self._avoid_from(after)
+        else:
+            self._resumes_at = after
+            self._avoid_from(min(self.cwnd, after))
+
+    def cut(self, share: float = BETA) -> None:
+        """Repairs were lost, too: that share is left."""
+        self._leave_drain()
+        self._cubic.hold()
+        self._avoid_from(self.cwnd * share)
+
+    def timed_out(self, again: bool = False) -> None:
+        """A retransmission timer expired; `again`: for a packet on whose account it did before.
+
+        Until a whole round trip has gone well it is taken for the same loss: ssthresh is what the path held before, and
+        one lost flight says no more of that than one lost packet (ours; RFC 5681 has the flight's size, RFC 6582 keeps
+        what was there before the recovery).
+        """
+        self._leave_drain()
+        if not again and not self._recovers:
+            known = self.ssthresh / 2 if self.slow_start and self.ssthresh < self.maximum else 0.0
+            self.ssthresh = max(LEAST_CWND, known, self._cubic.lost(self.cwnd))
+        self._recovers = True
+        self.cwnd = INITIAL_CWND
+        self._grows = True
+
+    def _leave_drain(self) -> None:
+        if self._resumes_at is not None:
+            self.cwnd = self._resumes_at
+            self._resumes_at = None
+        self._company.forget()
+
+    def continue_from(self, cwnd: float) -> None:
+        """Congestion avoidance goes on from a window of so many packets, as of another path."""
+        self._leave_drain()
+        self._cubic.hold()
+        self._avoid_from(cwnd)

@@ -1,0 +1,61 @@
+"""Whether somebody else keeps the bottleneck's queue filled, so that a window that backs off from queues would get
+nothing there.
+
+The question is Copa's (Arun and Balakrishnan 2018, 4): has the queue nearly emptied in the last few round trips? A
+window whose own packets are the queue answers it by a drain: it takes them out for two round trips, as BBR's ProbeRTT
+and LEDBAT++'s slowdowns do. If the queue then is short, nobody else fills it; the delay without one has been seen, too.
+Nimbus (Goyal et al. 2022) asks by pulses of the rate, which takes seconds and a known capacity.
+"""
+
+from typing import Final
+
+FILLED_ROUNDS: Final = 4
+"""Round trips on end with a queue that make one ask (ours; Copa's is five of its own oscillations)."""
+DRAIN_ROUNDS: Final = 2
+"""In the first the queue empties, in the second what is sent meanwhile is acknowledged."""
+PERIOD_S: Final = 5.0
+"""Between drains: BBR's ProbeRTTInterval."""
+PERIOD_ROUNDS: Final = 15
+"""And at least so many round trips, for drains are to take little of long ones, too (ours)."""
+
+
+class Company:
+    """Its owner says when a round trip has ended, and drains the queue for as long as `draining`."""
+
+    __slots__ = ("_asks_at", "_filled", "_left", "present")
+
+    def __init__(self) -> None:
+        self.present = False
+        """Somebody fills the queue."""
+        self._filled = 0  # round trips on end
+        self._left = 0  # of a drain
+        self._asks_at: float | None = None
+
+    @property
+    def draining(self) -> bool:
+        """The window is to be what the path holds without a queue, or a little less."""
+        return self._left > 0
+
+    def round_trip_ended(self, waiting_s: float, short_s: float, rtt_s: float, now: float) -> None:
+        """In this round trip packets waited in queues for at least `waiting_s`; up to `short_s` is a short queue."""
+        short = waiting_s <= short_s
+        if self._left:
+            self._left -= 1
+            if self._left:
+                return
+            self.present = not short
+            self._wait(rtt_s, now)
+        elif self._asks_at is None:
+            self._wait(rtt_s, now)
+        else:
+            self._filled = 0 if short else self._filled + 1
+            if now >= self._asks_at or (self._filled >= FILLED_ROUNDS and not self.present):
+                self._left = DRAIN_ROUNDS
+
+    def _wait(self, rtt_s: float, now: float) -> None:
+        self._filled = 0
+        self._asks_at = now + max(PERIOD_S, PERIOD_ROUNDS * rtt_s)
+
+    def forget(self) -> None:
+        """The window has begun anew: there is no queue of its own to be drained."""
+        self._left = self._filled = 0

@@ -1,0 +1,165 @@
+"""The window that is Vegas' alone and CUBIC's beside others, over a model of a link."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hosts.parts.adaptive import SHORT_QUEUE_CUT, AdaptiveWindow
+from hosts.parts.cubic import BETA
+from hosts.parts.vegas import LEAST_CWND, VegasOptions
+
+OPTIONS = VegasOptions(alpha=2, beta=4, gamma=2)
+RATE = 800.0
+"""Packets/s of the link."""
+RTT_S = 0.05
+"""Without a queue: it holds 40 packets."""
+
+
+class Path:
+    """A link's queue, and somebody who keeps `others` packets in it."""
+
+    def __init__(self, window: AdaptiveWindow, base_s: float = RTT_S) -> None:
+        self.window = window
+        self.base_s = base_s
+        self.least_s = base_s
+        self.others = 0.0
+        self.now = 0.0
+        self.shares: list[float] = []
+
+    def run(self, seconds: float, limit: float = 1e9) -> None:
+        """Round trips in which everything is acknowledged, but what a queue of `limit` packets does not hold."""
+        window = self.window
+        until = self.now + seconds
+        while self.now < until:
+            queue = max(0.0, window.cwnd + self.others - RATE * self.base_s)
+            wait = queue / RATE
+            rtt = self.base_s + wait
+            rate = min(window.cwnd / rtt, RATE)
+            self.now += rtt
+            seen = self.base_s - self.least_s + wait
+            window.waits(seen)
+            window.acknowledged(int(window.cwnd), rtt, self.now)
+            if queue > limit:
+                window.lost(seen)
+            window.round_trip_ended(seen, rate, rtt, True, self.now)
+            self.shares.append(rate / RATE)
+
+
+def settled(base_s: float = RTT_S) -> Path:
+    path = Path(AdaptiveWindow(OPTIONS, 512), base_s)
+    path.run(10)
+    return path
+
+
+def test_alone_it_fills_the_path_and_hardly_more() -> None:
+    path = settled()
+    path.shares.clear()
+    path.run(20)
+    assert sum(path.shares) / len(path.shares) > 0.98
+    assert path.window.cwnd < 40 + 8
+    assert not path.window.beside_others
+
+
+def test_slow_start_ends_by_delay() -> None:
+    window = AdaptiveWindow(OPTIONS, 512)
+    path = Path(window)
+    while window.slow_start:
+        path.run(0.01)
+    assert 20 <= window.cwnd <= 60
+    assert path.now < 0.6
+
+
+def test_beside_somebody_who_fills_the_queue_it_grows_and_alone_again_it_drains() -> None:
+    path = settled()
+    path.others = 60.0
+    path.run(1.0)
+    assert path.window.beside_others
+    before = path.window.cwnd
+    path.run(5.0)
+    assert path.window.cwnd > before + 20
+    path.others = 0.0
+    path.run(20)
+    assert not path.window.beside_others
+    assert path.window.cwnd < 40 + 8
+
+
+def test_what_is_taken_for_company_still_uses_the_link() -> None:
+    """A path that has become longer: its least delay is not known yet."""
+    path = settled()
+    path.base_s = 2 * RTT_S
+    path.shares.clear()
+    path.run(10, limit=40)
+    assert sum(path.shares) / len(path.shares) > 0.8
+
+
+def test_losses() -> None:
+    window = settled().window
+    window.continue_from(40)
+    window.lost(0.5)
+    assert window.cwnd == pytest.approx(40 * BETA)
+    window.continue_from(40)
+    window.lost(0.0)
+    assert window.cwnd == pytest.approx(40 * SHORT_QUEUE_CUT)
+    slow = AdaptiveWindow(OPTIONS, 512)
+    slow.acknowledged(39, RTT_S, 0.0)
+    slow.lost(0.5)
+    assert slow.cwnd == 20
+    assert not slow.slow_start
+
+
+def test_one_lost_flight_does_not_make_ssthresh_collapse() -> None:
+    window = AdaptiveWindow(OPTIONS, 512)
+    window.continue_from(40)
+    for _ in range(10):  # what was sent after a timeout times out, too
+        window.timed_out()
+        window.acknowledged(1, RTT_S, 0.0)
+    assert window.ssthresh == pytest.approx(40 * BETA)
+    window.acknowledged(8, RTT_S, 0.0)
+    window.round_trip_ended(0.0, 100.0, RTT_S, True, 1.0)
+    window.timed_out()  # it has gone well meanwhile: another loss
+    assert window.ssthresh == pytest.approx(40 * BETA / 2)
+
+
+def test_a_window_that_is_not_used_does_not_grow() -> None:
+    window = AdaptiveWindow(OPTIONS, 512)
+    window.continue_from(20)
+    for step in range(20):
+        window.acknowledged(20, RTT_S, step * RTT_S)
+        window.round_trip_ended(0.0, 400.0, RTT_S, False, step * RTT_S)
+    assert window.cwnd <= 24
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("acknowledged"), st.integers(0, 600)),
+            st.tuples(st.just("round"), st.floats(0, 1), st.floats(0, 1), st.floats(0, 1e5), st.booleans()),
+            st.tuples(st.just("timeout"), st.booleans()),
+            st.tuples(st.just("lost"), st.floats(0, 1)),
+            st.tuples(st.just("cut")),
+            st.tuples(st.just("from"), st.floats(0, 1e3)),
+        ),
+        max_size=200,
+    )
+)
+def test_bounds(steps: list[tuple[object, ...]]) -> None:
+    window = AdaptiveWindow(OPTIONS, 64)
+    now = 0.0
+    for step in steps:
+        now += 0.1
+        match step:
+            case ("acknowledged", int(packets)):
+                window.acknowledged(packets, 0.1, now)
+            case ("round", float(waiting), float(base), float(rate), bool(used)):
+                window.waits(waiting)
+                window.round_trip_ended(waiting, rate, base + waiting, used, now)
+            case ("timeout", bool(again)):
+                window.timed_out(again)
+            case ("lost", float(waiting)):
+                window.lost(waiting)
+            case ("from", float(cwnd)):
+                window.continue_from(cwnd)
+            case _:
+                window.cut()
+        assert 1 <= window.cwnd <= 64
+        assert window.ssthresh >= LEAST_CWND

@@ -1,0 +1,60 @@
+"""Who fills the queue."""
+
+from hosts.parts.coexistence import DRAIN_ROUNDS, FILLED_ROUNDS, PERIOD_S, Company
+
+SHORT_S, RTT_S = 0.005, 0.05
+
+
+def rounds(company: Company, count: int, waiting_s: float, drained_s: float, now: float) -> float:
+    """So many round trips; in drains only so much waits."""
+    for _ in range(count):
+        now += RTT_S
+        company.round_trip_ended(drained_s if company.draining else waiting_s, SHORT_S, RTT_S, now)
+    return now
+
+
+def test_a_queue_of_one_s_own_is_drained_and_nobody_is_there() -> None:
+    company = Company()
+    rounds(company, FILLED_ROUNDS + DRAIN_ROUNDS + 1, 0.02, 0.0, 0.0)
+    assert not company.present
+    assert not company.draining
+
+
+def test_a_queue_that_stays_is_somebody_else_s() -> None:
+    company = Company()
+    now = rounds(company, FILLED_ROUNDS + DRAIN_ROUNDS + 1, 0.02, 0.02, 0.0)
+    assert company.present
+    asked = now
+    while not company.draining:  # it is asked again, though seldom
+        now = rounds(company, 1, 0.02, 0.02, now)
+    assert PERIOD_S <= now - asked + 2 * RTT_S < 2 * PERIOD_S
+    rounds(company, DRAIN_ROUNDS, 0.02, 0.0, now)  # it has gone
+    assert not company.present
+
+
+def test_a_queue_that_comes_and_goes_is_nobody_s() -> None:
+    company = Company()
+    now = 0.0
+    for _ in range(20):
+        now = rounds(company, FILLED_ROUNDS - 1, 0.02, 0.02, now)
+        now = rounds(company, 1, 0.0, 0.0, now)
+        assert not company.draining or now > PERIOD_S
+    assert not company.present
+
+
+def test_the_delay_without_a_queue_is_looked_for_all_the_same() -> None:
+    company = Company()
+    drained = 0
+    now = 0.0
+    while now < 4 * PERIOD_S:
+        now = rounds(company, 1, 0.001, 0.0, now)
+        drained += company.draining
+    assert 3 * DRAIN_ROUNDS <= drained <= 4 * DRAIN_ROUNDS
+
+
+def test_a_timeout_ends_a_drain() -> None:
+    company = Company()
+    rounds(company, FILLED_ROUNDS + 1, 0.02, 0.02, 0.0)
+    assert company.draining
+    company.forget()
+    assert not company.draining
