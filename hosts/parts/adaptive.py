@@ -30,8 +30,10 @@ HYSTART_SHARE: Final = 1 / 8
 kernel's clock, the other for long paths)."""
 UNDERSHOOT: Final = 0.95
 """What a drain leaves of what the path holds without a queue (ours)."""
-PEAK_AGING: Final = 0.98
-"""What is left after a round trip of the greatest rate that was seen (ours)."""
+PEAK_S: Final = 60.0
+"""In about so long the greatest rate that was seen is forgotten (ours). Who is being pushed away has a low rate, at
+which the few packets that are left to him wait as long as a full queue makes them: that must not become the measure of
+a queue."""
 
 
 class AdaptiveWindow:
@@ -46,6 +48,7 @@ class AdaptiveWindow:
         "_recovers",
         "_resumes_at",
         "_rtt_s",
+        "_seen_at",
         "cwnd",
         "maximum",
         "ssthresh",
@@ -61,6 +64,7 @@ class AdaptiveWindow:
         self._company = Company() if company is None else company
         self._grows = True
         self._peak = 0.0  # packets/s
+        self._seen_at = 0.0  # when that was last looked at
         self._rtt_s = 0.0  # without queues; 0: not known
         self._recovers = False  # from a timeout, and no whole round trip has gone well since
         self._resumes_at: float | None = None  # while it drains the queue: the window before
@@ -112,7 +116,8 @@ class AdaptiveWindow:
         the rate.
         """
         self._rtt_s = max(0.0, rtt_s - waiting_s)
-        self._peak = max(rate, self._peak * PEAK_AGING)
+        self._peak = max(rate, self._peak * (1 - min(1.0, (now - self._seen_at) / PEAK_S)))
+        self._seen_at = now
         self._recovers &= self.cwnd <= LEAST_CWND
         few = self._wait_of(self._options.alpha, ALPHA_SHARE)
         many = self._wait_of(self._options.beta, 2 * ALPHA_SHARE)
