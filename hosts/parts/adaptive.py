@@ -54,14 +54,14 @@ class AdaptiveWindow:
         "ssthresh",
     )
 
-    def __init__(self, options: VegasOptions, maximum: float) -> None:
-        """`maximum`: packets that the owner can keep in flight at all."""
+    def __init__(self, options: VegasOptions, maximum: float, company: Company | None = None) -> None:
+        """`maximum`: packets that the owner can keep in flight at all. `company`: whose drains it follows; its own."""
         self._options = options
         self.maximum = float(maximum)
         self.cwnd = INITIAL_CWND
         self.ssthresh = self.maximum
         self._cubic = Cubic()
-        self._company = Company()
+        self._company = Company() if company is None else company
         self._grows = True
         self._peak = 0.0  # packets/s
         self._seen_at = 0.0  # when that was last looked at
@@ -78,6 +78,19 @@ class AdaptiveWindow:
     def beside_others(self) -> bool:
         """Whether somebody else fills the queue."""
         return self._company.present
+
+    @beside_others.setter
+    def beside_others(self, present: bool) -> None:
+        self._company.present = present
+
+    @property
+    def draining(self) -> bool:
+        """Whether it takes its packets out of the queue."""
+        return self._resumes_at is not None
+
+    def is_long(self, waiting_s: float) -> bool:
+        """Whether packets that waited for so long were more than a few."""
+        return waiting_s > self._wait_of(self._options.beta, 2 * ALPHA_SHARE)
 
     def waits(self, waiting_s: float) -> None:
         """What is acknowledged now has waited in queues for so long at least, on the way to who waits longest."""

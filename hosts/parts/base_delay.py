@@ -27,6 +27,11 @@ class BaseDelay:
         """inf before any measurement."""
         self._parts: deque[tuple[float, float]] = deque()  # when, and the least since; ascending in both
 
+    @property
+    def least_at(self) -> float:
+        """When that was; not of the least of all."""
+        return self._parts[0][0] if self._parts else 0.0
+
     def add(self, delay_s: float, now: float) -> None:
         """A delay was measured. Times do not go back."""
         if self.window_s == inf:

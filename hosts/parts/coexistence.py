@@ -7,6 +7,7 @@ and LEDBAT++'s slowdowns do. If the queue then is short, nobody else fills it; t
 Nimbus (Goyal et al. 2022) asks by pulses of the rate, which takes seconds and a known capacity.
 """
 
+from math import inf
 from typing import Final
 
 FILLED_ROUNDS: Final = 4
@@ -59,3 +60,33 @@ class Company:
     def forget(self) -> None:
         """The window has begun anew: there is no queue of its own to be drained."""
         self._left = self._filled = 0
+
+
+class FollowedCompany(Company):
+    """The same question where another host drains the queue, and says so: of who only watches what it sends."""
+
+    __slots__ = ("_least", "_told")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told = False
+        self._least = inf
+
+    def tell(self, draining: bool) -> None:
+        """Whether the newest packet was sent in a drain."""
+        self._told = draining
+        if draining:
+            self._left = 1
+
+    def round_trip_ended(self, waiting_s: float, short_s: float, rtt_s: float, now: float) -> None:
+        """As a Company's. Within a drain the least wait of all its round trips counts."""
+        if not self._left:
+            return
+        self._least = min(self._least, waiting_s)
+        if not self._told:
+            self._left = 0
+            self.present = self._least > short_s
+            self._least = inf
+
+    def forget(self) -> None:
+        """The window has begun anew; whether the other one drains has nothing to do with it."""

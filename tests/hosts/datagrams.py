@@ -42,6 +42,7 @@ def vlmcc_examples() -> list[bytes]:
     return [
         vlmcc.encode_data(vlmcc.Data(7, 1, 5, 9, 1000, 20_000, 12, 13, 2, b"abc")),
         vlmcc.encode_ack(vlmcc.Ack(7, 9, 5, 12)),
+        vlmcc.encode_report(vlmcc.Report(7, 9, 5, 12, 300, 7, 1)),
         vlmcc.encode_challenge(vlmcc.Challenge(7, 9, 1000, 2000, 30_000, 20_000, 5, 12)),
         vlmcc.encode_start_request(vlmcc.StartRequest(7, 9, 12)),
         vlmcc.encode_start(vlmcc.Start(7, 9, 5, 8, 1000, 2000, 20_000, 12, 13)),

@@ -85,15 +85,7 @@ CONTENDERS: Final[Mapping[str, Contender]] = {
     ),
     "TFMCC": _contender("tfmcc", tfmcc_base.PAYLOAD_BYTES, "232.2.0.1", "realtime", rules=tfmcc_base.RULES),
     "RLA": _contender("rla", rla_base.PAYLOAD_BYTES, rla_base.GROUP.format(1), "endless", from_start=False),
-    "VLMCC": _contender(
-        "vlmcc",
-        vlmcc_base.PAYLOAD_BYTES,
-        "232.5.0.1",
-        "realtime",
-        alpha=vlmcc_base.ALPHA,
-        beta=vlmcc_base.BETA,
-        n_extra=vlmcc_base.N_EXTRA,
-    ),
+    "VLMCC": _contender("vlmcc", vlmcc_base.PAYLOAD_BYTES, "232.5.0.1", "realtime", **vlmcc_base.PAPER),
     "WEBRC": Contender(
         "webrc",
         PACKET_BYTES - _WEBRC_HEADERS,

@@ -14,7 +14,7 @@ PROTOCOL = Protocol(
     VlmccOptions,
     VlmccSender,
     VlmccReceiver,
-    feedback_types=frozenset({Type.ACK, Type.CHALLENGE, Type.START_REQUEST, Type.LEAVE}),
+    feedback_types=frozenset({Type.ACK, Type.REPORT, Type.CHALLENGE, Type.START_REQUEST, Type.LEAVE}),
     carries_realtime=True,
     carries_files=False,
 )

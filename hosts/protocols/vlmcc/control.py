@@ -1,30 +1,34 @@
-"""The sender's half of the emulated Vegas connection (2.2, 2.4): window, rtt, losses, and when a packet may leave."""
+"""The sender's half of the emulated connection (2.2, 2.4): rtt, what is in travel, and when a packet may leave.
+
+What becomes of the window is said by the session's rules: `paper_control` and `adaptive_control`.
+"""
 
 import enum
+from abc import abstractmethod
 from math import inf
 from typing import Final
 
-from hosts.parts.rtt import DelayEstimator
+from hosts.parts.adaptive import AdaptiveWindow
+from hosts.parts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
 from hosts.parts.vegas import VegasWindow
-from hosts.protocols.vlmcc.backlog import vegas_difference
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.transit import BurstPacer, Transit
 
-LOSS_SHARE: Final = 1 / 2
-"""2.2: "the value of W is halved"."""
 LEAST_UNANSWERED: Final = 4
 """Packets: with a window of two or three, as many losses in a row do not mean that the leader is gone (ours)."""
+UNHEARD_GAP_S: Final = 0.5
+"""While nobody has answered packets come to be so far apart, however short the initial rtt is said to be (ours)."""
 
 
 class Clocking(enum.Enum):
     """What lets packets go."""
 
     NOBODY = enum.auto()
-    """There has been no leader: one packet per initial rtt."""
+    """There has been no leader: one packet per initial rtt, then fewer."""
     LEADER = enum.auto()
     """Acknowledgments."""
     LOST = enum.auto()
-    """2.4: no acknowledgments; a window a rtt, which grows by one packet each."""
+    """2.4: no acknowledgments; a window a rtt."""
 
 
 class WindowControl:
@@ -33,7 +37,7 @@ class WindowControl:
     def __init__(self, options: VlmccOptions) -> None:
         self._options = options
         self.clocking = Clocking.NOBODY
-        self.window = VegasWindow(options.vegas, options.max_window)
+        self.window = self._new_window()
         self.rtt = self._estimator()
         self.base_rtt = inf
         self.transit = Transit()
@@ -46,6 +50,7 @@ class WindowControl:
         self._pacer = BurstPacer()
         self._next_round_at = inf
         self._paced_from = -inf  # without a leader: when the last packet left
+        self._unheard_gap = options.initial_rtt_s
         self._unanswered = 0  # packets sent since an acknowledgment came
         self._highest_acked = -1
         self._next_seq = 0
@@ -53,6 +58,26 @@ class WindowControl:
         self._undecided: list[int] = []  # timed out, and nothing later was acknowledged: a loss, or the leader is gone
         self._most_in_travel = 0  # in this round
         self._sent_in_round = 0
+
+    # --- what the rules decide
+
+    @abstractmethod
+    def _new_window(self) -> VegasWindow | AdaptiveWindow:
+        """A session's first."""
+
+    @abstractmethod
+    def _adjust(self, now: float) -> None:
+        """A round has ended in which packets were sent."""
+
+    @abstractmethod
+    def _cut(self) -> None:
+        """The window that a loss leaves."""
+
+    @abstractmethod
+    def _without_leader(self) -> None:
+        """2.4: a rtt has passed in which nobody acknowledged."""
+
+    # ---
 
     def _estimator(self) -> DelayEstimator:
         options = self._options
@@ -67,26 +92,28 @@ class WindowControl:
     def timeout(self) -> float:
         """After so long without an acknowledgment a packet is lost (2.2)."""
         timeout = self.rtt.timeout
-        return 2 * self._options.initial_rtt_s if timeout is None else timeout
+        return max(2 * self._options.initial_rtt_s, INITIAL_TIMEOUT_S) if timeout is None else timeout
 
     @property
     def rate(self) -> float:
         """W / rtt, packets per second."""
-        if self.clocking is Clocking.NOBODY:
-            return 1 / self._options.initial_rtt_s
+        if self.clocking is Clocking.NOBODY or not self.rtt.samples:
+            return 1 / self._unheard_gap
         return self.window.cwnd / self.smoothed_rtt
 
     # --- who leads
 
     def first_leader(self, now: float) -> None:
         """The session's first leader: nothing is known of its path."""
-        self.window = VegasWindow(self._options.vegas, self._options.max_window)
+        self.window = self._new_window()
         self.rtt = self._estimator()
         self.base_rtt = inf
         self._follow(now)
 
-    def take_over(self, cwnd: float, rtt: float, base_rtt: float, now: float) -> None:
-        """A challenger leads: its window, and what is under way counts as acknowledged (2.3)."""
+    def take_over(self, cwnd: float, rtt: float, base_rtt: float, now: float, *, beside_others: bool) -> None:
+        """A challenger leads: its window, and what is under way counts as acknowledged (2.3). `beside_others`: in its
+        queue.
+        """
         self.window.continue_from(cwnd)
         self.rtt = self._estimator()
         self.rtt.add(rtt)
@@ -98,7 +125,10 @@ class WindowControl:
         self._follow(now)
 
     def lose_leader(self, now: float) -> None:
-        """2.4: nobody acknowledges; the rate stays."""
+        """2.4: nobody acknowledges; the rate stays, when there has been one."""
+        if not self.rtt.samples:
+            self.forsake()
+            return
         self.window.continue_from(self.window.cwnd)
         self._follow(now)
         self.clocking = Clocking.LOST
@@ -126,29 +156,14 @@ class WindowControl:
         self._next_seq = seq + 1
         self._paced_from = now
         if self.clocking is not Clocking.LEADER:
+            if self.clocking is Clocking.NOBODY:
+                self._unheard_gap = max(self._unheard_gap, min(2 * self._unheard_gap, UNHEARD_GAP_S))
             return
         self.transit.sent(seq, now)
         self._unanswered += 1
         self._sent_in_round += 1
         self._most_in_travel = max(self._most_in_travel, len(self.transit))
         self._pacer.sent(now, self.smoothed_rtt / self.window.cwnd)
-
-    def acknowledged(self, seq: int, rtt: float, now: float) -> None:
-        """The leader has packet `seq`, and its round trip took `rtt`."""
-        self.rtt.add(rtt)
-        self.base_rtt = min(self.base_rtt, rtt)
-        if self.transit.acknowledged(seq):
-            self._unanswered = 0
-            self.window.acknowledged(1)
-        if seq > self._highest_acked:
-            self._unanswered = 0
-            self._highest_acked = seq
-            overtaken = [other for other in self._undecided if other < seq]
-            # A packet's own acknowledgment says that it was late, and not lost.
-            self._undecided = [other for other in self._undecided if other > seq]
-            for lost in overtaken:
-                self._lost(lost)
-        self._end_round(now)
 
     def expire(self, now: float) -> bool:
         """Take what has timed out for lost. Whether the leader is gone: more than a window without a sign of it."""
@@ -161,10 +176,14 @@ class WindowControl:
 
     def _lost(self, seq: int) -> None:
         self.lost_packets += 1
+        self._congested(seq)
+
+    def _congested(self, seq: int) -> None:
+        """Packet `seq` met congestion: answered once a round trip."""
         if seq >= self._cut_below:  # else sent before the last cut could take effect
             self._cut_below = self._next_seq
             self.cuts += 1
-            self.window.cut(LOSS_SHARE)
+            self._cut()
             self._keep_least_rate()
 
     # --- rounds
@@ -180,13 +199,7 @@ class WindowControl:
         if now < self._next_round_at:
             return
         if self._sent_in_round:
-            window = self.window
-            # Who was never short of data kept the window full, but for the moments that a packet takes to follow an
-            # acknowledgment.
-            in_travel = float(self._most_in_travel) if self.starved else window.cwnd
-            window.round_trip_ended(
-                max(0.0, vegas_difference(window.cwnd, in_travel, self.smoothed_rtt, self.base_rtt)), used=True
-            )
+            self._adjust(now)
             self._keep_least_rate(round_ended=True)
         self._begin_round(now)
 
@@ -217,7 +230,7 @@ class WindowControl:
                 return inf
             return self._pacer.next_at
         if self.clocking is Clocking.LOST and now >= self._next_round_at:
-            self.window.continue_from(self.window.cwnd + 1)
+            self._without_leader()
             self._begin_round(now)
         return self._paced_from + 1 / self.rate
 

@@ -11,6 +11,8 @@ from hosts.protocols.vlmcc.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYT
 class VlmccOptions:
     """One session's parameters; sender and receivers have the same."""
 
+    # paper: the paper's rules to the letter. adaptive: what they lack beside TCP and when paths change (docs/vlmcc.md).
+    rules: str = one_of("adaptive", "paper")
     payload_bytes: int = within(DEFAULT_PAYLOAD_BYTES, 1, MAX_PAYLOAD_BYTES)
     alpha: float = 2.0  # packets (2.2; the values are ours, as MTCP's)
     beta: float = 4.0
@@ -33,7 +35,7 @@ class VlmccOptions:
     start_interval_s: float = period(60.0)
     initial_rtt_s: float = period(0.5)  # before there is a leader, one packet per this (ours; RFC 4654's)
     largest_rtt_s: float = period(4.0)  # what a challenge or acknowledgment claims beyond it counts as this (ours)
-    max_window: int = within(10_000, 2, (1 << 20) - 1)  # packets (ours)
+    max_window: int = within(65_536, 2, (1 << 20) - 1)  # packets (ours)
     # Receivers that cannot take this rate leave (2.3: "the minimum required rate"); 0: the slowest one is waited for.
     least_rate_bps: float = not_negative(0.0)
     least_rate_rounds: int = at_least(10, 1)  # so many rtts in a row below it are too many (ours)
@@ -50,6 +52,11 @@ class VlmccOptions:
             raise ValueError("parameter 'challenges_per_rtt' must be 0 or more than 1")
         if self.initial_rtt_s > self.largest_rtt_s:
             raise ValueError("parameter 'initial_rtt_s' must not exceed 'largest_rtt_s'")
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether `rules` are the default's."""
+        return self.rules == "adaptive"
 
     @property
     def packet_bytes(self) -> int:

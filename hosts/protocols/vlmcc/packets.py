@@ -1,6 +1,7 @@
 """VLMCC's packets (2.2 to 2.4, Fig. 2): fixed-size fields after the common header, in network order.
 
-DATA is multicast by the sender; the leader's ACKs, followers' CHALLENGEs, START_REQUEST and the answer are unicast.
+DATA is multicast by the sender; the leader's ACKs or REPORTs, followers' CHALLENGEs, START_REQUEST and the answer are
+unicast. `rules` decide between ACK (paper) and REPORT (adaptive), which says more and survives the loss of some.
 LEAVE is a leader's last word; ABORT ends the session, or (by unicast) one receiver's part in it.
 
 For a switch: a challenge is worse the lower its rate. The leader, whether there is one and whether it settles come from
@@ -33,15 +34,19 @@ class Type(enum.IntEnum):
     START = 5
     LEAVE = 6
     ABORT = 7
+    REPORT = 8
 
 
 FLAG_END: Final = 0x01
 FLAG_SLOW_START: Final = 0x02
 FLAG_SETTLING: Final = 0x04
+FLAG_DRAINING: Final = 0x08
 FLAG_ASSIST: Final = 0x10
 FLAG_SUPPRESSED: Final = 0x20
 FLAG_MAY_SUPPRESS: Final = 0x20
 """Of CHALLENGE."""
+FLAG_BESIDE_OTHERS: Final = 0x40
+"""Of DATA and CHALLENGE."""
 
 NO_RECEIVER: Final = 0
 UNIT: Final = 1000
@@ -91,8 +96,10 @@ DATA: Final = Format(
         Flag("end", FLAG_END, "the stream ends here"),
         Flag("slow_start", FLAG_SLOW_START, "the sender's window doubles"),
         Flag("settling", FLAG_SETTLING, "the leader is new, and challenges are ignored"),
+        Flag("draining", FLAG_DRAINING, "the sender takes its packets out of the queue (`rules: adaptive`)"),
         Flag("assist", FLAG_ASSIST, "switches may suppress challenges"),
         Flag("suppressed", FLAG_SUPPRESSED, "set on the way by a switch that does so: challenges may come at once"),
+        Flag("beside_others", FLAG_BESIDE_OTHERS, "somebody else fills the leader's queue (`rules: adaptive`)"),
     ),
 )
 
@@ -121,6 +128,34 @@ ACK: Final = Format(
 )
 
 
+class Report(NamedTuple):
+    """An ACK under `rules: adaptive`."""
+
+    session: int
+    receiver: int
+    seq: int
+    time_comp_us: int
+    waiting_us: int
+    have: int
+    marked: int
+
+
+REPORT: Final = Format(
+    NUMBER,
+    Type.REPORT,
+    Report,
+    _RECEIVER,
+    _seq("of the packet"),
+    Number("time_comp_us", 64, "as in ACK", cut=True),
+    Number("waiting_us", 32, "the time that the packet waited in queues on its way here", cut=True),
+    Number("have", 32, "of the 32 packets before it those that have arrived; the lowest bit is the last one's"),
+    Number("marked", 16, "how many packets have come with a mark of congestion (ECN), modulo 2^16", wraps=True),
+    Reserved("reserved16", 16),
+)
+REPORTED_BEFORE: Final = 32
+"""Packets before its own of which a REPORT tells."""
+
+
 class Challenge(NamedTuple):
     """A follower that finds itself worse off than the leader wants to lead; unicast."""
 
@@ -133,6 +168,7 @@ class Challenge(NamedTuple):
     seq: int
     time_comp_us: int
     may_suppress: bool = False
+    beside_others: bool = False
 
 
 CHALLENGE: Final = Format(
@@ -146,7 +182,10 @@ CHALLENGE: Final = Format(
     Number("base_rtt_us", 32, "its least rtt", least=1),
     _seq("of the last DATA packet that arrived"),
     Number("time_comp_us", 64, "as in ACK, of that packet", cut=True),
-    flags=(Flag("may_suppress", FLAG_MAY_SUPPRESS, "a switch may judge it; DATA has `assist`"),),
+    flags=(
+        Flag("may_suppress", FLAG_MAY_SUPPRESS, "a switch may judge it; DATA has `assist`"),
+        Flag("beside_others", FLAG_BESIDE_OTHERS, "somebody else fills its queue (`rules: adaptive`)"),
+    ),
 )
 
 
@@ -209,12 +248,13 @@ LEAVE: Final = Format(NUMBER, Type.LEAVE, Leave, _RECEIVER, _REASON, Reserved("r
 
 ABORT: Final = abort_format(NUMBER, Type.ABORT)
 
-PACKETS: Final = (DATA, ACK, CHALLENGE, START_REQUEST, START, LEAVE, ABORT)
-Packet: TypeAlias = Data | Ack | Challenge | StartRequest | Start | Leave | Abort
+PACKETS: Final = (DATA, ACK, CHALLENGE, START_REQUEST, START, LEAVE, ABORT, REPORT)
+Packet: TypeAlias = Data | Ack | Challenge | StartRequest | Start | Leave | Abort | Report
 
 # Hot paths pack and unpack with the structs themselves.
 _DATA: Final = DATA.struct
 _ACK: Final = ACK.struct
+_REPORT: Final = REPORT.struct
 _CHALLENGE: Final = CHALLENGE.struct
 _CONTROL: Final[dict[int, Format[Packet]]] = by_kind((START_REQUEST, START, LEAVE, ABORT))
 
@@ -267,14 +307,32 @@ def encode_ack(ack: Ack) -> bytes:
     return _ACK.pack(VERSION, NUMBER, Type.ACK, 0, session, receiver, seq & MAX_U32, min(time_comp_us, MAX_U64))
 
 
+def encode_report(report: Report) -> bytes:
+    """A REPORT. `seq`, the time and the count of marks are cut as an ACK's."""
+    session, receiver, seq, time_comp_us, waiting_us, have, marked = report
+    return _REPORT.pack(
+        VERSION,
+        NUMBER,
+        Type.REPORT,
+        0,
+        session,
+        receiver,
+        seq & MAX_U32,
+        min(time_comp_us, MAX_U64),
+        min(waiting_us, MAX_U32),
+        have,
+        marked & MAX_U16,
+    )
+
+
 def encode_challenge(challenge: Challenge) -> bytes:
     """A CHALLENGE. `seq` and the time as in an ACK."""
-    session, receiver, rate, cwnd, rtt_us, base_rtt_us, seq, time_comp_us, may_suppress = challenge
+    session, receiver, rate, cwnd, rtt_us, base_rtt_us, seq, time_comp_us, may_suppress, beside = challenge
     return _CHALLENGE.pack(
         VERSION,
         NUMBER,
         Type.CHALLENGE,
-        FLAG_MAY_SUPPRESS * may_suppress,
+        FLAG_MAY_SUPPRESS * may_suppress | FLAG_BESIDE_OTHERS * beside,
         session,
         receiver,
         rate,
@@ -314,9 +372,16 @@ def parse(data: bytes) -> Packet:
         if ack.receiver == NO_RECEIVER:
             raise PacketError("value")
         return ack
+    if kind == Type.REPORT:
+        check_size(len(data), _REPORT.size)
+        report = Report._make(_REPORT.unpack(data)[4:])
+        if report.receiver == NO_RECEIVER:
+            raise PacketError("value")
+        return report
     if kind == Type.CHALLENGE:
         check_size(len(data), _CHALLENGE.size)
-        challenge = Challenge._make((*_CHALLENGE.unpack(data)[4:], bool(flags & FLAG_MAY_SUPPRESS)))
+        told = bool(flags & FLAG_MAY_SUPPRESS), bool(flags & FLAG_BESIDE_OTHERS)
+        challenge = Challenge._make((*_CHALLENGE.unpack(data)[4:], *told))
         if 0 in challenge[1:6]:
             raise PacketError("value")
         return challenge

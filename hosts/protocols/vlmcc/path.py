@@ -10,6 +10,7 @@ from collections import deque
 from math import inf
 from typing import Final
 
+from hosts.parts.base_delay import WINDOW_S, BaseDelay
 from hosts.parts.skew import ClockSkew
 
 BUCKET_S: Final = 5.0
@@ -19,6 +20,12 @@ BUCKETS: Final = 360
 STARTS: Final = 16
 """STARTs whose way back is compared (ours)."""
 LEAST_RTT_S: Final = 1e-6
+BASE_ROUNDS: Final = 30
+"""Round trips within which a base delay that is learnt again is looked for at least: two drains' (ours)."""
+LONGER: Final = 1 / 8
+"""Of the round trip: a base delay that has grown by so much makes one ask for the way back again (ours)."""
+LEAST_LONGER_S: Final = 0.002
+"""And by at least so much (ours)."""
 
 
 class Path:
@@ -26,6 +33,8 @@ class Path:
 
     __slots__ = (
         "_back",
+        "_base",
+        "_base_at_start",
         "_bucket",
         "_bucket_at",
         "_bucket_ends",
@@ -37,7 +46,10 @@ class Path:
         "drift",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, *, learns_again: bool = False) -> None:
+        """`learns_again`: base_rtt is the least of the last while, and not of half an hour."""
+        self._base = BaseDelay() if learns_again else None
+        self._base_at_start: float | None = None
         self.drift = 0.0
         """Seconds that the sender's clock gains on ours in one."""
         self._clocks = (ClockSkew(), ClockSkew())  # the sender's by the way back, ours by the way here
@@ -57,6 +69,10 @@ class Path:
 
     def started(self, now: float, back: float) -> None:
         """A START: the way back took `back`, sender's clock less ours."""
+        if self.is_longer:
+            self._starts.clear()  # they went by another way
+            self._clocks[0].restart(now)
+        self._base_at_start = None if self._base is None else self._base.least
         self._starts.append((now, back))
         self._clocks[0].add(now, back)
         self._draw(now)
@@ -73,19 +89,39 @@ class Path:
             self._bucket_ends = now + BUCKET_S
         if here < self._bucket:
             self._bucket, self._bucket_at = here, now
+        if self._base is not None:
+            self._base.add(here, now)
         self._least = min(self._least, here + self.drift * (now - self._lines))
 
     def rtt(self, now: float, here: float) -> float:
         """Eq. (4), after a data packet that took `here`."""
         return max(LEAST_RTT_S, here + self._back + self.drift * (now - self._lines))
 
+    def waiting(self, now: float, here: float) -> float:
+        """For how long a data packet waited that took `here`: more than the least of the last while."""
+        base = self._base
+        return 0.0 if base is None else max(0.0, here + self.drift * (now - base.least_at) - base.least)
+
     @property
     def base_rtt(self) -> float:
         """The least rtt; infinite before data."""
+        base = self._base
+        if base is not None:
+            return max(LEAST_RTT_S, base.least + self._back + self.drift * (base.least_at - self._lines))
         return max(LEAST_RTT_S, self._least + self._back)
+
+    @property
+    def is_longer(self) -> bool:
+        """Whether the way here has become longer since the last START, so that the way back may have as well."""
+        base, before = self._base, self._base_at_start
+        if base is None or before is None or not self._starts:
+            return False
+        return base.least - before > max(LEAST_LONGER_S, LONGER * self.base_rtt)
 
     def _draw(self, now: float) -> None:
         """The least delays, as they would be now."""
+        if self._base is not None:
+            self._base.window_s = max(WINDOW_S, BASE_ROUNDS * self.base_rtt) if self._starts else WINDOW_S
         back, here = self._clocks[0].slope, -self._clocks[1].slope
         drift = self.drift = min(back, here, key=abs) if back * here > 0 else 0.0
         self._lines = now

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from math import inf
 
 from hosts.endpoint import (
+    CE,
     Datagram,
     DeliverDatagram,
     Effect,
@@ -14,14 +15,14 @@ from hosts.endpoint import (
 )
 from hosts.parts.realtime import RealtimeReceiver
 from hosts.protocol import Session
-from hosts.protocols.vlmcc.following import Following
+from hosts.protocols.vlmcc.acknowledging import Arrivals
+from hosts.protocols.vlmcc.adaptive_following import AdaptiveFollowing
 from hosts.protocols.vlmcc.gaps import Gaps
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import (
     FLAG_ASSIST,
     FLAG_END,
     FLAG_SETTLING,
-    FLAG_SLOW_START,
     FLAG_SUPPRESSED,
     NO_RECEIVER,
     UNIT,
@@ -29,11 +30,13 @@ from hosts.protocols.vlmcc.packets import (
     Challenge,
     Data,
     Leave,
+    Report,
     Start,
     StartRequest,
     encode_ack,
     encode_challenge,
     encode_leave,
+    encode_report,
     encode_start_request,
     packet_bytes,
     parse,
@@ -41,6 +44,7 @@ from hosts.protocols.vlmcc.packets import (
     to_units,
     to_us,
 )
+from hosts.protocols.vlmcc.paper_following import PaperFollowing
 from hosts.protocols.vlmcc.path import Path
 from hosts.protocols.vlmcc.spread import Wait, spread_rtts
 from hosts.wire.checks import read_packet
@@ -70,15 +74,19 @@ class VlmccReceiver(RealtimeReceiver):
         self.options = options
         self.id = rng.randint(NO_RECEIVER + 1, SESSION_MAX)
         self.leads = False
-        self.path = Path()
-        self.following = Following(options)
+        self.path = Path(learns_again=options.adaptive)
+        self.following: AdaptiveFollowing | PaperFollowing
+        self.following = AdaptiveFollowing(options) if options.adaptive else PaperFollowing(options)
         self.gaps = Gaps()
+        self._arrivals = Arrivals()
+        self._marked = 0  # packets that came with a mark of congestion
         self._rng = rng
         self._last: Data | None = None  # the newest packet
         self._last_at = 0.0
         self._request_at = inf
         self._request_gap = FIRST_RETRY_S
         self._lost_before = 0  # packets, when it was last asked
+        self._asked_at = -inf
         self._asked_us: int | None = None  # the START_REQUEST that is not answered yet
         self._wait = Wait()
         self._rounds_too_slow = 0
@@ -131,12 +139,17 @@ class VlmccReceiver(RealtimeReceiver):
         if not gaps.arrived(seq):
             self.counters["drop_duplicate"] += 1
             return effects
+        is_marked = datagram.ecn == CE and self.options.adaptive
+        self._marked += is_marked
+        self._arrivals.arrived(seq)
         size = len(packet.payload)
         self.data_packets += 1
         self.received_bytes += size
+        if newest:
+            self._measured(packet, at)
         if packet.leader == self.id:
-            effects.append(self._acknowledge(packet, at, now))
-        if gaps.take_lost():
+            effects.append(self._acknowledge(packet, seq, at, now))
+        if gaps.take_lost() or is_marked:
             self.following.lost(at)
         if newest:
             self._newest(packet, at, now, effects)
@@ -181,6 +194,9 @@ class VlmccReceiver(RealtimeReceiver):
         # Not all in the rhythm in which they joined.
         self._request_at = at + min(self._request_gap, self.options.start_interval_s) * self._rng.uniform(0.75, 1)
 
+    def _measured(self, packet: Data, at: float) -> None:
+        self.path.arrived(at, at - packet.send_time_us * _MICRO)
+
     def _newest(self, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
         """What a packet says of path and sender, which is news only when no later one has arrived."""
         self._last, self._last_at = packet, at
@@ -192,7 +208,6 @@ class VlmccReceiver(RealtimeReceiver):
             self._wait.end()  # it would be ignored
         here = at - packet.send_time_us * _MICRO
         path, following = self.path, self.following
-        path.arrived(at, here)
         if not path.is_known:
             return
         rtt = path.rtt(at, here)
@@ -202,20 +217,27 @@ class VlmccReceiver(RealtimeReceiver):
             rtt,
             path.base_rtt,
             packet.rate / UNIT,
-            slow_start=bool(packet.flags & FLAG_SLOW_START),
+            packet.flags,
             leads=self.leads,
         )
         if round_ended:
+            if path.is_longer:
+                self._ask_again(packet, now)
             self._judge(packet, now, effects)
 
     # --- as leader
 
-    def _acknowledge(self, packet: Data, at: float, now: float) -> Send:
+    def _acknowledge(self, packet: Data, seq: int, at: float, now: float) -> Send:
         """2.2: "leaders add the time spent by the receiver processing the packet"."""
         assert self.sender is not None
         self.counters["acks"] += 1
-        waited_us = max(0, int((now - at) * 1e6))
-        return Send(encode_ack(Ack(packet.session, self.id, packet.seq, packet.send_time_us + waited_us)), self.sender)
+        time_us = packet.send_time_us + max(0, int((now - at) * 1e6))
+        if not self.options.adaptive:
+            return Send(encode_ack(Ack(packet.session, self.id, packet.seq, time_us)), self.sender)
+        waiting = to_us(self.path.waiting(at, at - packet.send_time_us * _MICRO))
+        have = self._arrivals.before(seq)
+        report = Report(packet.session, self.id, packet.seq, time_us, waiting, have, self._marked)
+        return Send(encode_report(report), self.sender)
 
     # --- as follower
 
@@ -255,17 +277,24 @@ class VlmccReceiver(RealtimeReceiver):
             packet.seq,
             packet.send_time_us + max(0, int((now - self._last_at) * 1e6)),
             bool(packet.flags & FLAG_ASSIST),
+            isinstance(following, AdaptiveFollowing) and following.beside_others,
         )
         return [Send(encode_challenge(challenge), self.sender)]
 
     def _request(self, now: float) -> Send:
         assert self.sender is not None
         self.counters["start_requests"] += 1
+        self._asked_at = now
         self._asked_us = int(now * 1e6)
         if not self.path.is_known:
             self._request_gap = self._retry_gap()
         self._request_at = now + self._request_gap * self._rng.uniform(0.75, 1.25)
         return Send(encode_start_request(StartRequest(self.number or 0, self.id, self._asked_us)), self.sender)
+
+    def _ask_again(self, packet: Data, now: float) -> None:
+        """The way here has become longer, and the way back may have as well."""
+        soon = self._rng.random() * max(FIRST_RETRY_S, REQUEST_SHARE_S * packet.receivers)
+        self._request_at = min(self._request_at, max(now, self._asked_at + SECOND_START_S) + soon)
 
     def _retry_gap(self) -> float:
         """Seconds until a request that nobody answers is repeated."""

@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from math import inf
 
 from hosts.endpoint import (
+    ECT_0,
+    NOT_ECT,
     Address,
     CongestionSignal,
     Datagram,
@@ -18,12 +20,15 @@ from hosts.endpoint import (
 from hosts.parts.realtime import MOST_UNSENT, RealtimeSender
 from hosts.parts.vegas import LEAST_CWND
 from hosts.protocol import Session
-from hosts.protocols.vlmcc.control import Clocking, WindowControl
+from hosts.protocols.vlmcc.adaptive_control import AdaptiveControl
+from hosts.protocols.vlmcc.control import Clocking
 from hosts.protocols.vlmcc.election import Election, Verdict
 from hosts.protocols.vlmcc.members import Members
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import (
     FLAG_ASSIST,
+    FLAG_BESIDE_OTHERS,
+    FLAG_DRAINING,
     FLAG_END,
     FLAG_SETTLING,
     FLAG_SLOW_START,
@@ -32,6 +37,7 @@ from hosts.protocols.vlmcc.packets import (
     Challenge,
     Data,
     Leave,
+    Report,
     Start,
     StartRequest,
     encode_abort,
@@ -41,6 +47,7 @@ from hosts.protocols.vlmcc.packets import (
     to_units,
     to_us,
 )
+from hosts.protocols.vlmcc.paper_control import PaperControl
 from hosts.protocols.vlmcc.report import sender_sample
 from hosts.wire.checks import read_packet
 from hosts.wire.header import IPV4_UDP_BYTES
@@ -67,7 +74,8 @@ class VlmccSender(RealtimeSender):
     def __init__(self, session: Session, options: VlmccOptions, rng: random.Random) -> None:
         super().__init__(session, rng)
         self.options = options
-        self.control = WindowControl(options)
+        self.control: AdaptiveControl | PaperControl
+        self.control = AdaptiveControl(options) if options.adaptive else PaperControl(options)
         self.election = Election(options)
         self.members = Members(options.start_interval_s)
         self._sent_at = 0.0  # the last packet
@@ -111,7 +119,7 @@ class VlmccSender(RealtimeSender):
         if self.state != "sending":
             return ()
         at = datagram.came_at(now)
-        if isinstance(packet, Ack):
+        if isinstance(packet, (Ack, Report)):
             return self._ack(packet, datagram.source, at, now)
         if isinstance(packet, Challenge):
             return self._challenge(packet, datagram.source, at, now)
@@ -122,10 +130,14 @@ class VlmccSender(RealtimeSender):
         self.counters["drop_unexpected"] += 1
         return ()
 
-    def _ack(self, ack: Ack, source: Address, at: float, now: float) -> Sequence[Effect]:
+    def _ack(self, ack: Ack | Report, source: Address, at: float, now: float) -> Sequence[Effect]:
         """Fig. 2: the id "is there just to prevent errors"."""
         election = self.election
         leader = election.leader or election.previous
+        control = self.control
+        if isinstance(ack, Report) != isinstance(control, AdaptiveControl):
+            self.counters["drop_unexpected"] += 1  # the other rules'
+            return ()
         if leader is None or leader.receiver != ack.receiver:
             self.counters["drop_not_leader"] += 1  # of packets from before a change
             return ()
@@ -141,10 +153,14 @@ class VlmccSender(RealtimeSender):
             election.reinstate(now)
             self.control.reinstate(now)
         leader.heard_at = now
-        cuts = self.control.cuts
-        self.control.acknowledged(seq, self._bounded(rtt), now)
+        cuts = control.cuts
+        rtt = self._bounded(rtt)
+        if isinstance(control, PaperControl):
+            control.acknowledged(seq, rtt, now)
+        elif isinstance(ack, Report):
+            control.reported(seq, rtt, ack, now)
         effects: list[Effect] = []
-        if self.control.cuts > cuts:
+        if control.cuts > cuts:
             effects.append(CongestionSignal("loss", source))
         if self.options.least_rate_bps > 0 and self.control.rounds_below >= self.options.least_rate_rounds:
             self._send_away(leader.receiver, source, effects)
@@ -189,7 +205,8 @@ class VlmccSender(RealtimeSender):
             # Nobody's word takes the rate up by more than what it is; the least window would, over a short round trip.
             rtt = max(rtt, LEAST_CWND / self.control.rate)
             cwnd = min(challenge.cwnd, challenge.rate * rtt) * 1e-3
-            self.control.take_over(min(cwnd, self.control.rate * rtt), rtt, base_rtt, now)
+            cwnd = min(cwnd, self.control.rate * rtt)
+            self.control.take_over(cwnd, rtt, base_rtt, now, beside_others=challenge.beside_others)
             effects.append(CongestionSignal("challenge", source))
         return effects + self._transmit(now)
 
@@ -271,6 +288,11 @@ class VlmccSender(RealtimeSender):
         flags |= FLAG_SLOW_START if leader is not None and control.window.slow_start else 0
         if self.election.is_settling(now):
             flags |= FLAG_SETTLING
+        ecn = NOT_ECT
+        if isinstance(control, AdaptiveControl):
+            ecn = ECT_0
+            flags |= FLAG_DRAINING if control.window.draining else 0
+            flags |= FLAG_BESIDE_OTHERS if control.window.beside_others else 0
         if self._finishing and not self._unsent:
             flags |= FLAG_END
             self._ends_left -= 1
@@ -296,7 +318,7 @@ class VlmccSender(RealtimeSender):
             self._limited_until = max(self._limited_until, now - LATE_S) + size * 8 / options.rate_limit_bps
         self.counters["data_packets"] += 1
         self.counters["udp_bytes"] += len(encoded)
-        effects.append(Send(encoded, self.session.group))
+        effects.append(Send(encoded, self.session.group, ecn))
         if self._ends_left == 0:
             self.state = "closed"
             effects.append(SessionEnded(True, ""))

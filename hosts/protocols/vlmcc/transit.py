@@ -27,6 +27,15 @@ class Transit:
         """It arrived; whether it was still waited for."""
         return self._sent.pop(seq, None) is not None
 
+    def before(self, seq: int) -> list[int]:
+        """Those that left before packet `seq`."""
+        found: list[int] = []
+        for other in self._sent:
+            if other >= seq:
+                break
+            found.append(other)
+        return found
+
     def clear(self) -> None:
         """What is under way counts as acknowledged (2.3: another leader)."""
         self._sent.clear()

@@ -36,7 +36,7 @@ NUMBERS = [
     ("TFMCC_REPORT_UDP_BYTES", UDP_BYTES + len(tfmcc.encode_report(tfmcc.Report._make([0] * 11)))),
     ("TFMCC_NO_RATE", NO_RATE),
     ("VLMCC_DATA_UDP_BYTES", UDP_BYTES + vlmcc.DATA_BYTES),
-    ("VLMCC_CHALLENGE_UDP_BYTES", UDP_BYTES + len(vlmcc.encode_challenge(vlmcc.Challenge._make([0] * 9)))),
+    ("VLMCC_CHALLENGE_UDP_BYTES", UDP_BYTES + len(vlmcc.encode_challenge(vlmcc.Challenge._make([0] * 10)))),
     ("FEEDBACK_PERIOD_US", MtcpOptions().ack_delay_s * 1e6),
     ("FEEDBACK_IDLE_US", number("FEEDBACK_IDLE_MS") << 10),
     ("MTCP_LEAST_MARGIN_US", MtcpOptions().rto_margin_s * 1e6),

@@ -33,9 +33,11 @@ def address(receiver: int) -> Address:
 class Talk:
     """A sender that always has data, and receivers of which the leader answers after `rtt`."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, rules: str = "paper", **options: Any) -> None:
         self.now = 100.0
-        self.sender = VlmccSender(Session(GROUP, session=7, realtime=True), VlmccOptions(**options), Random(1))
+        self.sender = VlmccSender(
+            Session(GROUP, session=7, realtime=True), VlmccOptions(rules=rules, **options), Random(1)
+        )
         assert self.sender.start(now=self.now) == (SessionStarted(),)
         self.sent: list[Data] = []
         self.times: list[float] = []

@@ -11,6 +11,7 @@ from hosts.protocols.vlmcc.packets import (
     Data,
     Leave,
     Packet,
+    Report,
     Start,
     StartRequest,
     encode_abort,
@@ -18,6 +19,7 @@ from hosts.protocols.vlmcc.packets import (
     encode_challenge,
     encode_data,
     encode_leave,
+    encode_report,
     encode_start,
     encode_start_request,
     packet_bytes,
@@ -34,11 +36,14 @@ u8, u16, u32, u64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
 positive = st.integers(1, 2**32 - 1)
 reasons = st.sampled_from(Reason)
 datas = st.builds(Data, u32, u8, u32, u32, u32, u32, u64, u64, u16, st.binary(max_size=64))
-challenges = st.builds(Challenge, u32, positive, positive, positive, positive, positive, u32, u64, st.booleans())
+challenges = st.builds(
+    Challenge, u32, positive, positive, positive, positive, positive, u32, u64, st.booleans(), st.booleans()
+)
 acks = st.builds(Ack, u32, positive, u32, u64)
 packets: st.SearchStrategy[tuple[Packet, bytes]] = st.one_of(
     datas.map(lambda packet: (packet, encode_data(packet))),
     acks.map(lambda packet: (packet, encode_ack(packet))),
+    st.builds(Report, u32, positive, u32, u64, u32, u32, u16).map(lambda packet: (packet, encode_report(packet))),
     challenges.map(lambda packet: (packet, encode_challenge(packet))),
     st.builds(StartRequest, u32, positive, u64).map(lambda packet: (packet, encode_start_request(packet))),
     st.builds(Start, u32, positive, u32, u32, u32, u32, u32, u64, u64).map(

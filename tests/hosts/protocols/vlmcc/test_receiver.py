@@ -42,9 +42,9 @@ ELSE = 99
 class Ear:
     """A receiver 20 ms from its sender, whose clock shows 1,000 s less."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, rules: str = "paper", **options: Any) -> None:
         self.now = 2000.0
-        self.receiver = VlmccReceiver(Session(GROUP, SENDER.host), VlmccOptions(**options), Random(1))
+        self.receiver = VlmccReceiver(Session(GROUP, SENDER.host), VlmccOptions(rules=rules, **options), Random(1))
         assert self.receiver.start(now=self.now) == (JoinGroup(GROUP, SENDER.host),)
         self.said: list[Packet] = []
         self.events: list[Effect] = []

@@ -78,7 +78,7 @@ class World(Star[VlmccReceiver]):
         deliver: bool = False,
     ) -> None:
         """`receivers` have `clock`, too: its offset in seconds, its drift in millionths."""
-        self.options = VlmccOptions(**{"payload_bytes": PAYLOAD, **(options or {})})
+        self.options = VlmccOptions(**{"rules": "paper", "payload_bytes": PAYLOAD, **(options or {})})
         session = Session(GROUP, session=7, realtime=True, deliver=deliver)
         self.sender = VlmccSender(session, self.options, Random(seed))
         self.greedy = Listening(self.sender)

@@ -1,12 +1,13 @@
-"""A follower's window and its judgement of Eq. (6), packet by packet."""
+"""By the paper's rules: a follower's window and its judgement of Eq. (6), packet by packet."""
 
 import pytest
 
 from hosts.parts.vegas import LEAST_CWND
-from hosts.protocols.vlmcc.following import Following
 from hosts.protocols.vlmcc.options import VlmccOptions
+from hosts.protocols.vlmcc.packets import FLAG_SLOW_START
+from hosts.protocols.vlmcc.paper_following import PaperFollowing
 
-OPTIONS = VlmccOptions(alpha=2, beta=4, gamma=2, n_extra=2)
+OPTIONS = VlmccOptions(rules="paper", alpha=2, beta=4, gamma=2, n_extra=2)
 BASE = 0.1
 
 
@@ -14,7 +15,7 @@ class Watch:
     """A follower of a sender with a base rtt of 100 ms; packets come at the sender's rate."""
 
     def __init__(self, rate: float = 100.0, options: VlmccOptions = OPTIONS) -> None:
-        self.following = Following(options)
+        self.following = PaperFollowing(options)
         self.following.begin(rate * BASE)
         self.rate = rate
         self.now = 1000.0
@@ -28,12 +29,13 @@ class Watch:
         rate: float | None = None,
         slow_start: bool = False,
         leads: bool = False,
-    ) -> Following:
+    ) -> PaperFollowing:
         self.rate = self.rate if rate is None else rate
         end = self.now + seconds
         while self.now < end:
             self.now += 1 / self.rate
-            ended = self.following.arrived(self.now, rtt, BASE, self.rate, slow_start=slow_start, leads=leads)
+            flags = FLAG_SLOW_START if slow_start else 0
+            ended = self.following.arrived(self.now, rtt, BASE, self.rate, flags, leads=leads)
             if ended and self.following.should_lead:
                 self.challenges.append(self.now)
         return self.following
@@ -102,7 +104,7 @@ def test_it_challenges_only_while_the_difference_grows() -> None:
 
 
 def test_n_extra_is_the_price_of_stability() -> None:
-    patient = Watch(options=VlmccOptions(alpha=2, beta=4, n_extra=30))
+    patient = Watch(options=VlmccOptions(rules="paper", alpha=2, beta=4, n_extra=30))
     patient.run(10)
     patient.run(20, rtt=0.2)
     assert not patient.challenges
@@ -122,7 +124,7 @@ def test_losses_halve_the_window_once_a_round_trip() -> None:
 
 
 def test_nothing_is_lost_before_there_is_an_rtt() -> None:
-    assert not Following(OPTIONS).lost(5.0)
+    assert not PaperFollowing(OPTIONS).lost(5.0)
 
 
 def test_in_slow_start_it_grows_with_the_sender() -> None:
@@ -152,8 +154,8 @@ def test_the_leaders_own_window_is_the_senders() -> None:
 
 
 def test_a_late_one_with_a_longer_rtt_begins_with_what_the_senders_rate_needs() -> None:
-    following = Following(OPTIONS)
+    following = PaperFollowing(OPTIONS)
     following.begin(10)
-    following.arrived(5.0, 0.5, 0.5, 100.0, slow_start=False, leads=False)
+    following.arrived(5.0, 0.5, 0.5, 100.0, 0, leads=False)
     assert following.window.cwnd == 50
     assert following.rate == 100

@@ -1,0 +1,120 @@
+"""The window of `rules: adaptive`: hosts/parts/adaptive.py's, told by REPORTs how long packets waited on their way to
+the leader, which of them arrived and which were marked. What happens on the way back changes the round trip time only.
+"""
+
+from collections import deque
+from math import inf
+from typing import Final
+
+from hosts.parts.adaptive import AdaptiveWindow
+from hosts.protocols.vlmcc.control import WindowControl
+from hosts.protocols.vlmcc.gaps import REORDERING
+from hosts.protocols.vlmcc.options import VlmccOptions
+from hosts.protocols.vlmcc.packets import MAX_U16, REPORTED_BEFORE, Report
+
+LEAST_MARGIN_S: Final = 0.1
+"""A packet is waited for at least so much longer than the mean (ours): what arrived before a later one is known from
+that one's report, so only the last packets before a silence time out."""
+HOLD_RTTS: Final = 8
+"""Without a leader the rate holds for so many round trips, and is halved after each so many more: a challenge needs
+one, and the random wait before it as many as the logarithm of the number of receivers (ours; TFRC halves after four
+without feedback, RFC 5348, 4.4)."""
+QUEUE_SAMPLES: Final = 8
+"""Of so many packets the least wait says that slow start has built up a queue: RFC 9406, 4.2."""
+_MICRO: Final = 1e-6
+
+
+class AdaptiveControl(WindowControl):
+    """The connection to the leader as it is by default."""
+
+    window: AdaptiveWindow
+
+    def __init__(self, options: VlmccOptions) -> None:
+        super().__init__(options)
+        self._waits: deque[float] = deque(maxlen=QUEUE_SAMPLES)
+        self._round_waiting = inf
+        self._round_began = 0.0
+        self._acked_in_round = 0
+        self._marked: int | None = None  # as the leader counts
+        self._held_rtts = 0
+
+    def _new_window(self) -> AdaptiveWindow:
+        return AdaptiveWindow(self._options.vegas, self._options.max_window)
+
+    @property
+    def timeout(self) -> float:
+        least = self.rtt.mean + LEAST_MARGIN_S if self.rtt.samples else 0.0
+        return max(super().timeout, least)
+
+    def take_over(self, cwnd: float, rtt: float, base_rtt: float, now: float, *, beside_others: bool) -> None:
+        super().take_over(cwnd, rtt, base_rtt, now, beside_others=beside_others)
+        self.window.beside_others = beside_others
+
+    def reinstate(self, now: float) -> None:
+        super().reinstate(now)
+        self._cut()  # a window was lost, or its reports
+
+    def _follow(self, now: float) -> None:
+        super()._follow(now)
+        self._waits.clear()
+        self._marked = None
+        self._held_rtts = 0
+
+    def reported(self, seq: int, rtt: float, report: Report, now: float) -> None:
+        """The leader has packet `seq` and what `report` says; the packet's round trip took `rtt`."""
+        self.rtt.add(rtt)
+        waiting = report.waiting_us * _MICRO
+        self.base_rtt = max(0.0, rtt - waiting)
+        self._round_waiting = min(self._round_waiting, waiting)
+        window = self.window
+        self._waits.append(waiting)
+        if window.slow_start and len(self._waits) == QUEUE_SAMPLES:
+            window.waits(min(self._waits))
+        self._highest_acked = max(self._highest_acked, seq)
+        fresh = self._settle(seq, report.have)
+        if fresh:
+            self._unanswered = 0
+            self._acked_in_round += fresh
+            window.acknowledged(fresh, self.smoothed_rtt, now)
+        if self._marked is not None and 0 < (report.marked - self._marked & MAX_U16) <= MAX_U16 // 2:
+            self._congested(seq)
+        self._marked = report.marked
+        self._end_round(now)
+
+    def _settle(self, seq: int, have: int) -> int:
+        """Of packet `seq` and those before it: how many are known to have arrived that were not before. Others that
+        were overtaken are lost.
+        """
+        transit = self.transit
+        fresh = int(transit.acknowledged(seq))
+        missing = [other for other in self._undecided if other < seq]
+        self._undecided = [other for other in self._undecided if other > seq]
+        missing += transit.before(seq)
+        for other in missing:
+            back = seq - other
+            if back <= REPORTED_BEFORE and have >> (back - 1) & 1:
+                fresh += transit.acknowledged(other)
+            elif back >= REORDERING:
+                transit.acknowledged(other)
+                self._lost(other)
+        return fresh
+
+    def _begin_round(self, now: float) -> None:
+        super()._begin_round(now)
+        self._round_began = now
+        self._round_waiting = inf
+        self._acked_in_round = 0
+
+    def _adjust(self, now: float) -> None:
+        elapsed = now - self._round_began
+        if elapsed > 0 and self._round_waiting < inf:
+            rate = self._acked_in_round / elapsed
+            self.window.round_trip_ended(self._round_waiting, rate, self.smoothed_rtt, not self.starved, now)
+
+    def _cut(self) -> None:
+        self.window.lost(self._waits[-1] if self._waits else 0.0)
+
+    def _without_leader(self) -> None:
+        self._held_rtts += 1
+        if self._held_rtts % HOLD_RTTS == 0:
+            self.window.continue_from(self.window.cwnd / 2)
