@@ -34,7 +34,7 @@ def scenario(receivers: int, assist: str) -> str:
             *links,
             "sessions:",
             "  - {id: 1, protocol: tfmcc, sender: sender, group: 232.1.0.1, port: 5001, realtime: true,",
-            f"     assist: {assist}, parameters: {{payload_bytes: 900, initial_rtt_s: 0.2}},",
+            f"     assist: {assist}, parameters: {{rules: paper, payload_bytes: 900, initial_rtt_s: 0.2}},",
             f"     receivers: [{', '.join(hosts)}]}}",
             "traffic:",
             "  - {kind: udp, source: u, destination: v, rate: 1.6 Mbps, packet: 1000 B,",
