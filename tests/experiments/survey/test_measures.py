@@ -147,9 +147,11 @@ def test_a_tcp_alone_fills_the_link_and_its_queue() -> None:
 
 
 def test_a_session_that_no_queue_stops_has_its_own_rate() -> None:
-    cell = small(rate_bps=2e7)  # WEBRC's default rate is 4 Mbit/s, of packets
+    cell = small(rate_bps=2e7)
+    document = session_document(cell, "webrc")
+    document["sessions"][0]["parameters"] = {"session_rate_bps": 4e6}  # of packets
     measure = pickle.loads(pickle.dumps(session_measure(cell)))  # as Dask sends it
-    found = execute(Run(session_document(cell, "webrc"), 1), Programs(), measure)
+    found = execute(Run(document, 1), Programs(), measure)
     assert found["goodput_bps"] < 4e6
     assert found["dropped"] == 0
     assert found["queue_p99_s"] < 0.02

@@ -13,7 +13,7 @@ const MOST_ID: u32 = (1 << 24) - 1;
 const ALIGNMENT: u8 = 8;
 
 fn config(length: usize, symbol: u16) -> PyResult<ObjectTransmissionInformation> {
-    if symbol == 0 || symbol % u16::from(ALIGNMENT) != 0 {
+    if symbol == 0 || !symbol.is_multiple_of(u16::from(ALIGNMENT)) {
         return Err(PyValueError::new_err(format!("a symbol of {symbol} bytes")));
     }
     if length == 0 || length.div_ceil(usize::from(symbol)) > MOST_SYMBOLS {

@@ -39,8 +39,8 @@ def test_the_controller_is_told_all_groups(tmp_path: Path) -> None:
     scenario = load_scenario(write(tmp_path))
     session = network_description(scenario, make_plan(scenario)).sessions[0]
     groups = session.all_groups()
-    assert session.groups == 49  # 4 Mbps: N = 18, Q = 30, and the base channel
-    assert (str(groups[0]), str(groups[-1])) == ("232.6.0.0", "232.6.0.48")
+    assert session.groups == 54  # 100 Mbps: N = 23, Q = 30, and the base channel
+    assert (str(groups[0]), str(groups[-1])) == ("232.6.0.0", "232.6.0.53")
 
 
 def test_a_session_that_is_not_announced_is_left_to_its_joins(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_session_that_is_not_announced_is_left_to_its_joins(tmp_path: Path) ->
 def test_channels_of_two_sessions_do_not_overlap(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"232\.6\.0\.40 port 5000 is used by sessions\[0\]"):
         load_scenario(write(tmp_path, {"id": 2, "group": "232.6.0.40"}))
-    load_scenario(write(tmp_path, {"id": 2, "group": "232.6.0.49"}))
+    load_scenario(write(tmp_path, {"id": 2, "group": "232.6.0.54"}))
     load_scenario(write(tmp_path, {"id": 2, "group": "232.6.0.40", "port": 5001}))
 
 

@@ -6,10 +6,11 @@ import pytest
 
 from hosts import protocols
 from hosts.endpoint import Address, Datagram, Send
+from hosts.parts.fec.block import REPAIRS_AT_ONCE
 from hosts.protocol import Session
 from hosts.protocols.tfmcc import file_sender
 from hosts.protocols.tfmcc.blocks import BlockStatus, encode_status
-from hosts.protocols.tfmcc.file_sender import MOST_EXPANSION, TfmccFileSender
+from hosts.protocols.tfmcc.file_sender import TfmccFileSender
 from hosts.protocols.tfmcc.loss_history import MOST_GAPS, LossHistory, interval_weights
 from hosts.protocols.tfmcc.packets import Fin, Join, JoinAck, encode_fin, encode_join, parse
 from hosts.wire.reason import Reason
@@ -55,7 +56,7 @@ def test_who_never_has_enough_of_a_block_does_not_fill_the_memory() -> None:
         core.receive(Datagram(encode_status(status), ONE, ME), now=now)
     block = core._blocks[0]
     assert core.counters["repair_packets"] > 20 * block.encoder.source_symbols
-    assert len(block.encoder._packets) <= 4 * MOST_EXPANSION * block.encoder.source_symbols
+    assert len(block.encoder._repairs) <= REPAIRS_AT_ONCE
     assert len(block.repairs) <= block.encoder.source_symbols
 
 

@@ -1,0 +1,47 @@
+"""Today's rules with their defaults but for the session rate: alone behind a link, and beside a TCP."""
+
+from typing import Any
+
+import pytest
+
+from hosts.protocols.webrc.options import WebrcOptions
+from tests.hosts.protocols.webrc.memory import PAPER
+from tests.hosts.protocols.webrc.world import World, one_way
+
+DEFAULTS: dict[str, Any] = {name: getattr(WebrcOptions(), name) for name in PAPER}
+LINK_BPS = 3e6
+BITS = 8 * WebrcOptions().packet_bytes
+
+
+def world(*, packets: int, seed: int = 1) -> World:
+    return World(
+        [{}],
+        shared=one_way(0.04, rate_bps=LINK_BPS, limit_packets=packets),
+        options={**DEFAULTS, "session_rate_bps": 4 * LINK_BPS},
+        seed=seed,
+    )
+
+
+def rate(of: World, since: float, until: float) -> float:
+    of.sim.run(since)
+    before = of.packets(0)
+    of.sim.run(until)
+    return (of.packets(0) - before) * BITS / (until - since)
+
+
+@pytest.mark.parametrize("packets", [5, 10, 40])
+def test_alone_a_receiver_has_the_link_within_ten_seconds(packets: int) -> None:
+    found = world(packets=packets)
+    assert rate(found, 10.0, 40.0) >= 0.8 * LINK_BPS
+
+
+@pytest.mark.parametrize("kind", ["reno", "cubic"])
+def test_beside_a_tcp_that_was_first_a_receiver_has_a_share(kind: Any) -> None:
+    found = world(packets=10)
+    sim = found.sim
+    sim.add_host("x", "10.9.0.1")
+    sim.connect("x", "core", {}, {})
+    source, _ = sim.add_tcp("x", "r0", congestion_control=kind)
+    webrc = rate(found, 30.0, 70.0)
+    tcp = sim.program_stats(source)["acknowledged_bytes"] * 8 / 70.0
+    assert 0.4 <= webrc / tcp <= 2.5
