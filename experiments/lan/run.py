@@ -14,6 +14,7 @@ from experiments.lan.scenario import LanScenario
 from hosts import protocols
 from topologies.emulation.child import Child, ChildError, stop_all
 from topologies.emulation.flow_run import sink_command, source_command
+from topologies.emulation.kernel import network_namespace
 from topologies.emulation.sampler import read_interface_counters
 from topologies.emulation.session_run import ENDLESS_INPUT, stream_command
 from topologies.plan import FIRST_FLOW_PORT
@@ -103,11 +104,13 @@ def _send(scenario: LanScenario, lan: Lan, folder: RunFolder, file: Path) -> lis
 
 def _received(program: Child) -> int | None:
     """Bytes that a program's host has received; None before it is there, and when it has ended."""
+    if network_namespace(program.pid) in (None, network_namespace()):
+        return None
     try:
         counters = read_interface_counters(Path(f"/proc/{program.pid}/net/dev").read_text(encoding="ascii"))
     except OSError:
         return None
-    return counters["eth0"]["rx_bytes"] if "eth0" in counters else None
+    return counters["eth0"]["rx_bytes"]
 
 
 def _watch(scenario: LanScenario, sender: Child, first: Child, folder: RunFolder, epoch: float) -> None:

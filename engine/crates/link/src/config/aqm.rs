@@ -126,7 +126,8 @@ pub struct DualPi2Config {
 }
 
 impl DualPi2Config {
-    /// Appendix A.1: a target of 15 ms, an update each 16 ms, alpha and beta from RTT_max = 100 ms, minTh and range.
+    /// Appendix A.1: k, a target of 15 ms, minTh and range. An update each 16 ms, alpha and beta are Linux's, for RTT_max =
+    /// 100 ms (line 14 of the appendix's pseudo-code would make beta 3.0).
     pub fn new(limit: Limit) -> Self {
         let pi = PiConfig { target_ns: 15 * MS, update_ns: 16 * MS, alpha: 0.16, beta: 3.2 };
         Self { limit, pi, coupling: 2.0, step_ns: 800_000, ramp_ns: 400_000 }
