@@ -221,7 +221,9 @@ class VlmccReceiver(RealtimeReceiver):
             leads=self.leads,
         )
         if round_ended:
-            if path.is_longer:
+            if isinstance(following, AdaptiveFollowing):
+                path.note_company(following.beside_others)
+            if path.may_be_longer:
                 self._ask_again(packet, now)
             self._judge(packet, now, effects)
 
