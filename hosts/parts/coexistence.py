@@ -7,6 +7,7 @@ and LEDBAT++'s slowdowns do. If the queue then is short, nobody else fills it; t
 Nimbus (Goyal et al. 2022) asks by pulses of the rate, which takes seconds and a known capacity.
 """
 
+from math import inf
 from typing import Final
 
 FILLED_ROUNDS: Final = 4
@@ -19,10 +20,14 @@ PERIOD_ROUNDS: Final = 15
 """And at least so many round trips, for drains are to take little of long ones, too (ours)."""
 
 
+def _period(rtt_s: float) -> float:
+    return max(PERIOD_S, PERIOD_ROUNDS * rtt_s)
+
+
 class Company:
     """Its owner says when a round trip has ended, and drains the queue for as long as `draining`."""
 
-    __slots__ = ("_asks_at", "_filled", "_left", "present")
+    __slots__ = ("_asks_at", "_filled", "_left", "_recurs", "_suspected_at", "present")
 
     def __init__(self) -> None:
         self.present = False
@@ -30,6 +35,8 @@ class Company:
         self._filled = 0  # round trips on end
         self._left = 0  # of a drain
         self._asks_at: float | None = None
+        self._suspected_at = -inf  # when the queue was last filled for long
+        self._recurs = False  # it was so not long before
 
     @property
     def draining(self) -> bool:
@@ -43,19 +50,29 @@ class Company:
             self._left -= 1
             if self._left:
                 return
-            self.present = not short
+            # A TCP that empties a small queue by its own losses may do so just now; but it fills it again and again,
+            # and nobody who is alone does.
+            if self.present:
+                self._suspected_at = now
+            self.present = not short or self._recurs
+            self._recurs = False
             self._wait(rtt_s, now)
         elif self._asks_at is None:
             self._wait(rtt_s, now)
         else:
             self._filled = 0 if short else self._filled + 1
-            if now >= self._asks_at or (self._filled >= FILLED_ROUNDS and not self.present):
+            if self._filled >= FILLED_ROUNDS and not self.present:
+                self._recurs = now - self._suspected_at <= _period(rtt_s)
+                self._suspected_at = now
+                self._left = DRAIN_ROUNDS
+            elif now >= self._asks_at:
                 self._left = DRAIN_ROUNDS
 
     def _wait(self, rtt_s: float, now: float) -> None:
         self._filled = 0
-        self._asks_at = now + max(PERIOD_S, PERIOD_ROUNDS * rtt_s)
+        self._asks_at = now + _period(rtt_s)
 
     def forget(self) -> None:
         """The window has begun anew: there is no queue of its own to be drained."""
         self._left = self._filled = 0
+        self._recurs = False

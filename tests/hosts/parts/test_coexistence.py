@@ -58,3 +58,17 @@ def test_a_timeout_ends_a_drain() -> None:
     assert company.draining
     company.forget()
     assert not company.draining
+
+
+def test_a_queue_that_is_filled_again_and_again_is_somebody_else_s() -> None:
+    """A TCP whose own losses empty a small queue, each time just when it is drained."""
+    company = Company()
+    now = rounds(company, FILLED_ROUNDS + DRAIN_ROUNDS + 1, 0.02, 0.0, 0.0)
+    assert not company.present
+    now = rounds(company, 3, 0.0, 0.0, now)
+    now = rounds(company, FILLED_ROUNDS + DRAIN_ROUNDS, 0.02, 0.0, now)
+    assert company.present
+    while company.present:  # a drain later it may have gone
+        now = rounds(company, 1, 0.0, 0.0, now)
+    rounds(company, FILLED_ROUNDS + DRAIN_ROUNDS, 0.02, 0.0, now)  # it has not
+    assert company.present
