@@ -64,7 +64,7 @@ class AdaptiveFollowing(Following):
         self._waiting = min(self._waiting, waiting)
         self._waits.append(waiting)
         self._arrived += 1
-        self._company.tell(draining)
+        self._company.tell(draining, present=bool(flags & FLAG_BESIDE_OTHERS))
         self._drained |= draining
         if not self._has_seen or leads:
             # Until it has seen a queue drained it knows no more than the sender.
