@@ -146,6 +146,7 @@ class AdaptiveWindow:
         assert self._resumes_at is not None
         before = self._resumes_at
         if not self._company.present:  # the queue was this window's own
+            self._cubic.hold()
             before = min(before, self.cwnd / UNDERSHOOT + 1 + max(self._options.alpha, self._peak * few_s))
         self._resumes_at = None
         self._grows = True

@@ -20,10 +20,14 @@ PERIOD_ROUNDS: Final = 15
 """And at least so many round trips, for drains are to take little of long ones, too (ours)."""
 
 
+def _period(rtt_s: float) -> float:
+    return max(PERIOD_S, PERIOD_ROUNDS * rtt_s)
+
+
 class Company:
     """Its owner says when a round trip has ended, and drains the queue for as long as `draining`."""
 
-    __slots__ = ("_asks_at", "_filled", "_left", "present")
+    __slots__ = ("_asks_at", "_filled", "_left", "_recurs", "_suspected_at", "present")
 
     def __init__(self) -> None:
         self.present = False
@@ -31,6 +35,8 @@ class Company:
         self._filled = 0  # round trips on end
         self._left = 0  # of a drain
         self._asks_at: float | None = None
+        self._suspected_at = -inf  # when the queue was last filled for long
+        self._recurs = False  # it was so not long before
 
     @property
     def draining(self) -> bool:
@@ -44,48 +50,64 @@ class Company:
             self._left -= 1
             if self._left:
                 return
-            self.present = not short
+            # A TCP that empties a small queue by its own losses may do so just now; but it fills it again and again,
+            # and nobody who is alone does.
+            if self.present:
+                self._suspected_at = now
+            self.present = not short or self._recurs
+            self._recurs = False
             self._wait(rtt_s, now)
         elif self._asks_at is None:
             self._wait(rtt_s, now)
         else:
             self._filled = 0 if short else self._filled + 1
-            if now >= self._asks_at or (self._filled >= FILLED_ROUNDS and not self.present):
+            if self._filled >= FILLED_ROUNDS and not self.present:
+                self._recurs = now - self._suspected_at <= _period(rtt_s)
+                self._suspected_at = now
+                self._left = DRAIN_ROUNDS
+            elif now >= self._asks_at:
                 self._left = DRAIN_ROUNDS
 
     def _wait(self, rtt_s: float, now: float) -> None:
         self._filled = 0
-        self._asks_at = now + max(PERIOD_S, PERIOD_ROUNDS * rtt_s)
+        self._asks_at = now + _period(rtt_s)
 
     def forget(self) -> None:
         """The window has begun anew: there is no queue of its own to be drained."""
         self._left = self._filled = 0
+        self._recurs = False
 
 
 class FollowedCompany(Company):
     """The same question where another host drains the queue, and says so: of who only watches what it sends."""
 
-    __slots__ = ("_least", "_told")
+    __slots__ = ("_least", "_told", "_told_present", "_was_filled")
 
     def __init__(self) -> None:
         super().__init__()
-        self._told = False
-        self._least = inf
+        self._told = self._told_present = False
+        self._least = inf  # wait in this drain
+        self._was_filled = False  # since the last one
 
-    def tell(self, draining: bool) -> None:
-        """Whether the newest packet was sent in a drain."""
-        self._told = draining
+    def tell(self, draining: bool, present: bool) -> None:
+        """Whether the newest packet was sent in a drain, and whether there was somebody else in the other's queue."""
+        self._told, self._told_present = draining, present
         if draining:
             self._left = 1
 
     def round_trip_ended(self, waiting_s: float, short_s: float, rtt_s: float, now: float) -> None:
         """As a Company's. Within a drain the least wait of all its round trips counts."""
+        short = waiting_s <= short_s
         if not self._left:
+            self._filled = 0 if short else self._filled + 1
+            self._was_filled |= self._filled >= FILLED_ROUNDS
             return
         self._least = min(self._least, waiting_s)
         if not self._told:
-            self._left = 0
-            self.present = self._least > short_s
+            # A queue that was filled beside one who has company is most likely that one's.
+            self.present = self._least > short_s or (self._told_present and self._was_filled)
+            self._left = self._filled = 0
+            self._was_filled = False
             self._least = inf
 
     def forget(self) -> None:

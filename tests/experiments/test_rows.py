@@ -24,7 +24,7 @@ tfmcc-assist-round tfmcc-assist
 webrc-fig4 webrc-fig5 webrc-fig6 webrc-fig7 webrc-fig8 webrc-fig9 webrc-fig10 webrc-fig11 webrc-many
 webrc-joins
 rla-fig4 rla-fig5 rla-fig7 rla-fig8 rla-fig9 rla-two rla-fig10 rla-drift rla-theorems rla-assist
-vlmcc-fig4 vlmcc-fig6 vlmcc-fig8 vlmcc-loss vlmcc-sweep vlmcc-assist
+vlmcc-fig4 vlmcc-fig6 vlmcc-fig8 vlmcc-loss vlmcc-sweep vlmcc-self vlmcc-queue vlmcc-assist
 compare-tcp compare-heterogeneous compare-loss compare-congestion compare-churn
 compare-fq-20 compare-bdp-20 compare-fq-100 compare-bdp-100
 tcp-kernel tcp-pairs tcp-window tcp-share tcp-padhye tcp-cubic queue-md1 queue-mm1k

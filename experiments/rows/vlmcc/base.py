@@ -44,9 +44,10 @@ def vlmcc(receivers: Sequence[str | Mapping[str, Any]], start: float = 0.0, **pa
     }
 
 
-def received(run: Finished, receiver: str) -> Counter:
-    """Bytes on the link that a receiver got, by time."""
-    return [(row["t"], row["data_packets"] * PACKET_BYTES) for row in trace(run, 0, receiver) if "data_packets" in row]
+def received(run: Finished, receiver: str, session: int = 0) -> Counter:
+    """Bytes on the link that a receiver of the scenario's session of that place got, by time."""
+    rows = trace(run, session, receiver)
+    return [(row["t"], row["data_packets"] * PACKET_BYTES) for row in rows if "data_packets" in row]
 
 
 def losses(run: Finished, receiver: str, since: float) -> float:

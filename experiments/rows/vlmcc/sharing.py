@@ -22,7 +22,7 @@ _TCP_STARTS_S: Final = (0.0, 1.5, 3.0, 4.5, 6.0)
 averaged throughput has been represented" (3; the times are ours)."""
 
 
-def _dumbbell(
+def dumbbell(
     name: str,
     seconds: float,
     tcp_start: float,
@@ -45,7 +45,7 @@ def _dumbbell(
 
 def _shared_cases(quick: bool) -> Sequence[Case]:
     seconds = 60 if quick else 120
-    return [Case(f"TCP from {at:g} s", _dumbbell("vlmcc-fig4", seconds, at), x=at) for at in _TCP_STARTS_S]
+    return [Case(f"TCP from {at:g} s", dumbbell("vlmcc-fig4", seconds, at), x=at) for at in _TCP_STARTS_S]
 
 
 def _shared_measure(run: Finished) -> Mapping[str, float]:
@@ -77,7 +77,7 @@ def _sweep_cases(quick: bool) -> Sequence[Case]:
     return [
         Case(
             _sweep_label(beta, delay, queue),
-            _dumbbell("vlmcc-sweep", 60, _SESSION_START_S, queue, delay, alpha=beta * ALPHA / BETA, beta=beta),
+            dumbbell("vlmcc-sweep", 60, _SESSION_START_S, queue, delay, alpha=beta * ALPHA / BETA, beta=beta),
             x=queue,
             series=f"beta = {beta:g}, {delay:g} ms",
         )

@@ -17,8 +17,9 @@ from hosts.protocols.mtcp.wire import UNLIMITED
 
 MAX_TIMEOUT_S = 60.0
 """Exponential backoff ends here, and no round trip is longer: RFC 6298 (2.5)."""
-HYSTART_SAMPLES = 8
-"""Measurements the least of which says that slow start has built up a queue: RFC 9406, 4.2."""
+HYSTART_SAMPLES = 2
+"""Measurements the least of which says that slow start has built up a queue: the eight packets of RFC 9406, 4.2, for
+each is of the one that waited least of `ack_every`."""
 BASE_ROUNDS = 30
 """Round trips within which the base delay is looked for at least: two drains' (hosts/parts/coexistence.py; ours)."""
 STALE_LIMIT = 64

@@ -64,7 +64,7 @@ class AdaptiveFollowing(Following):
         self._waiting = min(self._waiting, waiting)
         self._waits.append(waiting)
         self._arrived += 1
-        self._company.tell(draining)
+        self._company.tell(draining, present=bool(flags & FLAG_BESIDE_OTHERS))
         self._drained |= draining
         if not self._has_seen or leads:
             # Until it has seen a queue drained it knows no more than the sender.
@@ -121,7 +121,9 @@ class AdaptiveFollowing(Following):
             self._has_seen = True
             self.should_lead = False
             return
-        self.difference += ROUND_GAIN * (self._sender_rate - self.rate - self.difference)
+        # By how much better off it is does not make it later to say when it is worse off.
+        difference = max(self._sender_rate - self.rate, -self._margin / mean)
+        self.difference += ROUND_GAIN * (difference - self.difference)
         self.should_lead = self.is_worse and self.difference > self._average_before
         self._average_before = self.difference
 

@@ -20,10 +20,12 @@ BUCKETS: Final = 360
 STARTS: Final = 16
 """STARTs whose way back is compared (ours)."""
 LEAST_RTT_S: Final = 1e-6
+COMPANY_WINDOW_S: Final = 30.0
+"""While others fill the queue, which drains do not empty then, the base delay is remembered for so long (ours)."""
 BASE_ROUNDS: Final = 30
 """Round trips within which a base delay that is learnt again is looked for at least: two drains' (ours)."""
 LONGER: Final = 1 / 8
-"""Of the round trip: a base delay that has grown by so much makes one ask for the way back again (ours)."""
+"""Of the round trip: a way that has become longer by so much is another one (ours)."""
 LEAST_LONGER_S: Final = 0.002
 """And by at least so much (ours)."""
 
@@ -34,14 +36,17 @@ class Path:
     __slots__ = (
         "_back",
         "_base",
-        "_base_at_start",
+        "_beside_others",
         "_bucket",
         "_bucket_at",
         "_bucket_ends",
         "_clocks",
+        "_company_began",
         "_forward",
         "_least",
         "_lines",
+        "_recent",
+        "_recent_at_start",
         "_starts",
         "drift",
     )
@@ -49,7 +54,10 @@ class Path:
     def __init__(self, *, learns_again: bool = False) -> None:
         """`learns_again`: base_rtt is the least of the last while, and not of half an hour."""
         self._base = BaseDelay() if learns_again else None
-        self._base_at_start: float | None = None
+        self._recent = BaseDelay() if learns_again else None  # of the shortest while
+        self._recent_at_start: float | None = None
+        self._beside_others = False
+        self._company_began = False  # since the last START
         self.drift = 0.0
         """Seconds that the sender's clock gains on ours in one."""
         self._clocks = (ClockSkew(), ClockSkew())  # the sender's by the way back, ours by the way here
@@ -69,10 +77,12 @@ class Path:
 
     def started(self, now: float, back: float) -> None:
         """A START: the way back took `back`, sender's clock less ours."""
-        if self.is_longer:
-            self._starts.clear()  # they went by another way
-            self._clocks[0].restart(now)
-        self._base_at_start = None if self._base is None else self._base.least
+        if self._recent is not None:
+            if self._starts and self._is_more(back - self._back - self.drift * (now - self._lines)):
+                self._starts.clear()  # they went by another way
+                self._clocks[0].restart(now)
+            self._recent_at_start = self._recent.least
+            self._company_began = False
         self._starts.append((now, back))
         self._clocks[0].add(now, back)
         self._draw(now)
@@ -89,8 +99,9 @@ class Path:
             self._bucket_ends = now + BUCKET_S
         if here < self._bucket:
             self._bucket, self._bucket_at = here, now
-        if self._base is not None:
+        if self._base is not None and self._recent is not None:
             self._base.add(here, now)
+            self._recent.add(here, now)
         self._least = min(self._least, here + self.drift * (now - self._lines))
 
     def rtt(self, now: float, here: float) -> float:
@@ -110,18 +121,35 @@ class Path:
             return max(LEAST_RTT_S, base.least + self._back + self.drift * (base.least_at - self._lines))
         return max(LEAST_RTT_S, self._least + self._back)
 
+    def note_company(self, present: bool) -> None:
+        """Whether somebody else fills the queue."""
+        if present != self._beside_others:
+            self._beside_others = present
+            self._company_began |= present
+            self._remember()
+
+    def _remember(self) -> None:
+        if self._base is not None and self._recent is not None:
+            rounds_s = BASE_ROUNDS * self.base_rtt if self._starts else 0.0
+            self._base.window_s = max(COMPANY_WINDOW_S if self._beside_others else WINDOW_S, rounds_s)
+            self._recent.window_s = max(WINDOW_S, rounds_s)
+
     @property
-    def is_longer(self) -> bool:
-        """Whether the way here has become longer since the last START, so that the way back may have as well."""
-        base, before = self._base, self._base_at_start
-        if base is None or before is None or not self._starts:
+    def may_be_longer(self) -> bool:
+        """Whether the way here has changed since the last START, so that the way back may be longer, too: packets
+        begin to wait for as long as if others filled the queue, or the least of the last while has grown.
+        """
+        recent, before = self._recent, self._recent_at_start
+        if recent is None or before is None or not self._starts:
             return False
-        return base.least - before > max(LEAST_LONGER_S, LONGER * self.base_rtt)
+        return self._company_began or self._is_more(recent.least - before)
+
+    def _is_more(self, delay_s: float) -> bool:
+        return delay_s > max(LEAST_LONGER_S, LONGER * self.base_rtt)
 
     def _draw(self, now: float) -> None:
         """The least delays, as they would be now."""
-        if self._base is not None:
-            self._base.window_s = max(WINDOW_S, BASE_ROUNDS * self.base_rtt) if self._starts else WINDOW_S
+        self._remember()
         back, here = self._clocks[0].slope, -self._clocks[1].slope
         drift = self.drift = min(back, here, key=abs) if back * here > 0 else 0.0
         self._lines = now

@@ -221,7 +221,9 @@ class VlmccReceiver(RealtimeReceiver):
             leads=self.leads,
         )
         if round_ended:
-            if path.is_longer:
+            if isinstance(following, AdaptiveFollowing):
+                path.note_company(following.beside_others)
+            if path.may_be_longer:
                 self._ask_again(packet, now)
             self._judge(packet, now, effects)
 
@@ -251,7 +253,8 @@ class VlmccReceiver(RealtimeReceiver):
                 effects += self._leave(Reason.TOO_SLOW.text, Reason.TOO_SLOW)
             return
         self._rounds_too_slow = 0
-        if following.should_lead and self._wait.at == inf and not packet.flags & FLAG_SETTLING:
+        wants = following.should_lead or self._is_vacant(packet)
+        if wants and self._wait.at == inf and not packet.flags & FLAG_SETTLING:
             # Where a switch lets one of many through, nobody need be patient.
             others = 0 if packet.flags & FLAG_SUPPRESSED else packet.receivers
             rtts = spread_rtts(self._rng, others, options.challenges_per_rtt)
@@ -259,11 +262,17 @@ class VlmccReceiver(RealtimeReceiver):
             if self._wait.at <= now:
                 effects += self._challenge(now)
 
+    def _is_vacant(self, packet: Data) -> bool:
+        """By the paper's rules the sender becomes faster until somebody is worse off (2.4); by default who hears that
+        nobody leads offers to, and who is worse off than that one challenges it.
+        """
+        return packet.leader == NO_RECEIVER and self.options.adaptive
+
     def _challenge(self, now: float) -> list[Effect]:
         """The wait is over: challenge if there is still reason to."""
         self._wait.end()
         following, packet = self.following, self._last
-        if packet is None or self.leads or not following.is_worse:
+        if packet is None or self.leads or not (following.is_worse or self._is_vacant(packet)):
             return []
         assert self.sender is not None
         self.counters["challenges"] += 1

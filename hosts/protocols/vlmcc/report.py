@@ -2,6 +2,7 @@
 
 from hosts.endpoint import Sample
 from hosts.parts.realtime import RealtimeSender
+from hosts.protocols.vlmcc.adaptive_control import AdaptiveControl
 from hosts.protocols.vlmcc.control import Clocking, WindowControl
 from hosts.protocols.vlmcc.election import Leader
 
@@ -23,6 +24,7 @@ def sender_sample(
         "detail": sender.detail,
         "cwnd": control.window.cwnd,
         "slow_start": has_leader and control.window.slow_start,
+        "beside_others": has_leader and isinstance(control, AdaptiveControl) and control.window.beside_others,
         "in_travel": len(control.transit),
         "rtt_s": control.smoothed_rtt if control.rtt.samples else None,
         "base_rtt_s": control.base_rtt if has_leader else None,

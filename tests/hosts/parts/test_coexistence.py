@@ -1,6 +1,6 @@
 """Who fills the queue."""
 
-from hosts.parts.coexistence import DRAIN_ROUNDS, FILLED_ROUNDS, PERIOD_S, Company
+from hosts.parts.coexistence import DRAIN_ROUNDS, FILLED_ROUNDS, PERIOD_S, Company, FollowedCompany
 
 SHORT_S, RTT_S = 0.005, 0.05
 
@@ -58,3 +58,42 @@ def test_a_timeout_ends_a_drain() -> None:
     assert company.draining
     company.forget()
     assert not company.draining
+
+
+def test_a_queue_that_is_filled_again_and_again_is_somebody_else_s() -> None:
+    """A TCP whose own losses empty a small queue, each time just when it is drained."""
+    company = Company()
+    now = rounds(company, FILLED_ROUNDS + DRAIN_ROUNDS + 1, 0.02, 0.0, 0.0)
+    assert not company.present
+    now = rounds(company, 3, 0.0, 0.0, now)
+    now = rounds(company, FILLED_ROUNDS + DRAIN_ROUNDS, 0.02, 0.0, now)
+    assert company.present
+    while company.present:  # a drain later it may have gone
+        now = rounds(company, 1, 0.0, 0.0, now)
+    rounds(company, FILLED_ROUNDS + DRAIN_ROUNDS, 0.02, 0.0, now)  # it has not
+    assert company.present
+
+
+def followed(waiting_s: float, drained_s: float, *, others: bool = False) -> FollowedCompany:
+    """Another host drains a queue that was filled, for three of one's own round trips."""
+    company = FollowedCompany()
+    for _ in range(FILLED_ROUNDS):
+        company.round_trip_ended(waiting_s, SHORT_S, RTT_S, 0.0)
+    for at in range(3):
+        company.tell(True, others)
+        assert company.draining
+        company.round_trip_ended(waiting_s if at == 0 else drained_s, SHORT_S, RTT_S, 0.0)
+    company.tell(False, others)
+    company.round_trip_ended(waiting_s, SHORT_S, RTT_S, 0.0)
+    assert not company.draining
+    return company
+
+
+def test_who_only_watches_judges_by_the_other_s_drains() -> None:
+    assert followed(0.02, 0.02).present
+    assert not followed(0.02, 0.0).present
+
+
+def test_a_queue_that_fills_beside_one_who_has_company_is_that_one_s() -> None:
+    assert followed(0.02, 0.0, others=True).present
+    assert not followed(0.0, 0.0, others=True).present

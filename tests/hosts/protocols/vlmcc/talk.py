@@ -11,9 +11,11 @@ from hosts.protocols.vlmcc.packets import (
     Ack,
     Challenge,
     Data,
+    Report,
     StartRequest,
     encode_ack,
     encode_challenge,
+    encode_report,
     encode_start_request,
     parse,
     to_units,
@@ -31,7 +33,9 @@ def address(receiver: int) -> Address:
 
 
 class Talk:
-    """A sender that always has data, and receivers of which the leader answers after `rtt`."""
+    """A sender that always has data, and receivers of which the leader answers after `rtt`; what of that is more than
+    `base` waits in a queue.
+    """
 
     def __init__(self, rules: str = "paper", **options: Any) -> None:
         self.now = 100.0
@@ -42,7 +46,8 @@ class Talk:
         self.sent: list[Data] = []
         self.times: list[float] = []
         self.other: list[object] = []
-        self.rtt = RTT
+        self.rtt = self.base = RTT
+        self.marked = 0
         self.alive = True
         self.greedy = True
         self.lose: Callable[[int], bool] = lambda seq: False
@@ -75,10 +80,17 @@ class Talk:
                 return
             if self._due and self.now >= answer:
                 _, data = self._due.pop(0)
-                self.hear(encode_ack(Ack(7, data.leader, data.seq, data.send_time_us)), address(data.leader))
+                self.hear(self._answer(data), address(data.leader))
             else:
                 self.take(self.sender.handle_timer(now=self.now))
                 self.fill()
+
+    def _answer(self, data: Data) -> bytes:
+        if not self.sender.options.adaptive:
+            return encode_ack(Ack(7, data.leader, data.seq, data.send_time_us))
+        have = sum(1 << back for back in range(32) if not self.lose(data.seq - 1 - back))
+        waiting_us = round((self.rtt - self.base) * 1e6)
+        return encode_report(Report(7, data.leader, data.seq, data.send_time_us, waiting_us, have, self.marked))
 
     def hear(self, data: bytes, source: Address) -> None:
         self.take(self.sender.receive(Datagram(data, source, OWN), now=self.now))

@@ -51,8 +51,10 @@ def test_a_busy_machine() -> None:
 
 
 def _with_tcp(limit_packets: int, seed: int) -> tuple[float, float]:
-    """Shares of MTCP and of one TCP on the bottleneck, 20 ms round trip time for both, from 10 to 40 s."""
-    world = World(2, seed=seed, size=None, delays_s=(0.007, 0.007), limit_packets=limit_packets)
+    """Shares of MTCP by the paper's rules and of one TCP on the bottleneck, 20 ms round trip time for both, from 10 to
+    40 s.
+    """
+    world = World(2, seed=seed, size=None, parameters=PAPER, delays_s=(0.007, 0.007), limit_packets=limit_packets)
     network = world.network
     network.link("server", "core", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
     network.link("edge", "client", rate_bps=1e9, delay_s=0.007, limit_packets=1000)

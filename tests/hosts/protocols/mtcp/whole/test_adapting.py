@@ -1,0 +1,66 @@
+"""The default rules in networks that nobody tuned, in virtual time: paths that change, TCP beside them, loss."""
+
+import pytest
+
+from hosts.endpoint import CongestionSignal
+from tests.hosts.protocols.mtcp.world import World
+from tests.hosts.tcp import TcpReceiver, TcpSender
+
+RATE_BPS = 4e6
+"""Low, so that a minute costs a second or two."""
+
+
+def _world(limit_packets: int, delay_s: float = 0.007, **more: object) -> World:
+    return World(
+        2,
+        size=None,
+        rate_bps=RATE_BPS,
+        delays_s=(delay_s, delay_s),
+        limit_packets=limit_packets,
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def test_a_longer_path_is_not_a_queue_for_good() -> None:
+    """Each way 10 ms, then 40: what the paper's rules take for a queue of 20 packets, and give up nine tenths for."""
+    world = _world(30)
+
+    def lengthen() -> None:
+        for there, back in world.links:
+            there.delay_s = back.delay_s = 0.037
+
+    world.network.at(8.0, lengthen)
+    world.network.run(30)
+    assert world.share(3, 8) > 0.9
+    assert world.share(18, 30) > 0.85
+
+
+@pytest.mark.parametrize("limit_packets", [10, 20, 60])
+def test_beside_a_tcp(limit_packets: int) -> None:
+    """Queues of one and a half to nine bandwidth-delay products: the TCP that fills them is met."""
+    world = _world(limit_packets)
+    network = world.network
+    network.link("server", "core", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
+    network.link("edge", "client", rate_bps=1e9, delay_s=0.007, limit_packets=1000)
+    network.host("server", TcpSender(network.address("client"), start_at=1.0))
+    client = TcpReceiver()
+    network.host("client", client)
+    network.run(40)
+    tcp = client.rate_bps(10, 40) / (RATE_BPS * 1400 / 1454)
+    mtcp = world.share(10, 40)
+    assert mtcp + tcp > 0.9
+    assert 0.5 < mtcp / tcp < 2
+
+
+def test_one_percent_loss_is_answered_as_tcp_would() -> None:
+    """Eight that lose other packets each are no worse than one of them: some 15 packets in flight."""
+    world = World(
+        8, size=None, rate_bps=50e6, delays_s=(0.017,), limit_packets=200, losses=dict.fromkeys(range(8), 0.01)
+    )
+    world.network.run(8)
+    rate = min(host.rate_bps(3, 8) for host in world.receivers)
+    window = rate * 0.04 / (1400 * 8)
+    assert 8 < window < 30
+    signals = {event.kind for event in world.sender.events_of(CongestionSignal)}
+    assert "loss" in signals
+    assert "timeout" not in signals

@@ -1,0 +1,117 @@
+"""The sender by its default rules, packet by packet: reports, marks, silence, and what is sent before any answer."""
+
+import pytest
+
+from hosts.endpoint import ECT_0, Datagram, Send
+from hosts.protocols.vlmcc.adaptive_control import HOLD_RTTS
+from hosts.protocols.vlmcc.packets import FLAG_BESIDE_OTHERS, FLAG_DRAINING, Ack, encode_ack, parse
+from tests.hosts.protocols.vlmcc.talk import OWN, RTT, Talk, address, steady
+
+
+def test_what_a_later_report_says_has_arrived_is_not_lost() -> None:
+    """Half of the reports are lost on their way."""
+    talk = steady(rules="adaptive")
+    before = talk.cwnd
+    heard = talk.hear
+    talk.hear = lambda data, source: None if parse(data).seq % 2 else heard(data, source)  # type: ignore[union-attr, method-assign]
+    talk.run(2.0)
+    assert talk.sender.control.lost_packets == 0
+    assert talk.cwnd >= before
+
+
+def test_a_loss_is_known_from_the_third_later_report_and_cuts_once_a_round_trip() -> None:
+    talk = steady(rules="adaptive")
+    talk.rtt = 0.15  # a queue, which is what makes it CUBIC's cut
+    talk.run(0.5)
+    first = talk.sender.seq
+    cuts, lost = talk.sender.control.cuts, talk.sender.control.lost_packets
+    talk.lose = lambda seq: seq in (first, first + 3)
+    talk.run(1.5 * talk.rtt)
+    assert talk.sender.control.lost_packets - lost == 2
+    assert talk.sender.control.cuts - cuts == 1
+
+
+def test_a_mark_counts_as_a_loss_and_data_may_be_marked() -> None:
+    talk = steady(rules="adaptive")
+    cuts, before = talk.sender.control.cuts, talk.cwnd
+    talk.marked = 3
+    talk.run(RTT / 4)
+    assert talk.sender.control.cuts - cuts == 1
+    assert talk.sender.control.lost_packets == 0
+    assert talk.cwnd < before
+    talk.now += 2.0
+    effects = talk.sender.handle_timer(now=talk.now)
+    assert {effect.ecn for effect in effects if isinstance(effect, Send)} == {ECT_0}
+
+
+def test_acknowledgments_of_the_other_rules_are_not_heard() -> None:
+    talk = steady(rules="adaptive")
+    last = talk.sent[-1]
+    talk.sender.receive(Datagram(encode_ack(Ack(7, 1, last.seq, last.send_time_us)), address(1), OWN), now=talk.now)
+    assert talk.sender.counters["drop_unexpected"] == 1
+
+
+def test_a_queue_on_the_way_back_does_not_shrink_the_window() -> None:
+    talk = steady(rules="adaptive")
+    before = talk.cwnd
+    talk.rtt = talk.base = 3 * RTT
+    talk.run(3.0)
+    assert talk.cwnd >= before
+    assert talk.sender.control.cuts == 0
+
+
+@pytest.mark.parametrize("rules", ["adaptive", "paper"])
+def test_no_initial_round_trip_time_floods_a_long_path(rules: str) -> None:
+    """1 ms on a path of 200 ms: nothing goes out faster than it has been acknowledged."""
+    talk = Talk(rules, initial_rtt_s=1e-3)
+    talk.rtt = talk.base = 0.2
+    talk.run(1.0)
+    assert len(talk.sent) < 12
+    talk.start(1)
+    seen = len(talk.sent)
+    talk.run(0.19)
+    assert len(talk.sent) - seen <= 2
+    talk.run(1.0)
+    assert talk.sender.control.lost_packets == 0
+    assert talk.sender.counters["leaders_lost"] == 0
+    assert len(talk.sent) - seen <= 2**7
+
+
+@pytest.mark.parametrize("rules", ["adaptive", "paper"])
+def test_a_first_leader_that_never_answers_starts_nothing(rules: str) -> None:
+    talk = Talk(rules, initial_rtt_s=1e-3)
+    talk.alive = False
+    talk.run(1.0)
+    talk.start(1)
+    talk.run(20.0)
+    assert len(talk.sent) < 60
+
+
+def test_without_a_leader_the_rate_holds_and_then_falls() -> None:
+    talk = steady(rules="adaptive")
+    talk.alive = False
+    talk._due.clear()
+    before = talk.cwnd
+    talk.run(2 * RTT + 0.2)
+    assert talk.sender.counters["leaders_lost"] == 1
+    assert talk.cwnd == pytest.approx(before, rel=0.1)
+    talk.run(3.1 * HOLD_RTTS * RTT)
+    assert talk.cwnd == pytest.approx(before / 8, rel=0.3)
+
+
+def test_it_says_when_it_drains_and_that_there_are_others() -> None:
+    """A queue that stays whatever the window does."""
+    talk = steady(rules="adaptive")
+    talk.run(1.0)
+    talk.rtt = 2 * RTT
+    talk.run(3.0)
+    assert any(packet.flags & FLAG_DRAINING for packet in talk.sent)
+    assert talk.sender.control.window.beside_others  # type: ignore[union-attr]
+    talk.run(1.0)
+    assert talk.sent[-1].flags & FLAG_BESIDE_OTHERS
+
+
+def test_a_challenger_brings_its_company() -> None:
+    talk = steady(rules="adaptive")
+    talk.challenge(2, 50.0, beside_others=True)
+    assert talk.sender.control.window.beside_others  # type: ignore[union-attr]
