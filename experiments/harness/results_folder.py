@@ -11,7 +11,7 @@ from experiments.harness.kept import Kept, KeptError, KeptRow, kept_result, pars
 from experiments.harness.origin import Made
 from experiments.harness.reproduce import RowResult
 from experiments.harness.row import document_digest
-from experiments.harness.statistics import Estimate, mean_interval
+from experiments.harness.statistics import Estimate
 
 RESULTS = Path(__file__).parents[1] / "results"
 """The kept results, which the documentation shows."""
@@ -71,8 +71,6 @@ def details(result: RowResult, made: Made) -> dict[str, Any]:
                 "x": outcome.case.x,
                 "quantity": outcome.quantity,
                 "reference": outcome.reference,
-                "mean": _number(mean_interval(outcome.values).mean),
-                "interval": _interval(mean_interval(outcome.values)),
                 "values": [_number(value) for value in outcome.values],
             }
             for outcome in result.outcomes

@@ -13,15 +13,19 @@ Document: TypeAlias = Mapping[str, Any]
 """A scenario as its YAML file would have it; in the world `formula` whatever the measure wants to be told."""
 
 
+_DIGITS = 16
+"""Enough for some hundreds of scenarios (ours)."""
+
+
 def document_digest(document: Mapping[str, Any]) -> str:
-    """SHA-256, in hex digits, of the document as canonical JSON: ASCII, keys sorted, no spaces. It tells a kept result
-    from one of another scenario.
+    """The first 64 bits of SHA-256, in hex digits, of the document as canonical JSON: ASCII, keys sorted, no spaces. It
+    tells a kept result from one of another scenario.
 
     `nodes` are a list of [name, node] in their order there, which is what gives hosts their addresses; no other mapping
     of a scenario has an order that counts."""
     nodes = document.get("nodes")
     content = {**document, "nodes": list(nodes.items())} if isinstance(nodes, Mapping) else document
-    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()[:_DIGITS]
 
 
 LEAST_RUNS: Mapping[World, int] = {"sim": 5, "emu": 3, "lan": 3, "formula": 5}

@@ -80,7 +80,13 @@ def test_cases_of_a_row_have_names_of_their_own() -> None:
 
 def test_a_paper_stands_for_its_rows_and_each_comes_once() -> None:
     papers = TARGETS[TARGETS.index("vlmcc-fig4") :][:4]
-    assert [row.id for row in select(["vlmcc", "vlmcc-fig4"])] == [*papers, "vlmcc-sweep", "vlmcc-assist"]
+    assert [row.id for row in select(["vlmcc", "vlmcc-fig4"])] == [
+        *papers,
+        "vlmcc-sweep",
+        "vlmcc-self",
+        "vlmcc-queue",
+        "vlmcc-assist",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ def document(**more: Any) -> dict[str, Any]:
 
 def test_a_digest_is_that_of_text_which_others_can_write() -> None:
     text = '{"links":[],"name":"sm\\u00e5ll","nodes":[["b",{"kind":"host"}],["a",{"kind":"host"}]]}'
-    assert document_digest(document(name="småll")) == hashlib.sha256(text.encode()).hexdigest()
+    assert document_digest(document(name="småll")) == hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def test_it_is_another_when_a_value_or_the_order_of_nodes_is_another() -> None:
