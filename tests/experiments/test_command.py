@@ -29,6 +29,8 @@ def test_the_list_can_be_of_one_paper_and_for_a_program() -> None:
         "vlmcc-fig8",
         "vlmcc-loss",
         "vlmcc-sweep",
+        "vlmcc-self",
+        "vlmcc-queue",
         "vlmcc-assist",
     ]
 

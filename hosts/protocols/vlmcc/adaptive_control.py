@@ -37,6 +37,7 @@ class AdaptiveControl(WindowControl):
         self._acked_in_round = 0
         self._marked: int | None = None  # as the leader counts
         self._held_rtts = 0
+        self._before = self.window.cwnd, self.rtt  # the last challenge was accepted
 
     def _new_window(self) -> AdaptiveWindow:
         return AdaptiveWindow(self._options.vegas, self._options.max_window)
@@ -47,8 +48,14 @@ class AdaptiveControl(WindowControl):
         return max(super().timeout, least)
 
     def take_over(self, cwnd: float, rtt: float, base_rtt: float, now: float, *, beside_others: bool) -> None:
+        self._before = self.window.cwnd, self.rtt
         super().take_over(cwnd, rtt, base_rtt, now, beside_others=beside_others)
         self.window.beside_others = beside_others
+
+    def take_back(self) -> None:
+        """The challenger that took over has not acknowledged anything: what was before counts."""
+        cwnd, self.rtt = self._before
+        self.window.continue_from(cwnd)
 
     def reinstate(self, now: float) -> None:
         super().reinstate(now)

@@ -1,11 +1,23 @@
 """Who leads (2.3, 2.4): challenges are accepted, ignored while a new leader settles, or refused."""
 
 import enum
+from collections import OrderedDict
 from dataclasses import dataclass
+from math import inf
+from typing import Final
 
 from hosts.endpoint import Address
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import UNIT, Challenge
+
+PROOF_RTTS: Final = 3.0
+LEAST_PROOF_S: Final = 1.0
+"""A challenger that leads is to acknowledge something within so many times what its challenge took, and at least so
+long (ours): else a word would do to stop the session."""
+DISTRUST_S: Final = 60.0
+"""One that did not is not heard for so long (ours)."""
+MOST_DISTRUSTED: Final = 64
+"""So many are remembered (ours)."""
 
 
 @dataclass(slots=True)
@@ -18,6 +30,8 @@ class Leader:
     settled_at: float
     """Before that no other challenge is heard."""
     heard_at: float
+    prove_by: float = inf
+    """Unless it has acknowledged something by then it is no leader; inf: it has."""
 
 
 class Verdict(enum.Enum):
@@ -27,6 +41,7 @@ class Verdict(enum.Enum):
     SETTLING = "challenges_while_settling"
     TOO_SLOW = "challenges_refused"
     NOT_WORSE = "challenges_outdated"
+    DISTRUSTED = "challenges_distrusted"
 
 
 class Election:
@@ -37,12 +52,15 @@ class Election:
         self.leader: Leader | None = None
         self.previous: Leader | None = None
         """Who led until it fell silent."""
+        self._distrusted: OrderedDict[int, float] = OrderedDict()  # until when
 
     def judge(self, challenge: Challenge, rate: float, now: float) -> Verdict:
         """`rate`: W / rtt of the sender, packets per second. A challenge may have been true only when it was sent."""
         options = self._options
         if challenge.rate / UNIT * options.packet_bytes * 8 < options.least_rate_bps:
             return Verdict.TOO_SLOW
+        if now < self._distrusted.get(challenge.receiver, 0.0):
+            return Verdict.DISTRUSTED
         leader = self.leader
         if leader is None:
             return Verdict.ACCEPTED
@@ -67,6 +85,15 @@ class Election:
     def lose(self) -> None:
         """The leader is silent."""
         self.previous, self.leader = self.leader, None
+
+    def distrust(self, now: float) -> None:
+        """The leader took the lead and never acknowledged anything."""
+        if self.leader is None:
+            return
+        self._distrusted[self.leader.receiver] = now + DISTRUST_S
+        self._distrusted.move_to_end(self.leader.receiver)
+        if len(self._distrusted) > MOST_DISTRUSTED:
+            self._distrusted.popitem(last=False)
 
     def reinstate(self, now: float) -> None:
         """The silent one has spoken."""

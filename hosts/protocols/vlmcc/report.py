@@ -24,7 +24,7 @@ def sender_sample(
         "detail": sender.detail,
         "cwnd": control.window.cwnd,
         "slow_start": has_leader and control.window.slow_start,
-        "beside_others": has_leader and isinstance(control, AdaptiveControl) and control.window.beside_others,
+        **({"beside_others": control.window.beside_others} if isinstance(control, AdaptiveControl) else {}),
         "in_travel": len(control.transit),
         "rtt_s": control.smoothed_rtt if control.rtt.samples else None,
         "base_rtt_s": control.base_rtt if has_leader else None,

@@ -22,7 +22,7 @@ from hosts.parts.vegas import LEAST_CWND
 from hosts.protocol import Session
 from hosts.protocols.vlmcc.adaptive_control import AdaptiveControl
 from hosts.protocols.vlmcc.control import Clocking
-from hosts.protocols.vlmcc.election import Election, Verdict
+from hosts.protocols.vlmcc.election import LEAST_PROOF_S, PROOF_RTTS, Election, Verdict
 from hosts.protocols.vlmcc.members import Members
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import (
@@ -153,6 +153,7 @@ class VlmccSender(RealtimeSender):
             election.reinstate(now)
             self.control.reinstate(now)
         leader.heard_at = now
+        leader.prove_by = inf
         cuts = control.cuts
         rtt = self._bounded(rtt)
         if isinstance(control, PaperControl):
@@ -201,7 +202,9 @@ class VlmccSender(RealtimeSender):
             self._send_away(challenge.receiver, source, effects)
         elif verdict is Verdict.ACCEPTED:
             counters["leader_changes"] += 1
-            self.election.elect(challenge.receiver, source, rtt, now)
+            leader = self.election.elect(challenge.receiver, source, rtt, now)
+            if self.options.adaptive:
+                leader.prove_by = now + max(LEAST_PROOF_S, PROOF_RTTS * self._bounded(age))
             # Nobody's word takes the rate up by more than what it is; the least window would, over a short round trip.
             rtt = max(rtt, LEAST_CWND / self.control.rate)
             cwnd = min(challenge.cwnd, challenge.rate * rtt) * 1e-3
@@ -332,7 +335,8 @@ class VlmccSender(RealtimeSender):
         sendable = max(self.control.may_send_at(self._now), self._limited_until)
         if not self._has_payload:
             sendable = max(sendable, self._sent_at + HEARTBEAT_S)
-        return min(sendable, self.control.timeout_at)
+        leader = self.election.leader
+        return min(sendable, self.control.timeout_at, inf if leader is None else leader.prove_by)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if self.state != "sending":
@@ -341,6 +345,12 @@ class VlmccSender(RealtimeSender):
         effects: list[Effect] = []
         cuts = control.cuts
         is_gone = control.expire(now)
+        leader = self.election.leader
+        if isinstance(control, AdaptiveControl) and leader is not None and now >= leader.prove_by:
+            self.counters["leaders_unproven"] += 1
+            control.take_back()
+            self.election.distrust(now)
+            self._lose_leader(now)
         if control.cuts > cuts and self.election.leader is not None:
             effects.append(CongestionSignal("loss", self.election.leader.address))
         # A new leader's first acknowledgments wait behind the queue that made it challenge.

@@ -115,3 +115,22 @@ def test_a_challenger_brings_its_company() -> None:
     talk = steady(rules="adaptive")
     talk.challenge(2, 50.0, beside_others=True)
     assert talk.sender.control.window.beside_others  # type: ignore[union-attr]
+
+
+def test_a_challenger_that_never_acknowledges_costs_a_second_and_is_not_heard_again() -> None:
+    talk = steady(rules="adaptive")
+    before, since = talk.sender.control.rate, talk.now
+    talk.lose = lambda seq: talk.sent[-1].leader == 2
+    talk.challenge(2, 0.001, rtt=4.0, base=4.0)
+    assert talk.sender.control.rate < 1
+    talk.run(1.1)
+    assert talk.sender.counters["leaders_unproven"] == 1
+    assert talk.sent[-1].leader == 0
+    assert talk.sender.control.rate == pytest.approx(before, rel=0.1)
+    talk.challenge(2, 0.001, rtt=4.0, base=4.0)
+    assert talk.sender.counters["challenges_distrusted"] == 1
+    talk.challenge(1, before, rtt=RTT, base=RTT)
+    talk.run(0.5)
+    assert talk.sent[-1].leader == 1
+    assert talk.sender.control.rate > 0.8 * before
+    assert talk.now < since + 2
