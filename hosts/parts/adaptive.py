@@ -7,6 +7,9 @@ does.
     always           a loss that means congestion is CUBIC's; a drain from time to time shows whether there are others,
                      and how long the path is without a queue (coexistence.py)
 
+A loss does not mean congestion while it is alone, few packets wait and few are lost: such losses are the
+links' own (Veno, Fu and Liew 2003; BBRv3 bounds their share).
+
 Windows are in packets, times in seconds on the owner's clock.
 """
 
@@ -21,6 +24,9 @@ SLOW_START_CUT: Final = 1 / 2
 SHORT_QUEUE_CUT: Final = 0.85
 """What it leaves of the window while the queue is short: RFC 8511's for marks, and for the same reason: a window that
 is cut by more than a short queue holds leaves the link idle. It is half again what TCP gets there."""
+FEW_LOSSES: Final = 0.02
+"""Of the packets: more of them lost mean congestion even where no queue shows it, as of a policer (BBRv3's
+BBR.LossThresh, draft-ietf-ccwg-bbr, 2.4)."""
 ALPHA_SHARE: Final = 1 / 32
 """Of the round trip, that may always wait: a few packets of a large window are less than hosts' own delays (ours)."""
 NOISE_S: Final = 0.0005
@@ -28,6 +34,9 @@ NOISE_S: Final = 0.0005
 HYSTART_SHARE: Final = 1 / 8
 """Of the round trip: a wait that ends slow start (RFC 9406, 4.2, without its bounds of 4 and 16 ms: the one is for the
 kernel's clock, the other for long paths)."""
+CONSERVATIVE_ROUNDS, CONSERVATIVE_SHARE = 5, 1 / 4
+"""Round trips of conservative slow start after a wait has ended slow start, and its growth, of slow start's (RFC 9406,
+4.3)."""
 UNDERSHOOT: Final = 0.95
 """What a drain leaves of what the path holds without a queue (ours)."""
 PEAK_S: Final = 60.0
@@ -41,6 +50,7 @@ class AdaptiveWindow:
 
     __slots__ = (
         "_company",
+        "_conservative",
         "_cubic",
         "_grows",
         "_options",
@@ -63,6 +73,7 @@ class AdaptiveWindow:
         self._cubic = Cubic()
         self._company = Company() if company is None else company
         self._grows = True
+        self._conservative = 0  # round trips of conservative slow start that are left
         self._peak = 0.0  # packets/s
         self._seen_at = 0.0  # when that was last looked at
         self._rtt_s = 0.0  # without queues; 0: not known
@@ -95,6 +106,7 @@ class AdaptiveWindow:
     def waits(self, waiting_s: float) -> None:
         """What is acknowledged now has waited in queues for so long at least, on the way to who waits longest."""
         if self.slow_start and self._rtt_s and waiting_s > self._wait_of(self._options.gamma, HYSTART_SHARE):
+            self._conservative = CONSERVATIVE_ROUNDS
             self._avoid_from(self.cwnd / 2)  # it was sent a round trip ago, when the window was half as large
 
     def _wait_of(self, packets: float, share: float) -> float:
@@ -108,7 +120,8 @@ class AdaptiveWindow:
         if self.slow_start:
             self.cwnd = min(self.cwnd + packets, self.ssthresh, self.maximum)
         else:
-            self.cwnd = min(self._cubic.acknowledged(self.cwnd, packets, rtt_s, now), self.maximum)
+            faster = self.cwnd + CONSERVATIVE_SHARE * packets if self._conservative else 0.0
+            self.cwnd = min(max(self._cubic.acknowledged(self.cwnd, packets, rtt_s, now), faster), self.maximum)
 
     def round_trip_ended(self, waiting_s: float, rate: float, rtt_s: float, used: bool, now: float) -> None:
         """A round trip of `rtt_s` passed in which packets waited in queues for `waiting_s` at least, on the way to who
@@ -132,6 +145,7 @@ class AdaptiveWindow:
                 self._resume(few)
         elif company.draining:
             self._resumes_at = self.cwnd
+            self._conservative = 0
             self._grows = False
             self._avoid_from(UNDERSHOOT * self.cwnd * (self._rtt_s / rtt_s if rtt_s > 0 else 1.0) - 1)
         else:
@@ -140,6 +154,7 @@ class AdaptiveWindow:
                 self._cubic.hold()
             if waiting_s > many and not company.present:
                 self._avoid_from(self.cwnd - 1)
+            self._conservative = self._conservative - 1 if self._conservative and self._grows else 0
 
     def _resume(self, few_s: float) -> None:
         """The drain is over."""
@@ -156,22 +171,26 @@ class AdaptiveWindow:
         """Congestion avoidance from this window on."""
         self.cwnd = self.ssthresh = min(max(LEAST_CWND, cwnd), self.maximum)
 
-    def lost(self, waiting_s: float) -> None:
-        """A loss that means congestion, once a round trip; packets waited in queues for so long on the way to who lost
-        it.
+    def lost(self, waiting_s: float, share: float = 1.0) -> bool:
+        """A loss, once a round trip; packets waited in queues for so long on the way to who lost it, and that `share`
+        of them has been lost lately. Whether it is taken for congestion.
         """
+        if share < FEW_LOSSES and not self._company.present and not self.is_long(waiting_s):
+            return False
+        short = waiting_s < self._wait_of(self._options.alpha, ALPHA_SHARE)
+        self._conservative = 0
         before = self.cwnd if self._resumes_at is None else self._resumes_at
         if self.slow_start:
             self._cubic.lost(before)
             self._avoid_from(before * SLOW_START_CUT)
-            return
-        short = waiting_s < self._wait_of(self._options.alpha, ALPHA_SHARE)
+            return True
         after = self._cubic.lost(before, SHORT_QUEUE_CUT if short else BETA)
         if self._resumes_at is None:
             self._avoid_from(after)
         else:
             self._resumes_at = after
             self._avoid_from(min(self.cwnd, after))
+        return True
 
     def cut(self, share: float = BETA) -> None:
         """Repairs were lost, too: that share is left."""
@@ -195,6 +214,7 @@ class AdaptiveWindow:
         self._grows = True
 
     def _leave_drain(self) -> None:
+        self._conservative = 0
         if self._resumes_at is not None:
             self.cwnd = self._resumes_at
             self._resumes_at = None

@@ -46,7 +46,9 @@ class Child:
         "highest_offset",
         "holds",
         "in_turn",
+        "last_loss",
         "loss_floor",
+        "loss_share",
         "losses",
         "lost",
         "max_twnd",
@@ -117,6 +119,8 @@ class Child:
         self.feedback = 0  # packets
         self.lost = 0  # packets that it reported missing
         self.losses = 0.0  # round trips with a loss (losses.py)
+        self.loss_share = 0.0  # of its packets, that were lost lately (losses.py)
+        self.last_loss = first  # the packet that it lost last
         self.loss_floor = first  # losses of packets before it belong to the last of these
         self.repaired = 0  # repairs sent to it
 

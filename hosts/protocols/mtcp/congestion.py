@@ -12,7 +12,7 @@ from hosts.parts.base_delay import WINDOW_S
 from hosts.parts.rtt import INITIAL_TIMEOUT_S
 from hosts.parts.vegas import VegasWindow
 from hosts.protocols.mtcp.children import BASE_ROUNDS, Child, Least
-from hosts.protocols.mtcp.losses import Losses
+from hosts.protocols.mtcp.losses import Losses, note_loss
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import SACK_BITS
 from hosts.protocols.mtcp.wire import UNLIMITED
@@ -255,9 +255,11 @@ class Congestion:
         """The child, one of `children`, lacks packet `seq`; `end`: all before it was sent. Whether that was taken for
         congestion.
         """
+        note_loss(child, seq)
         window = self.window
         if not isinstance(window, AdaptiveWindow) or not self._losses.means_congestion(child, seq, end, children):
             return False
+        if not window.lost(min(child.waits, default=0.0), child.loss_share):
+            return False
         self._cut_floor = end
-        window.lost(min(child.waits, default=0.0))
         return True

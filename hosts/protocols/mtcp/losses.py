@@ -19,6 +19,17 @@ MEMORY: Final = 16
 """Losses a child, on average, after which older ones count half (ours)."""
 
 
+LATELY: Final = 1000
+"""Packets: the share that is lost is that of about so many (ours: enough to tell 1 % from 2 %)."""
+
+
+def note_loss(child: Child, seq: int) -> None:
+    """The child lacks packet `seq`: its share of losses anew, an average that forgets by packets."""
+    passed = max(0, seq - child.last_loss)
+    child.loss_share = child.loss_share * (1 - 1 / LATELY) ** passed + 1 / LATELY
+    child.last_loss = max(child.last_loss, seq)
+
+
 class Losses:
     """What children have lost, in round trips with a loss."""
 

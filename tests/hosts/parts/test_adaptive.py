@@ -107,6 +107,17 @@ def test_losses() -> None:
     assert not slow.slow_start
 
 
+def test_few_losses_without_a_queue_are_no_congestion_when_alone() -> None:
+    window = settled().window
+    before = window.cwnd
+    assert not window.lost(0.0, 0.01)
+    assert window.cwnd == before
+    assert window.lost(0.0, 0.03), "too many"
+    assert window.lost(0.5, 0.01), "a queue"
+    window.beside_others = True
+    assert window.lost(0.0, 0.01), "not alone"
+
+
 def test_one_lost_flight_does_not_make_ssthresh_collapse() -> None:
     window = AdaptiveWindow(OPTIONS, 512)
     window.continue_from(40)

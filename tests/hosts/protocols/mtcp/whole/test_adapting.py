@@ -54,15 +54,26 @@ def test_beside_a_tcp(limit_packets: int, least: float) -> None:
     assert least < mtcp / tcp < 2
 
 
-def test_one_percent_loss_is_answered_as_tcp_would() -> None:
-    """Eight that lose other packets each are no worse than one of them: some 15 packets in flight."""
+def _window(loss: float) -> tuple[float, set[str]]:
+    """Packets in flight of a session alone to eight receivers that lose other packets each, and what was congestion."""
     world = World(
-        8, size=None, rate_bps=50e6, delays_s=(0.017,), limit_packets=200, losses=dict.fromkeys(range(8), 0.01)
+        8, size=None, rate_bps=50e6, delays_s=(0.017,), limit_packets=200, losses=dict.fromkeys(range(8), loss)
     )
     world.network.run(8)
     rate = min(host.rate_bps(3, 8) for host in world.receivers)
-    window = rate * 0.04 / (1400 * 8)
-    assert 8 < window < 30
-    signals = {event.kind for event in world.sender.events_of(CongestionSignal)}
-    assert "loss" in signals
+    return rate * 0.04 / (1400 * 8), {event.kind for event in world.sender.events_of(CongestionSignal)}
+
+
+def test_one_percent_of_loss_without_a_queue_is_no_congestion() -> None:
+    """A TCP would have some 12 packets in flight."""
+    window, signals = _window(0.01)
+    assert window > 80
     assert "timeout" not in signals
+
+
+def test_many_losses_are_answered_as_tcp_would_though_no_queue_explains_them() -> None:
+    """Eight that lose other packets each are no worse than one of them: some 6 packets in flight."""
+    window, signals = _window(0.04)
+    assert 3 < window < 20
+    assert "loss" in signals
+
