@@ -74,22 +74,27 @@ def cubic_packets_per_rtt(p: float, rtt: float) -> float:
     return 1 / (1 / window + 12 * sqrt(3 * p / 8) * p * (1 + 32 * p * p))
 
 
-def cubic_throughput(p: float, rtt: float, s: float) -> float:
+def mixed_packets_per_rtt(p: float, rtt: float) -> float:
+    """What a Reno and a CUBIC have on average: half of the TCPs that are met are taken for each."""
+    return (packets_per_rtt(p) + cubic_packets_per_rtt(p, rtt)) / 2
+
+
+def mixed_throughput(p: float, rtt: float, s: float) -> float:
     """Bytes per second."""
-    return s * cubic_packets_per_rtt(p, rtt) / rtt
+    return s * mixed_packets_per_rtt(p, rtt) / rtt
 
 
-def cubic_loss_event_rate(rate: float, rtt: float, s: float) -> float:
+def mixed_loss_event_rate(rate: float, rtt: float, s: float) -> float:
     """The inverse, by bisection; at its ends as `loss_event_rate`."""
     wanted = rate * rtt / s
-    if not wanted > cubic_packets_per_rtt(1.0, rtt):
+    if not wanted > mixed_packets_per_rtt(1.0, rtt):
         return 1.0
-    if wanted >= cubic_packets_per_rtt(LEAST_LOSS, rtt):
+    if wanted >= mixed_packets_per_rtt(LEAST_LOSS, rtt):
         return LEAST_LOSS
     low, high = LEAST_LOSS, 1.0
     while high > low * (1 + 1e-9):
         middle = sqrt(low * high)
-        if cubic_packets_per_rtt(middle, rtt) > wanted:
+        if mixed_packets_per_rtt(middle, rtt) > wanted:
             low = middle
         else:
             high = middle
@@ -97,8 +102,9 @@ def cubic_loss_event_rate(rate: float, rtt: float, s: float) -> float:
 
 
 def window_since_loss(elapsed: float, rtt: float, before: float) -> float:
-    """Packets: the window that a TCP has at least when its last loss event is `elapsed` seconds ago and its window was
-    `before` then. It would have this if the event had left it nothing: one more a round trip time, or CUBIC's (RFC
-    9438, Eqs. (1) and (2) with cwnd_epoch = 0)."""
+    """Packets: the window that TCPs have at least, on average, when their last loss event is `elapsed` seconds ago and
+    their window was `before` then. They would have this if the event had left them nothing: Reno's, one more a round
+    trip time, and CUBIC's where it is above that (RFC 9438, Eqs. (1) and (2) with cwnd_epoch = 0)."""
     away = elapsed - cbrt(before / CUBIC_C)
-    return max(elapsed / rtt, CUBIC_C * away**3 + before)
+    reno = elapsed / rtt
+    return (reno + max(reno, CUBIC_C * away**3 + before)) / 2

@@ -85,7 +85,8 @@ class LossHistory:
         renewed: Callable[[], float] = lambda: 0.0,
     ) -> None:
         """`first_interval` is asked at the first loss event for the interval before it (Appendix B), `renewed` at all
-        others for one that takes the place of all before it, if that is longer than they are on average."""
+        others for one that fills the whole history, if that is longer than those in it are on average. (Alone it would
+        weigh as much as the next one, and a queue that is not yet empty a round trip later ends that one at once.)"""
         self._weights = tuple(weights)
         self._first_interval = first_interval
         self._renewed = renewed
@@ -213,8 +214,8 @@ class LossHistory:
                     self._discounts[i] = old * discount
         if self.events and (renewed := self._renewed()) > self._older_mean:
             interval = renewed
-            self._intervals.clear()
-            self._discounts.clear()
+            self._intervals.extend([renewed] * len(self._weights))
+            self._discounts.extend([1.0] * len(self._weights))
         self.events += 1
         self._intervals.appendleft(interval)
         self._discounts.appendleft(1.0)

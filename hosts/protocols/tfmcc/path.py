@@ -4,9 +4,9 @@ from typing import Final
 
 from hosts.parts.throughput import (
     CUBIC_BETA,
-    cubic_loss_event_rate,
-    cubic_throughput,
     loss_event_rate,
+    mixed_loss_event_rate,
+    mixed_throughput,
     throughput,
     window_since_loss,
 )
@@ -18,6 +18,8 @@ from hosts.protocols.tfmcc.receive_rate import ReceiveRate
 from hosts.protocols.tfmcc.rtt import RoundTrip
 
 MICRO: Final = 1e-6
+RENEWED: Final = (1 + CUBIC_BETA) / 2
+"""Of the rate at a loss event: what a TCP has on average from there to its next one (ours)."""
 
 
 class Path:
@@ -98,14 +100,14 @@ class Path:
     def calculated_bps(self) -> float:
         """Eq. (1); infinite without a loss.
 
-        By today's rules what CUBIC would have, and no less than any TCP has that long after its last loss: a history
+        By today's rules what a Reno and a CUBIC would have on average, there and that long after a loss: a history
         in packets, of a time when few were sent, would hold the rate down for minutes."""
         p = self.history.loss_event_rate
         if p == 0:
             return float("inf")
         if not self._ours:
             return throughput(p, self.rate_rtt, self.packet_bytes) * 8
-        return max(cubic_throughput(p, self.rate_rtt, self.packet_bytes) * 8, self._since_loss_bps)
+        return max(mixed_throughput(p, self.rate_rtt, self.packet_bytes) * 8, self._since_loss_bps)
 
     @property
     def _since_loss_bps(self) -> float:
@@ -113,14 +115,14 @@ class Path:
         return window_since_loss(self.history.lossless_s, rtt, self._window) * self.packet_bytes * 8 / rtt
 
     def _renewed_interval(self) -> float:
-        """At a loss event: the interval that TCP would have at what the event leaves of the rate, if that came from the
-        time since the last one and not from the history; else 0."""
+        """At a loss event: the interval that TCP would have at its mean rate from there on, if the rate came from the
+        time since the last event and not from the history; else 0."""
         if not self._ours or self.last is None:
             return 0.0
         p = self.history.loss_event_rate
-        grown = self._since_loss_bps > cubic_throughput(p, self.rate_rtt, self.packet_bytes) * 8
+        grown = self._since_loss_bps > mixed_throughput(p, self.rate_rtt, self.packet_bytes) * 8
         self._note_window()
-        return self._interval_at(CUBIC_BETA) if grown else 0.0
+        return self._interval_at(RENEWED) if grown else 0.0
 
     def _note_window(self) -> None:
         """A loss event: so much is in flight."""
@@ -140,7 +142,7 @@ class Path:
 
     def _interval_at(self, share: float) -> float:
         """TCP's loss interval, packets, at a share of the sending rate, or at the rate that arrives, if it is less."""
-        inverse = cubic_loss_event_rate if self._ours else loss_event_rate
+        inverse = mixed_loss_event_rate if self._ours else loss_event_rate
         return 1 / inverse(self._rate_bps(share) / 8, self.rate_rtt, self.packet_bytes)
 
     def _rate_bps(self, share: float) -> float:

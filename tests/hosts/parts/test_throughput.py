@@ -8,11 +8,12 @@ from hosts.parts.throughput import (
     CUBIC_BETA,
     CUBIC_C,
     LEAST_LOSS,
-    cubic_loss_event_rate,
     cubic_packets_per_rtt,
-    cubic_throughput,
     loss_event_rate,
     loss_events_per_rtt,
+    mixed_loss_event_rate,
+    mixed_packets_per_rtt,
+    mixed_throughput,
     packets_per_rtt,
     throughput,
     window_since_loss,
@@ -89,11 +90,17 @@ def test_cubic_is_reno_on_short_paths_and_rfc_9438s_on_long_ones() -> None:
         assert cubic_packets_per_rtt(p, 0.1) == pytest.approx(window, rel=0.05)
 
 
+def test_the_mixture_is_half_way_from_reno_to_cubic() -> None:
+    assert mixed_packets_per_rtt(1e-3, 0.01) == pytest.approx(packets_per_rtt(1e-3))
+    both = packets_per_rtt(1e-5) + cubic_packets_per_rtt(1e-5, 0.2)
+    assert mixed_packets_per_rtt(1e-5, 0.2) == pytest.approx(both / 2)
+
+
 @given(st.floats(1e-8, 0.9), st.floats(1e-4, 1.0))
-def test_cubics_inverse(p: float, rtt: float) -> None:
-    assert cubic_loss_event_rate(cubic_throughput(p, rtt, 1500), rtt, 1500) == pytest.approx(p, rel=1e-6)
-    assert cubic_loss_event_rate(1e-9, rtt, 1500) == 1.0
-    assert cubic_loss_event_rate(1e300, rtt, 1500) == LEAST_LOSS
+def test_the_mixtures_inverse(p: float, rtt: float) -> None:
+    assert mixed_loss_event_rate(mixed_throughput(p, rtt, 1500), rtt, 1500) == pytest.approx(p, rel=1e-6)
+    assert mixed_loss_event_rate(1e-9, rtt, 1500) == 1.0
+    assert mixed_loss_event_rate(1e300, rtt, 1500) == LEAST_LOSS
 
 
 @given(st.floats(0, 100), st.floats(1e-3, 1.0), st.floats(0, 1e5))

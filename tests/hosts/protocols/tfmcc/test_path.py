@@ -66,5 +66,8 @@ def test_a_loss_then_begins_the_history_anew() -> None:
     line.run(20.0)
     line.run(0.1, lost=1)
     assert before < 0.8e6
-    # 0.7 of what arrives, and no more than that remembers the losses before.
-    assert path.calculated_bps == pytest.approx(0.7 * 1.2e6, rel=0.1)
+    # 0.85 of what arrives, and no more than that remembers the losses before.
+    renewed = path.calculated_bps
+    assert renewed == pytest.approx(0.85 * 1.2e6, rel=0.1)
+    line.run(0.3, lost=1)  # the same queue, a moment later: one short interval is not half of the history
+    assert path.calculated_bps > 0.8 * renewed

@@ -28,3 +28,24 @@ def test_a_fair_share(control: Literal["cubic", "reno"], rate_bps: float, delay_
     session = world.rate(0, SETTLED_S, END_S)
     # What the session leaves of the link is the TCP's: both together fill it but for a tenth.
     assert 0.2 * rate_bps < session < 0.75 * rate_bps
+
+
+@pytest.mark.parametrize("queue", ["codel", "pie"])
+@pytest.mark.parametrize("ecn", [False, True])
+def test_alone_behind_a_queue_that_is_kept_short(queue: str, ecn: bool) -> None:
+    """A CUBIC gets 0.91 of the link there."""
+    world = World([{}], bottleneck={"rate_bps": 4e6, "delay_us": 45_000, "queue": queue, "ecn": ecn})
+    assert world.rate(0, 15.0, END_S) > 0.8 * 4e6
+
+
+def test_beside_a_reno_on_a_long_path() -> None:
+    """A CUBIC would take four times as much as the Reno."""
+    rate_bps = 10e6
+    world = World([{}], bottleneck={"rate_bps": rate_bps, "delay_us": 100_000, "limit_packets": 165})
+    sim = world.sim
+    sim.add_host("server", "10.0.9.1")
+    sim.add_host("client", "10.0.9.2")
+    for host, router in (("server", "core"), ("client", "edge")):
+        sim.connect(host, router, {"rate_bps": 1e9, "delay_us": 100}, {"rate_bps": 1e9, "delay_us": 100})
+    sim.add_tcp("server", "client", start_at=1.0, congestion_control="reno", packet_bytes=PACKET_BYTES)
+    assert 0.25 * rate_bps < world.rate(0, 60.0, 120.0) < 2 / 3 * rate_bps
