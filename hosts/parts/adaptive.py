@@ -39,6 +39,8 @@ CONSERVATIVE_ROUNDS, CONSERVATIVE_SHARE = 5, 1 / 4
 4.3)."""
 UNDERSHOOT: Final = 0.95
 """What a drain leaves of what the path holds without a queue (ours)."""
+RESTART_CWND: Final = 10.0
+"""Packets with which a window begins that is known to have been larger: RFC 6928's initial window."""
 PEAK_S: Final = 60.0
 """In about so long the greatest rate that was seen is forgotten (ours). Who is being pushed away has a low rate, at
 which the few packets that are left to him wait as long as a full queue makes them: that must not become the measure of
@@ -49,6 +51,7 @@ class AdaptiveWindow:
     """See the module. Its owner says when a round trip has passed."""
 
     __slots__ = (
+        "_before_timeout",
         "_company",
         "_conservative",
         "_cubic",
@@ -77,6 +80,7 @@ class AdaptiveWindow:
         self._peak = 0.0  # packets/s
         self._seen_at = 0.0  # when that was last looked at
         self._rtt_s = 0.0  # without queues; 0: not known
+        self._before_timeout: float | None = None  # the window before the first of several
         self._recovers = False  # from a timeout, and no whole round trip has gone well since
         self._resumes_at: float | None = None  # while it drains the queue: the window before
 
@@ -208,10 +212,20 @@ class AdaptiveWindow:
         self._leave_drain()
         if not again and not self._recovers:
             known = self.ssthresh / 2 if self.slow_start and self.ssthresh < self.maximum else 0.0
+            self._before_timeout = self.ssthresh if self.slow_start else self.cwnd
             self.ssthresh = max(LEAST_CWND, known, self._cubic.lost(self.cwnd))
         self._recovers = True
         self.cwnd = INITIAL_CWND
         self._grows = True
+
+    def forgive(self) -> None:
+        """The last timeouts said nothing of this path: slow start leads back to what was before them, from what may be
+        sent at once (RFC 4015, 3.2, with RFC 6928's initial window).
+        """
+        if self._recovers and self._before_timeout is not None:
+            self._cubic.hold()
+            self.ssthresh = max(self.ssthresh, self._before_timeout)
+            self.cwnd = max(self.cwnd, min(RESTART_CWND, self.ssthresh))
 
     def _leave_drain(self) -> None:
         self._conservative = 0

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from hosts.endpoint import Address, Effect
 from hosts.parts.sack import Scoreboard, bits
 from hosts.protocols.mtcp.advertised import AdvertisedWindows
+from hosts.protocols.mtcp.aside import CHECK_S, KEPT_BUFFERS, Aside, patience_s
 from hosts.protocols.mtcp.children import Child, Delays
 from hosts.protocols.mtcp.congestion import Congestion, Summary
 from hosts.protocols.mtcp.options import MtcpOptions
@@ -80,6 +81,9 @@ class Agent:
         self.advertised = AdvertisedWindows()
         self.delays = Delays(self.children, options, counters, own_clock=own_clock)
         self._board = Scoreboard(first)
+        self._aside = Aside(options, self.store, self.delays)
+        self._check_at = 0.0  # when silence is looked for
+        self._kept_below = 0  # bytes, that agents among the children may owe to theirs
         self._retransmission = Retransmission(
             options,
             counters,
@@ -132,10 +136,13 @@ class Agent:
         self.children[address] = child
         self.by_number[number] = child
         self._members.forget()
+        self.delays.joined()
+        if self.options.adaptive and self.listened > 1 and self.end - first > SACK_BITS:
+            self._aside.put(child, first, 0, now)  # the others need not wait until it has come so far
+            return child
         self._board.add_child(number, first if first < self.end else None)
         self.congestion.summaries.add(child)
         self.advertised.update(child)
-        self.delays.joined()
         for seq in range(first, self.end):  # nobody waited for them any more, or for somebody who never answers
             if seq in self.store.packets:
                 self._retransmission.restart(seq, now)
@@ -152,9 +159,88 @@ class Agent:
             self._free_numbers.append(number)  # the others come first: switches may still remember this one
         self.congestion.summaries.remove(child)
         self.advertised.remove(child)
-        fresh = self._board.remove_child(number, self.end)
-        self._completed(fresh, now)
+        if child.aside:
+            self._aside.take(child)
+            self._trim()
+        else:
+            self._completed(self._board.remove_child(number, self.end), now)
         self.delays.left(child)
+
+    def serves_agents(self) -> None:
+        """A child may have children."""
+        if self.options.adaptive:
+            self._kept_below = KEPT_BUFFERS * self.options.buffer_bytes
+
+    # --- children that say nothing (aside.py)
+
+    @property
+    def listened(self) -> int:
+        """Children that the window waits for."""
+        return len(self.children) - len(self._aside)
+
+    def _look_for_silence(self, now: float) -> None:
+        """Who has left unanswered what others have is waited for no longer. At the sender somebody must be left who
+        does answer: else it may be its own link.
+        """
+        silent = []
+        for child in self.children.values():
+            if child.aside or now - child.answered_at < patience_s(child):
+                continue
+            lacking = self._board.acknowledged(child.number)
+            packet = self.store.packets.get(lacking)
+            if (
+                packet is not None
+                and now - packet.kept_at >= patience_s(child)
+                and packet.offset + packet.size <= child.advertised_end
+                and (not self._own_clock or self._board.lacking(lacking) < self.listened)
+            ):
+                silent.append(child)
+        for child in silent:
+            self.counters["set_aside"] += 1
+            first, sack = self._board.said(child.number)
+            self.congestion.summaries.remove(child)
+            self.advertised.remove(child)
+            self._retransmission.left(child)
+            self._aside.put(child, first, sack, now)
+            self.congestion.forgive()
+            self._completed(self._board.remove_child(child.number, self.end), now)
+            self.summary_changed = True
+
+    def _catch_up(self, child: Child, cumulative: int, feedback: Feedback, now: float) -> list[Effect]:
+        """One that was set aside speaks."""
+        offset, highest = self._offsets(cumulative, feedback.sack)
+        opened = child.acknowledged(cumulative, feedback.window, offset, highest, now)
+        child.min_cwnd, child.max_twnd = feedback.min_cwnd, feedback.max_twnd
+        first = self._aside.acknowledged(child, cumulative, feedback.sack, self._board.base, opened, now)
+        self.summary_changed = True  # the end up to which all are sent
+        if first >= self._board.base:
+            self._take_back(child, now)
+        self._trim()
+        effects: list[Effect] = []
+        self._repair(child, now, effects)
+        return effects
+
+    def _take_back(self, child: Child, now: float) -> None:
+        """It has what all others have, and is waited for again."""
+        first, sack = self._aside.take(child)
+        self._board.add_child(child.number, first)
+        self._board.acknowledge(child.number, first, sack, self.end)
+        self._board.advance()
+        self.congestion.summaries.add(child)
+        self.congestion.summaries.update(child, child.min_cwnd, child.max_twnd)
+        self.advertised.update(child)
+        child.loss_floor = self.end
+        for seq in range(first, self.end):
+            if seq in self.store.packets and not self._board.is_complete(seq):
+                self._retransmission.restart(seq, now)
+
+    def _repair(self, child: Child, now: float, effects: list[Effect]) -> None:
+        """What is known to be missing, as far as its retransmission window allows."""
+        if child.repairs:
+            self._retransmission.repairing[child.number] = child
+            self._retransmission.send(child, now, effects)
+        else:
+            self._retransmission.left(child)
 
     # --- packets
 
@@ -181,7 +267,17 @@ class Agent:
     @property
     def keep_offset(self) -> int | None:
         """Up to here in the stream nobody below needs anything any more; None without children."""
-        return int(self.advertised.keep_offset) if self.children else None
+        return int(self.advertised.keep_offset) if self.listened else None
+
+    @property
+    def kept_end(self) -> float:
+        """Place in the stream up to which those allow to send who are set aside."""
+        return self._aside.end
+
+    @property
+    def advertised_end(self) -> int:
+        """Place in the stream up to which may be sent: the least of the advertised windows, and `kept_end`."""
+        return int(min(self.advertised.end, self._aside.end)) if self._aside else self.advertised.end
 
     def buffer(self, data: bytes, offset: int, size: int, send_time_us: int, now: float) -> None:
         """Packet `end` is multicast now."""
@@ -192,7 +288,7 @@ class Agent:
         to the children either, and what they lack of it is repaired from here.
         """
         fresh = self._board.sent(seq)
-        packet = StoredPacket(data, offset, size)
+        packet = StoredPacket(data, offset, size, now)
         self.store.put(seq, packet)
         if fresh:
             self._completed(fresh, now)
@@ -229,12 +325,14 @@ class Agent:
         if not self.is_possible(cumulative, feedback.sack):
             self.counters["drop_ack_of_unsent"] += 1
             return []
-        child.heard_at = now
+        child.heard_at = child.answered_at = now
         child.feedback += 1
         if child.merge:
             child.on_its_own()
-        if self.delays.feedback_arrived(child, feedback, arrived_at):
+        if self.delays.feedback_arrived(child, feedback, arrived_at) and not child.aside:
             self.congestion.measured(child)
+        if child.aside:
+            return self._catch_up(child, cumulative, feedback, now)
         effects: list[Effect] = []
         self._completed(self._acknowledge(child, cumulative, feedback, now), now)
         if feedback.sack:
@@ -301,11 +399,17 @@ class Agent:
         if not self.children:
             return
         if self.congestion.completed(fresh.bit_count(), new, base + fresh.bit_length(), now):
-            self.congestion.end_round(self._board.base, self.end, self.children.values(), now)
+            listened = [child for child in self.children.values() if not child.aside]
+            self.congestion.end_round(self._board.base, self.end, listened, now)
             self.delays.refresh()
 
     def _trim(self) -> None:
-        self.store.trim(self._board.base, self.advertised.keep_offset)
+        base = self._board.base
+        keep_offset = self.advertised.keep_offset
+        if self._aside:
+            base = min(base, self._aside.kept_from)
+            keep_offset = min(keep_offset, self._aside.keep_offset)
+        self.store.trim(base, keep_offset - self._kept_below)
 
     # --- feedback that a switch merged from several children's (docs/assist.md)
 
@@ -326,11 +430,11 @@ class Agent:
         self.counters[self._merged_counter] += 1
         self.counters[self._repeated_counter] += feedback.repeats
         child.feedback += 1
-        members = self._members.named(feedback.children)
+        members = [member for member in self._members.named(feedback.children) if not member.aside]
         self._take_delays(child, feedback, members, arrived_at)
         holders = feedback.holders
         for member in members:  # who lives, and who is to be repaired when the packet `cumulative` times out
-            member.heard_at = now
+            member.heard_at = member.answered_at = now
             member.holds = bool(holders >> member.number & 1)
             if not member.holds:
                 member.progress_at = now
@@ -362,9 +466,29 @@ class Agent:
 
     @property
     def wake_at(self) -> float | None:
-        """When `handle_timer` is due: for retransmissions only."""
-        return self._retransmission.wake_at
+        """When `handle_timer` is due: for retransmissions, and to find who is silent."""
+        at = self._retransmission.wake_at
+        if self._aside:
+            asks_at = self._aside.wake_at
+            at = asks_at if at is None or asks_at < at else at
+        if at is not None and self._check_at < at and self._may_set_aside:
+            return self._check_at
+        return at
+
+    @property
+    def _may_set_aside(self) -> bool:
+        """Whether there is somebody whom others wait for."""
+        least = 2 if self._own_clock else 1
+        return self.options.adaptive and self.in_flight > 0 and self.listened >= least
 
     def handle_timer(self, now: float) -> list[Effect]:
         """Repair what has timed out."""
-        return self._retransmission.handle_timer(now)
+        if now >= self._check_at:
+            self._check_at = now + CHECK_S
+            if self._may_set_aside:
+                self._look_for_silence(now)
+        effects: list[Effect] = []
+        if self._aside and now >= self._aside.wake_at:
+            for child in self._aside.ask(now):
+                self._repair(child, now, effects)
+        return effects + self._retransmission.handle_timer(now)

@@ -34,6 +34,8 @@ class Child:
         "advertised_end",
         "advertised_window",
         "agent",
+        "answered_at",
+        "aside",
         "base",
         "buffer_bytes",
         "cumulative",
@@ -113,6 +115,8 @@ class Child:
         self.advertised_end = first_offset + buffer_bytes  # stream offset up to which it takes data
         self.repairs = Repairs(options.vegas, SACK_BITS)
         self.heard_at = now
+        self.answered_at = now  # its last feedback
+        self.aside = False  # aside.py
         self.progress_at = now
         self.probed_at = now
         self.in_turn = False  # its probes have their place among the other children's

@@ -237,6 +237,11 @@ class Congestion:
         self._losses.reacted(end)
         self.summaries.timed_out(end_offset)
 
+    def forgive(self) -> None:
+        """The timeouts were of a child that is waited for no longer."""
+        if isinstance(self.window, AdaptiveWindow):
+            self.window.forgive()
+
     def cut(self, seq: int, end: int) -> bool:
         """Duplicate NACKs for packet `seq` mean congestion; False when that window has been reacted on."""
         if seq < self._cut_floor:

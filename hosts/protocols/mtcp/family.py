@@ -142,6 +142,7 @@ class Family:
             return [Send(encode_probe_ack(self.session, packet.time_us, clock), source)]
         if isinstance(packet, Report):
             child.agent = True
+            self.agent.serves_agents()
             effects: list[Effect] = [Send(encode_report_ack(self.session, packet.number), source)]
             for entry in packet.entries:
                 effects += self._note(entry, now)
@@ -182,6 +183,8 @@ class Family:
         child = self.agent.add_child(source, buffer_bytes, now, first=self._first(join))
         child.epoch = join.epoch
         child.agent, child.spare = join.agent, join.spare
+        if child.agent:
+            self.agent.serves_agents()
         child.merge = self.options.assist == "switch" and child.number < MERGE_CHILDREN
         self._elsewhere.pop(source, None)
         effects: list[Effect] = [self._answer(join, source, child)]

@@ -97,10 +97,13 @@ class ReceiverFeedback:
         """Place in the stream up to which this receiver takes data: its buffer is also that of all below it."""
         reception = self._reception
         agent = self.agent
-        keep_offset = None if agent is None else agent.keep_offset
-        if keep_offset is None or keep_offset >= reception.consumed:
+        if agent is None:
             return reception.advertised_end
-        return keep_offset + reception.buffer_bytes
+        keep_offset = agent.keep_offset
+        end = reception.advertised_end
+        if keep_offset is not None and keep_offset < reception.consumed:
+            end = keep_offset + reception.buffer_bytes
+        return int(min(end, agent.kept_end))
 
     @property
     def kept_offset(self) -> int:
@@ -159,7 +162,7 @@ class ReceiverFeedback:
         held_us = int((now - self._echo_at) * 1e6) if self._echo_time_us else 0
         min_cwnd, max_twnd = UNLIMITED, 0
         self._told_cwnd = self._told_room = 0
-        if agent is not None and agent.children:
+        if agent is not None and agent.listened:
             summary = agent.summary()
             min_cwnd, max_twnd = summary
             self._told_cwnd = summary.min_cwnd
@@ -204,7 +207,7 @@ class ReceiverFeedback:
         """
         if self.paused or self.agent is None:
             return []
-        if not self.agent.children:
+        if not self.agent.listened:
             return self.opened(now)
         summary = self.agent.summary()
         room = summary.current_window - self._told_room

@@ -112,6 +112,10 @@ class Retransmission:
         self._last_send_time: float | None = None  # sender's clock: of the last packet that was multicast
         self._tail_asked = store.end  # the end of the packets that were asked for because all was silent
 
+    def _listened(self) -> list[Child]:
+        """Those that are not set aside."""
+        return [child for child in self._children.values() if not child.aside]
+
     # --- what is waited for
 
     def multicast(self, seq: int, send_time_s: float, now: float) -> None:
@@ -171,7 +175,7 @@ class Retransmission:
     def pass_on(self, seq: int, now: float) -> list[Effect]:
         """Repair packet `seq`, which the agent itself had lacked, to the children that are known to lack it."""
         effects: list[Effect] = []
-        for child in self._children.values():
+        for child in self._listened():
             if seq >= self._board.base and self._board.missing(child.number) >> (seq - self._board.base) & 1:
                 child.lost += child.repairs.found_missing(seq, self._delays.rtt(child), now, now)
                 self.repairing[child.number] = child
@@ -202,7 +206,7 @@ class Retransmission:
         """
         self._tail_asked = self._store.end
         last = self._store.end - 1
-        for child in self._children.values():
+        for child in self._listened():
             has_room = child.advertised_end >= self._store.end_offset  # a late one may not have it yet
             if has_room and not self._board.has(child.number, last) and child.holds and last not in child.repairs:
                 child.repairs.found_missing(last, 0.0, now, now)
@@ -228,7 +232,7 @@ class Retransmission:
         packet = self._store.packets[seq]
         peer = None
         again = False  # a repair was lost
-        for child in self._children.values():
+        for child in self._listened():
             if self._board.has(child.number, seq) or not child.holds:
                 continue
             if packet.offset + packet.size > child.advertised_end:

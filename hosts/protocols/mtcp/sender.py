@@ -201,7 +201,7 @@ class MtcpSender(StreamSender):
                 return
             offset = agent.end_offset
             if advertised_end is None:
-                advertised_end = agent.advertised.end
+                advertised_end = agent.advertised_end
             if offset + size > advertised_end:
                 self.limit = "advertised_window"
                 return

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.parts.adaptive import SHORT_QUEUE_CUT, AdaptiveWindow
+from hosts.parts.adaptive import RESTART_CWND, SHORT_QUEUE_CUT, AdaptiveWindow
 from hosts.parts.cubic import BETA
 from hosts.parts.vegas import LEAST_CWND, VegasOptions
 
@@ -174,3 +174,16 @@ def test_bounds(steps: list[tuple[object, ...]]) -> None:
                 window.cut()
         assert 1 <= window.cwnd <= 64
         assert window.ssthresh >= LEAST_CWND
+
+
+def test_a_timeout_that_said_nothing_is_forgiven() -> None:
+    """Slow start leads back to the window before it; without a timeout there is nothing to forgive."""
+    window = AdaptiveWindow(OPTIONS, 512)
+    window.continue_from(60)
+    window.forgive()
+    assert (window.cwnd, window.ssthresh) == (60, 60)
+    window.timed_out()
+    window.timed_out(again=True)
+    window.forgive()
+    assert window.slow_start
+    assert (window.cwnd, window.ssthresh) == (RESTART_CWND, 60)

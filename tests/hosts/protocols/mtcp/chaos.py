@@ -11,6 +11,7 @@ from typing import Any
 
 from hosts.endpoint import SessionStarted
 from hosts.protocol import Session
+from hosts.protocols.mtcp.aside import KEPT_BUFFERS
 from hosts.protocols.mtcp.receiver import MtcpReceiver
 from hosts.protocols.mtcp.sender import MtcpSender
 from tests.hosts.network import Clock, Host, Link, Network
@@ -262,9 +263,11 @@ class Chaos:
 
     @property
     def storage_bound(self) -> int:
-        """Bytes: the window that all share, what is kept beyond it for orphans, and one packet."""
+        """Bytes: the window that all share, what is kept beyond it for orphans, for silent children and those of
+        children, and one packet.
+        """
         payload = int(self.parameters["payload_bytes"])
-        return int(self.parameters["buffer_bytes"]) * 2 + 64 * payload
+        return int(self.parameters["buffer_bytes"]) * (2 + 2 * KEPT_BUFFERS) + 64 * payload
 
 
 def describe(chaos: Chaos) -> str:

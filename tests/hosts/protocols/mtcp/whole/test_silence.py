@@ -1,0 +1,82 @@
+"""A receiver that falls silent does not stop the others, and gets all that it missed when it is back."""
+
+import pytest
+
+from tests.hosts.protocols.mtcp.world import World
+
+RATE_BPS = 4e6
+"""Low, so that the tests are cheap."""
+
+
+def _cut_off(world: World, index: int, start: float, stop: float) -> None:
+    """A receiver's link is down for some time, both ways."""
+
+    def switch(up: bool) -> None:
+        for link in world.links[index]:
+            link.up = up
+
+    world.network.at(start, switch, False)
+    world.network.at(stop, switch, True)
+
+
+def _least(world: World, start: float, stop: float, indices: tuple[int, ...]) -> float:
+    return min(world.receivers[index].rate_bps(start, stop) for index in indices)
+
+
+@pytest.mark.parametrize("delay_s", [0.005, 0.05])
+def test_the_others_go_on_when_one_dies(delay_s: float) -> None:
+    world = World(3, size=None, rate_bps=RATE_BPS, delays_s=(delay_s,))
+    world.network.at(5.0, world.receivers[2].kill)
+    world.network.run(10)
+    before = _least(world, 3, 5, (0, 1))
+    assert _least(world, 5, 10, (0, 1)) > 0.8 * before
+    assert world.sender_core.counters["set_aside"] == 1
+    assert world.sender_core.counters["dropped"] == 0
+
+
+def test_below_an_agent() -> None:
+    """Two of its three children die: their parent does not wait for them, and neither does the sender."""
+    world = World(4, size=None, rate_bps=RATE_BPS, parents={1: 0, 2: 0, 3: 0})
+    world.network.at(5.0, world.receivers[2].kill)
+    world.network.at(5.0, world.receivers[3].kill)
+    world.network.run(10)
+    before = _least(world, 3, 5, (0, 1))
+    assert _least(world, 5, 10, (0, 1)) > 0.8 * before
+    assert world.core(0).counters["set_aside"] == 2
+    assert world.sender_core.counters["set_aside"] == 0
+
+
+def test_who_was_silent_gets_everything() -> None:
+    world = World(3, size=4_000_000, rate_bps=RATE_BPS)
+    _cut_off(world, 2, 2.0, 5.0)
+    world.network.run(5)
+    assert _least(world, 2, 5, (0, 1)) > 0.6 * _least(world, 1, 2, (0, 1))
+    world.finish()
+    world.assert_all_have_it()
+    assert world.sender_core.counters["set_aside"] >= 1
+    assert world.network.now < 18  # alone it takes 8.5 s; the silent one needs three more, as much again for repairs
+
+
+def test_silent_again_and_again() -> None:
+    """Whoever comes and goes, even to the end, has it all."""
+    world = World(3, size=2_500_000, rate_bps=RATE_BPS, losses={1: 0.01})
+    for index, start in ((2, 1.0), (1, 2.0), (2, 3.5), (0, 5.0), (2, 6.0)):
+        _cut_off(world, index, start, start + 1.2)
+    world.finish()
+    world.assert_all_have_it()
+
+
+def test_all_silent_is_the_senders_own_link() -> None:
+    world = World(2, size=1_000_000, rate_bps=RATE_BPS)
+    for index in (0, 1):
+        _cut_off(world, index, 1.0, 3.0)
+    world.finish()
+    world.assert_all_have_it()
+    assert world.sender_core.counters["set_aside"] == 0
+
+
+def test_the_paper_waits() -> None:
+    world = World(2, size=None, rate_bps=RATE_BPS, parameters={"rules": "paper"})
+    world.network.at(3.0, world.receivers[1].kill)
+    world.network.run(6)
+    assert world.receivers[0].rate_bps(4, 6) < 0.01 * RATE_BPS
