@@ -225,7 +225,7 @@ class Flow:
             self._lost(branch, lost, now, effects)
         if ack.marked:  # RFC 3168 (6.1.2): as a loss
             self._counters["marks"] += 1
-            self._congested(branch, now, effects)
+            self._congested(branch, ack.echo_time_us / 1e6, now, effects)
         if ack.hurry:
             effects += self._repairs.hurry(branch, now)
         elif recovers:
@@ -315,11 +315,13 @@ class Flow:
     def _lost(self, branch: Branch, lost: list[int], now: float, effects: list[Effect]) -> None:
         for seq in lost:
             self._repairs.request(branch, seq)
-        self._congested(branch, now, effects)
+        packets = self._inflight.packets
+        self._congested(branch, max(packets[seq].sent_at for seq in lost), now, effects)
 
-    def _congested(self, branch: Branch, now: float, effects: list[Effect]) -> None:
+    def _congested(self, branch: Branch, sent_at: float, now: float, effects: list[Effect]) -> None:
+        """It has lost, or found marked, what was sent at `sent_at`."""
         if branch.congested(now):
-            cut = self.listening.congestion(branch.number, branch.rtt.mean, self._longest_srtt(), now)
+            cut = self.listening.congestion(branch.number, branch.rtt.mean, self._longest_srtt(), sent_at, now)
             if cut is not None:
                 effects.append(CongestionSignal(f"{cut}_cut", branch.address))
 
