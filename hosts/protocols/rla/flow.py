@@ -14,7 +14,7 @@ from hosts.protocols.rla.branch import Branch
 from hosts.protocols.rla.inflight import InFlight, Packet
 from hosts.protocols.rla.listening import RandomListening
 from hosts.protocols.rla.options import RlaOptions
-from hosts.protocols.rla.packets import WINDOW_PACKETS, Ack, Data, encode_data
+from hosts.protocols.rla.packets import MAX_ACK_RATIO, WINDOW_PACKETS, Ack, Data, encode_data
 from hosts.protocols.rla.repairs import Repairs
 from hosts.wire.seq import extend
 
@@ -24,6 +24,9 @@ LONGEST_RTT_S = 60.0
 """An echo that claims more is not believed: RFC 6298 (2.5) lets no timeout be longer."""
 MAX_BACKOFF = 64.0
 """RFC 6298 (5.5) lets a timeout stop growing at 60 s or more."""
+LEAST_ANSWERS = 4.0
+"""All receivers together answer a packet about once, but each answers four times a round trip (TACK, SIGCOMM 2020,
+beta)."""
 SILENT_S = 1.0
 """A receiver that has answered no data for so long is set aside: RFC 6298 (2.4), the least timeout."""
 SILENT_ROUNDS = 3.0
@@ -187,10 +190,19 @@ class Flow:
                 packet.offset,
                 packet.payload,
                 self.options.assist == "switch",
+                self._ack_ratio,
             )
         )
         self._counters["udp_bytes"] += len(data)
         return Send(data, to, self._ecn)
+
+    @property
+    def _ack_ratio(self) -> int:
+        """A receiver answers one packet in so many; 0: each. Switches that merge answers need every one."""
+        if self.options.rules == "paper" or self.options.assist == "switch":
+            return 0
+        ratio = min(len(self.branches), int(self.listening.cwnd / LEAST_ANSWERS), MAX_ACK_RATIO)
+        return ratio if ratio > 1 else 0
 
     # --- acknowledgments
 
