@@ -201,7 +201,9 @@ class Flow:
         """A receiver answers one packet in so many; 0: each. Switches that merge answers need every one."""
         if self.options.rules == "paper" or self.options.assist == "switch":
             return 0
-        ratio = min(len(self.branches), int(self.listening.cwnd / LEAST_ANSWERS), MAX_ACK_RATIO)
+        quarter = int(self.listening.cwnd / LEAST_ANSWERS)
+        # With a window too small to be shared most answers wait their random time, for they must not come in one burst.
+        ratio = min(len(self.branches), quarter if quarter > 1 else MAX_ACK_RATIO, MAX_ACK_RATIO)
         return ratio if ratio > 1 else 0
 
     # --- acknowledgments

@@ -58,7 +58,7 @@ def test_acknowledgments_merge_and_nothing_else_changes(tmp_path: Path, loss: st
         assist: min(float(receiver.goodput_bps or 0) for receiver in run.summary.sessions[0].receivers)
         for assist, run in runs.items()
     }
-    assert goodput["switch"] == pytest.approx(goodput["none"], rel=0.15)
+    assert goodput["switch"] > 0.85 * goodput["none"]
     assert merging["window_timeouts"] == 0
     if loss:  # without it everybody loses the same few times at the full queues, as chance has it
         assert merging["congestion_signals"] == pytest.approx(plain["congestion_signals"], rel=0.35)
