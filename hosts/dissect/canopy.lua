@@ -33,9 +33,9 @@ local function make_field(layer, field)
         made_field = ProtoField.bytes(abbreviation, field.name)
     elseif kind == "ipv4" then
         made_field = ProtoField.ipv4(abbreviation, field.name)
-    elseif kind == "uint64" then
+    elseif field.bits > 32 then
         made_field = ProtoField.uint64(abbreviation, field.name)
-    else -- uint, or narrow: fewer than eight bits
+    else -- uint, or narrow: no multiple of eight bits
         local make = { [1] = ProtoField.uint8, [2] = ProtoField.uint16, [4] = ProtoField.uint32 }
         made_field = make[math.max(1, math.floor(field.bits / 8))](abbreviation, field.name, base.DEC, field.values)
     end
@@ -74,7 +74,7 @@ end
 -- Adds a layer's fields, from byte `at` on; returns where it ends, or nil when the datagram does first.
 local function dissect_layer(layer, tvb, at, tree)
     local values = {}
-    local bits = 0 -- of the present byte that fields narrower than one have taken
+    local bits = 0 -- of the present byte that narrow fields have taken
     for _, field in ipairs(layer.fields) do
         if field.kind == "list" then
             for _ = 1, values[field.count] do
@@ -85,12 +85,13 @@ local function dissect_layer(layer, tvb, at, tree)
                 at = item_end
             end
         elseif field.kind == "narrow" then
-            if at + 1 > tvb:len() then return nil end
-            local value = tvb(at, 1):bitfield(bits, field.bits)
-            tree:add(made[field], tvb(at, 1), value)
+            local bytes = math.floor((bits + field.bits + 7) / 8)
+            if at + bytes > tvb:len() then return nil end
+            local value = tvb(at, bytes):bitfield(bits, field.bits)
+            tree:add(made[field], tvb(at, bytes), value)
             values[field.name] = value
             bits = bits + field.bits
-            if bits == 8 then at, bits = at + 1, 0 end
+            at, bits = at + math.floor(bits / 8), bits % 8
         else
             local bytes = field.length and values[field.length] or field.bits / 8
             if at + bytes > tvb:len() then return nil end

@@ -14,7 +14,7 @@ from hosts.protocols.rla.branch import Branch
 from hosts.protocols.rla.inflight import InFlight, Packet
 from hosts.protocols.rla.listening import RandomListening
 from hosts.protocols.rla.options import RlaOptions
-from hosts.protocols.rla.packets import WINDOW_PACKETS, Ack, Data, encode_data
+from hosts.protocols.rla.packets import MAX_ACK_RATIO, WINDOW_PACKETS, Ack, Data, encode_data
 from hosts.protocols.rla.repairs import Repairs
 from hosts.wire.seq import extend
 
@@ -24,6 +24,9 @@ LONGEST_RTT_S = 60.0
 """An echo that claims more is not believed: RFC 6298 (2.5) lets no timeout be longer."""
 MAX_BACKOFF = 64.0
 """RFC 6298 (5.5) lets a timeout stop growing at 60 s or more."""
+LEAST_ANSWERS = 4.0
+"""All receivers together answer a packet about once, but each answers four times a round trip (TACK, SIGCOMM 2020,
+beta)."""
 SILENT_S = 1.0
 """A receiver that has answered no data for so long is set aside: RFC 6298 (2.4), the least timeout."""
 SILENT_ROUNDS = 3.0
@@ -187,10 +190,21 @@ class Flow:
                 packet.offset,
                 packet.payload,
                 self.options.assist == "switch",
+                self._ack_ratio,
             )
         )
         self._counters["udp_bytes"] += len(data)
         return Send(data, to, self._ecn)
+
+    @property
+    def _ack_ratio(self) -> int:
+        """A receiver answers one packet in so many; 0: each. Switches that merge answers need every one."""
+        if self.options.rules == "paper" or self.options.assist == "switch":
+            return 0
+        quarter = int(self.listening.cwnd / LEAST_ANSWERS)
+        # With a window too small to be shared most answers wait their random time, for they must not come in one burst.
+        ratio = min(len(self.branches), quarter if quarter > 1 else MAX_ACK_RATIO, MAX_ACK_RATIO)
+        return ratio if ratio > 1 else 0
 
     # --- acknowledgments
 
@@ -225,7 +239,7 @@ class Flow:
             self._lost(branch, lost, now, effects)
         if ack.marked:  # RFC 3168 (6.1.2): as a loss
             self._counters["marks"] += 1
-            self._congested(branch, now, effects)
+            self._congested(branch, ack.echo_time_us / 1e6, now, effects)
         if ack.hurry:
             effects += self._repairs.hurry(branch, now)
         elif recovers:
@@ -315,11 +329,13 @@ class Flow:
     def _lost(self, branch: Branch, lost: list[int], now: float, effects: list[Effect]) -> None:
         for seq in lost:
             self._repairs.request(branch, seq)
-        self._congested(branch, now, effects)
+        packets = self._inflight.packets
+        self._congested(branch, max(packets[seq].sent_at for seq in lost), now, effects)
 
-    def _congested(self, branch: Branch, now: float, effects: list[Effect]) -> None:
+    def _congested(self, branch: Branch, sent_at: float, now: float, effects: list[Effect]) -> None:
+        """It has lost, or found marked, what was sent at `sent_at`."""
         if branch.congested(now):
-            cut = self.listening.congestion(branch.number, branch.rtt.mean, self._longest_srtt(), now)
+            cut = self.listening.congestion(branch.number, branch.rtt.mean, self._longest_srtt(), sent_at, now)
             if cut is not None:
                 effects.append(CongestionSignal(f"{cut}_cut", branch.address))
 

@@ -3,6 +3,11 @@
 With `rules: tcp` the window grows and is cut as CUBIC's (RFC 9438), and slow start ends when a receiver's round trips
 get longer (HyStart++, RFC 9406), before queues overflow. With `rules: paper` it grows by one packet a round trip and is
 halved, and slow start ends with the first cut.
+
+The paper draws a number for each signal. When a queue that is common to n receivers overflows, all n signal, and one of
+n draws cuts on average: in 37 % of the cases none does, in 26 % several. With `rules: tcp` one number is drawn for all
+signals of what was sent before the first of them was heard, and their probabilities add up: what all n lose cuts once,
+what one of them loses cuts with probability 1/n, and there are as many cuts on average.
 """
 
 import math
@@ -27,6 +32,8 @@ CAUTIOUS_ROUNDS = 5
 """RFC 9406 (4.2, CSS_ROUNDS): rounds of cautious slow start before it ends."""
 CAUTION = 4.0
 """RFC 9406 (4.2, CSS_GROWTH_DIVISOR): in these the window grows so much less."""
+TINY = 1e-9
+"""n times 1/n is 1 but for rounding."""
 LEAST_SSTHRESH = 2.0
 """Packets, as TCP's (RFC 5681, Eq. 4)."""
 
@@ -48,6 +55,10 @@ class RandomListening:
         self.troubled = TroubledReceivers(options.eta, options.interval_gain)
         self._cautious: int | None = None  # the receiver whose longer round trips made slow start cautious
         self._cautious_rounds = 0
+        self._event_at = 0.0  # rules tcp: the current congestion event is what was lost of all that was sent by then
+        self._draw = 1.0  # its number: beyond it the sum of the signals' probabilities cuts
+        self._sum = 0.0
+        self._event_cut = True  # it has cut
         self.signals = 0
         self.rare = 0
         """Congestion signals of receivers that are not troubled ones."""
@@ -66,23 +77,40 @@ class RandomListening:
         scale = (rtt / rtt_max) ** self._options.rtt_exponent if 0 < rtt < rtt_max else 1.0
         return scale / max(1, self.troubled.count)
 
-    def congestion(self, receiver: int, srtt: float, srtt_max: float, now: float) -> Cut | None:
+    def congestion(self, receiver: int, srtt: float, srtt_max: float, sent_at: float, now: float) -> Cut | None:
         """A congestion signal (rule 2) from `receiver`, whose smoothed round trip time is `srtt` s, the largest of all
-        being `srtt_max` s; what was done.
+        being `srtt_max` s: what was lost, or marked, was sent at `sent_at`; what was done.
         """
         self.signals += 1
         if not self.troubled.signal(receiver, now):
             self.rare += 1
             return None
+        if self._cubic and self._is_counted(sent_at, now):
+            return None
         if now - self.last_window_cut > FORCED_CUT_ROUNDS * self.awnd * srtt_max:
             self.forced_cuts += 1
             self._cut(now)
             return "forced"
-        if self._rng.random() > self.pthresh(srtt, srtt_max):
+        if not self._is_drawn(self.pthresh(srtt, srtt_max)):
             return None
         self.randomized_cuts += 1
         self._cut(now)
         return "randomized"
+
+    def _is_counted(self, sent_at: float, now: float) -> bool:
+        """Whether the window was cut already for the congestion event that this loss is of (RFC 9438, 4.6: once a
+        round trip). What was sent after an event began is another one's.
+        """
+        if sent_at > self._event_at:
+            self._event_at, self._event_cut = now, False
+            self._sum, self._draw = 0.0, self._rng.random()
+        return self._event_cut
+
+    def _is_drawn(self, probability: float) -> bool:
+        if not self._cubic:
+            return self._rng.random() <= probability
+        self._sum += probability
+        return self._draw < self._sum + TINY
 
     @property
     def is_slow_start(self) -> bool:
@@ -113,6 +141,7 @@ class RandomListening:
         self.ssthresh = max(LEAST_SSTHRESH, self.cwnd)
         self._cautious = None
         self.last_window_cut = now
+        self._event_cut = True
 
     def timeout(self, now: float) -> None:
         """Nobody has acknowledged anything for a whole timeout: as TCP's, 4.1 (3)."""
@@ -122,7 +151,8 @@ class RandomListening:
             self._cubic.hold()
         self.cwnd = 1.0
         self._cautious = None
-        self.last_window_cut = now
+        self.last_window_cut = self._event_at = now
+        self._event_cut = True
 
     def acknowledged_by_all(self, packets: int, in_flight: float, srtt_max: float, now: float) -> None:
         """So many packets are now with every receiver, of so many that were in flight: one each in slow start (4.1);

@@ -1,7 +1,8 @@
 """RLA's packets: fixed-size fields after the common header, in network order (the paper has no format).
 
 DATA carries the stream, multicast or (a retransmission) unicast; ACK answers every packet with what has arrived, as
-SACK TCP does (3.3, rule 1). The rest opens and closes a session.
+SACK TCP does (3.3, rule 1), or every so many-th as the sender says (ack_ratio; RFC 4341, 6.1). The rest opens and
+closes a session.
 
 An ACK that says nothing but what has arrived may be merged by a switch with those of other receivers (MERGE). One that
 says who lost what may not: for one srtt (which DATA tells) after a packet has newly turned out missing, its receiver
@@ -38,6 +39,10 @@ CHILD_BITS: Final = 128
 """Receivers that a merged ACK can stand for; those with larger numbers are never merged (ours)."""
 CHILD_BYTES: Final = CHILD_BITS // 8
 MAX_U32: Final = 2**32 - 1
+RATIO_BITS: Final = 7
+MAX_ACK_RATIO: Final = (1 << RATIO_BITS) - 1
+TIME_BITS: Final = 64 - RATIO_BITS
+"""Of a clock in microseconds: 4,500 years."""
 
 
 class Type(enum.IntEnum):
@@ -75,6 +80,7 @@ class Data(NamedTuple):
     offset: int
     payload: bytes
     assist: bool = False
+    ack_ratio: int = 0
 
 
 DATA: Final = Format(
@@ -84,7 +90,8 @@ DATA: Final = Format(
     Number("seq", 32, "counts packets of the stream", wraps=True),
     Size("length", 16, "bytes of the stream", of="payload"),
     Number("srtt_ms", 16, "largest smoothed round trip time of the receivers", cut=True),
-    Number("send_time_us", 64, "sender's clock, when this copy was sent"),
+    Number("ack_ratio", RATIO_BITS, "a receiver answers every so many-th packet; 0: every one"),
+    Number("send_time_us", TIME_BITS, "sender's clock, when this copy was sent"),
     Number("offset", 64, "of the payload's first byte in the stream"),
     Payload("data", "the stream's bytes", "payload"),
     flags=(
@@ -232,7 +239,7 @@ def encode_data(data: Data) -> bytes:
         seq,
         len(data.payload),
         srtt_ms,
-        data.send_time_us,
+        data.ack_ratio << TIME_BITS | data.send_time_us,
         data.offset,
     )
     return head + data.payload
@@ -324,4 +331,5 @@ def _parse_data(data: bytes) -> Data:
     _, _, _, flags, session, seq, length, srtt_ms, send_time_us, offset = _DATA_STRUCT.unpack_from(data)
     check_size(size, DATA_BYTES + length)
     end, again, assist = bool(flags & FLAG_END), bool(flags & FLAG_AGAIN), bool(flags & FLAG_ASSIST)
-    return Data(session, end, again, seq, srtt_ms, send_time_us, offset, data[DATA_BYTES:], assist)
+    ack_ratio, send_time_us = send_time_us >> TIME_BITS, send_time_us & (1 << TIME_BITS) - 1
+    return Data(session, end, again, seq, srtt_ms, send_time_us, offset, data[DATA_BYTES:], assist, ack_ratio)

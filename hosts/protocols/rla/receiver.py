@@ -1,7 +1,8 @@
 """RLA's receiver: joins, delivers the stream in order, and acknowledges every packet selectively (3.3, rule 1).
 
 The answer to a packet may be held back by a random processing time (3.1), which breaks the phase effects of DropTail
-queues; answers keep their order.
+queues; answers keep their order. When the sender wants every so many-th packet answered, each receiver answers other
+ones, so that answers do not come in bursts of as many as there are receivers.
 """
 
 import math
@@ -50,7 +51,8 @@ PREMATURE_PACKETS = 16
 """Data that overtook the answer to our join, kept until that comes (ours)."""
 ALONE_WAIT_S = 0.02
 """While no answer of ours may be merged, every second packet has one, as with delayed acknowledgments (RFC 5681, 4.2),
-or the first when nothing follows it for so long (ours: a packet's time at 50 packets/s)."""
+or the first when nothing follows it for so long (ours: a packet's time at 50 packets/s). So has one that is another
+receiver's to answer."""
 
 
 class RlaReceiver(SessionReceiver):
@@ -222,7 +224,14 @@ class RlaReceiver(SessionReceiver):
         else:
             self._hurry_at = math.inf
         self._heartbeat_at = now + self.options.heartbeat_s
-        if self.options.processing_s:
+        if self._is_anothers(packet, seq) and not stream.ended:
+            # Whatever comes next tells of it as well; if nothing does, it does itself.
+            at = self._answers[0][0] if self._answers else now + self._rng.uniform(ALONE_WAIT_S / 2, ALONE_WAIT_S)
+            self._answers.clear()
+            self._answers.append((at, packet))
+        elif self.options.processing_s:
+            if packet.ack_ratio > 1:
+                self._answers.clear()
             at = now + self._rng.uniform(0, self.options.processing_s)
             self._answers.append((max(at, self._answers[-1][0]) if self._answers else at, packet))
         elif may_wait and not self._answers and not stream.ended:
@@ -232,6 +241,13 @@ class RlaReceiver(SessionReceiver):
             # First what was delivered, so that the application may free the buffer; the window is told as it is now.
             effects.append(self._acknowledge(packet, now))
         return effects
+
+    def _is_anothers(self, packet: Data, seq: int) -> bool:
+        """Whether other receivers answer this packet. A repeat has an answer if later ones cannot tell of it."""
+        ratio = packet.ack_ratio
+        if ratio < 2 or not (seq + self._index) % ratio:
+            return False
+        return not packet.again or not self._sack_start(packet)
 
     def _notice_holes(self, packet: Data, now: float) -> bool:
         """Whether a packet that the sender will take for lost has newly shown: then nothing of ours may be merged for

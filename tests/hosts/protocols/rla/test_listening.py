@@ -39,7 +39,7 @@ def test_after_a_cut_the_window_comes_back_as_cubics() -> None:
     trip it would take 5 s from a half."""
     window = listening()
     window.cwnd = window.ssthresh = 100.0
-    window.congestion(0, 0.1, 0.1, 0.5)
+    window.congestion(0, 0.1, 0.1, 0.5, 0.5)
     assert window.cwnd == 70.0
     at = 0.5
     while at < 4.6:
@@ -53,7 +53,7 @@ def test_after_a_cut_the_window_comes_back_as_cubics() -> None:
 def test_the_only_troubled_receiver_is_always_listened_to(rules: str, left: float) -> None:
     window = listening(rules=rules)
     window.cwnd = 32.0
-    assert window.congestion(0, 0.1, 0.1, 0.5) is not None
+    assert window.congestion(0, 0.1, 0.1, 0.5, 0.5) is not None
     assert window.cwnd == pytest.approx(left)
     assert window.ssthresh == pytest.approx(left)
 
@@ -67,10 +67,44 @@ def test_a_signal_of_n_troubled_receivers_cuts_with_probability_one_in_n() -> No
             now += 0.01
             window.cwnd = window.awnd = 1e6  # no forced cuts
             signals += 1
-            cuts += window.congestion(number, 0.1, 0.1, now) is not None
+            cuts += window.congestion(number, 0.1, 0.1, now, now) is not None
     assert window.troubled.count == 9
     assert cuts / signals == pytest.approx(1 / 9, rel=0.15)
     assert window.signals == signals
+
+
+def cuts_of_events(rules: str, losers: int, events: int = 300) -> list[int]:
+    """How often each of these events cuts, of each of which so many of eight troubled receivers tell."""
+    window = listening(receivers=8, rules=rules)
+    cuts = []
+    for event in range(events):
+        sent_at = 1.0 + event
+        window.cwnd = window.awnd = 1e6  # no forced cuts
+        tellers = [(event + index) % 8 for index in range(losers)]
+        told = [window.congestion(number, 0.1, 0.1, sent_at, sent_at + 0.1 + 0.01 * number) for number in tellers]
+        cuts.append(sum(cut is not None for cut in told))
+    return cuts[50:]
+
+
+def test_what_all_lose_cuts_once_and_by_the_papers_rules_as_chance_has_it() -> None:
+    assert set(cuts_of_events("tcp", 8)) == {1}
+    cuts = cuts_of_events("paper", 8)
+    assert cuts.count(0) / len(cuts) == pytest.approx((7 / 8) ** 8, abs=0.1)
+
+
+@pytest.mark.parametrize("losers", [1, 4])
+def test_what_some_lose_cuts_as_often_as_they_are_many(losers: int) -> None:
+    cuts = cuts_of_events("tcp", losers)
+    assert max(cuts) == 1
+    assert sum(cuts) / len(cuts) == pytest.approx(losers / 8, abs=0.06)
+
+
+def test_what_is_lost_of_packets_sent_after_a_cut_is_another_event() -> None:
+    window = listening()
+    window.cwnd = 100.0
+    assert window.congestion(0, 0.1, 0.1, 0.4, 0.5) is not None
+    assert window.congestion(0, 0.1, 0.1, 0.5, 0.8) is None
+    assert window.congestion(0, 0.1, 0.1, 0.6, 0.9) is not None
 
 
 def test_a_cut_is_forced_when_the_last_lies_two_average_windows_back() -> None:
@@ -78,7 +112,7 @@ def test_a_cut_is_forced_when_the_last_lies_two_average_windows_back() -> None:
     window.cwnd = window.awnd = 10.0
     for number in range(27):  # all troubled
         window.troubled.signal(number, 0.5)
-    assert window.congestion(3, 0.01, 0.1, 2.1) == "forced"
+    assert window.congestion(3, 0.01, 0.1, 2.1, 2.1) == "forced"
     assert window.forced_cuts == 1
     assert window.last_window_cut == 2.1
 
@@ -91,7 +125,7 @@ def test_a_forced_cut_waits_for_round_trips_of_the_farthest_receiver() -> None:
     forced = 0
     for step in range(1, 20):
         window.cwnd = window.awnd = 10.0
-        forced += window.congestion(3, 0.001, 0.1, 0.1 * step) == "forced"
+        forced += window.congestion(3, 0.001, 0.1, 0.1 * step, 0.1 * step) == "forced"
     assert forced == 0
 
 
@@ -100,7 +134,7 @@ def test_a_rare_loss_is_skipped_even_when_a_cut_is_due() -> None:
     for step in range(1, 100):
         window.troubled.signal(0, step * 0.1)
     window.cwnd = 20.0
-    assert window.congestion(1, 0.1, 0.1, 10.0) is None
+    assert window.congestion(1, 0.1, 0.1, 10.0, 10.0) is None
     assert window.rare == 1
     assert window.cwnd == 20.0
 
@@ -137,7 +171,7 @@ def test_the_window_stays_within_the_bounds_of_the_proposition(n: int, p: float)
         for number in range(n):
             if rng.random() < p:
                 window.last_window_cut = now  # the proof has no forced cuts
-                cut |= window.congestion(number, rtt, rtt, now) is not None
+                cut |= window.congestion(number, rtt, rtt, now, now) is not None
         if not cut:
             window.acknowledged_by_all(1, window.cwnd, 0.1, 0.0)
         total += window.cwnd

@@ -15,11 +15,21 @@ u32 = st.integers(0, 2**32 - 1)
 u64 = st.integers(0, 2**64 - 1)
 
 
-@given(u32, st.booleans(), st.booleans(), u32, u16, u64, u64, st.binary(max_size=packets.MAX_PAYLOAD_BYTES))
+@given(
+    u32,
+    st.booleans(),
+    st.booleans(),
+    u32,
+    u16,
+    st.integers(0, (1 << packets.TIME_BITS) - 1),
+    u64,
+    st.binary(max_size=packets.MAX_PAYLOAD_BYTES),
+    st.integers(0, packets.MAX_ACK_RATIO),
+)
 def test_data_comes_back(
-    session: int, end: bool, again: bool, seq: int, srtt_ms: int, time_us: int, offset: int, payload: bytes
+    session: int, end: bool, again: bool, seq: int, srtt_ms: int, time_us: int, offset: int, payload: bytes, ratio: int
 ) -> None:
-    data = Data(session, end, again, seq, srtt_ms, time_us, offset, payload, assist=again)
+    data = Data(session, end, again, seq, srtt_ms, time_us, offset, payload, assist=again, ack_ratio=ratio)
     assert packets.parse(packets.encode_data(data)) == data
 
 

@@ -44,9 +44,12 @@ class Member:
     def _receive(self, data: bytes, now: float, ecn: int = NOT_ECT) -> list[Ack]:
         return acks(self.core.receive(Datagram(data, SENDER, GROUP, ecn=ecn), now=now))
 
-    def data(self, seq: int, *, at: int | None = None, again: bool = False, ecn: int = NOT_ECT) -> list[Ack]:
+    def data(
+        self, seq: int, *, at: int | None = None, again: bool = False, ecn: int = NOT_ECT, ratio: int = 0
+    ) -> list[Ack]:
         """The answers to a packet that comes in its time, or in that of packet `at`."""
-        packet = Data(SESSION, False, again, seq, int(SRTT_S * 1e3), 1 + seq, seq * PAYLOAD, bytes(PAYLOAD))
+        srtt_ms, offset = int(SRTT_S * 1e3), seq * PAYLOAD
+        packet = Data(SESSION, False, again, seq, srtt_ms, 1 + seq, offset, bytes(PAYLOAD), ack_ratio=ratio)
         return self._receive(encode_data(packet), STEP_S * (seq if at is None else at), ecn)
 
 
@@ -55,6 +58,18 @@ def acks(effects: object) -> list[Ack]:
     packets: list[Effect] = list(effects)
     parsed = [parse(effect.data) for effect in packets if isinstance(effect, Send)]
     return [packet for packet in parsed if isinstance(packet, Ack)]
+
+
+def test_receivers_share_the_answering_when_the_sender_wants_it() -> None:
+    """Of four packets the one is answered that the others do not answer; what nothing follows is answered as well."""
+    member = Member(merge=False)
+    answered = [seq for seq in range(1, 13) if member.data(seq, ratio=4)]
+    assert answered == [1, 5, 9]  # its number is 3
+    assert member.data(14, ratio=4) == []
+    assert member.core.wake_at is not None
+    assert member.core.wake_at <= 12 * STEP_S + ALONE_WAIT_S  # not later than the first that waits
+    (answer,) = acks(member.core.handle_timer(now=member.core.wake_at))
+    assert (answer.cumulative, answer.echo_time_us, answer.sack) == (13, 15, 1)
 
 
 def test_without_merging_every_packet_has_an_answer() -> None:

@@ -64,6 +64,22 @@ def test_the_bottleneck_is_used() -> None:
         assert receiver.rate_bps(10, 30) > 0.85 * 10e6 * 1000 / 1072
 
 
+def test_all_receivers_together_answer_a_packet_about_once() -> None:
+    """And a way back that is as narrow as the way there, with a queue shorter than they are many, holds nothing up."""
+    world = World(16, size=None, rate_bps=10e6, limit_packets=12, delays_s=(0.01,))
+    world.network.run(8)
+    counters = world.sender_core.counters
+    assert counters["feedback_packets"] < 3 * (counters["data_packets"] + counters["repair_packets"])
+    assert all(receiver.rate_bps(3, 8) > 0.8 * 10e6 * 1000 / 1072 for receiver in world.receivers)
+
+
+def test_a_way_back_with_room_for_few_answers_does_not_stop_small_windows() -> None:
+    """Twelve answers at once would be lost but for four; then each packet takes timeouts, and 24 kbit/s are left."""
+    world = World(12, size=None, rate_bps=3e6, limit_packets=4, delays_s=(0.001,))
+    world.network.run(14)
+    assert all(receiver.rate_bps(7, 14) > 400e3 for receiver in world.receivers)
+
+
 def test_a_receiver_that_dies_is_dropped_and_holds_nobody_up() -> None:
     world = World(3, size=2_000_000, parameters={"drop_after_s": 3})
     world.network.at(1.0, world.receivers[1].kill)
