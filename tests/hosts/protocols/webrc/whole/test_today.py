@@ -68,3 +68,22 @@ def test_beside_a_tcp_that_is_marked_a_receiver_has_a_share(queue: str) -> None:
     found = world(packets=200, queue=queue)
     assert 0.4 <= share(found, "cubic", ecn="classic") <= 2.5
     assert found.receivers[0].counters["marked"] > 0
+
+
+def test_receivers_that_follow_each_other_see_the_queue_that_they_fill() -> None:
+    """Most join waves that flow to others already, and measure nothing of the way that the first packets take. With
+    ARTT so short more than a third would be lost, and one of them have most of the link."""
+    link = 2e6
+    found = World(
+        [{}] * 5,
+        shared=one_way(0.006, rate_bps=link, limit_packets=4),
+        options={**DEFAULTS, "session_rate_bps": 10 * link},
+        seed=3,
+    )
+    found.sim.run(15.0)
+    before = [(found.packets(number), found.receivers[number].lost_packets) for number in range(5)]
+    found.sim.run(40.0)
+    after = [(found.packets(number), found.receivers[number].lost_packets) for number in range(5)]
+    for (received, lost), (then, then_lost) in zip(after, before, strict=True):
+        assert (received - then) * BITS / 25.0 >= 0.4 * link
+        assert lost - then_lost <= 0.22 * (lost - then_lost + received - then)
