@@ -88,6 +88,7 @@ def send(
         )
         plan = dataclasses.replace(plan, local_port=local_port)
         address = sockets.resolve_interface(interface, group, source)
+        plan = on_link(plan, address)
         if status_dir is not None and not status_dir.is_dir():
             raise ValueError(f"{status_dir}: not a folder")
         with contextlib.closing(FileSource(file, name)) as content:
@@ -183,6 +184,12 @@ def make_plan(
         random.Random(secrets.randbits(64) if seed is None else seed),
         trace,
     )
+
+
+def on_link(plan: Plan, address: str) -> Plan:
+    """A sender's plan, knowing what the link of its local address carries."""
+    session = dataclasses.replace(plan.session, link_bps=sockets.link_bps(address))
+    return dataclasses.replace(plan, session=session)
 
 
 def require_source(session: Session) -> None:

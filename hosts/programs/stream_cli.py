@@ -32,6 +32,7 @@ from hosts.programs.cli import (
     finish,
     interrupted,
     make_plan,
+    on_link,
     read_settings,
     require_source,
 )
@@ -82,6 +83,7 @@ def send(
             parameters["rate_limit_bps"] = rate_limit
         plan = _realtime(make_plan(protocol, group, port, source, session, parameters, seed, trace), local_port)
         address = sockets.resolve_interface(interface, group, source)
+        plan = on_link(plan, address)
         if status_dir is not None and not status_dir.is_dir():
             raise ValueError(f"{status_dir}: not a folder")
         with _input(file) as stream:

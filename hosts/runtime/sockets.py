@@ -10,6 +10,7 @@ import ipaddress
 import socket
 import struct
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from hosts.endpoint import UNICAST_TTL, Address
@@ -24,6 +25,8 @@ SO_RCVBUFFORCE: Final = 33  # asm-generic/socket.h; needs CAP_NET_ADMIN
 SO_TIMESTAMPNS: Final = 35  # asm-generic/socket.h
 SIOCGIFADDR: Final = 0x8915  # linux/sockios.h
 IFREQ: Final = struct.Struct("16sH2x4s16x")
+SPEEDS: Final = Path("/sys/class/net")
+"""INTERFACE/speed below it is the link's rate in Mbit/s; -1 or no answer: there is none (sysfs-class-net)."""
 
 DEFAULT_TTL: Final = 16
 """More switches than any tree here has (ours)."""
@@ -76,6 +79,15 @@ def _interface_address(name: str) -> str:
             raise SocketError(f"no interface '{name}' with an IPv4 address") from None
     # struct ifreq: name (16 bytes), then a sockaddr_in: family, port, address.
     return socket.inet_ntoa(answer[20:24])
+
+
+def link_bps(address: str, speeds: Path = SPEEDS) -> float:
+    """What the link of the interface with this local address carries, bit/s; 0: not known, as of Wi-Fi and tunnels."""
+    for _, name in socket.if_nameindex():
+        with contextlib.suppress(SocketError, OSError, ValueError):
+            if _interface_address(name) == address:
+                return 1e6 * max(0, int((speeds / name / "speed").read_text()))
+    return 0.0
 
 
 def _route_address(group: str) -> str:

@@ -36,7 +36,7 @@ class ReceptionControl:
         """The channel whose first packet is waited for."""
         self.loss_events = 0
         self.startup_ended_by = ""
-        """`loss`, `mrtt`, `rate` or `lag`."""
+        """`loss`, `mark`, `mrtt`, `rate` or `lag`."""
         self._least_ssr = waves.base_rate * (1 + 1 / waves.p + 1 / waves.p**2)  # RFC 3738, 3.2.2.6
         self._joined_at = 0.0
         self._first_at = -math.inf  # when the last joined wave's first packet came
@@ -70,19 +70,20 @@ class ReceptionControl:
         self.rtt.begin(self.mrtt)
         self.rates.first_packet(psn)
 
-    def packets(self, received: int, lost: int, now: float) -> None:
-        """So many packets of joined channels have come, and so many are known to be lost."""
+    def packets(self, received: int, lost: int, now: float, *, is_marked: bool = False) -> None:
+        """So many packets of joined channels have come, and so many are known to be lost. `is_marked`: a queue has
+        marked one that came; that begins a loss event as a lost packet does (RFC 3168, section 5), and is none."""
         self.rates.count(received, lost)
         self.losses.packets(received + lost)
-        if lost and now >= self._loss_event_until and self.artt is not None:
-            self._loss_event(now, self.artt)
+        if (lost or is_marked) and now >= self._loss_event_until and self.artt is not None:
+            self._loss_event(now, self.artt, "loss" if lost else "mark")
 
-    def _loss_event(self, now: float, artt: float) -> None:
+    def _loss_event(self, now: float, artt: float, why: str) -> None:
         self.loss_events += 1
         self._loss_event_until = now + artt
         ssr = self.waves.p * self.rates.trr
         if self.starting_up:
-            self._end_startup(ssr, "loss")
+            self._end_startup(ssr, why)
         else:
             self.losses.loss_event()
             self.ssr = max(self._least_ssr, ssr)
@@ -204,7 +205,7 @@ class ReceptionControl:
         self.ssr = max(self._least_ssr, ssr)
         self.startup_ended_by = why
         early = why in ("lag", "mrtt")
-        self._overshot = (early and self.options.early_leave) or (self._rules.takes_back and (early or why == "loss"))
+        self._overshot = (early and self.options.early_leave) or (self._rules.takes_back and why != "rate")
         self._reset_losses(self.rates.trr)
 
     def _lower_reqn(self) -> None:

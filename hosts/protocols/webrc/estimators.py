@@ -16,7 +16,7 @@ RFC_ALPHA: Final = 0.25
 _REMEMBERED: Final = 100
 """Measurements whose precision counts (ours): a thousand seconds and more."""
 _BOUNDING: Final = 4
-"""Measurements of which the shortest is taken (ours): with more a queue that has grown is seen too late."""
+"""Measurements that bound ARTT (ours): with more a queue that has grown is seen too late."""
 LEAST_OMEGA: Final = 1e-9
 """Times the number of measurements; below it the weights are all the same, to double precision."""
 MOST_LOST: Final = 0.5
@@ -134,14 +134,16 @@ class RttEstimator:
         """`alpha`: the weight when all measurements are alike, in (0, 1). `floor`: no measurement makes ARTT less than
         this share of what it was; an MRTT less the mean wait for a packet can be negative. `is_bounded`: where packets
         are farther apart than a round trip takes, the shortest of the last measurements, which are all too long, is
-        ARTT (ours): the mean of what are mostly waits would keep a slow receiver slow."""
+        ARTT (ours): the mean of what are mostly waits would keep a slow receiver slow. But none was too long by more
+        than its gap. So a receiver that joined waves which flowed already, to others, and waited for nothing, sees the
+        way through the bottleneck's queue as soon as a wave has to come through it."""
         self._alpha = alpha
         self._floor = floor
         self._mean = 0.0
         self._square = 0.0
         self._count = 0
         self._is_bounded = is_bounded
-        self._latest: deque[float] = deque(maxlen=_BOUNDING)  # measurements as they were
+        self._latest: deque[tuple[float, float]] = deque(maxlen=_BOUNDING)  # measurements, at most and at least
         self._variances: deque[float] = deque(maxlen=_REMEMBERED)  # of the measurements, by the gaps
         self.artt: float | None = None
         """Seconds; None before the first measurement."""
@@ -163,10 +165,10 @@ class RttEstimator:
         weight = max(self._weight(), self._share())
         self._mean += weight * (mrtt - self._mean)
         self._square += weight * (mrtt * mrtt - self._square)
-        self._latest.append(measured)
-        shortest = min(self._latest)
+        self._latest.append((measured, measured - gap / (1 - lost)))
+        shortest = min(most for most, _ in self._latest)
         if self._is_bounded and gap > shortest:
-            self.artt = max(shortest, LEAST_RTT_S)
+            self.artt = max(shortest, *(least for _, least in self._latest), LEAST_RTT_S)
         else:
             self.artt = max(self._floor * self.artt, self._mean, LEAST_RTT_S)
         return self.artt

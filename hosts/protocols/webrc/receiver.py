@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from hosts.endpoint import (
+    CE,
     Address,
     CongestionSignal,
     Datagram,
@@ -177,7 +178,7 @@ class WebrcReceiver(SessionReceiver):
         elif packet.slot_index != self.slot_index:
             effects += self._other_slot(packet.slot_index, now)
         self._heard_at = now
-        return [*effects, *self._take(packet, arrived_at, now)]
+        return [*effects, *self._take(packet, arrived_at, now, is_marked=datagram.ecn == CE)]
 
     def _unwanted(self, packet: Alc, source: Address) -> str:
         """Why a packet is not of the session's sender, or not of the session; empty: it is the first one that is."""
@@ -217,7 +218,7 @@ class WebrcReceiver(SessionReceiver):
         self._slot_since = now
         return effects
 
-    def _take(self, packet: Alc, arrived_at: float, now: float) -> list[Effect]:
+    def _take(self, packet: Alc, arrived_at: float, now: float, *, is_marked: bool) -> list[Effect]:
         """A packet of a channel that is joined, or was until just now."""
         channel, control = packet.channel, self.control
         is_new, lost = self._losses.packet(channel, packet.psn)
@@ -234,14 +235,18 @@ class WebrcReceiver(SessionReceiver):
             return effects
         self.counters["data_packets"] += 1
         self.received_bytes += len(packet.symbol)
-        effects += self._count(1, lost, now)
+        is_marked = is_marked and self.options.rules == "today"
+        self.counters["marked"] += is_marked
+        effects += self._count(1, lost, now, is_marked=is_marked)
         return [*effects, *self._contents(packet, arrived_at)]
 
-    def _count(self, received: int, lost: int, now: float) -> list[Effect]:
+    def _count(self, received: int, lost: int, now: float, *, is_marked: bool = False) -> list[Effect]:
         events = self.control.loss_events
-        self.control.packets(received, lost, now)
+        self.control.packets(received, lost, now, is_marked=is_marked)
         self.lost_packets += lost
-        return [CongestionSignal("loss"), *self._take_back(now)] if self.control.loss_events > events else []
+        if self.control.loss_events == events:
+            return []
+        return [CongestionSignal("loss" if lost else "mark"), *self._take_back(now)]
 
     def _contents(self, packet: Alc, arrived_at: float) -> list[Effect]:
         if self.session.realtime:

@@ -8,7 +8,7 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
-from hosts.endpoint import Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
+from hosts.endpoint import ECT_0, NOT_ECT, Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
 from hosts.parts.fec.block import symbol_bytes
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
@@ -52,6 +52,7 @@ class WebrcSender(StreamSender):
         self.state = "reading"
         # The paper's receivers have the session's description beforehand (Section 3).
         self._description = b"" if options.rules == "paper" else encode_description(options)
+        self._ecn = ECT_0 if options.rules == "today" else NOT_ECT
         self.waves = options.waves()
         self._schedule: Schedule | None = None  # from the beginning on: fast sessions' take half a second to make
         self._groups = session_groups(session.group, self.waves.t)
@@ -197,7 +198,7 @@ class WebrcSender(StreamSender):
         self.counters["data_packets"] += 1
         self.counters["udp_bytes"] += len(data)
         self._sent_bytes += len(symbol)
-        return Send(data, self._groups[channel])
+        return Send(data, self._groups[channel], self._ecn)
 
     def _realtime_payload(self, space: int) -> bytes:
         """What the application has; packets keep their length, as rates are counted in packets."""

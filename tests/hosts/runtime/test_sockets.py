@@ -1,6 +1,7 @@
 """Sockets on loopback: what the kernel was really asked for."""
 
 import socket
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,15 @@ def test_interfaces_by_name_and_address() -> None:
 def test_bad_interfaces(name: str, source: str | None, message: str) -> None:
     with pytest.raises(SocketError, match=message):
         sockets.resolve_interface(name, "232.1.1.1", source)
+
+
+@pytest.mark.parametrize(("told", "bps"), [("100\n", 100e6), ("-1\n", 0.0), ("", 0.0), (None, 0.0)])
+def test_a_link_s_rate_is_what_the_kernel_says(tmp_path: Path, told: str | None, bps: float) -> None:
+    (tmp_path / "lo").mkdir()
+    if told is not None:
+        (tmp_path / "lo" / "speed").write_text(told)
+    assert sockets.link_bps("127.0.0.1", tmp_path) == bps
+    assert sockets.link_bps("192.0.2.200", tmp_path) == 0.0
 
 
 def test_unicast_options() -> None:

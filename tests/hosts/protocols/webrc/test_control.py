@@ -356,3 +356,18 @@ def test_today_s_rules_wait_for_no_lower_rate_before_a_join() -> None:
         return len(path.joins)
 
     assert joins("today") > 1.4 * joins("paper")
+
+
+def test_a_mark_begins_a_loss_event_and_is_no_lost_packet() -> None:
+    path = Path(rules="today")
+    while path.control.rates.waves_joined < 8:
+        path.epoch()
+    control = path.control
+    control.packets(1, 0, path.now, is_marked=True)
+    assert control.startup_ended_by == "mark"
+    path.now += 1.0
+    before = control.loss_events
+    for _ in range(3):
+        control.packets(1, 0, path.now, is_marked=True)  # all of one event
+    assert control.loss_events == before + 1
+    assert control.rates.lost_share == 0

@@ -331,3 +331,17 @@ def test_where_gaps_are_longer_than_the_round_trip_the_shortest_measurement_coun
         for estimator in (bounded, plain):
             estimator.update(rtt, 0.001)
     assert bounded.artt == pytest.approx(rtt, rel=0.1)
+
+
+def test_a_wait_longer_than_its_gap_was_the_way_s() -> None:
+    """However short the measurements before it, when waves flowed to others already."""
+    estimator = RttEstimator(floor=0.75, is_bounded=True)
+    estimator.begin(0.25)
+    for _ in range(20):
+        estimator.update(0.001, 0.014)
+    assert estimator.artt == pytest.approx(0.001)
+    estimator.update(0.030, 0.014)
+    assert estimator.artt == pytest.approx(0.016)
+    for _ in range(4):  # the queue is gone
+        estimator.update(0.001, 0.014)
+    assert estimator.artt == pytest.approx(0.001)
