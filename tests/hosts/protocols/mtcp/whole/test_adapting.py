@@ -76,4 +76,3 @@ def test_many_losses_are_answered_as_tcp_would_though_no_queue_explains_them() -
     window, signals = _window(0.04)
     assert 3 < window < 20
     assert "loss" in signals
-
