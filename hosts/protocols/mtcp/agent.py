@@ -6,47 +6,21 @@ clock, `now` is on the agent's; only differences of their differences are used (
 """
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from hosts.endpoint import Address, Effect
 from hosts.parts.sack import Scoreboard, bits
 from hosts.protocols.mtcp.advertised import AdvertisedWindows
-from hosts.protocols.mtcp.aside import CHECK_S, KEPT_BUFFERS, Aside, patience_s
+from hosts.protocols.mtcp.aside import KEPT_BUFFERS
 from hosts.protocols.mtcp.children import Child, Delays
 from hosts.protocols.mtcp.congestion import Congestion, Summary
+from hosts.protocols.mtcp.members import Members
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback
 from hosts.protocols.mtcp.retransmission import Retransmission
+from hosts.protocols.mtcp.silence import Silence
 from hosts.protocols.mtcp.store import PacketStore, StoredPacket
 from hosts.wire.seq import extend
-
-
-class Members:
-    """The children that merged feedback stands for: looked up once, as long as it is the same ones."""
-
-    __slots__ = ("_by_number", "_members", "_numbers")
-
-    def __init__(self, by_number: Mapping[int, Child]) -> None:
-        self._by_number = by_number
-        self._numbers = 0
-        self._members: list[Child] | None = None
-
-    def named(self, numbers: int) -> list[Child]:
-        """Merged feedback stands for these, a bitmap; who is there of them and may be merged, by their numbers."""
-        if numbers != self._numbers or self._members is None:
-            # Who is left out, and was in the last, is on its own again.
-            for left_out in self._those(self._numbers & ~numbers):
-                left_out.on_its_own()
-            self._numbers = numbers
-            self._members = [child for child in self._those(numbers) if child.merge]
-        return self._members
-
-    def _those(self, numbers: int) -> list[Child]:
-        return [self._by_number[number] for number in bits(numbers) if number in self._by_number]
-
-    def forget(self) -> None:
-        """A child has come or gone; another one may have its number."""
-        self._members = None
 
 
 class Agent:
@@ -81,8 +55,6 @@ class Agent:
         self.advertised = AdvertisedWindows()
         self.delays = Delays(self.children, options, counters, own_clock=own_clock)
         self._board = Scoreboard(first)
-        self._aside = Aside(options, self.store, self.delays)
-        self._check_at = 0.0  # when silence is looked for
         self._kept_below = 0  # bytes, that agents among the children may owe to theirs
         self._retransmission = Retransmission(
             options,
@@ -93,6 +65,18 @@ class Agent:
             self._board,
             self.delays,
             self.congestion,
+            own_clock=own_clock,
+        )
+        self._silence = Silence(
+            options,
+            counters,
+            self.children,
+            self.store,
+            self._board,
+            self.delays,
+            self.congestion,
+            self.advertised,
+            self._retransmission,
             own_clock=own_clock,
         )
         self._free_numbers = deque(range(MERGE_CHILDREN))
@@ -138,7 +122,7 @@ class Agent:
         self._members.forget()
         self.delays.joined()
         if self.options.adaptive and self.listened > 1 and self.end - first > SACK_BITS:
-            self._aside.put(child, first, 0, now)  # the others need not wait until it has come so far
+            self._silence.aside.put(child, first, 0, now)  # the others need not wait until it has come so far
             return child
         self._board.add_child(number, first if first < self.end else None)
         self.congestion.summaries.add(child)
@@ -160,7 +144,7 @@ class Agent:
         self.congestion.summaries.remove(child)
         self.advertised.remove(child)
         if child.aside:
-            self._aside.take(child)
+            self._silence.aside.take(child)
             self._trim()
         else:
             self._completed(self._board.remove_child(number, self.end), now)
@@ -171,76 +155,10 @@ class Agent:
         if self.options.adaptive:
             self._kept_below = KEPT_BUFFERS * self.options.buffer_bytes
 
-    # --- children that say nothing (aside.py)
-
     @property
     def listened(self) -> int:
-        """Children that the window waits for."""
-        return len(self.children) - len(self._aside)
-
-    def _look_for_silence(self, now: float) -> None:
-        """Who has left unanswered what others have is waited for no longer. At the sender somebody must be left who
-        does answer: else it may be its own link.
-        """
-        silent = []
-        for child in self.children.values():
-            if child.aside or now - child.answered_at < patience_s(child):
-                continue
-            lacking = self._board.acknowledged(child.number)
-            packet = self.store.packets.get(lacking)
-            if (
-                packet is not None
-                and now - packet.kept_at >= patience_s(child)
-                and packet.offset + packet.size <= child.advertised_end
-                and (not self._own_clock or self._board.lacking(lacking) < self.listened)
-            ):
-                silent.append(child)
-        for child in silent:
-            self.counters["set_aside"] += 1
-            first, sack = self._board.said(child.number)
-            self.congestion.summaries.remove(child)
-            self.advertised.remove(child)
-            self._retransmission.left(child)
-            self._aside.put(child, first, sack, now)
-            self.congestion.forgive()
-            self._completed(self._board.remove_child(child.number, self.end), now)
-            self.summary_changed = True
-
-    def _catch_up(self, child: Child, cumulative: int, feedback: Feedback, now: float) -> list[Effect]:
-        """One that was set aside speaks."""
-        offset, highest = self._offsets(cumulative, feedback.sack)
-        opened = child.acknowledged(cumulative, feedback.window, offset, highest, now)
-        child.min_cwnd, child.max_twnd = feedback.min_cwnd, feedback.max_twnd
-        first = self._aside.acknowledged(child, cumulative, feedback.sack, self._board.base, opened, now)
-        self.summary_changed = True  # the end up to which all are sent
-        if first >= self._board.base:
-            self._take_back(child, now)
-        self._trim()
-        effects: list[Effect] = []
-        self._repair(child, now, effects)
-        return effects
-
-    def _take_back(self, child: Child, now: float) -> None:
-        """It has what all others have, and is waited for again."""
-        first, sack = self._aside.take(child)
-        self._board.add_child(child.number, first)
-        self._board.acknowledge(child.number, first, sack, self.end)
-        self._board.advance()
-        self.congestion.summaries.add(child)
-        self.congestion.summaries.update(child, child.min_cwnd, child.max_twnd)
-        self.advertised.update(child)
-        child.loss_floor = self.end
-        for seq in range(first, self.end):
-            if seq in self.store.packets and not self._board.is_complete(seq):
-                self._retransmission.restart(seq, now)
-
-    def _repair(self, child: Child, now: float, effects: list[Effect]) -> None:
-        """What is known to be missing, as far as its retransmission window allows."""
-        if child.repairs:
-            self._retransmission.repairing[child.number] = child
-            self._retransmission.send(child, now, effects)
-        else:
-            self._retransmission.left(child)
+        """Children that the window waits for: all but those who are set aside."""
+        return len(self.children) - len(self._silence.aside)
 
     # --- packets
 
@@ -272,12 +190,12 @@ class Agent:
     @property
     def kept_end(self) -> float:
         """Place in the stream up to which those allow to send who are set aside."""
-        return self._aside.end
+        return self._silence.aside.end
 
     @property
     def advertised_end(self) -> int:
         """Place in the stream up to which may be sent: the least of the advertised windows, and `kept_end`."""
-        return int(min(self.advertised.end, self._aside.end)) if self._aside else self.advertised.end
+        return int(min(self.advertised.end, self.kept_end)) if self._silence.aside else self.advertised.end
 
     def buffer(self, data: bytes, offset: int, size: int, send_time_us: int, now: float) -> None:
         """Packet `end` is multicast now."""
@@ -332,8 +250,13 @@ class Agent:
         if self.delays.feedback_arrived(child, feedback, arrived_at) and not child.aside:
             self.congestion.measured(child)
         if child.aside:
-            return self._catch_up(child, cumulative, feedback, now)
-        effects: list[Effect] = []
+            offset, highest = self._offsets(cumulative, feedback.sack)
+            opened = child.acknowledged(cumulative, feedback.window, offset, highest, now)
+            self.summary_changed = True  # the end up to which all are sent
+            effects = self._silence.broken(child, cumulative, feedback, opened, now)
+            self._trim()
+            return effects
+        effects = []
         self._completed(self._acknowledge(child, cumulative, feedback, now), now)
         if feedback.sack:
             self._retransmission.find_missing(child, now, effects)
@@ -406,9 +329,10 @@ class Agent:
     def _trim(self) -> None:
         base = self._board.base
         keep_offset = self.advertised.keep_offset
-        if self._aside:
-            base = min(base, self._aside.kept_from)
-            keep_offset = min(keep_offset, self._aside.keep_offset)
+        aside = self._silence.aside
+        if aside:
+            base = min(base, aside.kept_from)
+            keep_offset = min(keep_offset, aside.keep_offset)
         self.store.trim(base, keep_offset - self._kept_below)
 
     # --- feedback that a switch merged from several children's (docs/assist.md)
@@ -467,28 +391,10 @@ class Agent:
     @property
     def wake_at(self) -> float | None:
         """When `handle_timer` is due: for retransmissions, and to find who is silent."""
-        at = self._retransmission.wake_at
-        if self._aside:
-            asks_at = self._aside.wake_at
-            at = asks_at if at is None or asks_at < at else at
-        if at is not None and self._check_at < at and self._may_set_aside:
-            return self._check_at
-        return at
-
-    @property
-    def _may_set_aside(self) -> bool:
-        """Whether there is somebody whom others wait for."""
-        least = 2 if self._own_clock else 1
-        return self.options.adaptive and self.in_flight > 0 and self.listened >= least
+        at, silence_at = self._retransmission.wake_at, self._silence.wake_at
+        return silence_at if at is None or (silence_at is not None and silence_at < at) else at
 
     def handle_timer(self, now: float) -> list[Effect]:
-        """Repair what has timed out."""
-        if now >= self._check_at:
-            self._check_at = now + CHECK_S
-            if self._may_set_aside:
-                self._look_for_silence(now)
-        effects: list[Effect] = []
-        if self._aside and now >= self._aside.wake_at:
-            for child in self._aside.ask(now):
-                self._repair(child, now, effects)
-        return effects + self._retransmission.handle_timer(now)
+        """Wait no longer for who is silent, and repair what has timed out."""
+        self._completed(self._silence.look(now), now)
+        return [*self._silence.ask(now), *self._retransmission.handle_timer(now)]
