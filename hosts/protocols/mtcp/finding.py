@@ -70,6 +70,7 @@ class Search:
         """Who was asked for a place last."""
         self._tries = 0
         self._offers: dict[Address, Candidate | None] | None = None  # being gathered
+        self._chosen = False  # the queue is of those that made offers
         self._unanswered: set[Address] = set()
         self._asked: set[Address] = set()  # since the patience was last increased
         self._patience = 1
@@ -127,7 +128,7 @@ class Search:
         if self._given is not None and not self.join.member:
             if self._rounds < GIVEN_ROUNDS or not self._given:
                 self._rounds += 1
-                self._queue = list(self._given) or [self._sender]
+                self._queue, self._chosen = list(self._given) or [self._sender], False
                 return self._next(now)
             self._given = None
             self._rounds = 0
@@ -164,6 +165,7 @@ class Search:
         self._unanswered.clear()
         candidates = sorted(candidate for candidate in offers.values() if candidate is not None)
         self._queue = [candidate.address for candidate in candidates]
+        self._chosen = True
         if self._queue:
             self._rounds = 0
             return self._next(now)
@@ -187,4 +189,7 @@ class Search:
             return self._send_queries(now) if self._tries < QUERIES else self._choose(now)
         if self.target is not None and self._tries < TRIES:
             return self._send_join(now)
+        if self._chosen:
+            # Whoever offered a place and does not answer now may have ended, and the others with it.
+            self._queue.clear()
         return self._next(now)
