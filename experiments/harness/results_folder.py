@@ -70,7 +70,7 @@ def details(result: RowResult, made: Made) -> dict[str, Any]:
                 "scenario": document_digest(outcome.case.document),
                 "x": outcome.case.x,
                 "quantity": outcome.quantity,
-                "reference": outcome.reference,
+                **({} if outcome.reference is None else {"reference": outcome.reference}),
                 "values": [_number(value) for value in outcome.values],
             }
             for outcome in result.outcomes

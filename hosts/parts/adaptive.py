@@ -34,9 +34,6 @@ NOISE_S: Final = 0.0005
 HYSTART_SHARE: Final = 1 / 8
 """Of the round trip: a wait that ends slow start (RFC 9406, 4.2, without its bounds of 4 and 16 ms: the one is for the
 kernel's clock, the other for long paths)."""
-CONSERVATIVE_ROUNDS, CONSERVATIVE_SHARE = 5, 1 / 4
-"""Round trips of conservative slow start after a wait has ended slow start, and its growth, of slow start's (RFC 9406,
-4.3)."""
 UNDERSHOOT: Final = 0.95
 """What a drain leaves of what the path holds without a queue (ours)."""
 RESTART_CWND: Final = 10.0
@@ -53,7 +50,6 @@ class AdaptiveWindow:
     __slots__ = (
         "_before_timeout",
         "_company",
-        "_conservative",
         "_cubic",
         "_grows",
         "_options",
@@ -76,7 +72,6 @@ class AdaptiveWindow:
         self._cubic = Cubic()
         self._company = Company() if company is None else company
         self._grows = True
-        self._conservative = 0  # round trips of conservative slow start that are left
         self._peak = 0.0  # packets/s
         self._seen_at = 0.0  # when that was last looked at
         self._rtt_s = 0.0  # without queues; 0: not known
@@ -110,7 +105,6 @@ class AdaptiveWindow:
     def waits(self, waiting_s: float) -> None:
         """What is acknowledged now has waited in queues for so long at least, on the way to who waits longest."""
         if self.slow_start and self._rtt_s and waiting_s > self._wait_of(self._options.gamma, HYSTART_SHARE):
-            self._conservative = CONSERVATIVE_ROUNDS
             self._avoid_from(self.cwnd / 2)  # it was sent a round trip ago, when the window was half as large
 
     def _wait_of(self, packets: float, share: float) -> float:
@@ -124,8 +118,7 @@ class AdaptiveWindow:
         if self.slow_start:
             self.cwnd = min(self.cwnd + packets, self.ssthresh, self.maximum)
         else:
-            faster = self.cwnd + CONSERVATIVE_SHARE * packets if self._conservative else 0.0
-            self.cwnd = min(max(self._cubic.acknowledged(self.cwnd, packets, rtt_s, now), faster), self.maximum)
+            self.cwnd = min(self._cubic.acknowledged(self.cwnd, packets, rtt_s, now), self.maximum)
 
     def round_trip_ended(self, waiting_s: float, rate: float, rtt_s: float, used: bool, now: float) -> None:
         """A round trip of `rtt_s` passed in which packets waited in queues for `waiting_s` at least, on the way to who
@@ -149,7 +142,6 @@ class AdaptiveWindow:
                 self._resume(few)
         elif company.draining:
             self._resumes_at = self.cwnd
-            self._conservative = 0
             self._grows = False
             self._avoid_from(UNDERSHOOT * self.cwnd * (self._rtt_s / rtt_s if rtt_s > 0 else 1.0) - 1)
         else:
@@ -158,7 +150,6 @@ class AdaptiveWindow:
                 self._cubic.hold()
             if waiting_s > many and not company.present:
                 self._avoid_from(self.cwnd - 1)
-            self._conservative = self._conservative - 1 if self._conservative and self._grows else 0
 
     def _resume(self, few_s: float) -> None:
         """The drain is over."""
@@ -182,7 +173,6 @@ class AdaptiveWindow:
         if share < FEW_LOSSES and not self._company.present and not self.is_long(waiting_s):
             return False
         short = waiting_s < self._wait_of(self._options.alpha, ALPHA_SHARE)
-        self._conservative = 0
         before = self.cwnd if self._resumes_at is None else self._resumes_at
         if self.slow_start:
             self._cubic.lost(before)
@@ -228,7 +218,6 @@ class AdaptiveWindow:
             self.cwnd = max(self.cwnd, min(RESTART_CWND, self.ssthresh))
 
     def _leave_drain(self) -> None:
-        self._conservative = 0
         if self._resumes_at is not None:
             self.cwnd = self._resumes_at
             self._resumes_at = None
