@@ -19,7 +19,7 @@ _WAIT_S: Final = 20
 _UFTP_RTT: Final = "0.1:0.05:0.5"
 """To begin with, least and most: with uftp's 0.5 s to begin with, every phase takes seconds. NORM is told the same."""
 
-_MTCP_QUEUE: Final[Command] = ("--set", "alpha=10", "--set", "beta=14")
+_MTCP_QUEUE: Final[Command] = ("--set", "rules=paper", "--set", "alpha=10", "--set", "beta=14")
 """Packets: Vegas yields to a TCP that fills a queue, unless it keeps a share of the queue itself. The bottleneck's has
 room for 33 full frames. Chosen in simulation (experiments/results/NOTES.md); 2 and 4, the defaults, are for short
 queues."""

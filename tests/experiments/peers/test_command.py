@@ -52,7 +52,7 @@ def test_every_contender_receives_and_sends_by_the_same_interfaces_and_group() -
 def test_mtcp_is_told_how_much_of_the_queue_to_keep() -> None:
     told = list(CONTENDERS["mtcp"].send(Path("/tmp/payload.bin"), RECEIVERS))
     default = list(CONTENDERS["mtcp-default"].send(Path("/tmp/payload.bin"), RECEIVERS))
-    settings = ["--set", "alpha=10", "--set", "beta=14"]
+    settings = ["--set", "rules=paper", "--set", "alpha=10", "--set", "beta=14"]
     at = told.index("--set")
     assert told[at : at + 4] == settings
     assert [*told[:at], *told[at + 4 :]] == default
