@@ -8,11 +8,9 @@ is the loss event rate, in (0, 1].
 from math import cbrt, sqrt
 from typing import Final
 
-CUBIC_C: Final = 0.4
-"""RFC 9438, 5: packets per cubic second."""
-CUBIC_BETA: Final = 0.7
-"""RFC 9438, 4.6: what a loss event leaves of the window."""
-CUBIC_FACTOR: Final = (CUBIC_C * (3 + CUBIC_BETA) / (4 * (1 - CUBIC_BETA))) ** 0.25
+from hosts.parts.cubic import BETA, C
+
+CUBIC_FACTOR: Final[float] = (C * (3 + BETA) / (4 * (1 - BETA))) ** 0.25
 """RFC 9438, 5.1, Eq. (6), of the mean window."""
 LEAST_LOSS: Final = 1e-12
 """Below this the inverse does not look: no history of this project reaches a million million packets."""
@@ -105,6 +103,6 @@ def window_since_loss(elapsed: float, rtt: float, before: float) -> float:
     """Packets: the window that TCPs have at least, on average, when their last loss event is `elapsed` seconds ago and
     their window was `before` then. They would have this if the event had left them nothing: Reno's, one more a round
     trip time, and CUBIC's where it is above that (RFC 9438, Eqs. (1) and (2) with cwnd_epoch = 0)."""
-    away = elapsed - cbrt(before / CUBIC_C)
+    away = elapsed - cbrt(before / C)
     reno = elapsed / rtt
-    return (reno + max(reno, CUBIC_C * away**3 + before)) / 2
+    return (reno + max(reno, C * away**3 + before)) / 2

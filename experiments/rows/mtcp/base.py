@@ -21,7 +21,7 @@ QUEUE = {"kind": "droptail", "packets": 20}
 LAN = {"queue": {"kind": "droptail", "packets": 1000}}
 """From a host to its router or switch: nothing that delays, loses or limits."""
 
-RULES = {"rules": "paper"}
+PAPER_PARAMETERS = {"rules": "paper"}
 """Of every session of MTCP in a paper's network: what its text has, without what the default adds (docs/mtcp.md)."""
 SENDING = {"most": "1 ms"}
 """Of simulated senders where nothing else is random (ours): before each packet, against DropTail's phase effects."""
@@ -50,7 +50,7 @@ def session(
         "port": 5000 + number,
         "size": f"{size} B",
         "receivers": list(receivers),
-        "parameters": {"payload_bytes": payload, **RULES},
+        "parameters": {"payload_bytes": payload, **PAPER_PARAMETERS},
         **logical,
         **fields,
     }

@@ -19,7 +19,7 @@ from experiments.rows.rates import rate
 
 PAYLOAD_BYTES: Final = PACKET_BYTES - 14 - 28 - 64
 """Ethernet, IPv4 and UDP, TFMCC's header."""
-RULES: Final = "paper"
+PAPER_PARAMETERS: Final[Mapping[str, Any]] = {"rules": "paper"}
 """The rows are the paper's, not those of the default."""
 QUEUE: Final[Mapping[str, Any]] = {"kind": "droptail", "packets": 50}
 FAST: Final[Mapping[str, Any]] = {"rate": "1 Gbps", "queue": {"kind": "droptail", "packets": 10_000}}
@@ -58,7 +58,7 @@ def tfmcc(receivers: Sequence[str | Mapping[str, Any]], **parameters: Any) -> di
         "port": 5000,
         "realtime": True,
         "receivers": [dict(given) if isinstance(given, Mapping) else given for given in receivers],
-        "parameters": {"rules": RULES, "payload_bytes": PAYLOAD_BYTES, **parameters},
+        "parameters": {**PAPER_PARAMETERS, "payload_bytes": PAYLOAD_BYTES, **parameters},
     }
 
 

@@ -18,7 +18,7 @@ PAYLOAD_BYTES: Final = PACKET_BYTES - 14 - 28 - 44
 ALPHA: Final = 5.4
 BETA: Final = 6.75
 N_EXTRA: Final = 4.0
-PAPER: Final[Mapping[str, Any]] = {"rules": "paper", "alpha": ALPHA, "beta": BETA, "n_extra": N_EXTRA}
+PAPER_PARAMETERS: Final[Mapping[str, Any]] = {"rules": "paper", "alpha": ALPHA, "beta": BETA, "n_extra": N_EXTRA}
 """Parameters of the paper's rows and of the comparison's."""
 DUMBBELL_MS: Final = 70.0
 """Of Fig. 3's bottleneck, whose numbers are lost (ours): the link holds more than the queue, so that TCP empties the
@@ -38,7 +38,7 @@ def vlmcc(receivers: Sequence[str | Mapping[str, Any]], start: float = 0.0, **pa
         "receivers": [dict(given) if isinstance(given, Mapping) else given for given in receivers],
         "parameters": {
             "payload_bytes": PAYLOAD_BYTES,
-            **PAPER,
+            **PAPER_PARAMETERS,
             **parameters,
         },
     }

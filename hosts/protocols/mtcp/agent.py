@@ -157,8 +157,8 @@ class Agent:
 
     @property
     def listened(self) -> int:
-        """Children that the window waits for: all but those who are set aside."""
-        return len(self.children) - len(self._silence.aside)
+        """Children that the window waits for."""
+        return self._silence.listened
 
     # --- packets
 

@@ -260,9 +260,11 @@ class Congestion:
         """The child, one of `children`, lacks packet `seq`; `end`: all before it was sent. Whether that was taken for
         congestion.
         """
-        note_loss(child, seq)
         window = self.window
-        if not isinstance(window, AdaptiveWindow) or not self._losses.means_congestion(child, seq, end, children):
+        if not isinstance(window, AdaptiveWindow):
+            return False
+        note_loss(child, seq)
+        if not self._losses.means_congestion(child, seq, end, children):
             return False
         if not window.lost(min(child.waits, default=0.0), child.loss_share):
             return False

@@ -48,8 +48,8 @@ class Silence:
         self._look_at = 0.0
 
     @property
-    def _listened(self) -> int:
-        """Children that are waited for."""
+    def listened(self) -> int:
+        """Children that are waited for: all but those who are set aside."""
         return len(self._children) - len(self.aside)
 
     @property
@@ -58,7 +58,7 @@ class Silence:
         may be its own link.
         """
         least = 2 if self._own_clock else 1
-        return self._options.adaptive and self._board.base < self._store.end and self._listened >= least
+        return self._options.adaptive and self._board.base < self._store.end and self.listened >= least
 
     @property
     def wake_at(self) -> float | None:
@@ -91,7 +91,7 @@ class Silence:
             packet is not None
             and now - packet.kept_at >= patience
             and packet.offset + packet.size <= child.advertised_end
-            and (not self._own_clock or self._board.lacking(lacking) < self._listened)
+            and (not self._own_clock or self._board.lacking(lacking) < self.listened)
         )
 
     def _set_aside(self, child: Child, now: float) -> int:

@@ -4,9 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hosts.parts.cubic import BETA, C
 from hosts.parts.throughput import (
-    CUBIC_BETA,
-    CUBIC_C,
     LEAST_LOSS,
     cubic_packets_per_rtt,
     loss_event_rate,
@@ -105,7 +104,7 @@ def test_the_mixtures_inverse(p: float, rtt: float) -> None:
 
 @given(st.floats(0, 100), st.floats(1e-3, 1.0), st.floats(0, 1e5))
 def test_no_tcp_has_less_than_the_window_since_its_loss(elapsed: float, rtt: float, before: float) -> None:
-    cubic = CUBIC_C * (elapsed - math.cbrt(before * (1 - CUBIC_BETA) / CUBIC_C)) ** 3 + before
+    cubic = C * (elapsed - math.cbrt(before * (1 - BETA) / C)) ** 3 + before
     reno = before / 2 + elapsed / rtt
     window = window_since_loss(elapsed, rtt, before)
     assert window <= max(cubic, reno) * (1 + 1e-9) + 1e-6

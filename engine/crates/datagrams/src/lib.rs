@@ -1,6 +1,6 @@
 //! UDP datagrams, many in one system call: recvmmsg(2) with what the kernel knows of each (when it came, with what time
-//! to live and ECN field), and sendmmsg(2). Sockets are Python's, so they are named by their descriptors: one that is closed is an error of
-//! the kernel's. All of the crate's unsafe code is in `sys`.
+//! to live and ECN field), and sendmmsg(2). Sockets are Python's, so they are named by their descriptors: one that is
+//! closed is an error of the kernel's. All of the crate's unsafe code is in `sys`.
 
 #![deny(unsafe_code)]
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from hosts import protocols
-from tests.experiments.survey.chaos import FIRST_SEED, LAST_S, REALTIME_S, cells, chaos_document, check_session
+from tests.experiments.survey.chaos import FIRST_SEED, LAST_S, REALTIME_S, cells, chaos_document
+from tests.topologies.simulation.chaos import check_session
 from topologies.results import report
 from topologies.results.run_folder import RunFolder, read_series
 from topologies.scenario import parse_scenario

@@ -10,6 +10,7 @@ from hosts.protocol import Session
 from hosts.protocols.mtcp.receiver import MtcpReceiver
 from hosts.protocols.mtcp.sender import MtcpSender
 from tests.hosts.network import Clock, Host, Link, Network
+from tests.hosts.tcp import TcpReceiver, TcpSender
 
 GROUP = Address("232.1.1.1", 5000)
 MTCP = protocols.get("mtcp")
@@ -104,6 +105,16 @@ class World:
         endpoint = self.receivers[index].endpoint
         assert isinstance(endpoint, MtcpReceiver)
         return endpoint
+
+    def add_tcp(self) -> TcpReceiver:
+        """A TCP on the bottleneck from 1 s on, over links of 8 ms beside it; what receives its data."""
+        network = self.network
+        network.link("server", "core", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
+        network.link("edge", "client", rate_bps=1e9, delay_s=0.007, limit_packets=1000)
+        network.host("server", TcpSender(network.address("client"), start_at=1.0))
+        client = TcpReceiver()
+        network.host("client", client)
+        return client
 
     def share(self, start: float, stop: float) -> float:
         """The slowest receiver's rate as a part of what the bottleneck can carry."""

@@ -4,7 +4,6 @@ import pytest
 
 from hosts.endpoint import CongestionSignal
 from tests.hosts.protocols.mtcp.world import World
-from tests.hosts.tcp import TcpReceiver, TcpSender
 
 RATE_BPS = 4e6
 """Low, so that a minute costs a second or two."""
@@ -41,13 +40,8 @@ def test_beside_a_tcp(limit_packets: int, least: float) -> None:
     half a dozen packets in flight.
     """
     world = _world(limit_packets)
-    network = world.network
-    network.link("server", "core", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
-    network.link("edge", "client", rate_bps=1e9, delay_s=0.007, limit_packets=1000)
-    network.host("server", TcpSender(network.address("client"), start_at=1.0))
-    client = TcpReceiver()
-    network.host("client", client)
-    network.run(40)
+    client = world.add_tcp()
+    world.network.run(40)
     tcp = client.rate_bps(10, 40) / (RATE_BPS * 1400 / 1454)
     mtcp = world.share(10, 40)
     assert mtcp + tcp > 0.9

@@ -4,7 +4,6 @@ import pytest
 
 from hosts.endpoint import CongestionSignal
 from tests.hosts.protocols.mtcp.world import World
-from tests.hosts.tcp import TcpReceiver, TcpSender
 
 PAPER = {"rules": "paper"}
 
@@ -55,13 +54,8 @@ def _with_tcp(limit_packets: int, seed: int) -> tuple[float, float]:
     40 s.
     """
     world = World(2, seed=seed, size=None, parameters=PAPER, delays_s=(0.007, 0.007), limit_packets=limit_packets)
-    network = world.network
-    network.link("server", "core", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
-    network.link("edge", "client", rate_bps=1e9, delay_s=0.007, limit_packets=1000)
-    network.host("server", TcpSender(network.address("client"), start_at=1.0))
-    client = TcpReceiver()
-    network.host("client", client)
-    network.run(40)
+    client = world.add_tcp()
+    world.network.run(40)
     return world.share(10, 40), client.rate_bps(10, 40) / (10e6 * 1400 / 1454)
 
 
