@@ -11,6 +11,10 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any, Final
+
+_NODES: Final = ("tables", "conditionals", "action_calls")
+"""Kinds of them in a pipeline (engine/crates/p4vm/src/load/sources.rs)."""
 
 
 class BuildError(Exception):
@@ -53,7 +57,7 @@ def compile_programs(p4c: str, folder: Path, names: Sequence[str], destination: 
     """Writes BMv2 JSON (NAME.json) and P4Info (NAME.p4info.txtpb) of each NAME.p4 of a folder. Raises BuildError.
 
     p4c runs in a copy of the sources, so that no path of the machine enters its output. Its JSON is kept without white
-    space, which is two thirds of it.
+    space, which is two thirds of it, and without what it says of the sources and no trace shows.
     """
     with tempfile.TemporaryDirectory(prefix="canopy-p4-") as temporary:
         work = Path(temporary)
@@ -72,9 +76,28 @@ def compile_programs(p4c: str, folder: Path, names: Sequence[str], destination: 
                 raise BuildError(f"p4c had not ended after {time_limit_s:g} s with {name}.p4") from error
             if result.returncode != 0 or "warning" in result.stderr:
                 raise BuildError(f"p4c does not accept {name}.p4:\n{result.stderr.strip()}")
-            program = json.loads((work / f"{name}.json").read_text())
+            program = _lean(json.loads((work / f"{name}.json").read_text()))
             (destination / f"{name}.json").write_text(json.dumps(program, separators=(",", ":")) + "\n")
             shutil.copyfile(work / f"{name}.p4info.txt", destination / f"{name}.p4info.txtpb")
+
+
+def _lean(program: Any) -> Any:
+    """p4c's JSON with `source_info`, without columns, only where traces show it: at pipelines' nodes and primitives."""
+    shown = [node for line in program.get("pipelines", []) for kind in _NODES for node in line.get(kind, [])]
+    shown += [primitive for action in program.get("actions", []) for primitive in action.get("primitives", [])]
+    places = {id(entry): entry.get("source_info") for entry in shown}
+
+    def without(value: Any) -> Any:
+        if isinstance(value, list):
+            return [without(inner) for inner in value]
+        if not isinstance(value, dict):
+            return value
+        kept = {key: without(inner) for key, inner in value.items() if key != "source_info"}
+        if (place := places.get(id(value))) is not None:
+            kept["source_info"] = {key: told for key, told in place.items() if key != "column"}
+        return kept
+
+    return without(program)
 
 
 def read_stamp(path: Path) -> dict[str, object]:

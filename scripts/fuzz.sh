@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the fuzz targets of engine/fuzz from the corpus in the repository, and beside them, all at the same time, the one of
-# the P4Runtime server: fuzz.sh [SECONDS] [TARGET...]; targets are program, packets, headers, p4runtime. fuzz.sh --build
-# only builds them.
+# Runs the fuzz targets of engine/fuzz from our own programs and packets, of which it makes their corpus, and beside them,
+# all at the same time, the one of the P4Runtime server: fuzz.sh [SECONDS] [TARGET...]; targets are program, packets,
+# headers, p4runtime. fuzz.sh --build only builds them.
 #
 # The flags are those that cargo-fuzz gives, but for the sanitizers, which need a nightly compiler and look for misuse of
 # memory, of which code without `unsafe` is not capable. So any stable compiler does; cargo-fuzz itself works there too.
@@ -23,6 +23,7 @@ targets=("$@")
 # An input may take ten seconds and a target a gigabyte; both are far beyond what any takes that is as it should be.
 limits=(-timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=512)
 mkdir -p found
+(cd ../.. && .venv/bin/python -m tests.engine.whole.fuzz_corpus)
 pids=()
 for target in "${targets[@]}"; do
     mkdir -p "work/$target"

@@ -5,7 +5,8 @@ import io
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
@@ -19,8 +20,8 @@ STYLE: Final[Mapping[Any, Any]] = {
 }
 """matplotlib's settings: letters as text and not as outlines; Verdana has the same widths where there is no DejaVu."""
 _NAMESPACE: Final = "http://www.w3.org/2000/svg"
-_PATH, _TEXT, _SHEET, _GROUP, _DEFINITIONS = (
-    f"{{{_NAMESPACE}}}{name}" for name in ("path", "text", "style", "g", "defs")
+_PATH, _USE, _TEXT, _SHEET, _GROUP, _DEFINITIONS = (
+    f"{{{_NAMESPACE}}}{name}" for name in ("path", "use", "text", "style", "g", "defs")
 )
 _HREF: Final = "{http://www.w3.org/1999/xlink}href"
 _DECIMALS, _SHAPE_DECIMALS = 1, 2
@@ -28,6 +29,13 @@ _DECIMALS, _SHAPE_DECIMALS = 1, 2
 _DOTS_PER_INCH: Final = 100
 """Of what is drawn as pixels: more than the 72 at which figures are shown."""
 _NUMBER: Final = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
+_STROKE: Final = re.compile(r"M(-?[\d.]+) ?(-?[\d.]+)([hv]-?[\d.]+)")
+"""A marker that is one upright or level line."""
+_STRAIGHT: Final = re.compile(r"M(-?[\d.]+) ?(-?[\d.]+)([hvl])(-?[\d.]+) ?(-?[\d.]+)?")
+_END: Final = 0.01
+"""The part of a line that is its end."""
+_Box: TypeAlias = tuple[float, float, float, float]
+"""Left, top, right, bottom."""
 
 
 def new_canvas(width: float, height: float) -> Canvas:
@@ -58,6 +66,7 @@ def compact(svg: str) -> str:
     for element in root.iter():
         _shorten(element, names, shapes)
     _unwrap(root)
+    _join(root)
     _share_styles(root)
     return ElementTree.tostring(root, encoding="unicode").replace(" />", "/>") + "\n"
 
@@ -125,6 +134,96 @@ def _unwrap(element: Element) -> None:
         elif len(child) or child.attrib or child.tag not in (_GROUP, _DEFINITIONS):
             children.append(child)
     element[:] = children
+
+
+@dataclass(slots=True)
+class _Drawn:
+    """An element, and lines of one style that it stands for."""
+
+    element: Element
+    style: str
+    """Empty: it is no line."""
+    path: str = ""
+    boxes: list[_Box] = field(default_factory=list)
+    """Where its lines are; empty: not known."""
+    lines: int = 1
+
+    def is_clear_of(self, other: "_Drawn") -> bool:
+        """Whether it does not matter which of the two is drawn first."""
+        if self.element.tag in (_TEXT, _DEFINITIONS):
+            return True
+        return bool(self.boxes and other.boxes) and not any(
+            _meet(one, two) for one in self.boxes for two in other.boxes
+        )
+
+    def result(self) -> Element:
+        """One path where it stands for several lines."""
+        return self.element if self.lines == 1 else Element(_PATH, {"d": self.path, "style": self.style})
+
+
+def _join(root: Element) -> None:
+    """Lines of one style become one path where nothing that is drawn between them meets them; so do markers that are
+    lines: ticks, ends of error bars. Words stand beside lines."""
+    shapes = {f"#{path.get('id')}": path for path in root.iter(_PATH) if path.get("id")}
+    for parent in list(root.iter()):
+        drawn: list[_Drawn] = []
+        for child in parent:
+            style, path = _as_line(child, shapes) or ("", "")
+            straight = _STRAIGHT.fullmatch(path)
+            new = _Drawn(child, style, path, [] if straight is None else [_box(straight)])
+            before = next((one for one in reversed(drawn) if one.style == style or not one.is_clear_of(new)), None)
+            if style and before is not None and before.style == style:
+                before.path += path
+                before.boxes = [*before.boxes, *new.boxes] if before.boxes and new.boxes else []
+                before.lines += 1
+            else:
+                drawn.append(new)
+        parent[:] = [one.result() for one in drawn]
+    used = {use.get("href") for use in root.iter(_USE)}
+    for definitions in root.iter(_DEFINITIONS):
+        definitions[:] = [child for child in definitions if child.tag != _PATH or f"#{child.get('id')}" in used]
+    _unwrap(root)
+
+
+def _box(line: re.Match[str]) -> _Box:
+    """Of a straight line, less its ends, which others may touch."""
+    x, y, word, *numbers = line.groups()
+    first, second = float(numbers[0]), float(numbers[1] or 0)
+    steps = {"h": (first, 0.0), "v": (0.0, first), "l": (first, second)}[word]
+    (left, right), (top, bottom) = (
+        sorted((start + _END * step, start + (1 - _END) * step))
+        for start, step in zip((float(x), float(y)), steps, strict=True)
+    )
+    return left, top, right, bottom
+
+
+def _meet(one: _Box, other: _Box) -> bool:
+    return one[0] <= other[2] and other[0] <= one[2] and one[1] <= other[3] and other[1] <= one[3]
+
+
+def _as_line(element: Element, shapes: Mapping[str, Element]) -> tuple[str, str] | None:
+    """Style and path of what is only stroked: a line, or a marker that is one. None for all else."""
+    style = element.get("style", "")
+    if element.tag == _PATH:
+        is_line = element.attrib.keys() == {"d", "style"} and "fill: none" in style and "opacity" not in style
+        return (style, element.attrib["d"]) if is_line else None
+    if element.tag != _USE or not element.attrib.keys() <= {"x", "y", "href", "style"}:
+        return None
+    shape = shapes.get(element.attrib["href"])
+    stroke = None if shape is None else _STROKE.fullmatch(shape.attrib["d"])
+    if shape is None or stroke is None:
+        return None
+    # The shape's own style counts for more; a line has nothing to fill.
+    parts = re.split(r";\s*", f"{style}; {shape.get('style', '')}")
+    said = dict(part.split(":", 1) for part in parts if part)
+    style = "; ".join(f"{name}:{value}" for name, value in (said | {"fill": " none"}).items())
+    first, second = (
+        _text(float(element.attrib[axis]) + float(offset), _DECIMALS)
+        for axis, offset in zip("xy", stroke.groups(), strict=False)
+    )
+    step = _NUMBER.sub(lambda found: _text(float(found[0]), _DECIMALS), stroke[3])
+    between = "" if second.startswith("-") else " "
+    return style, f"M{first}{between}{second}{step}"
 
 
 def _share_styles(root: Element) -> None:

@@ -17,6 +17,8 @@ RESULTS = Path(__file__).parents[1] / "results"
 """The kept results, which the documentation shows."""
 
 
+_DIGITS: Final = 6
+"""Of kept numbers: a thousandth of what runs with other seeds differ by."""
 _VERDICT: Final = ("measured", "interval", "unit", "holds", "where")
 """Fields of a result that judging it gives."""
 
@@ -132,9 +134,13 @@ def _as_text(content: Mapping[str, Any]) -> str:
 
 
 def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+    return _rounded(value) if math.isfinite(value) else None
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
 
 
 def _interval(estimate: Estimate) -> list[float] | None:
     bounds = [estimate.low, estimate.high]
-    return bounds if all(math.isfinite(bound) for bound in bounds) else None
+    return [_rounded(bound) for bound in bounds] if all(math.isfinite(bound) for bound in bounds) else None

@@ -1,5 +1,6 @@
 """Compiling and stamping P4 programs."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,18 @@ def test_failing_compiler_is_reported(tmp_path: Path, sources: Path, script: str
 def test_endless_compiler_is_ended(tmp_path: Path, sources: Path) -> None:
     with pytest.raises(p4c.BuildError, match=r"not ended after 0.2 s"):
         p4c.compile_programs(_compiler(tmp_path, "exec sleep 60"), sources, ["one"], tmp_path, time_limit_s=0.2)
+
+
+def test_sources_are_kept_where_traces_show_them(tmp_path: Path, sources: Path) -> None:
+    place = '"source_info":{"filename":"one.p4","line":2,"column":3,"source_fragment":"f()"}'
+    program = (
+        f'{{"actions":[{{"name":"a",{place},"primitives":[{{"op":"assign",{place}}},{{"op":"drop"}}]}}],'
+        f'"pipelines":[{{{place},"tables":[{{"name":"t",{place},"key":[{{{place}}}]}}],"conditionals":[]}}]}}'
+    )
+    script = f"echo '{program}' >one.json; : >one.p4info.txt"
+    p4c.compile_programs(_compiler(tmp_path, script), sources, ["one"], tmp_path, time_limit_s=30)
+    kept = {"filename": "one.p4", "line": 2, "source_fragment": "f()"}
+    assert json.loads((tmp_path / "one.json").read_text()) == {
+        "actions": [{"name": "a", "primitives": [{"op": "assign", "source_info": kept}, {"op": "drop"}]}],
+        "pipelines": [{"tables": [{"name": "t", "key": [{}], "source_info": kept}], "conditionals": []}],
+    }

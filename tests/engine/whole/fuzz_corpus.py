@@ -1,6 +1,7 @@
-"""Makes the fuzz targets' corpus from our own programs and packets: `python -m tests.engine.whole.fuzz_corpus`.
+"""Makes the fuzz targets' corpus from our own programs and packets: `python -m tests.engine.whole.fuzz_corpus`, which
+`scripts/fuzz.sh` does.
 
-What a fuzzer has found is added by hand, as corpus/TARGET/found-WHAT, and is left alone here.
+What a fuzzer has found is kept by hand, as corpus/TARGET/found-WHAT, and is left alone here.
 """
 
 import json
@@ -67,16 +68,20 @@ def headers() -> Iterator[tuple[str, bytes]]:
         yield f"mtcp-{datagram[2]}", member + down + up
 
 
-def main() -> None:
-    for target, entries in (("program", programs()), ("packets", packets()), ("headers", headers())):
-        folder = CORPUS / target
+TARGETS = {"program": programs, "packets": packets, "headers": headers}
+
+
+def make(corpus: Path) -> None:
+    """A folder for each target, whose inputs it replaces."""
+    for target, entries in TARGETS.items():
+        folder = corpus / target
         folder.mkdir(parents=True, exist_ok=True)
         for path in folder.iterdir():
             if not path.name.startswith("found-"):
                 path.unlink()
-        for name, content in entries:
+        for name, content in entries():
             (folder / name).write_bytes(content)
 
 
 if __name__ == "__main__":
-    main()
+    make(CORPUS)

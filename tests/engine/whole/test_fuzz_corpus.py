@@ -1,21 +1,22 @@
-"""The fuzz targets' corpus: there is one, and its script can make it."""
+"""The fuzz targets' corpus, which a script makes."""
 
 import json
-
-import pytest
+from pathlib import Path
 
 from tests.engine.whole import fuzz_corpus
 
-TARGETS = {"program": fuzz_corpus.programs, "packets": fuzz_corpus.packets, "headers": fuzz_corpus.headers}
 
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_every_target_has_inputs(target: str) -> None:
-    made = dict(TARGETS[target]())
-    kept = {path.name: path.read_bytes() for path in (fuzz_corpus.CORPUS / target).iterdir()}
-    assert made
-    assert kept.keys() & made.keys()
-    assert max(map(len, kept.values())) < 32_000, "the repository keeps small inputs only"
+def test_every_target_has_inputs_and_keeps_what_was_found(tmp_path: Path) -> None:
+    fuzz_corpus.make(tmp_path)
+    (tmp_path / "packets" / "found-crash").write_bytes(b"found")
+    (tmp_path / "packets" / "of-another-time").write_bytes(b"old")
+    fuzz_corpus.make(tmp_path)
+    for target, entries in fuzz_corpus.TARGETS.items():
+        made = {path.name: path.read_bytes() for path in (tmp_path / target).iterdir()}
+        found = {"found-crash": b"found"} if target == "packets" else {}
+        assert len(made) > len(found)
+        assert made == dict(entries()) | found
+        assert max(map(len, made.values())) < 32_000, "small inputs are tried more often"
 
 
 def test_programs_are_kept_whole_but_for_their_source() -> None:

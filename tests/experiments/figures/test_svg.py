@@ -13,7 +13,7 @@ from experiments.harness.results_folder import RESULTS
 
 ROOT = Path(__file__).parents[3]
 MOST_BYTES = 100_000
-MOST_BYTES_OF_ALL = 10 * 2**20
+MOST_BYTES_OF_ALL = 10_000_000
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -59,19 +59,50 @@ def test_the_error_of_a_place_does_not_add_up() -> None:
     assert all(min(abs(x - a) + abs(y - b) for a, b in kept) < 0.11 for x, y in points[::97])
 
 
+def joined(shapes: str) -> str:
+    """What is drawn, without the sheet of styles."""
+    text = compact(f'<svg xmlns="{SVG[1:-1]}"><defs><style type="text/css">*{{x: y}}</style></defs>{shapes}</svg>')
+    return text[text.index("</defs>") + len("</defs>") : -len("</svg>\n")]
+
+
+def test_neighbouring_lines_of_a_style_are_one_path() -> None:
+    style = 'style="fill: none; stroke: #000000"'
+    one, other = (f'<path d="M {x} 0 L {x} 9" {style}/>' for x in (1, 2))
+    assert joined(one + other) == '<path d="M1 0v9M2 0v9" style="fill:none;stroke:#000000"/>'
+    across = '<path d="M 0 5 L 9 5" style="fill: none; stroke: #ff0000"/>'
+    beside = across.replace("5", "20")
+    assert joined(one + '<text x="1" y="1">t</text>' + beside + other).count("<path") == 2, "nothing is between them"
+    assert joined(one + across + other).count("<path") == 3, "they would be drawn in another order"
+    assert joined(one + other.replace("000000", "ff0000")).count("<path") == 2
+    assert joined((one + other).replace("none", "red")).count("<path") == 2, "areas may overlap"
+    assert joined((one + other).replace("stroke:", "opacity: 0.5; stroke:")).count("<path") == 2, "overlaps would show"
+
+
+def test_ends_of_error_bars_are_lines() -> None:
+    def bars(shape: str) -> str:
+        uses = "".join(
+            f'<use xlink:href="#m" x="{x}" y="4.04" style="fill: #1f77b4; stroke: #000000"/>' for x in (9, 2)
+        )
+        space = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
+        return joined(f'<g {space}><defs><path id="m" d="{shape}" style="stroke: #000000"/></defs>{uses}</g>')
+
+    assert bars("M 3 0 L -3 -0") == '<path d="M12 4h-6M5 4h-6" style="fill:none;stroke:#000000"/>'
+    assert bars("M 3 0 L -3 2").count("<use") == 2, "neither level nor upright"
+
+
 def test_what_is_referred_to_keeps_its_name_and_styles_are_said_once() -> None:
     style = "fill: none; stroke: #123456"
     text = (
         f'<svg xmlns="{SVG[1:-1]}" xmlns:xlink="http://www.w3.org/1999/xlink"><metadata>who</metadata>'
         '<defs><style type="text/css">*{x: y}</style></defs><g id="axes_1"><g id="line_1"><defs>'
-        f'<path id="m1" d="M 0 0 L 1 0" style="{style}"/></defs><g clip-path="url(#p1)">'
+        f'<path id="m1" d="M 0 0 L 1 0 L 1 1" style="{style}"/></defs><g clip-path="url(#p1)">'
         f'<use xlink:href="#m1" x="1.23" y="2" style="{style}"/><use xlink:href="#m1" x="3" y="4" style="fill: red"/>'
         f'</g></g></g><g id="text_1"><text style="{style}" x="5" y="6" transform="rotate(-0 5 6)">words</text></g>'
         '<defs><clipPath id="p1"><rect x="1" y="2" width="3" height="4"/></clipPath></defs></svg>'
     )
     assert compact(text) == (
         f'<svg xmlns="{SVG[1:-1]}"><defs><style type="text/css">*{{x: y}}.c0{{fill:none;stroke:#123456}}</style></defs>'
-        '<defs><path d="M0 0h1" id="i0" class="c0"/></defs>'
+        '<defs><path d="M0 0h1v1" id="i0" class="c0"/></defs>'
         '<g style="clip-path:url(#i1)"><use x="1.2" y="2" href="#i0"/>'
         '<use x="3" y="4" href="#i0" style="fill:red"/></g><text x="5" y="6" class="c0">words</text>'
         '<defs><clipPath id="i1"><rect x="1" y="2" width="3" height="4"/></clipPath></defs></svg>\n'

@@ -120,7 +120,8 @@ def test_a_kept_result_is_judged_anew_from_its_values(tmp_path: Path) -> None:
     after = kept_json(tmp_path)
     assert str(judged) == "a-row: does not hold, nothing () -> holds, 3 Mbit/s (rate, one)"
     assert (after["measured"], after["unit"], after["where"], after["holds"]) == (3.0, "Mbit/s", "rate, one", True)
-    assert after["interval"] == [mean_interval([2.5, 3.5]).low, mean_interval([2.5, 3.5]).high]
+    expected = mean_interval([2.5, 3.5])
+    assert after["interval"] == pytest.approx([expected.low, expected.high], rel=1e-5)
     assert {name for name in after if after[name] != before[name]} == {"measured", "interval", "holds", "where"}
     text = (tmp_path / "a-row.json").read_text()
     (entry,) = kept_rows([result.row], tmp_path)

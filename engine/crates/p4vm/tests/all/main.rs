@@ -1,6 +1,7 @@
 //! The switch as its users see it; one binary, so that the library is linked once.
 //!
-//! The programs in `data/` are ours. After a change: `p4c-bm2-ss --arch v1model -o NAME.json NAME.p4` in that folder.
+//! The programs in `data/` are ours. After a change: `p4c-bm2-ss --arch v1model -o /tmp/NAME.json NAME.p4` in that folder,
+//! and `python3 -m json.tool --compact /tmp/NAME.json NAME.json`.
 
 mod allocation;
 mod commands;
