@@ -3,6 +3,7 @@
 import contextlib
 import json
 import random
+from dataclasses import replace
 from typing import Any
 
 from controller.sessions import SessionStatus
@@ -97,7 +98,7 @@ class SessionRun:
             content = self._open_files.enter_context(contextlib.closing(FileSource(self.source.path)))
             total = content.total_bytes
         self._expected = max(1, sum(receiver.join <= self.session.start for receiver in self.session.receivers))
-        session = self._host_session(self._expected)
+        session = replace(self._host_session(), receivers=self._expected, link_bps=self._link_bps(host))
         endpoint = self._protocol.sender(session, self._rng("sender"), self._parameters(host))
         self.sender = Member(host, endpoint, self._conditions(host), source=content, on_end=self._sender_ended)
         trace = self._trace("sender", self.sender, "sender")
@@ -287,17 +288,15 @@ class SessionRun:
         folder.mkdir(parents=True, exist_ok=True)
         return FileSink(folder, "refuse")
 
-    def _host_session(self, receivers: int = 1) -> Session:
+    def _host_session(self) -> Session:
         is_source_specific = self.session.membership == "source-specific"
         return Session(
             group=Address(str(self.session.group), self.session.port),
             source=self._address(self.session.sender).host if is_source_specific else None,
             session=self.session.id,
-            receivers=receivers,
             wait=RECEIVERS_WAIT_S,
             realtime=self.session.realtime,
             deliver=False,
-            link_bps=self._link_bps(self.session.sender),
         )
 
     def _link_bps(self, host: str) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from experiments.harness.relations import EachBetween, Every, Only
-from experiments.harness.row import Bars, Case, Experiment, Row
+from experiments.harness.row import ONE_RUN, Bars, Case, Experiment, Row
 from experiments.harness.runs import Finished
 from experiments.rows.compare import networks
 from experiments.rows.compare.measures import (
@@ -33,6 +33,9 @@ _SLOW_LEAVES_S: Final = 110.0
 _SLOW_SETTLED_S: Final = 95.0
 _FQ_PACKETS: Final = 10_240
 """FQ-CoDel's limit (RFC 8290, section 5.2.3)."""
+_WITHOUT: Final = ("none",)
+_WITH_AND_WITHOUT: Final = (*_WITHOUT, "switch")
+"""Kinds of assistance; quick cases of fast links have none."""
 _MODERN_BPS: Final = ((20e6, 20.0), (100e6, 6.0))
 """Bit/s, and the seconds of a quick run."""
 _MODERN_QUEUES: Final[Sequence[tuple[str, str, Callable[[float], Mapping[str, Any]]]]] = (
@@ -89,7 +92,7 @@ def _churn(contender: Contender, assist: str, pace: float) -> dict[str, Any]:
 
 
 def _modern_cases(rate_bps: float, queue: Mapping[str, Any], quick_s: float) -> Callable[[bool], list[Case]]:
-    """Beside one CUBIC; the quick ones without help of the switches."""
+    """Beside one CUBIC."""
     middle = {"rate": f"{rate_bps:g} bps", "queue": dict(queue)}
 
     def make(contender: Contender, assist: str, pace: float) -> dict[str, Any]:
@@ -98,17 +101,20 @@ def _modern_cases(rate_bps: float, queue: Mapping[str, Any], quick_s: float) -> 
 
     def cases(quick: bool) -> list[Case]:
         pace = (quick_s if quick else networks.MODERN_SECONDS) / networks.SECONDS
-        return [case for case in _contenders(make, pace) if not quick or "switches" not in case.label]
+        return _contenders(make, pace, _WITHOUT if quick else _WITH_AND_WITHOUT)
 
     return cases
 
 
-def _contenders(make: Callable[[Contender, str, float], dict[str, Any]], pace: float) -> list[Case]:
-    """Each protocol without assistance, and with it where there is some."""
+def _contenders(
+    make: Callable[[Contender, str, float], dict[str, Any]], pace: float, assists: Sequence[str] = _WITH_AND_WITHOUT
+) -> list[Case]:
+    """Each protocol with each kind of assistance that there is for it."""
     return [
         Case(name if assist == "none" else f"{name}, switches", make(contender, assist, pace), series=name)
         for name, contender in CONTENDERS.items()
-        for assist in (("none", "switch") if contender.has_assistance else ("none",))
+        for assist in assists
+        if assist == "none" or contender.has_assistance
     ]
 
 
@@ -191,7 +197,7 @@ def _row(
             measure,
             Every([Only(EachBetween(1.0), name) for name in ("slowest", "slow") if name in quantities]),
             Bars({quantity: _LABELS[quantity] for quantity in quantities}),
-            quick_runs={"sim": 1},
+            quick_runs=ONE_RUN,
         ),
     )
 
