@@ -16,7 +16,17 @@ from experiments.harness.row import (
     Row,
     document_digest,
 )
-from experiments.harness.runs import IN_REAL_TIME, Finished, Programs, Run, RunError, World, execute, in_parallel
+from experiments.harness.runs import (
+    ALWAYS_ALONE,
+    IN_REAL_TIME,
+    Finished,
+    Programs,
+    Run,
+    RunError,
+    World,
+    execute,
+    in_parallel,
+)
 
 FIRST_SEED = 1
 """Of a row's runs; figures over time show this one."""
@@ -31,7 +41,7 @@ class Options:
     seeds: int | None = None
     """Runs of each case; None: as many as a reproduction, or a quick look, needs."""
     parallel: int = 2
-    """Simulations at a time. An emulation has the machine for itself."""
+    """Simulations at a time, and emulations of a quick look. Another emulation has the machine for itself."""
 
     def runs(self, experiment: Experiment, world: World) -> int:
         """Runs of each case in a world."""
@@ -118,10 +128,9 @@ def reproduce(
         for row_id in dict.fromkeys(need.row.id for job in emulated for need in job.needs):
             results[row_id].notes.append("the emulated part was left out: it needs root")
         emulated = []
-    simulated = [job for job in jobs if job.run.world not in IN_REAL_TIME]
-    total = len(simulated) + len(emulated)
+    jobs = [*emulated, *(job for job in jobs if job.run.world not in IN_REAL_TIME)]
     values: _Values = defaultdict(dict)
-    missing = Counter(need.row.id for job in (*simulated, *emulated) for need in job.needs)
+    missing = Counter(need.row.id for job in jobs for need in job.needs)
 
     def judge(result: RowResult) -> None:
         _judge(result, values)
@@ -131,8 +140,12 @@ def reproduce(
         if not missing[result.row.id]:
             judge(result)
     done = 0
-    on_run(done, total)
-    for batch, parallel in ((simulated, options.parallel), (emulated, 1)):
+    on_run(done, len(jobs))
+    alone = ALWAYS_ALONE if options.quick else IN_REAL_TIME
+    together = [job for job in jobs if job.run.world not in alone]
+    # Emulations wait for most of their time.
+    several = options.parallel + any(job.run.world in IN_REAL_TIME for job in together)
+    for batch, parallel in ((together, several), ([job for job in jobs if job.run.world in alone], 1)):
         with closing(in_parallel(batch, _Job.work, parallel)) as finished:
             for job, answer in finished:
                 found = [answer] * len(job.needs) if isinstance(answer, RunError) else answer
@@ -145,7 +158,7 @@ def reproduce(
                     if not missing[need.row.id]:
                         judge(results[need.row.id])
                 done += 1
-                on_run(done, total)
+                on_run(done, len(jobs))
     return list(results.values())
 
 

@@ -32,6 +32,8 @@ LEAST_RUNS: Mapping[World, int] = {"sim": 5, "emu": 3, "lan": 3, "formula": 5}
 """A row is reproduced when its relation holds for the mean of so many runs."""
 QUICK_RUNS: Mapping[World, int] = {"sim": 2, "emu": 1, "lan": 1, "formula": 5}
 """Of a quick row: an order needs two, and an emulation takes its time."""
+ONE_RUN: Mapping[World, int] = {**QUICK_RUNS, "sim": 1}
+"""Of a quick row with many or long simulations."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,9 @@ World: TypeAlias = Literal["sim", "emu", "lan", "formula"]
 """`lan`: Linux bridges between network namespaces (experiments/lan). `formula`: the row's measure computes by itself,
 from the document and the seed; nothing is run."""
 IN_REAL_TIME: Final[Collection[World]] = ("emu", "lan")
-"""One at a time, and as root."""
+"""As root; and one at a time, so that what is measured is not the machine."""
+ALWAYS_ALONE: Final[Collection[World]] = {"lan"}
+"""Even for a quick look: at up to 100 Mbps it takes the machine."""
 _COMMANDS: Mapping[World, Sequence[str]] = {
     "sim": ("topologies.cli", "simulate", "--no-report"),
     "emu": ("topologies.cli", "emulate", "--no-report"),

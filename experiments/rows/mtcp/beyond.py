@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from controller.network import MAX_SWITCHES
 from experiments.harness.measures import session_rate, trace
 from experiments.harness.relations import EachBetween, Every, Only, Ordered, RatioBetween
-from experiments.harness.row import Assisted, Case, Experiment, Figure, Relation, Row
+from experiments.harness.row import ONE_RUN, Assisted, Case, Experiment, Figure, Relation, Row
 from experiments.harness.runs import Finished
 from experiments.rows.mtcp.base import PAPER, QUEUE, assisted
 from experiments.rows.mtcp.scalability import multilevel, nodes_of_fig8
@@ -103,6 +103,7 @@ ROWS = (
             _scale_measure,
             _flat_to(_MANY),
             Figure("receivers", {"throughput": "throughput, KB/s"}, log_x=True),
+            quick_runs=ONE_RUN,
             assisted=Assisted(
                 assisted,
                 _flat_to(_WITH_A_SWITCH_EACH),

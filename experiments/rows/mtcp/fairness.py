@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.harness.measures import session_rate
 from experiments.harness.relations import EachBetween, Every, Only
-from experiments.harness.row import Assisted, Case, Experiment, Figure, Row
+from experiments.harness.row import ONE_RUN, Assisted, Case, Experiment, Figure, Row
 from experiments.harness.runs import Finished
 from experiments.harness.statistics import jain_index
 from experiments.rows.mtcp.base import LAN, PAPER, QUEUE, SENDING, assisted, enough, session
@@ -107,6 +107,7 @@ ROWS = (
                 ]
             ),
             Figure("sessions", {"Jain index": "fairness index", "throughput": "all sessions, Mbit/s"}, "the paper"),
+            quick_runs=ONE_RUN,
             assisted=Assisted(assisted),
         ),
     ),

@@ -13,7 +13,6 @@ from experiments.rows.mtcp.sites import (
     FIRST,
     QUEUE_PACKETS,
     SECOND,
-    SECONDS,
     THIRD,
     one_tcp_a_link,
     tcp_measure,
@@ -21,7 +20,7 @@ from experiments.rows.mtcp.sites import (
 
 _QUEUES = (5, 7, QUEUE_PACKETS, 12, 16, 24, 32)
 """Packets. One or two are on their way at 1.2 Mbps and 10 to 20 ms of round trip."""
-_QUICK_SECONDS = 50
+_QUICK_QUEUES = (5, QUEUE_PACKETS, 32)
 _EXPERIMENTS = {"Fig. 10": FIRST, "Fig. 12": SECOND, "Fig. 13": THIRD}
 
 
@@ -38,16 +37,15 @@ def _simulated(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cases(quick: bool) -> Sequence[Case]:
-    seconds = _QUICK_SECONDS if quick else SECONDS
     return [
         Case(
             f"{figure}, {packets} packets",
-            _simulated(one_tcp_a_link(experiment, seconds, packets)),
+            _simulated(one_tcp_a_link(experiment, quick=quick, queue_packets=packets)),
             x=packets,
             series=figure,
         )
         for figure, experiment in _EXPERIMENTS.items()
-        for packets in _QUEUES
+        for packets in (_QUICK_QUEUES if quick else _QUEUES)
     ]
 
 

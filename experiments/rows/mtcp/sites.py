@@ -24,13 +24,12 @@ _WIRE_SHARE = 1514 / 1448
 """Bytes on the link for a byte of TCP's payload."""
 _PATIENCE_S = 0.004
 """For which leaves' datagrams wait to be read together: the 14 programs share few processors (ours)."""
-SECONDS = 100
-_QUICK_SECONDS = 50
-_TCP_START_S = 15.0
-"""All receivers have joined by then, on a busy machine, too, where starting 14 programs takes up to 8 s. A TCP that was
-there before MTCP's first packet would hide from it how short the path is without a queue."""
-_START_UP_S = 22.0
-"""Neither slow start nor the first losses say anything of a steady state."""
+_SECONDS, _QUICK_SECONDS = 100, 30
+_TCP_START_S, _QUICK_TCP_START_S = 15.0, 8.0
+"""All receivers have joined by then, in full runs on a busy machine, too, where starting 14 programs takes up to 8 s. A
+TCP that was there before MTCP's first packet would hide from it how short the path is without a queue."""
+_START_UP_S = 7.0
+"""Of the TCPs: neither slow start nor the first losses say anything of a steady state."""
 _INTERVAL_S = 5.0
 """Of the papers' averages."""
 RATIO = (0.7, 1.15)
@@ -161,29 +160,31 @@ SECOND = BesideTcp(("A2", "A3", "A4"), "A2", 70.0)
 THIRD = BesideTcp(("A2", "A3", "A4", "A5"), "A5", 60.0)
 
 
-def one_tcp_a_link(experiment: BesideTcp, seconds: float, queue_packets: int = QUEUE_PACKETS) -> dict[str, Any]:
+def one_tcp_a_link(experiment: BesideTcp, *, quick: bool, queue_packets: int = QUEUE_PACKETS) -> dict[str, Any]:
     """The session, and a TCP on each wide-area link."""
+    start = _QUICK_TCP_START_S if quick else _TCP_START_S
     return sites(
         experiment.areas,
         {experiment.bottleneck: 2 * experiment.rate},
-        [{"area": area, "start": f"{_TCP_START_S:g} s"} for area in experiment.areas],
+        [{"area": area, "start": f"{start:g} s"} for area in experiment.areas],
         name=f"mtcp-sites-{len(experiment.areas)}",
-        seconds=seconds,
+        seconds=_QUICK_SECONDS if quick else _SECONDS,
         queue_packets=queue_packets,
     )
 
 
 def _with_tcp(experiment: BesideTcp, quick: bool) -> Sequence[Case]:
-    document = one_tcp_a_link(experiment, _QUICK_SECONDS if quick else SECONDS)
+    document = one_tcp_a_link(experiment, quick=quick)
     references = {"MTCP": experiment.rate, "slowest TCP": experiment.rate}
     return [Case(f"{len(experiment.areas) + 1} areas", document, "emu", references=references)]
 
 
 def tcp_measure(run: Finished) -> Mapping[str, float]:
     """KB/s of MTCP and of the slowest TCP, and their ratio."""
-    flows = range(len(run.run.document["traffic"]))
-    mtcp = session_rate(run, since=_START_UP_S) / 8e3
-    slowest = min(flow_goodput(run, number, since=_START_UP_S) for number in flows) / 8e3
+    flows = run.run.document["traffic"]
+    since = max(_times(flow)[0] for flow in flows) + _START_UP_S
+    mtcp = session_rate(run, since=since) / 8e3
+    slowest = min(flow_goodput(run, number, since=since) for number in range(len(flows))) / 8e3
     return {"ratio": mtcp / slowest, "MTCP": mtcp, "slowest TCP": slowest}
 
 
@@ -199,13 +200,15 @@ def receiving_rates(run: Finished, interval: float, until: float | None = None) 
     for number, flow in enumerate(run.run.document["traffic"]):
         label = f"TCP{number + 1}, {sites_of[flow['source']]} to {sites_of[flow['destination']]}"
         rates = [(at, rate / 1e3) for at, rate in by_interval(flow_bytes(run, number), interval, end)]
-        curves.append(Curve(label, [(at, rate) for at, rate in rates if _runs(flow, at)]))
+        start, stop = _times(flow)
+        curves.append(Curve(label, [(at, rate) for at, rate in rates if start <= at <= stop]))
     return curves
 
 
-def _runs(flow: Mapping[str, Any], at: float) -> bool:
+def _times(flow: Mapping[str, Any]) -> tuple[float, float]:
+    """Seconds of a flow's start and end."""
     start, stop = (float(str(flow.get(name, default)).split()[0]) for name, default in (("start", 0), ("stop", "inf")))
-    return start <= at <= stop
+    return start, stop
 
 
 def _averages(run: Finished) -> Sequence[Curve]:
@@ -219,7 +222,7 @@ def _first_seconds(run: Finished) -> Sequence[Curve]:
 # --- Fig. 14: TCPs that come and go
 
 _COMPRESSED = 2.0
-_QUICK_COMPRESSED = 8.0
+_QUICK_COMPRESSED = 16.0
 """Times of the paper over ours."""
 _JOINS_S = (150.0, 300.0, 410.0)
 _LEAVES_S = (520.0, 630.0, 740.0)
@@ -230,7 +233,7 @@ _ALONE = 400.0
 sender's own link (ours)."""
 _SHARED = 660.0
 """KB/s of the link that they share: the most that the paper's flows had on it together (with TCP1 and TCP2)."""
-_SETTLING_S = 5.0
+_SETTLING_S, _QUICK_SETTLING_S = 5.0, 2.5
 """After each change, not counted."""
 _PHASES: Sequence[tuple[str, float, float, Mapping[str, float]]] = (
     ("alone", 0.0, _JOINS_S[0], {"MTCP": 400.0}),
@@ -268,9 +271,10 @@ def _joining_cases(quick: bool) -> Sequence[Case]:
 
 def _joining_measure(run: Finished) -> Mapping[str, float]:
     compressed = _compressed(run)
+    settling = _SETTLING_S if compressed < _QUICK_COMPRESSED else _QUICK_SETTLING_S
     found = {}
     for phase, start, end, rates in _PHASES:
-        since, until = start / compressed + _SETTLING_S, end / compressed
+        since, until = start / compressed + settling, end / compressed
         for who in rates:
             number = None if who == "MTCP" else int(who[-1]) - 1
             rate = session_rate(run, 0, since, until) if number is None else flow_goodput(run, number, since, until)

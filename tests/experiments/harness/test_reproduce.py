@@ -3,6 +3,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from experiments.harness.relations import EachBetween, NearReference
 from experiments.harness.reproduce import Options, RowResult, reproduce
 from experiments.harness.results_folder import keep, summary
 from experiments.harness.row import Case, Curve, Experiment, Figure, Outcome, Relation, Row, Timeline
-from experiments.harness.runs import Finished, Programs, Run, RunError
+from experiments.harness.runs import Finished, Programs, Run, RunError, in_parallel
 from tests.experiments.networks import small
 from topologies.results.run_folder import RunFolder
 
@@ -144,6 +145,26 @@ def test_emulated_parts_need_root_and_the_rest_runs(fake_runs: list[Run], monkey
     assert {run.world for run in fake_runs} == {"sim"}
     assert not result.holds
     assert "needs root" in result.notes[0]
+
+
+def test_emulations_have_the_machine_for_themselves_but_for_a_quick_look(
+    fake_runs: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches: list[tuple[list[str], int]] = []
+    started = in_parallel
+
+    def noted(jobs: Any, work: Any, parallel: int) -> Any:
+        batches.append(([job.run.world for job in jobs], parallel))
+        return started(jobs, work, parallel)
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr("experiments.harness.reproduce.in_parallel", noted)
+    row = make_row([Case(world, {"world": world}, world) for world in ("sim", "emu", "lan")])
+    reproduce([row], Options(seeds=1), quiet)
+    assert batches == [(["sim"], 2), (["emu", "lan"], 1)]
+    batches.clear()
+    reproduce([row], Options(seeds=1, quick=True), quiet)
+    assert batches == [(["emu", "sim"], 3), (["lan"], 1)]
 
 
 def test_a_row_needs_either_an_experiment_or_a_reason() -> None:
