@@ -121,8 +121,8 @@ def test_an_unknown_protocol_is_told(tmp_path: Path) -> None:
 
 
 def cheap_seed() -> int:
-    """Of the development seeds one whose first cells are of little work."""
-    work = {seed: sum(_work(draw(seed, number)) for number in range(2)) for seed in range(1, 100)}
+    """Of the development seeds one whose first cell is of little work."""
+    work = {seed: _work(draw(seed, 0)) for seed in range(1, 100)}
     return min(work, key=lambda seed: work[seed])
 
 
@@ -132,7 +132,7 @@ def _work(cell: Cell) -> float:
 
 def test_a_killed_survey_goes_on_where_it_was(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "experiments.survey.command", "tfmcc", "webrc", "--cells", "2", "--json"]
+    command = [sys.executable, "-m", "experiments.survey.command", "tfmcc", "webrc", "--cells", "1", "--json"]
     command += ["--seed", str(cheap_seed()), "--jobs", "1", "--out", str(out)]
     scratch = {**os.environ, "TMPDIR": str(tmp_path)}  # whoever is killed cannot clear it away
     with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, env=scratch) as killed:
@@ -148,5 +148,5 @@ def test_a_killed_survey_goes_on_where_it_was(tmp_path: Path) -> None:
     after = {kept: kept.stat().st_mtime_ns for kept in out.glob("runs/*.json")}
     assert before.items() < after.items()
     verdicts: dict[str, Any] = json.loads(done.stdout)
-    assert [(one["protocol"], one["done"]) for one in verdicts["protocols"]] == [("tfmcc", 2), ("webrc", 2)]
+    assert [(one["protocol"], one["done"]) for one in verdicts["protocols"]] == [("tfmcc", 1), ("webrc", 1)]
     assert (out / "survey.parquet").exists()
