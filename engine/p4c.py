@@ -8,8 +8,9 @@ import json
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -98,6 +99,24 @@ def _lean(program: Any) -> Any:
         return kept
 
     return without(program)
+
+
+def rebuild(write: Callable[[str], None], stamp: Path, artifacts: Sequence[str]) -> int:
+    """Have `write` make artifacts with p4c, whose path it is given, and stamp them, where p4c is installed; the exit
+    status of a program that does no more than that."""
+    p4c = find_p4c()
+    if p4c is None:
+        print("p4c is not on PATH; the artifacts stay as they are (README.md says where to get it)", file=sys.stderr)
+        return 2
+    try:
+        version = p4c_version(p4c)
+        write(p4c)
+    except BuildError as error:
+        print(error, file=sys.stderr)
+        return 1
+    write_stamp(stamp, version, artifacts)
+    print(f"{', '.join(artifacts)} and {stamp.name} written (p4c {version})")
+    return 0
 
 
 def read_stamp(path: Path) -> dict[str, object]:

@@ -14,7 +14,7 @@ import re
 import sys
 from pathlib import Path
 
-from engine.p4c import BuildError, compile_programs, find_p4c, p4c_version, write_stamp
+from engine.p4c import compile_programs, rebuild
 
 SOURCE_FOLDER = Path(__file__).resolve().parent
 PROGRAM = "canopy"
@@ -51,19 +51,7 @@ def compile_program(p4c: str, destination: Path, folder: Path = SOURCE_FOLDER) -
 
 
 def main() -> int:
-    p4c = find_p4c()
-    if p4c is None:
-        print("p4c is not on PATH; the artifacts in p4src/ stay as they are (README.md says where to get it)")
-        return 2
-    try:
-        version = p4c_version(p4c)
-        compile_program(p4c, SOURCE_FOLDER)
-    except BuildError as error:
-        print(error, file=sys.stderr)
-        return 1
-    write_stamp(SOURCE_FOLDER / STAMP, version, ARTIFACTS)
-    print(f"p4src/{PROGRAM}.json, P4Info, constants and stamp written (p4c {version})")
-    return 0
+    return rebuild(lambda p4c: compile_program(p4c, SOURCE_FOLDER), SOURCE_FOLDER / STAMP, ARTIFACTS)
 
 
 if __name__ == "__main__":

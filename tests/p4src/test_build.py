@@ -41,6 +41,6 @@ def test_constants_are_read_from_the_source(tmp_path: Path) -> None:
 def test_missing_compiler_keeps_the_artifacts(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(build, "find_p4c", lambda: None)
+    monkeypatch.setattr("engine.p4c.find_p4c", lambda: None)
     assert build.main() == 2
-    assert "p4c is not on PATH" in capsys.readouterr().out
+    assert "p4c is not on PATH" in capsys.readouterr().err

@@ -8,7 +8,7 @@ p4c's version, SHA-256 of each artifact. The output depends on the sources and p
 import sys
 from pathlib import Path
 
-from engine.p4c import BuildError, compile_programs, find_p4c, p4c_version, write_stamp
+from engine.p4c import compile_programs, rebuild
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 NAMES = ("l2", "l3", "tables")
@@ -19,19 +19,10 @@ P4C_TIME_LIMIT_S = 60.0
 
 
 def main() -> int:
-    p4c = find_p4c()
-    if p4c is None:
-        print("p4c is not on PATH; the artifacts stay as they are", file=sys.stderr)
-        return 2
-    try:
-        version = p4c_version(p4c)
+    def write(p4c: str) -> None:
         compile_programs(p4c, PROGRAMS, NAMES, PROGRAMS, time_limit_s=P4C_TIME_LIMIT_S)
-    except BuildError as error:
-        print(error, file=sys.stderr)
-        return 1
-    write_stamp(PROGRAMS / STAMP, version, ARTIFACTS)
-    print(f"{', '.join(ARTIFACTS)} and {STAMP} written (p4c {version})")
-    return 0
+
+    return rebuild(write, PROGRAMS / STAMP, ARTIFACTS)
 
 
 if __name__ == "__main__":

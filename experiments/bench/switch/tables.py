@@ -34,7 +34,6 @@ rules have some dozens."""
 _SEED = 1
 _ETHERNET = bytes.fromhex("020000000002 020000000001 0800")
 _PROTOCOL_UDP = 17
-_ALL_ONES_32 = 0xFFFFFFFF
 _ALL_ONES_16 = 0xFFFF
 
 Packet = tuple[int, int, int, int]

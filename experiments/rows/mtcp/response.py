@@ -27,8 +27,6 @@ _TRACE_S = 0.005
 _ACK_DELAY_S = 0.02
 """MTCP's parameter ack_delay_s."""
 _ALLOWED_S = 0.05
-_PAPER_MS = 225.0
-"""200 to 250 ms."""
 _START_UP_S = 5.0
 """While all start slowly the smallest window may be any agent's; then the bursts begin."""
 _SHOWN_S = 5.0

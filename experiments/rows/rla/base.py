@@ -158,6 +158,18 @@ def tree(
         way = receiver.removeprefix("r")  # a gateway's own receiver is where the gateway is
         nodes[f"t{number}"] = sender(bottleneck.service_s if way in behind else PACKET_BITS / FAST_BPS)
         links.append({"between": [f"t{number}", "root"], **access})
+    return {
+        "name": name,
+        "duration": f"{seconds:g} s",
+        "simulation": {"trace": "1 s", "sample": "10 s"},
+        "nodes": nodes,
+        "links": links,
+        **senders_and_tcps(sessions, receivers, parameters),
+    }
+
+
+def senders_and_tcps(sessions: int, receivers: Sequence[str], parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """What a scenario sends: sessions from s0, s1, ... to all receivers, and from t0, t1, ... a TCP to each."""
     tcp = {
         "kind": "tcp",
         "congestion_control": "sack",
@@ -165,11 +177,6 @@ def tree(
         "simulated": {"packet": f"{PACKET_BYTES} B", "delayed_ack": "0 s", "initial_window": 1},
     }
     return {
-        "name": name,
-        "duration": f"{seconds:g} s",
-        "simulation": {"trace": "1 s", "sample": "10 s"},
-        "nodes": nodes,
-        "links": links,
         "sessions": [
             {
                 "id": number + 1,
@@ -178,7 +185,7 @@ def tree(
                 "group": GROUP.format(number + 1),
                 "port": 5001 + number,
                 "endless": True,
-                "receivers": receivers,
+                "receivers": list(receivers),
                 "parameters": dict(parameters),
             }
             for number in range(sessions)

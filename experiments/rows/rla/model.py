@@ -17,11 +17,11 @@ from experiments.rows.rla.base import (
     FAST,
     GROUP,
     PACKET_BITS,
-    PACKET_BYTES,
     PAPER,
     RESTRICTED,
     UPWARD,
     mean_of,
+    senders_and_tcps,
     settled,
 )
 
@@ -232,32 +232,13 @@ def two_sessions(seconds: float) -> dict[str, Any]:
             {"between": [f"g{number}", f"r{number}"], **wide},
         ]
     receivers = [f"r{number}" for number in range(_STAR_RECEIVERS)]
-    tcp = {
-        "kind": "tcp",
-        "congestion_control": "sack",
-        "start": "0 s",
-        "simulated": {"packet": f"{PACKET_BYTES} B", "delayed_ack": "0 s", "initial_window": 1},
-    }
     return {
         "name": "rla-fig5",
         "duration": f"{seconds:g} s",
         "simulation": {"trace": "400 ms", "sample": "10 s"},
         "nodes": nodes,
         "links": links,
-        "sessions": [
-            {
-                "id": number + 1,
-                "protocol": PAPER,
-                "sender": f"s{number}",
-                "group": GROUP.format(number + 1),
-                "port": 5001 + number,
-                "endless": True,
-                "receivers": receivers,
-                "parameters": dict(RESTRICTED),
-            }
-            for number in range(2)
-        ],
-        "traffic": [{**tcp, "source": f"t{number}", "destination": f"r{number}"} for number in range(_STAR_RECEIVERS)],
+        **senders_and_tcps(2, receivers, RESTRICTED),
     }
 
 
