@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
@@ -21,21 +21,31 @@ app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 scenario_app = typer.Typer(no_args_is_help=True, help="The scenario format.")
 app.add_typer(scenario_app, name="scenario")
 
+# Options that both worlds have.
+ScenarioFile: TypeAlias = Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")]
+Check: TypeAlias = Annotated[bool, typer.Option("--check", help="Only say what is wrong with the scenario.")]
+OtherFile: TypeAlias = Annotated[Path | None, typer.Option(help="Send this file instead of the scenario's.")]
+Out: TypeAlias = Annotated[Path | None, typer.Option(help="The run folder (default: runs/NAME-TIMESTAMP).")]
+Seed: TypeAlias = Annotated[int | None, typer.Option(min=0, help="Instead of the scenario's.")]
+KeepFiles: TypeAlias = Annotated[bool, typer.Option("--keep-files", help="Keep the received files.")]
+Report: TypeAlias = Annotated[bool, typer.Option("--report/--no-report", help="Draw report.html.")]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")]
+
 
 @app.command()
 def emulate(
-    scenario: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")],
-    check: Annotated[bool, typer.Option("--check", help="Only say what is wrong with the scenario.")] = False,
-    file: Annotated[Path | None, typer.Option(help="Send this file instead of the scenario's.")] = None,
+    scenario: ScenarioFile,
+    check: Check = False,
+    file: OtherFile = None,
     switch: Annotated[
         str, typer.Option(help="embedded or bmv2 (simple_switch_grpc from PATH, tc links).")
     ] = "embedded",
     hold: Annotated[bool, typer.Option("--hold", help="Keep the network up until Ctrl-C.")] = False,
-    out: Annotated[Path | None, typer.Option(help="The run folder (default: runs/NAME-TIMESTAMP).")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Instead of the scenario's.")] = None,
-    keep_files: Annotated[bool, typer.Option("--keep-files", help="Keep the received files.")] = False,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Draw report.html.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")] = False,
+    out: Out = None,
+    seed: Seed = None,
+    keep_files: KeepFiles = False,
+    report: Report = True,
+    as_json: AsJson = False,
 ) -> None:
     """Run a scenario on emulated hosts and live P4 switches, in real time (needs root).
 
@@ -60,16 +70,16 @@ def emulate(
 
 @app.command()
 def simulate(
-    scenario: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")],
-    check: Annotated[bool, typer.Option("--check", help="Only say what is wrong with the scenario.")] = False,
-    file: Annotated[Path | None, typer.Option(help="Send this file instead of the scenario's.")] = None,
+    scenario: ScenarioFile,
+    check: Check = False,
+    file: OtherFile = None,
     switch: Annotated[str, typer.Option(help="p4, or router: plain routers in place of the P4 switches.")] = "p4",
     until: Annotated[float | None, typer.Option(min=0, help="End after so many simulated seconds.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The run folder (default: runs/NAME-TIMESTAMP).")] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Instead of the scenario's.")] = None,
-    keep_files: Annotated[bool, typer.Option("--keep-files", help="Keep the received files.")] = False,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="Draw report.html.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")] = False,
+    out: Out = None,
+    seed: Seed = None,
+    keep_files: KeepFiles = False,
+    report: Report = True,
+    as_json: AsJson = False,
 ) -> None:
     """Run a scenario in virtual time, with the same protocols and the same P4 program (needs no root).
 
