@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from scipy import stats
+from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
 
@@ -111,5 +111,5 @@ def _squared_error(values: Sequence[float]) -> float:
 
 
 def _around(mean: float, squared_error: float, freedom: float, confidence: float) -> Estimate:
-    half = float(stats.t.ppf((1 + confidence) / 2, freedom)) * math.sqrt(squared_error)
+    half = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(squared_error)
     return Estimate(mean, mean - half, mean + half)

@@ -24,10 +24,8 @@ QUEUE_SAMPLES: Final = 8
 _MICRO: Final = 1e-6
 
 
-class AdaptiveControl(WindowControl):
+class AdaptiveControl(WindowControl[AdaptiveWindow]):
     """The connection to the leader as it is by default."""
-
-    window: AdaptiveWindow
 
     def __init__(self, options: VlmccOptions) -> None:
         super().__init__(options)

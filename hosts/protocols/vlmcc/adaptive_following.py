@@ -28,12 +28,10 @@ ROUND_GAIN: Final = 1 / 8
 """Of the average of Eq. (6)'s difference, a round trip (ours)."""
 
 
-class AdaptiveFollowing(Following):
+class AdaptiveFollowing(Following[AdaptiveWindow]):
     """Units as in Following."""
 
     __slots__ = ("_arrived", "_company", "_drained", "_has_seen", "_round_began", "_waiting", "_waits")
-
-    window: AdaptiveWindow
 
     def __init__(self, options: VlmccOptions) -> None:
         self._company = FollowedCompany()

@@ -6,13 +6,16 @@ What becomes of the window is said by the session's rules: `paper_control` and `
 import enum
 from abc import abstractmethod
 from math import inf
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from hosts.parts.adaptive import AdaptiveWindow
 from hosts.parts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
 from hosts.parts.vegas import VegasWindow
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.transit import BurstPacer, Transit
+
+WindowT = TypeVar("WindowT", bound=VegasWindow | AdaptiveWindow)
+"""A generic attribute, for mypyc knows none that is narrower in a subclass."""
 
 LEAST_UNANSWERED: Final = 4
 """Packets: with a window of two or three, as many losses in a row do not mean that the leader is gone (ours)."""
@@ -31,7 +34,7 @@ class Clocking(enum.Enum):
     """2.4: no acknowledgments; a window a rtt."""
 
 
-class WindowControl:
+class WindowControl(Generic[WindowT]):
     """Times in seconds on the sender's clock, windows in packets."""
 
     def __init__(self, options: VlmccOptions) -> None:
@@ -62,7 +65,7 @@ class WindowControl:
     # --- what the rules decide
 
     @abstractmethod
-    def _new_window(self) -> VegasWindow | AdaptiveWindow:
+    def _new_window(self) -> WindowT:
         """A session's first."""
 
     @abstractmethod

@@ -4,14 +4,14 @@ What becomes of the window is said by the session's rules: `paper_following` and
 """
 
 from abc import abstractmethod
+from typing import Generic
 
-from hosts.parts.adaptive import AdaptiveWindow
 from hosts.parts.rtt import DelayEstimator
-from hosts.parts.vegas import VegasWindow
+from hosts.protocols.vlmcc.control import WindowT
 from hosts.protocols.vlmcc.options import VlmccOptions
 
 
-class Following:
+class Following(Generic[WindowT]):
     """Windows in packets, rates in packets per second, times in seconds on the receiver's clock."""
 
     __slots__ = (
@@ -27,7 +27,7 @@ class Following:
         "window",
     )
 
-    def __init__(self, options: VlmccOptions, window: VegasWindow | AdaptiveWindow) -> None:
+    def __init__(self, options: VlmccOptions, window: WindowT) -> None:
         self._options = options
         self.rtt = DelayEstimator(0.0, mean_gain=options.rtt_gain, deviation_gain=options.deviation_gain)
         self.window = window

@@ -11,10 +11,8 @@ LOSS_SHARE: Final = 1 / 2
 """2.2: "the value of W is halved"."""
 
 
-class PaperControl(WindowControl):
+class PaperControl(WindowControl[VegasWindow]):
     """The connection to the leader as the paper has it."""
-
-    window: VegasWindow
 
     def _new_window(self) -> VegasWindow:
         return VegasWindow(self._options.vegas, self._options.max_window)

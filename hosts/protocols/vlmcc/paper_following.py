@@ -8,12 +8,10 @@ from hosts.protocols.vlmcc.packets import FLAG_SLOW_START
 from hosts.protocols.vlmcc.paper_control import LOSS_SHARE
 
 
-class PaperFollowing(Following):
+class PaperFollowing(Following[VegasWindow]):
     """Units as in Following."""
 
     __slots__ = ()
-
-    window: VegasWindow
 
     def __init__(self, options: VlmccOptions) -> None:
         super().__init__(options, VegasWindow(options.vegas, options.max_window))

@@ -3,13 +3,14 @@
 from hosts.endpoint import Sample
 from hosts.parts.realtime import RealtimeSender
 from hosts.protocols.vlmcc.adaptive_control import AdaptiveControl
-from hosts.protocols.vlmcc.control import Clocking, WindowControl
+from hosts.protocols.vlmcc.control import Clocking
 from hosts.protocols.vlmcc.election import Leader
+from hosts.protocols.vlmcc.paper_control import PaperControl
 
 
 def sender_sample(
     sender: RealtimeSender,
-    control: WindowControl,
+    control: PaperControl | AdaptiveControl,
     leader: Leader | None,
     now: float,
     *,
@@ -45,7 +46,7 @@ def sender_sample(
 
 
 def _limiting(
-    sender: RealtimeSender, control: WindowControl, leader: Leader | None, now: float
+    sender: RealtimeSender, control: PaperControl | AdaptiveControl, leader: Leader | None, now: float
 ) -> dict[str, object] | None:
     """Who limits the rate, in the terms of docs/status.md."""
     if leader is None or sender.state != "sending":
