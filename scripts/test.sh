@@ -31,19 +31,21 @@ clippy() {
 rust_tests() {
     (cd engine && cargo test --profile tests --tests --locked --quiet)
 }
+# One more than a processor each, for many of them wait for programs and sockets.
 unit_tests() {
-    "$bin/pytest" -n 2 --dist worksteal -m "not root and not emulation"
+    "$bin/pytest" -n "$(($(nproc) + 1))" --dist worksteal -m "not root and not emulation"
 }
 # Each worker is in namespaces of its own: emulations see, and at their end remove, only what is theirs. They read no
 # other files than those whose text has the mark (tests/conftest.py).
 mapfile -t marked < <(grep -rlE "mark\.(root|emulation)" tests --include="test_*.py")
+mapfile -t alone < <(grep -rl "mark\.alone" tests --include="test_*.py")
 private="unshare --net --mount --pid --fork --kill-child --mount-proc"
 emulations() {
     "$bin/pytest" --dist loadfile --tx "3*popen//python=$private $bin/python" -m "(root or emulation) and not alone" \
         "${marked[@]}"
 }
 real_time_tests() {
-    "$bin/pytest" -m "(root or emulation) and alone" "${marked[@]}"
+    "$bin/pytest" -m "(root or emulation) and alone" "${alone[@]}"
 }
 root=$([ "$(id -u)" -eq 0 ] && echo yes || echo no)
 

@@ -19,8 +19,8 @@ settings.load_profile("canopy")
 
 @pytest.hookimpl(tryfirst=True)  # before some are deselected
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """`make test` looks for tests that need root only in files that have the mark in their text."""
-    for mark in ("root", "emulation"):
+    """`make test` looks for tests with these marks only in files that have the mark in their text."""
+    for mark in ("root", "emulation", "alone"):
         for item in items:
             if item.get_closest_marker(mark) and f"mark.{mark}" not in _text(item.path):
                 raise pytest.UsageError(f"{item.nodeid}: nothing in this file says `pytest.mark.{mark}`")
