@@ -17,7 +17,7 @@ _LINKS: Final = ((20e6, 60_000), (100e6, 250_000))
 _PROTOCOLS: Final = ("mtcp", "rla", "tfmcc", "vlmcc", "webrc")
 _RECEIVERS: Final = 8
 _ALONE_S, _BESIDE_S = 30.0, 80.0
-_QUICK_S: Final = 8.0
+_QUICK_S: Final = 6.0
 _SETTLED: Final = 0.5
 """The part of a run beside a TCP that is start-up: WEBRC's takes 40 s (ours)."""
 
