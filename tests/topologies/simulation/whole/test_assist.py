@@ -89,8 +89,8 @@ def test_rates_windows_and_repairs_are_those_without(tmp_path: Path, loss: str) 
 
 FAULTS = """\
 faults:
-  - {kind: switch-restart, at: 1.5 s, switch: e0, outage: 100 ms}
-  - {kind: receiver-dies, at: 3 s, session: 1, host: r15}
+  - {kind: switch-restart, at: 1 s, switch: e0, outage: 100 ms}
+  - {kind: receiver-dies, at: 2 s, session: 1, host: r15}
 """
 
 
@@ -107,7 +107,7 @@ def longest_pause(run: Run) -> float:
 
 def test_a_restart_and_a_silent_child_stall_nobody_longer_than_without(tmp_path: Path) -> None:
     runs = {
-        assist: simulate(tmp_path / assist, scenario(20, assist, size="4 MB", faults=FAULTS))
+        assist: simulate(tmp_path / assist, scenario(20, assist, size="2500 kB", faults=FAULTS))
         for assist in ("none", "switch")
     }
     for run in runs.values():
