@@ -22,7 +22,7 @@ _BOTTLENECK_BPS = 1e6
 _OTHERS_BPS = 10e6
 _DELAY = "10 ms"
 _SECONDS = 250
-_QUICK_SECONDS = 80
+_QUICK_SECONDS = 50
 _LEAST: Mapping[int, tuple[float, float]] = {4: (0.999836, 0.99), 8: (0.970422, 0.95), 12: (0.955753, 0.93)}
 """Sessions -> the paper's index, and what counts."""
 
