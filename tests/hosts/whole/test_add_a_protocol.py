@@ -46,7 +46,7 @@ def test_it_is_found(tree: Path) -> None:
 
 
 def test_a_simulation_of_it_fills_the_slowest_link(tree: Path) -> None:
-    run(tree, "-m", "topologies.cli", "simulate", "halver.yaml", "--out", "simulated", "--json")
+    run(tree, "-m", "topologies.cli", "simulate", "halver.yaml", "--out", "simulated", "--no-report")
     check(tree / "simulated")
 
 
@@ -65,7 +65,7 @@ def test_an_emulation_of_it_does(tree: Path, tmp_path: Path) -> None:
     (tree / "brief.yaml").write_text(FILES["halver.yaml"].replace("duration: 60 s", "duration: 15 s"))
     os.environ["CANOPY_STATE_ROOT"] = str(tmp_path)
     try:
-        run(tree, "-m", "topologies.cli", "emulate", "brief.yaml", "--out", "emulated", "--json")
+        run(tree, "-m", "topologies.cli", "emulate", "brief.yaml", "--out", "emulated", "--no-report")
     finally:
         del os.environ["CANOPY_STATE_ROOT"]
     check(tree / "emulated")
