@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds what the checks run besides the engine: the crates' tests, the fuzz targets, and what clippy reads. `make test`
-# does it once, and again when the crates have changed.
+# Builds what the checks run besides the engine: the crates' tests, the fuzz targets, what clippy reads, and, where p4c is
+# installed, the P4 programs once more, to compare them. `make test` does it once, and again when the crates have changed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 (
@@ -10,3 +10,8 @@ cd "$(dirname "$0")/.."
     cargo clippy --profile tests --locked --workspace --all-targets --no-default-features --quiet -- -D warnings || true
 )
 scripts/fuzz.sh --build
+if command -v p4c >/dev/null; then
+    # Its verdict, too, is left to the check itself, which remembers it.
+    .venv/bin/pytest -q -k test_compiling_again_gives_the_same tests/p4src/whole/test_artifacts.py \
+        tests/experiments/bench/test_switch.py || true
+fi

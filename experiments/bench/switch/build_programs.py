@@ -18,11 +18,13 @@ STAMP = "stamp.json"
 P4C_TIME_LIMIT_S = 60.0
 
 
-def main() -> int:
-    def write(p4c: str) -> None:
-        compile_programs(p4c, PROGRAMS, NAMES, PROGRAMS, time_limit_s=P4C_TIME_LIMIT_S)
+def compile_into(p4c: str, destination: Path) -> None:
+    """Raises BuildError."""
+    compile_programs(p4c, PROGRAMS, NAMES, destination, time_limit_s=P4C_TIME_LIMIT_S)
 
-    return rebuild(write, PROGRAMS / STAMP, ARTIFACTS)
+
+def main() -> int:
+    return rebuild(lambda p4c: compile_into(p4c, PROGRAMS), PROGRAMS / STAMP, ARTIFACTS)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from experiments.bench.switch.in_process import in_process
 from experiments.bench.switch.replication import MEMBER_PORTS, REPLICATION, SOURCE_PORT, data_frame, join_frame
 from experiments.bench.switch.report import Figure
 from experiments.bench.switch.workload import Workload, checksum, embedded_switch, joined_switch
+from tests.engine.compiled_again import assert_the_same
 from tests.engine.crossbar import raw_socket
 from tests.engine.namespaces import add_veth, namespaces
 
@@ -215,12 +216,5 @@ def test_programs_have_not_changed_since_they_were_compiled() -> None:
 if p4c.find_p4c() is not None:
 
     def test_compiling_again_gives_the_same(tmp_path: Path) -> None:
-        compiler = p4c.find_p4c()
-        assert compiler is not None
-        folder = build_programs.PROGRAMS
-        p4c.compile_programs(
-            compiler, folder, build_programs.NAMES, tmp_path, time_limit_s=build_programs.P4C_TIME_LIMIT_S
-        )
-        if p4c.p4c_version(compiler) == p4c.read_stamp(folder / build_programs.STAMP)["p4c"]:
-            for name in build_programs.ARTIFACTS:
-                assert (tmp_path / name).read_bytes() == (folder / name).read_bytes(), name
+        stamp = build_programs.PROGRAMS / build_programs.STAMP
+        assert_the_same(stamp, build_programs.ARTIFACTS, build_programs.compile_into, build_programs, tmp_path)

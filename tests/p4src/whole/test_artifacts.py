@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from engine import p4c
+from tests.engine.compiled_again import assert_the_same
 from tests.p4src.bench.program import FOLDER, program
 from tests.p4src.test_build import build
-
-HAS_P4C = p4c.find_p4c() is not None
 
 
 def test_sources_have_not_changed_since_they_were_compiled() -> None:
@@ -55,13 +54,7 @@ def test_every_drop_reason_fits_the_counter() -> None:
     assert sorted(reasons) == list(range(len(reasons)))
 
 
-if HAS_P4C:
+if p4c.find_p4c() is not None:
 
     def test_compiling_again_gives_the_same(tmp_path: Path) -> None:
-        compiler = p4c.find_p4c()
-        assert compiler is not None
-        version = p4c.p4c_version(compiler)
-        build.compile_program(compiler, tmp_path)
-        if version == p4c.read_stamp(FOLDER / build.STAMP)["p4c"]:
-            for name in build.ARTIFACTS:
-                assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes(), name
+        assert_the_same(FOLDER / build.STAMP, build.ARTIFACTS, build.compile_program, build, tmp_path)

@@ -51,7 +51,9 @@ def test_a_session_that_succeeds(tmp_path: Path) -> None:
 
 
 def test_json_is_the_summary_and_nothing_else(tmp_path: Path) -> None:
-    status, said, _ = run(tmp_path, tree() + session("100 kB"), "--json", "--switch", "router", "--seed", "9", "--no-report")
+    status, said, _ = run(
+        tmp_path, tree() + session("100 kB"), "--json", "--switch", "router", "--seed", "9", "--no-report"
+    )
     assert status == 0
     summary = json.loads(said)
     assert summary == json.loads((tmp_path / "run" / "summary.json").read_text())

@@ -1,0 +1,31 @@
+"""Whether p4c writes again what is kept. It takes a minute, so the answer is remembered for as long as nothing that it
+depends on changes."""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import ModuleType
+
+from engine import p4c
+
+REMEMBERED = Path(__file__).parents[2] / ".venv"
+
+
+def assert_the_same(
+    stamp: Path, artifacts: Sequence[str], compile_into: Callable[[str, Path], None], how: ModuleType, scratch: Path
+) -> None:
+    """`compile_into`: by this p4c, the kept artifacts' sources into a folder; `how`: where that is written. Other
+    versions of p4c only have to accept them. That the stamp is of these sources and artifacts is not looked at."""
+    compiler = p4c.find_p4c()
+    assert compiler is not None
+    version = p4c.p4c_version(compiler)
+    parts = [version, stamp.read_text(), inspect.getsource(how), inspect.getsource(p4c)]
+    known = REMEMBERED / f".stamp-p4c-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
+    if known.exists():
+        return
+    compile_into(compiler, scratch)
+    if version == p4c.read_stamp(stamp)["p4c"]:
+        for name in artifacts:
+            assert (scratch / name).read_bytes() == (stamp.parent / name).read_bytes(), name
+    known.touch()
