@@ -2,8 +2,10 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +13,9 @@ from engine.command.exits import EXIT_BAD_INPUT
 from engine.command.fail import fail
 from topologies.scenario import Scenario, ScenarioError, load_scenario
 from topologies.scenario.checks import Purpose
+
+if TYPE_CHECKING:
+    from topologies.web.process import Page
 
 EXIT_NOT_RUN = 126
 """`canopy exec`, as a shell: the program cannot be run."""
@@ -35,6 +40,7 @@ def emulate(
     seed: Annotated[int | None, typer.Option(min=0, help="Instead of the scenario's.")] = None,
     keep_files: Annotated[bool, typer.Option("--keep-files", help="Keep the received files.")] = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Draw report.html.")] = True,
+    page: Annotated[bool, typer.Option("--web", help="Show the run on a page; it stays until Ctrl-C.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")] = False,
 ) -> None:
     """Run a scenario on emulated hosts and live P4 switches, in real time (needs root).
@@ -52,10 +58,12 @@ def emulate(
     from topologies.emulation.runner import EmulationOptions
     from topologies.emulation.runner import emulate as run
 
-    options = EmulationOptions(
-        scenario, file=file, switch=switch, hold=hold, out=out, keep_files=keep_files, report=report
-    )
-    raise typer.Exit(run(loaded, options, as_json=as_json))
+    with _page(page) as shown:
+        options = EmulationOptions(
+            scenario, file=file, switch=switch, hold=hold, out=out, keep_files=keep_files, report=report, page=shown
+        )
+        status = run(loaded, options, as_json=as_json)
+    raise typer.Exit(status)
 
 
 @app.command()
@@ -69,6 +77,7 @@ def simulate(
     seed: Annotated[int | None, typer.Option(min=0, help="Instead of the scenario's.")] = None,
     keep_files: Annotated[bool, typer.Option("--keep-files", help="Keep the received files.")] = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Draw report.html.")] = True,
+    page: Annotated[bool, typer.Option("--web", help="Show the run on a page; it stays until Ctrl-C.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")] = False,
 ) -> None:
     """Run a scenario in virtual time, with the same protocols and the same P4 program (needs no root).
@@ -89,8 +98,12 @@ def simulate(
 
     if switch == "router":
         loaded = with_routers(loaded)
-    options = SimulationOptions(scenario, file=file, out=out, until=until, keep_files=keep_files, report=report)
-    raise typer.Exit(run(loaded, options, as_json=as_json))
+    with _page(page) as shown:
+        options = SimulationOptions(
+            scenario, file=file, out=out, until=until, keep_files=keep_files, report=report, page=shown
+        )
+        status = run(loaded, options, as_json=as_json)
+    raise typer.Exit(status)
 
 
 @app.command(name="exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -136,6 +149,18 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scen
             bad = True
     if bad:
         raise typer.Exit(EXIT_BAD_INPUT)
+
+
+@contextmanager
+def _page(wanted: bool) -> Iterator["Page | None"]:
+    """A run's page, which says on standard error where it is; None when it is not wanted."""
+    if not wanted:
+        yield None
+        return
+    from topologies.web.process import page_for
+
+    with page_for(lambda line: typer.echo(line, err=True)) as page:
+        yield page
 
 
 def _load(path: Path, *, check_files: bool, purpose: Purpose) -> Scenario:

@@ -25,6 +25,7 @@ class Part(NamedTuple):
 
 PARTS = (
     Part("topologies.cli", ("emulate", "simulate", "exec", "scenario")),
+    Part("topologies.web.command", ("web",)),
     Part("hosts.programs.cli", ("send", "recv")),
     Part("hosts.programs.stream_cli", ("stream",), group="stream"),
     Part("hosts.dissect.wireshark", ("wireshark",), group="wireshark"),

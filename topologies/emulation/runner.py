@@ -31,6 +31,7 @@ from topologies.results.summary import Summary, summarize
 from topologies.scenario.activity import LinkDelay, LinkRate, TcpFlow
 from topologies.scenario.congestion import SIMULATED
 from topologies.scenario.scenario import Scenario
+from topologies.web.process import Page, PageError
 
 _KERNELS_CONGESTION_CONTROLS: Final = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
@@ -50,6 +51,8 @@ class EmulationOptions:
     """Keep what receivers received, and what was made to be sent."""
     report: bool = True
     """Draw the report."""
+    page: Page | None = None
+    """Shows the run while it goes on."""
 
 
 def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> int:
@@ -63,7 +66,7 @@ def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> 
 
     try:
         summary = emulate_scenario(scenario, options, lambda: make_live_view(console, quiet=as_json), show)
-    except (RequirementError, RunFolderError, SourceError, StateError) as error:
+    except (RequirementError, PageError, RunFolderError, SourceError, StateError) as error:
         print(f"canopy: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except (NodeError, ChildError) as error:
@@ -72,6 +75,8 @@ def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> 
     except Interrupted as interrupt:
         print("canopy: interrupted before the network was up", file=sys.stderr)
         return SIGNALLED + interrupt.number
+    if options.page is not None and summary.outcome != "interrupted" and not options.hold:
+        options.page.wait()
     return exit_status(summary)
 
 
@@ -92,6 +97,8 @@ def emulate_scenario(
     remove_leftovers()
     started = datetime.now().astimezone()
     folder = create_run_folder(options.scenario_file, scenario.name, options.out, started)
+    if options.page is not None:
+        options.page.show(folder.path)
     sources = prepare_sources(scenario, options.scenario_file.parent, options.file, folder.sources)
     plan = make_plan(scenario)
     with (

@@ -53,6 +53,10 @@ class ControlPlane:
         """What switches refused."""
         return [note for switch in self._switches.values() for note in switch.refusals]
 
+    def feedback_outcomes(self) -> dict[str, dict[str, int]]:
+        """What became of feedback at each switch so far, by the names of the outcomes."""
+        return {name: switch.feedback_outcomes() for name, switch in self._switches.items()}
+
     # --- what faults do
 
     def kill_controller(self) -> None:

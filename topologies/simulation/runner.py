@@ -30,6 +30,7 @@ from topologies.simulation.network import SimulatedNetwork
 from topologies.simulation.progress import Progress, SilentView, View, make_view
 from topologies.simulation.stage import SimulatedStage
 from topologies.simulation.switch import SimulatedSwitch
+from topologies.web.process import Page, PageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class SimulationOptions:
     """Keep what receivers received, and what was made to be sent."""
     report: bool = True
     """Draw the report."""
+    page: Page | None = None
+    """Shows the run while it goes on."""
 
 
 def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -> int:
@@ -53,7 +56,7 @@ def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -
     console = Console(stderr=as_json)
     try:
         summary = simulate_scenario(scenario, options, lambda: make_view(console, quiet=as_json))
-    except (RunFolderError, SourceError, ProgramError) as error:
+    except (PageError, RunFolderError, SourceError, ProgramError) as error:
         print(f"canopy: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except (SimError, FileError) as error:
@@ -66,6 +69,8 @@ def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -
     if not as_json:
         for note in summary.notes:
             print_note(console, note)
+    if options.page is not None and summary.outcome != "interrupted":
+        options.page.wait()
     return exit_status(summary)
 
 
@@ -79,6 +84,8 @@ def simulate_scenario(
     RunFolderError, SourceError, ProgramError: nothing was run. SimError, FileError: it could not go on."""
     started = datetime.now().astimezone()
     folder = create_run_folder(options.scenario_file, scenario.name, options.out, started)
+    if options.page is not None:
+        options.page.show(folder.path)
     sources = prepare_sources(scenario, options.scenario_file.parent, options.file, folder.sources)
     plan = make_plan(scenario)
     _allow_files(scenario)
