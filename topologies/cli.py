@@ -15,7 +15,7 @@ from topologies.scenario import Scenario, ScenarioError, load_scenario
 from topologies.scenario.checks import Purpose
 
 if TYPE_CHECKING:
-    from topologies.web.process import Page
+    from topologies.results.page import Page
 
 EXIT_NOT_RUN = 126
 """`canopy exec`, as a shell: the program cannot be run."""
@@ -157,7 +157,7 @@ def _page(wanted: bool) -> Iterator["Page | None"]:
     if not wanted:
         yield None
         return
-    from topologies.web.process import page_for
+    from topologies.results.page import page_for
 
     with page_for(lambda line: typer.echo(line, err=True)) as page:
         yield page

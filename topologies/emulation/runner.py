@@ -24,6 +24,7 @@ from topologies.emulation.state import StateError, remove_leftovers
 from topologies.emulation.testbed import running_testbed
 from topologies.plan import SourceError, make_plan, network_description, prepare_sources
 from topologies.play import Play
+from topologies.results.page import Page, PageError
 from topologies.results.printing import exit_status, print_note, print_result
 from topologies.results.report import write_results
 from topologies.results.run_folder import RunFolderError, create_run_folder, remove_files
@@ -31,7 +32,6 @@ from topologies.results.summary import Summary, summarize
 from topologies.scenario.activity import LinkDelay, LinkRate, TcpFlow
 from topologies.scenario.congestion import SIMULATED
 from topologies.scenario.scenario import Scenario
-from topologies.web.process import Page, PageError
 
 _KERNELS_CONGESTION_CONTROLS: Final = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 

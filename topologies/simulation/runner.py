@@ -18,6 +18,7 @@ from hosts.wire.manifest import FileError
 from topologies.agenda import Agenda
 from topologies.plan import Plan, SourceError, derive_seed, make_plan, network_description, prepare_sources
 from topologies.play import Play
+from topologies.results.page import Page, PageError
 from topologies.results.printing import exit_status, print_note, print_result
 from topologies.results.report import write_results
 from topologies.results.run_folder import RunFolder, RunFolderError, create_run_folder, remove_files
@@ -30,7 +31,6 @@ from topologies.simulation.network import SimulatedNetwork
 from topologies.simulation.progress import Progress, SilentView, View, make_view
 from topologies.simulation.stage import SimulatedStage
 from topologies.simulation.switch import SimulatedSwitch
-from topologies.web.process import Page, PageError
 
 
 @dataclass(frozen=True, slots=True)
