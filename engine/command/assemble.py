@@ -26,6 +26,7 @@ class Part(NamedTuple):
 PARTS = (
     Part("topologies.cli", ("emulate", "simulate", "exec", "scenario")),
     Part("topologies.web.command", ("web",)),
+    Part("topologies.explain.command", ("explain",)),
     Part("hosts.programs.cli", ("send", "recv")),
     Part("hosts.programs.stream_cli", ("stream",), group="stream"),
     Part("hosts.dissect.wireshark", ("wireshark",), group="wireshark"),

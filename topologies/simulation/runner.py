@@ -49,6 +49,8 @@ class SimulationOptions:
     """Draw the report."""
     page: Page | None = None
     """Shows the run while it goes on."""
+    on_control: Callable[[Agenda, ControlPlane], None] | None = None
+    """Told of the P4 switches and their controller before the run begins."""
 
 
 def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -> int:
@@ -96,6 +98,8 @@ def simulate_scenario(
         if control is not None:
             stack.callback(control.close)
             control.start()
+            if options.on_control is not None:
+                options.on_control(agenda, control)
         series = RunSeries(plan, folder, epoch=0.0)
         stack.callback(series.close)
         shown = view()

@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 import json
+import math
 import socket
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from tornado.httpserver import HTTPServer
 from tornado.netutil import bind_sockets
 from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
 
+from topologies.web.packets import Packets
 from topologies.web.run import Run
 
 LOOPBACK = "127.0.0.1"
@@ -98,13 +100,49 @@ class _Rows(_Guarded):
             raise HTTPError(400) from None
 
 
-def make_application(runs: Sequence[Run], asked: Callable[[], None]) -> Application:
-    """The page's server; `asked` is called whenever a page asks for something of a run."""
+class _Packets(_Guarded):
+    """Packets of a run at a switch from a time on, or how far it is with playing the run again."""
+
+    def initialize(self, packets: Sequence[Packets], asked: Callable[[], None]) -> None:
+        self._packets, self._asked = packets, asked
+
+    def get(self, number: str) -> None:
+        self._asked()
+        if int(number) >= len(self._packets):
+            raise HTTPError(404)
+        try:
+            at = float(self.get_query_argument("at", "0"))
+        except ValueError:
+            raise HTTPError(400) from None
+        if not math.isfinite(at):
+            raise HTTPError(400)
+        switch = self.get_query_argument("switch", None)
+        self.write(self._packets[int(number)].list(switch, at, self.get_query_argument("towards", None)))
+
+
+class _Journey(_Guarded):
+    """A packet's way."""
+
+    def initialize(self, packets: Sequence[Packets], asked: Callable[[], None]) -> None:
+        self._packets, self._asked = packets, asked
+
+    def get(self, number: str, name: str) -> None:
+        self._asked()
+        if int(number) >= len(self._packets):
+            raise HTTPError(404)
+        self.write(self._packets[int(number)].journey(name))
+
+
+def make_application(runs: Sequence[Run], packets: Sequence[Packets], asked: Callable[[], None]) -> Application:
+    """The page's server; `packets` are the runs', `asked` is called whenever a page asks for something of a run."""
     what: dict[str, Any] = {"runs": runs, "asked": asked}
+    ways: dict[str, Any] = {"packets": packets, "asked": asked}
     return Application(
         [
             (r"/api/runs", _Runs, what),
             (r"/api/runs/(\d{1,3})/rows", _Rows, what),
+            (r"/api/runs/(\d{1,3})/packets", _Packets, ways),
+            (r"/api/runs/(\d{1,3})/packets/([^/]{1,80})", _Journey, ways),
             (r"/bokeh/(.*)", _Script, {"path": bokeh_folder()}),
             (r"/(.*)", _File, {"path": str(PAGE), "default_filename": "index.html"}),
         ],
@@ -133,10 +171,15 @@ async def serve(
         nonlocal last
         last = loop.time()
 
-    server = HTTPServer(make_application(runs, asked), max_body_size=MAX_QUERY)
+    packets = [Packets(run) for run in runs]
+    server = HTTPServer(make_application(runs, packets, asked), max_body_size=MAX_QUERY)
     sockets = bind_sockets(port, LOOPBACK, family=socket.AF_INET)
     server.add_sockets(sockets)
     on_link(f"http://{LOOPBACK}:{sockets[0].getsockname()[1]}/")
-    while not until(loop.time() - last):
-        await asyncio.sleep(0.5)
-    server.stop()
+    try:
+        while not until(loop.time() - last):
+            await asyncio.sleep(0.5)
+    finally:
+        server.stop()
+        for each in packets:
+            each.close()

@@ -28,6 +28,7 @@ export class Graph {
     this.run = run;
     this.onPick = onPick;
     this.show = {};
+    this.journey = [];  // [from, to] of a packet's way
     this.element = element;
     this.note = element.appendChild(Object.assign(document.createElement("div"), {className: "note"}));
     this.fault = element.appendChild(Object.assign(document.createElement("div"), {className: "fault"}));
@@ -49,7 +50,7 @@ export class Graph {
     this.sources = {
       trees: source(["x0", "y0", "x1", "y1", "colour", "width"]), links: source(["x0", "y0", "x1", "y1", "colour", "width"]),
       queues: source(["x0", "y0", "x1", "y1", "colour"]), logical: source(["x0", "y0", "x1", "y1", "cx", "cy", "colour"]),
-      flows: source(["xs", "ys"]), dots: source(["x", "y", "colour", "size"]),
+      flows: source(["xs", "ys"]), journey: source(["x0", "y0", "x1", "y1"]), dots: source(["x", "y", "colour", "size"]),
       nodes: source(["x", "y", "marker", "size", "fill", "line", "width"]),
       wedges: source(["x", "y", "end", "colour"]), rings: source(["x", "y", "size"]),
       names: source(["x", "y", "text", "colour", "align", "dx", "dy", "baseline"]), crosses: source(["x", "y"]),
@@ -62,6 +63,7 @@ export class Graph {
     const f = this.figure, s = this.sources;
     const ends = {x0: field("x0"), y0: field("y0"), x1: field("x1"), y1: field("y1")};
     f.segment({...ends, source: s.trees, line_color: field("colour"), line_width: field("width"), line_alpha: 0.2, line_cap: "round"});
+    f.segment({...ends, source: s.journey, line_color: "#ffb300", line_width: 10, line_alpha: 0.75, line_cap: "round"});
     f.multi_line({xs: field("xs"), ys: field("ys"), source: s.flows, line_color: CROSS, line_width: 2, line_dash: {value: [2, 5]}, line_alpha: 0.9});
     f.segment({...ends, source: s.links, line_color: field("colour"), line_width: field("width")});
     f.segment({...ends, source: s.queues, line_color: field("colour"), line_width: this.large ? 3 : 8});
@@ -114,6 +116,8 @@ export class Graph {
       colour: scene.links.map((_, i) => broken.links.has(i) ? BAD : COLOUR_OF[Math.round(links.use[i] * 100)]),
       width: scene.links.map((_, i) => thin + (this.large ? 1.5 : 3.5) * links.use[i])});
     this.drawTrees(trees, put);
+    const way = this.journey.map(pair => pair.map(name => run.nodes.get(name))).filter(([one, other]) => one && other);
+    put("journey", {x0: way.map(([one]) => one.x), y0: way.map(([one]) => one.y), x1: way.map(([, other]) => other.x), y1: way.map(([, other]) => other.y)});
     this.drawQueues(links, put);
     this.drawFlows(t, put);
     this.drawDots(links, trees, clock, put);

@@ -1,7 +1,8 @@
 // The page: fetches runs, keeps the time, and has everything follow it.
 
+import {Details} from "./details.js";
 import {Graph} from "./graph.js";
-import {RunModel, natural, rate, size} from "./model.js";
+import {RunModel} from "./model.js";
 import {Plots} from "./plots.js";
 import {Tables} from "./table.js";
 
@@ -22,12 +23,14 @@ async function begin() {
   }
   document.title = `Canopy: ${page.runs.map(run => run.scene.name).join(" and ")}`;
   page.plots = new Plots(page.runs, $("plots"), t => seek(t));
+  page.details = new Details(page, $("details"), () => pick(null, null));
   controls();
   await Promise.all(page.runs.map(load));
   page.live = page.runs.some(run => !run.summary && run.silent < SILENT_S);
   page.t = page.live ? end() : 0;
   refresh();
   if (!page.live) play(true);
+  for (const run of page.runs) if (run.summary) fetch(`/api/runs/${run.number}/packets`);  // begins to make them ready
   page.ready = true;
   requestAnimationFrame(frame);
   setTimeout(poll, POLL_MS);
@@ -84,6 +87,7 @@ function refresh() {
     const [text, kind] = verdict(run);
     return Object.assign(document.createElement("div"), {textContent: text, className: `verdict ${kind}`});
   }));
+  if (page.runs.every(run => run.summary)) page.live = false;
   $("time").max = end();
   $("end").textContent = `${end().toFixed(1)} s`;
   $("follow").hidden = page.runs.every(run => run.summary);
@@ -173,7 +177,7 @@ function draw() {
   page.graphs.forEach(graph => graph.update(page.t, page.clock ?? 0));
   if (page.frames % 4 === 1 || !page.playing) {  // text that changes faster cannot be read
     page.tables.forEach(table => table.update(page.t));
-    showDetails();
+    page.details.update(page.t);
   }
   page.plots.update(page.t);
   $("clock").textContent = `${page.t.toFixed(2)} s`;
@@ -182,52 +186,11 @@ function draw() {
 }
 
 function pick(run, what) {
-  page.picked = what && {run, ...what};
+  if (what) play(false);
+  page.details.pick(what && {run, ...what}, page.t);
   page.plots.picked = what?.link ?? null;
   page.plots.refresh(end());
   page.dirty = true;
-}
-
-/** What was clicked, in words and numbers. */
-function showDetails() {
-  const box = $("details"), {picked} = page;
-  box.hidden = !picked;
-  if (!picked) return;
-  const lines = picked.link === undefined ? nodeLines(picked.run, picked.node) : linkLines(picked.run, picked.link);
-  const title = picked.link === undefined ? picked.node : `${picked.run.scene.links[picked.link].from} → ${picked.run.scene.links[picked.link].to}`;
-  const head = Object.assign(document.createElement("h2"), {textContent: title});
-  const close = Object.assign(document.createElement("button"), {textContent: "×", title: "close (Esc)"});
-  close.onclick = () => pick(null, null);
-  head.append(close);
-  const list = document.createElement("dl");
-  for (const [name, value] of lines)
-    list.append(Object.assign(document.createElement("dt"), {textContent: name}), Object.assign(document.createElement("dd"), {textContent: value}));
-  box.replaceChildren(head, list);
-}
-
-function linkLines(run, i) {
-  const link = run.scene.links[i], state = run.links(page.t), row = run.stream("ports").at(page.t);
-  return [["rate", rate(run.capacity(link, page.t)) || "no limit"], ["delay", `${(link.delay * 1e3).toFixed(1)} ms`],
-    ["in use", `${rate(state.bps[i])}, ${Math.round(state.use[i] * 100)} %, ${Math.round(state.pps[i])} packets/s`],
-    ["queue", `${Math.round(state.waiting[i])} of ${link.packets ?? size(link.bytes)}${link.packets ? " packets" : ""} (${link.queue})`],
-    ["lost so far", `${row ? row[4][i] : 0} packets`], ["carried so far", size(row ? row[1][i] : 0)]];
-}
-
-function nodeLines(run, name) {
-  const node = run.nodes.get(name), lines = [["kind", node.kind === "p4" ? "P4 switch" : node.kind]];
-  if (node.address) lines.push(["address", node.address]);
-  const state = run.links(page.t);
-  run.scene.links.forEach((link, i) => {
-    if (link.from === name) lines.push([`to ${link.to}`, `${rate(state.bps[i])}, ${Math.round(state.use[i] * 100)} %, queue ${Math.round(state.waiting[i])}`]);
-  });
-  for (const [outcome, perSecond] of Object.entries(run.merging(page.t).get(name) ?? {}))
-    if (perSecond > 0) lines.push([`feedback ${outcome.replaceAll("_", " ")}`, `${Math.round(perSecond)} /s`]);
-  for (const session of run.scene.sessions) {
-    const parent = run.receivers(session.id, page.t);
-    const children = Object.keys(parent).filter(host => parent[host][6] === name).sort(natural);
-    if (children.length) lines.push([`children in session ${session.id}`, children.join(", ")]);
-  }
-  return lines;
 }
 
 begin().catch(error => {
