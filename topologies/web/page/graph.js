@@ -36,6 +36,8 @@ export class Graph {
     const {scene} = run;
     this.ringed = scene.ringed;
     this.large = scene.nodes.length > MOST_NAMES;
+    this.scale = this.large ? Math.max(0.25, 0.55 * Math.min(1, 300 / scene.nodes.length)) : 1;  // of nodes
+    this.named = scene.nodes.filter(node => node.kind !== "host").length <= MOST_NAMES;
     this.senders = new Map(scene.sessions.map((session, i) => [session.sender, COLOURS[i % COLOURS.length]]));
     this.sessionOf = new Map(scene.sessions.map((session, i) => [session.group, i]));
     const names = scene.nodes.map(node => node.name.length);
@@ -75,7 +77,7 @@ export class Graph {
       line_color: field("line"), line_width: field("width")});
     const radius = pixels => ({value: pixels, units: "screen"});
     f.annular_wedge({x: field("x"), y: field("y"), source: s.wedges, start_angle: Math.PI / 2, end_angle: field("end"),
-      inner_radius: radius(this.large ? 3 : 6), outer_radius: radius(this.large ? 6 : 10), direction: "clock", fill_color: field("colour"), line_color: null});
+      inner_radius: radius(6 * this.scale), outer_radius: radius(10 * this.scale), direction: "clock", fill_color: field("colour"), line_color: null});
     f.scatter({x: field("x"), y: field("y"), source: s.crosses, size: 18, marker: "x", line_color: BAD, line_width: 4});
     f.text({x: field("x"), y: field("y"), text: field("text"), source: s.names, text_color: field("colour"), text_align: field("align"),
       x_offset: field("dx"), y_offset: field("dy"), text_font_size: "12px", text_baseline: field("baseline"),
@@ -209,9 +211,9 @@ export class Graph {
         marks.set(host, {fill, line: members.get(session.id).has(host) || row ? colour : "#aab4bd", limits,
           why: limits ? reason(status[S.reason], true) : ""});
         if (limits) { rings.x.push(place.x); rings.y.push(place.y); rings.size.push(this.large ? 18 : 30); }
-        if (row && total && state !== "complete") {
+        if (row && total && state !== "complete" && row[R.acked] !== null) {
           wedges.x.push(place.x); wedges.y.push(place.y); wedges.colour.push(colour);
-          wedges.end.push(Math.PI / 2 - 2 * Math.PI * Math.min((row[R.acked] ?? 0) / total, 0.9999));
+          wedges.end.push(Math.PI / 2 - 2 * Math.PI * Math.min(row[R.acked] / total, 0.9999));
         }
         const parent = row && run.nodes.get(row[R.parent] ?? session.sender);
         if (this.show.logical && parent) {
@@ -230,12 +232,12 @@ export class Graph {
       const host = node.kind === "host", mark = marks.get(node.name), sender = this.senders.get(node.name);
       nodes.x.push(node.x); nodes.y.push(node.y);
       nodes.marker.push(host ? (sender ? "diamond" : "circle") : "square");
-      nodes.size.push((sender ? 24 : host ? 20 : 22) * (this.large ? 0.55 : 1));
+      nodes.size.push((sender ? 24 : host ? 20 : 22) * this.scale);
       nodes.fill.push(sender ?? mark?.fill ?? (host ? "#eceff2" : "#37474f"));
       nodes.line.push(sender ?? mark?.line ?? (host ? "#aab4bd" : "#37474f"));
       nodes.width.push(this.large ? 1 : 2);
       if (broken.nodes.has(node.name)) { crosses.x.push(node.x); crosses.y.push(node.y); }
-      if (this.large && host && !sender && !mark?.limits) continue;
+      if (this.large && host && !sender && !mark?.limits || !host && !this.named) continue;
       const leaf = host && !sender && !this.ringed;
       const merged = merging.get(node.name);
       let text = node.name;

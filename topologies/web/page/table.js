@@ -68,8 +68,8 @@ export class Tables {
     row.append(element("td", limits ? `${host} limits` : host));
     const cell = row.appendChild(element("td", "", "left")), total = status?.[S.total];
     const complete = said?.[R.state] === "complete" || end?.complete;
-    if (total || complete) {
-      const share = complete ? 1 : Math.min((said?.[R.acked] ?? 0) / total, 1);
+    if (complete || (total && typeof said?.[R.acked] === "number")) {  // an agent's children are known to it, not to the sender
+      const share = complete ? 1 : Math.min(said[R.acked] / total, 1);
       cell.append(Object.assign(document.createElement("progress"), {max: 1, value: share}), ` ${Math.floor(share * 100)} %`);
     }
     const state = end ? (end.complete ? "complete" : end.detail || "not complete") : said?.[R.state] ?? "";
