@@ -40,6 +40,10 @@ def emulate(
     seed: Annotated[int | None, typer.Option(min=0, help="Instead of the scenario's.")] = None,
     keep_files: Annotated[bool, typer.Option("--keep-files", help="Keep the received files.")] = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Draw report.html.")] = True,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="As links.core.loss=0.01; may be repeated.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but the result.")] = False,
     page: Annotated[bool, typer.Option("--web", help="Show the run on a page; it stays until Ctrl-C.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")] = False,
 ) -> None:
@@ -48,6 +52,7 @@ def emulate(
     Exit status: 0 when every receiver holds the whole file, 1 when not, 2 when nothing could be run, 130 after Ctrl-C.
     """
     loaded = _load(scenario, check_files=file is None, purpose="emulate")
+    loaded, text = _set(loaded, settings, "emulate")
     if check:
         typer.echo(f"{scenario}: a valid scenario ({len(loaded.hosts)} hosts, {len(loaded.switches)} switches)")
         return
@@ -60,7 +65,16 @@ def emulate(
 
     with _page(page) as shown:
         options = EmulationOptions(
-            scenario, file=file, switch=switch, hold=hold, out=out, keep_files=keep_files, report=report, page=shown
+            scenario,
+            file=file,
+            switch=switch,
+            hold=hold,
+            out=out,
+            keep_files=keep_files,
+            report=report,
+            page=shown,
+            text=text,
+            quiet=quiet,
         )
         status = run(loaded, options, as_json=as_json)
     raise typer.Exit(status)
@@ -77,6 +91,10 @@ def simulate(
     seed: Annotated[int | None, typer.Option(min=0, help="Instead of the scenario's.")] = None,
     keep_files: Annotated[bool, typer.Option("--keep-files", help="Keep the received files.")] = False,
     report: Annotated[bool, typer.Option("--report/--no-report", help="Draw report.html.")] = True,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="As links.core.loss=0.01; may be repeated.")
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but the result.")] = False,
     page: Annotated[bool, typer.Option("--web", help="Show the run on a page; it stays until Ctrl-C.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")] = False,
 ) -> None:
@@ -85,6 +103,7 @@ def simulate(
     Exit status: 0 when every receiver holds the whole file, 1 when not, 2 when nothing could be run, 130 after Ctrl-C.
     """
     loaded = _load(scenario, check_files=file is None, purpose="simulate")
+    loaded, text = _set(loaded, settings, "simulate")
     if check:
         forwarding = f"{len(loaded.switches)} switches" if loaded.switches else f"{len(loaded.routers)} routers"
         typer.echo(f"{scenario}: a valid scenario ({len(loaded.hosts)} hosts, {forwarding})")
@@ -100,7 +119,15 @@ def simulate(
         loaded = with_routers(loaded)
     with _page(page) as shown:
         options = SimulationOptions(
-            scenario, file=file, out=out, until=until, keep_files=keep_files, report=report, page=shown
+            scenario,
+            file=file,
+            out=out,
+            until=until,
+            keep_files=keep_files,
+            report=report,
+            page=shown,
+            text=text,
+            quiet=quiet,
         )
         status = run(loaded, options, as_json=as_json)
     raise typer.Exit(status)
@@ -149,6 +176,28 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scen
             bad = True
     if bad:
         raise typer.Exit(EXIT_BAD_INPUT)
+
+
+def _set(scenario: Scenario, settings: list[str] | None, purpose: Purpose) -> tuple[Scenario, str | None]:
+    """The scenario with the command line's settings, and as text; as it was, and None, without any."""
+    if not settings:
+        return scenario, None
+    import yaml
+
+    from topologies.scenario.checks import check_ability
+    from topologies.scenario.errors import format_field
+    from topologies.scenario.settings import SettingError, with_settings
+
+    try:
+        changed = with_settings(scenario, settings)
+    except SettingError as error:
+        fail(f"--set: {error}")
+    except ScenarioError as error:
+        fail("--set: " + "; ".join(f"{format_field(each.path)}: {each.message}" for each in error.problems))
+    problems = [f"{format_field(path)}: {message}" for path, message in check_ability(changed, purpose)]
+    if problems:
+        fail(f"--set: {'; '.join(problems)}")
+    return changed, yaml.safe_dump(changed.model_dump(mode="json", exclude_none=True), sort_keys=False)
 
 
 @contextmanager

@@ -51,6 +51,10 @@ class EmulationOptions:
     """Keep what receivers received, and what was made to be sent."""
     report: bool = True
     """Draw the report."""
+    text: str | None = None
+    """The scenario as it is run, where that is not what its file says."""
+    quiet: bool = False
+    """Show nothing while it runs."""
     page: Page | None = None
     """Shows the run while it goes on."""
 
@@ -65,7 +69,9 @@ def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> 
             print_note(console, "the network stays up until Ctrl-C")
 
     try:
-        summary = emulate_scenario(scenario, options, lambda: make_live_view(console, quiet=as_json), show)
+        summary = emulate_scenario(
+            scenario, options, lambda: make_live_view(console, quiet=as_json or options.quiet), show
+        )
     except (RequirementError, PageError, RunFolderError, SourceError, StateError) as error:
         print(f"canopy: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
@@ -96,7 +102,7 @@ def emulate_scenario(
     check_link_changes(scenario, options.switch)
     remove_leftovers()
     started = datetime.now().astimezone()
-    folder = create_run_folder(options.scenario_file, scenario.name, options.out, started)
+    folder = create_run_folder(options.scenario_file, scenario.name, options.out, started, text=options.text)
     if options.page is not None:
         options.page.show(folder.path)
     sources = prepare_sources(scenario, options.scenario_file.parent, options.file, folder.sources)

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -69,7 +70,8 @@ def print_summary(console: Console, summary: Summary) -> None:
         console.print(Text(f"{complete} of {len(expected)} receivers {what}{but}", style=style))
     if summary.outcome != "done":
         print_note(console, f"ended by: {summary.outcome}")
-    print_note(console, f"run folder: {summary.run_folder} (report.html, summary.json, series/, logs/)")
+    report = "report.html, " if (Path(summary.run_folder) / "report.html").exists() else ""
+    print_note(console, f"run folder: {summary.run_folder} ({report}summary.json, series/, logs/)")
 
 
 def _session_table(session: SessionResult) -> Table:

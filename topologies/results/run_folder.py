@@ -65,8 +65,11 @@ class RunFolder:
         return self.series / f"flow-{number}{'-sink' if sink else ''}.jsonl"
 
 
-def create_run_folder(scenario: Path, name: str, out: Path | None, now: datetime) -> RunFolder:
-    """Make `out`, or runs/NAME-TIMESTAMP, with a copy of the scenario. RunFolderError when that cannot be."""
+def create_run_folder(
+    scenario: Path, name: str, out: Path | None, now: datetime, *, text: str | None = None
+) -> RunFolder:
+    """Make `out`, or runs/NAME-TIMESTAMP, with a copy of the scenario, or with `text` in its place. RunFolderError when
+    that cannot be."""
     path = out or Path("runs") / f"{name}-{now:%Y%m%d-%H%M%S}"
     try:
         if out is None:
@@ -76,7 +79,10 @@ def create_run_folder(scenario: Path, name: str, out: Path | None, now: datetime
         folder = RunFolder(path.absolute())
         for part in (folder.logs, folder.series, folder.agents, folder.received):
             part.mkdir(parents=True)
-        shutil.copyfile(scenario, folder.scenario)
+        if text is None:
+            shutil.copyfile(scenario, folder.scenario)
+        else:
+            folder.scenario.write_text(text, encoding="utf-8")
     except FileExistsError:
         raise RunFolderError(f"{path}: another run has just taken it") from None
     except OSError as error:

@@ -47,6 +47,10 @@ class SimulationOptions:
     """Keep what receivers received, and what was made to be sent."""
     report: bool = True
     """Draw the report."""
+    text: str | None = None
+    """The scenario as it is run, where that is not what its file says."""
+    quiet: bool = False
+    """Show nothing while it runs."""
     page: Page | None = None
     """Shows the run while it goes on."""
     on_control: Callable[[Agenda, ControlPlane], None] | None = None
@@ -57,7 +61,7 @@ def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -
     """Simulate the scenario and print its course and result; the exit status."""
     console = Console(stderr=as_json)
     try:
-        summary = simulate_scenario(scenario, options, lambda: make_view(console, quiet=as_json))
+        summary = simulate_scenario(scenario, options, lambda: make_view(console, quiet=as_json or options.quiet))
     except (PageError, RunFolderError, SourceError, ProgramError) as error:
         print(f"canopy: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
@@ -85,7 +89,7 @@ def simulate_scenario(
 
     RunFolderError, SourceError, ProgramError: nothing was run. SimError, FileError: it could not go on."""
     started = datetime.now().astimezone()
-    folder = create_run_folder(options.scenario_file, scenario.name, options.out, started)
+    folder = create_run_folder(options.scenario_file, scenario.name, options.out, started, text=options.text)
     if options.page is not None:
         options.page.show(folder.path)
     sources = prepare_sources(scenario, options.scenario_file.parent, options.file, folder.sources)
