@@ -6,10 +6,10 @@ from typing import Any
 import networkx
 
 from topologies.plan import Plan
+from topologies.results.layout import lay_out
 from topologies.results.run_folder import RunFolder
 from topologies.scenario.network import QUEUE_NAMES, DirectedLink
 from topologies.scenario.scenario import Scenario
-from topologies.web.layout import lay_out
 
 
 def make_scene(scenario: Scenario, plan: Plan, folder: RunFolder) -> dict[str, Any]:

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from topologies.web.layout import MOST_LEAVES_IN_COLUMNS, lay_out
+from topologies.results.layout import MOST_LEAVES_IN_COLUMNS, lay_out
 
 TREE = [("sender", "s1"), ("s1", "s2"), ("s1", "s3"), ("s2", "r1"), ("s2", "r2"), ("s3", "r3")]
 NODES = ["s1", "s2", "s3", "sender", "r1", "r2", "r3"]
