@@ -55,13 +55,13 @@ def reproduce(
     from engine.command.signals import Interrupted, interruptible
     from experiments.figures import comparison, plot
     from experiments.harness import origin, results_folder
-    from experiments.harness.names import UnknownNameError
     from experiments.harness.printing import progress_bar
     from experiments.harness.reproduce import Options
     from experiments.harness.reproduce import reproduce as run_rows
     from experiments.harness.row import with_assistance
     from experiments.rows import ROWS, select
     from experiments.rows.compare import comparison as compare
+    from topologies.scenario.names import UnknownNameError
 
     try:
         named = select(names) if names else list(ROWS.values())

@@ -2,8 +2,10 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -11,6 +13,9 @@ from engine.command.exits import EXIT_BAD_INPUT
 from engine.command.fail import fail
 from topologies.scenario import Scenario, ScenarioError, load_scenario
 from topologies.scenario.checks import Purpose
+
+if TYPE_CHECKING:
+    from topologies.results.page import Page
 
 EXIT_NOT_RUN = 126
 """`canopy exec`, as a shell: the program cannot be run."""
@@ -29,6 +34,11 @@ Out: TypeAlias = Annotated[Path | None, typer.Option(help="The run folder (defau
 Seed: TypeAlias = Annotated[int | None, typer.Option(min=0, help="Instead of the scenario's.")]
 KeepFiles: TypeAlias = Annotated[bool, typer.Option("--keep-files", help="Keep the received files.")]
 Report: TypeAlias = Annotated[bool, typer.Option("--report/--no-report", help="Draw report.html.")]
+Settings: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="As links.core.loss=0.01; may be repeated.")
+]
+Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but the result.")]
+Page: TypeAlias = Annotated[bool, typer.Option("--web", help="Show the run on a page; it stays until Ctrl-C.")]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")]
 
 
@@ -45,6 +55,9 @@ def emulate(
     seed: Seed = None,
     keep_files: KeepFiles = False,
     report: Report = True,
+    settings: Settings = None,
+    quiet: Quiet = False,
+    page: Page = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a scenario on emulated hosts and live P4 switches, in real time (needs root).
@@ -52,6 +65,7 @@ def emulate(
     Exit status: 0 when every receiver holds the whole file, 1 when not, 2 when nothing could be run, 130 after Ctrl-C.
     """
     loaded = _load(scenario, check_files=file is None, purpose="emulate")
+    loaded, text = _set(loaded, settings, "emulate")
     if check:
         typer.echo(f"{scenario}: a valid scenario ({len(loaded.hosts)} hosts, {len(loaded.switches)} switches)")
         return
@@ -62,10 +76,21 @@ def emulate(
     from topologies.emulation.runner import EmulationOptions
     from topologies.emulation.runner import emulate as run
 
-    options = EmulationOptions(
-        scenario, file=file, switch=switch, hold=hold, out=out, keep_files=keep_files, report=report
-    )
-    raise typer.Exit(run(loaded, options, as_json=as_json))
+    with _page(page) as shown:
+        options = EmulationOptions(
+            scenario,
+            file=file,
+            switch=switch,
+            hold=hold,
+            out=out,
+            keep_files=keep_files,
+            report=report,
+            page=shown,
+            text=text,
+            quiet=quiet,
+        )
+        status = run(loaded, options, as_json=as_json)
+    raise typer.Exit(status)
 
 
 @app.command()
@@ -79,6 +104,9 @@ def simulate(
     seed: Seed = None,
     keep_files: KeepFiles = False,
     report: Report = True,
+    settings: Settings = None,
+    quiet: Quiet = False,
+    page: Page = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a scenario in virtual time, with the same protocols and the same P4 program (needs no root).
@@ -86,6 +114,7 @@ def simulate(
     Exit status: 0 when every receiver holds the whole file, 1 when not, 2 when nothing could be run, 130 after Ctrl-C.
     """
     loaded = _load(scenario, check_files=file is None, purpose="simulate")
+    loaded, text = _set(loaded, settings, "simulate")
     if check:
         forwarding = f"{len(loaded.switches)} switches" if loaded.switches else f"{len(loaded.routers)} routers"
         typer.echo(f"{scenario}: a valid scenario ({len(loaded.hosts)} hosts, {forwarding})")
@@ -99,8 +128,20 @@ def simulate(
 
     if switch == "router":
         loaded = with_routers(loaded)
-    options = SimulationOptions(scenario, file=file, out=out, until=until, keep_files=keep_files, report=report)
-    raise typer.Exit(run(loaded, options, as_json=as_json))
+    with _page(page) as shown:
+        options = SimulationOptions(
+            scenario,
+            file=file,
+            out=out,
+            until=until,
+            keep_files=keep_files,
+            report=report,
+            page=shown,
+            text=text,
+            quiet=quiet,
+        )
+        status = run(loaded, options, as_json=as_json)
+    raise typer.Exit(status)
 
 
 @app.command(name="exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -146,6 +187,40 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scen
             bad = True
     if bad:
         raise typer.Exit(EXIT_BAD_INPUT)
+
+
+def _set(scenario: Scenario, settings: list[str] | None, purpose: Purpose) -> tuple[Scenario, str | None]:
+    """The scenario with the command line's settings, and as text; as it was, and None, without any."""
+    if not settings:
+        return scenario, None
+    import yaml
+
+    from topologies.scenario.checks import check_ability
+    from topologies.scenario.errors import format_field
+    from topologies.scenario.settings import SettingError, with_settings
+
+    try:
+        changed = with_settings(scenario, settings)
+    except SettingError as error:
+        fail(f"--set: {error}")
+    except ScenarioError as error:
+        fail("--set: " + "; ".join(f"{format_field(each.path)}: {each.message}" for each in error.problems))
+    problems = [f"{format_field(path)}: {message}" for path, message in check_ability(changed, purpose)]
+    if problems:
+        fail(f"--set: {'; '.join(problems)}")
+    return changed, yaml.safe_dump(changed.model_dump(mode="json", exclude_none=True), sort_keys=False)
+
+
+@contextmanager
+def _page(wanted: bool) -> Iterator["Page | None"]:
+    """A run's page, which says on standard error where it is; None when it is not wanted."""
+    if not wanted:
+        yield None
+        return
+    from topologies.results.page import page_for
+
+    with page_for(lambda line: typer.echo(line, err=True)) as page:
+        yield page
 
 
 def _load(path: Path, *, check_files: bool, purpose: Purpose) -> Scenario:

@@ -69,6 +69,7 @@ class Play:
         self.lingered = False
         """Whether it ended without some receivers, which took too long when the senders had ended."""
         self._stage = stage
+        self._sessions = scenario.sessions
         self._agenda = stage.agenda
         self._ended_at: float | None = None
         self._measures = True
@@ -120,6 +121,8 @@ class Play:
 
     def _do(self, step: Step, _now: float) -> None:
         step.do(self._stage)
+        if isinstance(step, steps.ReceiverStep):
+            self._stage.note_member(step.member, self._sessions[step.session].id, step.host)
         if step.fault:
             self._stage.note_fault(step.fault, step.label)
 

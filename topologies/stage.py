@@ -129,6 +129,10 @@ class Stage(Protocol):
         """Take a sample of everything."""
 
     @abstractmethod
+    def note_member(self, kind: str, session: int, host: str) -> None:
+        """Put what a receiver was told to do into the run's series. `session` is its id."""
+
+    @abstractmethod
     def note_fault(self, kind: str, subject: str) -> None:
         """Put a fault into the run's events, and show it."""
 
@@ -160,7 +164,11 @@ class StartSender(Step):
 
 
 @dataclass(frozen=True)
-class _ReceiverStep(Step):
+class ReceiverStep(Step):
+    """One thing that a receiver does."""
+
+    member: ClassVar[str]
+    """What it is called in the run's members.jsonl."""
     session: int
     host: str
 
@@ -169,24 +177,29 @@ class _ReceiverStep(Step):
         return self.host
 
 
-class JoinReceiver(_ReceiverStep):
+class JoinReceiver(ReceiverStep):
     """A receiver joins its session."""
+
+    member = "join"
 
     def do(self, stage: Stage) -> None:
         stage.join_receiver(self.session, self.host)
 
 
-class LeaveReceiver(_ReceiverStep):
+class LeaveReceiver(ReceiverStep):
     """A receiver leaves its session in good order."""
+
+    member = "leave"
 
     def do(self, stage: Stage) -> None:
         stage.leave_receiver(self.session, self.host)
 
 
-class KillReceiver(_ReceiverStep):
+class KillReceiver(ReceiverStep):
     """A receiver dies without a word."""
 
     fault = "kill receiver"
+    member = "die"
 
     def do(self, stage: Stage) -> None:
         stage.kill_receiver(self.session, self.host)

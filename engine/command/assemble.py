@@ -25,7 +25,10 @@ class Part(NamedTuple):
 
 PARTS = (
     Part("topologies.cli", ("emulate", "simulate", "exec", "scenario")),
+    Part("topologies.web.command", ("web",)),
+    Part("topologies.explain.command", ("explain",)),
     Part("hosts.programs.cli", ("send", "recv")),
+    Part("hosts.programs.protocols_cli", ("protocols",)),
     Part("hosts.programs.stream_cli", ("stream",), group="stream"),
     Part("hosts.dissect.wireshark", ("wireshark",), group="wireshark"),
     Part("controller.ctl", ("ctl",), group="ctl"),

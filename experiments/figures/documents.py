@@ -25,12 +25,11 @@ from pydantic import BaseModel, ValidationError
 
 from experiments.figures.bars import half_width
 from experiments.figures.survey import survey_lines
-from experiments.harness.names import UnknownNameError
 from experiments.harness.printing import format_estimate
 from experiments.harness.results_folder import RESULTS
 from experiments.harness.row import Bars, Figure, Row, with_assistance
 from experiments.harness.statistics import Estimate, mean_interval
-from experiments.rows import ROWS, select
+from experiments.rows import ROWS, UnknownNameError, select
 
 ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = ("README.md", "docs/*.md", "experiments/results/NOTES.md")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 
-from experiments.harness.names import UnknownNameError, did_you_mean
 from experiments.harness.row import Row, with_assistance
 from experiments.rows.compare import comparison as compare
 from experiments.rows.lan import rows as lan
@@ -12,6 +11,8 @@ from experiments.rows.tcp_validation import rows as tcp_validation
 from experiments.rows.tfmcc import paper as tfmcc
 from experiments.rows.vlmcc import paper as vlmcc
 from experiments.rows.webrc import paper as webrc
+from topologies.scenario.names import UnknownNameError as UnknownNameError
+from topologies.scenario.names import did_you_mean
 
 _TABLES = (mtcp.ROWS, tfmcc.ROWS, webrc.ROWS, rla.ROWS, vlmcc.ROWS, compare.ROWS, tcp_validation.ROWS, lan.ROWS)
 

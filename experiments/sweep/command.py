@@ -36,9 +36,9 @@ def sweep(
     from experiments.harness.jobs import JobsError, local
     from experiments.harness.printing import progress_bar
     from experiments.sweep import sweep as sweeps
-    from experiments.sweep.settings import SettingError, parse_setting
     from experiments.sweep.table import print_table, write_table
     from topologies.scenario import ScenarioError, load_scenario
+    from topologies.scenario.settings import SettingError, parse_setting
 
     try:
         loaded = load_scenario(scenario, check_files=True, purpose="simulate")

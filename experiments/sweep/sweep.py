@@ -11,11 +11,11 @@ import yaml
 
 from experiments.harness.jobs import Job, Metrics, RunAll, run_jobs
 from experiments.harness.runs import Finished, Run
-from experiments.sweep.settings import Setting, SettingError, apply, combinations
 from topologies.plan import file_sha256
 from topologies.scenario import Scenario, ScenarioError, parse_scenario
 from topologies.scenario.checks import check_ability
 from topologies.scenario.errors import format_field
+from topologies.scenario.settings import Setting, SettingError, apply, combinations
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import pytest
 import yaml
 
-from experiments.harness.names import UnknownNameError
 from experiments.harness.row import SUFFIX, Row, with_assistance
 from experiments.rows import PAPERS, ROWS, select
 from experiments.rows.tcp_validation.equations import cubic_goodput, padhye_goodput
 from experiments.rows.tcp_validation.queues import md1_wait, mm1k
 from topologies.scenario import parse_scenario
 from topologies.scenario.checks import Purpose, check_ability
+from topologies.scenario.names import UnknownNameError
 
 TARGETS = re.findall(
     r"\S+",

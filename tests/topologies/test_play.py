@@ -72,6 +72,7 @@ class Recorder(Stage):
         self.sessions = [Session(self, sender_ends, receivers_end) for _ in scenario.sessions]
         self.flows = [Flow(self) for _ in scenario.traffic]
         self.done: list[str] = []
+        self.members: list[tuple[str, int, str]] = []
         self.noted: list[tuple[float, str]] = []
         self.samples: list[float] = []
         self._now = 0.0
@@ -117,6 +118,9 @@ class Recorder(Stage):
 
     def measure(self) -> None:
         self.samples.append(self.agenda.now)
+
+    def note_member(self, kind: str, session: int, host: str) -> None:
+        self.members.append((kind, session, host))
 
     def note_fault(self, kind: str, subject: str) -> None:
         self.noted.append((self.agenda.now, f"{kind} {subject}".strip()))

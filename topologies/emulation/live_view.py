@@ -5,13 +5,13 @@ from typing import Protocol
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
 from controller.sessions import ReceiverStatus, SessionStatus
+from engine.command.natural import natural
 from topologies.emulation.sampler import Sampler
-from topologies.scenario.quantity import format_duration, format_measured_rate, format_rate, format_size
+from topologies.scenario.quantity import format_measured_rate, format_rate, format_size
 
 LINE_INTERVAL_S = 2.0
 _RATE_WINDOW_S = 2.0
@@ -90,7 +90,7 @@ class LineView:
 
 
 class TableView:
-    """A table for each session, redrawn in place."""
+    """A table for each session, redrawn in place: within the terminal's width and height, whoever limits first."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -101,8 +101,12 @@ class TableView:
     def update(self, sampler: Sampler, elapsed_s: float) -> None:
         """Redraw."""
         parts: list[Text | Table] = [Text(f"{elapsed_s:.1f} s", style="dim")]
-        for status in sampler.sessions.values():
-            parts += [Text(session_title(status, sampler)), self._table(status, sampler)]
+        titles = {number: Text(session_title(status, sampler)) for number, status in sampler.sessions.items()}
+        width = max(self._console.width, 1)
+        used = 2 + sum(-(-len(title) // width) + _LINES_BESIDE for title in titles.values())
+        room = max((self._console.height - used) // max(len(titles), 1), 1)
+        for number, status in sampler.sessions.items():
+            parts += [titles[number], self._table(status, sampler, room)]
         self._live.update(Group(*parts), refresh=True)
 
     def note(self, text: str) -> None:
@@ -113,29 +117,65 @@ class TableView:
         """Leave the last tables on the screen and give the cursor back."""
         self._live.stop()
 
-    def _table(self, status: SessionStatus, sampler: Sampler) -> Table:
-        table = Table()
-        table.add_column("receiver")
-        table.add_column("progress", min_width=24)
+    def _table(self, status: SessionStatus, sampler: Sampler, room: int) -> Table:
+        """At most `room` receivers, the others in one line."""
+        table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
+        table.add_column("receiver", no_wrap=True, max_width=_NAME_WIDTH)
+        table.add_column("progress", no_wrap=True)
         for column in ("%", "rate", "RTT", "lost", "repaired"):
-            table.add_column(column, justify="right")
-        table.add_column("state")
-        for address, receiver in sorted(status.receivers.items(), key=lambda item: sampler.host_name(item[0])):
+            table.add_column(column, justify="right", no_wrap=True)
+        table.add_column("state", no_wrap=True)
+        limiting = None if status.limiting is None else status.limiting.receiver
+        rates = {
+            address: self._meters.setdefault((status.session, address), RateMeter()).update(
+                status.updated_at, receiver.acked_bytes or 0
+            )
+            for address, receiver in status.receivers.items()
+        }
+        ordered = sorted(
+            status.receivers, key=lambda address: (address != limiting, natural(sampler.host_name(address)))
+        )
+        shown = ordered if len(ordered) <= room else ordered[: room - 1]
+        for address in shown:
+            receiver, limits = status.receivers[address], address == limiting
             share = _share(receiver, status)
-            meter = self._meters.setdefault((status.session, address), RateMeter())
-            rate = meter.update(status.updated_at, receiver.acked_bytes or 0)
-            limits = status.limiting is not None and status.limiting.receiver == address
             table.add_row(
                 Text(sampler.host_name(address), style="bold" if limits else ""),
-                ProgressBar(total=1.0, completed=share, width=24),
+                bar(share),
                 f"{share:.0%}",
-                format_measured_rate(rate),
-                "" if receiver.rtt_s is None else format_duration(receiver.rtt_s),
+                format_measured_rate(rates[address]),
+                "" if receiver.rtt_s is None else f"{receiver.rtt_s * 1e3:.1f} ms",
                 _count(receiver.lost_packets),
                 _count(receiver.repaired_packets),
-                Text(f"{receiver.state or ''}{' (limits)' if limits else ''}", style=_STYLES.get(receiver.state, "")),
+                Text(f"{'limits, ' if limits else ''}{receiver.state or ''}", style=_STYLES.get(receiver.state, "")),
+            )
+        rest = [status.receivers[address] for address in ordered[len(shown) :]]
+        if rest:
+            share = sum(_share(receiver, status) for receiver in rest) / len(rest)
+            complete = sum(receiver.state == "complete" for receiver in rest)
+            table.add_row(
+                Text(f"{len(rest)} others", style="dim"),
+                bar(share),
+                f"{share:.0%}",
+                "",
+                "",
+                str(sum(receiver.lost_packets or 0 for receiver in rest)),
+                str(sum(receiver.repaired_packets or 0 for receiver in rest)),
+                Text(f"{complete} complete", style="dim"),
             )
         return table
+
+
+_LINES_BESIDE = 1
+"""Of a session's table: its head."""
+_NAME_WIDTH = 14
+_BAR_WIDTH = 12
+
+
+def bar(share: float) -> str:
+    """How much of something is done, told by characters: a terminal of 16 colours has no two shades of grey."""
+    done = int(share * _BAR_WIDTH)
+    return "█" * done + "░" * (_BAR_WIDTH - done)
 
 
 _STYLES: dict[str | None, str] = {"complete": "green", "lost": "red", "left": "yellow"}

@@ -24,6 +24,7 @@ from topologies.emulation.state import StateError, remove_leftovers
 from topologies.emulation.testbed import running_testbed
 from topologies.plan import SourceError, make_plan, network_description, prepare_sources
 from topologies.play import Play
+from topologies.results.page import Page, PageError
 from topologies.results.printing import exit_status, print_note, print_result
 from topologies.results.report import write_results
 from topologies.results.run_folder import RunFolderError, create_run_folder, remove_files
@@ -50,6 +51,12 @@ class EmulationOptions:
     """Keep what receivers received, and what was made to be sent."""
     report: bool = True
     """Draw the report."""
+    text: str | None = None
+    """The scenario as it is run, where that is not what its file says."""
+    quiet: bool = False
+    """Show nothing while it runs."""
+    page: Page | None = None
+    """Shows the run while it goes on."""
 
 
 def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> int:
@@ -62,8 +69,10 @@ def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> 
             print_note(console, "the network stays up until Ctrl-C")
 
     try:
-        summary = emulate_scenario(scenario, options, lambda: make_live_view(console, quiet=as_json), show)
-    except (RequirementError, RunFolderError, SourceError, StateError) as error:
+        summary = emulate_scenario(
+            scenario, options, lambda: make_live_view(console, quiet=as_json or options.quiet), show
+        )
+    except (RequirementError, PageError, RunFolderError, SourceError, StateError) as error:
         print(f"canopy: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except (NodeError, ChildError) as error:
@@ -72,6 +81,8 @@ def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> 
     except Interrupted as interrupt:
         print("canopy: interrupted before the network was up", file=sys.stderr)
         return SIGNALLED + interrupt.number
+    if options.page is not None and summary.outcome != "interrupted" and not options.hold:
+        options.page.wait()
     return exit_status(summary)
 
 
@@ -91,7 +102,9 @@ def emulate_scenario(
     check_link_changes(scenario, options.switch)
     remove_leftovers()
     started = datetime.now().astimezone()
-    folder = create_run_folder(options.scenario_file, scenario.name, options.out, started)
+    folder = create_run_folder(options.scenario_file, scenario.name, options.out, started, text=options.text)
+    if options.page is not None:
+        options.page.show(folder.path)
     sources = prepare_sources(scenario, options.scenario_file.parent, options.file, folder.sources)
     plan = make_plan(scenario)
     with (

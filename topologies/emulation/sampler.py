@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from controller.sessions import read_sessions
+from topologies.emulation.controller_events import ControllerEvents
 from topologies.plan import Plan
 from topologies.results.run_folder import RunFolder
 from topologies.results.series import RunSeries, link_columns
@@ -27,12 +28,19 @@ class Sampler(RunSeries):
         super().__init__(plan, folder, time.time())
         self._plan = plan
         self._state_directory = state_directory
+        self._controller = ControllerEvents(state_directory, folder.logs / "controller-events.jsonl", self.epoch)
 
     def sample(self) -> None:
         """Take one sample of everything."""
         self.write_ports(self._port_rows(time.time()))
         for status in read_sessions(self._state_directory / "sessions")[0]:
             self.write_status(status)
+        self._controller.copy()
+
+    def close(self) -> None:
+        """Finish the files."""
+        self._controller.close()
+        super().close()
 
     def _port_rows(self, now: float) -> list[dict[str, Any]]:
         counters = read_interface_counters(Path("/proc/thread-self/net/dev").read_text(encoding="ascii"))

@@ -113,6 +113,10 @@ class EmulatedStage(Stage):
             session.note_deaths()
         self._view.update(self._sampler, self.now)
 
+    def note_member(self, kind: str, session: int, host: str) -> None:
+        """At the time of now."""
+        self._sampler.member(self.now, kind, session, host)
+
     def note_fault(self, kind: str, subject: str) -> None:
         """Once it has been done, at the time of then."""
         self._sampler.event(self.now, kind, subject)

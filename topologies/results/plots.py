@@ -5,11 +5,17 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
+import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
+from topologies.results.layout import Place
+
 Rows: TypeAlias = Sequence[Mapping[str, Any]]
+Busy: TypeAlias = tuple[tuple[str, str], float]
+"""A link's ends, and how much of its rate was used, 0..1."""
 Curve: TypeAlias = Sequence[tuple[float, float]]
 
 COLOURS = ("#0b6e4f", "#d1495b", "#2e5eaa", "#edae49", "#7a4e9c", "#00a6a6", "#a65628", "#5b6770", "#c2185b", "#7cb518")
@@ -17,6 +23,15 @@ MAX_CURVES = 16
 """In one plot, with one line of legend each."""
 _SMOOTHING_S = 0.5
 """Throughput is shown over so long a time: shorter shows single packets, longer hides a window's cut."""
+MAX_NAMES = 60
+"""Nodes beyond which only senders and switches are named."""
+COLORMAP = matplotlib.colormaps["YlOrRd"]
+_NODES = {
+    "sender": ("D", "#2e5eaa"),
+    "receiver": ("o", "#0b6e4f"),
+    "host": ("o", "#8a8f98"),
+    "switch": ("s", "#37474f"),
+}
 _FAULT_COLOUR = "#8a8f98"
 
 
@@ -83,6 +98,78 @@ def losses(receivers: Rows, sessions: Rows, events: Rows) -> str | None:
     return _finish(figure, axes, events)
 
 
+def feedback(sessions: Rows, switches: Rows, events: Rows) -> str | None:
+    """Feedback packets a second at senders, and before them at switches that merge."""
+    figure, axes = _figure("Feedback", "packets/s")
+    number = 0
+    for session, rows in group(sessions, "session").items():
+        counted = [(row["t"], row["feedback_packets"]) for row in rows if row.get("feedback_packets") is not None]
+        _plot(axes, slopes(counted), f"at the sender of session {session}", number)
+        number += 1
+    for switch, rows in group(switches, "switch").items():
+        counted = [(row["t"], sum(row["feedback"].values())) for row in rows]
+        _plot(axes, slopes(counted), f"came to {switch}", number, style="--")
+        number += 1
+    return _finish(figure, axes, events)
+
+
+def limiting(sessions: Rows, events: Rows) -> str | None:
+    """Which receiver limited each session's rate, and when."""
+    figure, axes = _figure("Who limits", "")
+    names: list[str] = []
+    for number, (session, rows) in enumerate(group(sessions, "session").items()):
+        places = []
+        for row in rows:
+            who = row.get("limiting")
+            if who is not None:
+                names += [who] if who not in names else []
+                places.append((row["t"], float(names.index(who))))
+        _plot(axes, places, f"session {session}", number, style="o")
+    if not names:
+        return None
+    axes.set_yticks(range(len(names)), names)
+    for line in axes.get_lines():
+        line.set_markersize(4)
+    return _finish(figure, axes, events, bottom=-0.5, top=max(len(names) - 0.5, 1.0))
+
+
+def topology(
+    places: Mapping[str, Place], links: Sequence[tuple[str, str, str]], kinds: Mapping[str, str], busy: Sequence[Busy]
+) -> str:
+    """The network: nodes by kind (`sender`, `receiver`, `host`, `switch`), links with labels, and how much of each
+    one's rate was used on average in its busier direction."""
+    large = len(places) > MAX_NAMES
+    figure = Figure(figsize=(11, min(max(3.2, 0.34 * len({place.y for place in places.values()})), 9)), layout="tight")
+    FigureCanvasSVG(figure)
+    axes = figure.add_subplot()
+    axes.axis("off")
+    use = {frozenset(ends): share for ends, share in busy}
+    segments, colours, widths = [], [], []
+    for one, other, label in links:
+        share = use.get(frozenset((one, other)))
+        ends = [(places[end].x, places[end].y) for end in (one, other)]
+        segments.append(ends)
+        colours.append("#c4ccd4" if share is None else COLORMAP(0.15 + 0.8 * share))
+        widths.append((1.0 + 4.0 * (share or 0.0)) * (0.5 if large else 1))
+        if not large:
+            middle = sum(x for x, _ in ends) / 2, sum(y for _, y in ends) / 2
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+            axes.annotate(label, middle, fontsize=6.5, color="#5b6770", ha="center", va="center", bbox=box)
+    axes.add_collection(LineCollection(segments, colors=colours, linewidths=widths, zorder=1))
+    for kind, (marker, colour) in _NODES.items():
+        found = [place for name, place in places.items() if kinds[name] == kind]
+        axes.plot(
+            [p.x for p in found], [p.y for p in found], marker, color=colour, markersize=3 if large else 10, zorder=2
+        )
+    for name, place in places.items():
+        if not large or kinds[name] in ("sender", "switch"):
+            leaf = kinds[name] in ("receiver", "host")
+            offset, align = ((9, -3), "left") if leaf else ((0, 9), "center")
+            axes.annotate(name, (place.x, place.y), offset, textcoords="offset points", fontsize=8, ha=align)
+    axes.margins(0.06, 0.08)
+    return _svg(figure)
+
+
 def progress(receivers: Rows, events: Rows) -> str | None:
     """Megabytes that each receiver has acknowledged so far."""
     curves = _by_receiver(receivers, "acked_bytes")
@@ -126,6 +213,11 @@ def rates(curve: Curve) -> list[tuple[float, float]]:
     return found
 
 
+def slopes(curve: Curve) -> list[tuple[float, float]]:
+    """A counter's growth per second over the last `_SMOOTHING_S` at each sample."""
+    return [(at, bps / 8) for at, bps in rates(curve)]
+
+
 def group(rows: Rows, column: str) -> dict[Any, list[Mapping[str, Any]]]:
     """Rows by the value of a column, in order of it."""
     groups: dict[Any, list[Mapping[str, Any]]] = defaultdict(list)
@@ -155,7 +247,7 @@ def _plot(axes: Axes, curve: Curve, label: str, number: int, style: str = "-") -
         axes.plot(times, values, style, color=colour, label=label, linewidth=1.3)
 
 
-def _finish(figure: Figure, axes: Axes, events: Rows) -> str | None:
+def _finish(figure: Figure, axes: Axes, events: Rows, bottom: float = 0.0, top: float | None = None) -> str | None:
     """The picture's SVG element; None when nothing was plotted."""
     if not axes.get_lines() or not axes.get_legend_handles_labels()[0]:
         return None
@@ -171,9 +263,13 @@ def _finish(figure: Figure, axes: Axes, events: Rows) -> str | None:
             fontsize=6.5,
             color="#5b6770",
         )
-    axes.set_ylim(bottom=0, top=max(axes.get_ylim()[1], 1.0))
+    axes.set_ylim(bottom=bottom, top=max(axes.get_ylim()[1], 1.0) if top is None else top)
     axes.set_xlim(left=0)
     figure.legend(fontsize=7.5, frameon=False, loc="outside lower left", ncols=8, columnspacing=1.2, handlelength=1.4)
+    return _svg(figure)
+
+
+def _svg(figure: Figure) -> str:
     output = io.StringIO()
     figure.savefig(output, format="svg", metadata={"Date": None, "Creator": None})
     text = output.getvalue()

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
@@ -44,7 +45,8 @@ def print_summary(console: Console, summary: Summary) -> None:
             )
             if number is not None
         ]
-        print_note(console, f"session {session.id} {session.state}: {', '.join(counts)}" + _detail(session.detail))
+        line = f"session {session.id} {session.state}: {', '.join(counts)}" + _detail(session.detail)
+        console.print(Text(line, style="bold red" if session.failed else ""), soft_wrap=True)
         if session.dropped:
             policy = "" if session.drop_after_s is None else f" (after {session.drop_after_s:g} s)"
             print_note(console, f"session {session.id}: left behind as too slow{policy}: {', '.join(session.dropped)}")
@@ -63,10 +65,13 @@ def print_summary(console: Console, summary: Summary) -> None:
         complete = sum(receiver.complete for receiver in expected)
         style = "bold green" if summary.ok else "bold red"
         what = what_counts(session.sha256 for session in summary.sessions)
-        console.print(Text(f"{complete} of {len(expected)} receivers {what}", style=style))
+        failed = [str(session.id) for session in summary.sessions if session.failed]
+        but = f", but session {', '.join(failed)} failed" if failed and complete == len(expected) else ""
+        console.print(Text(f"{complete} of {len(expected)} receivers {what}{but}", style=style))
     if summary.outcome != "done":
         print_note(console, f"ended by: {summary.outcome}")
-    print_note(console, f"run folder: {summary.run_folder} (report.html, summary.json, series/, logs/)")
+    report = "report.html, " if (Path(summary.run_folder) / "report.html").exists() else ""
+    print_note(console, f"run folder: {summary.run_folder} ({report}summary.json, series/, logs/)")
 
 
 def _session_table(session: SessionResult) -> Table:

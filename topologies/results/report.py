@@ -1,14 +1,18 @@
 """The end of a run: `summary.json`, and `report.html`, one page with nothing to load, made from the other files."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from hosts import protocols
+from hosts.endpoint import Address
 from topologies.plan import Plan, make_plan
+from topologies.results.layout import lay_out
 from topologies.results.run_folder import RunFolder, RunFolderError, read_series
-from topologies.results.summary import Summary, what_counts
+from topologies.results.summary import FAILED_STATES, Summary, what_counts
 from topologies.scenario import Scenario, load_scenario
 from topologies.scenario.network import (
     QUEUE_NAMES,
@@ -22,6 +26,7 @@ from topologies.scenario.network import (
     Red,
 )
 from topologies.scenario.quantity import format_duration, format_measured_rate, format_rate, format_size
+from topologies.scenario.session import Session
 
 
 def write_results(folder: RunFolder, summary: Summary, *, report: bool = True) -> None:
@@ -38,6 +43,7 @@ def write_report(folder: RunFolder) -> None:
     """Make the report of a run folder that has its summary and series. OSError when it cannot be written."""
     scenario = load_scenario(folder.scenario)
     summary = json.loads(folder.summary.read_text(encoding="utf-8"))
+    plan = make_plan(scenario)
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
@@ -47,11 +53,53 @@ def write_report(folder: RunFolder) -> None:
         description=scenario.description,
         verdict=_verdict(summary),
         cards=_cards(summary),
-        plots=_plots(folder, scenario, make_plan(scenario), summary),
+        topology=_topology(folder, scenario, plan, summary["duration_s"]),
+        plots=_plots(folder, scenario, plan, summary),
+        parameters={session.id: _parameters(session) for session in scenario.sessions},
+        failed=[session["id"] for session in summary["sessions"] if session["state"] in FAILED_STATES],
+        members=[row for row in read_series(folder.series / "members.jsonl") if row["t"] > 0 or row["kind"] != "join"],
         links=[row for link in scenario.links for row in _link_rows(link)],
         events=read_series(folder.series / "events.jsonl"),
     )
     folder.report.write_text(page, encoding="utf-8")
+
+
+def _topology(folder: RunFolder, scenario: Scenario, plan: Plan, duration_s: float) -> str:
+    from topologies.results import plots
+
+    kinds = {name: "host" if name in plan.hosts else "switch" for name in scenario.nodes}
+    for session in scenario.sessions:
+        kinds |= {receiver.host: "receiver" for receiver in session.receivers}
+    kinds |= {session.sender: "sender" for session in scenario.sessions}
+    last = {(row["switch"], row["neighbour"]): row for row in read_series(folder.series / "ports.jsonl")}
+    busy = []
+    for link in scenario.links:
+        shares = []
+        for end in link.between:
+            directed = link.direction(end)
+            switch, port = plan.port_towards(directed.source, directed.destination)
+            row = last.get((switch.name, port.neighbour), {})
+            octets = row.get("tx_bytes" if directed.source == switch.name else "rx_bytes")
+            if octets is not None and directed.rate_bps and duration_s > 0:
+                shares.append(min(octets * 8 / duration_s / directed.rate_bps, 1.0))
+        if shares:
+            busy.append((link.between, max(shares)))
+    root = scenario.sessions[0].sender if scenario.sessions else None
+    return plots.topology(
+        lay_out(list(scenario.nodes), [link.between for link in scenario.links], root),
+        [(*link.between, "" if link.rate is None else format_rate(link.rate)) for link in scenario.links],
+        kinds,
+        busy,
+    )
+
+
+def _parameters(session: Session) -> list[tuple[str, Any, bool]]:
+    """Name, value, and whether it is not the protocol's default."""
+    protocol = protocols.get(session.protocol)
+    told = session.member_parameters(session.sender, lambda host: Address("0.0.0.0", 0))
+    options = asdict(protocol.parse_options(told))
+    usual = asdict(protocol.parse_options({}))
+    return sorted(((name, value, value != usual[name]) for name, value in options.items()), key=lambda row: not row[2])
 
 
 def _plots(folder: RunFolder, scenario: Scenario, plan: Plan, summary: dict[str, Any]) -> list[str]:
@@ -85,6 +133,8 @@ def _plots(folder: RunFolder, scenario: Scenario, plan: Plan, summary: dict[str,
         plots.sender_rate(senders, events),
         plots.queue(ports, list(dict.fromkeys(queues)), events),
         plots.losses(receivers, sessions, events),
+        plots.feedback(sessions, read_series(folder.series / "switches.jsonl"), events),
+        plots.limiting(sessions, events),
     ]
     return [picture for picture in pictures if picture is not None]
 
@@ -96,6 +146,11 @@ def _since_epoch(trace: list[dict[str, Any]], epoch: float) -> list[dict[str, An
 
 
 def _verdict(summary: dict[str, Any]) -> str:
+    failed = [str(session["id"]) for session in summary["sessions"] if session["state"] in FAILED_STATES]
+    return _received(summary) + (f"; session {', '.join(failed)} failed" if failed else "")
+
+
+def _received(summary: dict[str, Any]) -> str:
     receivers = [receiver for session in summary["sessions"] for receiver in session["receivers"]]
     expected = [receiver for receiver in receivers if receiver["expected"]]
     complete = sum(receiver["complete"] for receiver in expected)

@@ -1,5 +1,6 @@
 """A run folder: everything that a run leaves behind, in one place (docs/emulation.md lists its files)."""
 
+import itertools
 import json
 import shutil
 from collections.abc import Iterable, Mapping
@@ -64,16 +65,26 @@ class RunFolder:
         return self.series / f"flow-{number}{'-sink' if sink else ''}.jsonl"
 
 
-def create_run_folder(scenario: Path, name: str, out: Path | None, now: datetime) -> RunFolder:
-    """Make `out`, or runs/NAME-TIMESTAMP, with a copy of the scenario. RunFolderError when that cannot be."""
-    path = out or _unused(Path("runs") / f"{name}-{now:%Y%m%d-%H%M%S}")
-    folder = RunFolder(path.absolute())
+def create_run_folder(
+    scenario: Path, name: str, out: Path | None, now: datetime, *, text: str | None = None
+) -> RunFolder:
+    """Make `out`, or runs/NAME-TIMESTAMP, with a copy of the scenario, or with `text` in its place. RunFolderError when
+    that cannot be."""
+    path = out or Path("runs") / f"{name}-{now:%Y%m%d-%H%M%S}"
     try:
-        if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        if out is None:
+            path = _made(path)
+        elif out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise RunFolderError(f"{out}: exists already and is not an empty folder")
+        folder = RunFolder(path.absolute())
         for part in (folder.logs, folder.series, folder.agents, folder.received):
-            part.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(scenario, folder.scenario)
+            part.mkdir(parents=True)
+        if text is None:
+            shutil.copyfile(scenario, folder.scenario)
+        else:
+            folder.scenario.write_text(text, encoding="utf-8")
+    except FileExistsError:
+        raise RunFolderError(f"{path}: another run has just taken it") from None
     except OSError as error:
         raise RunFolderError(f"{error.filename or path}: {error.strerror or error}") from None
     return folder
@@ -85,12 +96,17 @@ def remove_files(folder: RunFolder) -> None:
         shutil.rmtree(part, ignore_errors=True)
 
 
-def _unused(path: Path) -> Path:
-    """`path`, or with the first number behind it that is free: two runs may begin in one second."""
-    number, candidate = 1, path
-    while candidate.exists():
-        number += 1
-        candidate = path.with_name(f"{path.name}-{number}")
+def _made(path: Path) -> Path:
+    """`path`, made, or with the first number behind it that is free: two runs may begin in one second, and each has a
+    folder that the other has not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    candidate = path
+    for number in itertools.count(2):
+        try:
+            candidate.mkdir()
+            break
+        except FileExistsError:
+            candidate = path.with_name(f"{path.name}-{number}")
     return candidate
 
 

@@ -1,4 +1,5 @@
-"""The time series of a run folder: ports, sessions and their receivers, events. Times are seconds in the run."""
+"""The time series of a run folder: ports, switches, sessions and their receivers, who joins, events. Times are seconds
+in the run."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -60,6 +61,8 @@ class RunSeries:
         self._sessions = SeriesWriter(folder.series / "sessions.jsonl")
         self._receivers = SeriesWriter(folder.series / "receivers.jsonl")
         self._events = SeriesWriter(folder.series / "events.jsonl")
+        self._members = SeriesWriter(folder.series / "members.jsonl")
+        self._switches = SeriesWriter(folder.series / "switches.jsonl")
 
     def host_name(self, address: str) -> str:
         """The host with that address, or the address."""
@@ -68,6 +71,15 @@ class RunSeries:
     def event(self, at: float, kind: str, subject: str) -> None:
         """Note that something was done to the network, `at` seconds in the run."""
         self._events.write([{"t": round(at, 4), "kind": kind, "subject": subject}])
+
+    def member(self, at: float, kind: str, session: int, receiver: str) -> None:
+        """Note that a receiver was told to `join` or `leave` its session, or died without a word (`die`)."""
+        self._members.write([{"t": round(at, 4), "kind": kind, "session": session, "receiver": receiver}])
+
+    def write_feedback(self, at: float, counts: Mapping[str, Mapping[str, int]]) -> None:
+        """What became of feedback at switches: switch -> outcome -> packets so far; nothing of those that saw none."""
+        rows = ((name, {what: count for what, count in seen.items() if count}) for name, seen in counts.items())
+        self._switches.write({"t": round(at, 4), "switch": name, "feedback": seen} for name, seen in rows if seen)
 
     def write_ports(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Rows of port counters and queues."""
@@ -83,7 +95,14 @@ class RunSeries:
 
     def close(self) -> None:
         """Finish the files."""
-        for writer in (self._ports, self._sessions, self._receivers, self._events):
+        for writer in (
+            self._ports,
+            self._sessions,
+            self._receivers,
+            self._events,
+            self._members,
+            self._switches,
+        ):
             writer.close()
 
     def _session_row(self, status: SessionStatus) -> dict[str, Any]:
@@ -100,5 +119,7 @@ class RunSeries:
             row: dict[str, Any] = {"t": round(status.updated_at - self.epoch, 4), "session": status.session}
             row["receiver"] = self.host_name(address)
             row.update({name: getattr(receiver, name) for name in _RECEIVER_FIELDS})
+            if receiver.parent is not None:
+                row["parent"] = self.host_name(receiver.parent.partition(":")[0])
             rows.append(row)
         return rows

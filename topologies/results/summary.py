@@ -16,6 +16,8 @@ from topologies.scenario.network import DirectedLink
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Session
 
+FAILED_STATES = ("failed", "aborted")
+"""A sender's last words when it has not done what it should (docs/status.md)."""
 START_UP_S = 2.0
 """What of a transfer counts as its start-up, at most, and at most a quarter of it."""
 
@@ -79,8 +81,14 @@ class SessionResult:
 
     @property
     def ok(self) -> bool:
-        """Whether every expected receiver holds the whole file."""
-        return all(receiver.complete for receiver in self.receivers if receiver.expected)
+        """Whether every expected receiver holds the whole file, and the sender does not say that it failed."""
+        return not self.failed and all(receiver.complete for receiver in self.receivers if receiver.expected)
+
+    @property
+    def failed(self) -> bool:
+        """Whether the sender says so; not when all that it lacks are receivers that the scenario makes leave or die."""
+        excused = {receiver.host for receiver in self.receivers if not receiver.expected}
+        return self.state in FAILED_STATES and (not self.dropped or not set(self.dropped) <= excused)
 
 
 @dataclass(slots=True)

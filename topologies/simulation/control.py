@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
+from canopy_engine import Switch
+
 from controller.core import Core
 from controller.events import EventLog
 from controller.network import Network
@@ -52,6 +54,15 @@ class ControlPlane:
     def notes(self) -> list[str]:
         """What switches refused."""
         return [note for switch in self._switches.values() for note in switch.refusals]
+
+    @property
+    def data_planes(self) -> dict[str, Switch]:
+        """What forwards, by the switches' names."""
+        return {name: switch.data_plane for name, switch in self._switches.items()}
+
+    def feedback_outcomes(self) -> dict[str, dict[str, int]]:
+        """What became of feedback at each switch so far, by the names of the outcomes."""
+        return {name: switch.feedback_outcomes() for name, switch in self._switches.items()}
 
     # --- what faults do
 

@@ -18,6 +18,7 @@ from hosts.wire.manifest import FileError
 from topologies.agenda import Agenda
 from topologies.plan import Plan, SourceError, derive_seed, make_plan, network_description, prepare_sources
 from topologies.play import Play
+from topologies.results.page import Page, PageError
 from topologies.results.printing import exit_status, print_note, print_result
 from topologies.results.report import write_results
 from topologies.results.run_folder import RunFolder, RunFolderError, create_run_folder, remove_files
@@ -46,14 +47,22 @@ class SimulationOptions:
     """Keep what receivers received, and what was made to be sent."""
     report: bool = True
     """Draw the report."""
+    text: str | None = None
+    """The scenario as it is run, where that is not what its file says."""
+    quiet: bool = False
+    """Show nothing while it runs."""
+    page: Page | None = None
+    """Shows the run while it goes on."""
+    on_control: Callable[[Agenda, ControlPlane], None] | None = None
+    """Told of the P4 switches and their controller before the run begins."""
 
 
 def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -> int:
     """Simulate the scenario and print its course and result; the exit status."""
     console = Console(stderr=as_json)
     try:
-        summary = simulate_scenario(scenario, options, lambda: make_view(console, quiet=as_json))
-    except (RunFolderError, SourceError, ProgramError) as error:
+        summary = simulate_scenario(scenario, options, lambda: make_view(console, quiet=as_json or options.quiet))
+    except (PageError, RunFolderError, SourceError, ProgramError) as error:
         print(f"canopy: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
     except (SimError, FileError) as error:
@@ -66,6 +75,8 @@ def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -
     if not as_json:
         for note in summary.notes:
             print_note(console, note)
+    if options.page is not None and summary.outcome != "interrupted":
+        options.page.wait()
     return exit_status(summary)
 
 
@@ -78,7 +89,9 @@ def simulate_scenario(
 
     RunFolderError, SourceError, ProgramError: nothing was run. SimError, FileError: it could not go on."""
     started = datetime.now().astimezone()
-    folder = create_run_folder(options.scenario_file, scenario.name, options.out, started)
+    folder = create_run_folder(options.scenario_file, scenario.name, options.out, started, text=options.text)
+    if options.page is not None:
+        options.page.show(folder.path)
     sources = prepare_sources(scenario, options.scenario_file.parent, options.file, folder.sources)
     plan = make_plan(scenario)
     _allow_files(scenario)
@@ -89,6 +102,8 @@ def simulate_scenario(
         if control is not None:
             stack.callback(control.close)
             control.start()
+            if options.on_control is not None:
+                options.on_control(agenda, control)
         series = RunSeries(plan, folder, epoch=0.0)
         stack.callback(series.close)
         shown = view()

@@ -118,6 +118,12 @@ class SimulatedStage(Stage):
         if self._measured_at != self.agenda.now:
             self._measured_at = self.agenda.now
             self._series.write_ports(self._network.port_rows(self.agenda.now))
+            if self._control is not None:
+                self._series.write_feedback(self.agenda.now, self._control.feedback_outcomes())
+
+    def note_member(self, kind: str, session: int, host: str) -> None:
+        """At the time of now."""
+        self._series.member(self.agenda.now, kind, session, host)
 
     def note_fault(self, kind: str, subject: str) -> None:
         """At the time of the agenda, which is the scenario's."""

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 MAX_EVENTS = 4096
 """Taken from a switch at a time."""
+_FEEDBACK_COUNTER = "feedback"
 
 
 class _DataPath(MemoryDataPath):
@@ -64,6 +65,11 @@ class SimulatedSwitch:
     def data_plane(self) -> Switch:
         """What forwards."""
         return self._pipeline.switch
+
+    def feedback_outcomes(self) -> dict[str, int]:
+        """The program's counter of what became of feedback, packets since the switch came up."""
+        cells = self._pipeline.switch.counter_read_all(_FEEDBACK_COUNTER)
+        return self._program.feedback_outcomes({index: packets for index, (packets, _) in enumerate(cells)})
 
     def attach(self, sim: Sim, agenda: Agenda, delay_s: float) -> None:
         """Put it into a network; `delay_s` is what each way between it and the controller takes."""

@@ -11,12 +11,12 @@ import yaml
 
 from experiments.harness.jobs import Job, JobsError, Metrics
 from experiments.harness.runs import Finished, Run, RunError
-from experiments.sweep.settings import Setting, SettingError
 from experiments.sweep.sweep import grid, metrics, run_sweep
 from experiments.sweep.table import make_table
 from tests.experiments.networks import small
 from topologies.results.run_folder import RunFolder
 from topologies.scenario import Scenario, parse_scenario
+from topologies.scenario.settings import Setting, SettingError
 
 LOSSES = Setting("links.core.loss", (0.0, 0.5))
 

@@ -1,5 +1,6 @@
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -47,8 +48,29 @@ def test_the_table_shows_who_limits_and_how_far_everyone_is(sampled: Sampler) ->
     for part in ("session 3 (mtcp) from a: sending", "rate 8 Mbps", "window 31.5 packets", "4 repairs", "a note"):
         assert part in shown
     rows = [line for line in shown.splitlines() if "60%" in line or "50%" in line]
-    assert any("(limits)" in row and " c " in row for row in rows)
-    assert any("(limits)" not in row and " b " in row for row in rows)
+    assert any("limits" in row and row.startswith("c ") for row in rows)
+    assert any("limits" not in row and row.startswith("b ") for row in rows)
+
+
+def test_thirty_receivers_fit_a_small_terminal(sampler: Sampler, tmp_path: Path) -> None:
+    receivers = {f"10.9.0.{n}": {"acked_bytes": 10 * n, "lost_packets": 1, "state": "active"} for n in range(1, 31)}
+    limiting = {"receiver": "10.9.0.20", "reason": "cwnd"}
+    content = status(3, sampler.epoch) | {"total_bytes": 1000, "receivers": receivers, "limiting": limiting}
+    (tmp_path / "state" / "sessions" / "3.json").write_text(json.dumps(content))
+    sampler.sample()
+    screen = Console(file=io.StringIO(), force_terminal=True, width=80, height=24, color_system="standard")
+    view = TableView(screen)
+    view.update(sampler, 1.0)
+    view.close()
+    lines = [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line) for line in text(screen).splitlines()]
+    assert max(map(len, lines)) <= 80
+    drawn = [line for line in lines if line.startswith("10.9.0.")]
+    assert "limits" in drawn[0]
+    assert drawn[0].startswith("10.9.0.20")
+    assert drawn[1].startswith("10.9.0.1 ")
+    assert drawn[3].startswith("10.9.0.3 ")
+    assert len(set(drawn)) < 22
+    assert any(line.startswith(f"{30 - len(set(drawn))} others") for line in lines)
 
 
 def test_lines_come_every_few_seconds(sampled: Sampler) -> None:

@@ -35,6 +35,7 @@ def status(session: int, updated_at: float) -> dict[str, object]:
 def sampler(tmp_path: Path) -> Sampler:
     folder = RunFolder(tmp_path)
     folder.series.mkdir()
+    folder.logs.mkdir()
     (tmp_path / "state" / "sessions").mkdir(parents=True)
     (tmp_path / "state" / "switches").mkdir()
     return Sampler(make_plan(small_scenario()), folder, tmp_path / "state")

@@ -25,7 +25,18 @@ def folder(tmp_path: Path) -> RunFolder:
             for t in times
         ]
         + [{"t": t, "switch": "s2", "port": 1, "neighbour": "b", "tx_bytes": t * 1e6} for t in times],
-        "sessions": [{"t": t, "session": 3, "cwnd": 10 + t, "repair_packets": int(t)} for t in times],
+        "sessions": [
+            {
+                "t": t,
+                "session": 3,
+                "cwnd": 10 + t,
+                "repair_packets": int(t),
+                "feedback_packets": int(t),
+                "limiting": "c",
+            }
+            for t in times
+        ],
+        "members": [{"t": 0.5, "kind": "leave", "session": 3, "receiver": "c"}],
         "receivers": [
             {"t": t, "session": 3, "receiver": "b", "acked_bytes": int(t * 1e6), "lost_packets": 2} for t in times
         ],
@@ -54,10 +65,17 @@ def folder(tmp_path: Path) -> RunFolder:
 def test_the_report_is_one_page_with_nothing_to_load(folder: RunFolder) -> None:
     write_report(folder)
     page = folder.report.read_text()
-    assert page.count("<svg") == 6
+    assert page.count("<svg") == 9
     for attribute in ("src=", "<script", "<link", "@import"):
         assert attribute not in page
     for text in ("1 of 2 receivers hold the whole file", "91.2%", "8.05 Mbps", "2.50 Mbps", "a note", "kill switch s2"):
+        assert text in page
+
+
+def test_the_report_says_what_failed_who_left_and_with_which_parameters(folder: RunFolder) -> None:
+    write_report(folder)
+    page = folder.report.read_text()
+    for text in ("session 3 failed", '<span class="verdict">failed</span>', "leaves", "ack_every 4", "Who limits"):
         assert text in page
 
 
@@ -72,7 +90,7 @@ def test_a_run_without_measurements_has_a_report_without_plots(folder: RunFolder
     for path in folder.series.iterdir():
         path.unlink()
     write_report(folder)
-    assert "<svg" not in folder.report.read_text()
+    assert folder.report.read_text().count("<svg") == 1, "the network"
 
 
 def test_rates_are_over_the_last_half_second() -> None:

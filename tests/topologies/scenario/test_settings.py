@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 import yaml
 
-from experiments.sweep.settings import Setting, SettingError, apply, combinations, parse_setting
 from topologies.scenario import parse_scenario
+from topologies.scenario.settings import Setting, SettingError, apply, combinations, parse_setting
 
 TEXT = """\
 name: settings

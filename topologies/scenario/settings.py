@@ -1,15 +1,16 @@
-"""Settings of a sweep: `links.core.loss=0.001,0.01` names a field of a scenario, and the values that it takes."""
+"""Settings of a scenario from a command line: `links.core.loss=0.001,0.01` names a field, and values for it."""
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import yaml
 from pydantic import BaseModel
 
-from experiments.harness.names import did_you_mean
-from topologies.scenario import Scenario, ScenarioError
+from topologies.scenario import Scenario, ScenarioError, parse_scenario
 from topologies.scenario.load import parse_document
+from topologies.scenario.names import did_you_mean
 from topologies.scenario.network import Direction, Link
 
 _OPEN: Mapping[str, Any] = {"toward": Direction(), "ports": None, "parameters": None}
@@ -113,3 +114,14 @@ def _names(number: int, element: Any) -> list[str]:
 
 def _child(model: Any, key: str | int) -> Any:
     return getattr(model, str(key)) if isinstance(model, BaseModel) else model[key]
+
+
+def with_settings(scenario: Scenario, texts: Sequence[str]) -> Scenario:
+    """The scenario with fields set, each `PATH=VALUE`. SettingError; ScenarioError says what the values make wrong."""
+    document = scenario.model_dump(mode="json", exclude_none=True)
+    for text in texts:
+        setting = parse_setting(text)
+        if len(setting.values) != 1:
+            raise SettingError(f"`{text}`: one value; canopy sweep takes several")
+        apply(scenario, document, setting.path, setting.values[0])
+    return parse_scenario(yaml.safe_dump(document, sort_keys=False), "scenario with --set")

@@ -1,0 +1,91 @@
+"""Packets of a simulated run, followed through its switches."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.topologies.simulation.runs import Run, session, simulate, tree
+from topologies.explain.journey import Explainer
+from topologies.explain.record import FILE_NAME, recorded
+from topologies.explain.show import journey_lines
+from topologies.explain.store import ExplainError, Store
+from topologies.results.run_folder import RunFolder
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A short transfer whose feedback the switches merge."""
+    text = tree() + session("100 kB").replace("    slow_receivers", "    assist: switch\n    slow_receivers")
+    return simulate(tmp_path_factory.mktemp("explain") / "run", text)
+
+
+@pytest.fixture(scope="module")
+def store(run: Run) -> Store:
+    folder = RunFolder(run.folder)
+    shares: list[float] = []
+    store = recorded(folder, json.loads(folder.summary.read_text()), shares.append)
+    assert shares[-1] == 1.0
+    return store
+
+
+def test_played_again_the_run_is_the_same(store: Store) -> None:
+    assert store.fact("same") == "yes"
+    assert store.fact("complete") == "yes"
+
+
+def test_a_data_packet_goes_from_the_sender_to_all_receivers(store: Store) -> None:
+    explainer = Explainer(store)
+    data = next(each for each in explainer.packets("s3", 0.1) if each.kind == "mtcp_data")
+    stops = explainer.journey(data.name)
+    assert [stop.account.switch for stop in stops] == ["s1", "s2", "s3"] or [stop.account.switch for stop in stops] == [
+        "s1",
+        "s3",
+        "s2",
+    ]
+    assert stops[0].came_from == "sender"
+    assert {departure.neighbour for stop in stops for departure in stop.departures} == {
+        *("s2", "s3"),
+        *("r1", "r2", "r3", "r4"),
+    }
+    assert data.name in [stop.account.name for stop in stops]
+    text = "\n".join(journey_lines(stops))
+    assert "ipv4.ttl 64 → 63" in text
+    assert "route_sg hit" in text
+
+
+def test_what_leaves_one_switch_for_another_arrives_there(store: Store) -> None:
+    explainer = Explainer(store)
+    leaving = explainer.packets("s1", 0.0, "s2", 200)
+    journeys = [explainer.journey(copy.name) for copy in leaving[:40]]
+    assert all(any(stop.account.switch == "s2" for stop in stops) for stops in journeys)
+
+
+def test_merged_feedback_names_the_summary_that_carries_it_on(store: Store) -> None:
+    explainer = Explainer(store)
+    merged = []
+    for packet in explainer.packets("s2", 0.1, limit=200):
+        if packet.kind == "mtcp_data" or packet.came == 1:
+            continue
+        stop = next(stop for stop in explainer.journey(packet.name) if stop.account.switch == "s2")
+        if stop.outcome == "absorbed":
+            merged.append(stop)
+        if len(merged) == 3:
+            break
+    assert merged
+    assert all(not stop.departures and stop.merged_into.startswith("s2:") for stop in merged[:1])
+
+
+def test_names_of_no_packet_are_refused(store: Store) -> None:
+    explainer = Explainer(store)
+    for name, words in (("s1:99999999", "no such packet"), ("s9:1", "SWITCH:NUMBER"), ("s1:x", "SWITCH:NUMBER")):
+        with pytest.raises(ExplainError, match=words):
+            explainer.journey(name)
+
+
+def test_runs_that_cannot_be_played_again_are_refused(run: Run, tmp_path: Path) -> None:
+    summary = json.loads((run.folder / "summary.json").read_text())
+    for summary_of, words in ((None, "no summary"), ({**summary, "switch": "embedded"}, "emulated")):
+        with pytest.raises(ExplainError, match=words):
+            recorded(RunFolder(tmp_path), summary_of, lambda _: None)
+    assert not (tmp_path / FILE_NAME).exists()

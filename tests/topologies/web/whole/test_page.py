@@ -1,0 +1,101 @@
+"""The page in a browser: what it shows of a run, whether it bears that the run dies, and that it asks nobody else."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.topologies.simulation.runs import session, simulate, tree
+from tests.topologies.web.whole.browser import Browser, browsing, chromium
+from topologies.web.run import Run
+from topologies.web.server import serve
+
+pytestmark = pytest.mark.skipif(chromium() is None, reason="no Chromium on PATH")
+
+READY = "window.canopy && (canopy.ready || canopy.errors.length)"
+
+
+async def seek(browser: Browser, t: float) -> None:
+    await browser.ask(f"(() => {{ const e = document.getElementById('time'); e.value = {t}; e.oninput(); }})()")
+    await browser.wait_for("!canopy.dirty")
+
+
+async def look_at_finished(folders: list[Path]) -> None:
+    link: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    server = asyncio.create_task(serve([Run(folder) for folder in folders], 0, link.set_result))
+    summary = json.loads((folders[0] / "summary.json").read_text())
+    result = summary["sessions"][0]
+    async with browsing() as browser:
+        await browser.open(await link)
+        await browser.wait_for(READY)
+        await seek(browser, summary["duration_s"] + 1)
+        text = await browser.ask("document.body.innerText")
+        assert "A tree" in text
+        assert "4 of 4 receivers complete" in text
+        assert f"feedback packets {result['feedback_packets']}" in text
+        cells = await browser.ask(
+            "[...document.querySelector('table').rows].slice(1).map(row => [...row.cells].map(cell => cell.innerText))"
+        )
+        for row, receiver in zip(cells, result["receivers"], strict=True):
+            assert row[0] == receiver["host"]
+            assert row[2] == "complete"
+            assert (row[5], row[6]) == (str(receiver["lost_packets"]), str(receiver["repaired_packets"]))
+            assert row[7] == receiver["parent"]
+            assert float(row[8].split()[0]) == pytest.approx(receiver["goodput_bps"] / 1e6, rel=0.01)
+        await look_inside(browser)
+        assert browser.problems == []
+        assert await browser.ask("canopy.errors") == []
+        assert {address.split("/")[2] for address in browser.requests} == {(await link).split("/")[2]}
+    server.cancel()
+
+
+async def look_inside(browser: Browser) -> None:
+    """At half time: data go down the whole tree, a receiver limits, and a link that is clicked is explained."""
+    await seek(browser, 0.9)
+    assert await browser.ask("canopy.graphs[0].state.trees.get('232.1.0.1').size") == 7
+    assert await browser.ask("Math.max(...canopy.graphs[0].state.links.use)") > 0.2
+    assert "limits" in await browser.ask("document.getElementById('tables').innerText")
+    await browser.ask("canopy.graphs[0].onPick(canopy.runs[0], {link: 2})")
+    await browser.wait_for("!canopy.dirty")
+    assert "10.0 Mbps" in await browser.ask("document.getElementById('details').innerText")
+
+
+def test_two_finished_runs_show_what_their_summaries_say(tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "other"]
+    for folder in folders:
+        simulate(folder, tree(", toward: {r4: {loss: 1 %}}") + session("1 MB"), seed=len(folder.name))
+    asyncio.run(look_at_finished(folders))
+
+
+async def look_at_dying(scenario: Path, out: Path) -> None:
+    command = [sys.executable, "-m", "topologies.cli", "simulate", str(scenario), "--out", str(out), "--web"]
+    run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    assert run.stderr is not None
+    link = run.stderr.readline().split()[0]
+    children = Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    try:
+        async with browsing() as browser:
+            await browser.open(link)
+            await browser.wait_for(READY)
+            await browser.wait_for("canopy.runs[0].end > 0.5")
+            assert "running" in await browser.ask("document.getElementById('verdicts').innerText")
+            run.kill()
+            run.wait()
+            await browser.wait_for("document.getElementById('verdicts').innerText.includes('no summary')")
+            await seek(browser, 0.5)
+            assert "sending" in await browser.ask("document.getElementById('tables').innerText")
+            assert browser.problems == []
+    finally:
+        for child in children:
+            os.kill(int(child), signal.SIGKILL)
+
+
+def test_a_run_that_is_killed_stays_on_the_page_which_says_so(tmp_path: Path) -> None:
+    scenario = tmp_path / "tree.yaml"
+    scenario.write_text(tree() + session("40 MB"))
+    asyncio.run(look_at_dying(scenario, tmp_path / "out"))

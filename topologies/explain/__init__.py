@@ -1,0 +1,1 @@
+"""What P4 switches did with a packet of a simulated run: `canopy explain` (docs/web.md)."""

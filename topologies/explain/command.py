@@ -1,0 +1,74 @@
+"""`canopy explain`: a packet's way through every switch of a simulated run."""
+
+import json
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engine.command.exits import EXIT_FAILED
+from engine.command.fail import fail
+
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@app.command()
+def explain(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a simulated run.")],
+    packet: Annotated[str | None, typer.Argument(metavar="[SWITCH:NUMBER]", help="As in s1:507.")] = None,
+    at: Annotated[float, typer.Option(min=0, help="Without a packet: list those from this time on, seconds.")] = 0.0,
+    switch: Annotated[str | None, typer.Option(help="Without a packet: of this switch (default: the first).")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Every line of the switches' traces.")] = False,
+    record: Annotated[bool, typer.Option("--record", hidden=True)] = False,
+) -> None:
+    """Say what each switch's P4 program did with a packet: tables, registers, copies, queues, what it merged into.
+
+    The first call plays the run again, which takes about twice as long as the run did; later ones take it from the file
+    packets.sqlite in the run folder. Example: canopy explain RUN --at 4, then canopy explain RUN s1:507
+    """
+    from topologies.explain.journey import Explainer
+    from topologies.explain.record import recorded
+    from topologies.explain.show import journey_lines, list_lines
+    from topologies.explain.store import ExplainError
+    from topologies.results.run_folder import RunFolder
+
+    folder = RunFolder(run.absolute())
+    try:
+        summary = json.loads(folder.summary.read_text(encoding="utf-8")) if folder.summary.exists() else None
+        store = recorded(folder, summary, _tell)
+        if record:
+            return
+        explainer = Explainer(store)
+        if packet is None:
+            lines = list_lines(explainer.packets(switch, at))
+        else:
+            stops = explainer.journey(packet)
+            lines = iter(store.text(stop.account).rstrip() for stop in stops) if full else journey_lines(stops)
+        if store.fact("same") != "yes":
+            typer.echo("canopy: this version's run differs from the one in the folder; it is this one's", err=True)
+        for line in lines:
+            typer.echo(line)
+    except ExplainError as error:
+        fail(f"explain: {error}")
+    except (OSError, ValueError, TypeError, sqlite3.Error) as error:
+        fail(f"explain: {run}: {error}", EXIT_FAILED)
+
+
+_told = -1
+
+
+def _tell(share: float) -> None:
+    """Once for each per cent: on a terminal in place, else a line each, which the page's server reads."""
+    global _told
+    if int(share * 100) > _told:
+        _told = int(share * 100)
+        end = "\r" if sys.stderr.isatty() else "\n"
+        if _told == 100 and sys.stderr.isatty():
+            end = "\r\033[K"
+        print(f"playing the run again: {_told} %", end=end, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    app(prog_name="canopy explain")

@@ -1,0 +1,41 @@
+"""Reads a JSON lines file as it grows."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+CHUNK_BYTES = 4 << 20
+"""Read at a time, so that a page that opens on a long run is not kept waiting by one file."""
+
+
+class Tail:
+    """The rows that have been added since the last call."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._offset = 0
+
+    def take(self) -> list[dict[str, Any]]:
+        """Whole new lines, of one chunk at most. What is no JSON object is left out; a file that is not there has none,
+        one that became shorter is read anew."""
+        try:
+            with self._path.open("rb") as file:
+                if file.seek(0, 2) < self._offset:
+                    self._offset = 0
+                file.seek(self._offset)
+                chunk = file.read(CHUNK_BYTES)
+        except OSError:
+            return []
+        end = chunk.rfind(b"\n") + 1
+        if end == 0 and len(chunk) == CHUNK_BYTES:
+            end = len(chunk)  # no line of ours is as long: skip it
+        self._offset += end
+        rows = []
+        for line in chunk[:end].splitlines():
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(row, dict):
+                rows.append(row)
+        return rows
