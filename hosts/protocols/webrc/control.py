@@ -8,11 +8,11 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from hosts.parts.cubic import BETA, C
 from hosts.protocols.webrc.estimators import RttEstimator
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.rates import Rates
-from hosts.protocols.webrc.rules import LAG_PACKETS, LAG_SHARE, RULES
+from hosts.protocols.webrc.rules import RULES
+from hosts.protocols.webrc.trial import Trial
 from hosts.protocols.webrc.waves import Waves, gamma
 
 EVENT_ROUNDS: Final = 4
@@ -21,9 +21,6 @@ after some of them, and a TCP that a queue has stopped once loses nothing in the
 FLOWS_ALREADY: Final = 0.5
 """Of ARTT: a first packet that comes sooner is of a wave that others had joined, which adds nothing to what they share
 (ours)."""
-OVERLOADED_EPOCHS: Final = 4
-"""On end with losses and less arriving than the channels carry, after which a wave is left (ours): what others join and
-leave again behind the same bottleneck is over by then."""
 
 
 class ReceptionControl:
@@ -34,6 +31,7 @@ class ReceptionControl:
         self.options = options
         self.rates = Rates(waves, options.epoch_s)
         self._rules = RULES[options.rules](waves, self.rates, options.epoch_s)
+        self._trial = Trial(waves, self.rates, options.epoch_s)  # with today's rules
         self.losses = self._rules.loss_estimator()
         self.rtt = RttEstimator(
             alpha=self._rules.alpha, floor=waves.p, is_bounded=self._rules.takes_back, lasts_s=waves.slot_s
@@ -64,15 +62,6 @@ class ReceptionControl:
         self._left_at = -math.inf
         self._left_gap = 0.0  # between its packets, seconds
         self._left_until = -math.inf  # until then the last leave has no effect
-        self._on_trial = False  # no full epoch has shown yet what the wave joined last has brought
-        self._lost_at = -math.inf  # the last lost or marked packet
-        self._lagging = 0  # epochs on end in which less arrived than the channels carried
-        self._overloaded = False  # and packets were lost or marked in them
-        self._failed = False  # the join on trial has brought that
-        self._tried = self._tried_lost = 0  # packets since its first one
-        self._full_at = math.inf  # what came through when a join had failed so
-        self._full_until = -math.inf
-        self._hold_s = 0.0
 
     @property
     def starting_up(self) -> bool:
@@ -105,12 +94,7 @@ class ReceptionControl:
         `due_at`: when the lost ones should have come; the paper's rules and the RFC's do not ask."""
         self.rates.count(received, lost)
         self.losses.packets(received + lost)
-        if self._on_trial and self.joining is None:
-            self._tried += received + lost
-            self._tried_lost += lost
-            self._failed = self._failed or self._tried_lost > LAG_SHARE * self._tried + LAG_PACKETS
-        if lost or is_marked:
-            self._lost_at = now
+        self._trial.count(received, lost, now, is_marked=is_marked, is_joining=self.joining is not None)
         if not (lost or is_marked) or self.artt is None:
             return
         times = (self._rules.takes_back and sorted(due_at)) or [now]
@@ -127,7 +111,7 @@ class ReceptionControl:
         self.loss_events += 1
         self._event_at = now
         self._loss_event_until = now + artt
-        if self._on_trial and self.joining is None:  # all that a join brings is one event
+        if self._trial.is_on and self.joining is None:  # all that a join brings is one event
             self._loss_event_until = max(self._loss_event_until, self._first_at + 2 * self.options.epoch_s)
         ssr = self.waves.p * self.rates.trr
         if self.starting_up:
@@ -146,7 +130,7 @@ class ReceptionControl:
         waves = self.waves
         before, self._previous_mrtt = self._previous_mrtt, measured
         if self.artt is not None and measured < FLOWS_ALREADY * self.artt:
-            self._on_trial = False
+            self._trial.end()
         self.mrtt = measured
         self.rtt.update(measured, 1 / waves.rate_before_end(waves.psns - psn), self.rates.lost_share, arrived_at)
         if not (self.starting_up and self.options.early_detection) or before is None:
@@ -173,7 +157,8 @@ class ReceptionControl:
         self.rtt.look(now)
         self._target(now)
         if self._rules.takes_back:
-            self._watch(now)
+            is_full = self.joining is None and now - self._first_at >= self.options.epoch_s
+            self._trial.epoch(now, is_full=is_full, lags=self._rules.lags())
         if now < self._loss_event_until or self.joining is not None or rates.waves_joined >= self.waves.n:
             return False
         if self.starting_up and not self._ready_in_startup(now):
@@ -182,7 +167,7 @@ class ReceptionControl:
         reaches_all = self._rules.reaches_all(self.trate)
         if self.trate < wanted and not reaches_all:
             return False
-        if now < self._full_until and wanted > self._full_at:
+        if self._trial.forbids(wanted, now):
             return False
         if self.starting_up or reaches_all or not self.options.avoid_overflow:
             return True
@@ -197,8 +182,8 @@ class ReceptionControl:
         """The next wave has been joined."""
         self.joining = channel
         self._joined_at = now
-        self._on_trial = self._rules.takes_back
-        self._tried = self._tried_lost = 0
+        if self._rules.takes_back:
+            self._trial.begin()
         self._most_rr = 0.0
         self.rates.joined()
 
@@ -208,7 +193,7 @@ class ReceptionControl:
         rates = self.rates
         if not self._started or rates.waves_joined == 0 or now < self._left_until:
             return False
-        if self._overshot or self._overloaded or self._failed:
+        if self._overshot or self._trial.has_failed or self._trial.is_overloaded:
             return True
         if not self._rules.takes_back or self.starting_up or self.joining is not None:
             return False
@@ -217,10 +202,10 @@ class ReceptionControl:
     def left(self, channel: int, now: float) -> None:
         """The wave that was joined last has been left before its end."""
         self.joining = None
-        if self._failed:
-            self._hold(now)
-        self._overshot = self._overloaded = self._failed = self._on_trial = False
-        self._lagging = 0
+        self._overshot = False
+        if self._trial.has_failed:
+            self._trial.hold(self.artt or 0.0, now)
+        self._trial.end()
         self._left = channel
         self._left_at = now
         self._left_until = now + (self.artt or 0.0)
@@ -244,30 +229,8 @@ class ReceptionControl:
     def join_failed(self) -> None:
         """The wave that was joined last is given up."""
         self.joining = None
+        self._trial.end()
         self.rates.join_failed()
-
-    def _watch(self, now: float) -> None:
-        """At the end of an epoch: whether the path carries less than is sent, which a queue tells by losses or marks
-        while less arrives. Others' queues make arrivals late for a moment, too; a join of our own is the likelier."""
-        is_full = self.joining is None and now - self._first_at >= self.options.epoch_s
-        self._lagging = self._lagging + 1 if is_full and self._rules.lags() else 0
-        losing = now - self._lost_at <= 2 * self.options.epoch_s
-        self._failed = self._failed or (self._on_trial and losing and self._lagging > 0)
-        self._overloaded = losing and self._lagging >= OVERLOADED_EPOCHS
-        if is_full and self._on_trial and not self._failed and not self._lagging:
-            self._on_trial = False
-            self._hold_s /= 2
-
-    def _hold(self, now: float) -> None:
-        """A join has brought more than comes through: no such rate again before CUBIC would have it again (RFC 9438,
-        Eq. (2)), twice as long after each failure and half as long after each success (ours)."""
-        artt = self.artt or 0.0
-        rates = self.rates
-        came = rates.arr * (1 - self._tried_lost / self._tried) if self._tried_lost else rates.rr
-        self._full_at = max(came, rates.arr / gamma(rates.waves_joined - 1, self.waves.p))
-        least = math.cbrt(self._full_at * artt * (1 - BETA) / C)
-        self._hold_s = min(max(2 * self._hold_s, least), self.waves.slot_s)
-        self._full_until = now + self._hold_s
 
     def _target(self, now: float) -> None:
         """Eqs. (5) and (6)."""
