@@ -5,13 +5,22 @@ packets per second. Sockets, packets and groups are the receiver's business.
 """
 
 import math
+from collections.abc import Sequence
+from typing import Final
 
-from hosts.parts.throughput import loss_event_rate, packets_per_rtt
 from hosts.protocols.webrc.estimators import RttEstimator
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.rates import Rates
 from hosts.protocols.webrc.rules import RULES
+from hosts.protocols.webrc.trial import Trial
 from hosts.protocols.webrc.waves import Waves, gamma
+
+EVENT_ROUNDS: Final = 4
+"""Round trips on end with losses that are one loss event at most (ours): what a join brings too much is gone again
+after some of them, and a TCP that a queue has stopped once loses nothing in the next."""
+FLOWS_ALREADY: Final = 0.5
+"""Of ARTT: a first packet that comes sooner is of a wave that others had joined, which adds nothing to what they share
+(ours)."""
 
 
 class ReceptionControl:
@@ -22,8 +31,11 @@ class ReceptionControl:
         self.options = options
         self.rates = Rates(waves, options.epoch_s)
         self._rules = RULES[options.rules](waves, self.rates, options.epoch_s)
+        self._trial = Trial(waves, self.rates, options.epoch_s)  # with today's rules
         self.losses = self._rules.loss_estimator()
-        self.rtt = RttEstimator(alpha=self._rules.alpha, floor=waves.p, is_bounded=self._rules.takes_back)
+        self.rtt = RttEstimator(
+            alpha=self._rules.alpha, floor=waves.p, is_bounded=self._rules.takes_back, lasts_s=waves.slot_s
+        )
         self.ssr = math.inf
         """SSR; infinite: start-up."""
         self.reqn = math.inf
@@ -40,11 +52,15 @@ class ReceptionControl:
         self._least_ssr = waves.base_rate * (1 + 1 / waves.p + 1 / waves.p**2)  # RFC 3738, 3.2.2.6
         self._joined_at = 0.0
         self._first_at = -math.inf  # when the last joined wave's first packet came
+        self._event_at = -math.inf  # the last loss event
         self._loss_event_until = -math.inf
         self._previous_mrtt: float | None = None
         self._most_rr = 0.0  # since the last join
         self._started = False
         self._overshot = False  # start-up has ended, and the wave joined last is not left yet
+        self._left = -1  # the channel that was left last
+        self._left_at = -math.inf
+        self._left_gap = 0.0  # between its packets, seconds
         self._left_until = -math.inf  # until then the last leave has no effect
 
     @property
@@ -70,25 +86,41 @@ class ReceptionControl:
         self.rtt.begin(self.mrtt)
         self.rates.first_packet(psn)
 
-    def packets(self, received: int, lost: int, now: float, *, is_marked: bool = False) -> None:
+    def packets(
+        self, received: int, lost: int, now: float, *, is_marked: bool = False, due_at: Sequence[float] = ()
+    ) -> None:
         """So many packets of joined channels have come, and so many are known to be lost. `is_marked`: a queue has
-        marked one that came; that begins a loss event as a lost packet does (RFC 3168, section 5), and is none."""
+        marked one that came; that begins a loss event as a lost packet does (RFC 3168, section 5), and is none.
+        `due_at`: when the lost ones should have come; the paper's rules and the RFC's do not ask."""
         self.rates.count(received, lost)
         self.losses.packets(received + lost)
-        if (lost or is_marked) and now >= self._loss_event_until and self.artt is not None:
-            self._loss_event(now, self.artt, "loss" if lost else "mark")
+        self._trial.count(received, lost, now, is_marked=is_marked, is_joining=self.joining is not None)
+        if not (lost or is_marked) or self.artt is None:
+            return
+        times = (self._rules.takes_back and sorted(due_at)) or [now]
+        for at in times:
+            if at < self._loss_event_until:
+                continue
+            most = self._event_at + EVENT_ROUNDS * self.artt
+            if self._rules.takes_back and at < min(self._loss_event_until + self.artt, most):
+                self._loss_event_until = min(at + self.artt, most)
+            else:
+                self._loss_event(at, self.artt, "loss" if lost else "mark")
 
     def _loss_event(self, now: float, artt: float, why: str) -> None:
         self.loss_events += 1
+        self._event_at = now
         self._loss_event_until = now + artt
+        if self._trial.is_on and self.joining is None:  # all that a join brings is one event
+            self._loss_event_until = max(self._loss_event_until, self._first_at + 2 * self.options.epoch_s)
         ssr = self.waves.p * self.rates.trr
         if self.starting_up:
-            self._end_startup(ssr, why)
+            self._end_startup(ssr, why, now)
         else:
-            self.losses.loss_event()
+            self.losses.loss_event(self._rules.loss_event(self.losses.lossp, artt, now))
             self.ssr = max(self._least_ssr, ssr)
             if self._rules.takes_back:
-                self._target()
+                self._target(now)
 
     def first_packet(self, psn: int, arrived_at: float) -> None:
         """The first packet of the wave that was joined last (4.2)."""
@@ -97,12 +129,14 @@ class ReceptionControl:
         measured = arrived_at - self._joined_at
         waves = self.waves
         before, self._previous_mrtt = self._previous_mrtt, measured
+        if self.artt is not None and measured < FLOWS_ALREADY * self.artt:
+            self._trial.end()
         self.mrtt = measured
-        self.rtt.update(measured, 1 / waves.rate_before_end(waves.psns - psn), self.rates.lost_share)
+        self.rtt.update(measured, 1 / waves.rate_before_end(waves.psns - psn), self.rates.lost_share, arrived_at)
         if not (self.starting_up and self.options.early_detection) or before is None:
             return
         if measured - before > self._rules.longest_wait():
-            self._end_startup(waves.p * self.rates.trr, "mrtt")
+            self._end_startup(waves.p * self.rates.trr, "mrtt", arrived_at)
 
     def slot_changed(self, over: int) -> None:
         """A new time slot; `over` is the wave that has become quiescent."""
@@ -120,7 +154,11 @@ class ReceptionControl:
         self._most_rr = max(self._most_rr, rates.rr)
         if not self._started:
             return False
-        self._target()
+        self.rtt.look(now)
+        self._target(now)
+        if self._rules.takes_back:
+            is_full = self.joining is None and now - self._first_at >= self.options.epoch_s
+            self._trial.epoch(now, is_full=is_full, lags=self._rules.lags())
         if now < self._loss_event_until or self.joining is not None or rates.waves_joined >= self.waves.n:
             return False
         if self.starting_up and not self._ready_in_startup(now):
@@ -128,6 +166,8 @@ class ReceptionControl:
         wanted = gamma(rates.waves_joined, self.waves.p) * rates.arr
         reaches_all = self._rules.reaches_all(self.trate)
         if self.trate < wanted and not reaches_all:
+            return False
+        if self._trial.forbids(wanted, now):
             return False
         if self.starting_up or reaches_all or not self.options.avoid_overflow:
             return True
@@ -142,6 +182,8 @@ class ReceptionControl:
         """The next wave has been joined."""
         self.joining = channel
         self._joined_at = now
+        if self._rules.takes_back:
+            self._trial.begin()
         self._most_rr = 0.0
         self.rates.joined()
 
@@ -151,19 +193,34 @@ class ReceptionControl:
         rates = self.rates
         if not self._started or rates.waves_joined == 0 or now < self._left_until:
             return False
-        if self._overshot:
+        if self._overshot or self._trial.has_failed or self._trial.is_overloaded:
             return True
         if not self._rules.takes_back or self.starting_up or self.joining is not None:
             return False
         return rates.arr >= self.trate * gamma(rates.waves_joined - 1, self.waves.p)
 
-    def left(self, now: float) -> None:
+    def left(self, channel: int, now: float) -> None:
         """The wave that was joined last has been left before its end."""
         self.joining = None
         self._overshot = False
+        if self._trial.has_failed:
+            self._trial.hold(self.artt or 0.0, now)
+        self._trial.end()
+        self._left = channel
+        self._left_at = now
         self._left_until = now + (self.artt or 0.0)
         self._loss_event_until = max(self._loss_event_until, self._left_until)  # of what has been sent already
+        before = self.rates.arr
         self.rates.join_failed()
+        self._left_gap = 1 / (before - self.rates.arr)
+
+    def still_comes(self, channel: int, now: float) -> None:
+        """A packet of a channel that is not joined: if the last leave takes longer than ARTT, for joins are made when
+        queues are short, what is lost meanwhile is of the same event."""
+        if channel != self._left or now > min(self._left_until, self._left_at + self.rtt.join_timeout):
+            return
+        self._left_until = now + 2 * self._left_gap
+        self._loss_event_until = max(self._loss_event_until, self._left_until)
 
     def join_timed_out(self, now: float) -> bool:
         """Whether the join that is waited for has failed."""
@@ -172,12 +229,13 @@ class ReceptionControl:
     def join_failed(self) -> None:
         """The wave that was joined last is given up."""
         self.joining = None
+        self._trial.end()
         self.rates.join_failed()
 
-    def _target(self) -> None:
+    def _target(self, now: float) -> None:
         """Eqs. (5) and (6)."""
         assert self.artt is not None
-        self.reqn = packets_per_rtt(self.losses.lossp) / self.artt
+        self.reqn = self._rules.equation(self.losses.lossp, self.artt, now)
         limit = self._rules.limit(starting_up=self.starting_up)
         self.trate = min(max(self.ssr, self.reqn), limit, self.options.max_rate)
 
@@ -186,14 +244,14 @@ class ReceptionControl:
         rates, waves = self.rates, self.waves
         joined = rates.waves_joined
         if gamma(joined, waves.p) * rates.arr > min(self.options.max_rate, waves.session_rate):
-            self._end_startup(rates.trr, "rate")
+            self._end_startup(rates.trr, "rate", now)
             return False
         if not self.options.early_detection or joined == 0:
             return True
         if now - self._first_at < self.options.epoch_s:
             return False
         if self._rules.lags():
-            self._end_startup(rates.trr, "lag")
+            self._end_startup(rates.trr, "lag", now)
             return False
         return True
 
@@ -201,12 +259,13 @@ class ReceptionControl:
         """Whether the reception rate has fallen since the last join as the waves have: no queue keeps it up (3.3)."""
         return self.rates.rr <= max(self._most_rr - 2 / self.options.epoch_s, self.waves.p * self._most_rr)
 
-    def _end_startup(self, ssr: float, why: str) -> None:
+    def _end_startup(self, ssr: float, why: str, now: float) -> None:
         self.ssr = max(self._least_ssr, ssr)
         self.startup_ended_by = why
         early = why in ("lag", "mrtt")
         self._overshot = (early and self.options.early_leave) or (self._rules.takes_back and why != "rate")
-        self._reset_losses(self.rates.trr)
+        assert self.artt is not None
+        self.losses.reset(self._rules.lossp_at(self._rules.after_startup(self.artt, now), self.artt))
 
     def _lower_reqn(self) -> None:
         """LOSSP is reset to what gives the target rate (3.3), where the equation asks for more than that: else it would
@@ -214,9 +273,4 @@ class ReceptionControl:
         begin again from a rate counts as a loss event, and at ten packets a second RR often does not fall by chance."""
         assert self.artt is not None
         if self.reqn > self.trate:
-            self.losses.rescale(loss_event_rate(self.trate, self.artt, 1.0))
-
-    def _reset_losses(self, rate: float) -> None:
-        """Have Eq. (6) give `rate`."""
-        assert self.artt is not None
-        self.losses.reset(loss_event_rate(rate, self.artt, 1.0))
+            self.losses.rescale(self._rules.lossp_at(self.trate, self.artt))

@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from typing import Final
+from typing import Final, NamedTuple
 
 NU: Final = 0.3
 """Weight of the filter over time, per time slot (RFC 3738, 3.2.2.1)."""
@@ -60,8 +60,9 @@ class LossEstimator:
         """So many packets were received or lost."""
         self._w += count
 
-    def loss_event(self) -> None:
-        """A loss event begins."""
+    def loss_event(self, at_least: float = 0.0) -> None:
+        """A loss event begins, so many packets after the last one at least (ours, with today's rules)."""
+        self._w = max(self._w, at_least)
         self._x += self._w
         self._w = 0.0
         self._y += 1
@@ -101,19 +102,21 @@ class RfcLossEstimator(LossEstimator):
 
 
 class TodayLossEstimator(RfcLossEstimator):
-    """RFC 3738's, which sees at once what has changed (ours).
+    """RFC 3738's, in which a loss event counts when it begins, not at the next epoch: a wave can be left at any time
+    (ours)."""
 
-    When nothing has been lost for twice as long as the estimate says, half of that time is the estimate: a rate that
-    grows so is still slower than Reno's; RFC 3738 has a quarter of it. And a loss event counts when it begins, not at
-    the next epoch, for a wave can be left at any time."""
-
-    def loss_event(self) -> None:
-        """A loss event begins."""
-        super().loss_event()
+    def loss_event(self, at_least: float = 0.0) -> None:
+        """At once."""
+        super().loss_event(at_least)
         self.lossp = 1 / max(self._interval(), 1.0)
 
-    def _interval(self) -> float:
-        return max(super()._interval(), self._w / 2)
+
+class _Bounds(NamedTuple):
+    """What a measurement says of the round trip time, seconds."""
+
+    most: float
+    least: float
+    at: float
 
 
 class RttEstimator:
@@ -130,7 +133,9 @@ class RttEstimator:
     (5.1.1). It stands until waves have been measured and is no part of the average (ours), whose weight it would keep
     small for hundreds of seconds."""
 
-    def __init__(self, *, floor: float, alpha: float = ALPHA, is_bounded: bool = False) -> None:
+    def __init__(
+        self, *, floor: float, alpha: float = ALPHA, is_bounded: bool = False, lasts_s: float = math.inf
+    ) -> None:
         """`alpha`: the weight when all measurements are alike, in (0, 1). `floor`: no measurement makes ARTT less than
         this share of what it was; an MRTT less the mean wait for a packet can be negative. `is_bounded`: where packets
         are farther apart than a round trip takes, the shortest of the last measurements, which are all too long, is
@@ -143,7 +148,9 @@ class RttEstimator:
         self._square = 0.0
         self._count = 0
         self._is_bounded = is_bounded
-        self._latest: deque[tuple[float, float]] = deque(maxlen=_BOUNDING)  # measurements, at most and at least
+        self._is_coarse = False  # the last measurement was
+        self._lasts_s = lasts_s
+        self._latest: deque[_Bounds] = deque(maxlen=_BOUNDING)
         self._variances: deque[float] = deque(maxlen=_REMEMBERED)  # of the measurements, by the gaps
         self.artt: float | None = None
         """Seconds; None before the first measurement."""
@@ -152,7 +159,7 @@ class RttEstimator:
         """The base channel's measurement, seconds."""
         self.artt = max(mrtt, LEAST_RTT_S)
 
-    def update(self, measured: float, gap: float = 0.0, lost: float = 0.0) -> float:
+    def update(self, measured: float, gap: float = 0.0, lost: float = 0.0, at: float = 0.0) -> float:
         """Take a wave's measurement, seconds, after the base channel's; ARTT now. `gap`: the time between two of the
         wave's packets; `lost`: the share of packets that are lost."""
         assert self.artt is not None
@@ -165,13 +172,22 @@ class RttEstimator:
         weight = max(self._weight(), self._share())
         self._mean += weight * (mrtt - self._mean)
         self._square += weight * (mrtt * mrtt - self._square)
-        self._latest.append((measured, measured - gap / (1 - lost)))
-        shortest = min(most for most, _ in self._latest)
-        if self._is_bounded and gap > shortest:
-            self.artt = max(shortest, *(least for _, least in self._latest), LEAST_RTT_S)
+        self._latest.append(_Bounds(measured, measured - gap / (1 - lost), at))
+        shortest = min(bounds.most for bounds in self._latest)
+        self._is_coarse = self._is_bounded and gap > shortest
+        if self._is_coarse:
+            self.look(at)
         else:
             self.artt = max(self._floor * self.artt, self._mean, LEAST_RTT_S)
         return self.artt
+
+    def look(self, now: float) -> None:
+        """At any time: a queue that a measurement has seen is of that time."""
+        if not self._is_coarse:
+            return
+        shortest = min(bounds.most for bounds in self._latest)
+        seen = [bounds.least for bounds in self._latest if now - bounds.at <= self._lasts_s]
+        self.artt = max(shortest, *seen, LEAST_RTT_S)
 
     def _weight(self) -> float:
         """Of the newest measurement if all are alike: all of it for the first one, Omega in the long run."""

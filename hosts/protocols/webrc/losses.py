@@ -6,7 +6,7 @@ packet among all of them).
 """
 
 from collections import deque
-from typing import Final
+from typing import Final, NamedTuple
 
 REORDERING: Final = 3
 MOST_MISSING: Final = 4096
@@ -14,12 +14,25 @@ MOST_MISSING: Final = 4096
 
 
 class _Channel:
-    __slots__ = ("missing", "next")
+    __slots__ = ("came_at", "missing", "next")
 
-    def __init__(self, following: int) -> None:
+    def __init__(self, following: int, came_at: float) -> None:
+        self.came_at = came_at
+        """When its last packet came."""
         self.next = following
         """The PSN that is expected next."""
         self.missing: set[int] = set()
+
+
+class _Gap(NamedTuple):
+    settled_by: int
+    """The packet at which it is."""
+    number: int
+    """The channel's."""
+    psns: tuple[int, ...]
+    ended_at: float
+    spacing: float
+    """Seconds between its packets."""
 
 
 class Losses:
@@ -32,18 +45,24 @@ class Losses:
         self._base_psns = base_psns
         self._channels: dict[int, _Channel] = {}
         self._seen = 0
-        self._due: deque[tuple[int, int, tuple[int, ...]]] = deque()  # packet at which it is settled, channel, PSNs
+        self._due: deque[_Gap] = deque()
+        self.due_at: list[float] = []
+        """When the packets should have come that the last call has found lost, evenly between those around the gap (as
+        RFC 5348, 5.2): a slow channel shows a loss late."""
 
-    def packet(self, number: int, psn: int) -> tuple[bool, int]:
-        """Take a packet; whether it is new, and how many packets are lost, as is known now."""
+    def packet(self, number: int, psn: int, at: float = 0.0) -> tuple[bool, int]:
+        """Take a packet that came `at` a time, seconds; whether it is new, and how many packets are lost, as is known
+        now."""
         self._seen += 1
+        self.due_at = []
         lost = self._settle() if self._due else 0
         channel = self._channels.get(number)
         if channel is None:
-            self._channels[number] = _Channel(self._after(number, psn))
+            self._channels[number] = _Channel(self._after(number, psn), at)
             return True, lost
         if psn == channel.next:
             channel.next = self._after(number, psn)
+            channel.came_at = at
             return True, lost
         if psn in channel.missing:
             channel.missing.discard(psn)
@@ -52,22 +71,24 @@ class Losses:
         is_ahead = ahead < self._base_psns // 2 if number == self._base else psn > channel.next
         if not is_ahead:
             return False, lost
-        lost += self._gap(number, channel, ahead)
+        lost += self._gap(number, channel, ahead, at)
         channel.next = self._after(number, psn)
+        channel.came_at = at
         return True, lost
 
-    def leave(self, number: int) -> int:
+    def leave(self, number: int, at: float = 0.0) -> int:
         """A wave is over: what is missing up to its last number is lost, if it does not come right now."""
+        self.due_at = []
         channel = self._channels.get(number)
         if channel is None:
             return 0
-        return self._gap(number, channel, max(0, self._psns - channel.next), until_end=True)
+        return self._gap(number, channel, max(0, self._psns - channel.next), at, until_end=True)
 
     def forget(self, number: int) -> None:
         """The next packet of this channel is the first of another wave, or after another join."""
         self._channels.pop(number, None)
 
-    def _gap(self, number: int, channel: _Channel, size: int, *, until_end: bool = False) -> int:
+    def _gap(self, number: int, channel: _Channel, size: int, at: float, *, until_end: bool = False) -> int:
         if size == 0:
             return 0
         kept = min(size, MOST_MISSING)
@@ -75,22 +96,23 @@ class Losses:
         space = self._space(number)
         psns = tuple((first + offset) % space for offset in range(kept))
         channel.missing.update(psns)
-        self._due.append((self._seen + REORDERING, number, psns))
+        self._due.append(_Gap(self._seen + REORDERING, number, psns, at, (at - channel.came_at) / (size + 1)))
         if until_end:
             channel.next = self._psns
         return size - kept
 
     def _settle(self) -> int:
         lost = 0
-        while self._due and self._due[0][0] <= self._seen:
-            _, number, psns = self._due.popleft()
-            channel = self._channels.get(number)
+        while self._due and self._due[0].settled_by <= self._seen:
+            gap = self._due.popleft()
+            channel = self._channels.get(gap.number)
             if channel is None:
                 continue
-            for psn in psns:
+            for before_end, psn in enumerate(reversed(gap.psns), 1):
                 if psn in channel.missing:
                     channel.missing.discard(psn)
                     lost += 1
+                    self.due_at.append(gap.ended_at - before_end * gap.spacing)
         return lost
 
     def _after(self, number: int, psn: int) -> int:

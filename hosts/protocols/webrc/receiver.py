@@ -162,6 +162,7 @@ class WebrcReceiver(SessionReceiver):
             return ()
         if channel != self.waves.t and channel not in self.joined and self.state != "listening":
             self.counters["drop_not_joined"] += 1
+            self.control.still_comes(channel, now)
             return ()
         arrived_at = datagram.came_at(now)
         effects: list[Effect] = []
@@ -212,7 +213,7 @@ class WebrcReceiver(SessionReceiver):
             self.control.slot_changed(over)
             if self.joined and self.joined[0] == over:
                 effects.append(self._leave(self.joined.pop(0)))
-                lost = self._losses.leave(over)
+                lost = self._losses.leave(over, now)
                 if lost:
                     effects += self._count(0, lost, now)
         self._slot_since = now
@@ -221,7 +222,7 @@ class WebrcReceiver(SessionReceiver):
     def _take(self, packet: Alc, arrived_at: float, now: float, *, is_marked: bool) -> list[Effect]:
         """A packet of a channel that is joined, or was until just now."""
         channel, control = packet.channel, self.control
-        is_new, lost = self._losses.packet(channel, packet.psn)
+        is_new, lost = self._losses.packet(channel, packet.psn, arrived_at)
         if channel == self.waves.t or channel in self.joined:
             self._silences.heard(channel, now)
         effects: list[Effect] = []
@@ -242,11 +243,12 @@ class WebrcReceiver(SessionReceiver):
 
     def _count(self, received: int, lost: int, now: float, *, is_marked: bool = False) -> list[Effect]:
         events = self.control.loss_events
-        self.control.packets(received, lost, now, is_marked=is_marked)
+        self.control.packets(received, lost, now, is_marked=is_marked, due_at=self._losses.due_at)
         self.lost_packets += lost
-        if self.control.loss_events == events:
-            return []
-        return [CongestionSignal("loss" if lost else "mark"), *self._take_back(now)]
+        effects: list[Effect] = []
+        if self.control.loss_events != events:
+            effects.append(CongestionSignal("loss" if lost else "mark"))
+        return [*effects, *self._take_back(now)] if lost or is_marked else effects
 
     def _contents(self, packet: Alc, arrived_at: float) -> list[Effect]:
         if self.session.realtime:
@@ -309,7 +311,7 @@ class WebrcReceiver(SessionReceiver):
         if not self.joined or not self.control.is_too_much(now):
             return []
         self._losses.forget(self.joined[-1])
-        self.control.left(now)
+        self.control.left(self.joined[-1], now)
         self.counters["taken_back"] += 1
         return [self._leave(self.joined.pop())]
 

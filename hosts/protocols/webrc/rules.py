@@ -4,6 +4,14 @@ per second."""
 import math
 from typing import Final
 
+from hosts.parts.cubic import BETA
+from hosts.parts.throughput import (
+    loss_event_rate,
+    mixed_loss_event_rate,
+    mixed_packets_per_rtt,
+    packets_per_rtt,
+    window_since_loss,
+)
 from hosts.protocols.webrc.estimators import (
     ALPHA,
     RFC_ALPHA,
@@ -27,6 +35,9 @@ LAG_SHARE: Final = 0.05
 """By so much of ARR, beside `LAG_PACKETS`, less arrives when a queue grows (ours): below what a join brings, a third
 with P of 0.75, and above what a competitor's queue does to the times of arrival."""
 
+RENEWED: Final = (1 + BETA) / 2
+"""Of the rate at a loss event: what a TCP has on average from there to its next one (ours)."""
+
 
 class PaperRules:
     """The paper's: the target rate is limited by what arrives, and RR shows that packets queue."""
@@ -44,6 +55,22 @@ class PaperRules:
     def loss_estimator(self) -> LossEstimator:
         """LOSSP, with the second filter as it is there."""
         return LossEstimator(self._epoch_s / self._waves.slot_s)
+
+    def equation(self, lossp: float, artt: float, now: float) -> float:
+        """REQN, Eq. (6)."""
+        return packets_per_rtt(lossp) / artt
+
+    def lossp_at(self, rate: float, artt: float) -> float:
+        """The LOSSP that gives this rate."""
+        return loss_event_rate(rate, artt, 1.0)
+
+    def loss_event(self, lossp: float, artt: float, now: float) -> float:
+        """So many packets are to lie between this loss event and the last one, at least."""
+        return 0.0
+
+    def after_startup(self, artt: float, now: float) -> float:
+        """The rate that LOSSP is to give when start-up ends (3.2)."""
+        return self._rates.trr
 
     def longest_wait(self) -> float:
         """Seconds that the next packet of the wave joined last may take: more is a queue's doing (3.2).
@@ -121,9 +148,44 @@ class TodayRules(RfcRules):
 
     takes_back = True
 
+    def __init__(self, waves: Waves, rates: Rates, epoch_s: float) -> None:
+        super().__init__(waves, rates, epoch_s)
+        self._event_at = -math.inf  # the last loss event's time
+        self._window = 0.0  # packets in flight then
+
     def loss_estimator(self) -> LossEstimator:
         """What the receiver can follow at once."""
         return TodayLossEstimator(self._epoch_s / self._waves.slot_s)
+
+    def equation(self, lossp: float, artt: float, now: float) -> float:
+        """What a Reno and a CUBIC would have on average, at this LOSSP or half as long after a loss: a history in
+        packets, of a time when few came, would hold the rate down for minutes. Half, for a wave that is joined in a
+        time without losses by chance stays until its rate has fallen."""
+        since = window_since_loss((now - self._event_at) / 2, artt, self._window)
+        return max(mixed_packets_per_rtt(lossp, artt), since) / artt
+
+    def lossp_at(self, rate: float, artt: float) -> float:
+        """As a Reno and a CUBIC have it on average."""
+        return mixed_loss_event_rate(rate, artt, 1.0)
+
+    def loss_event(self, lossp: float, artt: float, now: float) -> float:
+        """A loss event: the packets between two of them, at least, that TCP would have at its mean rate from here on,
+        if the rate came from the time since the last event and not from what was counted; else 0."""
+        rate = self.arriving
+        grown = self.equation(lossp, artt, now) * artt > mixed_packets_per_rtt(lossp, artt)
+        self._event_at, self._window = now, rate * artt
+        return 1 / self.lossp_at(RENEWED * rate, artt) if grown else 0.0
+
+    def after_startup(self, artt: float, now: float) -> float:
+        """As after a loss event."""
+        self._event_at, self._window = now, self.arriving * artt
+        return RENEWED * self.arriving
+
+    @property
+    def arriving(self) -> float:
+        """What comes through, packets/s: no more than the channels carry."""
+        rates = self._rates
+        return min(rates.arr, max(rates.rr, rates.trr))
 
     def longest_wait(self) -> float:
         """As the paper's: the sender is within a packet of the fluid."""

@@ -318,7 +318,7 @@ def test_today_s_rules_take_back_what_start_up_joined_too_much() -> None:
     assert control.startup_ended_by == "lag"
     before = control.rates.waves_joined
     assert control.is_too_much(path.now)
-    control.left(path.now)
+    control.left(1, path.now)
     assert control.rates.waves_joined == before - 1
     assert not control.is_too_much(path.now)
 
@@ -330,11 +330,13 @@ def test_today_s_rules_leave_a_wave_when_the_rate_without_it_is_the_target() -> 
     control = path.control
     control.packets(0, 1, path.now)
     assert not control.starting_up
-    control.left(path.now)  # what start-up joined too much
-    path.bottleneck = control.rates.arr / 4
+    control.left(1, path.now)  # what start-up joined too much
+    control.ssr = 1.0
     for _ in range(40):
         before = control.rates.waves_joined
-        path.epoch(1, join=False)
+        assert control.artt is not None
+        control.losses.reset(loss_event_rate(control.rates.arr / 2, control.artt, 1.0))
+        path.epoch(join=False)
         if control.is_too_much(path.now):
             assert control.rates.arr / gamma(before - 1, 0.75) >= control.trate
             break
@@ -365,9 +367,109 @@ def test_a_mark_begins_a_loss_event_and_is_no_lost_packet() -> None:
     control = path.control
     control.packets(1, 0, path.now, is_marked=True)
     assert control.startup_ended_by == "mark"
-    path.now += 1.0
+    path.now += 2.0
     before = control.loss_events
     for _ in range(3):
         control.packets(1, 0, path.now, is_marked=True)  # all of one event
     assert control.loss_events == before + 1
     assert control.rates.lost_share == 0
+
+
+def _joined_by_today_s_rules(waves: int = 12) -> Path:
+    """A receiver that has just joined a wave, long after start-up, and whose equation allows everything."""
+    path = Path(rules="today", epoch_s=EPOCH)
+    while path.control.rates.waves_joined < waves:
+        path.epoch()
+    control = path.control
+    control.packets(0, 1, path.now)
+    control.left(1, path.now)
+    path.now += 5.0
+    control.losses.reset(1e-9)
+    for _ in range(20):
+        if path.epoch():
+            return path
+    pytest.fail("no wave was joined")
+
+
+def test_a_join_that_brings_losses_is_taken_back_at_once_and_not_tried_again_for_a_while() -> None:
+    path = _joined_by_today_s_rules()
+    control = path.control
+    events, at = control.loss_events, path.now + path.rtt
+    for number in range(1, 5):
+        assert not control.is_too_much(at)
+        control.packets(3, 1, at + number * 0.01)  # a quarter is lost: what the wave has brought
+    at += 0.05
+    assert control.is_too_much(at)
+    assert control.loss_events == events + 1
+    control.left(control.rates.waves_joined, at)
+    assert not control.is_too_much(at + 1.0)
+    waited = 0
+    while not path.epoch(join=False):
+        waited += 1
+        assert waited < 20
+    assert waited >= 2
+
+
+def test_few_losses_after_a_join_are_no_reason_to_take_it_back() -> None:
+    path = _joined_by_today_s_rules()
+    for number in range(1, 20):
+        path.control.packets(20, int(number % 5 == 0), path.now + path.rtt + number * 0.01)
+    assert not path.control.is_too_much(path.now + 0.3)
+
+
+def test_a_wave_that_flowed_already_brought_no_losses() -> None:
+    path = _joined_by_today_s_rules()
+    control = path.control
+    assert control.artt is not None
+    path.rtt = control.artt / 4
+    while not path.epoch():
+        pass
+    control.packets(15, 5, path.now + path.rtt)
+    assert not control.is_too_much(path.now + path.rtt)
+
+
+def test_losses_are_one_event_for_as_long_as_a_wave_comes_that_has_been_left() -> None:
+    path = _joined_by_today_s_rules()
+    control = path.control
+    path.now += 3.0
+    control.packets(10, 1, path.now)
+    control.left(7, path.now)
+    assert control.artt is not None
+    events, at = control.loss_events, path.now
+    gap = control.artt / 2
+    for _ in range(8):  # a queue has made the way four times as long
+        at += gap
+        control.still_comes(6, at)
+        control.still_comes(7, at)
+        control.packets(3, 1, at, due_at=[at])
+    assert control.loss_events == events
+    at += control.artt * 6
+    control.packets(3, 1, at, due_at=[at])
+    assert control.loss_events == events + 1
+
+
+def test_losses_that_were_due_in_one_round_trip_are_one_event_however_late_they_show() -> None:
+    path = _joined_by_today_s_rules()
+    control = path.control
+    path.now += 3.0
+    assert control.artt is not None
+    events = control.loss_events
+    control.packets(10, 1, path.now, due_at=[path.now])
+    control.packets(10, 1, path.now + 10 * control.artt, due_at=[path.now + 0.9 * control.artt])
+    assert control.loss_events == events + 1
+
+
+def test_after_a_loss_the_rate_grows_by_time() -> None:
+    """As a TCP's would: one packet a round trip and round trip, or half of it. By the packets that come it would take
+    minutes at a low rate."""
+    path = Path(rules="today")
+    while path.control.rates.waves_joined < 2:
+        path.epoch()
+    control = path.control
+    control.packets(0, 1, path.now)
+    control.left(1, path.now)
+    at = path.now
+    while path.now < at + 6.0:
+        path.epoch(join=False)
+    assert control.artt is not None
+    assert control.reqn * control.artt >= 0.9 * (path.now - at) / 2 / control.artt

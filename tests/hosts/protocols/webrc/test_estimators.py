@@ -305,14 +305,27 @@ def test_today_s_lossp_is_that_of_the_regular_losses() -> None:
     assert _regular(100).lossp == pytest.approx(0.01, rel=0.25)
 
 
-def test_today_s_lossp_sees_a_long_time_without_losses_and_each_loss_event_at_once() -> None:
-    estimator = _regular(100)
-    estimator.packets(10_000)
-    estimator.epoch()
-    assert estimator.lossp <= 1 / 5000
+def test_today_s_lossp_counts_each_loss_event_at_once_and_after_no_fewer_packets_than_it_is_told() -> None:
+    estimator, told = _regular(100), _regular(100)
     before = estimator.lossp
+    estimator.packets(10)
     estimator.loss_event()
-    assert before < estimator.lossp < 0.01
+    assert estimator.lossp > before
+    told.packets(10)
+    told.loss_event(1000.0)
+    assert told.lossp < before
+
+
+def test_a_queue_that_a_coarse_measurement_has_seen_counts_for_a_time() -> None:
+    estimator = RttEstimator(floor=0.75, is_bounded=True, lasts_s=10.0)
+    estimator.begin(0.25)
+    estimator.update(0.02, 0.08, at=1.0)
+    estimator.update(0.2, 0.08, at=2.0)  # no less than 0.12
+    assert estimator.artt == pytest.approx(0.12)
+    estimator.look(12.0)
+    assert estimator.artt == pytest.approx(0.12)
+    estimator.look(12.1)
+    assert estimator.artt == pytest.approx(0.02)
 
 
 def test_where_gaps_are_longer_than_the_round_trip_the_shortest_measurement_counts() -> None:

@@ -76,3 +76,16 @@ def test_a_gap_that_no_network_makes_is_not_remembered_packet_by_packet() -> Non
     run(losses, [(0, 0)])
     _, lost = losses.packet(0, 1 << 31)
     assert lost > 2_000_000_000
+
+
+def test_lost_packets_were_due_evenly_between_those_around_the_gap() -> None:
+    losses = Losses(PSNS, BASE, BASE_PSNS)
+    losses.packet(0, 100, 1.0)
+    losses.packet(0, 103, 4.0)
+    assert losses.due_at == []
+    for psn in range(REORDERING):
+        _, lost = losses.packet(1, psn, 4.5)
+    assert lost == 2
+    assert sorted(losses.due_at) == [2.0, 3.0]
+    losses.packet(1, REORDERING, 4.6)
+    assert losses.due_at == []

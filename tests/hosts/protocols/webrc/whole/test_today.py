@@ -87,3 +87,44 @@ def test_receivers_that_follow_each_other_see_the_queue_that_they_fill() -> None
     for (received, lost), (then, then_lost) in zip(after, before, strict=True):
         assert (received - then) * BITS / 25.0 >= 0.4 * link
         assert lost - then_lost <= 0.22 * (lost - then_lost + received - then)
+
+
+@pytest.mark.parametrize(("link", "rtt", "packets", "receivers"), [(1.5e6, 0.001, 4, 1), (3.4e6, 0.0033, 5, 8)])
+def test_behind_queues_of_few_packets_little_is_lost(link: float, rtt: float, packets: int, receivers: int) -> None:
+    """A join brings a third more than there was; kept for a time slot, it would lose an eighth to a fifth."""
+    found = World(
+        [{}] * receivers,
+        shared=one_way(rtt, rate_bps=link, limit_packets=packets),
+        options={**DEFAULTS, "session_rate_bps": 10 * link},
+    )
+    found.sim.run(15.0)
+    before = [(found.packets(number), found.receivers[number].lost_packets) for number in range(receivers)]
+    found.sim.run(40.0)
+    for number, (received, lost) in enumerate(before):
+        came, gone = found.packets(number) - received, found.receivers[number].lost_packets - lost
+        assert came * BITS / 25.0 >= 0.45 * link
+        assert gone <= 0.08 * (came + gone)
+
+
+def test_receivers_behind_one_deep_queue_do_not_starve() -> None:
+    """Each one's joins fill the queue for all; who then believes in that round trip time for long falls behind."""
+    link = 8e6
+    found = World(
+        [{}] * 6,
+        shared=one_way(0.02, rate_bps=link, limit_packets=53),
+        options={**DEFAULTS, "session_rate_bps": 10 * link},
+    )
+    found.sim.run(15.0)
+    before = [found.packets(number) for number in range(6)]
+    found.sim.run(45.0)
+    for number in range(6):
+        assert (found.packets(number) - before[number]) * BITS / 30.0 >= 0.42 * link
+
+
+def test_where_packets_are_lost_by_chance_a_receiver_has_what_a_tcp_has() -> None:
+    lossy = World(
+        [{"loss": 0.01}],
+        shared=one_way(0.05, rate_bps=8e6, limit_packets=33),
+        options={**DEFAULTS, "session_rate_bps": 48e6},
+    )
+    assert 0.26 * 8e6 <= rate(lossy, 20.0, 60.0) <= 0.42 * 8e6  # a Reno 0.31, a CUBIC 0.35

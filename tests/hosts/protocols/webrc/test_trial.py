@@ -1,0 +1,89 @@
+"""A join on trial, with losses and epochs given by hand."""
+
+import pytest
+
+from hosts.protocols.webrc.rates import Rates
+from hosts.protocols.webrc.trial import OVERLOADED_EPOCHS, Trial
+from hosts.protocols.webrc.waves import Waves
+
+EPOCH = 0.25
+ARTT = 0.1
+
+
+def trial() -> Trial:
+    waves = Waves(2000.0)
+    rates = Rates(waves, EPOCH)
+    rates.waves_joined, rates.arr, rates.rr = 10, 50.0, 40.0
+    return Trial(waves, rates, EPOCH)
+
+
+def lose(of: Trial, now: float) -> None:
+    of.count(15, 5, now, is_marked=False, is_joining=False)
+
+
+def held(of: Trial, now: float) -> float:
+    """How long a rate is forbidden that has just failed."""
+    of.begin()
+    lose(of, now)
+    assert of.has_failed
+    of.hold(ARTT, now)
+    of.end()
+    least, most = now, now + 100.0
+    while most - least > 1e-3:
+        middle = (least + most) / 2
+        least, most = (middle, most) if of.forbids(50.0, middle) else (least, middle)
+    return most - now
+
+
+def succeed(of: Trial, now: float) -> None:
+    of.begin()
+    of.epoch(now, is_full=True, lags=False)
+    assert not of.is_on
+
+
+def test_each_failure_makes_the_wait_twice_as_long_and_each_success_half_as_long() -> None:
+    tried = trial()
+    first = held(tried, 0.0)
+    assert first > ARTT
+    assert held(tried, 20.0) == pytest.approx(2 * first, abs=0.01)
+    succeed(tried, 40.0)
+    assert held(tried, 60.0) == pytest.approx(2 * first, abs=0.01)
+    for number in range(8):
+        assert held(tried, 80.0 + 20 * number) <= 10.0 + 0.01  # a time slot
+
+
+def test_less_than_what_came_through_is_not_forbidden() -> None:
+    tried = trial()
+    tried.begin()
+    lose(tried, 0.0)
+    tried.hold(ARTT, 0.0)
+    assert tried.forbids(40.0, 0.1)
+    assert not tried.forbids(37.0, 0.1)  # a quarter of 50 was lost
+
+
+def test_losses_before_the_wave_s_first_packet_are_of_something_else() -> None:
+    tried = trial()
+    tried.begin()
+    tried.count(15, 5, 0.0, is_marked=False, is_joining=True)
+    assert not tried.has_failed
+
+
+def test_a_queue_that_grows_decides_nothing_before_something_is_lost_or_marked() -> None:
+    tried = trial()
+    tried.begin()
+    tried.epoch(1.0, is_full=True, lags=True)
+    assert tried.is_on
+    assert not tried.has_failed
+    tried.count(10, 0, 1.1, is_marked=True, is_joining=False)
+    tried.epoch(1.25, is_full=True, lags=True)
+    assert tried.has_failed
+
+
+def test_without_a_join_of_its_own_only_what_lasts_is_an_overload() -> None:
+    tried = trial()
+    for number in range(OVERLOADED_EPOCHS):
+        assert not tried.is_overloaded
+        lose(tried, number * EPOCH)
+        tried.epoch((number + 1) * EPOCH, is_full=True, lags=True)
+    assert tried.is_overloaded
+    assert not tried.has_failed
