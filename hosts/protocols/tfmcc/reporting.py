@@ -34,7 +34,7 @@ from hosts.protocols.tfmcc.rate_float import NO_RATE, decode_rate, decode_rtt, e
 ASK_S: Final = 0.02
 """A question that a switch has not answered is asked again after so long, and then after twice the time (ours)."""
 ASKS: Final = 8
-"""So often; and the answers to so many are known (ours)."""
+"""So often, with reports that are no mere question; and the answers to so many are known (ours)."""
 ANSWERED_ASKS: Final = 4
 """After so many without an answer a report is none of the switches' business any more (ours)."""
 
@@ -139,7 +139,6 @@ class Reporting:
             return None
         if self._asks >= ASKS or now < self._asked_at + ASK_S * (1 << self._asks):
             return None
-        self._asks += 1
         rate = self._path.receive_bps(now) or decode_rate(packet.rate)
         return self._say(packet, now, 0, rate)
 
@@ -266,6 +265,7 @@ class Reporting:
         else:
             self._asked_at = now
             self._asked.append(int(now * 1e6))
+            self._asks += packet.path_rtt > 0  # else there is nobody to answer
         if packet.flags & FLAG_ASSIST and (flags & FLAG_HAVE_RTT or self._asks <= ANSWERED_ASKS):
             flags |= FLAG_MAY_SUPPRESS
         return Report(

@@ -65,12 +65,12 @@ control find_trust(in headers_t hdr, in metadata_t meta, in tfmcc_session_t row,
                 least = ECHO_RATE_OF(echo);
             }
         }
-        if (FIRST_RECEIVER_OF(passed) == TFMCC_CLR_OF(row)) {
-            is_confirmed = 1;
-        }
 
         if (LEAST_KEY_OF(passed) != hdr.canopy.session ++ hdr.tfmcc_report.round || FIRST_AT_OF(passed) == 0) {
             passed = 0;
+        } else if (FIRST_RECEIVER_OF(passed) == TFMCC_CLR_OF(row)) {
+            passed = 0;     // the sender believes it, and says what it makes of it
+            tfmcc_least.write(place, 0);
         } else if (meta.now - FIRST_AT_OF(passed) >= patience_us) {
             if (is_confirmed == 0) {
                 doubtful = LEAST_PORTS_OF(passed);

@@ -231,8 +231,11 @@ class SuppressionModel:
         number, passed = self._passed.get(place, (-1, None))
         if number != report.round:
             passed = None
+        if passed is not None and passed.receiver == data.clr:
+            del self._passed[place]
+            passed = None
         if passed is not None and now - passed.at >= patience:
-            confirmed = (echo is not None and echo.suppression <= passed.first) or passed.receiver == data.clr
+            confirmed = echo is not None and echo.suppression <= passed.first
             doubtful |= set() if confirmed else passed.ports
             del self._passed[place]
             passed = None
