@@ -93,7 +93,9 @@ control find_trust(in headers_t hdr, in metadata_t meta, in tfmcc_session_t row,
             farthest = 0;
             tfmcc_far.write(index, 0);
         }
-        if (hdr.tfmcc_report.rtt > TFMCC_MAX_RTT_OF(row) && hdr.tfmcc_report.rtt > FAR_RTT_OF(farthest)) {
+        if (hdr.tfmcc_report.rtt > TFMCC_MAX_RTT_OF(row)
+                && (farthest == 0
+                    || (bit<16>)hdr.tfmcc_report.rtt >= (bit<16>)FAR_RTT_OF(farthest) + TFMCC_FARTHER)) {
             is_far = 1;
         }
 

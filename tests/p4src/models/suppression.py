@@ -27,6 +27,7 @@ from tests.p4src.models.passed import SESSIONS
 REPORTS = number("TFMCC_REPORTS")
 IDLE_MS = number("TFMCC_IDLE_MS")
 PATH_AGE_US = number("TFMCC_PATH_AGE_US")
+FARTHER = number("TFMCC_FARTHER")
 DOUBT_PATIENCES = 1 << number("TFMCC_DOUBT_SHIFT")
 
 
@@ -248,7 +249,7 @@ class SuppressionModel:
             doubtful |= {far.port} if far.rtt > data.max_rtt else set()
             del self._farthest[session]
             far = None
-        is_far = report.rtt > data.max_rtt and (far is None or report.rtt > far.rtt)
+        is_far = report.rtt > data.max_rtt and (far is None or report.rtt >= far.rtt + FARTHER)
 
         ports, since = self._doubts.get(session, (set(), now))
         if now - since >= patience * DOUBT_PATIENCES:

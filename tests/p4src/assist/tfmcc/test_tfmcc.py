@@ -271,6 +271,13 @@ def test_what_passes_speaks_for_what_ended(bench: Bench) -> None:
     assert up(bench, 7, report(99, 400)) == report(99, 400)
 
 
+def test_longer_round_trip_times_pass_in_steps(bench: Bench) -> None:
+    down(bench, data())
+    assert up(bench, 3, report(3, 100)) is not None
+    passed = [rtt for rtt in range(0x70, 0x80) if up(bench, 4, report(4, 500, rtt=rtt)) is not None]
+    assert passed == [0x71, 0x75, 0x79, 0x7D]
+
+
 def test_no_more_pass_in_a_round_than_there_are_ports(bench: Bench) -> None:
     down(bench, data())
     passed = [up(bench, 3 + number % 5, report(number, 2000 - 40 * number)) is not None for number in range(1, 25)]
