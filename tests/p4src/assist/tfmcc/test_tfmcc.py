@@ -271,6 +271,16 @@ def test_what_passes_speaks_for_what_ended(bench: Bench) -> None:
     assert up(bench, 7, report(99, 400)) == report(99, 400)
 
 
+def test_at_low_rates_a_switch_remembers_what_the_last_packet_said(embedded: Embedded) -> None:
+    bench = Bench(embedded)
+    bench.assist()
+    down(bench, data(suppression=500, flags=FLAG_ASSIST | FLAG_SUPPRESSION_LOSS))
+    embedded.advance(16_000_000)  # two of the longest gaps
+    assert up(bench, 3, report(3, 600)) is None
+    embedded.advance(10_000_000)
+    assert up(bench, 3, report(3, 600)) is not None
+
+
 def test_longer_round_trip_times_pass_in_steps(bench: Bench) -> None:
     down(bench, data())
     assert up(bench, 3, report(3, 100)) is not None
