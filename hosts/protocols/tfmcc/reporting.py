@@ -182,7 +182,9 @@ class Reporting:
     def _delay(self, packet: Data) -> float:
         """T."""
         max_rtt = decode_rtt(packet.max_rtt)
-        return self._options.feedback_delay(max_rtt, self._path.packet_bytes, decode_rate(packet.rate) / 8)
+        rate = decode_rate(packet.rate) / 8
+        slowstart = bool(packet.flags & FLAG_SLOWSTART)
+        return self._options.feedback_delay(max_rtt, self._path.packet_bytes, rate, slowstart=slowstart)
 
     def _begin_round(self, packet: Data, now: float) -> None:
         """Who has something to say sets a timer."""

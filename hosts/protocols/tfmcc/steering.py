@@ -83,7 +83,7 @@ class Steering:
 
     def feedback_delay(self, now: float) -> float:
         """T."""
-        return self._options.feedback_delay(self.rounds.max_rtt, self._packet_bytes, self.control.at(now))
+        return self._delay_at(self.control.at(now))
 
     @property
     def first_rtts(self) -> int:
@@ -308,7 +308,8 @@ class Steering:
         return self._options.clr_delays * delay
 
     def _delay_at(self, rate: float) -> float:
-        return self._options.feedback_delay(self.rounds.max_rtt, self._packet_bytes, rate)
+        max_rtt = self.rounds.max_rtt
+        return self._options.feedback_delay(max_rtt, self._packet_bytes, rate, slowstart=self.slowstart)
 
     def _gaps(self, now: float) -> float:
         """Two packets' time, for one may be lost."""
