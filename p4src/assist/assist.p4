@@ -61,7 +61,7 @@ control assist_feedback(inout headers_t hdr, inout metadata_t meta, inout standa
                     assist_mtcp.apply(hdr, other, meta, standard_metadata);
                 } else if (meta.assisted.kind == assisted_t.rla_ack || meta.assisted.kind == assisted_t.rla_abort) {
                     assist_rla.apply(hdr, other, meta, standard_metadata);
-                } else if (meta.assisted.kind == assisted_t.tfmcc_report) {
+                } else if (meta.assisted.kind == assisted_t.tfmcc_report || meta.assisted.kind == assisted_t.tfmcc_join_ack) {
                     suppress_report.apply(hdr, meta, standard_metadata);
                 } else if (meta.assisted.kind == assisted_t.vlmcc_challenge) {
                     filter_challenge.apply(hdr, meta, standard_metadata);

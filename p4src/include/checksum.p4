@@ -22,8 +22,8 @@
       hdr.rla_ack.reserved, hdr.rla_ack.children, hdr.rla_ack.sack }
 #define TFMCC_REPORT_FIELDS \
     { UDP_FIELDS, hdr.tfmcc_report.receiver, hdr.tfmcc_report.round, hdr.tfmcc_report.rate, hdr.tfmcc_report.rtt, \
-      hdr.tfmcc_report.reserved, hdr.tfmcc_report.loss_rate, hdr.tfmcc_report.receive_rate, \
-      hdr.tfmcc_report.reserved16, hdr.tfmcc_report.echo_time_us, hdr.tfmcc_report.held_us, hdr.tfmcc_report.time_us }
+      hdr.tfmcc_report.far_rtt, hdr.tfmcc_report.loss_rate, hdr.tfmcc_report.receive_rate, \
+      hdr.tfmcc_report.stands_for, hdr.tfmcc_report.echo_time_us, hdr.tfmcc_report.held_us, hdr.tfmcc_report.time_us }
 #define VLMCC_CHALLENGE_FIELDS \
     { UDP_FIELDS, hdr.vlmcc_challenge.receiver, hdr.vlmcc_challenge.rate, hdr.vlmcc_challenge.cwnd, \
       hdr.vlmcc_challenge.rtt_us, hdr.vlmcc_challenge.base_rtt_us, hdr.vlmcc_challenge.seq, \
@@ -85,6 +85,10 @@ control canopy_update_checksum(inout headers_t hdr, inout metadata_t meta) {
         update_checksum(
             meta.merged == 1 && hdr.rla_ack.isValid(),
             RLA_ACK_FIELDS,
+            hdr.udp.checksum, HashAlgorithm.csum16);
+        update_checksum(
+            meta.merged == 1 && hdr.tfmcc_report.isValid(),
+            TFMCC_REPORT_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
     }
 }

@@ -76,10 +76,12 @@ const bit<16> MTCP_FEEDBACK_UDP_BYTES = 160;
 const bit<16> RLA_ACK_UDP_BYTES = 116;
 
 // TFMCC's
+#define TFMCC_BIT_ECHO             2    // DATA: a report's time comes back
 #define TFMCC_BIT_SUPPRESSION_LOSS 3    // DATA: the suppression rates are those of losses
 #define TFMCC_BIT_HAVE_RTT         0    // REPORT
 #define TFMCC_BIT_HAVE_LOSS        1    // REPORT
 #define TFMCC_BIT_LEAVE            2    // REPORT
+#define TFMCC_BIT_ANSWER           6    // REPORT: a switch sends it back to its receiver
 const bit<16> TFMCC_DATA_UDP_BYTES = 72;        // at least
 const bit<16> TFMCC_REPORT_UDP_BYTES = 52;
 const bit<16> TFMCC_NO_RATE = 0x0fff;           // the largest 12-bit float
@@ -118,8 +120,17 @@ const bit<32> MTCP_LEAST_MARGIN_US = 200000;
 // A receiver of RLA's that is silent for so long is left out. It answers every packet; a pause of all costs a few packets.
 const bit<32> RLA_SILENCE_US = 500000;
 
-// First round trip times asked for in a round that pass whatever their rates: one or two answers are too few (TFMCC 2.5.2).
-const bit<8>  TFMCC_REQUESTS = 10;
+// TFMCC's data come at least every `longest_gap_s` of the hosts, 8 s; who is silent for three times that has gone.
+const bit<32> TFMCC_IDLE_MS = 24576;            // in 1.024 ms
+// A round trip time counts for so long. The CLR's reports renew it once a round trip on its way, requests elsewhere.
+const bit<48> TFMCC_PATH_AGE_US = 8388608;
+const bit<8>  TFMCC_PATH_SHIFT  = 6;            // data tell it in 64 us
+// Reports of a round that pass whose ports are not in doubt, the CLR's apart: one for each port.
+const bit<8>  TFMCC_REPORTS = 16;
+// Of round trip times that wait for their confirmation each is an eighth to a quarter longer than the one before.
+const bit<16> TFMCC_FARTHER = 4;
+// A port by which a report came that was not confirmed is in doubt for 2^5 times what a confirmation may take.
+const bit<8>  TFMCC_DOUBT_SHIFT = 5;
 
 const bit<32> VLMCC_LONGEST_RTT_US = 4000000;   // `largest_rtt_s` of the hosts
 
@@ -186,8 +197,9 @@ enum bit<8> rla_type_t {
 }
 
 enum bit<8> tfmcc_type_t {
-    data   = 1,
-    report = 2
+    data     = 1,
+    report   = 2,
+    join_ack = 5
 }
 
 enum bit<8> vlmcc_type_t {
@@ -275,7 +287,8 @@ enum bit<8> assisted_t {
     rla_ack       = 8,
     tfmcc_report  = 9,
     vlmcc_data    = 10,
-    vlmcc_challenge = 11
+    vlmcc_challenge = 11,
+    tfmcc_join_ack  = 12
 }
 
 // What became of feedback that a switch may judge: the index into the counter `feedback`.
@@ -302,8 +315,9 @@ enum bit<8> feedback_t {
     leave        = 17,  // passed
     lower        = 18,  // passed: below the least of this round, by theta; worse than the challenges that passed
     far          = 19,  // passed: a longer round trip time than any known
-    request      = 20,  // passed: of the first that ask for a round trip time
-    suppressed   = 21
+    request      = 20,  // passed: asks for a round trip time that nobody here knows
+    suppressed   = 21,
+    answered     = 22   // sent back to its receiver with the round trip time from here to the sender
 }
 
 enum bit<7> packet_out_mode_t {

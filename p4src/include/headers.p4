@@ -128,7 +128,7 @@ header tfmcc_data_t {
     bit<64> echo_time_us;
     bit<32> echo_held_us;
     bit<16> least_share;        // 1 - theta, in 1/65536
-    bit<16> reserved;
+    bit<16> path_rtt;           // from the last switch that knows it to the sender and back, in 64 us; 0: none does
 }
 
 header tfmcc_report_t {
@@ -136,10 +136,10 @@ header tfmcc_report_t {
     bit<16> round;
     bit<16> rate;
     bit<8>  rtt;
-    bit<8>  reserved;
+    bit<8>  far_rtt;            // the largest of those that it stands for
     bit<16> loss_rate;
     bit<16> receive_rate;
-    bit<16> reserved16;
+    bit<16> stands_for;         // reports that ended on the way since one passed
     bit<64> echo_time_us;
     bit<32> held_us;
     bit<64> time_us;

@@ -70,9 +70,9 @@ typedef bit<(352 + 2 * FEEDBACK_CHILDREN)> mtcp_port_t;
 // What the parser found of a packet that switches help. `session` and `value` only where it was not taken apart.
 struct assisted_packet_t {
     assisted_t kind;
-    bit<32>    row;             // of data
+    bit<32>    row;             // of data; of a JOIN_ACK the time of what it answers (low bits)
     bit<32>    session;
-    bit<32>    value;           // of data the sequence number, of a probe the round trip time
+    bit<32>    value;           // of data the sequence number, of a probe the round trip time, of a JOIN_ACK the receiver
 }
 
 // What a summary says of all for whom it stands.
@@ -189,7 +189,8 @@ struct metadata_t {
     bit<1>        assist;       // the controller wants us to help
     port_bitmap_t switch_ports; // ports with a switch behind them
     merge_t       merge;
-    bit<1>        merged;       // rewritten as a summary
+    bit<1>        merged;       // rewritten, so that its checksum is ours
+    mac_address_t neighbour;    // that a report of TFMCC came from
 }
 
 #endif

@@ -28,6 +28,15 @@ struct probe_head_t {
     bit<32> rtt_us;
 }
 
+struct join_ack_head_t {
+    bit<64> udp;
+    bit<32> kind;
+    bit<32> session;
+    bit<32> reason;
+    bit<32> receiver;
+    bit<64> echo_time_us;
+}
+
 #define UDP_LENGTH  packet.lookahead<bit<48>>()[15:0]
 #define PACKET_KIND packet.lookahead<bit<96>>()[31:0]   // version, protocol, type, flags
 
@@ -136,6 +145,7 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             KIND(rla, abort, 0): rla_abort;
             KIND(tfmcc, data, FLAG(BIT_ASSIST)): tfmcc_data;
             KIND(tfmcc, report, FLAG(BIT_MAY_SUPPRESS)): tfmcc_report_length;
+            KIND(tfmcc, join_ack, 0): tfmcc_join_ack;
             KIND(vlmcc, data, FLAG(BIT_ASSIST)): vlmcc_data;
             KIND(vlmcc, challenge, FLAG(BIT_MAY_SUPPRESS)): vlmcc_challenge_length;
             default: accept;
@@ -232,6 +242,17 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.canopy);
         packet.extract(hdr.tfmcc_report);
         meta.assisted.kind = assisted_t.tfmcc_report;
+        meta.assisted.session = hdr.canopy.session;
+        meta.neighbour = hdr.ethernet.source;
+        transition accept;
+    }
+
+    state tfmcc_join_ack {
+        join_ack_head_t head = packet.lookahead<join_ack_head_t>();
+        meta.assisted.kind = assisted_t.tfmcc_join_ack;
+        meta.assisted.session = head.session;
+        meta.assisted.value = head.receiver;
+        meta.assisted.row = head.echo_time_us[31:0];
         transition accept;
     }
 

@@ -27,6 +27,7 @@ from experiments.rows.tfmcc.feedback import (
 _COUNTS: Final = (10, 30, 100, 300, 1000, 3000, 10_000)
 _FAN_OUT: Final = 15
 """Receivers of an edge switch, and switches of one further up: a port for each, and one upwards (ours)."""
+_PORTS: Final = 16
 _HANDFUL: Final = 10.0
 _WITH, _WITHOUT = "with assistance", "without"
 _UP: Final = ECHO_RTTS / 2
@@ -34,20 +35,22 @@ _UP: Final = ECHO_RTTS / 2
 
 
 class _Switch:
-    """Lets a report through when its rate is below all that passed, or that the sender has confirmed."""
+    """Lets a report through when its rate is below what the sender has confirmed, and below all that passed and may
+    still be confirmed; so many in a round."""
 
     def __init__(self) -> None:
-        self.rate = np.inf
-        self.at = -np.inf
+        self._rate = np.inf
+        self._since = -np.inf
+        self._passed = 0
 
     def passes(self, rate: float, confirmed: float, now: float) -> bool:
         """A report arrives; `confirmed`: what the sender's data said here last."""
-        fresh = self.rate if now - self.at < ECHO_RTTS else np.inf
-        least = min(fresh, confirmed)
-        if rate >= least:
+        if now - self._since >= ECHO_RTTS:
+            self._rate, self._since = np.inf, now
+        if self._passed >= _PORTS or rate >= min(self._rate, confirmed):
             return False
-        if rate < fresh:
-            self.rate, self.at = rate, now
+        self._rate = rate
+        self._passed += 1
         return True
 
 

@@ -79,6 +79,9 @@ class TfmccOptions:
         """initial_rtt_s as a report can carry it, seconds."""
         return decode_rtt(encode_rtt(self.initial_rtt_s))
 
-    def feedback_delay(self, max_rtt: float, packet_bytes: int, rate: float) -> float:
-        """T in seconds, longer at low rates (2.5.3). `rate` in bytes per second."""
-        return self.feedback_rtts * max(max_rtt, (self.low_rate_packets + 1) * packet_bytes / rate)
+    def feedback_delay(self, max_rtt: float, packet_bytes: int, rate: float, *, slowstart: bool = False) -> float:
+        """T in seconds, longer at low rates (2.5.3). `rate` in bytes per second.
+
+        By today's rules c, the packets in a row that may be lost, is 0 in slowstart, which the first loss ends."""
+        lost = 0 if slowstart and self.rules == "today" else self.low_rate_packets
+        return self.feedback_rtts * max(max_rtt, (lost + 1) * packet_bytes / rate)

@@ -55,12 +55,15 @@ FLAG_LEAVE: Final = 0x04
 FLAG_FROM_CLR: Final = 0x08
 FLAG_FIRST_LOSS: Final = 0x10
 FLAG_MAY_SUPPRESS: Final = 0x20
+FLAG_ANSWER: Final = 0x40
 
 NO_RECEIVER: Final = 0
 LOSS_UNIT: Final = 65535
 """Codes of a loss event rate of 1."""
 SHARE_UNIT: Final = 65536
 """Codes of a share of 1, which itself has none."""
+PATH_UNIT_US: Final = 64
+"""Microseconds of a code of `path_rtt`."""
 _MAX_U32: Final = 2**32 - 1
 
 
@@ -92,6 +95,7 @@ class Data(NamedTuple):
     payload: bytes
     patience: int = 0
     least_share: int = 0
+    path_rtt: int = 0
 
 
 DATA: Final = Format(
@@ -106,14 +110,19 @@ DATA: Final = Format(
     _rate("suppression", f"least rate of this round's reports with a valid RTT; {NO_RATE}: none yet", NO_RATE, NO_RATE),
     _rate("suppression_no_rtt", "the same of reports without one; neither suppresses the other", NO_RATE, NO_RATE),
     Number("max_rtt", 8, "largest RTT of the receivers; T follows from it and from `rate`; an RTT float"),
-    Number("patience", 8, "T / b, so long a report silences others before the sender confirms it; an RTT float"),
+    Number("patience", 8, "so long a report silences others before the sender confirms it; an RTT float"),
     Size("length", 16, "bytes of payload", of="payload"),
     Number("clr", 32, "receiver id of the current limiting receiver; 0: none, then anybody may report"),
     Number("echo_receiver", 32, "whose report is echoed (2.4.2)"),
     Number("echo_time_us", 64, "its `time_us`"),
     Number("echo_held_us", 32, "from that report's arrival to this packet's departure", cut=True),
     Number("least_share", 16, "in 1/65536: a report passes when it is at most this share of the least one"),
-    Reserved("reserved16", 16),
+    Number(
+        "path_rtt",
+        16,
+        f"from the last switch that knows it to the sender and back, in {PATH_UNIT_US} us, rounded up; 0: none does. "
+        "Set by switches",
+    ),
     Number("send_time_us", 64, "sender's clock"),
     Number("offset", 64, "of the payload's first byte in the stream"),
     Payload("data", "the stream's bytes, or a file's blocks", "payload"),
@@ -150,6 +159,8 @@ class Report(NamedTuple):
     echo_time_us: int
     held_us: int
     time_us: int
+    far_rtt: int = 0
+    stands_for: int = 0
 
 
 REPORT: Final = Format(
@@ -160,11 +171,15 @@ REPORT: Final = Format(
     Number("round", 16, "of the last DATA that arrived", wraps=True, default=1),
     _rate("rate", "Eq. (1)'s, or the receive rate"),
     Number("rtt", 8, "that which `rate` was computed with; an RTT float"),
-    Reserved("reserved", 8),
+    Number("far_rtt", 8, "largest RTT of the reports that it stands for; an RTT float. Set by switches"),
     Number("loss_rate", 16, "loss event rate in 1/65535, rounded up; 0: no loss yet"),
     _rate("receive_rate", "what arrives"),
-    Reserved("reserved16", 16),
-    Number("echo_time_us", 64, "send_time_us of the last DATA that arrived"),
+    Number("stands_for", 16, "reports that ended at a switch since one passed there. Set by switches"),
+    Number(
+        "echo_time_us",
+        64,
+        "send_time_us of the last DATA that arrived; in an answer microseconds from the switch to the sender and back",
+    ),
     Number("held_us", 32, "from that packet's arrival to this report's departure", cut=True),
     Number("time_us", 64, "receiver's clock, to be echoed"),
     flags=(
@@ -174,6 +189,7 @@ REPORT: Final = Format(
         Flag("from_clr", FLAG_FROM_CLR, "sent as the CLR, without suppression"),
         Flag("first_loss", FLAG_FIRST_LOSS, "the first report of a loss by this receiver"),
         Flag("may_suppress", FLAG_MAY_SUPPRESS, "a switch may judge it; DATA has `assist`"),
+        Flag("answer", FLAG_ANSWER, "a switch sends it back to its receiver, which asked for a round trip time"),
     ),
 )
 
@@ -300,6 +316,7 @@ def encode_data(data: Data) -> bytes:
             data.echo_time_us,
             min(data.echo_held_us, _MAX_U32),
             data.least_share,
+            data.path_rtt,
             data.send_time_us,
             data.offset,
         )
@@ -319,8 +336,10 @@ def encode_report(report: Report) -> bytes:
         report.round & 0xFFFF,
         report.rate,
         report.rtt,
+        report.far_rtt,
         report.loss_rate,
         report.receive_rate,
+        report.stands_for,
         report.echo_time_us,
         min(report.held_us, _MAX_U32),
         report.time_us,
@@ -367,7 +386,9 @@ def parse(data: bytes) -> Packet:
         return _parse_data(data)
     if kind == Type.REPORT:
         check_size(size, _REPORT.size)
-        report = Report._make((session, flags, *_REPORT.unpack(data)[5:]))
+        fields = _REPORT.unpack(data)
+        # session, flags, receiver ... rtt, loss_rate, receive_rate, echo_time_us ... time_us; far_rtt, stands_for
+        report = Report._make((session, flags, *fields[5:9], *fields[10:12], *fields[13:], fields[9], fields[12]))
         if report.rate >= NO_RATE or report.receive_rate >= NO_RATE or report.receiver == NO_RECEIVER:
             raise PacketError("value")
         return report
@@ -382,9 +403,9 @@ def _parse_data(data: bytes) -> Data:
     check_size(size, DATA_BYTES + fields[12])
     if fields[7] >= NO_RATE or fields[8] > NO_RATE or fields[9] > NO_RATE:
         raise PacketError("value")
-    # session, flags, seq ... max_rtt, clr ... echo_held_us, send_time_us, offset; patience, least_share
-    head = (fields[4], fields[3], *fields[5:11], *fields[13:17], *fields[18:])
-    return Data._make((*head, data[DATA_BYTES:], fields[11], fields[17]))
+    # session, flags, seq ... max_rtt, clr ... echo_held_us, send_time_us, offset; patience, least_share, path_rtt
+    head = (fields[4], fields[3], *fields[5:11], *fields[13:17], *fields[19:])
+    return Data._make((*head, data[DATA_BYTES:], fields[11], *fields[17:19]))
 
 
 parse_data: Final = DataReader(NUMBER, Type.DATA, _parse_data)

@@ -12,7 +12,7 @@ from hosts.parts.throughput import (
 )
 from hosts.protocols.tfmcc.loss_history import LossHistory, interval_weights
 from hosts.protocols.tfmcc.options import TfmccOptions
-from hosts.protocols.tfmcc.packets import Data, packet_bytes
+from hosts.protocols.tfmcc.packets import PATH_UNIT_US, Data, packet_bytes
 from hosts.protocols.tfmcc.rate_float import decode_rate, decode_rtt, encode_rtt
 from hosts.protocols.tfmcc.receive_rate import ReceiveRate
 from hosts.protocols.tfmcc.rtt import RoundTrip
@@ -58,6 +58,8 @@ class Path:
     def note(self, packet: Data, at: float) -> None:
         """The newest packet came at `at`."""
         if self.last is None:
+            if packet.path_rtt:
+                self.round_trip.expect(packet.path_rtt * PATH_UNIT_US * MICRO)
             self.round_trip.synchronise(at, packet.send_time_us * MICRO)
         self.last = packet
         self.last_at = at

@@ -17,6 +17,7 @@ from hosts.parts.realtime import RealtimeReceiver
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import (
+    FLAG_ANSWER,
     FLAG_ECHO,
     FLAG_END,
     NO_RECEIVER,
@@ -143,6 +144,8 @@ class TfmccReceiver(RealtimeReceiver):
             return self._end(False, f"the sender ended the session: {packet.reason.text}")
         if isinstance(packet, JoinAck) and packet.receiver == self.id and packet.reason is Reason.NONE:
             return self._asked(packet, at, now)
+        if isinstance(packet, Report) and packet.flags & FLAG_ANSWER and packet.receiver == self.id:
+            return self._answered(packet, at, now)
         self.counters["drop_unexpected"] += 1
         return ()
 
@@ -158,6 +161,18 @@ class TfmccReceiver(RealtimeReceiver):
         report = self.reporting.again(now)
         return effects if report is None else [*effects, self._to_sender(report)]
 
+    def _answered(self, packet: Report, at: float, now: float) -> Sequence[Effect]:
+        """A switch knows how far it is to the sender, and has sent our report back: so we have a round trip time."""
+        path = self.path
+        if path.last is None or path.round_trip.has_measurement or not self.reporting.has_asked(packet.time_us):
+            self.counters["drop_echo"] += 1
+            return ()
+        instant = at - packet.time_us * MICRO + packet.echo_time_us * MICRO
+        # What it is to be compared with is the last packet's way here.
+        path.answered(instant, path.last_at, path.last.send_time_us * MICRO)
+        report = self.reporting.measured(now)
+        return () if report is None else (self._to_sender(report),)
+
     def _newest(self, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
         """What a packet says of the session, which is news only when no later one has arrived."""
         path = self.path
@@ -172,7 +187,7 @@ class TfmccReceiver(RealtimeReceiver):
             first_rtt = echoed is True
         elif not is_clr:
             path.round_trip.adjust(at, packet.send_time_us * MICRO)
-        report = self.reporting.heard(packet, previous, now, first_rtt=first_rtt)
+        report = self.reporting.heard(packet, previous, now, first_rtt=first_rtt) or self.reporting.ask(packet, now)
         if report is not None:
             effects.append(self._to_sender(report))
 

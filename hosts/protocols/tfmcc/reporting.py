@@ -2,10 +2,13 @@
 
 Behind a switch that suppresses reports (docs/assist.md) nobody need be patient for the others' sake: timers run for a
 maximum RTT instead of b of them, start as soon as there is a reason (once a round), and a report is repeated until the
-sender's echo shows that it, or a lower one, has arrived.
+sender's echo shows that it, or a lower one, has arrived. Where a switch knows how far the sender is, who has no round
+trip time asks for it with the first packet, and the switch answers.
 """
 
+from collections import deque
 from random import Random
+from typing import Final
 
 from hosts.protocols.tfmcc.feedback import FeedbackTimer
 from hosts.protocols.tfmcc.options import TfmccOptions
@@ -28,11 +31,21 @@ from hosts.protocols.tfmcc.packets import (
 from hosts.protocols.tfmcc.path import Path
 from hosts.protocols.tfmcc.rate_float import NO_RATE, decode_rate, decode_rtt, encode_rate, encode_rtt
 
+ASK_S: Final = 0.02
+"""A question that a switch has not answered is asked again after so long, and then after twice the time (ours)."""
+ASKS: Final = 8
+"""So often, with reports that are no mere question; and the answers to so many are known (ours)."""
+ANSWERED_ASKS: Final = 4
+"""After so many without an answer a report is none of the switches' business any more (ours)."""
+
 
 class Reporting:
     """Of one receiver. Rates in bit/s, times in seconds."""
 
     __slots__ = (
+        "_asked",
+        "_asked_at",
+        "_asks",
         "_events",
         "_has_told_loss",
         "_options",
@@ -40,6 +53,7 @@ class Reporting:
         "_reported_at",
         "_timed_round",
         "_timer",
+        "_unmeasured",
         "id",
         "is_clr",
         "reports",
@@ -57,6 +71,10 @@ class Reporting:
         self._has_told_loss = False
         self._timed_round = -1  # the last round that a timer was set in
         self._reported_at = float("-inf")
+        self._unmeasured = False  # what was reported last was said without a round trip time
+        self._asked_at = float("-inf")
+        self._asks = 0
+        self._asked: deque[int] = deque(maxlen=ASKS)  # `time_us` of the last reports that had none
 
     @property
     def due_at(self) -> float | None:
@@ -115,6 +133,34 @@ class Reporting:
             self._start(packet, decode_rate(report.rate), now)  # again, unless the sender echoes it
         return report
 
+    def ask(self, packet: Data, now: float) -> Report | None:
+        """A switch on the way knows how far it is to the sender: what asks it for our round trip time."""
+        if not packet.path_rtt or self._path.round_trip.has_measurement or self.is_clr:
+            return None
+        if self._asks >= ASKS or now < self._asked_at + ASK_S * (1 << self._asks):
+            return None
+        rate = self._path.receive_bps(now) or decode_rate(packet.rate)
+        return self._say(packet, now, 0, rate)
+
+    def has_asked(self, time_us: int) -> bool:
+        """Whether this is the time of one of our reports without a round trip time."""
+        return time_us in self._asked
+
+    def measured(self, now: float) -> Report | None:
+        """A switch has given us our first round trip time: what we had to say without one is said now."""
+        packet = self._path.last
+        if packet is None:
+            return None
+        if not self._unmeasured:
+            self._start_if_eligible(packet, now)
+            return None
+        if not self.is_clr and self._eligible_rate(packet, now) is None:
+            return None
+        self._timer.stop()
+        report = self._report(packet, now, FLAG_FROM_CLR if self.is_clr else 0)
+        self._start(packet, decode_rate(report.rate), now)
+        return report
+
     def again(self, now: float) -> Report | None:
         """The sender did not know us, and has asked: what we have to say, which no switch is to take for old."""
         packet = self._path.last
@@ -136,7 +182,9 @@ class Reporting:
     def _delay(self, packet: Data) -> float:
         """T."""
         max_rtt = decode_rtt(packet.max_rtt)
-        return self._options.feedback_delay(max_rtt, self._path.packet_bytes, decode_rate(packet.rate) / 8)
+        rate = decode_rate(packet.rate) / 8
+        slowstart = bool(packet.flags & FLAG_SLOWSTART)
+        return self._options.feedback_delay(max_rtt, self._path.packet_bytes, rate, slowstart=slowstart)
 
     def _begin_round(self, packet: Data, now: float) -> None:
         """Who has something to say sets a timer."""
@@ -201,18 +249,26 @@ class Reporting:
         path = self._path
         self.reports += 1
         self._reported_at = now
-        receive = path.receive_bps(now)
-        rate = receive
-        p = path.history.loss_event_rate
-        if p > 0:
+        rate = path.receive_bps(now)
+        self._unmeasured = not path.round_trip.has_measurement
+        if path.history.loss_event_rate > 0:
             flags |= FLAG_HAVE_LOSS
             rate = path.calculated_bps
             if not self._has_told_loss:
                 flags |= FLAG_FIRST_LOSS
                 self._has_told_loss = True
+        return self._say(packet, now, flags, rate)
+
+    def _say(self, packet: Data, now: float, flags: int, rate: float) -> Report:
+        """A report of `rate`, in bit/s."""
+        path = self._path
         if path.round_trip.has_measurement:
             flags |= FLAG_HAVE_RTT
-        if packet.flags & FLAG_ASSIST:
+        else:
+            self._asked_at = now
+            self._asked.append(int(now * 1e6))
+            self._asks += packet.path_rtt > 0  # else there is nobody to answer
+        if packet.flags & FLAG_ASSIST and (flags & FLAG_HAVE_RTT or self._asks <= ANSWERED_ASKS):
             flags |= FLAG_MAY_SUPPRESS
         return Report(
             packet.session,
@@ -221,8 +277,8 @@ class Reporting:
             packet.round,
             min(encode_rate(rate), NO_RATE - 1),
             encode_rtt(path.rate_rtt),
-            encode_loss_rate(p),
-            encode_rate(receive),
+            encode_loss_rate(path.history.loss_event_rate),
+            encode_rate(path.receive_bps(now)),
             packet.send_time_us,
             max(0, int((now - path.last_at) * 1e6)),
             int(now * 1e6),

@@ -94,6 +94,11 @@ class FeedbackRounds:
         self._peak = max(self._peak, rtt)
         self.max_rtt = max(self.max_rtt, rtt)
 
+    def hear_far(self, rtt: float) -> None:
+        """A switch says that somebody whom we have not heard told it of this RTT, seconds. That cannot be checked: so
+        the maximum falls no further, and does not rise."""
+        self._peak = max(self._peak, min(rtt, self.max_rtt))
+
     def hear(self, code: int, *, has_rtt: bool, has_loss: bool) -> None:
         """A report of this round by another than the CLR."""
         self.reports += 1

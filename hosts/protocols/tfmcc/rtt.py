@@ -45,6 +45,10 @@ class RoundTrip:
         self._gained = 0.0  # by our clock on the sender's when `_back` was measured
         self._drift = 0.0  # and since
 
+    def expect(self, rtt: float) -> None:
+        """The first packet says how far the last switch is from the sender: all but the link to us, most often."""
+        self.rtt = min(max(rtt, self._floor), self._options.largest_rtt_s)
+
     def synchronise(self, arrived_at: float, sent_at: float) -> None:
         """2.4.1: with synchronised clocks the first packet tells: twice the one-way delay and its error."""
         error = self._options.clock_error_s

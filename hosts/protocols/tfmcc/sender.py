@@ -19,6 +19,7 @@ from hosts.protocol import Session
 from hosts.protocols.tfmcc.judge import STRANGER, ReportJudge
 from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import (
+    FLAG_ANSWER,
     FLAG_ASSIST,
     FLAG_ECHO,
     FLAG_END,
@@ -100,7 +101,7 @@ class TfmccSender(RealtimeSender):
             return ()
         if self.state != "sending":
             return ()
-        if not isinstance(packet, Report):
+        if not isinstance(packet, Report) or packet.flags & FLAG_ANSWER:
             return self._control(packet, datagram, now)
         at = datagram.came_at(now)
         problem = self._judge.problem(packet, datagram.source, self._started_at, self.steering.rounds.number, at)
@@ -121,6 +122,7 @@ class TfmccSender(RealtimeSender):
             self.counters["feedback_packets"] += 1
             if self._judge.admit(packet.receiver, datagram.source, packet.echo_time_us):
                 self.counters["joins"] += 1
+                self.steering.has_measured(packet.receiver)  # by our question, if not before
                 return ()
         self.counters["drop_unexpected"] += 1
         return ()
@@ -228,9 +230,7 @@ class TfmccSender(RealtimeSender):
         if not self._assisted:
             return 0, 0
         options = self.options
-        return encode_rtt(self.steering.feedback_delay(now) / options.feedback_rtts), encode_share(
-            1 - options.switch_theta
-        )
+        return encode_rtt(self.steering.unconfirmed_for(now)), encode_share(1 - options.switch_theta)
 
     # --- timers
 

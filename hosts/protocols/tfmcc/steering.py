@@ -83,20 +83,25 @@ class Steering:
 
     def feedback_delay(self, now: float) -> float:
         """T."""
-        return self._options.feedback_delay(self.rounds.max_rtt, self._packet_bytes, self.control.at(now))
+        return self._delay_at(self.control.at(now))
 
     @property
     def first_rtts(self) -> int:
-        """Receivers whose first report without an RTT was echoed, so that they have measured theirs."""
+        """Receivers that we have given their first RTT: by the echo of a report without one, or as we asked them."""
         return len(self._measured)
+
+    def has_measured(self, receiver: int) -> None:
+        """A receiver that had no RTT has one."""
+        if len(self._measured) < MEASURED:
+            self._measured.add(receiver)
 
     def next_echo(self) -> Echo | None:
         """Whose report the next data packet echoes: the CLR's when nobody else waits."""
         echo = self._echoes.pop()
         if echo is None:
             return None if self.clr is None else self.clr.echo
-        if not echo.has_rtt and len(self._measured) < MEASURED:
-            self._measured.add(echo.receiver)
+        if not echo.has_rtt:
+            self.has_measured(echo.receiver)
         return echo
 
     # --- reports
@@ -121,6 +126,9 @@ class Steering:
             self.rounds.hear_rtt(rtt if self._options.rules == "paper" else measured)
             rate *= rtt / measured if has_loss else 1.0
             rtt = measured
+        if report.stands_for:
+            self._counters["ended_reports"] += report.stands_for
+            self.rounds.hear_far(decode_rtt(report.far_rtt))
         is_clr = self.clr is not None and self.clr.receiver == report.receiver
         if not is_clr and report.round == self.rounds.number & 0xFFFF:
             self.rounds.hear(report.rate, has_rtt=has_rtt, has_loss=has_loss)
@@ -286,6 +294,12 @@ class Steering:
                 self.slowstart = True
                 self.rounds.guess(max(self.rounds.max_rtt, self._options.initial_rtt))
 
+    def unconfirmed_for(self, now: float) -> float:
+        """How long a switch may wait until we confirm a report, seconds: a maximum RTT, and where we ask strangers
+        first, another."""
+        trip = self.feedback_delay(now) / self._options.feedback_rtts
+        return trip + self.rounds.max_rtt if self._ours else trip
+
     def _patience(self, now: float) -> float:
         """How long the CLR may be silent. At a rate that it has brought about itself it is given no longer."""
         delay = self.feedback_delay(now)
@@ -294,7 +308,8 @@ class Steering:
         return self._options.clr_delays * delay
 
     def _delay_at(self, rate: float) -> float:
-        return self._options.feedback_delay(self.rounds.max_rtt, self._packet_bytes, rate)
+        max_rtt = self.rounds.max_rtt
+        return self._options.feedback_delay(max_rtt, self._packet_bytes, rate, slowstart=self.slowstart)
 
     def _gaps(self, now: float) -> float:
         """Two packets' time, for one may be lost."""

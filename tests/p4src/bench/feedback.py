@@ -83,15 +83,28 @@ class Bench:
 
         Checksums are verified, and that everything around the datagram is as it was.
         """
+        left = self.up_or_back(port, payload, parent=parent)
+        assert all(out == PARENT_PORT for out, _ in left)
+        return [answer for _, answer in left]
+
+    def up_or_back(self, port: int, payload: bytes, *, parent: str | None = None) -> list[tuple[int, bytes]]:
+        """As `up`, for what the switch may send back, too: (port, datagram)."""
         source, destination = host_ip(port), parent or host_ip(PARENT_PORT)
         left = []
         for out, frame in self._unicast(port, payload, source, destination):
-            assert out == PARENT_PORT
             answer = frame[HEADERS:]
             assert len(answer) == len(payload)
-            assert frame == udp_frame(SWITCH_MAC, host_mac(PARENT_PORT), source, destination, TTL - 1, answer)
-            left.append(answer)
+            ends = (source, destination) if out == PARENT_PORT else (destination, source)
+            assert out in (PARENT_PORT, port)
+            assert frame == udp_frame(SWITCH_MAC, host_mac(out), *ends, TTL - 1, answer)
+            left.append((out, answer))
         return left
+
+    def parent_sends(self, port: int, payload: bytes) -> None:
+        """A datagram from the first port's side to the host behind `port`, which passes as it is."""
+        source, destination = host_ip(PARENT_PORT), host_ip(port)
+        frame = udp_frame(SWITCH_MAC, host_mac(port), source, destination, TTL - 1, payload)
+        assert self._unicast(PARENT_PORT, payload, source, destination) == [(port, frame)]
 
     def _unicast(self, port: int, payload: bytes, source: str, destination: str) -> list[tuple[int, bytes]]:
         return self.target.send(port, udp_frame(host_mac(port), SWITCH_MAC, source, destination, TTL, payload))

@@ -11,6 +11,7 @@ from hosts.protocols.mtcp import wire as mtcp_wire
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.rla import packets as rla
 from hosts.protocols.tfmcc import packets as tfmcc
+from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.rate_float import NO_RATE
 from hosts.protocols.vlmcc import packets as vlmcc
 from hosts.protocols.vlmcc.options import VlmccOptions
@@ -33,8 +34,11 @@ NUMBERS = [
     ("MTCP_FEEDBACK_UDP_BYTES", UDP_BYTES + len(mtcp.encode_feedback(0, False, *[0] * 8))),
     ("RLA_ACK_UDP_BYTES", UDP_BYTES + len(rla.encode_ack(rla.Ack(*[0] * 10)))),  # type: ignore[arg-type]
     ("TFMCC_DATA_UDP_BYTES", UDP_BYTES + tfmcc.DATA_BYTES),
-    ("TFMCC_REPORT_UDP_BYTES", UDP_BYTES + len(tfmcc.encode_report(tfmcc.Report._make([0] * 11)))),
+    ("TFMCC_REPORT_UDP_BYTES", UDP_BYTES + len(tfmcc.encode_report(tfmcc.Report._make([0] * 13)))),
     ("TFMCC_NO_RATE", NO_RATE),
+    ("TFMCC_IDLE_MS", 3 * TfmccOptions().longest_gap_s * 1024),
+    ("TFMCC_PATH_SHIFT", tfmcc.PATH_UNIT_US.bit_length() - 1),
+    ("TFMCC_REPORTS", network.MAX_PORT),
     ("VLMCC_DATA_UDP_BYTES", UDP_BYTES + vlmcc.DATA_BYTES),
     ("VLMCC_CHALLENGE_UDP_BYTES", UDP_BYTES + len(vlmcc.encode_challenge(vlmcc.Challenge._make([0] * 10)))),
     ("FEEDBACK_PERIOD_US", MtcpOptions().ack_delay_s * 1e6),
@@ -50,6 +54,8 @@ FLAGS = [
     ("RLA_BIT_MERGED", rla.FLAG_MERGED),
     ("RLA_BIT_MERGE", rla.FLAG_MERGE),
     ("RLA_BIT_PASS", rla.FLAG_PASS),
+    ("TFMCC_BIT_ECHO", tfmcc.FLAG_ECHO),
+    ("TFMCC_BIT_ANSWER", tfmcc.FLAG_ANSWER),
     ("TFMCC_BIT_SUPPRESSION_LOSS", tfmcc.FLAG_SUPPRESSION_LOSS),
     ("TFMCC_BIT_HAVE_RTT", tfmcc.FLAG_HAVE_RTT),
     ("TFMCC_BIT_HAVE_LOSS", tfmcc.FLAG_HAVE_LOSS),

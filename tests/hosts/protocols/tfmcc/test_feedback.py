@@ -86,4 +86,9 @@ def test_feedback_slows_down_at_low_rates(max_rtt: float, rate: float) -> None:
     assert delay >= 4 * max_rtt
     assert delay >= 4 * 3 * 1000 / rate
     assert delay == pytest.approx(max(4 * max_rtt, 12_000 / rate))
+    # Slowstart ends with the first loss.
+    begin = options.feedback_delay(max_rtt, 1000, rate, slowstart=True)
+    assert begin == pytest.approx(max(4 * max_rtt, 4000 / rate))
+    paper = TfmccOptions(rules="paper")
+    assert paper.feedback_delay(max_rtt, 1000, rate, slowstart=True) == pytest.approx(delay)
     assert TfmccOptions(rules="rfc").feedback_delay(max_rtt, 1000, 1e9) == pytest.approx(6 * max(max_rtt, 3e-6))

@@ -40,8 +40,9 @@ datas = st.builds(
     st.binary(max_size=64),
     u8,
     u16,
+    u16,
 )
-reports = st.builds(Report, u32, u8, identity, u16, rate, u8, u16, rate, u64, u32, u64)
+reports = st.builds(Report, u32, u8, identity, u16, rate, u8, u16, rate, u64, u32, u64, u8, u16)
 controls = st.one_of(
     st.builds(Announce, u32, u64).map(lambda packet: (packet, encode_announce(*packet))),
     st.builds(Join, u32, identity, u64, u32, u64).map(lambda packet: (packet, encode_join(packet))),

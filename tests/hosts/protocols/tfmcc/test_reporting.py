@@ -9,14 +9,19 @@ from hosts.endpoint import Address, Datagram, Effect, Send
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import (
+    FLAG_ANSWER,
     FLAG_ASSIST,
+    FLAG_HAVE_LOSS,
+    FLAG_HAVE_RTT,
     FLAG_MAY_SUPPRESS,
     FLAG_SLOWSTART,
     FLAG_SUPPRESSED,
     FLAG_SUPPRESSION_LOSS,
+    PATH_UNIT_US,
     Data,
     Report,
     encode_data,
+    encode_report,
     parse,
 )
 from hosts.protocols.tfmcc.rate_float import NO_RATE, decode_rate, encode_rate, encode_rtt
@@ -41,6 +46,8 @@ class Listener:
         self.now = 1.0
         self.gap = GAP
         self.echo = NO_RATE
+        self.path_us = 0
+        """What a switch on the way says of its round trip time to the sender."""
         self.reports: list[tuple[float, Report]] = []
         self.receiver.start(now=self.now)
 
@@ -50,6 +57,13 @@ class Listener:
                 packet = parse(effect.data)
                 assert isinstance(packet, Report)
                 self.reports.append((self.now, packet))
+
+    def answer(self, report: Report, **changes: int) -> list[Report]:
+        """A switch sends a report back; what the receiver says to that."""
+        turned = report._replace(flags=report.flags | FLAG_ANSWER, echo_time_us=self.path_us)._replace(**changes)
+        before = len(self.reports)
+        self._take(list(self.receiver.receive(Datagram(encode_report(turned), SENDER, GROUP), now=self.now)))
+        return [report for _, report in self.reports[before:]]
 
     def hear(self, packets: int, *, round: int = 5, lose: int = 0) -> None:
         """Data every `gap` seconds; `lose` packets are missing before the first."""
@@ -71,6 +85,7 @@ class Listener:
                 b"x" * 1400,
                 encode_rtt(MAX_RTT),
                 65535,
+                self.path_us // PATH_UNIT_US,
             )
             self._take(list(self.receiver.receive(Datagram(encode_data(data), SENDER, GROUP), now=self.now)))
             self.seq += 1
@@ -145,3 +160,61 @@ def test_in_slowstart_a_report_is_needless_once_as_much_arrives_as_another_said(
         listener.gap = GAP / 2 if faster else GAP
         listener.hear(100, round=6)
         assert (len(listener.reports) == before) == faster
+
+
+def test_a_switch_that_knows_is_asked_with_the_first_packet_and_gives_the_round_trip_time() -> None:
+    listener = Listener(HELPED, 1)
+    listener.path_us = 64_000
+    listener.hear(1)
+    (_, asked), *_ = listener.reports
+    assert not asked.flags & (FLAG_HAVE_RTT | FLAG_HAVE_LOSS)
+    assert asked.flags & FLAG_MAY_SUPPRESS
+    assert asked.time_us == int(1.0 * 1e6)
+    assert listener.receiver.rtt == pytest.approx(0.064)  # what the packet said is the beginning
+    assert listener.answer(asked) == []  # there is nothing else to say
+    assert listener.receiver.path.round_trip.has_measurement
+    assert listener.receiver.rtt == pytest.approx(0.064 + listener.now - 1.0)
+    before = len(listener.reports)
+    listener.hear(100)
+    assert len(listener.reports) == before
+
+
+def test_it_is_asked_less_and_less_often() -> None:
+    listener = Listener(HELPED, 1)
+    listener.path_us = 64_000
+    listener.gap = 0.001
+    listener.hear(6000)
+    times = [at for at, _ in listener.reports]
+    assert len(times) == 8
+    gaps = [after - before for before, after in itertools.pairwise(times)]
+    assert gaps == pytest.approx([0.02 * 2**number for number in range(1, 8)], abs=0.002)
+
+
+def test_what_was_to_be_said_is_said_with_the_answer() -> None:
+    """A congested receiver reports without a round trip time; the switch answers, and nobody else has heard it."""
+    listener, _ = congested(HELPED, 1)
+    listener.path_us = 64_000
+    listener.hear(5)
+    said = [report for _, report in listener.reports if report.flags & FLAG_HAVE_LOSS][-1]
+    (again,) = listener.answer(said)
+    assert again.flags & FLAG_HAVE_RTT
+    assert again.flags & FLAG_HAVE_LOSS
+
+
+def test_what_switches_do_not_answer_passes_unjudged() -> None:
+    listener, _ = congested(HELPED, 1)
+    listener.path_us = 64_000
+    listener.hear(200)
+    assert not listener.reports[-1][1].flags & FLAG_MAY_SUPPRESS
+
+
+@pytest.mark.parametrize(
+    "changes", [{"receiver": 1}, {"time_us": 17}, {"session": 8}, {"flags": FLAG_MAY_SUPPRESS}, {"echo_time_us": 2**63}]
+)
+def test_an_answer_to_nothing_we_said_tells_nothing(changes: dict[str, int]) -> None:
+    listener = Listener(HELPED, 1)
+    listener.path_us = 64_000
+    listener.hear(1)
+    assert listener.answer(listener.reports[0][1], **changes) == []
+    trip = listener.receiver.path.round_trip
+    assert not trip.has_measurement or trip.rtt <= TfmccOptions().largest_rtt_s

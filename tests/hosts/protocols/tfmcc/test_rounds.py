@@ -48,6 +48,18 @@ def test_by_todays_rules_the_initial_rtt_goes_as_soon_as_somebody_has_told() -> 
     assert rounds.max_rtt == pytest.approx(0.09)
 
 
+def test_what_a_switch_tells_of_others_keeps_the_maximum_rtt_and_does_not_raise_it() -> None:
+    rounds = FeedbackRounds(TfmccOptions(), 0.5, 0.0)
+    rounds.know_rtts(0.2)
+    for number in range(20):
+        rounds.hear_rtt(0.01)
+        rounds.hear_far(0.15 if number < 10 else 3.0)
+        rounds.begin(1.0 + number)
+        if number == 9:
+            assert rounds.max_rtt == 0.15
+    assert rounds.max_rtt == 0.15
+
+
 @pytest.mark.parametrize(("rules", "patience"), [("paper", 2.0), ("rfc", 4.0)])
 def test_a_round_lasts_t_and_by_the_rfc_longer_without_a_report(rules: str, patience: float) -> None:
     rounds = FeedbackRounds(TfmccOptions(rules=rules), 0.5, 0.0)

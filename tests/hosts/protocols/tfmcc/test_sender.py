@@ -17,7 +17,10 @@ from hosts.protocols.tfmcc.packets import (
     FLAG_LEAVE,
     FLAG_SLOWSTART,
     Data,
+    Join,
+    JoinAck,
     Report,
+    encode_join,
     encode_report,
     packet_bytes,
     parse,
@@ -146,6 +149,35 @@ def test_a_first_loss_ends_slowstart() -> None:
     assert any(isinstance(effect, CongestionSignal) for effect in talk.other)
     assert not talk.sent[-1].flags & FLAG_SLOWSTART
     assert talk.bps == pytest.approx(8e3, rel=0.01)
+
+
+def test_who_answers_our_question_has_its_first_round_trip_time_by_it() -> None:
+    talk = Talk(rules="today")
+    talk.run(1.0)
+    talk.report(3, 1e6, rtt=None, loss=0.0)
+    (question,) = [packet for packet in talk.other if isinstance(packet, JoinAck)]
+    steering = talk.sender.steering
+    assert steering.first_rtts == 0
+    join = encode_join(Join(7, 3, question.time_us, 0, 5))
+    talk.sender.receive(Datagram(join, Address("10.0.1.3", 40000), OWN), now=talk.now)
+    assert steering.first_rtts == 1
+
+
+def test_switches_may_wait_for_a_confirmation_as_long_as_strangers_need() -> None:
+    for rules, rtts in (("paper", 1), ("today", 2)):
+        talk = Talk(rules=rules, assist="switch")
+        talk.run(5.0)
+        steering = talk.sender.steering
+        trip = steering.feedback_delay(talk.now) / 4
+        assert steering.unconfirmed_for(talk.now) == pytest.approx(trip + (rtts - 1) * steering.rounds.max_rtt)
+        assert talk.sent[-1].patience == encode_rtt(steering.unconfirmed_for(talk.now))
+
+
+def test_what_passes_a_switch_counts_what_ended_there() -> None:
+    talk = in_steady_state()
+    talk.report(2, 2e6, stands_for=7, far_rtt=encode_rtt(3.0))
+    assert talk.sender.counters["ended_reports"] == 7
+    assert talk.sender.steering.rounds.max_rtt < 1.0
 
 
 def test_a_lower_rate_counts_at_once_and_makes_the_clr() -> None:

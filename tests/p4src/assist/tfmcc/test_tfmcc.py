@@ -10,21 +10,27 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
 from hosts.protocols.tfmcc.packets import (
+    FLAG_ANSWER,
     FLAG_ASSIST,
+    FLAG_ECHO,
     FLAG_HAVE_LOSS,
     FLAG_HAVE_RTT,
     FLAG_LEAVE,
     FLAG_MAY_SUPPRESS,
     FLAG_SUPPRESSED,
     FLAG_SUPPRESSION_LOSS,
+    PATH_UNIT_US,
     Data,
+    JoinAck,
     Report,
     encode_data,
+    encode_join_ack,
     encode_report,
     encode_share,
     parse,
 )
 from hosts.protocols.tfmcc.rate_float import NO_RATE, encode_rate
+from hosts.wire.reason import Reason
 from tests.p4src.bench import suppression
 from tests.p4src.bench.feedback import GROUP, PARENT_PORT, Bench
 from tests.p4src.bench.packets import UDP_PORT, group_mac, host_ip, host_mac, unicast
@@ -52,6 +58,31 @@ def report(receiver: int, rate: int, **changes: object) -> Report:
 
 REPORTS = suppression.Filter(encode_data, encode_report, parse)
 down, up = REPORTS.down, REPORTS.up
+PLAIN = FLAG_MAY_SUPPRESS | FLAG_HAVE_LOSS
+"""A report's flags without a round trip time."""
+
+
+def around(bench: Bench, port: int, packet: Report) -> tuple[str, Report] | None:
+    """Where a receiver's report leaves, and how."""
+    left = bench.up_or_back(port, encode_report(packet))
+    if not left:
+        return None
+    ((out, payload),) = left
+    parsed = parse(payload)
+    assert isinstance(parsed, Report)
+    return "up" if out == PARENT_PORT else "back", parsed
+
+
+def measured(target: Embedded) -> Bench:
+    """A switch that is 30 ms from the sender, and knows it."""
+    bench = Bench(target)
+    bench.assist()
+    down(bench, data())
+    assert up(bench, 3, report(99, 1000, time_us=70)) is not None
+    target.advance(40_000)
+    left = down(bench, data(flags=FLAG_ASSIST | FLAG_ECHO, echo_receiver=99, echo_time_us=70, echo_held_us=10_000))
+    assert left.path_rtt == 30_000 // PATH_UNIT_US + 1
+    return bench
 
 
 class Run(suppression.Run[SuppressionModel]):
@@ -66,6 +97,8 @@ class Run(suppression.Run[SuppressionModel]):
         self.round = 1
         self.heard = {True: NO_RATE, False: NO_RATE}
         self.loss = False
+        self.times = 0
+        self.sent: list[Report] = []
 
     def data(self) -> None:
         chooser = self.chooser
@@ -73,9 +106,17 @@ class Run(suppression.Run[SuppressionModel]):
             self.round += chooser.choice((1, 1, 1, 2))
             self.heard = {True: NO_RATE, False: NO_RATE}
             self.loss = False
+        # Where time is not ours, nothing is measured: what is measured leaves.
+        echoed = chooser.choice(self.sent[-6:]) if self.sent and self.target.exact_time else None
         packet = data(
             round=self.round - (chooser.random() < 0.05),
-            flags=FLAG_ASSIST * (chooser.random() < 0.98) | FLAG_SUPPRESSION_LOSS * self.loss,
+            flags=FLAG_ASSIST * (chooser.random() < 0.98)
+            | FLAG_SUPPRESSION_LOSS * self.loss
+            | FLAG_ECHO * (echoed is not None),
+            echo_receiver=0 if echoed is None else echoed.receiver,
+            echo_time_us=0 if echoed is None else echoed.time_us,
+            echo_held_us=chooser.choice((0, 50, 200_000)),
+            path_rtt=chooser.choice((0, 0, 7)),
             suppression=self.heard[True],
             suppression_no_rtt=self.heard[False],
             max_rtt=chooser.choice((0x40, 0x55, 0x70)),
@@ -85,8 +126,24 @@ class Run(suppression.Run[SuppressionModel]):
         )
         self.histories.compare(lambda model, now: model.data(SENDER, packet, now), lambda: down(self.bench, packet))
 
+    def answer(self, answered: Report) -> None:
+        """Of the sender, or of a switch nearer to it."""
+        chooser = self.chooser
+        if chooser.random() < 0.5:
+            asked = JoinAck(7, Reason.NONE, answered.receiver, answered.time_us, 5)
+            self.histories.told(lambda model, now: model.join_ack(SENDER, asked, now))
+            self.bench.parent_sends(3, encode_join_ack(asked))
+        else:
+            turned = answered._replace(flags=answered.flags | FLAG_ANSWER | FLAG_MAY_SUPPRESS, echo_time_us=20_000)
+            self.histories.told(lambda model, now: model.answer(SENDER, turned, now))
+            self.bench.parent_sends(4, encode_report(turned))
+
     def feedback(self) -> None:
         chooser = self.chooser
+        if self.sent and self.target.exact_time and chooser.random() < 0.1:
+            self.answer(chooser.choice(self.sent[-6:]))
+            return
+        self.times += 1
         base = chooser.choice((encode_rate(1e6), 3, 130, NO_RATE - 5))
         rate = min(max(0, base + chooser.randrange(-60, 60)), NO_RATE - 1)
         flags = FLAG_MAY_SUPPRESS * (chooser.random() < 0.98) | FLAG_LEAVE * (chooser.random() < 0.02)
@@ -98,15 +155,20 @@ class Run(suppression.Run[SuppressionModel]):
             round=max(0, self.round - chooser.choice((0, 0, 0, 0, 1, 1, 2, -1))),
             rtt=chooser.choice((0x20, 0x41, 0x56, 0x72, 0x7F)),
             session=chooser.choice((7, 7, 7, 7, 8)),
+            time_us=self.times + (1 << 33),
+            stands_for=chooser.choice((0, 0, 3)),
+            far_rtt=chooser.choice((0, 0x30)),
         )
         port = chooser.randrange(2, 9)
-        left: list[Report | None] = []
+        left: list[tuple[str, Report] | None] = []
 
-        def really() -> Report | None:
-            left.append(up(self.bench, port, packet))
+        def really() -> tuple[str, Report] | None:
+            left.append(around(self.bench, port, packet))
             return left[0]
 
-        self.histories.compare(lambda model, now: model.report(SENDER, packet, now), really)
+        self.histories.compare(lambda model, now: model.report(SENDER, port, packet, now), really)
+        if left[0] is not None and packet.session == 7:
+            self.sent.append(packet)
         has_loss, has_rtt = bool(flags & FLAG_HAVE_LOSS), bool(flags & FLAG_HAVE_RTT)
         if left[0] is None or packet.round != self.round or chooser.random() < 0.3:
             return  # lost on the way, or of no use
@@ -125,7 +187,7 @@ def test_every_packet_leaves_as_the_model_says(seed: int, steps: int) -> None:
 
 
 def test_all_outcomes_occur() -> None:
-    expected = {"lower", "suppressed", "request", "far", "stale", "limiting", "leave", "no_slot"}
+    expected = {"lower", "suppressed", "request", "far", "stale", "limiting", "leave", "no_slot", "answered"}
     assert outcomes_of(Run, seeds=4, steps=300) == expected
 
 
@@ -144,17 +206,122 @@ def test_a_report_passes_when_it_is_lower_by_theta(bench: Bench) -> None:
     for port, code in ((4, least), (5, enough + 1), (6, least + 5)):
         assert up(bench, port, report(port, code)) is None
     lower = report(7, enough)
-    assert up(bench, 7, lower) == lower
+    assert up(bench, 7, lower) == lower._replace(stands_for=3, far_rtt=lower.rtt)
     assert bench.outcomes() == {"lower": 2, "suppressed": 3}
 
 
-def test_reports_without_a_round_trip_time_are_apart_and_the_first_ten_pass(bench: Bench) -> None:
+def test_of_reports_without_a_round_trip_time_one_passes_a_port_and_round(bench: Bench) -> None:
     down(bench, data())
-    assert up(bench, 3, report(3, 500)) is not None
-    unmeasured = report(4, 900, flags=FLAG_MAY_SUPPRESS | FLAG_HAVE_LOSS)
-    passed = [up(bench, 4, unmeasured._replace(receiver=100 + number)) is not None for number in range(12)]
-    assert passed == [True] * 10 + [False] * 2
-    assert up(bench, 5, report(5, 600)) is None
+    for port in (3, 4):
+        assert up(bench, port, report(port, 900, flags=PLAIN)) is not None
+        assert up(bench, port, report(port + 10, 400, flags=PLAIN)) is None
+    down(bench, data(round=6))
+    assert up(bench, 3, report(3, 900, flags=PLAIN, round=6)) is not None
+    assert bench.outcomes() == {"request": 3, "suppressed": 2}
+
+
+def test_who_asks_where_a_switch_nearer_to_the_sender_knows_passes_one_at_a_time(embedded: Embedded) -> None:
+    bench = Bench(embedded)
+    bench.assist()
+    down(bench, data(path_rtt=100))
+    assert up(bench, 3, report(3, 900, flags=PLAIN, time_us=50)) is not None
+    assert up(bench, 3, report(4, 900, flags=PLAIN, time_us=60)) is None
+    embedded.advance(2000)
+    turned = report(3, 900, flags=PLAIN | FLAG_ANSWER, time_us=50, echo_time_us=6000)
+    bench.parent_sends(3, encode_report(turned))
+    left = around(bench, 3, report(4, 900, flags=PLAIN, time_us=70))
+    assert left == ("back", report(4, 900, flags=PLAIN | FLAG_ANSWER, time_us=70, echo_time_us=8000))
+
+
+def test_the_echo_of_a_report_tells_how_far_the_sender_is_and_data_and_answers_say_it(embedded: Embedded) -> None:
+    bench = measured(embedded)
+    left = around(bench, 5, report(5, 900, flags=PLAIN, time_us=80))
+    assert left == ("back", report(5, 900, flags=PLAIN | FLAG_ANSWER, time_us=80, echo_time_us=30_000))
+    embedded.advance(9_000_000)
+    assert down(bench, data(path_rtt=11)).path_rtt == 11  # too long ago
+    assert up(bench, 5, report(5, 900, flags=PLAIN)) is not None
+
+
+def test_a_question_of_the_senders_tells_it_too(embedded: Embedded) -> None:
+    bench = Bench(embedded)
+    bench.assist()
+    down(bench, data())
+    assert up(bench, 3, report(3, 900, flags=PLAIN, time_us=1 << 40 | 50)) is not None
+    embedded.advance(5000)
+    bench.parent_sends(3, encode_join_ack(JoinAck(7, Reason.NONE, 3, 1 << 40 | 50, 5)))
+    assert down(bench, data()).path_rtt == 5000 // PATH_UNIT_US + 1
+
+
+def test_answers_from_another_side_than_the_senders_tell_nothing(embedded: Embedded) -> None:
+    bench = Bench(embedded)
+    bench.assist()
+    down(bench, data())
+    assert up(bench, 3, report(3, 900, flags=PLAIN, time_us=50)) is not None
+    forged = report(3, 900, flags=PLAIN | FLAG_ANSWER, time_us=50, echo_time_us=9_000_000)
+    assert bench.up(4, encode_report(forged)) == [encode_report(forged)]
+    assert down(bench, data()).path_rtt == 0
+
+
+def test_what_passes_speaks_for_what_ended(bench: Bench) -> None:
+    down(bench, data())
+    assert up(bench, 3, report(3, 1000)) == report(3, 1000)
+    assert up(bench, 4, report(4, 1000, rtt=0x65)) is None
+    assert up(bench, 5, report(5, 1001, stands_for=4, far_rtt=0x62)) is None
+    assert up(bench, 6, report(6, 500)) == report(6, 500, stands_for=6, far_rtt=0x65)
+    assert up(bench, 7, report(99, 400)) == report(99, 400)
+
+
+def test_at_low_rates_a_switch_remembers_what_the_last_packet_said(embedded: Embedded) -> None:
+    bench = Bench(embedded)
+    bench.assist()
+    down(bench, data(suppression=500, flags=FLAG_ASSIST | FLAG_SUPPRESSION_LOSS))
+    embedded.advance(16_000_000)  # two of the longest gaps
+    assert up(bench, 3, report(3, 600)) is None
+    embedded.advance(10_000_000)
+    assert up(bench, 3, report(3, 600)) is not None
+
+
+def test_longer_round_trip_times_pass_in_steps(bench: Bench) -> None:
+    down(bench, data())
+    assert up(bench, 3, report(3, 100)) is not None
+    passed = [rtt for rtt in range(0x70, 0x80) if up(bench, 4, report(4, 500, rtt=rtt)) is not None]
+    assert passed == [0x71, 0x75, 0x79, 0x7D]
+
+
+def test_no_more_pass_in_a_round_than_there_are_ports(bench: Bench) -> None:
+    down(bench, data())
+    passed = [up(bench, 3 + number % 5, report(number, 2000 - 40 * number)) is not None for number in range(1, 25)]
+    assert passed == [True] * 16 + [False] * 8
+    assert up(bench, 3, report(99, 10)) is not None  # the CLR
+
+
+def test_a_report_that_is_not_confirmed_silences_others_once(embedded: Embedded) -> None:
+    """Somebody claims a rate of nothing again and again, and the sender does not believe it."""
+    bench = Bench(embedded)
+    bench.assist()
+    heard = []
+    for number in range(40):
+        down(bench, data(round=5 + number))
+        for _ in range(3):
+            up(bench, 8, report(666, 0, round=5 + number))
+            embedded.advance(300_000)
+            heard.append(up(bench, 3, report(3, 500, round=5 + number)) is not None)
+            embedded.advance(300_000)
+    assert heard[:2] == [False, False]
+    # Then once in a round, until the sender has had time to answer; it never does, so that this port is in doubt, too.
+    assert sum(heard) > 0.9 * len(heard)
+
+
+def test_confirmed_reports_put_no_port_in_doubt(embedded: Embedded) -> None:
+    bench = Bench(embedded)
+    bench.assist()
+    for number in range(5):
+        down(bench, data(round=5 + number))
+        assert up(bench, 3, report(3, 700, round=5 + number)) is not None
+        embedded.advance(1_100_000)
+        down(bench, data(round=5 + number, suppression=700, flags=FLAG_ASSIST | FLAG_SUPPRESSION_LOSS))
+        assert up(bench, 4, report(4, 600, round=5 + number)) is not None
+        assert up(bench, 5, report(5, 650, round=5 + number)) is None
 
 
 def test_what_is_confirmed_silences_beyond_its_time_and_what_is_not_does_not(embedded: Embedded) -> None:

@@ -1,46 +1,84 @@
-"""TFMCC with and without switches that suppress reports, over real P4 switches in virtual time."""
+"""TFMCC with and without switches that help, by the default's rules, over real P4 switches in virtual time."""
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from hosts.endpoint import Datagram
+from hosts.protocols.tfmcc.packets import Report, parse
+from hosts.protocols.tfmcc.sender import TfmccSender
+from hosts.wire.header import PacketError
 from tests.topologies.simulation.runs import Run, simulate
 
-FAN_OUT = 11
-CONGESTED_AT = 15.0
+FAN_OUT = 14
+PORTS = 16
+JOINED_AT = 6.0
+CONGESTED_AT = 8.0
+FIRST_ROUND_S = 2.0
+"""T with the initial RTT of 0.5 s."""
 
 
-def scenario(receivers: int, assist: str) -> str:
-    """Everybody is behind one bottleneck that UDP takes four fifths of from CONGESTED_AT on."""
+def scenario(receivers: int, assist: str, seconds: float) -> str:
+    """A tree of switches behind one bottleneck that UDP takes four fifths of from CONGESTED_AT on. The last receiver
+    joins at JOINED_AT."""
     hosts = [f"r{index}" for index in range(receivers)]
-    edges = -(-receivers // FAN_OUT)
-    switches = ("s0", "s1", *(f"e{index}" for index in range(edges)))
-    lines = [f"  {name}: {{kind: p4}}" for name in switches]
-    lines += [f"  {name}: {{kind: host}}" for name in ("sender", "u", "v", *hosts)]
     links = [
         "  - {between: [sender, s0], rate: 100 Mbps, delay: 1 ms}",
         "  - {between: [u, s0], rate: 100 Mbps, delay: 1 ms}",
         "  - {between: [s1, v], rate: 100 Mbps, delay: 1 ms}",
         "  - {between: [s0, s1], rate: 2 Mbps, delay: 10 ms, queue: {kind: droptail, packets: 50}}",
     ]
-    links += [f"  - {{between: [s1, e{index}], rate: 100 Mbps, delay: 5 ms}}" for index in range(edges)]
-    for index, host in enumerate(hosts):
-        delay = 1 + index * 37 % 60
-        links.append(f"  - {{between: [e{index // FAN_OUT}, {host}], rate: 50 Mbps, delay: {delay} ms}}")
+    switches = ["s0", "s1"]
+    below, level = hosts, 0
+    while below:
+        parents = ["s1"]
+        if len(below) > FAN_OUT:
+            parents = [f"e{level}x{index}" for index in range(-(-len(below) // FAN_OUT))]
+            switches += parents
+        for index, name in enumerate(below):
+            delay = 1 + index * 37 % 40
+            links.append(f"  - {{between: [{parents[index // FAN_OUT]}, {name}], rate: 50 Mbps, delay: {delay} ms}}")
+        below, level = parents if parents != ["s1"] else [], level + 1
+    nodes = [f"  {name}: {{kind: host}}" for name in ("sender", "u", "v", *hosts)]
+    nodes += [f"  {name}: {{kind: p4}}" for name in switches]
+    members = ", ".join([*hosts[:-1], f"{{host: {hosts[-1]}, join: {JOINED_AT:g} s}}"])
     return "\n".join(
         (
-            "name: suppressing\nseed: 1\nduration: 22 s\nsimulation: {trace: 50 ms}\nnodes:",
-            *lines,
+            f"name: suppressing\nseed: 1\nduration: {seconds:g} s",
+            "simulation: {trace: 50 ms, traces: 1001}\nnodes:",
+            *nodes,
             "links:",
             *links,
             "sessions:",
             "  - {id: 1, protocol: tfmcc, sender: sender, group: 232.1.0.1, port: 5001, realtime: true,",
-            f"     assist: {assist}, parameters: {{rules: paper, payload_bytes: 900, initial_rtt_s: 0.2}},",
-            f"     receivers: [{', '.join(hosts)}]}}",
+            f"     assist: {assist}, parameters: {{payload_bytes: 900}}, receivers: [{members}]}}",
             "traffic:",
             "  - {kind: udp, source: u, destination: v, rate: 1.6 Mbps, packet: 1000 B,",
             f"     start: {CONGESTED_AT:g} s}}",
         )
     )
+
+
+@pytest.fixture
+def arrivals(monkeypatch: pytest.MonkeyPatch) -> Counter[int]:
+    """Reports at the sender of others than the CLR, by the round that they arrive in, believed or not."""
+    rounds: Counter[int] = Counter()
+    receive = TfmccSender.receive
+
+    def counting(self: TfmccSender, datagram: Datagram, *, now: float) -> Any:
+        try:
+            packet = parse(datagram.data)
+        except PacketError:
+            packet = None
+        clr = self.steering.clr
+        if isinstance(packet, Report) and (clr is None or clr.receiver != packet.receiver):
+            rounds[self.steering.rounds.number] += 1
+        return receive(self, datagram, now=now)
+
+    monkeypatch.setattr(TfmccSender, "receive", counting)
+    return rounds
 
 
 def rows(run: Run) -> list[dict[str, Any]]:
@@ -57,22 +95,35 @@ def halved_after(run: Run) -> float:
     )
 
 
-def all_measured_after(run: Run) -> float:
-    """Seconds until the sender has heard of every receiver's first measurement."""
-    return float(next(row["t"] for row in rows(run) if row["first_rtts"] == 33))
+def measured_after(run: Run, receiver: int) -> float:
+    """Seconds from a receiver's first packet until it has measured its round trip time."""
+    found = [row for row in run.series(f"session-1-r{receiver}") if row.get("data_packets")]
+    return float(next((row["t"] for row in found if row["has_rtt"]), 1e9) - found[0]["t"])
 
 
-def busiest_round(run: Run) -> int:
-    """The most reports of others than the CLR in one round."""
-    return max(int(row["round_reports"]) for row in rows(run))
+def test_few_reports_a_round_round_trip_times_at_once_and_a_prompt_reaction(
+    tmp_path: Path, arrivals: Counter[int]
+) -> None:
+    receivers = 33
+    plain = simulate(tmp_path / "none", scenario(receivers, "none", 12.0))
+    without = Counter(arrivals)
+    arrivals.clear()
+    helped = simulate(tmp_path / "switch", scenario(receivers, "switch", 12.0))
+    assert max(arrivals.values()) <= PORTS < max(without.values())
+    assert sum(arrivals.values()) < sum(without.values()) / 2
+    early = range(receivers - 1)
+    assert max(measured_after(helped, number) for number in early) < FIRST_ROUND_S / 2
+    assert max(measured_after(plain, number) for number in early) > FIRST_ROUND_S
+    # Who joins later has it with its first packet: all but the way to the next switch, and that a moment later.
+    assert measured_after(helped, receivers - 1) <= 0.1
+    assert halved_after(helped) < 2.0  # that is the CLR's doing, which is congested as all are and reports at once
 
 
-def test_a_handful_of_reports_a_round_sooner_measurements_and_a_prompt_reaction(tmp_path: Path) -> None:
-    """How soon the rate falls is the CLR's doing, which is congested as all are and reports at once."""
-    plain, suppressed = (simulate(tmp_path / assist, scenario(33, assist)) for assist in ("none", "switch"))
-    last = rows(suppressed)[-1]
-    # Ten requests for a first RTT may pass in a round, and the CLR reports once a round trip.
-    assert last["feedback_packets"] < 16 * last["round"]
-    assert busiest_round(suppressed) <= 16
-    assert all_measured_after(suppressed) < all_measured_after(plain)
-    assert halved_after(suppressed) < 2.0
+@pytest.mark.parametrize(("receivers", "seconds"), [(10, 4.0), (100, 3.0), (1000, 1.2)])
+def test_at_the_start_nobody_floods_the_sender_and_everybody_has_an_rtt(
+    tmp_path: Path, arrivals: Counter[int], receivers: int, seconds: float
+) -> None:
+    """A thousand receivers take ten seconds of a processor: that their number does not count is what is to be shown."""
+    run = simulate(tmp_path / "run", scenario(receivers, "switch", seconds))
+    assert 1 <= max(arrivals.values()) <= PORTS
+    assert max(measured_after(run, number) for number in range(receivers - 1)) < FIRST_ROUND_S / 2

@@ -30,6 +30,15 @@ def test_a_fair_share(control: Literal["cubic", "reno"], rate_bps: float, delay_
     assert 0.2 * rate_bps < session < 0.75 * rate_bps
 
 
+@pytest.mark.parametrize(("rate_bps", "delay_us", "queue"), [(10e6, 100, 30), (4e6, 5000, 20)])
+def test_a_session_that_begins_slowly_soon_fills_the_link(rate_bps: float, delay_us: int, queue: int) -> None:
+    """Nobody's round trip time is known for the two seconds of the first feedback round; then the rate doubles with
+    each few packets."""
+    bottleneck = {"rate_bps": rate_bps, "delay_us": delay_us, "limit_packets": queue}
+    world = World([{"delay_us": 100 * (number + 1)} for number in range(4)], bottleneck=bottleneck)
+    assert world.rate(0, 3.25, 4.0) > 0.8 * rate_bps
+
+
 @pytest.mark.parametrize("queue", ["codel", "pie"])
 @pytest.mark.parametrize("ecn", [False, True])
 def test_alone_behind_a_queue_that_is_kept_short(queue: str, ecn: bool) -> None:
