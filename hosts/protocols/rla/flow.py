@@ -326,8 +326,10 @@ class Flow:
             return
         inflight = self._inflight
         in_flight = self.end - 1 - self.max_reach_all + self._repairs.outstanding
-        self.max_reach_all = max(self.max_reach_all, before + fresh.bit_length() - 1)
-        self.listening.acknowledged_by_all(fresh.bit_count(), in_flight, self.srtt_max, now)
+        newest = before + fresh.bit_length() - 1
+        self.max_reach_all = max(self.max_reach_all, newest)
+        sent_at = inflight.packets[newest].sent_at
+        self.listening.acknowledged_by_all(fresh.bit_count(), in_flight, self.srtt_max, now, sent_at)
         inflight.listened.advance()
         self._repairs.completed(fresh, before, inflight.base)
         inflight.let_go()

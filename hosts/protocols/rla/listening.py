@@ -203,11 +203,16 @@ class RandomListening:
         self.last_window_cut = now
         self._event.end(now)
 
-    def acknowledged_by_all(self, packets: int, in_flight: float, srtt_max: float, now: float) -> None:
-        """So many packets are now with every receiver, of so many that were in flight: one each in slow start (4.1);
-        beyond, 1/cwnd for each (rule 4), or CUBIC's. That does not grow which is not used (RFC 9438, 5.8).
+    def acknowledged_by_all(
+        self, packets: int, in_flight: float, srtt_max: float, now: float, sent_at: float = math.inf
+    ) -> None:
+        """So many packets are now with every receiver, of so many that were in flight, the newest sent at `sent_at`:
+        one each in slow start (4.1); beyond, 1/cwnd for each (rule 4), or CUBIC's. That does not grow which is not used
+        (RFC 9438, 5.8), nor before what a cut let go is with all (RFC 6675, 5: in recovery).
         """
         cwnd, rest = self.cwnd, packets
+        if self._cubic and sent_at <= self.last_window_cut:
+            rest = 0
         if self._cubic and 2 * in_flight < cwnd:
             self._cubic.hold()
             rest = 0

@@ -34,6 +34,17 @@ def test_a_window_that_is_not_used_does_not_grow() -> None:
     assert window.cwnd == 14
 
 
+def test_a_window_does_not_grow_before_what_a_cut_let_go_is_with_all() -> None:
+    """Else answers that wait for three round trips let it grow for four between two cuts, and a TCP grows for one."""
+    window = listening()
+    window.cwnd = window.ssthresh = 10.0
+    window.congestion(0, 0.1, 0.1, 0.5, 1.0)
+    window.acknowledged_by_all(7, 7, 0.1, 1.2, 0.9)
+    assert window.cwnd == 7.0
+    window.acknowledged_by_all(7, 7, 0.1, 1.3, 1.1)
+    assert window.cwnd > 7.0
+
+
 def test_after_a_cut_the_window_comes_back_as_cubics() -> None:
     """100 packets, 0.1 s: after K = (30 / 0.4)^(1/3) = 4.2 s it is where it was (RFC 9438, 4.2); by one packet a round
     trip it would take 5 s from a half."""
