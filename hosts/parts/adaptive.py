@@ -93,6 +93,10 @@ class AdaptiveWindow:
     def beside_others(self, present: bool) -> None:
         self._company.present = present
 
+    def signalled(self, rtt_s: float, now: float) -> None:
+        """A mark or heavy losses: somebody else fills the queue."""
+        self._company.signalled(rtt_s, now)
+
     @property
     def draining(self) -> bool:
         """Whether it takes its packets out of the queue."""

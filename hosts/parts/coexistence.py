@@ -27,7 +27,7 @@ def _period(rtt_s: float) -> float:
 class Company:
     """Its owner says when a round trip has ended, and drains the queue for as long as `draining`."""
 
-    __slots__ = ("_asks_at", "_filled", "_left", "_recurs", "_suspected_at", "present")
+    __slots__ = ("_asks_at", "_filled", "_left", "_recurs", "_signalled_until", "_suspected_at", "present")
 
     def __init__(self) -> None:
         self.present = False
@@ -37,6 +37,7 @@ class Company:
         self._asks_at: float | None = None
         self._suspected_at = -inf  # when the queue was last filled for long
         self._recurs = False  # it was so not long before
+        self._signalled_until = -inf  # a mark or losses count for so long
 
     @property
     def draining(self) -> bool:
@@ -54,7 +55,7 @@ class Company:
             # and nobody who is alone does.
             if self.present:
                 self._suspected_at = now
-            self.present = not short or self._recurs
+            self.present = not short or self._recurs or now < self._signalled_until
             self._recurs = False
             self._wait(rtt_s, now)
         elif self._asks_at is None:
@@ -67,6 +68,13 @@ class Company:
                 self._left = DRAIN_ROUNDS
             elif now >= self._asks_at:
                 self._left = DRAIN_ROUNDS
+
+    def signalled(self, rtt_s: float, now: float) -> None:
+        """A mark, or losses that are too many to be links' own: whoever keeps the queue short and is alone meets none,
+        and queue management or a queue of few packets shows others by nothing else. Counts over two drains.
+        """
+        self.present = True
+        self._signalled_until = now + 2 * _period(rtt_s)
 
     def _wait(self, rtt_s: float, now: float) -> None:
         self._filled = 0
@@ -105,7 +113,8 @@ class FollowedCompany(Company):
         self._least = min(self._least, waiting_s)
         if not self._told:
             # A queue that was filled beside one who has company is most likely that one's.
-            self.present = self._least > short_s or (self._told_present and self._was_filled)
+            filled = self._least > short_s or (self._told_present and self._was_filled)
+            self.present = filled or now < self._signalled_until
             self._left = self._filled = 0
             self._was_filled = False
             self._least = inf

@@ -37,6 +37,7 @@ class Branch:
         "heard_at",
         "losses",
         "merges",
+        "met_at",
         "number",
         "progress_at",
         "recover_below",
@@ -63,6 +64,7 @@ class Branch:
         self.retransmissions = 0  # packets that were sent again for it
         self.acks = 0
         self.merges = 0  # acknowledgments of switches that stood for it too
+        self.met_at = -1e18  # when the last packet was sent that met congestion on its way
         self.heard_at = now
         self.answered_at = now  # data, or a switch did for it
         self.back_below: int | None = None  # set aside, it has answered again: all packets below had been sent then

@@ -10,11 +10,12 @@ from collections import Counter
 
 from hosts.endpoint import ECT_0, NOT_ECT, Address, CongestionSignal, Effect, Send
 from hosts.parts.sack import bits
-from hosts.protocols.rla.branch import Branch
+from hosts.protocols.rla.answers import EACH, Answers, Unheard, wanted
+from hosts.protocols.rla.branch import LOSS_DISTANCE, Branch
 from hosts.protocols.rla.inflight import InFlight, Packet
 from hosts.protocols.rla.listening import RandomListening
 from hosts.protocols.rla.options import RlaOptions
-from hosts.protocols.rla.packets import MAX_ACK_RATIO, WINDOW_PACKETS, Ack, Data, encode_data
+from hosts.protocols.rla.packets import WINDOW_PACKETS, Ack, Data, encode_data
 from hosts.protocols.rla.repairs import Repairs
 from hosts.wire.seq import extend
 
@@ -24,9 +25,6 @@ LONGEST_RTT_S = 60.0
 """An echo that claims more is not believed: RFC 6298 (2.5) lets no timeout be longer."""
 MAX_BACKOFF = 64.0
 """RFC 6298 (5.5) lets a timeout stop growing at 60 s or more."""
-LEAST_ANSWERS = 4.0
-"""All receivers together answer a packet about once, but each answers four times a round trip (TACK, SIGCOMM 2020,
-beta)."""
 SILENT_S = 1.0
 """A receiver that has answered no data for so long is set aside: RFC 6298 (2.4), the least timeout."""
 SILENT_ROUNDS = 3.0
@@ -62,6 +60,7 @@ class Flow:
         """The highest packet that every receiver has."""
         self.srtt_max = 0.0
         self._reached = 0  # all packets below have arrived at somebody's
+        self._unheard = Unheard()
         self._check_at: float | None = None
         self._heard_at = 0.0  # the last acknowledgment from anybody
 
@@ -136,14 +135,16 @@ class Flow:
 
     # --- sending
 
-    def limit(self, size: int) -> str | None:
+    def limit(self, size: int, now: float) -> str | None:
         """What keeps a new packet of `size` bytes from being sent; None: nothing."""
         inflight = self._inflight
         end, until = inflight.end, inflight.end_offset + size
         # RFC 6675 (4): repeats are in flight, too.
         repeats = self._repairs.outstanding if self.options.rules == "tcp" else 0
-        if end + repeats > self.max_reach_all + self.listening.cwnd:
+        if end + repeats > self._unheard.window_end(self.max_reach_all, self.listening.cwnd):
             return "cwnd"
+        if now < self._unheard.paced_until:
+            return "pacing"
         if until > self._open_until and not self._is_open(until):
             return "advertised_window"
         if end - inflight.base >= WINDOW_PACKETS:
@@ -172,6 +173,7 @@ class Flow:
         if self._check_at is None:
             self._check_at = now + CHECK_S
             self._heard_at = now
+        self._unheard.sent(self._wanted_answers, self.listening.cwnd, self.srtt_max, now)
         return self._copy(seq, packet, False, self._group, now)
 
     def _again(self, seq: int, packet: Packet, to: Address | None, now: float) -> Send:
@@ -190,21 +192,24 @@ class Flow:
                 packet.offset,
                 packet.payload,
                 self.options.assist == "switch",
-                self._ack_ratio,
+                self._unheard.answers.ratio,
+                self._unheard.answers.waits,
             )
         )
         self._counters["udp_bytes"] += len(data)
         return Send(data, to, self._ecn)
 
     @property
-    def _ack_ratio(self) -> int:
-        """A receiver answers one packet in so many; 0: each. Switches that merge answers need every one."""
+    def _wanted_answers(self) -> Answers:
+        """Of the receivers to the packet that is sent now. Switches that merge answers need every one."""
         if self.options.rules == "paper" or self.options.assist == "switch":
-            return 0
-        quarter = int(self.listening.cwnd / LEAST_ANSWERS)
-        # With a window too small to be shared most answers wait their random time, for they must not come in one burst.
-        ratio = min(len(self.branches), quarter if quarter > 1 else MAX_ACK_RATIO, MAX_ACK_RATIO)
-        return ratio if ratio > 1 else 0
+            return EACH
+        return wanted(len(self.branches), self.listening.cwnd, self.srtt_max, self.options.payload_bytes)
+
+    @property
+    def _longest_wait(self) -> float:
+        """Of an answer, in seconds."""
+        return self._unheard.answers.rounds * self.srtt_max
 
     # --- acknowledgments
 
@@ -220,6 +225,7 @@ class Flow:
             return []
         branch.acks += 1
         branch.heard_at = self._heard_at = now
+        self._unheard.has(cumulative + sack.bit_length() - (not sack))
         if ack.echo_time_us:
             branch.answered_at = now
             rtt = (now if arrived_at is None else arrived_at) - ack.echo_time_us / 1e6
@@ -239,7 +245,9 @@ class Flow:
             self._lost(branch, lost, now, effects)
         if ack.marked:  # RFC 3168 (6.1.2): as a loss
             self._counters["marks"] += 1
-            self._congested(branch, ack.echo_time_us / 1e6, now, effects)
+            self._congested(branch, ack.echo_time_us / 1e6 - self._longest_wait, now, effects)
+        if self.options.rules == "tcp" and len(self.branches) > 1:
+            self._listen(branch, cumulative + sack.bit_length(), ack.echo_time_us / 1e6, now, effects)
         if ack.hurry:
             effects += self._repairs.hurry(branch, now)
         elif recovers:
@@ -318,8 +326,10 @@ class Flow:
             return
         inflight = self._inflight
         in_flight = self.end - 1 - self.max_reach_all + self._repairs.outstanding
-        self.max_reach_all = max(self.max_reach_all, before + fresh.bit_length() - 1)
-        self.listening.acknowledged_by_all(fresh.bit_count(), in_flight, self.srtt_max, now)
+        newest = before + fresh.bit_length() - 1
+        self.max_reach_all = max(self.max_reach_all, newest)
+        sent_at = inflight.packets[newest].sent_at
+        self.listening.acknowledged_by_all(fresh.bit_count(), in_flight, self.srtt_max, now, sent_at)
         inflight.listened.advance()
         self._repairs.completed(fresh, before, inflight.base)
         inflight.let_go()
@@ -334,10 +344,20 @@ class Flow:
 
     def _congested(self, branch: Branch, sent_at: float, now: float, effects: list[Effect]) -> None:
         """It has lost, or found marked, what was sent at `sent_at`."""
+        branch.met_at = max(branch.met_at, sent_at)
         if branch.congested(now):
             cut = self.listening.congestion(branch.number, branch.rtt.mean, self._longest_srtt(), sent_at, now)
             if cut is not None:
                 effects.append(CongestionSignal(f"{cut}_cut", branch.address))
+
+    def _listen(self, branch: Branch, highest: int, echo: float, now: float, effects: list[Effect]) -> None:
+        """It has told whether it has what was sent before the last three packets."""
+        judged = self._inflight.packets.get(highest - LOSS_DISTANCE)
+        told_at = echo if judged is None else min(echo, judged.sent_at)
+        srtt_max = max(self.srtt_max, branch.rtt.mean)
+        cut = self.listening.heard(branch.number, branch.rtt.mean, srtt_max, told_at, branch.met_at, now)
+        if cut is not None:
+            effects.append(CongestionSignal(f"{cut}_cut", branch.address))
 
     def _longest_srtt(self) -> float:
         self.srtt_max = max((branch.rtt.mean for branch in self.branches.values()), default=0.0)
@@ -349,6 +369,11 @@ class Flow:
     def wake_at(self) -> float | None:
         """When `handle_timer` is due."""
         return self._check_at
+
+    @property
+    def paced_until(self) -> float:
+        """When the next packet may leave that the window lets go."""
+        return self._unheard.paced_until
 
     def handle_timer(self, now: float) -> list[Effect]:
         """Look for timeouts, which are losses too (rule 1), and for who is silent. When nobody has acknowledged
@@ -372,7 +397,7 @@ class Flow:
             if seq >= self.end:
                 continue
             packet = self._inflight.packets[seq]
-            timeout = branch.timeout * branch.backoff
+            timeout = branch.timeout * branch.backoff + self._longest_wait
             if branch.merges:
                 timeout = max(timeout, patience)
             waits.append(branch.timeout if self.is_aside(branch) else timeout)
@@ -402,7 +427,8 @@ class Flow:
         """Whether it has answered no data for long, of which others have packet `lacking`. One whose acknowledgments
         are merged shows itself every `sample_s`.
         """
-        patience = max(SILENT_S, SILENT_ROUNDS * branch.rtt.mean) + (self.options.sample_s if branch.merges else 0.0)
+        patience = max(SILENT_S, SILENT_ROUNDS * branch.rtt.mean) + self._longest_wait
+        patience += self.options.sample_s if branch.merges else 0.0
         since = max(branch.answered_at, self._inflight.packets[lacking].first_sent_at)
         listened = len(self.branches) - len(self._inflight.set_aside)
         return now - since > patience and self._inflight.listened.lacking(lacking) < listened

@@ -5,9 +5,10 @@ get longer (HyStart++, RFC 9406), before queues overflow. With `rules: paper` it
 halved, and slow start ends with the first cut.
 
 The paper draws a number for each signal. When a queue that is common to n receivers overflows, all n signal, and one of
-n draws cuts on average: in 37 % of the cases none does, in 26 % several. With `rules: tcp` one number is drawn for all
-signals of what was sent before the first of them was heard, and their probabilities add up: what all n lose cuts once,
-what one of them loses cuts with probability 1/n, and there are as many cuts on average.
+n draws cuts on average: in 37 % of the cases none does, in 26 % several; and until all n have been heard much more is
+lost. With `rules: tcp` there is one draw for a congestion event, which is all that was lost of what was sent before the
+first signal of it was heard. What m of n lose cuts with probability m/n, as on average by the paper, and m is estimated
+from the few receivers that are heard next.
 """
 
 import math
@@ -32,10 +33,55 @@ CAUTIOUS_ROUNDS = 5
 """RFC 9406 (4.2, CSS_ROUNDS): rounds of cautious slow start before it ends."""
 CAUTION = 4.0
 """RFC 9406 (4.2, CSS_GROWTH_DIVISOR): in these the window grows so much less."""
+SAMPLE = 4
+"""Receivers by which it is estimated how many have met an event, beside the first (ours)."""
 TINY = 1e-9
 """n times 1/n is 1 but for rounding."""
 LEAST_SSTHRESH = 2.0
 """Packets, as TCP's (RFC 5681, Eq. 4)."""
+
+
+class _Event:
+    """A congestion event (RFC 9438, 4.6: the window is cut for it once). Times in seconds."""
+
+    __slots__ = ("_draw", "_left", "_sum", "_told", "_weight", "after", "began_at", "sent_at")
+
+    def __init__(self, after: float, now: float, sent_at: float, draw: float) -> None:
+        self.after = after
+        """What was sent until then was of the event before."""
+        self.began_at = now
+        """What is sent later is not of this one."""
+        self.sent_at = sent_at
+        """A packet that is of it."""
+        self._draw = draw
+        self._sum = 0.0  # estimated part of the receivers that have met it: beyond the draw it cuts
+        self._told: set[int] = set()
+        self._left = 0
+        self._weight = 0.0
+
+    def ask(self, receiver: int, of: int | None = None) -> float:
+        """This receiver has told; the first one does so `of` how many. What its answer weighs."""
+        self._told.add(receiver)
+        if of is None:
+            self._left -= 1
+        else:
+            self._left = min(SAMPLE, of - 1)
+            self._weight = (1 - 1 / of) / self._left if self._left > 0 else 0.0
+        return self._weight
+
+    def asks(self, receiver: int) -> bool:
+        """Whether this receiver's answer is wanted."""
+        return self._left > 0 and receiver not in self._told
+
+    def adds(self, share: float) -> bool:
+        """So large a part of the receivers more has met it. Whether that cuts."""
+        self._sum += share
+        return self._draw < self._sum + TINY
+
+    def end(self, now: float) -> None:
+        """The window was cut."""
+        self.began_at = now
+        self._left = 0
 
 
 class RandomListening:
@@ -55,10 +101,7 @@ class RandomListening:
         self.troubled = TroubledReceivers(options.eta, options.interval_gain)
         self._cautious: int | None = None  # the receiver whose longer round trips made slow start cautious
         self._cautious_rounds = 0
-        self._event_at = 0.0  # rules tcp: the current congestion event is what was lost of all that was sent by then
-        self._draw = 1.0  # its number: beyond it the sum of the signals' probabilities cuts
-        self._sum = 0.0
-        self._event_cut = True  # it has cut
+        self._event = _Event(0.0, 0.0, 0.0, 1.0)
         self.signals = 0
         self.rare = 0
         """Congestion signals of receivers that are not troubled ones."""
@@ -74,8 +117,10 @@ class RandomListening:
 
     def pthresh(self, rtt: float, rtt_max: float) -> float:
         """The probability of a cut upon a troubled receiver's signal: f(rtt / rtt_max) / num_trouble_rcvr (5.3)."""
-        scale = (rtt / rtt_max) ** self._options.rtt_exponent if 0 < rtt < rtt_max else 1.0
-        return scale / max(1, self.troubled.count)
+        return self._scale(rtt, rtt_max) / max(1, self.troubled.count)
+
+    def _scale(self, rtt: float, rtt_max: float) -> float:
+        return (rtt / rtt_max) ** self._options.rtt_exponent if 0 < rtt < rtt_max else 1.0
 
     def congestion(self, receiver: int, srtt: float, srtt_max: float, sent_at: float, now: float) -> Cut | None:
         """A congestion signal (rule 2) from `receiver`, whose smoothed round trip time is `srtt` s, the largest of all
@@ -85,32 +130,36 @@ class RandomListening:
         if not self.troubled.signal(receiver, now):
             self.rare += 1
             return None
-        if self._cubic and self._is_counted(sent_at, now):
-            return None
+        if self._cubic and sent_at <= self._event.began_at:
+            return None  # it is of the event that is known
         if now - self.last_window_cut > FORCED_CUT_ROUNDS * self.awnd * srtt_max:
             self.forced_cuts += 1
             self._cut(now)
             return "forced"
-        if not self._is_drawn(self.pthresh(srtt, srtt_max)):
-            return None
+        share = self.pthresh(srtt, srtt_max)
+        if self._cubic:
+            self._event = _Event(self._event.began_at, now, sent_at, self._rng.random())
+            self._event.ask(receiver, self.troubled.count)
+            return self._randomized_cut(now) if self._event.adds(share) else None
+        return self._randomized_cut(now) if self._rng.random() <= share else None
+
+    def _randomized_cut(self, now: float) -> Cut:
         self.randomized_cuts += 1
         self._cut(now)
         return "randomized"
 
-    def _is_counted(self, sent_at: float, now: float) -> bool:
-        """Whether the window was cut already for the congestion event that this loss is of (RFC 9438, 4.6: once a
-        round trip). What was sent after an event began is another one's.
+    def heard(
+        self, receiver: int, srtt: float, srtt_max: float, told_at: float, met_at: float, now: float
+    ) -> Cut | None:
+        """`receiver` has told of what was sent until `told_at`; the last that it lost, or found marked, was sent at
+        `met_at`: what was done.
         """
-        if sent_at > self._event_at:
-            self._event_at, self._event_cut = now, False
-            self._sum, self._draw = 0.0, self._rng.random()
-        return self._event_cut
-
-    def _is_drawn(self, probability: float) -> bool:
-        if not self._cubic:
-            return self._rng.random() <= probability
-        self._sum += probability
-        return self._draw < self._sum + TINY
+        event = self._event
+        if told_at < event.sent_at or not event.asks(receiver) or not self.troubled.is_one(receiver, now):
+            return None
+        weight = event.ask(receiver)
+        met = met_at > event.after
+        return self._randomized_cut(now) if met and event.adds(weight * self._scale(srtt, srtt_max)) else None
 
     @property
     def is_slow_start(self) -> bool:
@@ -141,7 +190,7 @@ class RandomListening:
         self.ssthresh = max(LEAST_SSTHRESH, self.cwnd)
         self._cautious = None
         self.last_window_cut = now
-        self._event_cut = True
+        self._event.end(now)
 
     def timeout(self, now: float) -> None:
         """Nobody has acknowledged anything for a whole timeout: as TCP's, 4.1 (3)."""
@@ -151,14 +200,19 @@ class RandomListening:
             self._cubic.hold()
         self.cwnd = 1.0
         self._cautious = None
-        self.last_window_cut = self._event_at = now
-        self._event_cut = True
+        self.last_window_cut = now
+        self._event.end(now)
 
-    def acknowledged_by_all(self, packets: int, in_flight: float, srtt_max: float, now: float) -> None:
-        """So many packets are now with every receiver, of so many that were in flight: one each in slow start (4.1);
-        beyond, 1/cwnd for each (rule 4), or CUBIC's. That does not grow which is not used (RFC 9438, 5.8).
+    def acknowledged_by_all(
+        self, packets: int, in_flight: float, srtt_max: float, now: float, sent_at: float = math.inf
+    ) -> None:
+        """So many packets are now with every receiver, of so many that were in flight, the newest sent at `sent_at`:
+        one each in slow start (4.1); beyond, 1/cwnd for each (rule 4), or CUBIC's. That does not grow which is not used
+        (RFC 9438, 5.8), nor before what a cut let go is with all (RFC 6675, 5: in recovery).
         """
         cwnd, rest = self.cwnd, packets
+        if self._cubic and sent_at <= self.last_window_cut:
+            rest = 0
         if self._cubic and 2 * in_flight < cwnd:
             self._cubic.hold()
             rest = 0

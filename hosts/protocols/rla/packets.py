@@ -41,6 +41,8 @@ CHILD_BYTES: Final = CHILD_BITS // 8
 MAX_U32: Final = 2**32 - 1
 RATIO_BITS: Final = 7
 MAX_ACK_RATIO: Final = (1 << RATIO_BITS) - 1
+WAIT_UNITS: Final = 8
+"""Of a round trip, in which DATA say how long an answer may wait (ours): up to sixteen fit."""
 TIME_BITS: Final = 64 - RATIO_BITS
 """Of a clock in microseconds: 4,500 years."""
 
@@ -61,6 +63,7 @@ class Type(enum.IntEnum):
 FLAG_END: Final = 0x01
 FLAG_AGAIN: Final = 0x02
 FLAG_ASSIST: Final = 0x04
+FLAG_WAITS: Final = 0x08
 FLAG_MERGED: Final = 0x01
 FLAG_MERGE: Final = 0x02
 FLAG_HURRY: Final = 0x04
@@ -81,6 +84,7 @@ class Data(NamedTuple):
     payload: bytes
     assist: bool = False
     ack_ratio: int = 0
+    waits: bool = False
 
 
 DATA: Final = Format(
@@ -90,7 +94,7 @@ DATA: Final = Format(
     Number("seq", 32, "counts packets of the stream", wraps=True),
     Size("length", 16, "bytes of the stream", of="payload"),
     Number("srtt_ms", 16, "largest smoothed round trip time of the receivers", cut=True),
-    Number("ack_ratio", RATIO_BITS, "a receiver answers every so many-th packet; 0: every one"),
+    Number("ack_ratio", RATIO_BITS, "a receiver answers every so many-th packet; 0: every one; see `waits`"),
     Number("send_time_us", TIME_BITS, "sender's clock, when this copy was sent"),
     Number("offset", 64, "of the payload's first byte in the stream"),
     Payload("data", "the stream's bytes", "payload"),
@@ -98,6 +102,7 @@ DATA: Final = Format(
         Flag("end", FLAG_END, "the stream ends with this packet"),
         Flag("again", FLAG_AGAIN, "a retransmission; `send_time_us` is its own"),
         Flag("assist", FLAG_ASSIST, "ACKs of this session may be merged, so switches note how far it has come"),
+        Flag("waits", FLAG_WAITS, "a receiver answers within `ack_ratio` eighths of `srtt_ms`, at random"),
     ),
 )
 
@@ -153,8 +158,9 @@ class Announce(NamedTuple):
 
 
 MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - DATA.size
-DEFAULT_PAYLOAD_BYTES: Final = 1000
-"""The paper's packet size (5)."""
+DEFAULT_PAYLOAD_BYTES: Final = 1400
+"""Nearly what fits Ethernet's, as a TCP's segments: where losses limit the rate, it grows with a packet's size. The
+paper's packets have 1,000 (5)."""
 
 ANNOUNCE: Final = Format(
     NUMBER,
@@ -224,11 +230,12 @@ _KEPT: Final = 64
 """DATA packets that `parse` remembers: a simulation hands one to all its receivers, within a queue's length or so."""
 
 DATA_BYTES: Final = _DATA_STRUCT.size
+ACK_BYTES: Final = _ACK_STRUCT.size
 
 
 def encode_data(data: Data) -> bytes:
     """A DATA packet. `seq` is taken modulo 2^32, `srtt_ms` is cut to 16 bits."""
-    flags = FLAG_END * data.end | FLAG_AGAIN * data.again | FLAG_ASSIST * data.assist
+    flags = FLAG_END * data.end | FLAG_AGAIN * data.again | FLAG_ASSIST * data.assist | FLAG_WAITS * data.waits
     seq, srtt_ms = data.seq & MAX_U32, min(data.srtt_ms, 0xFFFF)
     head = _DATA_STRUCT.pack(
         VERSION,
@@ -332,4 +339,5 @@ def _parse_data(data: bytes) -> Data:
     check_size(size, DATA_BYTES + length)
     end, again, assist = bool(flags & FLAG_END), bool(flags & FLAG_AGAIN), bool(flags & FLAG_ASSIST)
     ack_ratio, send_time_us = send_time_us >> TIME_BITS, send_time_us & (1 << TIME_BITS) - 1
-    return Data(session, end, again, seq, srtt_ms, send_time_us, offset, data[DATA_BYTES:], assist, ack_ratio)
+    waits = bool(flags & FLAG_WAITS)
+    return Data(session, end, again, seq, srtt_ms, send_time_us, offset, data[DATA_BYTES:], assist, ack_ratio, waits)

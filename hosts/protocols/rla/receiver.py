@@ -30,6 +30,7 @@ from hosts.protocols.rla.branch import LOSS_DISTANCE
 from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.packets import (
     SACK_BITS,
+    WAIT_UNITS,
     WINDOW_PACKETS,
     Ack,
     Announce,
@@ -68,7 +69,8 @@ class RlaReceiver(SessionReceiver):
         self._merge = False  # switches may merge what we send
         self._premature: deque[Data] = deque(maxlen=PREMATURE_PACKETS)
         self._heard_at = 0.0
-        self._answers: deque[tuple[float, Data]] = deque()  # (when, packet): acknowledgments in processing or waiting
+        # Acknowledgments in processing or waiting: when, of which packet; when that came if the wait is no round trip.
+        self._answers: deque[tuple[float, Data, float | None]] = deque()
         self._advertised_end = 0  # stream offset that the last acknowledgment allowed
         self._examined = 0  # packets below are known to be here or lost
         self._alone_until = 0.0  # acknowledgments until then tell of a new hole: nobody may merge them
@@ -226,16 +228,17 @@ class RlaReceiver(SessionReceiver):
         self._heartbeat_at = now + self.options.heartbeat_s
         if self._is_anothers(packet, seq) and not stream.ended:
             # Whatever comes next tells of it as well; if nothing does, it does itself.
-            at = self._answers[0][0] if self._answers else now + self._rng.uniform(ALONE_WAIT_S / 2, ALONE_WAIT_S)
+            longest = packet.ack_ratio / WAIT_UNITS * packet.srtt_ms / 1e3 if packet.waits else ALONE_WAIT_S
+            at = self._answers[0][0] if self._answers else now + self._rng.uniform(longest / 2, longest)
             self._answers.clear()
-            self._answers.append((at, packet))
+            self._answers.append((at, packet, now))
         elif self.options.processing_s:
             if packet.ack_ratio > 1:
                 self._answers.clear()
             at = now + self._rng.uniform(0, self.options.processing_s)
-            self._answers.append((max(at, self._answers[-1][0]) if self._answers else at, packet))
+            self._answers.append((max(at, self._answers[-1][0]) if self._answers else at, packet, None))
         elif may_wait and not self._answers and not stream.ended:
-            self._answers.append((now + ALONE_WAIT_S, packet))
+            self._answers.append((now + ALONE_WAIT_S, packet, None))
         else:
             self._answers.clear()
             # First what was delivered, so that the application may free the buffer; the window is told as it is now.
@@ -245,7 +248,7 @@ class RlaReceiver(SessionReceiver):
     def _is_anothers(self, packet: Data, seq: int) -> bool:
         """Whether other receivers answer this packet. A repeat has an answer if later ones cannot tell of it."""
         ratio = packet.ack_ratio
-        if ratio < 2 or not (seq + self._index) % ratio:
+        if not packet.waits and (ratio < 2 or not (seq + self._index) % ratio):
             return False
         return not packet.again or not self._sack_start(packet)
 
@@ -264,8 +267,8 @@ class RlaReceiver(SessionReceiver):
         self.counters["holes"] += 1
         return True
 
-    def _acknowledge(self, packet: Data | None, now: float) -> Send:
-        """The answer to this packet, or to none."""
+    def _acknowledge(self, packet: Data | None, now: float, arrived_at: float | None = None) -> Send:
+        """The answer to this packet, or to none. What it has waited since it arrived is no part of a round trip."""
         stream = self.stream
         self._advertised_end = stream.advertised_end
         self.counters["feedback_packets"] += 1
@@ -275,6 +278,9 @@ class RlaReceiver(SessionReceiver):
         start = self._sack_start(packet)
         may_merge = self._merge and not start  # a switch does not read where a bitmap begins
         marked, self._marked = self._marked, False
+        echo = 0 if packet is None else packet.send_time_us
+        if arrived_at is not None:
+            echo += int((now - arrived_at) * 1e6)
         merge = may_merge and not hurry and not marked and now >= self._alone_until
         # One by itself so often, for the round trip time; and what answers no packet, for nothing may come after it.
         passes = may_merge and (not merge or now >= self._sample_at or packet is None)
@@ -287,7 +293,7 @@ class RlaReceiver(SessionReceiver):
             hurry,
             stream.received.cumulative,
             stream.advertised_window,
-            0 if packet is None else packet.send_time_us,
+            echo,
             self._index,
             1 << self._index if merge else 0,
             stream.received.sack >> start,
@@ -352,7 +358,8 @@ class RlaReceiver(SessionReceiver):
                 return self._end(False, f"the sender was silent for {self.options.silence_s:g} s")
             effects: list[Effect] = []
             while self._answers and self._answers[0][0] <= now:
-                effects.append(self._acknowledge(self._answers.popleft()[1], now))
+                _, packet, arrived_at = self._answers.popleft()
+                effects.append(self._acknowledge(packet, now, arrived_at))
             if now >= self._heartbeat_at or now >= self._hurry_at:
                 self._heartbeat_at = now + self.options.heartbeat_s
                 effects.append(self._acknowledge(None, now))

@@ -213,7 +213,7 @@ class RlaSender(StreamSender):
             if size < payload_bytes and (not self._finishing or self.end_sent):
                 self.limit = "application"
                 return effects
-            limit = flow.limit(size)
+            limit = flow.limit(size, now)
             if limit is not None:
                 self.limit = limit
                 return effects
@@ -229,7 +229,8 @@ class RlaSender(StreamSender):
     def wake_at(self) -> float | None:
         if self.state == "sending":
             at = self.flow.wake_at
-            return self._review_at if at is None else min(at, self._review_at)
+            at = self._review_at if at is None else min(at, self._review_at)
+            return min(at, self.flow.paced_until) if self.limit == "pacing" else at
         if self.state == "waiting":
             return min(self._announce_at, self._wait_until)
         return self._closing_at if self.state == "closing" else None

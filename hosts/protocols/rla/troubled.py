@@ -44,6 +44,10 @@ class TroubledReceivers:
         self.count = sum(1 for other in self._records.values() if other.signals and self._interval(other, now) <= limit)
         return self._interval(record, now) <= limit
 
+    def is_one(self, receiver: int, now: float) -> bool:
+        """Whether it is a troubled receiver."""
+        return self.interval(receiver, now) <= self._eta * self.min_congestion_interval(now) < float("inf")
+
     def interval(self, receiver: int, now: float) -> float:
         """Mean interval between a receiver's congestion signals, seconds; infinite before the first."""
         record = self._records[receiver]

@@ -9,6 +9,7 @@ from typing import Final
 from hosts.parts.adaptive import AdaptiveWindow
 from hosts.protocols.vlmcc.control import WindowControl
 from hosts.protocols.vlmcc.gaps import REORDERING
+from hosts.protocols.vlmcc.loss_events import LossEvents
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import MAX_U16, REPORTED_BEFORE, Report
 
@@ -34,6 +35,7 @@ class AdaptiveControl(WindowControl[AdaptiveWindow]):
         self._round_began = 0.0
         self._acked_in_round = 0
         self._marked: int | None = None  # as the leader counts
+        self._losses = LossEvents()
         self._held_rtts = 0
         self._before = self.window.cwnd, self.rtt  # the last challenge was accepted
 
@@ -81,9 +83,15 @@ class AdaptiveControl(WindowControl[AdaptiveWindow]):
             self._unanswered = 0
             self._acked_in_round += fresh
             window.acknowledged(fresh, self.smoothed_rtt, now)
-        if self._marked is not None and 0 < (report.marked - self._marked & MAX_U16) <= MAX_U16 // 2:
-            self._congested(seq)
+        is_marked = self._marked is not None and 0 < (report.marked - self._marked & MAX_U16) <= MAX_U16 // 2
         self._marked = report.marked
+        self._losses.arrived(fresh)
+        if window.slow_start:
+            self._losses.forget()
+        elif is_marked or self._losses.are_heavy:
+            window.signalled(self.smoothed_rtt, now)
+        if is_marked:
+            self._congested(seq)
         self._end_round(now)
 
     def _settle(self, seq: int, have: int) -> int:
@@ -117,6 +125,7 @@ class AdaptiveControl(WindowControl[AdaptiveWindow]):
             self.window.round_trip_ended(self._round_waiting, rate, self.smoothed_rtt, not self.starved, now)
 
     def _cut(self) -> None:
+        self._losses.lost()
         self.window.lost(self._waits[-1] if self._waits else 0.0)
 
     def _without_leader(self) -> None:

@@ -14,6 +14,7 @@ from hosts.parts.adaptive import HYSTART_SHARE, NOISE_S, AdaptiveWindow
 from hosts.parts.coexistence import FollowedCompany
 from hosts.protocols.vlmcc.adaptive_control import QUEUE_SAMPLES
 from hosts.protocols.vlmcc.following import Following
+from hosts.protocols.vlmcc.loss_events import LossEvents
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import FLAG_BESIDE_OTHERS, FLAG_DRAINING, FLAG_SLOW_START
 
@@ -31,7 +32,7 @@ ROUND_GAIN: Final = 1 / 8
 class AdaptiveFollowing(Following[AdaptiveWindow]):
     """Units as in Following."""
 
-    __slots__ = ("_arrived", "_company", "_drained", "_has_seen", "_round_began", "_waiting", "_waits")
+    __slots__ = ("_arrived", "_company", "_drained", "_has_seen", "_losses", "_round_began", "_waiting", "_waits")
 
     def __init__(self, options: VlmccOptions) -> None:
         self._company = FollowedCompany()
@@ -42,6 +43,7 @@ class AdaptiveFollowing(Following[AdaptiveWindow]):
         self._round_began = 0.0
         self._drained = False  # in this round the sender drained the queue
         self._has_seen = False  # a whole drain
+        self._losses = LossEvents()
 
     @property
     def beside_others(self) -> bool:
@@ -62,6 +64,7 @@ class AdaptiveFollowing(Following[AdaptiveWindow]):
         self._waiting = min(self._waiting, waiting)
         self._waits.append(waiting)
         self._arrived += 1
+        self._losses.arrived(1)
         self._company.tell(draining, present=bool(flags & FLAG_BESIDE_OTHERS))
         self._drained |= draining
         if not self._has_seen or leads:
@@ -84,7 +87,9 @@ class AdaptiveFollowing(Following[AdaptiveWindow]):
             if first:
                 window.continue_from(max(window.cwnd, in_flight))
             window.acknowledged(1, mean, now)
-        if not slow_start:
+        if slow_start:
+            self._losses.forget()
+        else:
             self._own_start = False
         if self._next_round_at is None:
             self._begin_round(now, mean)
@@ -125,5 +130,12 @@ class AdaptiveFollowing(Following[AdaptiveWindow]):
         self.should_lead = self.is_worse and self.difference > self._average_before
         self._average_before = self.difference
 
+    def lost(self, now: float, *, is_marked: bool = False) -> bool:
+        is_cut = super().lost(now)
+        if is_cut and (is_marked or self._losses.are_heavy):
+            self.window.signalled(self.rtt.mean, now)
+        return is_cut
+
     def _cut(self) -> None:
+        self._losses.lost()
         self.window.lost(self._waits[-1])

@@ -72,7 +72,7 @@ class Following(Generic[WindowT]):
     def _cut(self) -> None:
         """The window that a loss leaves."""
 
-    def lost(self, now: float) -> bool:
+    def lost(self, now: float, *, is_marked: bool = False) -> bool:
         """Packets are missing, or marked: the window is cut, once a round trip. Whether it was."""
         if now < self._cut_until or not self.rtt.samples:
             return False

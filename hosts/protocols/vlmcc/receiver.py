@@ -150,7 +150,7 @@ class VlmccReceiver(RealtimeReceiver):
         if packet.leader == self.id:
             effects.append(self._acknowledge(packet, seq, at, now))
         if gaps.take_lost() or is_marked:
-            self.following.lost(at)
+            self.following.lost(at, is_marked=is_marked)
         if newest:
             self._newest(packet, at, now, effects)
         if self.closed:

@@ -97,3 +97,24 @@ def test_who_only_watches_judges_by_the_other_s_drains() -> None:
 def test_a_queue_that_fills_beside_one_who_has_company_is_that_one_s() -> None:
     assert followed(0.02, 0.0, others=True).present
     assert not followed(0.0, 0.0, others=True).present
+
+
+def test_a_mark_tells_of_somebody_over_two_drains_though_no_queue_is_seen() -> None:
+    company = Company()
+    company.signalled(RTT_S, 100.0)
+    rounds(company, int(1.8 * PERIOD_S / RTT_S), 0.001, 0.0, 100.0)
+    assert company.present
+    rounds(company, int(1.2 * PERIOD_S / RTT_S), 0.001, 0.0, 100.0 + 1.8 * PERIOD_S)
+    assert not company.present
+
+
+def test_who_watches_anothers_drains_believes_a_mark_as_long() -> None:
+    company = FollowedCompany()
+    for began, present in ((100.0, True), (100.0 + 3 * PERIOD_S, False)):
+        if present:
+            company.signalled(RTT_S, began)
+        company.tell(True, present=False)
+        rounds(company, 2, 0.0, 0.0, began)
+        company.tell(False, present=False)
+        rounds(company, 2, 0.0, 0.0, began)
+        assert company.present is present

@@ -34,6 +34,17 @@ def test_a_window_that_is_not_used_does_not_grow() -> None:
     assert window.cwnd == 14
 
 
+def test_a_window_does_not_grow_before_what_a_cut_let_go_is_with_all() -> None:
+    """Else answers that wait for three round trips let it grow for four between two cuts, and a TCP grows for one."""
+    window = listening()
+    window.cwnd = window.ssthresh = 10.0
+    window.congestion(0, 0.1, 0.1, 0.5, 1.0)
+    window.acknowledged_by_all(7, 7, 0.1, 1.2, 0.9)
+    assert window.cwnd == 7.0
+    window.acknowledged_by_all(7, 7, 0.1, 1.3, 1.1)
+    assert window.cwnd > 7.0
+
+
 def test_after_a_cut_the_window_comes_back_as_cubics() -> None:
     """100 packets, 0.1 s: after K = (30 / 0.4)^(1/3) = 4.2 s it is where it was (RFC 9438, 4.2); by one packet a round
     trip it would take 5 s from a half."""
@@ -74,14 +85,21 @@ def test_a_signal_of_n_troubled_receivers_cuts_with_probability_one_in_n() -> No
 
 
 def cuts_of_events(rules: str, losers: int, events: int = 300) -> list[int]:
-    """How often each of these events cuts, of each of which so many of eight troubled receivers tell."""
+    """How often each of these events cuts, of each of which so many of eight troubled receivers tell, in any order."""
     window = listening(receivers=8, rules=rules)
+    order = random.Random(2)
     cuts = []
     for event in range(events):
         sent_at = 1.0 + event
         window.cwnd = window.awnd = 1e6  # no forced cuts
-        tellers = [(event + index) % 8 for index in range(losers)]
-        told = [window.congestion(number, 0.1, 0.1, sent_at, sent_at + 0.1 + 0.01 * number) for number in tellers]
+        told: list[str | None] = []
+        for place, number in enumerate(order.sample(range(8), 8)):
+            now = sent_at + 0.1 + 0.01 * place
+            lost = (number + event) % 8 < losers
+            if lost:
+                told.append(window.congestion(number, 0.1, 0.1, sent_at, now))
+            if rules == "tcp":
+                told.append(window.heard(number, 0.1, 0.1, sent_at, sent_at if lost else 0.0, now))
         cuts.append(sum(cut is not None for cut in told))
     return cuts[50:]
 
@@ -97,6 +115,19 @@ def test_what_some_lose_cuts_as_often_as_they_are_many(losers: int) -> None:
     cuts = cuts_of_events("tcp", losers)
     assert max(cuts) == 1
     assert sum(cuts) / len(cuts) == pytest.approx(losers / 8, abs=0.06)
+
+
+def test_a_common_loss_cuts_when_few_have_told_of_it() -> None:
+    """Of 40 receivers that all have lost the same, five are enough to know."""
+    window = listening(receivers=40)
+    for number in range(40):
+        window.troubled.signal(number, 0.5)
+    window.cwnd = window.awnd = 1e6
+    cuts = []
+    for number in range(5):
+        cuts.append(window.congestion(number, 0.1, 0.1, 1.0, 1.1))
+        cuts.append(window.heard(number, 0.1, 0.1, 1.0, 1.0, 1.1))
+    assert cuts.count("randomized") == 1
 
 
 def test_what_is_lost_of_packets_sent_after_a_cut_is_another_event() -> None:

@@ -29,7 +29,7 @@ u64 = st.integers(0, 2**64 - 1)
 def test_data_comes_back(
     session: int, end: bool, again: bool, seq: int, srtt_ms: int, time_us: int, offset: int, payload: bytes, ratio: int
 ) -> None:
-    data = Data(session, end, again, seq, srtt_ms, time_us, offset, payload, assist=again, ack_ratio=ratio)
+    data = Data(session, end, again, seq, srtt_ms, time_us, offset, payload, again, ratio, waits=end)
     assert packets.parse(packets.encode_data(data)) == data
 
 
@@ -65,6 +65,11 @@ def test_acknowledgment_comes_back(
         session, merged, merge, hurry, cumulative, window, echo, number, children, sack, passes, sack_start, not merge
     )
     assert packets.parse(packets.encode_ack(ack)) == ack
+
+
+def test_a_packet_is_about_as_large_as_a_tcps() -> None:
+    """Where losses limit the rate, it grows with a packet's size. A TCP's segment has 1,448 bytes."""
+    assert 0.95 * 1448 <= packets.DEFAULT_PAYLOAD_BYTES <= 1500 - 28 - packets.DATA_BYTES
 
 
 def test_control_packets_come_back() -> None:

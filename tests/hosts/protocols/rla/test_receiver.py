@@ -45,11 +45,18 @@ class Member:
         return acks(self.core.receive(Datagram(data, SENDER, GROUP, ecn=ecn), now=now))
 
     def data(
-        self, seq: int, *, at: int | None = None, again: bool = False, ecn: int = NOT_ECT, ratio: int = 0
+        self,
+        seq: int,
+        *,
+        at: int | None = None,
+        again: bool = False,
+        ecn: int = NOT_ECT,
+        ratio: int = 0,
+        waits: bool = False,
     ) -> list[Ack]:
         """The answers to a packet that comes in its time, or in that of packet `at`."""
         srtt_ms, offset = int(SRTT_S * 1e3), seq * PAYLOAD
-        packet = Data(SESSION, False, again, seq, srtt_ms, 1 + seq, offset, bytes(PAYLOAD), ack_ratio=ratio)
+        packet = Data(SESSION, False, again, seq, srtt_ms, 1 + seq, offset, bytes(PAYLOAD), False, ratio, waits)
         return self._receive(encode_data(packet), STEP_S * (seq if at is None else at), ecn)
 
 
@@ -68,8 +75,27 @@ def test_receivers_share_the_answering_when_the_sender_wants_it() -> None:
     assert member.data(14, ratio=4) == []
     assert member.core.wake_at is not None
     assert member.core.wake_at <= 12 * STEP_S + ALONE_WAIT_S  # not later than the first that waits
-    (answer,) = acks(member.core.handle_timer(now=member.core.wake_at))
-    assert (answer.cumulative, answer.echo_time_us, answer.sack) == (13, 15, 1)
+    at = 14.5 * STEP_S
+    (answer,) = acks(member.core.handle_timer(now=at))
+    assert (answer.cumulative, answer.sack) == (13, 1)
+    # Its wait is no part of the round trip.
+    assert answer.echo_time_us == pytest.approx(15 + 0.5 * STEP_S * 1e6, abs=1)
+
+
+def test_answers_wait_as_long_as_the_sender_says() -> None:
+    """Two round trips at most, and half of that at least; each tells of the newest packet."""
+    member = Member(merge=False)
+    waits = []
+    for first in range(1, 400, 40):
+        began = STEP_S * first
+        assert member.data(first, ratio=16, waits=True) == []
+        at = member.core.wake_at
+        assert at is not None
+        waits.append(at - began)
+        assert member.data(first + 1, ratio=16, waits=True) == []
+        assert member.core.wake_at == at
+        assert len(acks(member.core.handle_timer(now=at))) == 1
+    assert SRTT_S <= min(waits) < max(waits) <= 2 * SRTT_S
 
 
 def test_without_merging_every_packet_has_an_answer() -> None:

@@ -134,3 +134,21 @@ def test_a_challenger_that_never_acknowledges_costs_a_second_and_is_not_heard_ag
     assert talk.sent[-1].leader == 1
     assert talk.sender.control.rate > 0.8 * before
     assert talk.now < since + 2
+
+
+def test_losses_that_links_do_not_have_tell_of_others_and_few_do_not() -> None:
+    """Behind a queue of few packets no wait shows the TCP that fills it."""
+    talk = steady(rules="adaptive")
+    talk.lose = lambda seq: seq % 200 == 0
+    talk.run(20.0)
+    assert not talk.sender.control.window.beside_others  # type: ignore[union-attr]
+    talk.lose = lambda seq: seq % 25 == 0
+    talk.run(10.0)
+    assert talk.sender.control.window.beside_others  # type: ignore[union-attr]
+
+
+def test_a_mark_tells_of_others() -> None:
+    talk = steady(rules="adaptive")
+    talk.marked = 3
+    talk.run(RTT / 4)
+    assert talk.sender.control.window.beside_others  # type: ignore[union-attr]

@@ -103,3 +103,14 @@ def test_the_leaders_window_is_the_senders() -> None:
     following = watch.run(5, 0.2, leads=True)
     assert following.window.cwnd == pytest.approx(200 * 0.2, rel=0.05)
     assert not watch.challenges
+
+
+def test_marks_and_heavy_losses_tell_it_of_others_and_few_losses_do_not() -> None:
+    for every_s, is_marked, present in ((2.0, False, False), (0.15, False, True), (2.0, True, True)):
+        watch = Watch()
+        watch.run(5)
+        watch.run(0.2, flags=FLAG_DRAINING)
+        for _ in range(8):
+            watch.run(every_s)
+            watch.following.lost(watch.now, is_marked=is_marked)
+        assert watch.following.beside_others is present
