@@ -34,10 +34,12 @@ class Agent:
         first: int,
         own_clock: bool,
         first_offset: int = 0,
+        group: Address | None = None,
     ) -> None:
         """`first` and `first_offset` are the first packet's. `own_clock`: the agent is the sender itself, so that
         nothing is acknowledged that it does not have. Another agent's counters are its own as a receiver, too: what it
-        does for its children has names with `child_` before them.
+        does for its children has names with `child_` before them. `group`: who repairs for many children go to; None:
+        to each of them.
         """
         prefix = "" if own_clock else "child_"
         self.options = options
@@ -66,6 +68,7 @@ class Agent:
             self.delays,
             self.congestion,
             own_clock=own_clock,
+            group=group,
         )
         self._silence = Silence(
             options,

@@ -122,6 +122,11 @@ class MtcpReceiver(SessionReceiver):
                 if self._standing.state is ReceiverState.MEMBER:
                     return self._take(packet, now, datagram.arrived_at)
                 return self._data(packet, datagram, now)
+            if type(packet) is Repair and datagram.destination == self.session.group:
+                if self._standing.takes_part:
+                    return self._take(packet, now, datagram.arrived_at, to_all=True)
+                self.counters["drop_not_member"] += 1
+                return ()
         if source == place.parent:
             place.heard_at = now
             return self._from_parent(packet, datagram, now)
@@ -261,7 +266,10 @@ class MtcpReceiver(SessionReceiver):
             self.counters["drop_not_member"] += 1
         return ()
 
-    def _take(self, packet: Data | Repair, now: float, arrived_at: float | None) -> Sequence[Effect]:
+    def _take(
+        self, packet: Data | Repair, now: float, arrived_at: float | None, *, to_all: bool = False
+    ) -> Sequence[Effect]:
+        """`to_all`: a repair by the sender to the group, parent or not."""
         reception = self.reception
         received = reception.received
         seq = extend(packet.seq, received.cumulative)
@@ -285,7 +293,11 @@ class MtcpReceiver(SessionReceiver):
             effects += self.serving.arrived(seq, packet, delivered is not None, now)
         if gap:
             self.counters["nacks"] += 1
-        effects += self.feedback.arrived(packet, gap, now, arrived_at)
+        if to_all and delivered is None:
+            effects += self.feedback.known(now)
+        else:
+            is_parents = not to_all or self.attachment.parent == self.attachment.sender
+            effects += self.feedback.arrived(packet, gap, now, arrived_at, is_parents=is_parents)
         return effects
 
     # --- the end, in good order

@@ -38,7 +38,9 @@ class MtcpSender(StreamSender):
         """`first` is the sequence number of the first packet."""
         super().__init__(session, rng)
         self.options = options
-        self.agent = Agent(options, self.counters, first=first, own_clock=True)
+        together = options.adaptive and options.assist == "none"  # switches replicate repairs themselves
+        group = session.group if together else None
+        self.agent = Agent(options, self.counters, first=first, own_clock=True, group=group)
         self.roster = Roster()
         """All receivers of the session."""
         self._membership = Membership(options, self.agent, self.roster, rng)

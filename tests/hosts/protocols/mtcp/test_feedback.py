@@ -86,6 +86,38 @@ def test_a_repair_is_acknowledged_at_once_and_delivers_what_waited() -> None:
     assert ack.echo_time_us == 1_000_002  # of the last DATA
 
 
+def _twelfth() -> Bench:
+    """Its parent's twelfth child. Packets come every 10 ms."""
+    bench = Bench(member=False)
+    bench.get(encode_announce(7, 1400), to=GROUP)
+    bench.get(join_ack(number=11))
+    for seq in range(40):
+        bench.now += 0.01
+        bench.data(seq)
+    return bench
+
+
+def test_children_report_a_gap_in_turn() -> None:
+    bench = _twelfth()
+    bench.data(40)
+    bench.data(41)
+    assert feedback(bench.data(43)) == []
+    began = bench.now
+    (nack,) = feedback(bench.wake())
+    assert (nack.nack, nack.cumulative, nack.sack) == (True, 42, 0b1)
+    assert 0.005 < bench.now - began < 0.015
+
+
+def test_a_repair_to_all_is_answered_by_those_who_lacked_it() -> None:
+    bench = Bench(ack_every=100)
+    bench.data(0)
+    bench.data(2)
+    (ack,) = feedback(bench.repair(1, to=GROUP))
+    assert (ack.nack, ack.cumulative, ack.repair_echo_us) == (False, 3, 555)
+    assert feedback(bench.repair(2, to=GROUP)) == []
+    assert feedback(bench.wake())[0].cumulative == 3  # maybe it was not known
+
+
 def test_window_updates_in_silence() -> None:
     """First after 500 ms, then each a second later than the one before; data start it anew (3.9)."""
     bench = Bench(silence_s=100)

@@ -48,6 +48,17 @@ def test_beside_a_tcp(limit_packets: int, least: float) -> None:
     assert least < mtcp / tcp < 2
 
 
+@pytest.mark.parametrize(("receivers", "rate_bps"), [(12, 1.3e6), (16, 3e6)])
+def test_many_receivers_behind_queues_of_four_packets(receivers: int, rate_bps: float) -> None:
+    """Both ways. What is lost is lost for all, and all say so; one repair each, or an answer of each at once, would be
+    lost again for the most part.
+    """
+    world = World(receivers, size=None, rate_bps=rate_bps, delays_s=(0.001, 0.002, 0.0005), limit_packets=4)
+    world.network.run(15)
+    assert world.share(5, 15) > 0.6
+    assert world.sender_core.counters["repair_packets"] < world.sender_core.counters["data_packets"]
+
+
 def _window(loss: float) -> tuple[float, set[str]]:
     """Packets in flight of a session alone to eight receivers that lose other packets each, and what was congestion."""
     world = World(
