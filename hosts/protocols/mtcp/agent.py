@@ -8,7 +8,7 @@ clock, `now` is on the agent's; only differences of their differences are used (
 from collections import Counter, deque
 from collections.abc import Sequence
 
-from hosts.endpoint import Address, Effect
+from hosts.endpoint import Address, CongestionSignal, Effect
 from hosts.parts.sack import Scoreboard, bits
 from hosts.protocols.mtcp.advertised import AdvertisedWindows
 from hosts.protocols.mtcp.aside import KEPT_BUFFERS
@@ -261,6 +261,10 @@ class Agent:
             return effects
         effects = []
         self._completed(self._acknowledge(child, cumulative, feedback, now), now)
+        if feedback.marked:
+            highest = cumulative + feedback.sack.bit_length()
+            if self.congestion.marked(child, highest, self.end, self.children.values()):
+                effects.append(CongestionSignal("ecn", child.address))
         if feedback.sack:
             self._retransmission.find_missing(child, now, effects)
         if child.repairs:

@@ -21,10 +21,10 @@ SILENT_S: Final = 1.0
 """Who has answered nothing for so long is silent, if that is three round trips: RFC 6298's first time-out (ours)."""
 SILENT_ROUNDS: Final = 3
 """Round trips without an answer before which nobody is silent (ours)."""
-KEPT_BUFFERS: Final = 16
-"""Of `buffer_bytes`, that are kept of the stream for those who are set aside: 13 s of 10 Mbps by default. Then the
-others wait for them. A parent of agents keeps as much more, for what they do not say in their advertised windows is
-what their own silent children lack, who come to it when the agent dies (ours)."""
+KEPT_BUFFERS: Final = 64
+"""Of `buffer_bytes`, that are kept of the stream for those who are set aside: by default what 18 Mbps send until they
+are dropped. Then the others wait for them. A parent of agents keeps as much more, for what they do not say in their
+advertised windows is what their own silent children lack, who come to it when the agent dies (ours)."""
 CHECK_S: Final = 0.1
 """Silence is looked for so often (ours)."""
 MAX_ASK_S: Final = 1.0

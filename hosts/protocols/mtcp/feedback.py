@@ -51,6 +51,7 @@ class ReceiverFeedback:
         "_update_period",
         "ack_at",
         "agent",
+        "marked",
         "merge",
         "number",
         "paused",
@@ -79,6 +80,8 @@ class ReceiverFeedback:
         """What the receiver keeps of its own children, when it is an agent: then a summary is due (3.8)."""
         self.paused = True
         """There is no parent."""
+        self.marked = False
+        """A queue has marked a packet since the last feedback."""
         self._echo_time_us = 0
         self._echo_at = 0.0
         self._echo_delay = math.inf  # its delay between the two clocks; infinite when it has been told
@@ -235,9 +238,11 @@ class ReceiverFeedback:
             max_twnd,
             max(0, end - reception.delivered),
             received.sack,
-            merge=self.merge,
+            merge=self.merge and not self.marked,  # switches have no place for that in what they merge
             number=self.number,
+            marked=self.marked,
         )
+        self.marked = False
         assert self._attachment.parent is not None
         self._counters["feedback_packets"] += 1
         return [Send(packet, self._attachment.parent)]

@@ -9,6 +9,7 @@ import random
 from collections.abc import Sequence
 
 from hosts.endpoint import (
+    CE,
     Address,
     Datagram,
     Effect,
@@ -119,6 +120,7 @@ class MtcpReceiver(SessionReceiver):
         if source == place.sender:
             place.sender_heard_at = now
             if type(packet) is Data:
+                self.feedback.marked |= datagram.ecn == CE
                 if self._standing.state is ReceiverState.MEMBER:
                     return self._take(packet, now, datagram.arrived_at)
                 return self._data(packet, datagram, now)

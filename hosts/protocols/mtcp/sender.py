@@ -7,7 +7,7 @@ the current window (3.7), and ends when every receiver has confirmed the stream 
 import random
 from collections.abc import Sequence
 
-from hosts.endpoint import Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
+from hosts.endpoint import ECT_0, NOT_ECT, Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
 from hosts.parts.naming import receiver_names
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
@@ -41,6 +41,7 @@ class MtcpSender(StreamSender):
         together = options.adaptive and options.assist == "none"  # switches replicate repairs themselves
         group = session.group if together else None
         self.agent = Agent(options, self.counters, first=first, own_clock=True, group=group)
+        self._ecn = ECT_0 if options.adaptive else NOT_ECT
         self.roster = Roster()
         """All receivers of the session."""
         self._membership = Membership(options, self.agent, self.roster, rng)
@@ -222,7 +223,7 @@ class MtcpSender(StreamSender):
             self.counters["data_packets"] += 1
             self.counters["udp_bytes"] += len(data)
             self._announce_at = now + QUIET_S
-            effects.append(Send(data, self.session.group))
+            effects.append(Send(data, self.session.group, self._ecn))
             if end:
                 self.agent.has_end = True
 

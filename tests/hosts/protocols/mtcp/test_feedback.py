@@ -2,7 +2,7 @@
 
 import pytest
 
-from hosts.endpoint import Datagram, Send
+from hosts.endpoint import CE, Datagram, Send
 from hosts.protocols.mtcp.control import encode_announce, encode_probe, encode_probe_ack
 from hosts.protocols.mtcp.packets import encode_data
 from hosts.protocols.mtcp.wire import UNLIMITED
@@ -116,6 +116,20 @@ def test_a_repair_to_all_is_answered_by_those_who_lacked_it() -> None:
     assert (ack.nack, ack.cumulative, ack.repair_echo_us) == (False, 3, 555)
     assert feedback(bench.repair(2, to=GROUP)) == []
     assert feedback(bench.wake())[0].cumulative == 3  # maybe it was not known
+
+
+def test_marks_are_told_once_and_not_merged() -> None:
+    bench = Bench(member=False)
+    bench.get(encode_announce(7, 1400), to=GROUP)
+    bench.get(join_ack(merge=True))
+    for seq in range(3):
+        bench.data(seq)
+    (ack,) = feedback(list(bench.core.receive(Datagram(bench.packet(3), SENDER, GROUP, ecn=CE), now=bench.now)))
+    assert (ack.marked, ack.merge, ack.cumulative) == (True, False, 4)
+    for seq in range(4, 7):
+        bench.data(seq)
+    (ack,) = feedback(bench.data(7))
+    assert (ack.marked, ack.merge) == (False, True)
 
 
 def test_window_updates_in_silence() -> None:

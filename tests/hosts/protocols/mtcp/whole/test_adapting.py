@@ -59,6 +59,22 @@ def test_many_receivers_behind_queues_of_four_packets(receivers: int, rate_bps: 
     assert world.sender_core.counters["repair_packets"] < world.sender_core.counters["data_packets"]
 
 
+def test_marks_are_congestion_once_for_all() -> None:
+    """A queue that marks the fifth packet already: nothing is lost, and marks that all get alike are no more than
+    one's.
+    """
+    marks = []
+    for receivers in (1, 8):
+        world = World(receivers, size=None, rate_bps=RATE_BPS, delays_s=(0.01,), limit_packets=60)
+        world.bottleneck.mark_packets = 4
+        world.network.run(10)
+        kinds = [event.kind for event in world.sender.events_of(CongestionSignal)]
+        assert set(kinds) == {"ecn"}
+        assert world.share(5, 10) > 0.5
+        marks.append(len(kinds))
+    assert marks[1] < 1.5 * marks[0]
+
+
 def _window(loss: float) -> tuple[float, set[str]]:
     """Packets in flight of a session alone to eight receivers that lose other packets each, and what was congestion."""
     world = World(
