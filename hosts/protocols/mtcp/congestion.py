@@ -123,13 +123,13 @@ class Congestion:
     """An agent's own cwnd and twnd, the round trips that they go by, and its children's summaries."""
 
     __slots__ = (
-        "_control",
         "_cut_floor",
         "_options",
         "_own_clock",
         "_round_end",
         "_round_packets",
         "_round_start",
+        "control",
         "governing_cwnd",
         "rtt_s",
         "summaries",
@@ -143,7 +143,8 @@ class Congestion:
         """
         self._options = options
         self._own_clock = own_clock
-        self._control: WindowControl = AdaptiveControl(options, first) if options.adaptive else PaperControl(options)
+        self.control: WindowControl = AdaptiveControl(options, first) if options.adaptive else PaperControl(options)
+        """What the session's rules make of the window."""
         self.twnd = TransitWindow()
         self.summaries = Summaries(first_offset)
         self.used = False
@@ -160,13 +161,13 @@ class Congestion:
     @property
     def window(self) -> VegasWindow | AdaptiveWindow:
         """cwnd (3.5)."""
-        return self._control.window
+        return self.control.window
 
     def begin(self, end: int) -> None:
         """The first child of an agent whose session is under way: slow start would halt everybody for it. The window
         that governs the sender is where it begins (ours).
         """
-        self._control.renew()
+        self.control.renew()
         if self.governing_cwnd:
             self.window.cwnd = self.window.ssthresh = float(self.governing_cwnd)
         self.twnd.reset(end)
@@ -189,7 +190,7 @@ class Congestion:
         Whether that ends the round trip: then `end_round` is due.
         """
         self._round_packets += packets
-        self._control.acknowledged(new, self.rtt_s, now)
+        self.control.acknowledged(new, self.rtt_s, now)
         return last > self._round_end
 
     def end_round(self, base: int, end: int, children: Iterable[Child], now: float) -> None:
@@ -212,7 +213,7 @@ class Congestion:
             # Of another agent's paths only differences of delays are known; a round is hardly longer than they.
             self.rtt_s = rtt_s or elapsed
             rate = self._round_packets / elapsed
-            self._control.round_trip_ended(delay, rate, self.rtt_s, self.used, children, now)
+            self.control.round_trip_ended(delay, rate, self.rtt_s, self.used, children, now)
         self._round_end = max(end, base + self.governing_cwnd)
         self._round_start = now
         self._round_packets = 0
@@ -222,36 +223,36 @@ class Congestion:
         """A retransmission timer expired (3.5, 3.7) when all before packet `end` was sent; `again`: not for the first
         time.
         """
-        self._control.timed_out(end, again=again)
+        self.control.timed_out(end, again=again)
         self.twnd.reset(end)
         self._cut_floor = end
         self.summaries.timed_out(end_offset)
 
     def forgive(self) -> None:
         """The timeouts were of a child that is waited for no longer."""
-        self._control.forgive()
+        self.control.forgive()
 
     def cut(self, seq: int, end: int) -> bool:
         """Duplicate NACKs for packet `seq` mean congestion; False when that window has been reacted on."""
         if seq < self._cut_floor:
             return False
         self._cut_floor = end
-        self._control.cut(end)
+        self.control.cut(end)
         return True
 
     def measured(self, child: Child) -> None:
         """The child's delay was measured."""
-        self._control.measured(child)
+        self.control.measured(child)
 
     def lost(self, child: Child, seq: int, end: int, children: Iterable[Child]) -> bool:
         """The child, one of `children`, lacks packet `seq`; `end`: all before it was sent. Whether that was taken for
         congestion.
         """
-        return self._reacted(self._control.lost(child, seq, end, children), end)
+        return self._reacted(self.control.lost(child, seq, end, children), end)
 
     def marked(self, child: Child, seq: int, end: int, children: Iterable[Child]) -> bool:
         """A queue on the way to the child has marked packet `seq` or one before it (ECN). Likewise."""
-        return self._reacted(self._control.marked(child, seq, end, children), end)
+        return self._reacted(self.control.marked(child, seq, end, children), end)
 
     def _reacted(self, is_congestion: bool, end: int) -> bool:
         if is_congestion:
