@@ -6,10 +6,9 @@ from collections.abc import Iterable
 
 from hosts.parts.adaptive import AdaptiveWindow
 from hosts.parts.base_delay import WINDOW_S
-from hosts.protocols.mtcp.children import BASE_ROUNDS, Child
+from hosts.protocols.mtcp.children import BASE_ROUNDS, HYSTART_SAMPLES, Child
 from hosts.protocols.mtcp.losses import Losses, note_loss
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import SACK_BITS
 from hosts.protocols.mtcp.window_control import WindowControl
 
 
@@ -25,7 +24,7 @@ class AdaptiveControl(WindowControl):
         self.renew()
 
     def renew(self) -> None:
-        self.window = AdaptiveWindow(self._options.vegas, SACK_BITS)
+        self.window = AdaptiveWindow(self._options.vegas, self._options.reach)
 
     def acknowledged(self, packets: int, rtt_s: float, now: float) -> None:
         self.window.acknowledged(packets, rtt_s, now)
@@ -38,8 +37,10 @@ class AdaptiveControl(WindowControl):
         self.window.round_trip_ended(delay_s, rate, max(rtt_s, delay_s), used, now)
 
     def measured(self, child: Child) -> None:
-        if self.window.slow_start:
-            self.window.waits(min(child.waits))
+        # The least since the round trip began: what doubles in each comes as bursts, whose last packets wait for the
+        # first ones (RFC 9406, 4.2).
+        if self.window.slow_start and child.round_samples >= HYSTART_SAMPLES:
+            self.window.waits(max(0.0, child.round_rtd - child.rtd_min))
 
     def lost(self, child: Child, seq: int, end: int, children: Iterable[Child]) -> bool:
         note_loss(child, seq)

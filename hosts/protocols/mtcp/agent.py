@@ -16,7 +16,7 @@ from hosts.protocols.mtcp.children import Child, Delays
 from hosts.protocols.mtcp.congestion import Congestion, Summary
 from hosts.protocols.mtcp.members import Members
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback
+from hosts.protocols.mtcp.packets import MERGE_CHILDREN, REACH, SACK_BITS, Feedback
 from hosts.protocols.mtcp.retransmission import Retransmission
 from hosts.protocols.mtcp.silence import Silence
 from hosts.protocols.mtcp.store import PacketStore, StoredPacket
@@ -243,6 +243,8 @@ class Agent:
         if feedback.merged:
             return self._merged_feedback(child, feedback, now, arrived_at)
         cumulative = extend(feedback.cumulative, self._board.base)
+        if feedback.shifted:  # by more than ever is in flight: that is of nothing that was sent
+            feedback = feedback._replace(sack=feedback.sack << min(feedback.queue_us, REACH))
         if not self.is_possible(cumulative, feedback.sack):
             self.counters["drop_ack_of_unsent"] += 1
             return []
@@ -276,7 +278,7 @@ class Agent:
         """Whether an acknowledgment can be of packets that were sent. Only the sender knows exactly; at other agents a
         child may be ahead, by as much as the sender may send at all.
         """
-        limit = self.end if self._own_clock else self.end + SACK_BITS
+        limit = self.end if self._own_clock else self.end + self.options.reach
         return cumulative + (sack.bit_length() + 1 if sack else 0) <= limit and cumulative >= 0
 
     def _acknowledge(self, child: Child, cumulative: int, feedback: Feedback, now: float) -> int:

@@ -16,7 +16,7 @@ from hosts.protocols.mtcp.packets import SACK_BITS
 from hosts.protocols.mtcp.repairs import Repairs
 from hosts.protocols.mtcp.store import PacketStore
 
-KEPT_BUFFERS: Final = 64
+KEPT_BUFFERS: Final = 4
 """Of `buffer_bytes`, that are kept of the stream for those who are set aside: by default what 18 Mbps send until they
 are dropped. Then the others wait for them. A parent of agents keeps as much more, for what they do not say in their
 advertised windows is what their own silent children lack, who come to it when the agent dies (ours)."""

@@ -11,8 +11,9 @@ from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.attachment import Attachment
 from hosts.protocols.mtcp.control import JoinAck
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import Data, Repair, encode_feedback
+from hosts.protocols.mtcp.packets import SACK_BITS, Data, Repair, encode_feedback
 from hosts.protocols.mtcp.wire import UNLIMITED
+from hosts.wire.seq import extend
 
 SMALL_CWND = 8
 """Packets; half of a smaller window is acknowledged at once: twice what `ack_every` is by default (ours)."""
@@ -38,6 +39,7 @@ class ReceiverFeedback:
         "_echo_at",
         "_echo_delay",
         "_echo_time_us",
+        "_last",
         "_nack_due",
         "_options",
         "_reception",
@@ -90,6 +92,7 @@ class ReceiverFeedback:
         self._told_room = 0  # bytes that it left the sender
         self._unacknowledged = 0  # packets since the last feedback
         self._turn = 0  # this child's among its parent's
+        self._last = 0  # the packet that came last
         self._arrived_at: float | None = None  # the last DATA
         self._spacing_s = 0.0  # mean time from one DATA to the next
         self._nack_due = False  # what is due at `ack_at` is a NACK
@@ -165,6 +168,7 @@ class ReceiverFeedback:
             if is_parents:
                 self._repair_echo_us = packet.repair_time_us  # type: ignore[union-attr]
             enough = 0
+        self._last = packet.seq
         self._update_period = self._options.window_update_s
         if self.paused:
             return []
@@ -220,6 +224,10 @@ class ReceiverFeedback:
         end = self._told_end = self.advertised_end
         self.update_at = now + self._update_period
         held_us = int((now - self._echo_at) * 1e6) if self._echo_time_us else 0
+        sack, shift = received.sack, 0
+        beyond = sack.bit_length() - SACK_BITS
+        if beyond > 0:  # it tells of what came last, and of what is behind that (as RFC 2018, 4)
+            shift = min(max(0, extend(self._last, received.cumulative) - received.cumulative - 1), beyond)
         min_cwnd, max_twnd = UNLIMITED, 0
         self._told_cwnd = self._told_room = 0
         if agent is not None and agent.listened:
@@ -237,10 +245,11 @@ class ReceiverFeedback:
             min_cwnd,
             max_twnd,
             max(0, end - reception.delivered),
-            received.sack,
-            merge=self.merge and not self.marked,  # switches have no place for that in what they merge
+            sack,
+            merge=self.merge and not self.marked and not shift,  # switches have no place for that in what they merge
             number=self.number,
             marked=self.marked,
+            shift=shift,
         )
         self.marked = False
         assert self._attachment.parent is not None

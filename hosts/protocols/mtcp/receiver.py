@@ -28,7 +28,7 @@ from hosts.protocols.mtcp.attachment import Attachment
 from hosts.protocols.mtcp.control import Announce, JoinAck, Move, Offer, Probe, ProbeAck, ReportAck, encode_abort
 from hosts.protocols.mtcp.feedback import ReceiverFeedback
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import SACK_BITS, Data, Packet, Repair, parse
+from hosts.protocols.mtcp.packets import Data, Packet, Repair, parse
 from hosts.protocols.mtcp.serving import Serving
 from hosts.protocols.mtcp.standing import ReceiverState, Standing
 from hosts.protocols.mtcp.status import reception_row
@@ -52,7 +52,7 @@ class MtcpReceiver(SessionReceiver):
         super().__init__(session)
         self.options = options
         self._standing = Standing(options)
-        self.reception: Reassembly[Data | Repair] = Reassembly(0, 0, options.buffer_bytes, SACK_BITS)
+        self.reception: Reassembly[Data | Repair] = Reassembly(0, 0, options.buffer_bytes, options.reach)
         self.attachment = Attachment(options)
         self.feedback = ReceiverFeedback(options, self.counters, self.reception, self.attachment)
         self.serving: Serving | None = None
@@ -219,7 +219,7 @@ class MtcpReceiver(SessionReceiver):
         if accepted:
             joins = self._standing.state is ReceiverState.JOINING
             if joins:
-                self.reception = Reassembly(packet.first, packet.offset, self.options.buffer_bytes, SACK_BITS)
+                self.reception = Reassembly(packet.first, packet.offset, self.options.buffer_bytes, self.options.reach)
             self.feedback.begin(self.reception, packet, now)
             if joins:
                 self._enter(ReceiverState.MEMBER)

@@ -15,6 +15,10 @@ from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import encode_repair
 from hosts.protocols.mtcp.store import PacketStore, StoredPacket
 
+REPAIR_SHARE = 1 / 4
+"""Of cwnd, that a child's repairs begin with: about what a loss has just taken from it (ours; with the paper's one
+packet, what slow start loses of a large window takes a dozen round trips, in which nothing can be delivered)."""
+
 
 class Deadlines:
     """The retransmission timers of packets that some child lacks; O(log n) a change."""
@@ -160,6 +164,8 @@ class Retransmission:
                 self.repairing[child.number] = child
                 if self._congestion.lost(child, seq, self._store.end, self._children.values()):
                     effects.append(CongestionSignal("loss", child.address))
+                if self._options.adaptive:
+                    repairs.begin(REPAIR_SHARE * self._congestion.window.cwnd)
             elif repairs.duplicates >= self._options.duplicate_nacks and self._congestion.cut(seq, self._store.end):
                 repairs.duplicates = 0  # several consecutive ones mean congestion (2)
                 repairs.retransmission_window.cut()

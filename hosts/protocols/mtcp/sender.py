@@ -16,7 +16,7 @@ from hosts.protocols.mtcp.control import encode_abort, encode_announce
 from hosts.protocols.mtcp.family import Family
 from hosts.protocols.mtcp.membership import Membership
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import SACK_BITS, Feedback, encode_data, parse
+from hosts.protocols.mtcp.packets import Feedback, encode_data, parse
 from hosts.protocols.mtcp.roster import WHOLE, Roster
 from hosts.protocols.mtcp.status import governing_cwnd, limiting_row, member_rows, windows_row
 from hosts.wire.checks import read_packet
@@ -208,7 +208,7 @@ class MtcpSender(StreamSender):
             if offset + size > advertised_end:
                 self.limit = "advertised_window"
                 return
-            if agent.in_flight >= SACK_BITS:
+            if agent.in_flight >= self.options.reach:
                 self.limit = "sack"
                 return
             if self.options.rate_limit_bps and not self._rate_allows(size, now):

@@ -59,6 +59,14 @@ def test_many_receivers_behind_queues_of_four_packets(receivers: int, rate_bps: 
     assert world.sender_core.counters["repair_packets"] < world.sender_core.counters["data_packets"]
 
 
+def test_more_than_a_bitmap_is_in_flight() -> None:
+    """640 packets of path, and slow start that goes on until it is filled, though its bursts wait for themselves."""
+    world = World(1, size=None, rate_bps=25e6, delays_s=(0.147,), limit_packets=1000)
+    world.network.run(9)
+    assert world.sender_core.agent.congestion.window.cwnd > 600
+    assert world.share(6, 9) > 0.9
+
+
 def test_marks_are_congestion_once_for_all() -> None:
     """A queue that marks the fifth packet already: nothing is lost, and marks that all get alike are no more than
     one's.
