@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hosts.endpoint import (
+    CE,
+    NOT_ECT,
     Address,
     Datagram,
     Deliver,
@@ -76,6 +78,8 @@ class Link:
         self.busy_until = 0.0
         self.sent = self.overflows = self.losses = 0
         self.sent_bytes = 0
+        self.mark_packets: int | None = None
+        """From so many in the queue on it marks what may be marked, instead of nothing."""
         self.lose: Callable[[Datagram], bool] | None = None
         """A test's own choice of what is lost."""
 
@@ -88,6 +92,8 @@ class Link:
         if not self.up or len(queue) >= self.limit_packets:
             self.overflows += 1
             return
+        if self.mark_packets is not None and len(queue) >= self.mark_packets and datagram.ecn != NOT_ECT:
+            datagram = datagram._replace(ecn=CE)
         size = len(datagram.data) + FRAME_BYTES
         self.busy_until = max(now, self.busy_until) + size * 8 / self.rate_bps
         queue.append(self.busy_until)
@@ -343,7 +349,7 @@ class Network:
         self._branches.clear()
 
     def send(self, host: Host, send: Send) -> None:
-        self.forward(host.name, Datagram(send.data, host.address, send.destination))
+        self.forward(host.name, Datagram(send.data, host.address, send.destination, ecn=send.ecn))
 
     def forward(self, node: str, datagram: Datagram) -> None:
         """A datagram is at a node: for its endpoint, or for the links beyond."""

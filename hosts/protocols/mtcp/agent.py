@@ -8,7 +8,7 @@ clock, `now` is on the agent's; only differences of their differences are used (
 from collections import Counter, deque
 from collections.abc import Sequence
 
-from hosts.endpoint import Address, Effect
+from hosts.endpoint import Address, CongestionSignal, Effect
 from hosts.parts.sack import Scoreboard, bits
 from hosts.protocols.mtcp.advertised import AdvertisedWindows
 from hosts.protocols.mtcp.aside import KEPT_BUFFERS
@@ -16,7 +16,7 @@ from hosts.protocols.mtcp.children import Child, Delays
 from hosts.protocols.mtcp.congestion import Congestion, Summary
 from hosts.protocols.mtcp.members import Members
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback
+from hosts.protocols.mtcp.packets import MERGE_CHILDREN, REACH, SACK_BITS, Feedback
 from hosts.protocols.mtcp.retransmission import Retransmission
 from hosts.protocols.mtcp.silence import Silence
 from hosts.protocols.mtcp.store import PacketStore, StoredPacket
@@ -34,10 +34,12 @@ class Agent:
         first: int,
         own_clock: bool,
         first_offset: int = 0,
+        group: Address | None = None,
     ) -> None:
         """`first` and `first_offset` are the first packet's. `own_clock`: the agent is the sender itself, so that
         nothing is acknowledged that it does not have. Another agent's counters are its own as a receiver, too: what it
-        does for its children has names with `child_` before them.
+        does for its children has names with `child_` before them. `group`: who repairs for many children go to; None:
+        to each of them.
         """
         prefix = "" if own_clock else "child_"
         self.options = options
@@ -66,6 +68,7 @@ class Agent:
             self.delays,
             self.congestion,
             own_clock=own_clock,
+            group=group,
         )
         self._silence = Silence(
             options,
@@ -240,6 +243,8 @@ class Agent:
         if feedback.merged:
             return self._merged_feedback(child, feedback, now, arrived_at)
         cumulative = extend(feedback.cumulative, self._board.base)
+        if feedback.shifted:  # by more than ever is in flight: that is of nothing that was sent
+            feedback = feedback._replace(sack=feedback.sack << min(feedback.queue_us, REACH))
         if not self.is_possible(cumulative, feedback.sack):
             self.counters["drop_ack_of_unsent"] += 1
             return []
@@ -258,6 +263,10 @@ class Agent:
             return effects
         effects = []
         self._completed(self._acknowledge(child, cumulative, feedback, now), now)
+        if feedback.marked:
+            highest = cumulative + feedback.sack.bit_length()
+            if self.congestion.marked(child, highest, self.end, self.children.values()):
+                effects.append(CongestionSignal("ecn", child.address))
         if feedback.sack:
             self._retransmission.find_missing(child, now, effects)
         if child.repairs:
@@ -269,7 +278,7 @@ class Agent:
         """Whether an acknowledgment can be of packets that were sent. Only the sender knows exactly; at other agents a
         child may be ahead, by as much as the sender may send at all.
         """
-        limit = self.end if self._own_clock else self.end + SACK_BITS
+        limit = self.end if self._own_clock else self.end + self.options.reach
         return cumulative + (sack.bit_length() + 1 if sack else 0) <= limit and cumulative >= 0
 
     def _acknowledge(self, child: Child, cumulative: int, feedback: Feedback, now: float) -> int:

@@ -9,7 +9,6 @@ so it comes up with them however narrow that is. When it has what all others hav
 from math import inf
 from typing import Final
 
-from hosts.parts.rtt import INITIAL_TIMEOUT_S
 from hosts.parts.sack import Scoreboard
 from hosts.protocols.mtcp.children import Child, Delays, Least
 from hosts.protocols.mtcp.options import MtcpOptions
@@ -17,14 +16,10 @@ from hosts.protocols.mtcp.packets import SACK_BITS
 from hosts.protocols.mtcp.repairs import Repairs
 from hosts.protocols.mtcp.store import PacketStore
 
-SILENT_S: Final = 1.0
-"""Who has answered nothing for so long is silent, if that is three round trips: RFC 6298's first time-out (ours)."""
-SILENT_ROUNDS: Final = 3
-"""Round trips without an answer before which nobody is silent (ours)."""
-KEPT_BUFFERS: Final = 16
-"""Of `buffer_bytes`, that are kept of the stream for those who are set aside: 13 s of 10 Mbps by default. Then the
-others wait for them. A parent of agents keeps as much more, for what they do not say in their advertised windows is
-what their own silent children lack, who come to it when the agent dies (ours)."""
+KEPT_BUFFERS: Final = 4
+"""Of `buffer_bytes`, that are kept of the stream for those who are set aside: by default what 18 Mbps send until they
+are dropped. Then the others wait for them. A parent of agents keeps as much more, for what they do not say in their
+advertised windows is what their own silent children lack, who come to it when the agent dies (ours)."""
 CHECK_S: Final = 0.1
 """Silence is looked for so often (ours)."""
 MAX_ASK_S: Final = 1.0
@@ -32,12 +27,6 @@ MAX_ASK_S: Final = 1.0
 make it say nothing (ours)."""
 CATCH_UP_SHARE: Final = 1 / 2
 """Of what a child catches up with is sent anew meanwhile (ours)."""
-
-
-def patience_s(child: Child) -> float:
-    """For how long a child that has data to answer may say nothing."""
-    timeout = child.rtt.timeout or INITIAL_TIMEOUT_S
-    return max(SILENT_ROUNDS * child.rtt.mean if child.rtt.samples else 0.0, min(SILENT_S, 2 * timeout))
 
 
 class _Record:

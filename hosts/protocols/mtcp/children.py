@@ -18,8 +18,8 @@ from hosts.protocols.mtcp.wire import UNLIMITED
 MAX_TIMEOUT_S = 60.0
 """Exponential backoff ends here, and no round trip is longer: RFC 6298 (2.5)."""
 HYSTART_SAMPLES = 2
-"""Measurements the least of which says that slow start has built up a queue: the eight packets of RFC 9406, 4.2, for
-each is of the one that waited least of `ack_every`."""
+"""Measurements in a round trip from which on the least of it says that slow start has built up a queue: the eight
+packets of RFC 9406, 4.2, for each is of the one that waited least of `ack_every`."""
 BASE_ROUNDS = 30
 """Round trips within which the base delay is looked for at least: two drains' (hosts/parts/coexistence.py; ours)."""
 STALE_LIMIT = 64
@@ -64,6 +64,7 @@ class Child:
         "repaired",
         "repairs",
         "round_rtd",
+        "round_samples",
         "round_waiting",
         "rtd",
         "rtd_last",
@@ -104,6 +105,7 @@ class Child:
         self.waits: deque[float] = deque(maxlen=HYSTART_SAMPLES)  # in queues, of the last measurements
         self.rtt = DelayEstimator(options.rto_margin_s)
         self.round_rtd = inf  # least relative time delay in this round trip
+        self.round_samples = 0  # measurements of it
         self.round_waiting = inf  # the least of this round trip that merged feedback says it waited in queues at most
         self.echo_time_us = 0  # of the last feedback that was measured
         self.repair_echo_us = 0
@@ -153,6 +155,7 @@ class Child:
         self.waits.append(rtd - self.rtd_min)
         self.rtd_last = rtd
         self.rtd.add(rtd, first_deviation_s)
+        self.round_samples += 1
         if rtd < self.round_rtd:
             self.round_rtd = rtd
 
@@ -162,6 +165,7 @@ class Child:
         """
         waiting = min(max(0.0, self.round_rtd - self.rtd_min), self.round_waiting)
         self.round_rtd = self.round_waiting = inf
+        self.round_samples = 0
         return waiting
 
     def on_its_own(self) -> None:

@@ -8,13 +8,13 @@ from math import inf
 from typing import NamedTuple
 
 from hosts.parts.adaptive import AdaptiveWindow
-from hosts.parts.base_delay import WINDOW_S
 from hosts.parts.rtt import INITIAL_TIMEOUT_S
 from hosts.parts.vegas import VegasWindow
-from hosts.protocols.mtcp.children import BASE_ROUNDS, Child, Least
-from hosts.protocols.mtcp.losses import Losses, note_loss
+from hosts.protocols.mtcp.adaptive_control import AdaptiveControl
+from hosts.protocols.mtcp.children import Child, Least
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import SACK_BITS
+from hosts.protocols.mtcp.paper_control import PaperControl
+from hosts.protocols.mtcp.window_control import WindowControl
 from hosts.protocols.mtcp.wire import UNLIMITED
 
 
@@ -124,18 +124,17 @@ class Congestion:
 
     __slots__ = (
         "_cut_floor",
-        "_losses",
         "_options",
         "_own_clock",
         "_round_end",
         "_round_packets",
         "_round_start",
+        "control",
         "governing_cwnd",
         "rtt_s",
         "summaries",
         "twnd",
         "used",
-        "window",
     )
 
     def __init__(self, options: MtcpOptions, first: int, first_offset: int, *, own_clock: bool) -> None:
@@ -144,8 +143,8 @@ class Congestion:
         """
         self._options = options
         self._own_clock = own_clock
-        self.window = self._new_window()
-        """cwnd (3.5)."""
+        self.control: WindowControl = AdaptiveControl(options, first) if options.adaptive else PaperControl(options)
+        """What the session's rules make of the window."""
         self.twnd = TransitWindow()
         self.summaries = Summaries(first_offset)
         self.used = False
@@ -154,21 +153,21 @@ class Congestion:
         """Packets: the window that governed the sender lately, 0 when that is not known."""
         self.rtt_s = INITIAL_TIMEOUT_S
         """From a packet's departure to the acknowledgment of the last child."""
-        self._losses = Losses(first)
         self._cut_floor = first  # losses of packets before it have been reacted on
         self._round_end = first
         self._round_start: float | None = None
         self._round_packets = 0
 
-    def _new_window(self) -> VegasWindow | AdaptiveWindow:
-        options = self._options
-        return (AdaptiveWindow if options.adaptive else VegasWindow)(options.vegas, SACK_BITS)
+    @property
+    def window(self) -> VegasWindow | AdaptiveWindow:
+        """cwnd (3.5)."""
+        return self.control.window
 
     def begin(self, end: int) -> None:
         """The first child of an agent whose session is under way: slow start would halt everybody for it. The window
         that governs the sender is where it begins (ours).
         """
-        self.window = self._new_window()
+        self.control.renew()
         if self.governing_cwnd:
             self.window.cwnd = self.window.ssthresh = float(self.governing_cwnd)
         self.twnd.reset(end)
@@ -191,10 +190,7 @@ class Congestion:
         Whether that ends the round trip: then `end_round` is due.
         """
         self._round_packets += packets
-        if isinstance(self.window, AdaptiveWindow):
-            self.window.acknowledged(new, self.rtt_s, now)
-        else:
-            self.window.acknowledged(new)
+        self.control.acknowledged(new, self.rtt_s, now)
         return last > self._round_end
 
     def end_round(self, base: int, end: int, children: Iterable[Child], now: float) -> None:
@@ -205,6 +201,7 @@ class Congestion:
         window, and what it will send after the next summary comes behind that.
         """
         elapsed = 0.0 if self._round_start is None else now - self._round_start
+        children = list(children)
         delay = rtt_s = 0.0
         for child in children:
             waiting = child.take_waiting()
@@ -212,16 +209,11 @@ class Congestion:
                 delay = waiting
             if self._own_clock and child.rtd.samples:
                 rtt_s = max(rtt_s, child.rtd.mean)
-            if self._options.adaptive:
-                child.base.window_s = max(WINDOW_S, BASE_ROUNDS * self.rtt_s)
         if elapsed > 0:
+            # Of another agent's paths only differences of delays are known; a round is hardly longer than they.
+            self.rtt_s = rtt_s or elapsed
             rate = self._round_packets / elapsed
-            if isinstance(self.window, AdaptiveWindow):
-                # Of another agent's paths only differences of delays are known; a round is hardly longer than they.
-                self.rtt_s = rtt_s or elapsed
-                self.window.round_trip_ended(delay, rate, max(self.rtt_s, delay), self.used, now)
-            else:
-                self.window.round_trip_ended(delay * rate, self.used)
+            self.control.round_trip_ended(delay, rate, self.rtt_s, self.used, children, now)
         self._round_end = max(end, base + self.governing_cwnd)
         self._round_start = now
         self._round_packets = 0
@@ -231,42 +223,38 @@ class Congestion:
         """A retransmission timer expired (3.5, 3.7) when all before packet `end` was sent; `again`: not for the first
         time.
         """
-        self.window.timed_out(again=again)
+        self.control.timed_out(end, again=again)
         self.twnd.reset(end)
         self._cut_floor = end
-        self._losses.reacted(end)
         self.summaries.timed_out(end_offset)
 
     def forgive(self) -> None:
         """The timeouts were of a child that is waited for no longer."""
-        if isinstance(self.window, AdaptiveWindow):
-            self.window.forgive()
+        self.control.forgive()
 
     def cut(self, seq: int, end: int) -> bool:
         """Duplicate NACKs for packet `seq` mean congestion; False when that window has been reacted on."""
         if seq < self._cut_floor:
             return False
         self._cut_floor = end
-        self._losses.reacted(end)
-        self.window.cut()
+        self.control.cut(end)
         return True
 
     def measured(self, child: Child) -> None:
         """The child's delay was measured."""
-        if isinstance(self.window, AdaptiveWindow) and self.window.slow_start:
-            self.window.waits(min(child.waits))
+        self.control.measured(child)
 
     def lost(self, child: Child, seq: int, end: int, children: Iterable[Child]) -> bool:
         """The child, one of `children`, lacks packet `seq`; `end`: all before it was sent. Whether that was taken for
         congestion.
         """
-        window = self.window
-        if not isinstance(window, AdaptiveWindow):
-            return False
-        note_loss(child, seq)
-        if not self._losses.means_congestion(child, seq, end, children):
-            return False
-        if not window.lost(min(child.waits, default=0.0), child.loss_share):
-            return False
-        self._cut_floor = end
-        return True
+        return self._reacted(self.control.lost(child, seq, end, children), end)
+
+    def marked(self, child: Child, seq: int, end: int, children: Iterable[Child]) -> bool:
+        """A queue on the way to the child has marked packet `seq` or one before it (ECN). Likewise."""
+        return self._reacted(self.control.marked(child, seq, end, children), end)
+
+    def _reacted(self, is_congestion: bool, end: int) -> bool:
+        if is_congestion:
+            self._cut_floor = end
+        return is_congestion

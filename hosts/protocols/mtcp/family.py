@@ -38,7 +38,7 @@ from hosts.wire.seq import extend
 
 FIRST_PROBES_S = 0.25
 """Polling period until a child has answered once: the first repairs need an estimate (ours)."""
-KEPT_BUFFERS = 16
+KEPT_BUFFERS = 4
 """At the sender a child's buffer counts for so many of its own at most: what a child says of it decides how much is
 kept for those below. At an agent it counts for one, as everything there has to fit its own (ours)."""
 MAX_LEVELS = 16

@@ -11,32 +11,49 @@ from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.attachment import Attachment
 from hosts.protocols.mtcp.control import JoinAck
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import Data, Repair, encode_feedback
+from hosts.protocols.mtcp.packets import SACK_BITS, Data, Repair, encode_feedback
 from hosts.protocols.mtcp.wire import UNLIMITED
+from hosts.wire.seq import extend
 
 SMALL_CWND = 8
 """Packets; half of a smaller window is acknowledged at once: twice what `ack_every` is by default (ours)."""
+CROWDED_CWND = 16
+"""Packets; with a smaller window queues may have room for less than all children's feedback at once (ours)."""
+TOGETHER = 2
+"""Children of one parent that may speak at once: any queue has room for that (ours)."""
+TURNS = 16
+"""Of other children, one after the other: `fan_out`'s default (ours)."""
+TURN_PACKETS = 1 / 8
+"""In the time of so many packets each has its turn: what feedback is of a packet (ours)."""
+SPACING_GAIN = 1 / 8
+"""Of the mean time from a packet to the next (RFC 6298's alpha)."""
 
 
 class ReceiverFeedback:
     """A receiver's ACKs and NACKs. Times are seconds on the receiver's clock."""
 
     __slots__ = (
+        "_arrived_at",
         "_attachment",
         "_counters",
         "_echo_at",
         "_echo_delay",
         "_echo_time_us",
+        "_last",
+        "_nack_due",
         "_options",
         "_reception",
         "_repair_echo_us",
+        "_spacing_s",
         "_told_cwnd",
         "_told_end",
         "_told_room",
+        "_turn",
         "_unacknowledged",
         "_update_period",
         "ack_at",
         "agent",
+        "marked",
         "merge",
         "number",
         "paused",
@@ -65,6 +82,8 @@ class ReceiverFeedback:
         """What the receiver keeps of its own children, when it is an agent: then a summary is due (3.8)."""
         self.paused = True
         """There is no parent."""
+        self.marked = False
+        """A queue has marked a packet since the last feedback."""
         self._echo_time_us = 0
         self._echo_at = 0.0
         self._echo_delay = math.inf  # its delay between the two clocks; infinite when it has been told
@@ -72,6 +91,11 @@ class ReceiverFeedback:
         self._told_cwnd = 0  # bytes: min_cwnd of the last summary
         self._told_room = 0  # bytes that it left the sender
         self._unacknowledged = 0  # packets since the last feedback
+        self._turn = 0  # this child's among its parent's
+        self._last = 0  # the packet that came last
+        self._arrived_at: float | None = None  # the last DATA
+        self._spacing_s = 0.0  # mean time from one DATA to the next
+        self._nack_due = False  # what is due at `ack_at` is a NACK
         self.ack_at: float | None = None
         """When a delayed acknowledgment is due."""
         self._update_period = options.window_update_s
@@ -85,6 +109,10 @@ class ReceiverFeedback:
         self.session = accepted.session
         self.number = accepted.number
         self.merge = accepted.merge
+        if self._options.adaptive and not accepted.merge:
+            self._turn = max(0, accepted.number + 1 - TOGETHER) % TURNS
+        else:
+            self._turn = 0
         self.paused = False
         self._repair_echo_us = 0
         self._unacknowledged = 0
@@ -112,9 +140,15 @@ class ReceiverFeedback:
         """
         return self._told_end - self._reception.buffer_bytes
 
-    def arrived(self, packet: Data | Repair, gap: bool, now: float, arrived_at: float | None) -> list[Effect]:
-        """A packet came in; `gap`: it shows that one before it is missing. The feedback to send at once, if any is."""
+    def arrived(
+        self, packet: Data | Repair, gap: bool, now: float, arrived_at: float | None, *, is_parents: bool = True
+    ) -> list[Effect]:
+        """A packet came in; `gap`: it shows that one before it is missing; `is_parents`: a repair is the parent's, who
+        measures by it. The feedback to send at once, if any is.
+        """
+        is_crowded = bool(self._turn)
         if type(packet) is Data:
+            is_crowded = 0 < packet.cwnd < CROWDED_CWND and is_crowded
             at = now if arrived_at is None else arrived_at
             delay = at - packet.send_time_us / 1e6
             # Of those acknowledged together, the one that waited least, as if each had been acknowledged: the last
@@ -123,28 +157,57 @@ class ReceiverFeedback:
                 self._echo_delay = delay
                 self._echo_time_us = packet.send_time_us
                 self._echo_at = at
+            if self._arrived_at is not None:
+                self._spacing_s += SPACING_GAIN * (max(0.0, at - self._arrived_at) - self._spacing_s)
+            self._arrived_at = at
             enough = self._options.ack_every
             if packet.cwnd:  # 0: not known
                 # A sender that has used up its window waits, with a small one for every acknowledgment (ours).
                 enough = min(enough, packet.cwnd if packet.cwnd >= SMALL_CWND else packet.cwnd // 2)
         else:
-            self._repair_echo_us = packet.repair_time_us  # type: ignore[union-attr]
+            if is_parents:
+                self._repair_echo_us = packet.repair_time_us  # type: ignore[union-attr]
             enough = 0
+        self._last = packet.seq
         self._update_period = self._options.window_update_s
         if self.paused:
             return []
         self.update_at = now + self._update_period
         self._unacknowledged += 1
+        if self._reception.ended:
+            return self.send(gap, now)
         if gap:
-            return self.send(True, now)
+            return self._in_turn(True, now)
         due = self._unacknowledged >= enough
-        if self.merge and enough > 1:
-            # All acknowledge at the same packets, so that one summary of the switches says it (ours).
-            due = (packet.seq + 1) % enough == 0 or self._unacknowledged >= 2 * enough
-        if due or self._reception.ended:
-            return self.send(False, now)
+        if enough > 1 and (self.merge or is_crowded):
+            # All acknowledge at the same packets, so that one summary of the switches says it; or, where that would be
+            # too much at once, each at others (ours).
+            due = (packet.seq + 1 + self._turn) % enough == 0 or self._unacknowledged >= 2 * enough
+        if due:
+            return self._in_turn(False, now) if is_crowded else self.send(False, now)
         if self.ack_at is None:
-            self.ack_at = now + self._options.ack_delay_s
+            self.ack_at = now + self._ack_delay_s
+        return []
+
+    @property
+    def _ack_delay_s(self) -> float:
+        return self._options.ack_delay_s * (1 - self._turn / (2 * TURNS))
+
+    def known(self, now: float) -> list[Effect]:
+        """What all were sent again was not missing here: but maybe nobody has been told."""
+        if not self.paused and self.ack_at is None:
+            self.ack_at = now + self._ack_delay_s
+        return []
+
+    def _in_turn(self, nack: bool, now: float) -> list[Effect]:
+        """Feedback to be sent at once: but when a packet is lost near the sender, all of its children say so at once,
+        and the way back may have a queue of few packets (ours).
+        """
+        delay = min(self._turn * TURN_PACKETS * self._spacing_s, self._options.ack_delay_s)
+        if not delay:
+            return self.send(nack, now)
+        self._nack_due |= nack
+        self.ack_at = now + delay if self.ack_at is None else min(self.ack_at, now + delay)
         return []
 
     def send(self, nack: bool, now: float) -> list[Effect]:
@@ -157,9 +220,14 @@ class ReceiverFeedback:
         self._unacknowledged = 0
         self._echo_delay = math.inf
         self.ack_at = None
+        self._nack_due = False
         end = self._told_end = self.advertised_end
         self.update_at = now + self._update_period
         held_us = int((now - self._echo_at) * 1e6) if self._echo_time_us else 0
+        sack, shift = received.sack, 0
+        beyond = sack.bit_length() - SACK_BITS
+        if beyond > 0:  # it tells of what came last, and of what is behind that (as RFC 2018, 4)
+            shift = min(max(0, extend(self._last, received.cumulative) - received.cumulative - 1), beyond)
         min_cwnd, max_twnd = UNLIMITED, 0
         self._told_cwnd = self._told_room = 0
         if agent is not None and agent.listened:
@@ -177,10 +245,13 @@ class ReceiverFeedback:
             min_cwnd,
             max_twnd,
             max(0, end - reception.delivered),
-            received.sack,
-            merge=self.merge,
+            sack,
+            merge=self.merge and not self.marked and not shift,  # switches have no place for that in what they merge
             number=self.number,
+            marked=self.marked,
+            shift=shift,
         )
+        self.marked = False
         assert self._attachment.parent is not None
         self._counters["feedback_packets"] += 1
         return [Send(packet, self._attachment.parent)]
@@ -238,7 +309,7 @@ class ReceiverFeedback:
         if self.paused:
             return []
         if self.ack_at is not None and now >= self.ack_at:
-            return self.send(False, now)
+            return self.send(self._nack_due, now)
         if self.update_at is not None and now >= self.update_at:
             self._update_period += self._options.window_update_step_s
             return self.send(False, now)

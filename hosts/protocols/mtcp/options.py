@@ -6,7 +6,7 @@ from ipaddress import IPv4Address
 from hosts.endpoint import Address
 from hosts.parts.bounds import check, not_negative, one_of, period, seconds, within
 from hosts.parts.vegas import VegasOptions
-from hosts.protocols.mtcp.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES
+from hosts.protocols.mtcp.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES, REACH, SACK_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class MtcpOptions:
     # How long a leaf's datagrams, and the acknowledgments to a sender with many children, wait to be read together:
     # less work for the processor, and longer bursts (ours).
     patience_s: float = seconds(0.0, or_zero=True)
-    buffer_bytes: int = 1 << 20  # receive buffer, and the sender's of data not yet sent (ours)
+    buffer_bytes: int = 1 << 24  # receive buffer, and the sender's of data not yet sent (ours)
     probe_interval_s: float = period(2.0)  # 3.3
     window_update_s: float = period(0.5)  # 3.9: the first period
     window_update_step_s: float = seconds(1.0, or_zero=True)  # 3.9: added after each
@@ -74,6 +74,11 @@ class MtcpOptions:
     def adaptive(self) -> bool:
         """Whether `rules` are the default's."""
         return self.rules == "adaptive"
+
+    @property
+    def reach(self) -> int:
+        """Packets in flight at most."""
+        return REACH if self.adaptive else SACK_BITS
 
     @property
     def vegas(self) -> VegasOptions:

@@ -17,8 +17,10 @@ from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import MAX_DATAGRAM_BYTES, VERSION, PacketError
 
 SACK_BITS: Final = 512
-"""Reach of the selective acknowledgment, and so the most packets in flight: 0.5 s at 10 Mbit/s and 1,400 bytes
-(ours)."""
+"""Packets that one selective acknowledgment tells of, and what switches merge; with the paper's rules the most in
+flight: 0.5 s at 10 Mbit/s and 1,400 bytes (ours)."""
+REACH: Final = 1 << 16
+"""Packets in flight at most: one acknowledgment tells of a part of them (ours; DATA's `cwnd` has no more)."""
 SACK_BYTES: Final = SACK_BITS // 8
 MAX_OFFSET: Final = 2**64 - 1
 """Place in the stream: what follows a packet has one too, which an agent tells its children."""
@@ -26,6 +28,8 @@ FLAG_END: Final = 0x01
 FLAG_MERGED: Final = 0x01
 FLAG_MERGE: Final = 0x02
 FLAG_REPAIRED: Final = 0x04
+FLAG_MARKED: Final = 0x08
+FLAG_SHIFTED: Final = 0x10
 MERGE_CHILDREN: Final = 128
 """Children whose feedback can be merged: those with a smaller number (bits of `children` and `holders`)."""
 
@@ -112,6 +116,8 @@ class Feedback(NamedTuple):
     bound_us: int = 0
     repeats: int = 0
     repaired: bool = False
+    marked: bool = False
+    shifted: bool = False
 
 
 FEEDBACK: Final = Format(
@@ -134,7 +140,10 @@ FEEDBACK: Final = Format(
     Number("max_twnd", 32, "bytes: maximum of the transit windows below; 0 from a leaf", cut=True),
     Number("window", 32, "bytes free for the stream from `cumulative` on (the advertised window)", cut=True),
     Number(
-        "queue_us", 32, "by how much the one that waits longest waits longer than `number` does (RTD above its least)"
+        "queue_us",
+        32,
+        "by how much the one that waits longest waits longer than `number` does (RTD above its least); "
+        "where `shifted`, by how many packets later `sack` begins",
     ),
     Number("bound_us", 32, "from `number`'s RTD here to the largest time-out of all (mean and deviations of the RTD)"),
     Number("number", 16, "the child's number at its parent (JOIN_ACK)", wraps=True),
@@ -146,6 +155,8 @@ FEEDBACK: Final = Format(
         Flag("merged", FLAG_MERGED, "ACK: a switch made it from several children's"),
         Flag("merge", FLAG_MERGE, "switches may merge it with those of the same parent's other children"),
         Flag("repaired", FLAG_REPAIRED, "merged ACK: `number` answers a repair with it, for switches further up"),
+        Flag("marked", FLAG_MARKED, "a queue has marked DATA since the last feedback (ECN, RFC 3168); never merged"),
+        Flag("shifted", FLAG_SHIFTED, "`sack` begins later, where more is in flight than it has bits; never merged"),
     ),
     second="nack",
     name="feedback",
@@ -197,8 +208,12 @@ def encode_feedback(
     *,
     merge: bool = False,
     number: int = 0,
+    marked: bool = False,
+    shift: int = 0,
 ) -> bytes:
-    """A host's ACK or NACK; the fields are Feedback's. Sizes beyond 32 bits are cut to the largest."""
+    """A host's ACK or NACK; the fields are Feedback's, `sack` is of all that has arrived, and told of from bit `shift`
+    on. Sizes beyond 32 bits are cut to the largest.
+    """
     mine = 0
     if merge and number < MERGE_CHILDREN:
         mine = 1 << number
@@ -206,7 +221,7 @@ def encode_feedback(
         VERSION,
         NUMBER,
         Type.NACK if nack else Type.ACK,
-        FLAG_MERGE if mine else 0,
+        FLAG_MERGE * (mine != 0) | FLAG_MARKED * marked | FLAG_SHIFTED * (shift > 0),
         session,
         cumulative & 0xFFFFFFFF,
         min(held_us, UNLIMITED),
@@ -215,13 +230,13 @@ def encode_feedback(
         min(min_cwnd, UNLIMITED),
         min(max_twnd, UNLIMITED),
         min(window, UNLIMITED),
-        0,
+        shift,
         0,
         number & 0xFFFF,
         0,
         mine.to_bytes(16, "big"),
         mine.to_bytes(16, "big"),
-        (sack & ((1 << SACK_BITS) - 1)).to_bytes(SACK_BYTES, "big"),
+        (sack >> shift & ((1 << SACK_BITS) - 1)).to_bytes(SACK_BYTES, "big"),
     )
 
 
@@ -255,6 +270,8 @@ def _parse_feedback(data: bytes, nack: bool, flags: int, session: int) -> Feedba
         bound_us,
         repeats,
         bool(flags & FLAG_REPAIRED),
+        bool(flags & FLAG_MARKED),
+        bool(flags & FLAG_SHIFTED),
     )
 
 

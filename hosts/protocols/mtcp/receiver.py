@@ -9,6 +9,7 @@ import random
 from collections.abc import Sequence
 
 from hosts.endpoint import (
+    CE,
     Address,
     Datagram,
     Effect,
@@ -27,7 +28,7 @@ from hosts.protocols.mtcp.attachment import Attachment
 from hosts.protocols.mtcp.control import Announce, JoinAck, Move, Offer, Probe, ProbeAck, ReportAck, encode_abort
 from hosts.protocols.mtcp.feedback import ReceiverFeedback
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import SACK_BITS, Data, Packet, Repair, parse
+from hosts.protocols.mtcp.packets import Data, Packet, Repair, parse
 from hosts.protocols.mtcp.serving import Serving
 from hosts.protocols.mtcp.standing import ReceiverState, Standing
 from hosts.protocols.mtcp.status import reception_row
@@ -51,7 +52,7 @@ class MtcpReceiver(SessionReceiver):
         super().__init__(session)
         self.options = options
         self._standing = Standing(options)
-        self.reception: Reassembly[Data | Repair] = Reassembly(0, 0, options.buffer_bytes, SACK_BITS)
+        self.reception: Reassembly[Data | Repair] = Reassembly(0, 0, options.buffer_bytes, options.reach)
         self.attachment = Attachment(options)
         self.feedback = ReceiverFeedback(options, self.counters, self.reception, self.attachment)
         self.serving: Serving | None = None
@@ -119,9 +120,15 @@ class MtcpReceiver(SessionReceiver):
         if source == place.sender:
             place.sender_heard_at = now
             if type(packet) is Data:
+                self.feedback.marked |= datagram.ecn == CE
                 if self._standing.state is ReceiverState.MEMBER:
                     return self._take(packet, now, datagram.arrived_at)
                 return self._data(packet, datagram, now)
+            if type(packet) is Repair and datagram.destination == self.session.group:
+                if self._standing.takes_part:
+                    return self._take(packet, now, datagram.arrived_at, to_all=True)
+                self.counters["drop_not_member"] += 1
+                return ()
         if source == place.parent:
             place.heard_at = now
             return self._from_parent(packet, datagram, now)
@@ -212,7 +219,7 @@ class MtcpReceiver(SessionReceiver):
         if accepted:
             joins = self._standing.state is ReceiverState.JOINING
             if joins:
-                self.reception = Reassembly(packet.first, packet.offset, self.options.buffer_bytes, SACK_BITS)
+                self.reception = Reassembly(packet.first, packet.offset, self.options.buffer_bytes, self.options.reach)
             self.feedback.begin(self.reception, packet, now)
             if joins:
                 self._enter(ReceiverState.MEMBER)
@@ -261,7 +268,10 @@ class MtcpReceiver(SessionReceiver):
             self.counters["drop_not_member"] += 1
         return ()
 
-    def _take(self, packet: Data | Repair, now: float, arrived_at: float | None) -> Sequence[Effect]:
+    def _take(
+        self, packet: Data | Repair, now: float, arrived_at: float | None, *, to_all: bool = False
+    ) -> Sequence[Effect]:
+        """`to_all`: a repair by the sender to the group, parent or not."""
         reception = self.reception
         received = reception.received
         seq = extend(packet.seq, received.cumulative)
@@ -285,7 +295,11 @@ class MtcpReceiver(SessionReceiver):
             effects += self.serving.arrived(seq, packet, delivered is not None, now)
         if gap:
             self.counters["nacks"] += 1
-        effects += self.feedback.arrived(packet, gap, now, arrived_at)
+        if to_all and delivered is None:
+            effects += self.feedback.known(now)
+        else:
+            is_parents = not to_all or self.attachment.parent == self.attachment.sender
+            effects += self.feedback.arrived(packet, gap, now, arrived_at, is_parents=is_parents)
         return effects
 
     # --- the end, in good order

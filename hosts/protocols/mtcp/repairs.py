@@ -65,6 +65,12 @@ class Repairs:
             self._again(seq)
         return False
 
+    def begin(self, packets: float) -> None:
+        """The path takes so many packets in a round trip, if nothing else was missing before."""
+        window = self.retransmission_window
+        if len(self._repairs) == 1 and window.cwnd < packets:
+            window.continue_from(packets)
+
     def timed_out(self, seq: int) -> bool:
         """The retransmission timer of `seq` expired, and the child lacks it. False when its repair has yet to be sent,
         so that nothing can be concluded from it.

@@ -15,6 +15,10 @@ from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import encode_repair
 from hosts.protocols.mtcp.store import PacketStore, StoredPacket
 
+REPAIR_SHARE = 1 / 4
+"""Of cwnd, that a child's repairs begin with: about what a loss has just taken from it (ours; with the paper's one
+packet, what slow start loses of a large window takes a dozen round trips, in which nothing can be delivered)."""
+
 
 class Deadlines:
     """The retransmission timers of packets that some child lacks; O(log n) a change."""
@@ -95,8 +99,11 @@ class Retransmission:
         congestion: Congestion,
         *,
         own_clock: bool,
+        group: Address | None = None,
     ) -> None:
-        """`prefix` is that of the counters' names; `own_clock`: send times are of the agent's own clock."""
+        """`prefix` is that of the counters' names; `own_clock`: send times are of the agent's own clock; `group`: who a
+        repair goes to that several children lack.
+        """
         self._options = options
         self._counters = counters
         self._prefix = prefix
@@ -106,6 +113,7 @@ class Retransmission:
         self._delays = delays
         self._congestion = congestion
         self._own_clock = own_clock
+        self._group = group
         self._deadlines = Deadlines(store, board, delays)
         self.repairing: dict[int, Child] = {}
         """Children that are known to lack something, by number."""
@@ -156,6 +164,8 @@ class Retransmission:
                 self.repairing[child.number] = child
                 if self._congestion.lost(child, seq, self._store.end, self._children.values()):
                     effects.append(CongestionSignal("loss", child.address))
+                if self._options.adaptive:
+                    repairs.begin(REPAIR_SHARE * self._congestion.window.cwnd)
             elif repairs.duplicates >= self._options.duplicate_nacks and self._congestion.cut(seq, self._store.end):
                 repairs.duplicates = 0  # several consecutive ones mean congestion (2)
                 repairs.retransmission_window.cut()
@@ -165,12 +175,26 @@ class Retransmission:
         """Repair what the child lacks and its retransmission window allows."""
         for seq in child.repairs.take(now):
             packet = self._store.packets[seq]
+            timeout = max(packet.timeout, self._delays.rto_rtt)
+            if now - packet.multicast_at < self._delays.rtt(child):  # the repair to all is on its way
+                self._deadlines.restart(seq, packet, timeout, now)
+                continue
             child.repaired += 1
             repair = encode_repair(packet.data, int(now * 1e6))
             self._counters[f"{self._prefix}repair_packets"] += 1
             self._counters[f"{self._prefix}udp_bytes"] += len(repair)
-            effects.append(Send(repair, child.address))
-            self._deadlines.restart(seq, packet, max(packet.timeout, self._delays.rto_rtt), now)
+            effects.append(Send(repair, self._address(child, seq, now)))
+            self._deadlines.restart(seq, packet, timeout, now)
+
+    def _address(self, child: Child, seq: int, now: float) -> Address:
+        """Where the repair of packet `seq` goes: to the child, or to all when another lacks it as well. What was lost
+        near the sender would else be sent there once for each child, and a queue of few packets drops most of that
+        (ours; NORM, RFC 5740, 5.4, repairs so).
+        """
+        if self._group is None or not any(seq in other.repairs for other in self._listened() if other is not child):
+            return child.address
+        self._store.packets[seq].multicast_at = now
+        return self._group
 
     def pass_on(self, seq: int, now: float) -> list[Effect]:
         """Repair packet `seq`, which the agent itself had lacked, to the children that are known to lack it."""

@@ -7,7 +7,7 @@ the current window (3.7), and ends when every receiver has confirmed the stream 
 import random
 from collections.abc import Sequence
 
-from hosts.endpoint import Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
+from hosts.endpoint import ECT_0, NOT_ECT, Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
 from hosts.parts.naming import receiver_names
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
@@ -16,7 +16,7 @@ from hosts.protocols.mtcp.control import encode_abort, encode_announce
 from hosts.protocols.mtcp.family import Family
 from hosts.protocols.mtcp.membership import Membership
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import SACK_BITS, Feedback, encode_data, parse
+from hosts.protocols.mtcp.packets import Feedback, encode_data, parse
 from hosts.protocols.mtcp.roster import WHOLE, Roster
 from hosts.protocols.mtcp.status import governing_cwnd, limiting_row, member_rows, windows_row
 from hosts.wire.checks import read_packet
@@ -38,7 +38,10 @@ class MtcpSender(StreamSender):
         """`first` is the sequence number of the first packet."""
         super().__init__(session, rng)
         self.options = options
-        self.agent = Agent(options, self.counters, first=first, own_clock=True)
+        together = options.adaptive and options.assist == "none"  # switches replicate repairs themselves
+        group = session.group if together else None
+        self.agent = Agent(options, self.counters, first=first, own_clock=True, group=group)
+        self._ecn = ECT_0 if options.adaptive else NOT_ECT
         self.roster = Roster()
         """All receivers of the session."""
         self._membership = Membership(options, self.agent, self.roster, rng)
@@ -205,7 +208,7 @@ class MtcpSender(StreamSender):
             if offset + size > advertised_end:
                 self.limit = "advertised_window"
                 return
-            if agent.in_flight >= SACK_BITS:
+            if agent.in_flight >= self.options.reach:
                 self.limit = "sack"
                 return
             if self.options.rate_limit_bps and not self._rate_allows(size, now):
@@ -220,7 +223,7 @@ class MtcpSender(StreamSender):
             self.counters["data_packets"] += 1
             self.counters["udp_bytes"] += len(data)
             self._announce_at = now + QUIET_S
-            effects.append(Send(data, self.session.group))
+            effects.append(Send(data, self.session.group, self._ecn))
             if end:
                 self.agent.has_end = True
 

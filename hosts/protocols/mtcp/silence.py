@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 
 from hosts.endpoint import Address, Effect
+from hosts.parts.rtt import INITIAL_TIMEOUT_S
 from hosts.parts.sack import Scoreboard
+from hosts.parts.silence import patience_s
 from hosts.protocols.mtcp.advertised import AdvertisedWindows
-from hosts.protocols.mtcp.aside import CHECK_S, Aside, patience_s
+from hosts.protocols.mtcp.aside import CHECK_S, Aside
 from hosts.protocols.mtcp.children import Child, Delays
 from hosts.protocols.mtcp.congestion import Congestion
 from hosts.protocols.mtcp.options import MtcpOptions
@@ -82,7 +84,8 @@ class Silence:
         return fresh
 
     def _is_silent(self, child: Child, now: float) -> bool:
-        patience = patience_s(child)
+        rtt = child.rtt
+        patience = patience_s(rtt.mean if rtt.samples else 0.0, 2 * (rtt.timeout or INITIAL_TIMEOUT_S))
         if child.aside or now - child.answered_at < patience:
             return False
         lacking = self._board.acknowledged(child.number)

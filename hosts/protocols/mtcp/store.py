@@ -2,11 +2,13 @@
 may still ask for them, because its own parent has died (ours; the paper discards what all children have).
 """
 
+from math import inf
+
 
 class StoredPacket:
     """A packet of the stream."""
 
-    __slots__ = ("counts", "data", "deadline", "kept_at", "offset", "size", "timeout")
+    __slots__ = ("counts", "data", "deadline", "kept_at", "multicast_at", "offset", "size", "timeout")
 
     def __init__(self, data: bytes, offset: int, size: int, kept_at: float = 0.0) -> None:
         self.data = data  # the DATA datagram
@@ -16,6 +18,7 @@ class StoredPacket:
         self.counts = False  # it came as multicast and some child lacks it: part of twnd, its timeout means congestion
         self.timeout = 0.0  # seconds; 0: not repaired yet, so that RTO_RTD counts
         self.deadline = 0.0  # when `timeout` expires, agent's clock
+        self.multicast_at = -inf  # its last repair to the whole group, agent's clock
 
 
 class PacketStore:

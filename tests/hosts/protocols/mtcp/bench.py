@@ -17,9 +17,9 @@ ME = Address("10.0.0.2", 4001)
 STRANGER = Address("10.0.0.9", 4000)
 
 
-def join_ack(reason: Reason = Reason.NONE, *, merge: bool = False) -> bytes:
+def join_ack(reason: Reason = Reason.NONE, *, merge: bool = False, number: int = 0) -> bytes:
     """The sender's answer to the first join."""
-    return encode_join_ack(JoinAck(7, merge, reason, 1, child=ME))
+    return encode_join_ack(JoinAck(7, merge, reason, 1, child=ME, number=number))
 
 
 class Bench:
@@ -40,8 +40,8 @@ class Bench:
     def data(self, seq: int, *, end: bool = False, size: int = 10) -> list[Effect]:
         return self.get(self.packet(seq, end=end, size=size), to=GROUP)
 
-    def repair(self, seq: int) -> list[Effect]:
-        return self.get(encode_repair(self.packet(seq), 555))
+    def repair(self, seq: int, *, to: Address = ME) -> list[Effect]:
+        return self.get(encode_repair(self.packet(seq), 555), to=to)
 
     @staticmethod
     def packet(seq: int, *, end: bool = False, size: int = 10) -> bytes:

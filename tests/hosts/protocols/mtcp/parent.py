@@ -11,14 +11,18 @@ from hosts.protocols.mtcp.wire import UNLIMITED
 
 ONE = Address("10.0.0.1", 1)
 TWO = Address("10.0.0.2", 1)
+THREE = Address("10.0.0.3", 1)
+GROUP = Address("232.1.1.1", 5000)
 T = 1000.0
 """Time 0 of the figures: clocks on the wire do not go below zero."""
 BARE = MtcpOptions(rules="paper", rto_margin_s=0.0, ack_delay_s=1e-9)
 """The paper's rules, and no margins, so that timeouts are the means of constant delays, as in the paper's figures."""
 
 
-def make_agent(options: MtcpOptions = BARE, *, first: int = 0, own_clock: bool = False) -> Agent:
-    return Agent(options, Counter(), first=first, own_clock=own_clock)
+def make_agent(
+    options: MtcpOptions = BARE, *, first: int = 0, own_clock: bool = False, group: Address | None = None
+) -> Agent:
+    return Agent(options, Counter(), first=first, own_clock=own_clock, group=group)
 
 
 def multicast(agent: Agent, send_time: float, now: float, size: int = 1000) -> None:

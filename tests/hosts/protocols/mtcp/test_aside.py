@@ -3,10 +3,8 @@
 from collections import Counter
 from itertools import pairwise
 
-import pytest
-
 from hosts.endpoint import Address
-from hosts.protocols.mtcp.aside import CATCH_UP_SHARE, KEPT_BUFFERS, MAX_ASK_S, SILENT_S, Aside, patience_s
+from hosts.protocols.mtcp.aside import CATCH_UP_SHARE, KEPT_BUFFERS, MAX_ASK_S, Aside
 from hosts.protocols.mtcp.children import Child, Delays
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.store import PacketStore, StoredPacket
@@ -31,17 +29,6 @@ class Bench:
     def speak(self, cumulative: int, sack: int, now: float) -> int:
         opened = self.child.acknowledged(cumulative, 10_000, cumulative * 1000, None, now)
         return self.aside.acknowledged(self.child, cumulative, sack, SENT, opened, now)
-
-
-def test_how_long_a_child_may_be_silent() -> None:
-    child = Bench().child
-    assert patience_s(child) == SILENT_S
-    for _ in range(20):
-        child.rtt.add(0.02)
-    assert patience_s(child) == pytest.approx(2 * 0.22, rel=0.1)
-    for _ in range(200):
-        child.rtt.add(2.0)
-    assert patience_s(child) == pytest.approx(6.0, rel=0.1)
 
 
 def test_what_is_kept_is_bounded() -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from hosts.endpoint import Datagram, Send
+from hosts.endpoint import CE, Datagram, Send
 from hosts.protocols.mtcp.control import encode_announce, encode_probe, encode_probe_ack
-from hosts.protocols.mtcp.packets import encode_data
+from hosts.protocols.mtcp.packets import SACK_BITS, encode_data
 from hosts.protocols.mtcp.wire import UNLIMITED
 from tests.hosts.protocols.mtcp.bench import GROUP, SENDER, Bench, delivered, feedback, join_ack
 
@@ -15,7 +15,7 @@ def test_every_fourth_packet_is_acknowledged_at_once() -> None:
         assert feedback(bench.data(seq)) == []
     bench.now += 0.003
     (ack,) = feedback(bench.data(3))
-    assert (ack.nack, ack.cumulative, ack.sack, ack.window) == (False, 4, 0, (1 << 20) - 40)
+    assert (ack.nack, ack.cumulative, ack.sack, ack.window) == (False, 4, 0, (1 << 24) - 40)
     assert (ack.min_cwnd, ack.max_twnd) == (UNLIMITED, 0)
     # The first three took less time than the fourth, and the third is the latest of them.
     assert (ack.echo_time_us, ack.held_us) == (1_000_002, 3000)
@@ -84,6 +84,75 @@ def test_a_repair_is_acknowledged_at_once_and_delivers_what_waited() -> None:
     (ack,) = feedback(effects)
     assert (ack.nack, ack.cumulative, ack.sack, ack.repair_echo_us) == (False, 3, 0, 555)
     assert ack.echo_time_us == 1_000_002  # of the last DATA
+
+
+def _twelfth() -> Bench:
+    """Its parent's twelfth child. Packets come every 10 ms."""
+    bench = Bench(member=False)
+    bench.get(encode_announce(7, 1400), to=GROUP)
+    bench.get(join_ack(number=11))
+    for seq in range(40):
+        bench.now += 0.01
+        bench.data(seq)
+    return bench
+
+
+def test_children_report_a_gap_in_turn() -> None:
+    bench = _twelfth()
+    bench.data(40)
+    bench.data(41)
+    assert feedback(bench.data(43)) == []
+    began = bench.now
+    (nack,) = feedback(bench.wake())
+    assert (nack.nack, nack.cumulative, nack.sack) == (True, 42, 0b1)
+    assert 0.005 < bench.now - began < 0.015
+
+
+def test_a_repair_to_all_is_answered_by_those_who_lacked_it() -> None:
+    bench = Bench(ack_every=100)
+    bench.data(0)
+    bench.data(2)
+    (ack,) = feedback(bench.repair(1, to=GROUP))
+    assert (ack.nack, ack.cumulative, ack.repair_echo_us) == (False, 3, 555)
+    assert feedback(bench.repair(2, to=GROUP)) == []
+    assert feedback(bench.wake())[0].cumulative == 3  # maybe it was not known
+
+
+def test_marks_are_told_once_and_not_merged() -> None:
+    bench = Bench(member=False)
+    bench.get(encode_announce(7, 1400), to=GROUP)
+    bench.get(join_ack(merge=True))
+    for seq in range(3):
+        bench.data(seq)
+    (ack,) = feedback(list(bench.core.receive(Datagram(bench.packet(3), SENDER, GROUP, ecn=CE), now=bench.now)))
+    assert (ack.marked, ack.merge, ack.cumulative) == (True, False, 4)
+    for seq in range(4, 7):
+        bench.data(seq)
+    (ack,) = feedback(bench.data(7))
+    assert (ack.marked, ack.merge) == (False, True)
+
+
+def test_of_more_than_the_bitmap_holds_the_last_is_told() -> None:
+    bench = Bench(ack_every=100)
+    bench.data(0)
+    for seq in range(2, 1000):
+        bench.data(seq)
+    (ack,) = feedback(bench.wake())
+    assert (ack.cumulative, ack.shifted, ack.queue_us) == (1, True, 1000 - 2 - SACK_BITS)
+    assert ack.sack == (1 << SACK_BITS) - 1
+    bench.data(1001)
+    (ack,) = feedback(bench.repair(1))
+    assert (ack.cumulative, ack.shifted, ack.sack) == (1000, False, 0b1)
+
+
+def test_of_many_a_repair_is_told() -> None:
+    bench = Bench(ack_every=10_000)
+    bench.data(0)
+    for seq in range(2, 1000):
+        if seq != 300:
+            bench.data(seq)
+    (ack,) = feedback(bench.repair(300))
+    assert (ack.shifted, ack.queue_us, ack.sack) == (True, 298, (1 << SACK_BITS) - 1)
 
 
 def test_window_updates_in_silence() -> None:

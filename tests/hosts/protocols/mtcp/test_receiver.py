@@ -20,7 +20,7 @@ from hosts.protocols.mtcp.control import (
     encode_fin,
     encode_probe,
 )
-from hosts.protocols.mtcp.packets import encode_data, encode_repair, parse
+from hosts.protocols.mtcp.packets import REACH, encode_data, encode_repair, parse
 from hosts.protocols.mtcp.receiver import PREMATURE_PACKETS
 from hosts.protocols.mtcp.standing import FIN_TRIES
 from hosts.wire.farewell import Fin
@@ -38,7 +38,7 @@ def test_it_joins_when_it_hears_the_sender() -> None:
     (join,) = bench.get(encode_announce(7, 1400), to=GROUP)
     assert isinstance(join, Send)
     assert join.destination == SENDER
-    assert parse(join.data) == Join(7, False, True, False, True, 1, 1 << 20, 0)
+    assert parse(join.data) == Join(7, False, True, False, True, 1, 1 << 24, 0)
     (again,) = bench.wake()
     assert again == join
     bench.get(join_ack(Reason.NONE))
@@ -196,7 +196,7 @@ def test_a_stream_that_contradicts_itself() -> None:
         (Bench.packet(0), STRANGER, "drop_stranger"),
         (encode_abort(7, Reason.FULL), STRANGER, "drop_stranger"),
         (encode_data(8, False, 0, 1, 0, b"x"), SENDER, "drop_other_session"),
-        (encode_data(7, False, 600, 1, 0, b"x"), SENDER, "drop_outside_window"),
+        (encode_data(7, False, REACH + 100, 1, 0, b"x"), SENDER, "drop_outside_window"),
         (encode_data(7, False, 1, 1, 2**63, b"x"), SENDER, "drop_outside_window"),
         (encode_fin(7, True, True, Reason.NONE), SENDER, "drop_unexpected"),
     ],

@@ -7,7 +7,9 @@ from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Feedback
 from hosts.protocols.mtcp.wire import UNLIMITED
 from tests.hosts.protocols.mtcp.parent import (
+    GROUP,
     ONE,
+    THREE,
     TWO,
     T,
     make_agent,
@@ -92,6 +94,23 @@ def test_each_child_gets_its_own_repair() -> None:
     report(agent, two, 3, now=1.2)
     assert agent.base == 3
     assert agent.congestion.twnd.size == 0
+
+
+def test_what_several_lack_is_repaired_to_all_at_once() -> None:
+    agent = make_agent(own_clock=True, group=GROUP)
+    children = [agent.add_child(address, 10**6, now=0.0) for address in (ONE, TWO, THREE)]
+    for child in children:
+        probe_answered(agent, child, 0, 0.1)
+    for step in range(3):
+        multicast(agent, 1, now=1 + step / 100)
+    one, two, three = children
+    assert repairs(report(agent, one, 0, 0b1, now=1.1, nack=True)) == [(0, ONE)]  # maybe nobody else
+    assert repairs(report(agent, two, 0, 0b1, now=1.11, nack=True)) == [(0, GROUP)]
+    assert repairs(report(agent, three, 0, 0b1, now=1.12, nack=True)) == []  # it is on its way
+    assert [child.lost for child in children] == [1, 1, 1]
+    # A round trip later, and a packet that was sent after it has arrived: that was lost as well.
+    multicast(agent, 1.2, now=1.2)
+    assert repairs(report(agent, three, 0, 0b111, echo=1.2, now=1.3)) == [(0, GROUP)]
 
 
 def test_repairs_that_wait_for_their_window_do_not_time_out() -> None:

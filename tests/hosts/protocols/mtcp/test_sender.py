@@ -178,7 +178,7 @@ def test_a_random_session_id_from_the_seed() -> None:
 # --- windows
 
 
-def sending(**options: float) -> Bench:
+def sending(**options: float | str) -> Bench:
     bench = Bench(1, **options)
     bench.get(join(1 << 20))
     return bench
@@ -221,7 +221,7 @@ def test_it_sends_no_more_than_is_advertised() -> None:
 
 
 def test_it_never_outruns_the_bitmap() -> None:
-    bench = sending()
+    bench = sending(rules="paper")
     bench.core.agent.congestion.window.cwnd = 1e6
     sent = data(bench.write(1_000_000))
     assert len(sent) == SACK_BITS

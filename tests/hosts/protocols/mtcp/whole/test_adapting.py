@@ -48,6 +48,41 @@ def test_beside_a_tcp(limit_packets: int, least: float) -> None:
     assert least < mtcp / tcp < 2
 
 
+@pytest.mark.parametrize(("receivers", "rate_bps"), [(12, 1.3e6), (16, 3e6)])
+def test_many_receivers_behind_queues_of_four_packets(receivers: int, rate_bps: float) -> None:
+    """Both ways. What is lost is lost for all, and all say so; one repair each, or an answer of each at once, would be
+    lost again for the most part.
+    """
+    world = World(receivers, size=None, rate_bps=rate_bps, delays_s=(0.001, 0.002, 0.0005), limit_packets=4)
+    world.network.run(15)
+    assert world.share(5, 15) > 0.6
+    assert world.sender_core.counters["repair_packets"] < world.sender_core.counters["data_packets"]
+
+
+def test_more_than_a_bitmap_is_in_flight() -> None:
+    """640 packets of path, and slow start that goes on until it is filled, though its bursts wait for themselves."""
+    world = World(1, size=None, rate_bps=25e6, delays_s=(0.147,), limit_packets=1000)
+    world.network.run(9)
+    assert world.sender_core.agent.congestion.window.cwnd > 600
+    assert world.share(6, 9) > 0.9
+
+
+def test_marks_are_congestion_once_for_all() -> None:
+    """A queue that marks the fifth packet already: nothing is lost, and marks that all get alike are no more than
+    one's.
+    """
+    marks = []
+    for receivers in (1, 8):
+        world = World(receivers, size=None, rate_bps=RATE_BPS, delays_s=(0.01,), limit_packets=60)
+        world.bottleneck.mark_packets = 4
+        world.network.run(10)
+        kinds = [event.kind for event in world.sender.events_of(CongestionSignal)]
+        assert set(kinds) == {"ecn"}
+        assert world.share(5, 10) > 0.5
+        marks.append(len(kinds))
+    assert marks[1] < 1.5 * marks[0]
+
+
 def _window(loss: float) -> tuple[float, set[str]]:
     """Packets in flight of a session alone to eight receivers that lose other packets each, and what was congestion."""
     world = World(

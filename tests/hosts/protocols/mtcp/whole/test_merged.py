@@ -88,7 +88,7 @@ class Trial:
         self.model = AggregationModel()
         self.agent: Agent = make_agent(OPTIONS, own_clock=True)
         self.window = RecordingWindow(OPTIONS.vegas, SACK_BITS)
-        self.agent.congestion.window = self.window
+        self.agent.congestion.control.window = self.window
         self.leaves: list[Leaf] = []
         for number, delay in enumerate(delays_s):
             record = self.agent.add_child(Address(f"10.0.1.{number}", 1), 10**7, START)

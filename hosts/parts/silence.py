@@ -1,0 +1,16 @@
+"""For how long a receiver that has something to answer may say nothing, before the others wait for it no longer."""
+
+from math import inf
+from typing import Final
+
+SILENT_S: Final = 1.0
+"""RFC 6298's first time-out (2.1), and the least one that it has (2.4)."""
+SILENT_ROUNDS: Final = 3
+"""Of its round trips, at least (ours: a loss, its repair and the answer)."""
+
+
+def patience_s(rtt_s: float, sooner_s: float = inf) -> float:
+    """Seconds. `rtt_s`: its round trip time, 0 when that is not known; `sooner_s`: known to be enough, were it not for
+    the round trips.
+    """
+    return max(SILENT_ROUNDS * rtt_s, min(SILENT_S, sooner_s))
