@@ -166,7 +166,7 @@ class Retransmission:
         for seq in child.repairs.take(now):
             packet = self._store.packets[seq]
             child.repaired += 1
-            repair = encode_repair(packet.data, int(now * 1e6))
+            repair = encode_repair(packet.data, int(now * 1e6), merge=child.merge)
             self._counters[f"{self._prefix}repair_packets"] += 1
             self._counters[f"{self._prefix}udp_bytes"] += len(repair)
             effects.append(Send(repair, child.address))
