@@ -98,6 +98,9 @@ control canopy_egress(inout headers_t hdr, inout metadata_t meta, inout standard
     apply {
         if (meta.copies != 0) {
             count_copy.apply(meta, standard_metadata);
+            if (meta.repair_port != 0 && standard_metadata.egress_port != meta.repair_port) {
+                address_copy.apply(hdr, meta, standard_metadata);
+            }
         } else if (standard_metadata.egress_port == CPU_PORT) {
             add_packet_in.apply(hdr, meta);
         } else if (standard_metadata.instance_type == INSTANCE_INGRESS_CLONE) {

@@ -55,9 +55,9 @@ control assist_feedback(inout headers_t hdr, inout metadata_t meta, inout standa
                     note_leader.apply(hdr, meta);
                 }
             } else {
-                other = { 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+                other = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
                 if (meta.assisted.kind == assisted_t.mtcp_feedback || meta.assisted.kind == assisted_t.mtcp_probe
-                        || meta.assisted.kind == assisted_t.mtcp_abort) {
+                        || meta.assisted.kind == assisted_t.mtcp_abort || meta.assisted.kind == assisted_t.mtcp_repair) {
                     assist_mtcp.apply(hdr, other, meta, standard_metadata);
                 } else if (meta.assisted.kind == assisted_t.rla_ack || meta.assisted.kind == assisted_t.rla_abort) {
                     assist_rla.apply(hdr, other, meta, standard_metadata);

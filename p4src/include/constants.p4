@@ -17,7 +17,7 @@
 // share none.
 #define FEEDBACK_SESSIONS 1024
 // MTCP: one per session and parent agent whose feedback passes; of 256 two in use fall together with 1 in 256, and one of
-// them then passes unmerged. A slot's cells take 3 KB on 16 ports, its children's minima 0.8 KB.
+// them then passes unmerged. A slot's cells take 7 KB on 16 ports, its children's minima 0.8 KB.
 #define MTCP_SLOTS 256
 // RLA: one per session, by its low bits. A slot's cells take 1.5 KB on 16 ports.
 #define RLA_SLOTS 256
@@ -62,9 +62,9 @@ const bit<8> CANOPY_VERSION = 1;
 #define FLAG(BIT) (8w1 << BIT)
 #define FLAG_OF(hdr, BIT) hdr.canopy.flags[BIT:BIT]
 
-// MTCP's ACK and NACK; and the size of both with UDP's header.
+// MTCP's ACK and NACK, and REPAIR; and the size of the former two with UDP's header.
 #define MTCP_BIT_MERGED   0     // ACK: a switch made it
-#define MTCP_BIT_MERGE    1     // it may be merged
+#define MTCP_BIT_MERGE    1     // it may be merged; REPAIR: it may be copied to others who asked for it
 #define MTCP_BIT_REPAIRED 2     // ACK with MERGED: the child that it comes from answers a repair
 const bit<16> MTCP_FEEDBACK_UDP_BYTES = 160;
 
@@ -183,11 +183,12 @@ enum bit<8> protocol_t {
 }
 
 enum bit<8> mtcp_type_t {
-    data  = 1,
-    ack   = 3,
-    nack  = 4,
-    probe = 5,
-    abort = 12
+    data   = 1,
+    repair = 2,
+    ack    = 3,
+    nack   = 4,
+    probe  = 5,
+    abort  = 12
 }
 
 enum bit<8> rla_type_t {
@@ -288,7 +289,8 @@ enum bit<8> assisted_t {
     tfmcc_report  = 9,
     vlmcc_data    = 10,
     vlmcc_challenge = 11,
-    tfmcc_join_ack  = 12
+    tfmcc_join_ack  = 12,
+    mtcp_repair   = 13
 }
 
 // What became of feedback that a switch may judge: the index into the counter `feedback`.
@@ -296,7 +298,7 @@ enum bit<8> feedback_t {
     none         = 0,
     summary      = 1,   // left as a summary
     absorbed     = 2,   // its values are in the slot, and in the next summary
-    repeated     = 3,   // likewise, a NACK that repeats one
+    repeated     = 3,   // likewise, a NACK that asks for nothing new
     nack         = 4,   // passed: NACKs do
     repair       = 5,   // passed: it answers a repair
     first        = 6,   // passed: the first of a port, or of other children than before

@@ -66,13 +66,16 @@ typedef bit<64>  mtcp_sent_t;
 typedef bit<128> mtcp_windows_t;
 typedef bit<128> mtcp_delays_t;
 typedef bit<(352 + 2 * FEEDBACK_CHILDREN)> mtcp_port_t;
+typedef bit<(112 + 3 * SACK_BITS)> mtcp_wants_t;
 
 // What the parser found of a packet that switches help. `session` and `value` only where it was not taken apart.
 struct assisted_packet_t {
     assisted_t kind;
     bit<32>    row;             // of data; of a JOIN_ACK the time of what it answers (low bits)
     bit<32>    session;
-    bit<32>    value;           // of data the sequence number, of a probe the round trip time, of a JOIN_ACK the receiver
+    bit<32>    value;           // the sequence number of data and repairs, a probe's round trip time, a JOIN_ACK's receiver
+    bit<32>    time_us;         // of a repair, when it was sent: the low bits
+    mac_address_t neighbour;    // of feedback, who brought it
 }
 
 // What a summary says of all for whom it stands.
@@ -101,7 +104,7 @@ struct merge_t {
     bit<1>        stale;
     bit<1>        again;        // says nothing new of what has arrived
     bit<1>        repaired;     // answers a repair
-    bit<1>        repeat;       // a NACK that repeats one
+    bit<1>        repeat;       // a NACK that asks for nothing new
     bit<1>        measured;     // has a relative time delay: rtd
     bit<32>       rtd;
     bit<32>       queue;        // rtd above the least of the child that it comes from
@@ -138,6 +141,7 @@ struct other_port_t {
     bit<32>       ahead;        // of the aggregate's cumulative
     sack_word_t   sack;
     missing_t     missing;      // it lacks it
+    mtcp_wants_t  wants;        // what it asked for
 }
 
 struct metadata_t {
@@ -191,6 +195,8 @@ struct metadata_t {
     merge_t       merge;
     bit<1>        merged;       // rewritten, so that its checksum is ours
     mac_address_t neighbour;    // that a report of TFMCC came from
+    sack_t        repaired;     // the packet that a repair brings, as the bit of its number modulo SACK_BITS
+    port_t        repair_port;  // where the child is to which it is addressed; 0: others get no copies
 }
 
 #endif

@@ -20,6 +20,17 @@ struct data_head_t {
     bit<32> seq;
 }
 
+struct repair_head_t {
+    bit<64> udp;
+    bit<32> kind;
+    bit<32> session;
+    bit<32> seq;
+    bit<32> length_cwnd;
+    bit<64> send_time_us;
+    bit<64> offset;
+    bit<64> repair_time_us;
+}
+
 struct probe_head_t {
     bit<64> udp;
     bit<32> kind;
@@ -136,6 +147,7 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             KIND(mtcp, ack, FLAG(MTCP_BIT_MERGE)): mtcp_feedback_length;
             KIND(mtcp, nack, FLAG(MTCP_BIT_MERGED)): mtcp_feedback_length;
             KIND(mtcp, nack, FLAG(MTCP_BIT_MERGE)): mtcp_feedback_length;
+            KIND(mtcp, repair, FLAG(MTCP_BIT_MERGE)): mtcp_repair;
             KIND(mtcp, probe, 0): mtcp_probe;
             KIND(mtcp, abort, 0): mtcp_abort;
             KIND(rla, data, FLAG(RLA_BIT_ASSIST)): rla_data;
@@ -158,6 +170,17 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         meta.assisted.row = MTCP_ROW(head.session);
         meta.assisted.session = head.session;
         meta.assisted.value = head.seq;
+        transition accept;
+    }
+
+    // Its UDP header is taken apart, for copies of it have other destinations.
+    state mtcp_repair {
+        repair_head_t head = packet.lookahead<repair_head_t>();
+        packet.extract(hdr.udp);
+        meta.assisted.kind = assisted_t.mtcp_repair;
+        meta.assisted.session = head.session;
+        meta.assisted.value = head.seq;
+        meta.assisted.time_us = (bit<32>)head.repair_time_us;
         transition accept;
     }
 
@@ -188,6 +211,7 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.canopy);
         packet.extract(hdr.feedback);
         meta.assisted.kind = assisted_t.mtcp_feedback;
+        meta.assisted.neighbour = hdr.ethernet.source;
         transition accept;
     }
 

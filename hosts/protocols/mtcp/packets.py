@@ -72,6 +72,7 @@ class Repair(NamedTuple):
     offset: int
     repair_time_us: int
     payload: bytes
+    merge: bool = False
 
 
 REPAIR: Final = Format(
@@ -85,7 +86,7 @@ REPAIR: Final = Format(
     _OFFSET,
     Number("repair_time_us", 64, "parent's clock, when this repair was sent"),
     _PAYLOAD,
-    flags=(_END,),
+    flags=(_END, Flag("merge", FLAG_MERGE, "switches copy it to the parent's other children who asked for it")),
 )
 
 
@@ -187,10 +188,12 @@ def encode_data(
     return head + payload
 
 
-def encode_repair(data: bytes, repair_time_us: int) -> bytes:
-    """The REPAIR for a packet that `encode_data` made."""
+def encode_repair(data: bytes, repair_time_us: int, *, merge: bool = False) -> bytes:
+    """The REPAIR for a packet that `encode_data` made; `merge`: switches may copy it."""
     head = bytearray(data[:DATA_BYTES])
     head[2] = Type.REPAIR
+    if merge:
+        head[3] |= FLAG_MERGE
     return b"".join((head, repair_time_us.to_bytes(8, "big"), data[DATA_BYTES:]))
 
 
@@ -297,5 +300,6 @@ def parse(data: bytes) -> Packet:
         if offset + length > MAX_OFFSET:
             raise PacketError("value")
         payload = data[REPAIR_BYTES:]
-        return Repair(session, bool(flags & FLAG_END), seq, send_time_us, offset, repair_time_us, payload)
+        merge = bool(flags & FLAG_MERGE)
+        return Repair(session, bool(flags & FLAG_END), seq, send_time_us, offset, repair_time_us, payload, merge)
     return decode_by_kind(_CONTROL, data, kind, flags, session)

@@ -180,7 +180,7 @@ class Retransmission:
                 self._deadlines.restart(seq, packet, timeout, now)
                 continue
             child.repaired += 1
-            repair = encode_repair(packet.data, int(now * 1e6))
+            repair = encode_repair(packet.data, int(now * 1e6), merge=child.merge)
             self._counters[f"{self._prefix}repair_packets"] += 1
             self._counters[f"{self._prefix}udp_bytes"] += len(repair)
             effects.append(Send(repair, self._address(child, seq, now)))

@@ -21,7 +21,13 @@ control measure_delay(in headers_t hdr, inout metadata_t meta) {
             // Summaries come from one child and another, whose last repairs differ: the switch that made it tells.
             meta.merge.repaired = FLAG_OF(hdr, MTCP_BIT_REPAIRED);
         } else if (REPAIR_ECHO_OF(heard) != (bit<32>)hdr.feedback.repair_echo_us) {
-            meta.merge.repaired = 1;
+            // Of repairs that were addressed to it. Its parent does not know of copies.
+            mtcp_addressed_t addressed;
+            mtcp_addressed.read(addressed, meta.merge.cell);
+            if (ADDRESSED_GENERATION_OF(addressed) == meta.merge.generation
+                    && (REPAIR_ECHO_OF(heard) == 0 || (int<32>)(REPAIR_ECHO_OF(heard) - ADDRESSED_AT_OF(addressed)) < 0)) {
+                meta.merge.repaired = 1;
+            }
         }
 
         meta.merge.measured = 0;

@@ -5,6 +5,7 @@
 #include "delays.p4"
 #include "nacks.p4"
 #include "ports.p4"
+#include "repairs.p4"
 #include "slots.p4"
 #include "summary.p4"
 
@@ -33,57 +34,74 @@ control merge_feedback(inout headers_t hdr, inout other_port_t other, inout meta
         mtcp_ports.read(meta.merge.port, meta.merge.cell);
         aggregate_windows.apply(hdr, other, meta);
         admit_port.apply(hdr, meta);
-        if (meta.merge.admitted == 1 && (meta.summary.children & hdr.feedback.children) != 0) {
-            // Another port speaks for the same child.
-            meta.merge.admitted = 0;
-            meta.merge.ports = meta.merge.ports & ~meta.ingress_bit;
-            meta.merge.outcome = feedback_t.shared_port;
-        }
+        bit<1> asks = 0;
+        bit<1> part = 0;
         if (meta.merge.admitted == 1) {
-            store_sack.apply(hdr, meta);
-            meta.merge.repeat = 0;
-            if (meta.merge.stale == 1) {
-                meta.merge.outcome = feedback_t.stale;
+            if ((meta.summary.children & hdr.feedback.children) != 0) {
+                // Another port speaks for the same child.
+                meta.merge.admitted = 0;
+                meta.merge.ports = meta.merge.ports & ~meta.ingress_bit;
+                meta.merge.outcome = feedback_t.shared_port;
             } else {
-                measure_delay.apply(hdr, meta);
-                store_port.apply(hdr, meta);
-                if (hdr.canopy.type == mtcp_type_t.nack) {
-                    recognise_repeat.apply(hdr, meta);
-                }
-                if (meta.merge.known == 0) {
-                    // passes: `first`
-                } else if (hdr.canopy.type == mtcp_type_t.nack && meta.merge.repeat == 0) {
-                    meta.merge.outcome = feedback_t.nack;
-                } else if (meta.merge.others == 0) {
-                    meta.merge.outcome = feedback_t.alone;
+                store_sack.apply(hdr, meta);
+                if (meta.merge.stale == 1) {
+                    meta.merge.admitted = 0;
+                    meta.merge.outcome = feedback_t.stale;
                 } else {
-                    meta.summary.children = meta.summary.children | hdr.feedback.children;
-                    aggregate_sacks.apply(hdr, other, meta);
-                    decide_summary.apply(meta);
-                    if (meta.merge.repeat == 1 && REPEATS_OF(meta.merge.sent) != 0xffff) {
-                        meta.merge.sent = (REPEATS_OF(meta.merge.sent) + 1) ++ SENT_AT_OF(meta.merge.sent);
-                    }
-                    bit<1> whole = 0;   // the summary says all that this packet says
-                    if (hdr.feedback.cumulative == meta.summary.cumulative
-                            && meta.merge.own_sack == meta.summary.sack) {
-                        whole = 1;
-                    }
-                    if (meta.merge.repaired == 1 && whole == 0) {
-                        // The child's retransmission window runs on it.
-                        meta.merge.outcome = feedback_t.repair;
-                        mtcp_sent.write(meta.merge.slot, meta.merge.sent);
-                    } else if (meta.merge.repaired == 1 || meta.merge.emit == 1) {
-                        meta.merge.outcome = feedback_t.summary;
-                        write_summary.apply(hdr, meta);
-                    } else {
-                        meta.merge.outcome = feedback_t.absorbed;
-                        if (meta.merge.repeat == 1) {
-                            meta.merge.outcome = feedback_t.repeated;
-                        }
-                        mtcp_sent.write(meta.merge.slot, meta.merge.sent);
-                        mark_to_drop(standard_metadata);
-                    }
+                    measure_delay.apply(hdr, meta);
+                    store_port.apply(hdr, meta);
+                    asks = 1;
                 }
+            }
+        } else if (meta.merge.outcome == feedback_t.part) {
+            meta.merge.own_sack = hdr.feedback.sack;
+            asks = 1;
+            part = 1;
+        }
+        meta.merge.repeat = 0;
+        if (asks == 1 && hdr.canopy.type == mtcp_type_t.nack) {
+            weigh_nack.apply(hdr, part, meta);
+        }
+        if (asks == 1 && (meta.merge.known == 0 || hdr.canopy.type == mtcp_type_t.nack)) {
+            store_address.apply(hdr, meta);
+        }
+
+        if (part == 1) {
+            if (meta.merge.repeat == 1) {
+                meta.merge.outcome = feedback_t.repeated;
+                mark_to_drop(standard_metadata);
+            }
+        } else if (meta.merge.admitted == 0 || meta.merge.known == 0) {
+            // passes: `first`, or as above
+        } else if (hdr.canopy.type == mtcp_type_t.nack && meta.merge.repeat == 0) {
+            meta.merge.outcome = feedback_t.nack;
+        } else if (meta.merge.others == 0) {
+            meta.merge.outcome = feedback_t.alone;
+        } else {
+            meta.summary.children = meta.summary.children | hdr.feedback.children;
+            aggregate_sacks.apply(hdr, other, meta);
+            decide_summary.apply(meta);
+            if (meta.merge.repeat == 1 && REPEATS_OF(meta.merge.sent) != 0xffff) {
+                meta.merge.sent = (REPEATS_OF(meta.merge.sent) + 1) ++ SENT_AT_OF(meta.merge.sent);
+            }
+            bit<1> whole = 0;   // the summary says all that this packet says
+            if (hdr.feedback.cumulative == meta.summary.cumulative && meta.merge.own_sack == meta.summary.sack) {
+                whole = 1;
+            }
+            if (meta.merge.repaired == 1 && whole == 0) {
+                // The child's retransmission window runs on it.
+                meta.merge.outcome = feedback_t.repair;
+                mtcp_sent.write(meta.merge.slot, meta.merge.sent);
+            } else if (meta.merge.repaired == 1 || meta.merge.emit == 1) {
+                meta.merge.outcome = feedback_t.summary;
+                write_summary.apply(hdr, meta);
+            } else {
+                meta.merge.outcome = feedback_t.absorbed;
+                if (meta.merge.repeat == 1) {
+                    meta.merge.outcome = feedback_t.repeated;
+                }
+                mtcp_sent.write(meta.merge.slot, meta.merge.sent);
+                mark_to_drop(standard_metadata);
             }
         }
         leave_slot.apply(meta);
@@ -91,11 +109,13 @@ control merge_feedback(inout headers_t hdr, inout other_port_t other, inout meta
 } // merge_feedback
 
 // MTCP's packets that go up or down between a parent and a child, after they were routed: probes tell how long a round trip
-// takes, and feedback is merged. docs/assist.md says what a summary means and why.
+// takes, feedback is merged, and repairs are copied. docs/assist.md says what a summary means and why.
 control assist_mtcp(inout headers_t hdr, inout other_port_t other, inout metadata_t meta,
                     inout standard_metadata_t standard_metadata) {
     apply {
-        if (meta.assisted.kind == assisted_t.mtcp_probe) {
+        if (meta.assisted.kind == assisted_t.mtcp_repair) {
+            copy_repair.apply(hdr, other, meta, standard_metadata);
+        } else if (meta.assisted.kind == assisted_t.mtcp_probe) {
             note_probe.apply(hdr, meta, standard_metadata);
         } else if (meta.assisted.kind == assisted_t.mtcp_abort) {
             note_leave.apply(hdr, meta);

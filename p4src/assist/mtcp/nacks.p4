@@ -32,7 +32,7 @@ control note_leave(in headers_t hdr, inout metadata_t meta) {
 // The number of the highest bit that is set, by bisection. (As `s | s >> 1` and so on, p4c would write out one expression.)
 #define HALVE(BITS) if ((rest >> BITS) != 0) { rest = rest >> BITS; highest = highest + BITS; }
 
-control find_highest(in sack_t bitmap, out bit<32> highest) {
+control find_highest(in sack_t bitmap, out bit<9> highest) {
     apply {
         sack_t rest = bitmap;
         highest = 0;
@@ -40,42 +40,109 @@ control find_highest(in sack_t bitmap, out bit<32> highest) {
     } // apply
 } // find_highest
 
-// Is this NACK a repetition: less than a round trip ago one passed that named all that this one names? What is missing now,
-// below the highest packet that had arrived then, was named then: so nothing may be missing between that and the highest
-// one now. An eighth more than the measured round trip, so that the parent's own "not again within a round trip" (3.1)
-// has passed when the next one comes.
-control recognise_repeat(in headers_t hdr, inout metadata_t meta) {
+// A bitmap of packets from `start` on becomes one of packets by their numbers modulo SACK_BITS: it is turned.
+control by_number(inout sack_t packets, in bit<32> start) {
     apply {
-        mtcp_nack_t nack;
-        mtcp_rtt_t rtt;
-        mtcp_nacks.read(nack, meta.merge.cell);
-        mtcp_rtts.read(rtt, meta.merge.cell);
-        bit<48> limit = (bit<48>)RTT_OF(rtt) + (bit<48>)(RTT_OF(rtt) >> 3);
-        meta.merge.repeat = 0;
-        if (NACK_AT_OF(nack) != 0 && RTT_GENERATION_OF(rtt) == meta.merge.generation && meta.now - NACK_AT_OF(nack) < limit) {
-            // Packets from the one after `cumulative` to the first above the highest then.
-            bit<32> told = NACK_END_OF(nack) - hdr.feedback.cumulative - 1;
-            sack_t since = meta.merge.own_sack;
-            if (told < 256) {
-                since = since >> (bit<8>)told;
-            } else if (told < SACK_BITS) {
-                since = (since >> 256) >> (bit<8>)(told - 256);
-            } else {
-                since = 0;
-            }
-            if (told <= SACK_BITS && (since & (since + 1)) == 0) {
-                meta.merge.repeat = 1;
-            }
+        bit<9> down = ~start[8:0];
+        sack_t beyond = packets >> down[7:0];   // what leaves at the top comes in below, but for one step
+        if (start[8:8] == 1) {
+            packets = packets << 256;
+        } else {
+            beyond = beyond >> 256;
         }
-        if (meta.merge.repeat == 0) {
-            bit<32> end = hdr.feedback.cumulative + 1;
-            if (meta.merge.own_sack != 0) {
-                find_highest.apply(meta.merge.own_sack, end);
-                end = end + hdr.feedback.cumulative + 2;
-            }
-            mtcp_nacks.write(meta.merge.cell, end ++ meta.now);
-        }
+        packets = (packets << start[7:0]) | (beyond >> 1);
     } // apply
-} // recognise_repeat
+} // by_number
+
+// Does this NACK ask for something that its parent has not been asked for lately (`repeat`: for nothing)? Children of one
+// parent that lost a packet together ask once, and its repair is copied to all their ports (repairs.p4).
+//
+// What was asked for, by whichever port, is not asked for again until a repair has come, nor what a port was sent: each for
+// one to two round trips between parent and child and an eighth, so that the parent's own "not again within a round trip"
+// (3.1) has passed. A port whose wishes are not met asks itself after one such time: so a lost NACK or repair is asked for
+// again, and a NACK that its parent does not heed keeps no others back. `part`: of one child of a switch below, which has
+// judged what it was sent.
+control weigh_nack(in headers_t hdr, in bit<1> part, inout metadata_t meta) {
+    apply {
+        mtcp_rtt_t rtt;
+        mtcp_wants_t wants;
+        mtcp_nacked_t word;
+        mtcp_rtts.read(rtt, meta.merge.cell);
+        mtcp_wants.read(wants, meta.merge.cell);
+        mtcp_nacked.read(word, meta.merge.slot);
+        bit<48> limit = (bit<48>)RTT_OF(rtt) + (bit<48>)(RTT_OF(rtt) >> 3);
+        if (RTT_GENERATION_OF(rtt) != meta.merge.generation) {
+            limit = 0;      // not known
+        }
+
+        if (WANTS_GENERATION_OF(wants) != meta.merge.generation) {
+            wants = 0;
+        }
+        bit<48> since = WANTS_SINCE_OF(wants);
+        bit<48> served_at = SERVED_AT_OF(wants);
+        sack_t served = SERVED_OF(wants);
+        sack_t served_before = SERVED_BEFORE_OF(wants);
+        if (meta.now - served_at >= limit) {
+            served_before = served;
+            served = 0;
+            served_at = served_at + limit;
+            if (meta.now - served_at >= limit) {
+                served_before = 0;
+                served_at = meta.now;
+            }
+        }
+
+        if (NACKED_GENERATION_OF(word) != meta.merge.generation) {
+            word = 0;
+        }
+        bit<48> asked_at = NACKED_AT_OF(word);
+        sack_t asked = NACKED_OF(word);
+        sack_t asked_before = NACKED_BEFORE_OF(word);
+        if (limit != 0 && meta.now - asked_at >= limit) {
+            asked_before = asked;
+            asked = 0;
+            asked_at = asked_at + limit;
+            if (meta.now - asked_at >= limit) {
+                asked_before = 0;
+                asked_at = meta.now;
+            }
+        }
+
+        // What it lacks, from `cumulative` to the highest that it has.
+        sack_t lacked = 1;
+        if (meta.merge.own_sack != 0) {
+            bit<9> highest;
+            find_highest.apply(meta.merge.own_sack, highest);
+            if (highest[8:8] == 1) {
+                lacked = lacked << 256;
+            }
+            lacked = ((lacked << highest[7:0] << 1) - 1) & ~(meta.merge.own_sack << 1);
+        }
+        by_number.apply(lacked, hdr.feedback.cumulative);
+
+        sack_t wanted = lacked;
+        if (part == 1) {
+            wanted = wanted | WANTED_OF(wants);
+        } else {
+            lacked = lacked & ~(served | served_before);
+            wanted = lacked;
+        }
+        meta.merge.repeat = 1;
+        if ((lacked & ~(asked | asked_before)) != 0 || limit == 0
+                || (lacked != 0 && since != 0 && meta.now - since >= limit)) {
+            meta.merge.repeat = 0;
+            asked = asked | lacked;
+            since = 0;
+            mtcp_nacked.write(meta.merge.slot, meta.merge.generation ++ asked_at ++ asked ++ asked_before);
+        }
+        if (lacked == 0) {
+            since = 0;
+        } else if (since == 0) {
+            since = meta.now;
+        }
+        mtcp_wants.write(meta.merge.cell,
+                         meta.merge.generation ++ since ++ served_at ++ wanted ++ served ++ served_before);
+    } // apply
+} // weigh_nack
 
 #endif

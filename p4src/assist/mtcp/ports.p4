@@ -63,6 +63,14 @@ control store_sack(in headers_t hdr, inout metadata_t meta) {
     } // apply
 } // store_sack
 
+// Where it can be reached.
+control store_address(in headers_t hdr, in metadata_t meta) {
+    apply {
+        mtcp_addresses.write(meta.merge.cell, meta.merge.generation ++ meta.assisted.neighbour
+                             ++ hdr.ipv4.source ++ hdr.udp.source_port);
+    } // apply
+} // store_address
+
 // And all else that it says, once the delay was measured.
 control store_port(in headers_t hdr, inout metadata_t meta) {
     apply {
@@ -71,7 +79,7 @@ control store_port(in headers_t hdr, inout metadata_t meta) {
                          ++ hdr.feedback.window ++ meta.merge.own_heard);
         if (meta.merge.known == 0) {
             meta.merge.ports = meta.merge.ports | meta.ingress_bit;
-            mtcp_nacks.write(meta.merge.cell, 0);
+            mtcp_wants.write(meta.merge.cell, 0);
         }
     } // apply
 } // store_port

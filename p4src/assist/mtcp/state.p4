@@ -82,12 +82,43 @@ typedef bit<48> mtcp_rtt_t;
 @name(".mtcp_rtts")
 register<mtcp_rtt_t>(MTCP_SLOTS * MAX_PORTS) mtcp_rtts;
 
-// The last NACK that passed: {the first packet above all that had arrived, when}.
-typedef bit<80> mtcp_nack_t;
-#define NACK_END_OF(word) word[79:48]
-#define NACK_AT_OF(word)  word[47:0]
-@name(".mtcp_nacks")
-register<mtcp_nack_t>(MTCP_SLOTS * MAX_PORTS) mtcp_nacks;
+// Packets by their numbers modulo SACK_BITS, of which fewer are in flight: what NACKs that passed asked for and no repair
+// has come for since. {generation, since when asked, asked, asked before that}.
+typedef bit<(64 + 2 * SACK_BITS)> mtcp_nacked_t;
+#define NACKED_GENERATION_OF(word) word[2 * SACK_BITS + 63:2 * SACK_BITS + 48]
+#define NACKED_AT_OF(word) word[2 * SACK_BITS + 47:2 * SACK_BITS]
+#define NACKED_OF(word) word[2 * SACK_BITS - 1:SACK_BITS]
+#define NACKED_BEFORE_OF(word) word[SACK_BITS - 1:0]
+@name(".mtcp_nacked")
+register<mtcp_nacked_t>(MTCP_SLOTS) mtcp_nacked;
+
+// Of each port, what those behind it asked for and have not been sent, and what they have been sent. {generation, since when
+// something is waited for (0: nothing is), since when served, wanted, served, served before that}.
+#define WANTS_GENERATION_OF(word) word[3 * SACK_BITS + 111:3 * SACK_BITS + 96]
+#define WANTS_SINCE_OF(word)      word[3 * SACK_BITS + 95:3 * SACK_BITS + 48]
+#define SERVED_AT_OF(word)        word[3 * SACK_BITS + 47:3 * SACK_BITS]
+#define WANTED_OF(word)           word[3 * SACK_BITS - 1:2 * SACK_BITS]
+#define SERVED_OF(word)           word[2 * SACK_BITS - 1:SACK_BITS]
+#define SERVED_BEFORE_OF(word)    word[SACK_BITS - 1:0]
+@name(".mtcp_wants")
+register<mtcp_wants_t>(MTCP_SLOTS * MAX_PORTS) mtcp_wants;
+
+// {generation, next hop, address and UDP port of the child behind it that was heard last}: where copies of repairs go. Egress
+// reads it, each copy its own: it is one word, so that it is never half of one child and half of another.
+typedef bit<112> mtcp_address_t;
+#define ADDRESS_GENERATION_OF(word) word[111:96]
+#define ADDRESS_MAC_OF(word)        word[95:48]
+#define ADDRESS_IP_OF(word)         word[47:16]
+#define ADDRESS_PORT_OF(word)       word[15:0]
+@name(".mtcp_addresses")
+register<mtcp_address_t>(MTCP_SLOTS * MAX_PORTS) mtcp_addresses;
+
+// {generation, when the last repair was sent that was addressed to somebody behind the port}, the parent's clock.
+typedef bit<48> mtcp_addressed_t;
+#define ADDRESSED_GENERATION_OF(word) word[47:32]
+#define ADDRESSED_AT_OF(word)         word[31:0]
+@name(".mtcp_addressed")
+register<mtcp_addressed_t>(MTCP_SLOTS * MAX_PORTS) mtcp_addressed;
 
 // {generation, least RTD} of each child.
 typedef bit<48> mtcp_minimum_t;

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from hosts.endpoint import Address
 from hosts.protocols.mtcp.control import encode_abort, encode_probe
-from hosts.protocols.mtcp.packets import Feedback, encode_data, encode_merged, parse
+from hosts.protocols.mtcp.packets import Feedback, encode_data, encode_merged, encode_repair, parse
 from hosts.wire.reason import Reason
 from tests.p4src.bench.packets import SWITCH_MAC, UDP_PORT, group_mac, host_ip, host_mac, join, udp_frame
 from tests.p4src.bench.setup import bitmap, install, route_host, route_source
@@ -50,6 +50,18 @@ class Bench:
         packet = encode_probe(self.session, 123, rtt_us, 0, (Address(host_ip(1), UDP_PORT),))
         outputs = self._unicast(PARENT_PORT, packet, parent or host_ip(PARENT_PORT), host_ip(port))
         assert [out for out, _ in outputs] == [port]
+
+    def repair(self, port: int, seq: int, time_us: int, *, merge: bool = True, parent: str | None = None) -> list[int]:
+        """A parent's repair for the child behind `port` passes down; the ports that it leaves by, each for the child
+        there and otherwise as it was.
+        """
+        data = encode_data(self.session, False, seq, 1, 0, b"x" * 100)
+        packet = encode_repair(data, time_us, merge=merge)
+        source = parent or host_ip(PARENT_PORT)
+        outputs = self._unicast(PARENT_PORT, packet, source, host_ip(port))
+        for out, frame in outputs:
+            assert frame == udp_frame(SWITCH_MAC, host_mac(out), source, host_ip(out), TTL - 1, packet)
+        return [out for out, _ in outputs]
 
     def abort(self, port: int) -> None:
         """A child leaves."""

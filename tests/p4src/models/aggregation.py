@@ -8,11 +8,12 @@ are microseconds of the switch. The rules are those of docs/assist.md.
 import zlib
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address
 
 from hosts.protocols.mtcp.packets import MERGE_CHILDREN, SACK_BITS, Feedback
 from hosts.wire.seq import MASK
+from tests.p4src.bench.feedback import PARENT_PORT
 from tests.p4src.bench.program import number
 from tests.p4src.models.passed import PassedModel
 
@@ -33,6 +34,38 @@ def bitmap(numbers: Iterable[int]) -> int:
     return sum(1 << number for number in numbers)
 
 
+@dataclass(frozen=True)
+class Recent:
+    """Packets, each remembered for one to two times of a length that whoever asks says. Packets are known by their
+    numbers modulo SACK_BITS.
+    """
+
+    at: int = 0
+    later: frozenset[int] = frozenset()
+    before: frozenset[int] = frozenset()
+
+    @property
+    def all(self) -> frozenset[int]:
+        """What is remembered."""
+        return self.later | self.before
+
+    def aged(self, limit: int, now: int) -> "Recent":
+        """Without what is too old."""
+        if now - self.at < limit:
+            return self
+        if now - self.at < 2 * limit:
+            return Recent(self.at + limit, frozenset(), self.later)
+        return Recent(now)
+
+    def add(self, packets: frozenset[int]) -> "Recent":
+        """These, too."""
+        return replace(self, later=self.later | packets)
+
+    def without(self, packet: int) -> "Recent":
+        """Forget one."""
+        return replace(self, later=self.later - {packet}, before=self.before - {packet})
+
+
 @dataclass
 class Port:
     """What a port's neighbour last said for its children."""
@@ -51,7 +84,9 @@ class Port:
     bound: int = 0
     mean: int = 0
     deviation: int = 0
-    nack: tuple[int, int] | None = None  # the first packet above all that had arrived, and when a NACK last passed
+    wanted: frozenset[int] = frozenset()  # asked for and not sent
+    served: Recent = field(default_factory=Recent)  # sent
+    since: int | None = None  # it has waited for something
 
 
 @dataclass
@@ -79,6 +114,8 @@ class Slot:
     sent: Sent | None = None
     repeats: int = 0
     rtt: dict[int, int] = field(default_factory=dict)  # port -> what a probe said
+    asked: Recent = field(default_factory=Recent)  # in NACKs that passed, and not repaired since
+    addressed: dict[int, int] = field(default_factory=dict)  # port -> when the last repair to a child there was sent
     least: dict[int, int] = field(default_factory=dict)  # child -> least RTD
     changed_at: dict[int, int] = field(default_factory=dict)
     plain_until: dict[int, int] = field(default_factory=dict)
@@ -111,6 +148,22 @@ class AggregationModel:
         if slot is not None:
             slot.ports.pop(port, None)
 
+    def repair(self, session: int, parent: str, port: int, seq: int, time_us: int) -> frozenset[int]:
+        """A repair for a child behind `port`; the ports that it leaves by."""
+        slot = self._owned(session, parent)
+        if slot is None:
+            return frozenset((port,))
+        packet = seq % SACK_BITS
+        slot.asked = slot.asked.without(packet)
+        slot.addressed[port] = time_us
+        asking = {place for place, other in slot.ports.items() if packet in other.wanted and place != PARENT_PORT}
+        for place in asking:
+            other = slot.ports[place]
+            other.wanted -= {packet}
+            other.served = other.served.add(frozenset((packet,)))
+            other.since = None
+        return frozenset(asking | {port})
+
     # --- what goes up
 
     def feedback(self, parent: str, port: int, packet: Feedback, now: int) -> Feedback | None:
@@ -138,6 +191,10 @@ class AggregationModel:
             if place != port and slot.active - other.heard <= SILENCE_US
         }
         refusal = _refusal(slot, port, packet, now)
+        if refusal == "part" and packet.nack:
+            above = frozenset(cumulative + 1 + bit for bit in members(packet.sack))
+            if not _asks_anew(slot, port, slot.ports[port], _lacked(cumulative, above), now, part=True):
+                return "repeated", None
         if refusal is None and any(other.children & members(packet.children) for other in others.values()):
             slot.ports.pop(port, None)
             refusal = "shared_port"
@@ -158,7 +215,7 @@ class AggregationModel:
             if cumulative == before.cumulative:
                 again = above <= before.above
                 above |= before.above
-            repaired = packet.repaired if packet.merged else before.repair_echo != packet.repair_echo_us
+            repaired = packet.repaired if packet.merged else _answers(slot, port, before, packet)
         mine = Port(
             members(packet.children),
             members(packet.holders),
@@ -172,15 +229,14 @@ class AggregationModel:
         )
         if known and before is not None:
             mine.echo, mine.queue, mine.bound = before.echo, before.queue, before.bound
-            mine.mean, mine.deviation, mine.nack = before.mean, before.deviation, before.nack
+            mine.mean, mine.deviation = before.mean, before.deviation
+            mine.wanted, mine.served, mine.since = before.wanted, before.served, before.since
         slot.ports[port] = mine
         rtd = _measure(slot, port, mine, packet, others, now)
 
         repeat = False
         if packet.nack:
-            repeat = _repeats(mine, slot.rtt.get(port), now)
-            if not repeat:
-                mine.nack = (max(above, default=cumulative) + 1, now)
+            repeat = not _asks_anew(slot, port, mine, _lacked(cumulative, above), now, part=False)
         if not known:
             return "first", packet
         if packet.nack and not repeat:
@@ -304,15 +360,41 @@ def _measure(slot: Slot, port: int, mine: Port, packet: Feedback, others: list[P
     return rtd
 
 
-def _repeats(mine: Port, rtt: int | None, now: int) -> bool:
-    """Whether a NACK that passed within a round trip named all that is missing now."""
-    if mine.nack is None or rtt is None:
+def _answers(slot: Slot, port: int, before: Port, packet: Feedback) -> bool:
+    """Whether a child answers a repair that was addressed to it: of copies its parent does not know."""
+    addressed = slot.addressed.get(port)
+    if addressed is None or before.repair_echo & MASK == packet.repair_echo_us & MASK:
         return False
-    end, at = mine.nack
-    if now - at >= rtt + rtt // 8:
-        return False
-    missing = set(range(mine.cumulative, max(mine.above, default=mine.cumulative) + 1)) - mine.above
-    return all(seq < end for seq in missing)
+    return not before.repair_echo or (before.repair_echo - addressed & MASK) >> 31 == 1
+
+
+def _lacked(cumulative: int, above: frozenset[int]) -> frozenset[int]:
+    """All that is missing below the highest packet that has arrived."""
+    missing = set(range(cumulative, max(above, default=cumulative + 1))) - above
+    return frozenset(seq % SACK_BITS for seq in missing)
+
+
+def _asks_anew(slot: Slot, port: int, mine: Port, lacked: frozenset[int], now: int, *, part: bool) -> bool:
+    """Whether a NACK asks for something that nobody has asked for lately, or has waited for a round trip."""
+    rtt = slot.rtt.get(port, 0)
+    limit = rtt + rtt // 8
+    mine.served = mine.served.aged(limit, now)
+    asked = slot.asked.aged(limit, now) if limit else slot.asked
+    if part:
+        mine.wanted |= lacked
+    else:
+        lacked -= mine.served.all
+        mine.wanted = lacked
+    overdue = bool(lacked) and mine.since is not None and now - mine.since >= limit
+    anew = bool(lacked - asked.all) or not limit or overdue
+    if anew:
+        slot.asked = asked.add(lacked)
+        mine.since = None
+    if not lacked:
+        mine.since = None
+    elif mine.since is None:
+        mine.since = now
+    return anew
 
 
 def _aggregate(ports: list[Port], now: int) -> Sent:

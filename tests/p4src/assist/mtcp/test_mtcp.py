@@ -156,3 +156,111 @@ def test_a_restart_costs_a_packet_a_child(target: Target) -> None:
     assert merged is not None
     assert merged.children == 0b1100
     assert bench.feedback(2, ack(2, 8)) is None
+
+
+RTT_US = 20_000
+
+
+def nack(child: int, *missing: int, above: int = 9) -> Feedback:
+    """A leaf's NACK: it lacks these, the first of them before all others, and has the rest up to `above`."""
+    has = set(range(missing[0] + 1, above + 1)) - set(missing)
+    sack = sum(1 << seq - missing[0] - 1 for seq in has)
+    return ack(child, missing[0], nack=True, sack=sack)
+
+
+def begin_asking(bench: Bench) -> None:
+    """As `begin`, with three children whose round trip time is known."""
+    begin(bench)
+    assert bench.feedback(4, ack(4, 1)) == ack(4, 1)
+    for child in (2, 3, 4):
+        bench.probe(child, RTT_US)
+
+
+def test_a_packet_is_asked_for_once_and_repaired_for_all_who_asked(target: Target) -> None:
+    bench = Bench(target)
+    begin_asking(bench)
+    assert bench.feedback(2, nack(2, 3)) == nack(2, 3)
+    merged = bench.feedback(3, nack(3, 3))
+    assert merged is None or not merged.nack
+    assert bench.repair(2, 3, 100) == [2, 3]
+    assert bench.repair(2, 3, 200) == [2], "they have it, or are about to"
+
+
+def test_who_asks_for_more_or_after_the_repair_asks_anew(target: Target) -> None:
+    bench = Bench(target)
+    begin_asking(bench)
+    assert bench.feedback(2, nack(2, 3)) == nack(2, 3)
+    assert bench.feedback(3, nack(3, 3, 5)) == nack(3, 3, 5)
+    assert bench.repair(2, 3, 100) == [2, 3]
+    assert bench.feedback(4, nack(4, 3)) == nack(4, 3)
+    assert bench.repair(4, 3, 200) == [4]
+    assert bench.repair(4, 5, 300) == [3, 4]
+
+
+def test_a_copy_that_was_lost_is_asked_for_again(embedded: Target) -> None:
+    bench = Bench(embedded)
+    begin_asking(bench)
+    assert bench.feedback(2, nack(2, 3)) == nack(2, 3)
+    bench.feedback(3, nack(3, 3))
+    assert bench.repair(2, 3, 100) == [2, 3]
+    embedded.advance(RTT_US // 2)
+    merged = bench.feedback(3, nack(3, 3))
+    assert merged is None or not merged.nack, "it may be on its way"
+    embedded.advance(2 * RTT_US)
+    assert bench.feedback(3, nack(3, 3)) == nack(3, 3)
+    assert bench.repair(3, 3, 200) == [3]
+
+
+def test_a_nack_that_its_parent_does_not_heed_keeps_nobody_back_for_long(embedded: Target) -> None:
+    bench = Bench(embedded)
+    begin_asking(bench)
+    passed = 0
+    for _ in range(10):  # a port that asks first each time
+        bench.feedback(2, nack(2, 3))
+        answer = bench.feedback(3, nack(3, 3))
+        passed += answer is not None and answer.nack
+        embedded.advance(RTT_US // 2)
+    assert passed >= 3
+
+
+def test_a_repair_that_is_not_marked_goes_to_its_child_alone(target: Target) -> None:
+    bench = Bench(target)
+    begin_asking(bench)
+    bench.feedback(2, nack(2, 3))
+    bench.feedback(3, nack(3, 3))
+    assert bench.repair(2, 3, 100, merge=False) == [2]
+    assert bench.repair(2, 3, 100, parent=host_ip(5)) == [2], "another parent's"
+
+
+def test_the_answer_to_a_copy_is_merged_and_that_to_a_repair_passes(target: Target) -> None:
+    bench = Bench(target)
+    begin_asking(bench)
+    assert bench.feedback(2, nack(2, 3)) == nack(2, 3)
+    bench.feedback(3, nack(3, 3))
+    assert bench.repair(2, 3, 100) == [2, 3]
+    answer = ack(2, 10, repair_echo_us=100)
+    assert bench.feedback(2, answer) == answer
+    copied = bench.feedback(3, ack(3, 10, repair_echo_us=100))
+    assert copied is None or copied.merged
+
+
+def test_a_switch_below_asks_for_one_of_its_children(target: Target) -> None:
+    bench = Bench(target)
+    begin_asking(bench)
+    below = {"merged": True, "children": 0b11 << 8, "holders": 0b11 << 8}
+    assert bench.feedback(6, ack(8, 1, **below)) is not None
+    bench.probe(6, RTT_US)
+    assert bench.feedback(2, nack(2, 3)) == nack(2, 3)
+    assert bench.feedback(6, nack(9, 3)) is None
+    assert bench.repair(2, 3, 100) == [2, 6]
+
+
+def test_after_a_restart_repairs_go_to_their_children_alone(target: Target) -> None:
+    bench = Bench(target)
+    begin_asking(bench)
+    bench.feedback(2, nack(2, 3))
+    bench.feedback(3, nack(3, 3))
+    target.reset()
+    bench = Bench(target)
+    bench.assist()
+    assert bench.repair(2, 3, 100) == [2]
