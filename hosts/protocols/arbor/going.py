@@ -86,10 +86,11 @@ class Going:
     def reported(self, seq: int, rtt: float, report: Report, now: float) -> None:
         """The receiver that limits the rate has packet `seq`, after `rtt`."""
         assert self.limiting is not None
-        self.limiting.heard_at = self._quiet_since = now
-        self._rtt.add(rtt)
-        self._timeouts = 0
-        if seq > self._acked:
+        self.limiting.heard_at = now
+        if seq > self._acked:  # else what is under way may be lost, whatever is said of what came before
+            self._rtt.add(rtt)
+            self._quiet_since = now
+            self._timeouts = 0
             self._ramp += seq - self._acked
             self._acked = seq
         # Nobody's word makes more of the window than it would have doubled to (or what it is, while it is not in use).
