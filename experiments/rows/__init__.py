@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from experiments.harness.names import UnknownNameError, did_you_mean
 from experiments.harness.row import Row, with_assistance
+from experiments.rows.arbor import rows as arbor
 from experiments.rows.compare import comparison as compare
 from experiments.rows.lan import rows as lan
 from experiments.rows.mtcp import paper as mtcp
@@ -13,7 +14,17 @@ from experiments.rows.tfmcc import paper as tfmcc
 from experiments.rows.vlmcc import paper as vlmcc
 from experiments.rows.webrc import paper as webrc
 
-_TABLES = (mtcp.ROWS, tfmcc.ROWS, webrc.ROWS, rla.ROWS, vlmcc.ROWS, compare.ROWS, tcp_validation.ROWS, lan.ROWS)
+_TABLES = (
+    mtcp.ROWS,
+    tfmcc.ROWS,
+    webrc.ROWS,
+    rla.ROWS,
+    vlmcc.ROWS,
+    arbor.ROWS,
+    compare.ROWS,
+    tcp_validation.ROWS,
+    lan.ROWS,
+)
 
 ROWS: Mapping[str, Row] = {row.id: row for table in _TABLES for row in table}
 """Id -> row, in the papers' order."""
