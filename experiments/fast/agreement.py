@@ -29,6 +29,7 @@ SESSIONS: Final[Mapping[str, Mapping[str, Any]]] = {
     "webrc": {"protocol": "webrc", "group": "232.6.0.0", "parameters": _WAVES, **_REALTIME},
     "webrc, a file": {"protocol": "webrc", "group": "232.6.0.0", "parameters": _WAVES, "size": "200 kB"},
     "vlmcc": {"protocol": "vlmcc", "group": "232.5.0.1", **_REALTIME},
+    "arbor": {"protocol": "arbor", "group": "232.7.0.1", **_REALTIME},
 }
 """What is simulated, by a name for people."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from experiments.harness.row import Row, with_assistance
+from experiments.rows.arbor import rows as arbor
 from experiments.rows.compare import comparison as compare
 from experiments.rows.lan import rows as lan
 from experiments.rows.mtcp import paper as mtcp
@@ -14,7 +15,17 @@ from experiments.rows.webrc import paper as webrc
 from topologies.scenario.names import UnknownNameError as UnknownNameError
 from topologies.scenario.names import did_you_mean
 
-_TABLES = (mtcp.ROWS, tfmcc.ROWS, webrc.ROWS, rla.ROWS, vlmcc.ROWS, compare.ROWS, tcp_validation.ROWS, lan.ROWS)
+_TABLES = (
+    mtcp.ROWS,
+    tfmcc.ROWS,
+    webrc.ROWS,
+    rla.ROWS,
+    vlmcc.ROWS,
+    arbor.ROWS,
+    compare.ROWS,
+    tcp_validation.ROWS,
+    lan.ROWS,
+)
 
 ROWS: Mapping[str, Row] = {row.id: row for table in _TABLES for row in table}
 """Id -> row, in the papers' order."""

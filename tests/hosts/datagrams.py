@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from hosts.protocols.arbor import packets as arbor
 from hosts.protocols.mtcp.packets import parse as parse_mtcp
 from hosts.protocols.rla import packets as rla
 from hosts.protocols.tfmcc import blocks
@@ -51,11 +52,23 @@ def vlmcc_examples() -> list[bytes]:
     ]
 
 
+def arbor_examples() -> list[bytes]:
+    return [
+        arbor.encode_data(arbor.Data(7, 1, 5, 9, 1000, 20_000, 12, 13, 2, b"abc")),
+        arbor.encode_report(arbor.Report(7, 9, 2000, 30_000, 5, 1, 12, True, False)),
+        arbor.JOIN.encode(arbor.Join(7, 9, 12, 13)),
+        arbor.WELCOME.encode(arbor.Welcome(7, 9, 12, 13)),
+        arbor.LEAVE.encode(arbor.Leave(7, 9, Reason.INTERRUPTED)),
+        arbor.encode_abort(7, Reason.INTERRUPTED),
+    ]
+
+
 EXAMPLES: list[tuple[bytes, Callable[[bytes], Any]]] = [
     *((data, parse_mtcp) for data in examples()),
     *((data, rla.parse) for data in rla_examples()),
     *((data, tfmcc.parse) for data in tfmcc_examples()),
     (blocks.encode_status(blocks.BlockStatus(7, 9, 5, 3, ((4, 2), (6, 1)))), blocks.parse_status),
     *((data, vlmcc.parse) for data in vlmcc_examples()),
+    *((data, arbor.parse) for data in arbor_examples()),
 ]
 """Each with its protocol's parser."""

@@ -51,7 +51,9 @@ def test_one_is_had_without_the_others() -> None:
 
 @pytest.mark.parametrize("name", ["sctp", "fec", "cli", "mtcp.sender", ""])
 def test_unknown_protocol(name: str) -> None:
-    with pytest.raises(ValueError, match=rf"unknown protocol '{name}' \(known: mtcp, rla, tfmcc, vlmcc, webrc\)"):
+    with pytest.raises(
+        ValueError, match=rf"unknown protocol '{name}' \(known: arbor, mtcp, rla, tfmcc, vlmcc, webrc\)"
+    ):
         protocols.get(name)
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hosts.endpoint import Address
+from hosts.parts.rounds import Rounds
 from hosts.parts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
 from hosts.protocols.rla.packets import WINDOW_PACKETS
-from hosts.protocols.rla.rounds import Rounds
 
 LOSS_DISTANCE = 3
 """3.3, rule 1: a packet is lost when one at least three higher has been selectively acknowledged."""

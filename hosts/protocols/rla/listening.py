@@ -16,8 +16,8 @@ import random
 from typing import Literal
 
 from hosts.parts.cubic import BETA, Cubic
+from hosts.parts.rounds import Rounds
 from hosts.protocols.rla.options import RlaOptions
-from hosts.protocols.rla.rounds import Rounds
 from hosts.protocols.rla.troubled import TroubledReceivers
 
 Cut = Literal["forced", "randomized"]

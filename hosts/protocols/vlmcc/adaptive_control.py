@@ -7,8 +7,8 @@ from math import inf
 from typing import Final
 
 from hosts.parts.adaptive import AdaptiveWindow
+from hosts.parts.gaps import REORDERING
 from hosts.protocols.vlmcc.control import WindowControl
-from hosts.protocols.vlmcc.gaps import REORDERING
 from hosts.protocols.vlmcc.loss_events import LossEvents
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import MAX_U16, REPORTED_BEFORE, Report

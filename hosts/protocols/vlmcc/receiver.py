@@ -13,11 +13,13 @@ from hosts.endpoint import (
     Send,
     StreamEnded,
 )
+from hosts.parts.gaps import Gaps
+from hosts.parts.path import Path
 from hosts.parts.realtime import RealtimeReceiver
+from hosts.parts.spread import Wait, spread_rtts
 from hosts.protocol import Session
 from hosts.protocols.vlmcc.acknowledging import Arrivals
 from hosts.protocols.vlmcc.adaptive_following import AdaptiveFollowing
-from hosts.protocols.vlmcc.gaps import Gaps
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import (
     FLAG_ASSIST,
@@ -45,8 +47,6 @@ from hosts.protocols.vlmcc.packets import (
     to_us,
 )
 from hosts.protocols.vlmcc.paper_following import PaperFollowing
-from hosts.protocols.vlmcc.path import Path
-from hosts.protocols.vlmcc.spread import Wait, spread_rtts
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import Abort
 from hosts.wire.header import SESSION_MAX

@@ -17,13 +17,13 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
+from hosts.parts.members import Members
 from hosts.parts.realtime import MOST_UNSENT, RealtimeSender
 from hosts.parts.vegas import LEAST_CWND
 from hosts.protocol import Session
 from hosts.protocols.vlmcc.adaptive_control import AdaptiveControl
 from hosts.protocols.vlmcc.control import Clocking
 from hosts.protocols.vlmcc.election import LEAST_PROOF_S, PROOF_RTTS, Election, Verdict
-from hosts.protocols.vlmcc.members import Members
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import (
     FLAG_ASSIST,

@@ -110,6 +110,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
 REALTIME: dict[str, dict[str, Any]] = {
     "tfmcc": {"rate_limit_bps": 1e6},
     "tfmcc-switch": {"rate_limit_bps": 1e6, "assist": "switch"},
+    "arbor": {"rate_limit_bps": 1e6},
     "vlmcc": {"rate_limit_bps": 1e6},
     "vlmcc-switch": {"rate_limit_bps": 1e6, "assist": "switch"},
     "webrc": {"session_rate_bps": 1e6, "slot_s": 2.0, "quiescence_s": 10.0, "epoch_s": 0.1},

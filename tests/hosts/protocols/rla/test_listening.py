@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from hosts.parts.rounds import Rounds
 from hosts.protocols.rla.listening import RandomListening
 from hosts.protocols.rla.options import RlaOptions
-from hosts.protocols.rla.rounds import Rounds
 
 
 def listening(seed: int = 1, receivers: int = 1, **options: Any) -> RandomListening:

@@ -10,7 +10,7 @@ from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import Packet, parse
 from hosts.protocols.vlmcc.receiver import VlmccReceiver
 from hosts.protocols.vlmcc.sender import VlmccSender
-from tests.hosts.star import GROUP, LINK_HEADERS, PACKET_BYTES, Greedy, Star
+from tests.hosts.star import GROUP, LINK_HEADERS, PACKET_BYTES, Greedy, OffClock, Star
 
 PAYLOAD = PACKET_BYTES - LINK_HEADERS - 28 - 44
 
@@ -34,34 +34,6 @@ class Listening(Greedy):
     def receive(self, datagram: Datagram, /, *, now: float) -> list[Effect]:
         self.heard.append((now, parse(datagram.data)))
         return super().receive(datagram, now=now)
-
-
-class OffClock:
-    """An endpoint on a host whose clock is ahead by `offset` seconds and gains `drift` millionths."""
-
-    def __init__(self, endpoint: VlmccReceiver, offset: float, drift: float) -> None:
-        self._endpoint = endpoint
-        self._offset = offset
-        self._pace = 1 + drift * 1e-6
-
-    def _local(self, time: float) -> float:
-        return time * self._pace + self._offset
-
-    def start(self, *, now: float) -> Sequence[Effect]:
-        return self._endpoint.start(now=self._local(now))
-
-    def receive(self, datagram: Datagram, /, *, now: float) -> Sequence[Effect]:
-        at = datagram.arrived_at
-        local = datagram._replace(arrived_at=None if at is None else self._local(at))
-        return self._endpoint.receive(local, now=self._local(now))
-
-    def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        return self._endpoint.handle_timer(now=self._local(now))
-
-    @property
-    def wake_at(self) -> float | None:
-        wake = self._endpoint.wake_at
-        return None if wake is None else (wake - self._offset) / self._pace
 
 
 class World(Star[VlmccReceiver]):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hosts.protocols.rla.rounds import SAMPLES, Rounds
+from hosts.parts.rounds import SAMPLES, Rounds
 
 
 def round_of(rounds: Rounds, number: int, rtt: float, samples: int = SAMPLES) -> list[bool]:

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from hosts.protocols.vlmcc.path import Path
+from hosts.parts.path import Path
 
 FORTH, BACK = 0.030, 0.020
 START_TIMES = (0.5, 10.5, 30.5, 70.5, *(130.5 + 60 * n for n in range(58)))

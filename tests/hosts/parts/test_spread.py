@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from hosts.protocols.vlmcc.spread import Wait, spread_rtts
+from hosts.parts.spread import Wait, spread_rtts
 
 
 @pytest.mark.parametrize("receivers", [2, 10, 1000])

@@ -1,7 +1,7 @@
 """Members are soft state, and bounded."""
 
 from hosts.endpoint import Address
-from hosts.protocols.vlmcc.members import FORGOTTEN_AFTER, MOST, Members
+from hosts.parts.members import FORGOTTEN_AFTER, MOST, Members
 
 A, B = Address("10.0.1.1", 1), Address("10.0.1.2", 1)
 

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hosts.protocols.vlmcc.gaps import LONGEST_GAP, REORDERING, Gaps
+from hosts.parts.gaps import LONGEST_GAP, REORDERING, Gaps
 
 
 def test_a_gap_is_lost_when_three_later_packets_have_come() -> None:

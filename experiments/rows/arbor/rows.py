@@ -1,0 +1,160 @@
+"""The rows of Arbor, our own protocol: what its page claims, and what is asked of a protocol of today (ours)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from experiments.harness.measures import Counter, flow_bytes, trace
+from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
+from experiments.harness.row import Case, Experiment, Figure, Row
+from experiments.harness.runs import Finished
+from experiments.rows.networks import access, bottleneck, document
+from experiments.rows.rates import rate
+
+_PACKET_BYTES: Final = 1500
+_SECONDS: Final = 60.0
+_QUICK_SECONDS: Final = 30.0
+_FROM_SHARE: Final = 1 / 3
+"""Of a run: rates are of what comes after."""
+
+
+def _session(receivers: Sequence[str]) -> dict[str, Any]:
+    """With default parameters."""
+    return {
+        "id": 1,
+        "protocol": "arbor",
+        "sender": "s",
+        "group": "232.1.1.1",
+        "port": 5000,
+        "realtime": True,
+        "receivers": list(receivers),
+    }
+
+
+def _host(rate_bps: float) -> dict[str, Any]:
+    """A host that holds each packet back for up to the bottleneck's time for one, as the survey's do: without it
+    DropTail queues favour one flow for good (Floyd and Jacobson 1992)."""
+    return {"kind": "host", "sending": {"most": f"{_PACKET_BYTES * 8e3 / rate_bps:g} ms"}}
+
+
+def _received(run: Finished, receiver: str) -> Counter:
+    return [(row["t"], row["received_bytes"]) for row in trace(run, 0, receiver) if "received_bytes" in row]
+
+
+def _goodput(run: Finished, receiver: str) -> float:
+    """kbit/s of payload."""
+    return rate(_received(run, receiver), _FROM_SHARE * run.summary["duration_s"])
+
+
+# --- beside one TCP
+
+_RATE_BPS: Final = 20e6
+_DELAY_MS: Final = 15.0
+_TCPS: Final = ("cubic", "reno", "prague", "bbr")
+_QUEUES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "DropTail": {"kind": "droptail", "packets": int(_RATE_BPS * 2 * _DELAY_MS / 8e3 / _PACKET_BYTES)},
+    "CoDel": {"kind": "codel"},
+    "FQ-CoDel": {"kind": "fq_codel"},
+    "DualPI2": {"kind": "dualpi2"},
+}
+"""DropTail of one bandwidth-delay product; the others as their RFCs have them."""
+
+
+def _share_cases(quick: bool) -> Sequence[Case]:
+    return [
+        Case(f"{queue}, {tcp}", _beside(tcp, given, quick), x=number, series=tcp)
+        for tcp in _TCPS
+        for number, (queue, given) in enumerate(_QUEUES.items())
+    ]
+
+
+def _beside(tcp: str, queue: Mapping[str, Any], quick: bool) -> dict[str, Any]:
+    nodes: dict[str, Any] = {"left": {"kind": "router"}, "right": {"kind": "router"}}
+    nodes |= {"s": _host(_RATE_BPS), "x": _host(_RATE_BPS), "r0": {"kind": "host"}, "r1": {"kind": "host"}}
+    links = [{**bottleneck("left", "right", _RATE_BPS, delay_ms=_DELAY_MS), "queue": dict(queue)}]
+    links += [access(host, "left", 10 * _RATE_BPS, 0.1) for host in ("s", "x")]
+    links += [access("right", host, 10 * _RATE_BPS, 0.1) for host in ("r0", "r1")]
+    flow = {"kind": "tcp", "source": "x", "destination": "r1", "start": "1 s", "congestion_control": tcp}
+    seconds = _QUICK_SECONDS if quick else _SECONDS
+    return document("arbor-share", seconds, nodes, links, _session(["r0", "r1"]), [flow])
+
+
+def _share_measure(run: Finished) -> Mapping[str, float]:
+    since = _FROM_SHARE * run.summary["duration_s"]
+    return {"share": _goodput(run, "r0") / rate(flow_bytes(run, 0), since)}
+
+
+# --- many receivers that lose independently
+
+_LOSS: Final = 0.005
+_MANY: Final = (1, 10, 100)
+_MANY_BPS: Final = 10e6
+_MANY_MS: Final = 80.0
+
+
+def _many_cases(quick: bool) -> Sequence[Case]:
+    return [Case(f"{count} receivers", _many(count, quick), x=count) for count in _MANY]
+
+
+def _many(count: int, quick: bool) -> dict[str, Any]:
+    names = [f"r{number}" for number in range(count)]
+    nodes: dict[str, Any] = {"left": {"kind": "router"}, "right": {"kind": "router"}, "s": _host(_MANY_BPS)}
+    nodes |= {name: {"kind": "host"} for name in names}
+    links = [bottleneck("left", "right", _MANY_BPS, 200, _MANY_MS), access("s", "left", 10 * _MANY_BPS, 0.1)]
+    for number, name in enumerate(names):
+        links.append({**access("right", name, 10 * _MANY_BPS, 1 + number % 7), "toward": {name: {"loss": _LOSS}}})
+    return document("arbor-many", _QUICK_SECONDS if quick else 2 * _SECONDS, nodes, links, _session(names))
+
+
+def _many_measure(run: Finished) -> Mapping[str, float]:
+    rows = trace(run, 0, "sender")
+    since = _FROM_SHARE * run.summary["duration_s"]
+    last = [row for row in rows if row.get("rtt_s")][-1]
+    return {
+        "sent": rate([(row["t"], row["sent_bytes"]) for row in rows if "sent_bytes" in row], since),
+        "feedback": last["feedback_packets"] * last["rtt_s"] / run.summary["duration_s"],
+    }
+
+
+ROWS: Final = (
+    Row(
+        "arbor-share",
+        "arbor",
+        "sim",
+        "one TCP beside it in 20 Mbps, 30 ms, by its kind and the queue's",
+        "what a TCP would have in its place",
+        "0.67-1.5 of a CUBIC's, a Reno's and a Prague's rate behind each queue; 0.4-2.5 of BBR's",
+        "",
+        Experiment(
+            _share_cases,
+            _share_measure,
+            Every(
+                [
+                    *(Only(EachBetween(0.67, 1.5), "share", tcp) for tcp in _TCPS if tcp != "bbr"),
+                    Only(EachBetween(0.4, 2.5), "share", "bbr"),
+                ]
+            ),
+            Figure("queue: " + ", ".join(_QUEUES), {"share": "Arbor / TCP"}),
+        ),
+    ),
+    Row(
+        "arbor-many",
+        "arbor",
+        "sim",
+        "1 to 100 receivers, 160 ms, each with 0.5 % of loss of its own",
+        "the least of many is not less than each",
+        "at 10 and 100 receivers at least 0.7 of the rate of one; below 20 feedback packets a round trip",
+        "",
+        Experiment(
+            _many_cases,
+            _many_measure,
+            Every(
+                [
+                    *(Only(RatioBetween(f"{count} receivers", "1 receivers", 0.7), "sent") for count in _MANY[1:]),
+                    Only(EachBetween(most=20), "feedback"),
+                ]
+            ),
+            Figure("receivers", {"sent": "kbit/s", "feedback": "packets a round trip"}, log_x=True),
+        ),
+    ),
+)
+"""In the page's order."""

@@ -1,0 +1,34 @@
+"""Arbor's parameters."""
+
+from dataclasses import dataclass
+
+from hosts.parts.bounds import check, not_negative, period, seconds, within
+from hosts.protocols.arbor.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES, packet_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ArborOptions:
+    """One session's parameters; sender and receivers have the same."""
+
+    payload_bytes: int = within(DEFAULT_PAYLOAD_BYTES, 1, MAX_PAYLOAD_BYTES)
+    first_window: int = within(10, 1, 1000)  # packets (RFC 6928)
+    max_window: int = within(65_536, 2, (1 << 20) - 1)  # packets
+    reports_per_rtt: int = within(8, 1, 64)  # of the receiver that limits the rate
+    # Of many receivers that want less so many say so within one rtt; the others wait, and look again (0: nobody waits).
+    challenges_per_rtt: float = not_negative(6.0, below=1e6)
+    join_spread_s: float = seconds(0.2, or_zero=True)  # receivers that hear a session begin join within this
+    join_interval_s: float = period(60.0)  # and again so often, against clocks that drift; sooner in the beginning
+    largest_rtt_s: float = period(4.0)  # what a report claims beyond it counts as this
+    rate_limit_bps: float = not_negative(0.0)  # of IP packets; 0: none
+    send_buffer_s: float = seconds(0.2)  # data of the application that waits, in time at the current rate
+    silence_s: float = seconds(30.0)  # a receiver gives a silent sender up after this
+
+    def __post_init__(self) -> None:
+        check(self)
+        if 0 < self.challenges_per_rtt <= 1:
+            raise ValueError("parameter 'challenges_per_rtt' must be 0 or more than 1")
+
+    @property
+    def packet_bytes(self) -> int:
+        """Of a full IP packet."""
+        return packet_bytes(self.payload_bytes)

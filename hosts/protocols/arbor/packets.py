@@ -1,0 +1,275 @@
+"""Arbor's packets: fixed-size fields after the common header, in network order.
+
+DATA is multicast by the sender. A receiver's REPORTs, its JOIN and its LEAVE are unicast to it; WELCOME is the answer
+to a JOIN. ABORT ends the session.
+
+`parse` answers with one of the tuples below or raises PacketError; nothing else can come of any input.
+"""
+
+import enum
+from typing import Final, NamedTuple, TypeAlias
+
+from hosts.wire.checks import DataReader, check_size, read_header
+from hosts.wire.farewell import Abort, abort_format
+from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
+from hosts.wire.format import Format, by_kind, decode_by_kind
+from hosts.wire.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
+from hosts.wire.reason import Reason
+
+NUMBER: Final = 6
+"""Arbor's protocol number in the common header."""
+
+
+class Type(enum.IntEnum):
+    """Values of the common header's type."""
+
+    DATA = 1
+    REPORT = 2
+    JOIN = 3
+    WELCOME = 4
+    LEAVE = 5
+    ABORT = 6
+
+
+FLAG_END: Final = 0x01
+FLAG_STARVED: Final = 0x02
+FLAG_RESTARTING: Final = 0x04
+FLAG_SLOW_START: Final = 0x01
+FLAG_SCALABLE: Final = 0x02
+"""Of REPORT."""
+
+NO_RECEIVER: Final = 0
+UNIT: Final = 1000
+"""Of rates (packets per so many seconds) and windows (so many parts of a packet)."""
+MAX_U16: Final = 2**16 - 1
+MAX_U32: Final = 2**32 - 1
+MAX_U64: Final = 2**64 - 1
+
+_RECEIVER: Final = Number("receiver", 32, "receiver id", least=1)
+
+
+class Data(NamedTuple):
+    """One packet of the stream."""
+
+    session: int
+    flags: int
+    seq: int
+    limiting: int
+    rate: int
+    rtt_us: int
+    send_time_us: int
+    offset: int
+    receivers: int
+    payload: bytes
+
+
+DATA: Final = Format(
+    NUMBER,
+    Type.DATA,
+    Data,
+    Number("seq", 32, "counts DATA packets from 0", wraps=True),
+    Number("limiting", 32, "receiver id of whose window the sender goes by; 0: nobody's"),
+    Number("rate", 32, "that window over its rtt, in packets per 1,000 s"),
+    Number("rtt_us", 32, "that rtt, as the sender measures it; 0: not yet"),
+    Number("send_time_us", 64, "sender's clock"),
+    Number("offset", 64, "of the payload's first byte in the stream"),
+    Size("length", 16, "bytes of payload", of="payload"),
+    Number("receivers", 16, "how many the sender knows of (65,535: that many or more)", cut=True),
+    Payload("data", "the stream's bytes", "payload"),
+    flags=(
+        Flag("end", FLAG_END, "the stream ends here"),
+        Flag("starved", FLAG_STARVED, "something else than the window limits the rate"),
+        Flag("restarting", FLAG_RESTARTING, "reports have failed to come: the window is not in use yet"),
+    ),
+)
+
+
+class Report(NamedTuple):
+    """What a receiver wants: the window that a TCP on its path would have; unicast."""
+
+    session: int
+    receiver: int
+    cwnd: int
+    rtt_us: int
+    seq: int
+    lost: int
+    time_comp_us: int
+    slow_start: bool = False
+    scalable: bool = False
+
+
+REPORT: Final = Format(
+    NUMBER,
+    Type.REPORT,
+    Report,
+    _RECEIVER,
+    Number("cwnd", 32, "its window, in 1/1,000 packets", least=1),
+    Number("rtt_us", 32, "its smoothed rtt", least=1),
+    Number("seq", 32, "of the last DATA packet that arrived", wraps=True),
+    Number("lost", 32, "packets that it has lost so far", wraps=True),
+    Number("time_comp_us", 64, "that packet's send_time_us and the time that it waited at the receiver", cut=True),
+    flags=(
+        Flag("slow_start", FLAG_SLOW_START, "its window doubles in a round trip"),
+        Flag("scalable", FLAG_SCALABLE, "a queue that is kept short by marks limits it: bursts would be marked"),
+    ),
+)
+
+
+class Join(NamedTuple):
+    """A receiver takes part, and measures its rtt; unicast."""
+
+    session: int
+    receiver: int
+    time_us: int
+    time_comp_us: int
+
+
+JOIN: Final = Format(
+    NUMBER,
+    Type.JOIN,
+    Join,
+    _RECEIVER,
+    Reserved("reserved32", 32),
+    Number("time_us", 64, "receiver's clock"),
+    Number("time_comp_us", 64, "as in REPORT", cut=True),
+)
+
+
+class Welcome(NamedTuple):
+    """The answer, unicast by the sender."""
+
+    session: int
+    receiver: int
+    time_comp_us: int
+    time_us: int
+
+
+WELCOME: Final = Format(
+    NUMBER,
+    Type.WELCOME,
+    Welcome,
+    Number("receiver", 32, "whom it answers", least=1),
+    Reserved("reserved32", 32),
+    Number("time_comp_us", 64, "the request's `time_us` and the time at the sender"),
+    Number("time_us", 64, "sender's clock"),
+)
+
+
+class Leave(NamedTuple):
+    """A receiver that limits the rate goes: its last word."""
+
+    session: int
+    receiver: int
+    reason: Reason
+
+
+LEAVE: Final = Format(
+    NUMBER,
+    Type.LEAVE,
+    Leave,
+    _RECEIVER,
+    Number("reason", 8, "why", kind=Reason),
+    Reserved("reserved8", 8),
+    Reserved("reserved", 16),
+)
+
+ABORT: Final = abort_format(NUMBER, Type.ABORT)
+
+PACKETS: Final = (DATA, REPORT, JOIN, WELCOME, LEAVE, ABORT)
+Packet: TypeAlias = Data | Report | Join | Welcome | Leave | Abort
+
+# Hot paths pack and unpack with the structs themselves.
+_DATA: Final = DATA.struct
+_REPORT: Final = REPORT.struct
+_CONTROL: Final[dict[int, Format[Packet]]] = by_kind((JOIN, WELCOME, LEAVE, ABORT))
+
+DATA_BYTES: Final = _DATA.size
+MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - DATA_BYTES
+DEFAULT_PAYLOAD_BYTES: Final = 1400
+"""With DATA's header, UDP and IPv4 it fits an MTU of 1,500."""
+
+
+def packet_bytes(payload_bytes: int) -> int:
+    """Bytes of the IP packet that carries so much payload."""
+    return payload_bytes + DATA_BYTES + IPV4_UDP_BYTES
+
+
+def to_units(value: float) -> int:
+    """Packets, or packets per second, as they travel."""
+    return min(MAX_U32, max(0, round(value * UNIT)))
+
+
+def to_us(seconds: float) -> int:
+    """A round trip time as it travels, 32 bits; at least 1."""
+    return min(MAX_U32, max(1, round(seconds * 1e6)))
+
+
+def encode_data(data: Data) -> bytes:
+    """A DATA packet. `seq` is taken modulo 2^32; `receivers` is cut off at 65,535."""
+    return (
+        _DATA.pack(
+            VERSION,
+            NUMBER,
+            Type.DATA,
+            data.flags,
+            data.session,
+            data.seq & MAX_U32,
+            data.limiting,
+            data.rate,
+            data.rtt_us,
+            data.send_time_us,
+            data.offset,
+            len(data.payload),
+            min(data.receivers, MAX_U16),
+        )
+        + data.payload
+    )
+
+
+def encode_report(report: Report) -> bytes:
+    """A REPORT. `seq` and `lost` are taken modulo 2^32. A sender's clock may show anything: the time is cut."""
+    session, receiver, cwnd, rtt_us, seq, lost, time_comp_us, slow_start, scalable = report
+    return _REPORT.pack(
+        VERSION,
+        NUMBER,
+        Type.REPORT,
+        FLAG_SLOW_START * slow_start | FLAG_SCALABLE * scalable,
+        session,
+        receiver,
+        cwnd,
+        rtt_us,
+        seq & MAX_U32,
+        lost & MAX_U32,
+        min(time_comp_us, MAX_U64),
+    )
+
+
+def encode_abort(session: int, reason: Reason) -> bytes:
+    """An ABORT."""
+    return ABORT.encode(Abort(session, reason))
+
+
+def parse(data: bytes) -> Packet:
+    """Read a datagram. Raises PacketError: truncated, oversized, version, protocol, type, value."""
+    kind, flags, session = read_header(data, NUMBER)
+    if kind == Type.DATA:
+        return _parse_data(data)
+    if kind == Type.REPORT:
+        check_size(len(data), _REPORT.size)
+        report = Report._make((*_REPORT.unpack(data)[4:], bool(flags & FLAG_SLOW_START), bool(flags & FLAG_SCALABLE)))
+        if 0 in report[1:4]:
+            raise PacketError("value")
+        return report
+    return decode_by_kind(_CONTROL, data, kind, flags, session)
+
+
+def _parse_data(data: bytes) -> Data:
+    if len(data) < DATA_BYTES:
+        raise PacketError("truncated")
+    _, _, _, flags, session, *fields, length, receivers = _DATA.unpack_from(data)
+    check_size(len(data), DATA_BYTES + length)
+    return Data._make((session, flags, *fields, receivers, data[DATA_BYTES:]))
+
+
+parse_data: Final = DataReader(NUMBER, Type.DATA, _parse_data)
+"""A DATA packet, or None for anything else, which `parse` then judges."""

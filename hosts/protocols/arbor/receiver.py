@@ -1,0 +1,313 @@
+"""Arbor's receiver: keeps the window that a TCP on its path would have, and reports it when it limits the rate, or
+should.
+"""
+
+import random
+from collections.abc import Sequence
+from math import inf
+from typing import Final
+
+from hosts.endpoint import CE, Datagram, DeliverDatagram, Effect, Sample, Send, StreamEnded
+from hosts.parts.base_delay import BaseDelay
+from hosts.parts.gaps import Gaps
+from hosts.parts.path import Path
+from hosts.parts.realtime import RealtimeReceiver
+from hosts.parts.spread import Wait, spread_rtts
+from hosts.protocol import Session
+from hosts.protocols.arbor.options import ArborOptions
+from hosts.protocols.arbor.packets import (
+    FLAG_END,
+    FLAG_RESTARTING,
+    FLAG_STARVED,
+    JOIN,
+    LEAVE,
+    NO_RECEIVER,
+    UNIT,
+    Data,
+    Join,
+    Leave,
+    Report,
+    Welcome,
+    encode_report,
+    parse,
+    parse_data,
+    to_units,
+    to_us,
+)
+from hosts.protocols.arbor.window import LEVEL_GAIN, Arrival, EmulatedWindow
+from hosts.wire.checks import read_packet
+from hosts.wire.farewell import Abort
+from hosts.wire.header import SESSION_MAX
+from hosts.wire.reason import Reason
+from hosts.wire.seq import extend
+
+LEAVE_COPIES: Final = 3
+"""A leave is not acknowledged; it is sent so often (ours)."""
+FIRST_RETRY_S: Final = 0.5
+"""A JOIN without an answer is repeated after so long, then after twice as long each time (ours)."""
+SECOND_JOIN_S: Final = 10.0
+"""The second JOIN follows the first so soon, and the others at twice the distance each: what a clock drifts shows the
+better the longer one waits (ours)."""
+UNUSED_GROWTH: Final = 2.0
+"""Of what the sender has in flight: what the window of who does not limit the rate may grow to (RFC 7661, 4.3)."""
+HEARD_RTTS: Final = 1.5
+"""After so many round trips what the sender does about a loss or a report has been heard for certain (ours)."""
+LESS: Final = 0.95
+"""Of the sender's rate: who wants less than this says so (ours)."""
+_MICRO: Final = 1e-6
+
+
+class ArborReceiver(RealtimeReceiver):
+    """States: listening (for data), member, closed."""
+
+    def __init__(self, session: Session, options: ArborOptions, rng: random.Random) -> None:
+        super().__init__(session)
+        self.options = options
+        self.id = rng.randint(NO_RECEIVER + 1, SESSION_MAX)
+        self.limits = False
+        self.path = Path(learns_again=True)
+        self.path.note_company(True)
+        self.window = EmulatedWindow(options.first_window, options.max_window)
+        self.gaps = Gaps()
+        self.rtt = 0.0  # smoothed; 0: not known
+        self._longest_wait = BaseDelay()  # of the last while, negated
+        self._rng = rng
+        self._begun = False  # an rtt is known, and the window follows what comes
+        self._last: Data | None = None  # the newest packet
+        self._last_at = 0.0
+        self._mean_rate = 0.0  # the sender's, as `EmulatedWindow.level` is of the window
+        self._unreported = 0  # packets since the last report
+        self._reported_at = -inf
+        self._join_at = inf
+        self._join_gap = FIRST_RETRY_S
+        self._asked_us: int | None = None  # the JOIN that is not answered yet
+        self._wait = Wait()
+
+    # --- the application's side
+
+    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
+        if self.closed:
+            return ()
+        effects: list[Effect] = []
+        # Only a leave that the sender waits for is told: thousands may leave at once.
+        if self.limits and self.sender is not None:
+            leave = LEAVE.encode(Leave(self.number or 0, self.id, Reason.INTERRUPTED))
+            effects += [Send(leave, self.sender)] * LEAVE_COPIES
+        return effects + self._end(False, reason)
+
+    def sample(self, *, now: float) -> Sample:
+        window = self.window
+        return {
+            "state": self.state,
+            "received_bytes": self.received_bytes,
+            "data_packets": self.data_packets,
+            "lost_packets": self.gaps.lost_packets,
+            "rtt_s": self.rtt or None,
+            "clock_drift": self.path.drift,
+            "is_leader": self.limits,
+            "cwnd": window.cwnd,
+            "calculated_bps": window.cwnd / self.rtt * self.options.packet_bytes * 8 if self.rtt else 0.0,
+            "challenges": self.counters["challenges"],
+        }
+
+    # --- inputs
+
+    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
+        packet = parse_data(datagram.data)
+        if packet is None:
+            return self._other(datagram, now)
+        effects: list[Effect] = []
+        if datagram.source is not self.sender or packet.session != self.number:
+            if not self._is_ours(datagram, packet.session, effects):
+                return ()
+            if effects:  # the session has just been taken
+                several = packet.receivers > 1
+                self._join_at = now + (self._rng.random() * self.options.join_spread_s if several else 0.0)
+        elif self.state == "closed":
+            return ()
+        at = datagram.came_at(now)
+        self._heard_at = now
+        gaps = self.gaps
+        seq = extend(packet.seq, gaps.highest) if gaps.highest >= 0 else packet.seq
+        newest = seq > gaps.highest
+        if not gaps.arrived(seq):
+            self.counters["drop_duplicate"] += 1
+            return effects
+        size = len(packet.payload)
+        self.data_packets += 1
+        self.received_bytes += size
+        if newest:
+            self._newest(packet, datagram.ecn == CE, at, now, effects)
+        if size and self.session.deliver:
+            effects.append(DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * _MICRO, at))
+        if packet.flags & FLAG_END:
+            effects.append(StreamEnded(packet.offset + size))
+            effects += self._end(True, "")
+        return effects
+
+    def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
+        packet = read_packet(datagram.data, parse, self.counters)
+        if packet is None:
+            return ()
+        if packet.session != self.number or datagram.source != self.sender or self.closed:
+            self.counters["drop_other_session"] += 1
+            return ()
+        if isinstance(packet, Welcome):
+            self._welcomed(packet, datagram.came_at(now))
+            return ()
+        if isinstance(packet, Abort):
+            return self._end(False, f"the sender ended the session: {packet.reason.text}")
+        self.counters["drop_unexpected"] += 1
+        return ()
+
+    def _welcomed(self, welcome: Welcome, at: float) -> None:
+        asked_us = self._asked_us
+        if welcome.receiver != self.id or asked_us is None or not asked_us <= welcome.time_comp_us <= at * 1e6:
+            self.counters["drop_forged"] += 1  # or an answer to a request that was repeated since
+            return
+        self._asked_us = None
+        self._join_gap = 2 * self._join_gap if self.path.is_known else SECOND_JOIN_S
+        self.path.started(at, (welcome.time_us - welcome.time_comp_us) * _MICRO)
+        # Not all in the rhythm in which they joined.
+        self._join_at = at + min(self._join_gap, self.options.join_interval_s) * self._rng.uniform(0.75, 1)
+
+    def _newest(self, packet: Data, marked: bool, at: float, now: float, effects: list[Effect]) -> None:
+        """The newest packet moves the window."""
+        path = self.path
+        transit = at - packet.send_time_us * _MICRO
+        path.arrived(at, transit)
+        self._last, self._last_at = packet, at
+        begins = packet.limiting == self.id and not self.limits
+        self.limits = packet.limiting == self.id
+        lost = self.gaps.take_lost()
+        if not path.is_known:
+            if self.limits:
+                self._report_as_due(True, self.options.first_window, now, effects)
+            return
+        rtt = path.rtt(at, transit)
+        # Smoothed over a round trip, as the sender's is by so many reports of an eighth each.
+        self.rtt += (rtt - self.rtt) / max(1.0, self.window.cwnd) if self.rtt else rtt
+        rate = packet.rate / UNIT
+        if not self._begun:
+            self._begin(rate)
+        waiting = path.waiting(at, transit)
+        self._longest_wait.add(-waiting, at)
+        arrival = Arrival(at, packet.send_time_us, self.rtt, self._loop(packet), transit, waiting, marked)
+        window = self.window
+        cut = window.arrived(arrival, self._most(packet, rate))
+        if lost:
+            cut |= window.lost(arrival, -self._longest_wait.least)
+        self._mean_rate += LEVEL_GAIN / max(1.0, window.cwnd) * (rate - self._mean_rate)
+        self._wait.stretch(rtt)
+        if self.limits:
+            self._wait.end()
+            if begins:
+                window.begin(rate * self.rtt)
+            at_once = cut or begins or packet.flags & FLAG_RESTARTING > 0
+            self._report_as_due(at_once, window.cwnd, now, effects)
+        else:
+            self._challenge_as_due(packet, rate, now, effects)
+
+    def _begin(self, rate: float) -> None:
+        """What is sent so far is what its path is taken to bear; more or less shows soon."""
+        self._begun = True
+        self._mean_rate = rate
+        window = self.window
+        window.cwnd = window.level = max(window.cwnd, rate * self.rtt)
+
+    def _loop(self, packet: Data) -> float:
+        """The time in which the sender reacts."""
+        return min(max(self.rtt, packet.rtt_us * _MICRO), self.options.largest_rtt_s)
+
+    def _most(self, packet: Data, rate: float) -> float:
+        """What the window may grow to."""
+        if self.limits:
+            return self.window.cwnd if packet.flags & (FLAG_STARVED | FLAG_RESTARTING) else inf
+        return max(UNUSED_GROWTH * rate * self.rtt, float(self.options.first_window))
+
+    # --- what it says
+
+    def _report_as_due(self, at_once: bool, cwnd: float, now: float, effects: list[Effect]) -> None:
+        self._unreported += 1
+        share = self.options.reports_per_rtt
+        if at_once or self._unreported * share >= cwnd or (now - self._reported_at) * share >= self.rtt:
+            self._unreported = 0
+            self._reported_at = now
+            effects.append(self._report(cwnd, now))
+
+    def _challenge_as_due(self, packet: Data, rate: float, now: float, effects: list[Effect]) -> None:
+        wanted = self._wanted(packet, rate)
+        if wanted is None:
+            self._wait.end()
+        elif self._wait.at == inf:
+            # What has just cut this window may have cut the one that the sender goes by: that is seen a round trip
+            # later. And where many want less at once, some say so, and the others hear of it.
+            spread = spread_rtts(self._rng, packet.receivers, self.options.challenges_per_rtt)
+            self._wait.begin(HEARD_RTTS + spread, self._loop(packet), now)
+        if wanted is not None and now >= self._wait.at:
+            self.counters["challenges"] += 1
+            # Again only when an answer would have come.
+            self._wait.begin(HEARD_RTTS, self._loop(packet), now)
+            effects.append(self._report(wanted, now))
+
+    def _wanted(self, packet: Data, rate: float) -> float | None:
+        """The window to challenge with; None: it wants no less than what comes."""
+        window = self.window
+        if packet.limiting == NO_RECEIVER:
+            return window.cwnd
+        if window.cwnd == window.level:
+            return window.cwnd if window.cwnd < LESS * rate * self.rtt else None
+        return window.level if window.level < LESS * self._mean_rate * self.rtt else None
+
+    def _report(self, cwnd: float, now: float) -> Send:
+        assert self.sender is not None
+        assert self._last is not None
+        waited_us = max(0, int((now - self._last_at) * 1e6))
+        report = Report(
+            self.number or 0,
+            self.id,
+            max(1, to_units(cwnd)),
+            to_us(self.rtt),
+            self.gaps.highest,
+            self.gaps.lost_packets,
+            self._last.send_time_us + waited_us,
+            self.window.slow_start,
+            self.window.scalable,
+        )
+        return Send(encode_report(report), self.sender)
+
+    def _join(self, now: float) -> Send:
+        assert self.sender is not None
+        assert self._last is not None
+        self.counters["joins"] += 1
+        self._asked_us = int(now * 1e6)
+        if not self.path.is_known:
+            self._join_gap = min(2 * self._join_gap, self.options.join_interval_s)
+        self._join_at = now + self._join_gap * self._rng.uniform(0.75, 1.25)
+        waited_us = max(0, int((now - self._last_at) * 1e6))
+        join = Join(self.number or 0, self.id, self._asked_us, self._last.send_time_us + waited_us)
+        return Send(JOIN.encode(join), self.sender)
+
+    # --- timers
+
+    @property
+    def wake_at(self) -> float | None:
+        if self.state != "member":
+            return None
+        return min(self._join_at, self._wait.at, self._heard_at + self.options.silence_s)
+
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        if self.state != "member":
+            return ()
+        effects: list[Effect] = []
+        if now >= self._join_at and self._last is not None:
+            effects.append(self._join(now))
+        if now >= self._wait.at and self._last is not None:
+            self._challenge_as_due(self._last, self._last.rate / UNIT, now, effects)
+        if now >= self._heard_at + self.options.silence_s:
+            effects += self._end(False, f"the sender was silent for {self.options.silence_s:g} s")
+        return effects
+
+    def _end(self, complete: bool, reason: str) -> list[Effect]:
+        self.limits = False
+        return super()._end(complete, reason)

@@ -1,0 +1,280 @@
+"""Arbor's sender: it goes by the window of the receiver that wants least, paced. It repeats nothing."""
+
+import random
+from collections.abc import Sequence
+from math import inf
+from typing import Final
+
+from hosts.endpoint import (
+    ECT_1,
+    Address,
+    CongestionSignal,
+    Datagram,
+    Effect,
+    Sample,
+    Send,
+    SessionEnded,
+    SessionStarted,
+)
+from hosts.parts.members import Members
+from hosts.parts.realtime import MOST_UNSENT, RealtimeSender
+from hosts.protocol import Session
+from hosts.protocols.arbor.going import Going, Limiting
+from hosts.protocols.arbor.options import ArborOptions
+from hosts.protocols.arbor.packets import (
+    FLAG_END,
+    FLAG_RESTARTING,
+    FLAG_STARVED,
+    NO_RECEIVER,
+    UNIT,
+    WELCOME,
+    Data,
+    Join,
+    Leave,
+    Report,
+    Welcome,
+    encode_abort,
+    encode_data,
+    parse,
+    to_units,
+    to_us,
+)
+from hosts.wire.checks import read_packet
+from hosts.wire.header import IPV4_UDP_BYTES
+from hosts.wire.reason import Reason
+from hosts.wire.seq import extend
+
+HEARTBEAT_S: Final = 0.25
+"""Without data, or somebody to go by, an empty packet is sent so often: receivers join by it (ours)."""
+STALE_S: Final = 10.0
+"""A report on a packet older than this is not believed (ours)."""
+LATE_S: Final = 0.005
+"""What a busy machine's timer is late does not lower a limited rate (ours)."""
+LEAST_RTT_S: Final = 5e-5
+"""None is taken for less (ours)."""
+_MICRO: Final = 1e-6
+
+
+class ArborSender(RealtimeSender):
+    """States: waiting (for `start`), sending, closed."""
+
+    def __init__(self, session: Session, options: ArborOptions, rng: random.Random) -> None:
+        super().__init__(session, rng)
+        self.options = options
+        self.going = Going(options)
+        self.members = Members(options.join_interval_s)
+        self._sent_at = -inf  # the last packet
+        self._limited_until = -inf  # by the rate limit
+        self._lacking_since: float | None = None  # a packet could leave, and the application has none
+        self._starved = False  # something else than the window has limited the rate since the last report
+
+    # --- the application's side
+
+    @property
+    def send_space(self) -> int:
+        if self._finishing or self.state != "sending":
+            return 0
+        payload = self.options.payload_bytes
+        room = max(4 * payload, int(self.going.rate * payload * self.options.send_buffer_s))
+        return max(0, min(room, MOST_UNSENT) - len(self._unsent))
+
+    def _abort(self, reason: Reason) -> bytes:
+        return encode_abort(self.number, reason)
+
+    # --- inputs
+
+    def start(self, *, now: float) -> Sequence[Effect]:
+        self.state = "sending"
+        self._now = self._started_at = now
+        return (SessionStarted(), *self._transmit(now))
+
+    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
+        self._now = now
+        packet = read_packet(datagram.data, parse, self.counters, self.number)
+        if packet is None or self.state != "sending":
+            return ()
+        at = datagram.came_at(now)
+        if isinstance(packet, Report):
+            return self._report(packet, datagram.source, at, now)
+        if isinstance(packet, Join):
+            return self._join(packet, datagram.source, at, now)
+        if isinstance(packet, Leave):
+            return self._leave(packet, datagram.source, now)
+        self.counters["drop_unexpected"] += 1
+        return ()
+
+    def _report(self, report: Report, source: Address, at: float, now: float) -> Sequence[Effect]:
+        counters, going = self.counters, self.going
+        if not self.members.knows(report.receiver, source):
+            counters["drop_stranger"] += 1
+            return ()
+        rtt = at - report.time_comp_us * _MICRO
+        seq = extend(report.seq, self.seq)
+        if not 0 < rtt <= STALE_S or not 0 <= seq < self.seq:
+            counters["drop_forged"] += 1
+            return ()
+        counters["feedback_packets"] += 1
+        cwnd = min(report.cwnd / UNIT, float(self.options.max_window))
+        limiting = going.limiting
+        effects: list[Effect] = []
+        if limiting is not None and limiting.receiver == report.receiver:
+            counters["acks"] += 1
+            if cwnd < going.cwnd:
+                effects.append(CongestionSignal("report", source))
+            going.reported(seq, self._bounded(rtt), report, now)
+            self._starved = False
+        else:
+            counters["challenges"] += 1
+            wanted = self._bounded(max(report.rtt_us * _MICRO, LEAST_RTT_S))
+            if limiting is None or cwnd / wanted < going.rate:
+                counters["limiting_changes"] += 1
+                one = Limiting(report.receiver, source, now)
+                going.follow(one, seq, wanted, cwnd, now)
+                going.note(report)
+                effects.append(CongestionSignal("report", source))
+        return effects + self._transmit(now)
+
+    def _bounded(self, rtt: float) -> float:
+        return min(max(rtt, LEAST_RTT_S), self.options.largest_rtt_s)
+
+    def _join(self, join: Join, source: Address, at: float, now: float) -> Sequence[Effect]:
+        counters = self.counters
+        counters["feedback_packets"] += 1
+        counters["joins"] += 1
+        if not self.members.hear(join.receiver, source, now):
+            counters["drop_members"] += 1
+            return ()
+        rtt = at - join.time_comp_us * _MICRO
+        if self.going.limiting is None and 0 < rtt <= STALE_S:
+            # Somebody has to be the first; the others say so when they want less.
+            one = Limiting(join.receiver, source, now)
+            first = float(self.options.first_window)
+            self.going.follow(one, self.seq - 1, self._bounded(rtt), min(first, self.going.cwnd), now)
+        waited_us = max(0, int((now - at) * 1e6))
+        echo = min(join.time_us + waited_us, 2**64 - 1)
+        answer = WELCOME.encode(Welcome(self.number, join.receiver, echo, int(now * 1e6)))
+        return [Send(answer, source), *self._transmit(now)]
+
+    def _leave(self, leave: Leave, source: Address, now: float) -> Sequence[Effect]:
+        if not self.members.knows(leave.receiver, source):
+            self.counters["drop_stranger"] += 1
+            return ()
+        self.counters["leaves"] += 1
+        self.members.remove(leave.receiver)
+        if self.going.limiting is not None and self.going.limiting.receiver == leave.receiver:
+            self.going.forsake(now)
+        return self._transmit(now)
+
+    # --- data
+
+    @property
+    def _has_payload(self) -> bool:
+        return bool(self._unsent) or self._finishing
+
+    @property
+    def _sendable_at(self) -> float:
+        """When the next packet may leave, as things stand; infinite: not before a report or a time-out."""
+        if self.going.limiting is None:
+            return self._sent_at + HEARTBEAT_S
+        at = max(self.going.may_send_at(self.seq), self._limited_until)
+        return at if self._has_payload else max(at, self._sent_at + HEARTBEAT_S)
+
+    def _transmit(self, now: float) -> list[Effect]:
+        self._now = now
+        effects: list[Effect] = []
+        while self.state == "sending" and now >= self._sendable_at:
+            self._send_packet(now, effects)
+        if self.going.may_send_at(self.seq) <= now < inf:
+            if now < self._limited_until:
+                self._starved = True
+            elif self._lacking_since is None:
+                self._lacking_since = now
+        return effects
+
+    def _send_packet(self, now: float, effects: list[Effect]) -> None:
+        options, going = self.options, self.going
+        payload = bytes(self._unsent[: options.payload_bytes])
+        del self._unsent[: len(payload)]
+        if self._lacking_since is not None:
+            self._starved |= now - self._lacking_since > LATE_S
+            self._lacking_since = None
+        flags = FLAG_STARVED if self._starved else 0
+        flags |= FLAG_RESTARTING if going.restarting else 0
+        if self._finishing and not self._unsent:
+            flags |= FLAG_END
+            self._ends_left -= 1
+        limiting = going.limiting
+        data = Data(
+            self.number,
+            flags,
+            self.seq,
+            NO_RECEIVER if limiting is None else limiting.receiver,
+            to_units(going.rate),
+            0 if going.srtt is None else to_us(going.srtt),
+            int(now * 1e6),
+            self.sent_bytes,
+            len(self.members),
+            payload,
+        )
+        encoded = encode_data(data)
+        going.sent(now)
+        self.seq += 1
+        self.sent_bytes += len(payload)
+        self._sent_at = now
+        if options.rate_limit_bps > 0:
+            size = len(encoded) + IPV4_UDP_BYTES
+            self._limited_until = max(self._limited_until, now - LATE_S) + size * 8 / options.rate_limit_bps
+        self.counters["data_packets"] += 1
+        self.counters["udp_bytes"] += len(encoded)
+        effects.append(Send(encoded, self.session.group, ECT_1))
+        if self._ends_left == 0:
+            self.state = "closed"
+            effects.append(SessionEnded(True, ""))
+
+    # --- timers
+
+    @property
+    def wake_at(self) -> float | None:
+        if self.state != "sending":
+            return None
+        return min(self._sendable_at, self.going.timeout_at(self.seq))
+
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        if self.state != "sending":
+            return ()
+        if now >= self.going.timeout_at(self.seq):
+            self.counters["timeouts"] += 1
+            self.going.timed_out(self.seq, now)
+        self.members.expire(now)
+        return self._transmit(now)
+
+    # --- what it shows
+
+    def sample(self, *, now: float) -> Sample:
+        going, counters = self.going, self.counters
+        limiting = going.limiting
+        return {
+            "state": self.state,
+            "detail": self.detail,
+            "cwnd": going.cwnd,
+            "slow_start": going.slow_start,
+            "rtt_s": going.srtt,
+            "allowed_bps": going.rate * self.options.packet_bytes * 8,
+            "leader": None if limiting is None else limiting.address.host,
+            "leader_changes": counters["limiting_changes"],
+            "challenges": counters["challenges"],
+            "known_receivers": len(self.members),
+            "limiting": None
+            if limiting is None
+            else {
+                "receiver": limiting.address.host,
+                "reason": "application" if self._starved else "cwnd",
+                "cwnd": going.cwnd,
+                "rtt_s": going.srtt,
+                "last_heard_s": now - limiting.heard_at,
+            },
+            "sent_bytes": self.sent_bytes,
+            "udp_bytes": counters["udp_bytes"],
+            "data_packets": counters["data_packets"],
+            "feedback_packets": counters["feedback_packets"],
+        }

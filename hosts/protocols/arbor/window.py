@@ -1,0 +1,179 @@
+"""The window that a TCP would have that sends what a receiver hears: TEAR's idea (Rhee, Ozdemir and Yi 2000), with the
+TCP of today.
+
+    losses, and marks of a queue that is long    CUBIC (RFC 9438), slow start by HyStart++ (RFC 9406)
+    marks of a queue that is short               Prague: the window falls by half the part that is marked, and grows by
+                                                 a packet a round trip (draft-briscoe-iccrg-prague-congestion-control)
+
+It sends nothing by that window unless it is the least of all: the sender's rate stands for its own. So it grows to no
+more than twice what the sender has in flight to it (RFC 7661, 4.3: what is not used is not validated).
+
+Windows are in packets; times in seconds. What was sent before a cut could be felt is told by the sender's clock, in
+whole microseconds.
+"""
+
+from typing import Final, NamedTuple
+
+from hosts.parts.cubic import BETA, Cubic
+from hosts.parts.rounds import Rounds
+from hosts.protocols.arbor.marks import Marks
+
+LEAST_CWND: Final = 2.0
+"""RFC 5681, 4.2: what congestion leaves at least."""
+SLOW_START_CUT: Final = 1 / 2
+"""What a loss leaves in slow start: the window has doubled since the lost packet was sent (RFC 9438, 4.6)."""
+CAUTIOUS_DIVISOR: Final = 4
+"""RFC 9406, 4.3: CSS_GROWTH_DIVISOR."""
+CAUTIOUS_ROUNDS: Final = 5
+"""RFC 9406, 4.3: CSS_ROUNDS."""
+SHORT_QUEUE_S: Final = 0.0025
+"""Marks behind no more than this are an L4S queue's, which begins to mark at 1 ms (RFC 9332, 2.4: its ramp ends below
+2 ms); a classic one's target is 5 ms and more (RFC 8289, 8033)."""
+SHORT_QUEUE_PACKETS: Final = 2
+"""On slow links a packet or two take longer than that."""
+REFERENCE_RTT_S: Final = 0.025
+"""Prague's, 2.4.4: flows of a shorter round trip time grow as if it were this."""
+UNMARKED_ROUNDS: Final = 8
+"""After so many round trips without a mark the link has room: growth is CUBIC's again (ours)."""
+HIGH_QUEUE: Final = 1 / 2
+"""Of the longest wait of the last while: a loss behind no more than this is the link's, not the queue's (ours)."""
+NOISE_S: Final = 0.001
+NOISE_RTTS: Final = 1 / 16
+"""Waits shorter than both (or than what is between two packets) are hosts' and not a queue's (ours)."""
+LEVEL_GAIN: Final = 1 / 128
+"""A round trip's, of the mean window: many losses' worth (ours)."""
+_MICRO: Final = 1e-6
+
+
+class Arrival(NamedTuple):
+    """What is known of a packet that came: `rtt` is the receiver's own, `loop` the time in which the sender reacts (the
+    rtt of whom it goes by, if that is longer).
+    """
+
+    at: float
+    sent_us: int
+    rtt: float
+    loop: float
+    transit: float
+    waiting: float
+    marked: bool
+
+
+class EmulatedWindow:
+    """One receiver's."""
+
+    __slots__ = (
+        "_cautious",
+        "_cubic",
+        "_cut_until_us",
+        "_gap",
+        "_marks",
+        "_maximum",
+        "_rounds",
+        "_unmarked",
+        "_waiting",
+        "cuts",
+        "cwnd",
+        "level",
+        "scalable",
+        "slow_start",
+    )
+
+    def __init__(self, first: float, maximum: float) -> None:
+        self.cwnd = float(first)
+        self.level = self.cwnd
+        """What it comes back to: falls at once where a queue is full, slowly after losses without one."""
+        self.slow_start = True
+        self.scalable = False
+        """The last congestion was marks of a short queue."""
+        self.cuts = 0
+        self._maximum = float(maximum)
+        self._cubic = Cubic()
+        self._marks = Marks()
+        self._rounds = Rounds()
+        self._cautious: int | None = None  # rounds of conservative slow start so far
+        self._cut_until_us = 0  # what was sent before knew nothing of the last cut
+        self._unmarked = 0  # round trips on end
+        self._waiting = 0.0  # smoothed
+        self._gap = 0.0  # seconds between packets at this window
+
+    def arrived(self, packet: Arrival, most: float) -> bool:
+        """A packet came; the window is not to grow beyond `most`. Whether it was cut."""
+        sent_us = packet.sent_us
+        self._waiting += (packet.waiting - self._waiting) / 8
+        self._gap = packet.rtt / self.cwnd
+        self._marks.arrived(packet.marked)
+        if self._rounds.add(packet.transit, sent_us, sent_us + int(packet.rtt * 1e6)):
+            self._round_ended()
+        if packet.marked and sent_us >= self._cut_until_us:
+            self._marked(packet)
+            return True
+        if sent_us >= self._cut_until_us:
+            self._grow(packet, min(most, self._maximum))
+            self.level = max(self.level, self.cwnd)
+        return False
+
+    def _round_ended(self) -> None:
+        self._unmarked = 0 if self._marks.round_ended() else self._unmarked + 1
+        if self.cwnd < self.level:
+            self.level += LEVEL_GAIN * (self.cwnd - self.level)
+        if self._cautious is not None:
+            self._cautious += 1
+            if self._cautious > CAUTIOUS_ROUNDS:
+                self._avoid()
+
+    def _grow(self, packet: Arrival, most: float) -> None:
+        if self.cwnd >= most:
+            if self.cwnd > most:
+                self._cubic.hold()
+                self.cwnd = max(LEAST_CWND, most)
+            return
+        if self.slow_start:
+            self.cwnd = min(most, self.cwnd + (1 if self._cautious is None else 1 / CAUTIOUS_DIVISOR))
+            if self._cautious is None:
+                if self._rounds.are_longer:
+                    self._cautious = 0
+                    self._rounds.remember()
+            elif self._rounds.are_short_again:
+                self._cautious = None
+            return
+        grown = self._cubic.acknowledged(self.cwnd, 1, packet.rtt, packet.at)
+        if self.scalable and self._unmarked < UNMARKED_ROUNDS:
+            ratio = min(1.0, packet.rtt / REFERENCE_RTT_S)
+            grown = self.cwnd + ratio * ratio / self.cwnd
+        self.cwnd = min(most, grown)
+
+    def _avoid(self) -> None:
+        self.slow_start = False
+        self._cautious = None
+
+    def _marked(self, packet: Arrival) -> None:
+        """A queue marks instead of dropping."""
+        self.scalable = self._waiting <= max(SHORT_QUEUE_S, SHORT_QUEUE_PACKETS * self._gap)
+        self._cut(1 - self._marks.alpha / 2 if self.scalable else BETA, packet)
+        self.level = self.cwnd
+
+    def lost(self, packet: Arrival, longest_wait: float) -> bool:
+        """Packets before this one were lost, where packets of late have waited for so long at most. Whether the window
+        was cut for it.
+        """
+        if packet.sent_us < self._cut_until_us:
+            return False
+        self.scalable = False
+        self._cut(SLOW_START_CUT if self.slow_start and self._cautious is None else BETA, packet)
+        noise = max(min(NOISE_S, NOISE_RTTS * packet.rtt), self._gap)
+        if packet.waiting >= max(HIGH_QUEUE * longest_wait, noise):
+            self.level = self.cwnd
+        return True
+
+    def begin(self, most: float) -> None:
+        """The sender goes by this window from now on: by its level, if that is what was asked for."""
+        if self.cwnd < self.level:
+            self.cwnd = max(self.cwnd, min(self.level, most))
+            self._cubic.hold()
+
+    def _cut(self, share: float, packet: Arrival) -> None:
+        self.cuts += 1
+        self._avoid()
+        self.cwnd = max(LEAST_CWND, self._cubic.lost(self.cwnd, share))
+        self._cut_until_us = packet.sent_us + int(packet.loop / _MICRO)
