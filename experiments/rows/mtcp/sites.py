@@ -222,7 +222,7 @@ def _first_seconds(run: Finished) -> Sequence[Curve]:
 # --- Fig. 14: TCPs that come and go
 
 _COMPRESSED = 2.0
-_QUICK_COMPRESSED = 16.0
+_QUICK_COMPRESSED = 10.0
 """Times of the paper over ours."""
 _JOINS_S = (150.0, 300.0, 410.0)
 _LEAVES_S = (520.0, 630.0, 740.0)
@@ -233,7 +233,7 @@ _ALONE = 400.0
 sender's own link (ours)."""
 _SHARED = 660.0
 """KB/s of the link that they share: the most that the paper's flows had on it together (with TCP1 and TCP2)."""
-_SETTLING_S, _QUICK_SETTLING_S = 5.0, 2.5
+_SETTLING_S = 5.0
 """After each change, not counted."""
 _PHASES: Sequence[tuple[str, float, float, Mapping[str, float]]] = (
     ("alone", 0.0, _JOINS_S[0], {"MTCP": 400.0}),
@@ -271,10 +271,9 @@ def _joining_cases(quick: bool) -> Sequence[Case]:
 
 def _joining_measure(run: Finished) -> Mapping[str, float]:
     compressed = _compressed(run)
-    settling = _SETTLING_S if compressed < _QUICK_COMPRESSED else _QUICK_SETTLING_S
     found = {}
     for phase, start, end, rates in _PHASES:
-        since, until = start / compressed + settling, end / compressed
+        since, until = start / compressed + _SETTLING_S, end / compressed
         for who in rates:
             number = None if who == "MTCP" else int(who[-1]) - 1
             rate = session_rate(run, 0, since, until) if number is None else flow_goodput(run, number, since, until)

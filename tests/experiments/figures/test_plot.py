@@ -9,11 +9,10 @@ from experiments.harness.row import Case, Curve, Experiment, Figure, Outcome, Ro
 
 
 def path_styles(svg: str) -> list[str]:
-    """The style of each path, its own or its class's."""
+    """The style of each line of each path, its own or its class's."""
     classes = dict(re.findall(r"\.(c\d+){([^}]*)}", svg))
-    return [
-        own or classes[shared] for own, shared in re.findall(r'<path [^>]*(?:style="([^"]*)"|class="([^"]*)")', svg)
-    ]
+    found = re.findall(r'<path d="([^"]*)"[^>]*(?:style="([^"]*)"|class="([^"]*)")', svg)
+    return [own or classes[shared] for path, own, shared in found for _ in range(path.count("M"))]
 
 
 def test_more_lines_than_colours_still_differ() -> None:
