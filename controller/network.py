@@ -26,7 +26,16 @@ MAX_HOSTS = 4096
 MAC_PATTERN = r"^([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}$"
 ADDRESS_PATTERN = r"^(\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+):[0-9]{1,5}$"
 
-Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$")]
+_NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$"
+_PROTOCOL_PATTERN = r"^[a-z0-9_-]{1,16}$"
+_FORMS = {
+    MAC_PATTERN: "is no MAC address, as in 02:01:00:00:00:01",
+    ADDRESS_PATTERN: "is no HOST:PORT, as in 127.0.0.1:9559",
+    _NAME_PATTERN: "is no name: at most 32 letters, digits, and, behind the first, `_`, `.` and `-`",
+    _PROTOCOL_PATTERN: "is no protocol's name: at most 16 small letters, digits, `_` and `-`",
+}
+"""Pattern -> what is said of a text that it does not match."""
+Name = Annotated[str, Field(pattern=_NAME_PATTERN)]
 Mac = Annotated[str, Field(pattern=MAC_PATTERN)]
 Port = Annotated[int, Field(ge=1, le=MAX_PORT)]
 Seconds = Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)]
@@ -94,7 +103,7 @@ class SessionSpec(_Model):
     """A session known beforehand: its group gets a slot before anybody joins."""
 
     session: Annotated[int, Field(ge=0, lt=2**32)]
-    protocol: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,16}$")]
+    protocol: Annotated[str, Field(pattern=_PROTOCOL_PATTERN)]
     group: IPv4Address
     groups: Annotated[int, Field(ge=1, le=65536)] = 1  # that the session has, one after the other from `group` on
     source: IPv4Address | None = None  # None: any source
@@ -202,13 +211,15 @@ def load_network(path: Path) -> Network:
 
 def first_error(error: ValidationError) -> str:
     """The first of pydantic's errors on one line, `switches[0].address: ...`, and how many more there are."""
-    errors = error.errors(include_url=False, include_context=False, include_input=False)
+    errors = error.errors(include_url=False, include_input=False)
     first = errors[0]
     place = ""
     for step in first["loc"]:
         if step != "[key]":
             place += f"[{step}]" if isinstance(step, int) else f".{step}"
     message = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "string_pattern_mismatch":
+        message = _FORMS.get(first["ctx"]["pattern"], "is not of the form that it must have (docs/controller.md)")
     more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
     return f"{place.lstrip('.')}: {message}{more}" if place else f"{message}{more}"
 

@@ -51,6 +51,10 @@ def find_running(roots: list[Path] | None = None) -> Path:
     for _, directory in sorted(found, reverse=True):
         if _answers(directory / SOCKET_NAME):
             return directory
+    closed = [root for root in roots if root.is_dir() and not os.access(root, os.R_OK | os.X_OK)]
+    closed += [directory for _, directory in found if not os.access(directory / SOCKET_NAME, os.R_OK | os.W_OK)]
+    if closed:
+        raise StateDirError(f"{closed[0]}: only root may look at the emulations there: run it as root (sudo)")
     raise StateDirError(f"no emulation is running (looked in {', '.join(map(str, roots))}; --state-dir names another)")
 
 

@@ -11,6 +11,8 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from engine.command.natural import natural
+
 Json = dict[str, Any]
 
 UNKNOWN = "-"
@@ -127,7 +129,8 @@ def event(record: Json) -> Text:
     fields = " ".join(
         f"{name}={value}" for name, value in record.items() if name not in ("time", "event") and value is not None
     )
-    return Text.assemble((clock, "dim"), " ", (f"{record['event']:<16}", _EVENT_STYLE.get(record["event"], "")), fields)
+    kind = (f"{record['event']:<16}", _EVENT_STYLE.get(record["event"], ""))
+    return Text.assemble((clock, "dim"), " ", kind, " ", fields)
 
 
 # -------------------------------------------------------------------- cells
@@ -215,7 +218,10 @@ def _receivers(session: Json) -> Table:
     table.title_justify = "left"
     total = session.get("total_bytes")
     limiting = (session.get("limiting") or {}).get("receiver")
-    for address, receiver in session["receivers"].items():
+    ordered = sorted(
+        session["receivers"].items(), key=lambda item: (item[0] != limiting, natural(item[1].get("host") or item[0]))
+    )
+    for address, receiver in ordered:
         acked = receiver["acked_bytes"]
         done = f" ({acked / total:.0%})" if acked is not None and total else ""
         table.add_row(

@@ -144,6 +144,29 @@ def simulate(
     raise typer.Exit(status)
 
 
+@app.command()
+def compare(
+    one: Annotated[Path, typer.Argument(metavar="RUN", help="A run folder.")],
+    other: Annotated[Path, typer.Argument(metavar="RUN", help="Another.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+) -> None:
+    """Show two runs' results beside each other (canopy web RUN RUN shows how they came about)."""
+    from rich.console import Console
+
+    from topologies.results.compare import compare as rows_of
+    from topologies.results.compare import comparison_table, read_summary
+    from topologies.results.run_folder import RunFolderError
+
+    try:
+        rows = rows_of(read_summary(one), read_summary(other))
+    except RunFolderError as error:
+        fail(str(error))
+    if as_json:
+        typer.echo(json.dumps({name: [first, second] for name, first, second in rows}, indent=2))
+    else:
+        Console().print(comparison_table(rows))
+
+
 @app.command(name="exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 def execute(
     node: Annotated[str, typer.Argument(help="A host, or a switch (all switches share one namespace).")],

@@ -67,7 +67,7 @@ def run(
         list[str] | None, typer.Option("-i", "--interface", metavar="PORT@IFACE", help="A port; repeatable.")
     ] = None,
     device_id: Annotated[int, typer.Option(min=0, help="P4Runtime's device id.")] = 1,
-    grpc_server_addr: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to serve.")] = "0.0.0.0:9559",
+    grpc_server_addr: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where to serve.")] = "127.0.0.1:9559",
     cpu_port: Annotated[
         int | None, typer.Option(min=1, max=510, help="The port of packet-in and packet-out; none without it.")
     ] = None,

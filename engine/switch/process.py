@@ -56,7 +56,7 @@ class SwitchOptions:
 
     interfaces: Mapping[int, str] = field(default_factory=dict)
     device_id: int = 1
-    address: str = "0.0.0.0:9559"
+    address: str = "127.0.0.1:9559"
     cpu_port: int | None = None
     program: Path | None = None
     p4info: Path | None = None

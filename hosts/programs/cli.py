@@ -23,6 +23,8 @@ from hosts.runtime import clock, sockets
 from hosts.wire.header import SESSION_MAX
 from hosts.wire.manifest import FileError
 
+DEFAULT_WAIT_S = 10.0
+"""How long a sender waits for receivers."""
 SOURCE_SPECIFIC = ipaddress.IPv4Network("232.0.0.0/8")
 """RFC 4607, section 1."""
 
@@ -61,8 +63,12 @@ def send(
     protocol: ProtocolOption = "mtcp",
     interface: InterfaceOption = None,
     source: LocalAddressOption = None,
-    receivers: Annotated[int, typer.Option(help="Start when so many have joined.", min=1)] = 1,
-    wait: Annotated[float, typer.Option(help="Start after so many seconds with those that have.", min=0)] = 10.0,
+    receivers: Annotated[
+        int | None, typer.Option(help="Start when so many have joined.", min=1, show_default="1")
+    ] = None,
+    wait: Annotated[
+        float | None, typer.Option(help="Start after so many seconds with those that have.", min=0, show_default="10")
+    ] = None,
     session: SessionOption = None,
     local_port: LocalPortOption = 0,
     name: Annotated[str | None, typer.Option(help="The file's name at the receivers.", show_default="its own")] = None,
@@ -83,9 +89,9 @@ def send(
         parameters = read_settings(settings)
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
-        plan = _of_files(
-            make_plan(protocol, group, port, source, session, parameters, seed, trace, receivers=receivers, wait=wait)
-        )
+        _check_options(protocol, rate_limit, receivers, wait)
+        starts = {"receivers": receivers or 1, "wait": DEFAULT_WAIT_S if wait is None else wait}
+        plan = _of_files(make_plan(protocol, group, port, source, session, parameters, seed, trace, **starts))
         plan = dataclasses.replace(plan, local_port=local_port)
         address = sockets.resolve_interface(interface, group, source)
         plan = on_link(plan, address)
@@ -137,7 +143,7 @@ def recv(
         plan = _of_files(make_plan(protocol, group, port, source, session, parameters, seed, trace))
         plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate)
         require_source(plan.session)
-        address = sockets.resolve_interface(interface, group)
+        address = sockets.resolve_interface(interface, source or group)
         receiving = receive_file(
             plan,
             output,
@@ -152,6 +158,17 @@ def recv(
     except (ValueError, FileError, sockets.SocketError, OSError) as error:
         raise bad_input(display, error) from None
     finish(outcome, as_json)
+
+
+def _check_options(protocol: str, rate_limit: float | None, receivers: int | None, wait: float | None) -> None:
+    """ValueError when an option would have no effect with the protocol."""
+    found = protocols.get(protocol)
+    if rate_limit is not None and "rate_limit_bps" not in found.option_names:
+        other = "; --set session_rate_bps=.. is its rate" if "session_rate_bps" in found.option_names else ""
+        raise ValueError(f"--rate-limit: {protocol} has no such limit{other}")
+    if not found.knows_receivers and (receivers is not None or wait is not None):
+        given = "--receivers" if receivers is not None else "--wait"
+        raise ValueError(f"{given}: a sender of {protocol} hears of no receivers and waits for none; leave it out")
 
 
 def _of_files(plan: Plan) -> Plan:

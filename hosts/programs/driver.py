@@ -19,6 +19,8 @@ from hosts.runtime import sockets
 from hosts.runtime.runtime import Runtime
 
 INTERRUPTED: Final = "interrupted"
+HINT_AFTER_S: Final = 10.0
+"""A receiver that has heard nothing for so long says what may be wrong: announcements come several times a second."""
 """Reason of a session's end after a signal."""
 
 
@@ -177,9 +179,19 @@ class Driver:
     def listen(self, wait: float | None) -> None:
         """Say what a receiver waits for, and give up when no sender was heard for `wait` seconds."""
         session = self.plan.session
-        self.display.say(f"listening on {session.group}" + (f" from {session.source}" if session.source else ""))
+        source = f" from {session.source}" if session.source else ""
+        self.display.say(f"listening on {session.group}{source} at {self.runtime.address.host}")
+        self._loop.call_later(HINT_AFTER_S, self._hint)
         if wait is not None:
             self._loop.call_later(wait, self._give_up, wait)
+
+    def _hint(self) -> None:
+        if self.narrator.started_at is None:
+            again = "" if self.plan.protocol.knows_receivers else ", and are its parameters the sender's"
+            self.display.say(
+                f"nothing heard for {HINT_AFTER_S:g} s: does the sender run with the same --group, --port and "
+                f"--protocol, is {self.runtime.address.host} the right --interface{again}?"
+            )
 
     def _give_up(self, wait: float) -> None:
         if self.narrator.started_at is None:

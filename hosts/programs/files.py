@@ -141,7 +141,8 @@ class FileSink:
             return False
         final = self.folder / manifest.name
         if final.exists() and (self.existing == "refuse" or final.is_dir()):
-            raise FileError(f"{final}: {os.strerror(errno.EEXIST)}", Reason.REFUSED_FILE)
+            what = "" if final.is_dir() else " (--replace puts the new one in its place)"
+            raise FileError(f"{final}: {os.strerror(errno.EEXIST)}{what}", Reason.REFUSED_FILE)
         try:
             space = os.statvfs(self.folder)
             if space.f_bavail * space.f_frsize < manifest.size:

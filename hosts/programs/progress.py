@@ -27,7 +27,7 @@ class Display:
 
     def stream(self, text: str) -> None:
         """A line that the next one overwrites, when there is a terminal."""
-        if not self._quiet and self._console.is_terminal:
+        if self.is_watched:
             self._console.print(text, markup=False, end="\r")
 
     def begin(self, label: str, total: int) -> None:
@@ -46,6 +46,11 @@ class Display:
         )
         self._task = self._progress.add_task(label, total=total, rate="", note="")
         self._progress.start()
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody sees what is shown in passing."""
+        return not self._quiet and self._console.is_terminal
 
     @property
     def shows_progress(self) -> bool:

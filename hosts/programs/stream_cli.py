@@ -124,7 +124,7 @@ def recv(
             make_plan(protocol, group, port, source, session, read_settings(settings), seed, trace), local_port
         )
         require_source(plan.session)
-        address = sockets.resolve_interface(interface, group)
+        address = sockets.resolve_interface(interface, source or group)
         with _output(output) as stream:
             receiving = receive_stream(plan, stream, sockets.Interface(address), display, delay=delay, wait=wait)
             outcome = clock.run(receiving, plan.parameters)

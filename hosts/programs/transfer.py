@@ -28,11 +28,12 @@ async def send_file(
     narrator = _SenderNarrator(display)
     driver = Driver(plan, plan.sender(), interface, narrator, "sender", source=source)
     observer, runtime = driver.observer, driver.runtime
+    knows_receivers = plan.protocol.knows_receivers
+    column = "acked_bytes" if knows_receivers else "sent_bytes"
     driver.keep_status(status_folder, source.total_bytes)
     if driver.status is not None:
         driver.status.write(driver.row())
-    runtime.every(PROGRESS_INTERVAL_S, lambda now: _show(display, lambda: observer.row(now), "acked_bytes"))
-    knows_receivers = plan.protocol.knows_receivers
+    runtime.every(PROGRESS_INTERVAL_S, lambda now: _show(display, lambda: observer.row(now), column))
     display.say(
         f"{manifest.name}: {manifest.size} bytes to {plan.session.group} with {plan.protocol.name}, "
         f"session {driver.session}" + (f"; waiting for {plan.session.receivers} receiver(s)" if knows_receivers else "")
@@ -113,6 +114,10 @@ async def receive_file(
             if sink.manifest is not None:
                 display.begin(sink.manifest.name, sink.manifest.size)
                 _show(display, lambda: {**observer.row(now), "file_bytes": sink.written}, "file_bytes")
+            elif narrator.started_at is not None and display.is_watched:
+                row = observer.row(now)  # a file that is decoded as a whole has a name and a size only at its end
+                rate = (row.get("rate_bps") or 0.0) / 1e6
+                display.stream(f"received {(row.get('received_bytes') or 0) / 1e6:.1f} MB, {rate:.2f} Mbit/s   ")
 
         runtime.every(PROGRESS_INTERVAL_S, progress)
         driver.listen(wait)

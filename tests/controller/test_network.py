@@ -44,7 +44,7 @@ def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (change("switches", 0, "address", to="nowhere"), "switches[0].address: String should match"),
+        (change("switches", 0, "address", to="nowhere"), "switches[0].address: is no HOST:PORT"),
         (change("switches", 0, "address", to="a:99999"), "switches[0].address: the TCP port must be 1..65535"),
         (change("switches", 0, "mac", to="02:00"), "switches[0].mac: "),
         (

@@ -135,6 +135,14 @@ def test_a_tree_of_two_levels(tmp_path: Path, file: Path) -> None:
         (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--source", "192.0.2.200"], "not an address of"),
         (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--status-dir", "{missing}"], "not a folder"),
         (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--trace", "{missing}/x"], "No such file"),
+        (
+            ["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "webrc", "--rate-limit", "1e6"],
+            "--rate-limit: webrc has no such limit; --set session_rate_bps",
+        ),
+        (
+            ["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "webrc", "--receivers", "2"],
+            "--receivers: a sender of webrc hears of no receivers",
+        ),
         (["recv", "--group", "232.1.1.1", "--port", "5000"], "is source-specific (RFC 4607): give --source"),
         (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "{file}"], "File exists"),
         (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "/proc/nowhere"], "/proc/nowhere"),
@@ -250,5 +258,5 @@ def test_an_existing_file(tmp_path: Path, file: Path) -> None:
     assert "the file is refused" in errors
     code, _, errors = end(receiver)
     assert code == 2
-    assert errors == f"canopy: {folder / 'file.bin'}: File exists\n"
+    assert errors == f"canopy: {folder / 'file.bin'}: File exists (--replace puts the new one in its place)\n"
     assert (folder / "file.bin").read_text() == "mine"
