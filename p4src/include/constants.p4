@@ -125,8 +125,9 @@ const bit<32> TFMCC_IDLE_MS = 24576;            // in 1.024 ms
 // A round trip time counts for so long. The CLR's reports renew it once a round trip on its way, requests elsewhere.
 const bit<48> TFMCC_PATH_AGE_US = 8388608;
 const bit<8>  TFMCC_PATH_SHIFT  = 6;            // data tell it in 64 us
-// Reports of a round that pass whose ports are not in doubt, the CLR's apart: one for each port.
-const bit<8>  TFMCC_REPORTS = 16;
+// Reports of a round that pass whose ports are not in doubt, the CLR's apart: half as many as there are ports, for whom the
+// sender does not know it asks, and hears again.
+const bit<8>  TFMCC_REPORTS = 8;
 // Of round trip times that wait for their confirmation each is an eighth to a quarter longer than the one before.
 const bit<16> TFMCC_FARTHER = 4;
 // A port by which a report came that was not confirmed is in doubt for 2^5 times what a confirmation may take.

@@ -27,7 +27,8 @@ from experiments.rows.tfmcc.feedback import (
 _COUNTS: Final = (10, 30, 100, 300, 1000, 3000, 10_000)
 _FAN_OUT: Final = 15
 """Receivers of an edge switch, and switches of one further up: a port for each, and one upwards (ours)."""
-_PORTS: Final = 16
+_MOST: Final = 8
+"""Reports that a switch lets pass in a round."""
 _HANDFUL: Final = 10.0
 _WITH, _WITHOUT = "with assistance", "without"
 _UP: Final = ECHO_RTTS / 2
@@ -47,7 +48,7 @@ class _Switch:
         """A report arrives; `confirmed`: what the sender's data said here last."""
         if now - self._since >= ECHO_RTTS:
             self._rate, self._since = np.inf, now
-        if self._passed >= _PORTS or rate >= min(self._rate, confirmed):
+        if self._passed >= _MOST or rate >= min(self._rate, confirmed):
             return False
         self._rate = rate
         self._passed += 1

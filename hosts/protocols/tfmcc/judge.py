@@ -4,7 +4,7 @@ No receiver can be kept from asking for a low rate; that is what the protocol is
 the future, repeated, or in another receiver's name says nothing of the network now.
 """
 
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,8 @@ KNOWN: Final = 16_384
 """Receivers whose last report is remembered; the ones silent longest are forgotten first (ours)."""
 ASKED: Final = 4096
 """Strangers that have been asked and may answer; the first ones are forgotten first (ours)."""
+QUESTIONS: Final = 8
+"""Of them to one stranger that may be answered, the last ones (ours)."""
 STRANGER: Final = "drop_stranger"
 """The counter of reports by receivers that are not known yet."""
 ROUNDS: Final = 2
@@ -30,6 +32,14 @@ class Known:
     time_us: int
 
 
+@dataclass(slots=True)
+class Asked:
+    """What a stranger was asked: from where its reports came, and the last questions' times."""
+
+    address: Address
+    times_us: deque[int]
+
+
 class ReportJudge:
     """Finds out why a report is not to be believed."""
 
@@ -39,7 +49,7 @@ class ReportJudge:
         self._largest_rtt = largest_rtt
         self._is_open = is_open
         self._known: OrderedDict[int, Known] = OrderedDict()
-        self._asked: OrderedDict[int, Known] = OrderedDict()
+        self._asked: OrderedDict[int, Asked] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._known)
@@ -77,17 +87,23 @@ class ReportJudge:
         self._known[receiver] = known
 
     def ask(self, receiver: int, source: Address, time_us: int) -> None:
-        """A stranger reports, and is asked at its address at `time_us`: forged addresses do not answer."""
-        self._asked.pop(receiver, None)
+        """A stranger reports, and is asked at its address at `time_us`: forged addresses do not answer.
+
+        It may report again before the answer is here, and be asked again."""
+        asked = self._asked.pop(receiver, None)
+        if asked is None or asked.address != source:
+            asked = Asked(source, deque(maxlen=QUESTIONS))
+        asked.times_us.append(time_us)
         while len(self._asked) >= ASKED:
             self._asked.popitem(last=False)
-        self._asked[receiver] = Known(source, time_us)
+        self._asked[receiver] = asked
 
     def admit(self, receiver: int, source: Address, time_us: int) -> bool:
         """An answer; whether it is one to what was asked. Then the receiver's reports are believed."""
-        asked = self._asked.pop(receiver, None)
-        if asked is None or (asked.address, asked.time_us) != (source, time_us) or receiver in self._known:
+        asked = self._asked.get(receiver)
+        if asked is None or asked.address != source or time_us not in asked.times_us or receiver in self._known:
             return False
+        del self._asked[receiver]
         self._know(receiver, Known(source, -1))
         return True
 

@@ -206,6 +206,8 @@ class Reporting:
         if packet.flags & FLAG_SUPPRESSED:
             delay /= self._options.feedback_rtts
             since = max(now, self._reported_at + delay)  # the last report may still be answered
+            if now < since:
+                delay = 0.0  # who repeats a report has drawn a time for it
         self._timer.start(
             since,
             delay,

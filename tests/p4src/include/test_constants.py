@@ -38,7 +38,7 @@ NUMBERS = [
     ("TFMCC_NO_RATE", NO_RATE),
     ("TFMCC_IDLE_MS", 3 * TfmccOptions().longest_gap_s * 1024),
     ("TFMCC_PATH_SHIFT", tfmcc.PATH_UNIT_US.bit_length() - 1),
-    ("TFMCC_REPORTS", network.MAX_PORT),
+    ("TFMCC_REPORTS", network.MAX_PORT / 2),
     ("VLMCC_DATA_UDP_BYTES", UDP_BYTES + vlmcc.DATA_BYTES),
     ("VLMCC_CHALLENGE_UDP_BYTES", UDP_BYTES + len(vlmcc.encode_challenge(vlmcc.Challenge._make([0] * 10)))),
     ("FEEDBACK_PERIOD_US", MtcpOptions().ack_delay_s * 1e6),

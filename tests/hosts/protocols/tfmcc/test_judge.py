@@ -62,3 +62,19 @@ def test_a_flood_of_names_is_forgotten_from_its_beginning() -> None:
     for receiver in range(1, KNOWN + 1000):
         assert judge.problem(_report(receiver=receiver), SOURCE, 1.0, 5, 10.1) is None
     assert len(judge) == KNOWN
+
+
+def test_a_stranger_that_reports_again_before_it_has_answered_may_answer_either_question() -> None:
+    here, elsewhere = Address("10.0.0.7", 1), Address("10.0.0.8", 1)
+    for answered in (100, 200):
+        judge = ReportJudge(4.0, is_open=False)
+        judge.ask(7, here, 100)
+        judge.ask(7, here, 200)
+        assert not judge.admit(7, elsewhere, answered)
+        assert not judge.admit(7, here, 150)
+        assert judge.admit(7, here, answered)
+        assert not judge.admit(7, here, answered)
+    judge = ReportJudge(4.0, is_open=False)
+    judge.ask(7, here, 100)
+    judge.ask(7, elsewhere, 200)  # somebody else takes the name
+    assert not judge.admit(7, elsewhere, 100)

@@ -142,7 +142,7 @@ def test_without_such_a_switch_one_report_a_round_after_up_to_t() -> None:
 def test_a_lower_report_cancels_and_a_higher_one_does_not() -> None:
     for higher in (False, True):
         listener, _ = congested(HELPED, 1)
-        rate = decode_rate(listener.reports[0][1].rate)
+        rate = decode_rate(listener.reports[-1][1].rate)
         listener.echo = encode_rate(rate * (1.02 if higher else 0.98))
         before = len(listener.reports)
         listener.hear(60)
