@@ -106,19 +106,19 @@ def test_behind_queues_of_few_packets_little_is_lost(link: float, rtt: float, pa
         assert gone <= 0.08 * (came + gone)
 
 
-def test_receivers_behind_one_deep_queue_do_not_starve() -> None:
+def test_of_receivers_behind_one_queue_the_slowest_has_half_of_the_link() -> None:
     """Each one's joins fill the queue for all; who then believes in that round trip time for long falls behind."""
-    link = 8e6
+    link = 4e6
     found = World(
         [{}] * 6,
-        shared=one_way(0.02, rate_bps=link, limit_packets=53),
+        shared=one_way(0.03, rate_bps=link, limit_packets=26),
         options={**DEFAULTS, "session_rate_bps": 10 * link},
     )
     found.sim.run(15.0)
     before = [found.packets(number) for number in range(6)]
-    found.sim.run(45.0)
+    found.sim.run(40.0)
     for number in range(6):
-        assert (found.packets(number) - before[number]) * BITS / 30.0 >= 0.42 * link
+        assert (found.packets(number) - before[number]) * BITS / 25.0 >= 0.48 * link
 
 
 def test_where_packets_are_lost_by_chance_a_receiver_has_what_a_tcp_has() -> None:
