@@ -20,6 +20,10 @@ PERIOD_ROUNDS: Final = 15
 """And at least so many round trips, for drains are to take little of long ones, too (ours)."""
 
 
+BESIDE_OTHERS: Final = 2
+"""Times as long beside others, of whose queue a drain gives a part away (ours; BBR v1's ProbeRTT is every 10 s)."""
+
+
 def _period(rtt_s: float) -> float:
     return max(PERIOD_S, PERIOD_ROUNDS * rtt_s)
 
@@ -78,7 +82,7 @@ class Company:
 
     def _wait(self, rtt_s: float, now: float) -> None:
         self._filled = 0
-        self._asks_at = now + _period(rtt_s)
+        self._asks_at = now + (BESIDE_OTHERS if self.present else 1) * _period(rtt_s)
 
     def forget(self) -> None:
         """The window has begun anew: there is no queue of its own to be drained."""

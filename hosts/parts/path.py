@@ -21,7 +21,8 @@ STARTS: Final = 16
 """STARTs whose way back is compared (ours)."""
 LEAST_RTT_S: Final = 1e-6
 COMPANY_WINDOW_S: Final = 30.0
-"""While others fill the queue, which drains do not empty then, the base delay is remembered for so long (ours)."""
+"""While others fill the queue, which drains do not empty then, the base delay is remembered for so long (ours); and so
+long after they were seen last, for what is forgotten in a moment's doubt does not come back beside them."""
 BASE_ROUNDS: Final = 30
 """Round trips within which a base delay that is learnt again is looked for at least: two drains' (ours)."""
 LONGER: Final = 1 / 8
@@ -37,6 +38,7 @@ class Path:
         "_back",
         "_base",
         "_beside_others",
+        "_beside_until",
         "_bucket",
         "_bucket_at",
         "_bucket_ends",
@@ -57,6 +59,7 @@ class Path:
         self._recent = BaseDelay() if learns_again else None  # of the shortest while
         self._recent_at_start: float | None = None
         self._beside_others = False
+        self._beside_until = -inf
         self._company_began = False  # since the last START
         self.drift = 0.0
         """Seconds that the sender's clock gains on ours in one."""
@@ -121,17 +124,19 @@ class Path:
             return max(LEAST_RTT_S, base.least + self._back + self.drift * (base.least_at - self._lines))
         return max(LEAST_RTT_S, self._least + self._back)
 
-    def note_company(self, present: bool) -> None:
+    def note_company(self, present: bool, now: float) -> None:
         """Whether somebody else fills the queue."""
+        if present:
+            self._beside_until = now + COMPANY_WINDOW_S
         if present != self._beside_others:
             self._beside_others = present
             self._company_began |= present
-            self._remember()
+            self._remember(now)
 
-    def _remember(self) -> None:
+    def _remember(self, now: float) -> None:
         if self._base is not None and self._recent is not None:
-            rounds_s = BASE_ROUNDS * self.base_rtt if self._starts else 0.0
-            self._base.window_s = max(COMPANY_WINDOW_S if self._beside_others else WINDOW_S, rounds_s)
+            rounds_s = BASE_ROUNDS * self.base_rtt if self._starts and self._base.least < inf else 0.0
+            self._base.window_s = max(COMPANY_WINDOW_S if now < self._beside_until else WINDOW_S, rounds_s)
             self._recent.window_s = max(WINDOW_S, rounds_s)
 
     @property
@@ -149,7 +154,7 @@ class Path:
 
     def _draw(self, now: float) -> None:
         """The least delays, as they would be now."""
-        self._remember()
+        self._remember(now)
         back, here = self._clocks[0].slope, -self._clocks[1].slope
         drift = self.drift = min(back, here, key=abs) if back * here > 0 else 0.0
         self._lines = now

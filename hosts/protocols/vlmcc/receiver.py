@@ -222,7 +222,7 @@ class VlmccReceiver(RealtimeReceiver):
         )
         if round_ended:
             if isinstance(following, AdaptiveFollowing):
-                path.note_company(following.beside_others)
+                path.note_company(following.beside_others, at)
             if path.may_be_longer:
                 self._ask_again(packet, now)
             self._judge(packet, now, effects)

@@ -106,3 +106,18 @@ def test_base_rtt_follows_the_clock_and_not_the_queue() -> None:
         now = number * 0.1
         path.arrived(now, 0.03 + (0.05 if number else 0.0))
     assert path.base_rtt == pytest.approx(0.05)
+
+
+def test_a_moments_doubt_beside_others_does_not_forget_the_way_without_a_queue() -> None:
+    """It is 50 ms long. A TCP's queue is never shorter than 100 ms, which is not seen for a moment after 15 s."""
+    path = Path(learns_again=True)
+    path.started(FORTH, BACK)
+    for number in range(250):
+        now = number * 0.1
+        path.arrived(now, FORTH + (0.1 if number > 20 else 0.0))
+        path.note_company(number > 20 and number != 150, now)
+    assert path.base_rtt == pytest.approx(FORTH + BACK)
+    for number in range(250, 1200):  # they have gone: it is another path
+        path.arrived(number * 0.1, FORTH + 0.1)
+        path.note_company(False, number * 0.1)
+    assert path.base_rtt > FORTH + BACK + 0.09
