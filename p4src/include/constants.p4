@@ -109,6 +109,9 @@ const bit<48> MTCP_HOLDERS_US = 100000;
 // retransmission of what it does not acknowledge (0.2 s after the first, at least) finds it left out.
 const bit<32> MTCP_SILENCE_US = 500000;
 const bit<48> MTCP_GAP_US     = 300000;
+// A round trip between parent and child until a probe has told of it: half the least time-out, so that what was lost is
+// asked for before that.
+const bit<48> MTCP_FIRST_RTT_US = 100000;
 // A port whose children change twice within this time, ten delayed acknowledgments, has several behind it that nobody
 // merges. (Changes that are further apart cost one unmerged packet each.)
 const bit<48> MTCP_CHANGE_US  = 200000;

@@ -259,7 +259,7 @@ class Agent:
         effects = []
         self._completed(self._acknowledge(child, cumulative, feedback, now), now)
         if feedback.sack:
-            self._retransmission.find_missing(child, now, effects)
+            self._retransmission.find_missing(child, cumulative + feedback.repeats, now, effects)
         if child.repairs:
             self._retransmission.send(child, now, effects)
         self.summary_changed |= self.congestion.summaries.update(child, feedback.min_cwnd, feedback.max_twnd)
@@ -359,6 +359,7 @@ class Agent:
         holders = feedback.holders
         for member in members:  # who lives, and who is to be repaired when the packet `cumulative` times out
             member.heard_at = member.answered_at = now
+            member.summarised = True
             member.holds = bool(holders >> member.number & 1)
             if not member.holds:
                 member.progress_at = now

@@ -139,7 +139,12 @@ FEEDBACK: Final = Format(
     ),
     Number("bound_us", 32, "from `number`'s RTD here to the largest time-out of all (mean and deviations of the RTD)"),
     Number("number", 16, "the child's number at its parent (JOIN_ACK)", wraps=True),
-    Number("repeats", 16, "NACKs that repeated others and were left out since the last one"),
+    Number(
+        "repeats",
+        16,
+        "merged: NACKs that repeated others and were left out since the last one; NACK: what is missing of so many "
+        "packets from `cumulative` on was asked for by others, or sent, a switch says",
+    ),
     Bitmap("children", MERGE_CHILDREN, "whose feedback it is, bit = number; from a host: its own bit"),
     Bitmap("holders", MERGE_CHILDREN, "those of them that lack the packet `cumulative`; from a host: its own bit"),
     Bitmap("sack", SACK_BITS, "bit i: packet cumulative + 1 + i has arrived"),

@@ -21,6 +21,7 @@ SLOTS = number("MTCP_SLOTS")
 PERIOD_US, HOLDERS_US = number("FEEDBACK_PERIOD_US"), number("MTCP_HOLDERS_US")
 SILENCE_US, GAP_US = number("MTCP_SILENCE_US"), number("MTCP_GAP_US")
 CHANGE_US, IDLE_US = number("MTCP_CHANGE_US"), number("FEEDBACK_IDLE_US")
+FIRST_RTT_US = number("MTCP_FIRST_RTT_US")
 MAX_BEHIND, LEAST_MARGIN_US = number("FEEDBACK_MAX_BEHIND"), number("MTCP_LEAST_MARGIN_US")
 
 
@@ -193,8 +194,10 @@ class AggregationModel:
         refusal = _refusal(slot, port, packet, now)
         if refusal == "part" and packet.nack:
             above = frozenset(cumulative + 1 + bit for bit in members(packet.sack))
-            if not _asks_anew(slot, port, slot.ports[port], _lacked(cumulative, above), now, part=True):
+            below = _asks_anew(slot, port, slot.ports[port], cumulative, _lacked(cumulative, above), now, part=True)
+            if below is None:
                 return "repeated", None
+            return "part", _known_below(packet, below)
         if refusal is None and any(other.children & members(packet.children) for other in others.values()):
             slot.ports.pop(port, None)
             refusal = "shared_port"
@@ -235,12 +238,15 @@ class AggregationModel:
         rtd = _measure(slot, port, mine, packet, others, now)
 
         repeat = False
+        told = packet
         if packet.nack:
-            repeat = not _asks_anew(slot, port, mine, _lacked(cumulative, above), now, part=False)
+            below = _asks_anew(slot, port, mine, cumulative, _lacked(cumulative, above), now, part=False)
+            repeat = below is None
+            told = _known_below(packet, below)
         if not known:
-            return "first", packet
+            return "first", told
         if packet.nack and not repeat:
-            return "nack", packet
+            return "nack", told
         if not others:
             return "alone", packet
 
@@ -250,7 +256,7 @@ class AggregationModel:
             slot.repeats = min(slot.repeats + 1, 0xFFFF)
         if repaired:
             if (cumulative, above) != (summary.cumulative, summary.above):
-                return "repair", packet
+                return "repair", told
             due = True
         if not due:
             return "repeated" if repeat else "absorbed", None
@@ -374,27 +380,38 @@ def _lacked(cumulative: int, above: frozenset[int]) -> frozenset[int]:
     return frozenset(seq % SACK_BITS for seq in missing)
 
 
-def _asks_anew(slot: Slot, port: int, mine: Port, lacked: frozenset[int], now: int, *, part: bool) -> bool:
-    """Whether a NACK asks for something that nobody has asked for lately, or has waited for a round trip."""
-    rtt = slot.rtt.get(port, 0)
-    limit = rtt + rtt // 8
+def _known_below(nack: Feedback, below: int | None) -> Feedback:
+    """A NACK that passes says how much of it need not be asked for again: all, when nothing is new."""
+    return nack._replace(repeats=max(nack.repeats, 0xFFFF if below is None else below))
+
+
+def _asks_anew(
+    slot: Slot, port: int, mine: Port, cumulative: int, lacked: frozenset[int], now: int, *, part: bool
+) -> int | None:
+    """The first packet, counted from `cumulative`, that a NACK asks for and nobody has asked for lately; 0 when it asks
+    because it has waited for a round trip; None when it asks for nothing.
+    """
+    rtt = slot.rtt.get(port)
+    limit = FIRST_RTT_US if rtt is None else rtt + rtt // 8
     mine.served = mine.served.aged(limit, now)
-    asked = slot.asked.aged(limit, now) if limit else slot.asked
+    asked = slot.asked.aged(limit, now)
     if part:
         mine.wanted |= lacked
     else:
         lacked -= mine.served.all
         mine.wanted = lacked
     overdue = bool(lacked) and mine.since is not None and now - mine.since >= limit
-    anew = bool(lacked - asked.all) or not limit or overdue
-    if anew:
+    fresh = lacked - asked.all
+    below = None
+    if fresh or overdue:
+        below = min(((packet - cumulative) % SACK_BITS for packet in fresh), default=0)
         slot.asked = asked.add(lacked)
         mine.since = None
     if not lacked:
         mine.since = None
     elif mine.since is None:
         mine.since = now
-    return anew
+    return below
 
 
 def _aggregate(ports: list[Port], now: int) -> Sent:
