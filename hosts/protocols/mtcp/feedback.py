@@ -180,6 +180,7 @@ class ReceiverFeedback:
             received.sack,
             merge=self.merge,
             number=self.number,
+            relearn=self._options.adaptive,
         )
         assert self._attachment.parent is not None
         self._counters["feedback_packets"] += 1

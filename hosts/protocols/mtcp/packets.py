@@ -26,6 +26,7 @@ FLAG_END: Final = 0x01
 FLAG_MERGED: Final = 0x01
 FLAG_MERGE: Final = 0x02
 FLAG_REPAIRED: Final = 0x04
+FLAG_RELEARN: Final = 0x08
 MERGE_CHILDREN: Final = 128
 """Children whose feedback can be merged: those with a smaller number (bits of `children` and `holders`)."""
 
@@ -113,6 +114,7 @@ class Feedback(NamedTuple):
     bound_us: int = 0
     repeats: int = 0
     repaired: bool = False
+    relearn: bool = False
 
 
 FEEDBACK: Final = Format(
@@ -152,6 +154,7 @@ FEEDBACK: Final = Format(
         Flag("merged", FLAG_MERGED, "ACK: a switch made it from several children's"),
         Flag("merge", FLAG_MERGE, "switches may merge it with those of the same parent's other children"),
         Flag("repaired", FLAG_REPAIRED, "merged ACK: `number` answers a repair with it, for switches further up"),
+        Flag("relearn", FLAG_RELEARN, "the base delay is learnt again (`rules: adaptive`): switches do so, too"),
     ),
     second="nack",
     name="feedback",
@@ -205,6 +208,7 @@ def encode_feedback(
     *,
     merge: bool = False,
     number: int = 0,
+    relearn: bool = False,
 ) -> bytes:
     """A host's ACK or NACK; the fields are Feedback's. Sizes beyond 32 bits are cut to the largest."""
     mine = 0
@@ -214,7 +218,7 @@ def encode_feedback(
         VERSION,
         NUMBER,
         Type.NACK if nack else Type.ACK,
-        FLAG_MERGE if mine else 0,
+        (FLAG_MERGE | (FLAG_RELEARN if relearn else 0)) if mine else 0,
         session,
         cumulative & 0xFFFFFFFF,
         min(held_us, UNLIMITED),
@@ -263,6 +267,7 @@ def _parse_feedback(data: bytes, nack: bool, flags: int, session: int) -> Feedba
         bound_us,
         repeats,
         bool(flags & FLAG_REPAIRED),
+        bool(flags & FLAG_RELEARN),
     )
 
 

@@ -21,6 +21,7 @@ SLOTS = number("MTCP_SLOTS")
 PERIOD_US, HOLDERS_US = number("FEEDBACK_PERIOD_US"), number("MTCP_HOLDERS_US")
 SILENCE_US, GAP_US = number("MTCP_SILENCE_US"), number("MTCP_GAP_US")
 CHANGE_US, IDLE_US = number("MTCP_CHANGE_US"), number("FEEDBACK_IDLE_US")
+BASE_US = number("MTCP_BASE_US")
 FIRST_RTT_US = number("MTCP_FIRST_RTT_US")
 MAX_BEHIND, LEAST_MARGIN_US = number("FEEDBACK_MAX_BEHIND"), number("MTCP_LEAST_MARGIN_US")
 
@@ -65,6 +66,27 @@ class Recent:
     def without(self, packet: int) -> "Recent":
         """Forget one."""
         return replace(self, later=self.later - {packet}, before=self.before - {packet})
+
+
+@dataclass
+class Least:
+    """The least delay of a child: since a time, and of the time before."""
+
+    since: int
+    later: int
+    before: int
+
+    @property
+    def value(self) -> int:
+        """Of both."""
+        return min(self.later, self.before)
+
+    def add(self, rtd: int, now: int, *, again: bool) -> None:
+        """A sample; `again`: the least is that of the last while only."""
+        if again and now - self.since >= BASE_US:
+            self.before = self.later if now - self.since < 2 * BASE_US else rtd
+            self.since, self.later = now, rtd
+        self.later = min(self.later, rtd)
 
 
 @dataclass
@@ -117,7 +139,7 @@ class Slot:
     rtt: dict[int, int] = field(default_factory=dict)  # port -> what a probe said
     asked: Recent = field(default_factory=Recent)  # in NACKs that passed, and not repaired since
     addressed: dict[int, int] = field(default_factory=dict)  # port -> when the last repair to a child there was sent
-    least: dict[int, int] = field(default_factory=dict)  # child -> least RTD
+    least: dict[int, Least] = field(default_factory=dict)  # child -> least RTD
     changed_at: dict[int, int] = field(default_factory=dict)
     plain_until: dict[int, int] = field(default_factory=dict)
 
@@ -264,7 +286,7 @@ class AggregationModel:
         queue = bound = 0
         if timed and rtd is not None:
             queue = max([mine.queue, *(other.queue for other in others if other.echo)]) - (
-                rtd - slot.least[packet.number]
+                rtd - slot.least[packet.number].value
             )
             bound = max(other.bound for other in [mine, *others] if other.echo or other is mine) - rtd
         result = packet._replace(
@@ -347,9 +369,11 @@ def _measure(slot: Slot, port: int, mine: Port, packet: Feedback, others: list[P
         return None
     rtd = now - packet.echo_time_us - packet.held_us
     if packet.number not in slot.least:
-        slot.least[packet.number] = rtd - min((other.queue for other in others if other.echo), default=0)
-    slot.least[packet.number] = min(slot.least[packet.number], rtd)
-    mine.queue = rtd - slot.least[packet.number]
+        first = rtd - min((other.queue for other in others if other.echo), default=0)
+        slot.least[packet.number] = Least(now, first, first)
+    else:
+        slot.least[packet.number].add(rtd, now, again=packet.relearn)
+    mine.queue = rtd - slot.least[packet.number].value
     if packet.merged:
         mine.queue += packet.queue_us
         mine.bound = rtd + packet.bound_us
