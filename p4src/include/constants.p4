@@ -66,6 +66,7 @@ const bit<8> CANOPY_VERSION = 1;
 #define MTCP_BIT_MERGED   0     // ACK: a switch made it
 #define MTCP_BIT_MERGE    1     // it may be merged; REPAIR: it may be copied to others who asked for it
 #define MTCP_BIT_REPAIRED 2     // ACK with MERGED: the child that it comes from answers a repair
+#define MTCP_BIT_RELEARN  5     // the base delay is learnt again
 const bit<16> MTCP_FEEDBACK_UDP_BYTES = 160;
 
 // RLA's
@@ -111,9 +112,14 @@ const bit<48> MTCP_HOLDERS_US = 100000;
 // retransmission of what it does not acknowledge (0.2 s after the first, at least) finds it left out.
 const bit<32> MTCP_SILENCE_US = 500000;
 const bit<48> MTCP_GAP_US     = 300000;
+// A round trip between parent and child until a probe has told of it: half the least time-out, so that what was lost is
+// asked for before that.
+const bit<48> MTCP_FIRST_RTT_US = 100000;
 // A port whose children change twice within this time, ten delayed acknowledgments, has several behind it that nobody
 // merges. (Changes that are further apart cost one unmerged packet each.)
 const bit<48> MTCP_CHANGE_US  = 200000;
+// A base delay is of this time and the one before: half the hosts' window (hosts/parts/base_delay.py).
+const bit<48> MTCP_BASE_US = 5000000;
 // The least distance of a time-out above the mean delay: Linux' TCP_RTO_MIN, `rto_margin_s` of the hosts.
 const bit<32> MTCP_LEAST_MARGIN_US = 200000;
 

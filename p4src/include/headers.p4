@@ -95,7 +95,7 @@ header mtcp_feedback_t {
     bit<32>  queue_us;          // by how much the child that waits longest waits longer than `number` does
     bit<32>  bound_us;          // from the delay of `number` to the largest time-out
     bit<16>  number;            // the child that this comes from
-    bit<16>  repeats;           // NACKs left out since the last summary
+    bit<16>  repeats;           // NACKs left out since the last summary; of a NACK, what need not be asked for again
     children_t children;        // whom it stands for
     children_t holders;         // those of them that lack `cumulative`
     sack_t   sack;

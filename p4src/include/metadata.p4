@@ -105,6 +105,7 @@ struct merge_t {
     bit<1>        again;        // says nothing new of what has arrived
     bit<1>        repaired;     // answers a repair
     bit<1>        repeat;       // a NACK that asks for nothing new
+    bit<16>       known_below;  // so many packets that a NACK names need not be asked for again
     bit<1>        measured;     // has a relative time delay: rtd
     bit<32>       rtd;
     bit<32>       queue;        // rtd above the least of the child that it comes from
@@ -193,7 +194,7 @@ struct metadata_t {
     bit<1>        assist;       // the controller wants us to help
     port_bitmap_t switch_ports; // ports with a switch behind them
     merge_t       merge;
-    bit<1>        merged;       // rewritten, so that its checksum is ours
+    bit<1>        merged;       // rewritten, as a summary or in its `repeats`
     mac_address_t neighbour;    // that a report of TFMCC came from
     sack_t        repaired;     // the packet that a repair brings, as the bit of its number modulo SACK_BITS
     port_t        repair_port;  // where the child is to which it is addressed; 0: others get no copies

@@ -268,7 +268,7 @@ class Agent:
             if self.congestion.marked(child, highest, self.end, self.children.values()):
                 effects.append(CongestionSignal("ecn", child.address))
         if feedback.sack:
-            self._retransmission.find_missing(child, now, effects)
+            self._retransmission.find_missing(child, cumulative + feedback.repeats, now, effects)
         if child.repairs:
             self._retransmission.send(child, now, effects)
         self.summary_changed |= self.congestion.summaries.update(child, feedback.min_cwnd, feedback.max_twnd)
@@ -368,6 +368,7 @@ class Agent:
         holders = feedback.holders
         for member in members:  # who lives, and who is to be repaired when the packet `cumulative` times out
             member.heard_at = member.answered_at = now
+            member.summarised = True
             member.holds = bool(holders >> member.number & 1)
             if not member.holds:
                 member.progress_at = now

@@ -71,6 +71,7 @@ class Child:
         "rtd_min",
         "rtt",
         "spare",
+        "summarised",
         "waits",
     )
 
@@ -91,6 +92,7 @@ class Child:
         self.epoch = 0  # of its join
         self.agent = self.spare = False  # what it said of itself
         self.merge = False  # switches may merge its feedback with others'
+        self.summarised = False  # they have
         # Of merged feedback (agent.py): the largest time-out of those that it stands for, and whether this child is
         # among those that it waits for. Only these are repaired upon a time-out.
         self.merged_timeout: float | None = None

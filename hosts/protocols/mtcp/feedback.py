@@ -250,6 +250,7 @@ class ReceiverFeedback:
             number=self.number,
             marked=self.marked,
             shift=shift,
+            relearn=self._options.adaptive,
         )
         self.marked = False
         assert self._attachment.parent is not None

@@ -30,6 +30,7 @@ FLAG_MERGE: Final = 0x02
 FLAG_REPAIRED: Final = 0x04
 FLAG_MARKED: Final = 0x08
 FLAG_SHIFTED: Final = 0x10
+FLAG_RELEARN: Final = 0x20
 MERGE_CHILDREN: Final = 128
 """Children whose feedback can be merged: those with a smaller number (bits of `children` and `holders`)."""
 
@@ -119,6 +120,7 @@ class Feedback(NamedTuple):
     repaired: bool = False
     marked: bool = False
     shifted: bool = False
+    relearn: bool = False
 
 
 FEEDBACK: Final = Format(
@@ -148,7 +150,12 @@ FEEDBACK: Final = Format(
     ),
     Number("bound_us", 32, "from `number`'s RTD here to the largest time-out of all (mean and deviations of the RTD)"),
     Number("number", 16, "the child's number at its parent (JOIN_ACK)", wraps=True),
-    Number("repeats", 16, "NACKs that repeated others and were left out since the last one"),
+    Number(
+        "repeats",
+        16,
+        "merged: NACKs that repeated others and were left out since the last one; NACK: what is missing of so many "
+        "packets from `cumulative` on was asked for by others, or sent, a switch says",
+    ),
     Bitmap("children", MERGE_CHILDREN, "whose feedback it is, bit = number; from a host: its own bit"),
     Bitmap("holders", MERGE_CHILDREN, "those of them that lack the packet `cumulative`; from a host: its own bit"),
     Bitmap("sack", SACK_BITS, "bit i: packet cumulative + 1 + i has arrived"),
@@ -158,6 +165,7 @@ FEEDBACK: Final = Format(
         Flag("repaired", FLAG_REPAIRED, "merged ACK: `number` answers a repair with it, for switches further up"),
         Flag("marked", FLAG_MARKED, "a queue has marked DATA since the last feedback (ECN, RFC 3168); never merged"),
         Flag("shifted", FLAG_SHIFTED, "`sack` begins later, where more is in flight than it has bits; never merged"),
+        Flag("relearn", FLAG_RELEARN, "the base delay is learnt again (`rules: adaptive`): switches do so, too"),
     ),
     second="nack",
     name="feedback",
@@ -213,6 +221,7 @@ def encode_feedback(
     number: int = 0,
     marked: bool = False,
     shift: int = 0,
+    relearn: bool = False,
 ) -> bytes:
     """A host's ACK or NACK; the fields are Feedback's, `sack` is of all that has arrived, and told of from bit `shift`
     on. Sizes beyond 32 bits are cut to the largest.
@@ -224,7 +233,7 @@ def encode_feedback(
         VERSION,
         NUMBER,
         Type.NACK if nack else Type.ACK,
-        FLAG_MERGE * (mine != 0) | FLAG_MARKED * marked | FLAG_SHIFTED * (shift > 0),
+        (FLAG_MERGE | FLAG_RELEARN * relearn) * (mine != 0) | FLAG_MARKED * marked | FLAG_SHIFTED * (shift > 0),
         session,
         cumulative & 0xFFFFFFFF,
         min(held_us, UNLIMITED),
@@ -275,6 +284,7 @@ def _parse_feedback(data: bytes, nack: bool, flags: int, session: int) -> Feedba
         bool(flags & FLAG_REPAIRED),
         bool(flags & FLAG_MARKED),
         bool(flags & FLAG_SHIFTED),
+        bool(flags & FLAG_RELEARN),
     )
 
 

@@ -49,6 +49,10 @@ class Repairs:
         """The packets known to be missing."""
         return list(self._repairs)
 
+    def waits(self, seq: int) -> bool:
+        """Whether a repair of `seq` waits for the window."""
+        return seq in self._repairs and self._repairs[seq] is None
+
     def found_missing(self, seq: int, rtt_s: float, arrived_by: float, now: float) -> bool:
         """Feedback says that `seq` is missing; whether that is news.
 

@@ -150,13 +150,15 @@ class Retransmission:
         if not child.repairs:
             self.repairing.pop(child.number, None)
 
-    def find_missing(self, child: Child, now: float, effects: list[Effect]) -> None:
-        """Look for what the child lacks below the last packet that it has; duplicate NACKs are congestion."""
+    def find_missing(self, child: Child, first: int, now: float, effects: list[Effect]) -> None:
+        """Look for what the child lacks from packet `first` to the last that it has; duplicate NACKs are congestion."""
         repairs = child.repairs
         # What shows that a repair was overtaken. Other agents cannot compare the sender's clock with theirs.
         arrived_by = child.echo_time_us / 1e6 if self._own_clock else now
         rtt = self._delays.rtt(child)
         for seq in bits(self._board.missing(child.number), self._board.base):
+            if seq < first:
+                continue  # it gets a copy of another child's repair
             if seq not in self._store.packets:
                 continue  # the agent lacks it as well, and has asked for it
             if repairs.found_missing(seq, rtt, arrived_by, now):
@@ -256,9 +258,13 @@ class Retransmission:
         packet = self._store.packets[seq]
         peer = None
         again = False  # a repair was lost
-        for child in self._listened():
+        listened = self._listened()
+        is_asked_for = any(child.merge and child.repairs.waits(seq) for child in listened)
+        for child in listened:
             if self._board.has(child.number, seq) or not child.holds:
                 continue
+            if is_asked_for and child.summarised and seq not in child.repairs:
+                continue  # switches speak for it, and copy that repair to it when it leaves
             if packet.offset + packet.size > child.advertised_end:
                 continue  # it came late and has no room for that yet
             known = seq in child.repairs

@@ -8,7 +8,8 @@
 // it comes from, so that neither the clocks' offset nor their drift since then enters it.
 //
 // Vegas needs by how much it is above the child's least. A child that is new begins as far above as the least of the others
-// is: what they share upstream is not taken for its own path.
+// is: what they share upstream is not taken for its own path. Hosts whose rules are `adaptive` learn the base delay again
+// (RELEARN): theirs here is the least of the last 5 to 10 s, as hosts' is of 10.
 control measure_delay(in headers_t hdr, inout metadata_t meta) {
     apply {
         mtcp_delays_t delays = DELAYS_OF(meta.merge.port);
@@ -42,17 +43,32 @@ control measure_delay(in headers_t hdr, inout metadata_t meta) {
             bit<32> place = (meta.merge.slot * FEEDBACK_CHILDREN) | (bit<32>)hdr.feedback.number;
             mtcp_minimum_t minimum;
             mtcp_minima.read(minimum, place);
+            bit<48> minimum_since = MINIMUM_SINCE_OF(minimum);
             bit<32> least = MINIMUM_OF(minimum);
+            bit<32> least_before = MINIMUM_BEFORE_OF(minimum);
             bit<1> better = 0;
             if (MINIMUM_GENERATION_OF(minimum) != meta.merge.generation) {
+                minimum_since = meta.now;
                 least = meta.merge.rtd - meta.merge.least_queue;
+                least_before = least;
+                better = 1;
+            } else if (FLAG_OF(hdr, MTCP_BIT_RELEARN) == 1 && meta.now - minimum_since >= MTCP_BASE_US) {
+                least_before = least;
+                if (meta.now - minimum_since >= 2 * MTCP_BASE_US) {
+                    least_before = meta.merge.rtd;
+                }
+                minimum_since = meta.now;
+                least = meta.merge.rtd;
                 better = 1;
             } else if ((int<32>)(meta.merge.rtd - least) < 0) {
                 least = meta.merge.rtd;
                 better = 1;
             }
             if (better == 1) {
-                mtcp_minima.write(place, meta.merge.generation ++ least);
+                mtcp_minima.write(place, meta.merge.generation ++ minimum_since ++ least ++ least_before);
+            }
+            if ((int<32>)(least_before - least) < 0) {
+                least = least_before;
             }
             meta.merge.queue = meta.merge.rtd - least;      // of `number` itself
             queue = meta.merge.queue;

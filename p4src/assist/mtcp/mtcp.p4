@@ -59,6 +59,7 @@ control merge_feedback(inout headers_t hdr, inout other_port_t other, inout meta
             part = 1;
         }
         meta.merge.repeat = 0;
+        meta.merge.known_below = 0;
         if (asks == 1 && hdr.canopy.type == mtcp_type_t.nack) {
             weigh_nack.apply(hdr, part, meta);
         }
@@ -103,6 +104,10 @@ control merge_feedback(inout headers_t hdr, inout other_port_t other, inout meta
                 mtcp_sent.write(meta.merge.slot, meta.merge.sent);
                 mark_to_drop(standard_metadata);
             }
+        }
+        if (meta.merged == 0 && meta.merge.known_below > hdr.feedback.repeats && meta.merge.outcome != feedback_t.alone) {
+            hdr.feedback.repeats = meta.merge.known_below;
+            meta.merged = 1;
         }
         leave_slot.apply(meta);
     } // apply

@@ -62,6 +62,9 @@ control by_number(inout sack_t packets, in bit<32> start) {
 // (3.1) has passed. A port whose wishes are not met asks itself after one such time: so a lost NACK or repair is asked for
 // again, and a NACK that its parent does not heed keeps no others back. `part`: of one child of a switch below, which has
 // judged what it was sent.
+//
+// `known_below`: what the NACK names before the first packet that is asked for anew, counted from `cumulative`. Its parent
+// is told, for a NACK names all that is missing, and copies of the rest are on their way.
 control weigh_nack(in headers_t hdr, in bit<1> part, inout metadata_t meta) {
     apply {
         mtcp_rtt_t rtt;
@@ -72,7 +75,7 @@ control weigh_nack(in headers_t hdr, in bit<1> part, inout metadata_t meta) {
         mtcp_nacked.read(word, meta.merge.slot);
         bit<48> limit = (bit<48>)RTT_OF(rtt) + (bit<48>)(RTT_OF(rtt) >> 3);
         if (RTT_GENERATION_OF(rtt) != meta.merge.generation) {
-            limit = 0;      // not known
+            limit = MTCP_FIRST_RTT_US;
         }
 
         if (WANTS_GENERATION_OF(wants) != meta.merge.generation) {
@@ -98,7 +101,7 @@ control weigh_nack(in headers_t hdr, in bit<1> part, inout metadata_t meta) {
         bit<48> asked_at = NACKED_AT_OF(word);
         sack_t asked = NACKED_OF(word);
         sack_t asked_before = NACKED_BEFORE_OF(word);
-        if (limit != 0 && meta.now - asked_at >= limit) {
+        if (meta.now - asked_at >= limit) {
             asked_before = asked;
             asked = 0;
             asked_at = asked_at + limit;
@@ -127,10 +130,19 @@ control weigh_nack(in headers_t hdr, in bit<1> part, inout metadata_t meta) {
             lacked = lacked & ~(served | served_before);
             wanted = lacked;
         }
+        sack_t anew = lacked & ~(asked | asked_before);
         meta.merge.repeat = 1;
-        if ((lacked & ~(asked | asked_before)) != 0 || limit == 0
-                || (lacked != 0 && since != 0 && meta.now - since >= limit)) {
+        meta.merge.known_below = 0xffff;
+        if (anew != 0 || (lacked != 0 && since != 0 && meta.now - since >= limit)) {
             meta.merge.repeat = 0;
+            meta.merge.known_below = 0;
+            if (anew != 0) {
+                by_number.apply(anew, 0 - hdr.feedback.cumulative);     // from `cumulative` on again
+                anew = anew & (0 - anew);
+                bit<9> lowest;
+                find_highest.apply(anew, lowest);
+                meta.merge.known_below = (bit<16>)lowest;
+            }
             asked = asked | lacked;
             since = 0;
             mtcp_nacked.write(meta.merge.slot, meta.merge.generation ++ asked_at ++ asked ++ asked_before);

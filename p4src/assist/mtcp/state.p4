@@ -120,10 +120,12 @@ typedef bit<48> mtcp_addressed_t;
 @name(".mtcp_addressed")
 register<mtcp_addressed_t>(MTCP_SLOTS * MAX_PORTS) mtcp_addressed;
 
-// {generation, least RTD} of each child.
-typedef bit<48> mtcp_minimum_t;
-#define MINIMUM_GENERATION_OF(word) word[47:32]
-#define MINIMUM_OF(word)            word[31:0]
+// {generation, since when, least RTD since then, least before that} of each child.
+typedef bit<128> mtcp_minimum_t;
+#define MINIMUM_GENERATION_OF(word) word[127:112]
+#define MINIMUM_SINCE_OF(word)      word[111:64]
+#define MINIMUM_OF(word)            word[63:32]
+#define MINIMUM_BEFORE_OF(word)     word[31:0]
 @name(".mtcp_minima")
 register<mtcp_minimum_t>(MTCP_SLOTS * FEEDBACK_CHILDREN) mtcp_minima;
 

@@ -6,6 +6,7 @@ import pytest
 
 from controller import groups, network
 from controller.program import MAX_BITMAP_PORTS
+from hosts.parts import base_delay
 from hosts.protocols.mtcp import packets as mtcp
 from hosts.protocols.mtcp import wire as mtcp_wire
 from hosts.protocols.mtcp.options import MtcpOptions
@@ -44,12 +45,14 @@ NUMBERS = [
     ("FEEDBACK_PERIOD_US", MtcpOptions().ack_delay_s * 1e6),
     ("FEEDBACK_IDLE_US", number("FEEDBACK_IDLE_MS") << 10),
     ("MTCP_LEAST_MARGIN_US", MtcpOptions().rto_margin_s * 1e6),
+    ("MTCP_BASE_US", base_delay.WINDOW_S / 2 * 1e6),
     ("VLMCC_LONGEST_RTT_US", VlmccOptions().largest_rtt_s * 1e6),
 ]
 FLAGS = [
     ("MTCP_BIT_MERGED", mtcp.FLAG_MERGED),
     ("MTCP_BIT_MERGE", mtcp.FLAG_MERGE),
     ("MTCP_BIT_REPAIRED", mtcp.FLAG_REPAIRED),
+    ("MTCP_BIT_RELEARN", mtcp.FLAG_RELEARN),
     ("RLA_BIT_ASSIST", rla.FLAG_ASSIST),
     ("RLA_BIT_MERGED", rla.FLAG_MERGED),
     ("RLA_BIT_MERGE", rla.FLAG_MERGE),

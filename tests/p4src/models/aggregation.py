@@ -21,6 +21,8 @@ SLOTS = number("MTCP_SLOTS")
 PERIOD_US, HOLDERS_US = number("FEEDBACK_PERIOD_US"), number("MTCP_HOLDERS_US")
 SILENCE_US, GAP_US = number("MTCP_SILENCE_US"), number("MTCP_GAP_US")
 CHANGE_US, IDLE_US = number("MTCP_CHANGE_US"), number("FEEDBACK_IDLE_US")
+BASE_US = number("MTCP_BASE_US")
+FIRST_RTT_US = number("MTCP_FIRST_RTT_US")
 MAX_BEHIND, LEAST_MARGIN_US = number("FEEDBACK_MAX_BEHIND"), number("MTCP_LEAST_MARGIN_US")
 
 
@@ -64,6 +66,27 @@ class Recent:
     def without(self, packet: int) -> "Recent":
         """Forget one."""
         return replace(self, later=self.later - {packet}, before=self.before - {packet})
+
+
+@dataclass
+class Least:
+    """The least delay of a child: since a time, and of the time before."""
+
+    since: int
+    later: int
+    before: int
+
+    @property
+    def value(self) -> int:
+        """Of both."""
+        return min(self.later, self.before)
+
+    def add(self, rtd: int, now: int, *, again: bool) -> None:
+        """A sample; `again`: the least is that of the last while only."""
+        if again and now - self.since >= BASE_US:
+            self.before = self.later if now - self.since < 2 * BASE_US else rtd
+            self.since, self.later = now, rtd
+        self.later = min(self.later, rtd)
 
 
 @dataclass
@@ -116,7 +139,7 @@ class Slot:
     rtt: dict[int, int] = field(default_factory=dict)  # port -> what a probe said
     asked: Recent = field(default_factory=Recent)  # in NACKs that passed, and not repaired since
     addressed: dict[int, int] = field(default_factory=dict)  # port -> when the last repair to a child there was sent
-    least: dict[int, int] = field(default_factory=dict)  # child -> least RTD
+    least: dict[int, Least] = field(default_factory=dict)  # child -> least RTD
     changed_at: dict[int, int] = field(default_factory=dict)
     plain_until: dict[int, int] = field(default_factory=dict)
 
@@ -193,8 +216,10 @@ class AggregationModel:
         refusal = _refusal(slot, port, packet, now)
         if refusal == "part" and packet.nack:
             above = frozenset(cumulative + 1 + bit for bit in members(packet.sack))
-            if not _asks_anew(slot, port, slot.ports[port], _lacked(cumulative, above), now, part=True):
+            below = _asks_anew(slot, port, slot.ports[port], cumulative, _lacked(cumulative, above), now, part=True)
+            if below is None:
                 return "repeated", None
+            return "part", _known_below(packet, below)
         if refusal is None and any(other.children & members(packet.children) for other in others.values()):
             slot.ports.pop(port, None)
             refusal = "shared_port"
@@ -235,12 +260,15 @@ class AggregationModel:
         rtd = _measure(slot, port, mine, packet, others, now)
 
         repeat = False
+        told = packet
         if packet.nack:
-            repeat = not _asks_anew(slot, port, mine, _lacked(cumulative, above), now, part=False)
+            below = _asks_anew(slot, port, mine, cumulative, _lacked(cumulative, above), now, part=False)
+            repeat = below is None
+            told = _known_below(packet, below)
         if not known:
-            return "first", packet
+            return "first", told
         if packet.nack and not repeat:
-            return "nack", packet
+            return "nack", told
         if not others:
             return "alone", packet
 
@@ -250,7 +278,7 @@ class AggregationModel:
             slot.repeats = min(slot.repeats + 1, 0xFFFF)
         if repaired:
             if (cumulative, above) != (summary.cumulative, summary.above):
-                return "repair", packet
+                return "repair", told
             due = True
         if not due:
             return "repeated" if repeat else "absorbed", None
@@ -258,7 +286,7 @@ class AggregationModel:
         queue = bound = 0
         if timed and rtd is not None:
             queue = max([mine.queue, *(other.queue for other in others if other.echo)]) - (
-                rtd - slot.least[packet.number]
+                rtd - slot.least[packet.number].value
             )
             bound = max(other.bound for other in [mine, *others] if other.echo or other is mine) - rtd
         result = packet._replace(
@@ -341,9 +369,11 @@ def _measure(slot: Slot, port: int, mine: Port, packet: Feedback, others: list[P
         return None
     rtd = now - packet.echo_time_us - packet.held_us
     if packet.number not in slot.least:
-        slot.least[packet.number] = rtd - min((other.queue for other in others if other.echo), default=0)
-    slot.least[packet.number] = min(slot.least[packet.number], rtd)
-    mine.queue = rtd - slot.least[packet.number]
+        first = rtd - min((other.queue for other in others if other.echo), default=0)
+        slot.least[packet.number] = Least(now, first, first)
+    else:
+        slot.least[packet.number].add(rtd, now, again=packet.relearn)
+    mine.queue = rtd - slot.least[packet.number].value
     if packet.merged:
         mine.queue += packet.queue_us
         mine.bound = rtd + packet.bound_us
@@ -374,27 +404,38 @@ def _lacked(cumulative: int, above: frozenset[int]) -> frozenset[int]:
     return frozenset(seq % SACK_BITS for seq in missing)
 
 
-def _asks_anew(slot: Slot, port: int, mine: Port, lacked: frozenset[int], now: int, *, part: bool) -> bool:
-    """Whether a NACK asks for something that nobody has asked for lately, or has waited for a round trip."""
-    rtt = slot.rtt.get(port, 0)
-    limit = rtt + rtt // 8
+def _known_below(nack: Feedback, below: int | None) -> Feedback:
+    """A NACK that passes says how much of it need not be asked for again: all, when nothing is new."""
+    return nack._replace(repeats=max(nack.repeats, 0xFFFF if below is None else below))
+
+
+def _asks_anew(
+    slot: Slot, port: int, mine: Port, cumulative: int, lacked: frozenset[int], now: int, *, part: bool
+) -> int | None:
+    """The first packet, counted from `cumulative`, that a NACK asks for and nobody has asked for lately; 0 when it asks
+    because it has waited for a round trip; None when it asks for nothing.
+    """
+    rtt = slot.rtt.get(port)
+    limit = FIRST_RTT_US if rtt is None else rtt + rtt // 8
     mine.served = mine.served.aged(limit, now)
-    asked = slot.asked.aged(limit, now) if limit else slot.asked
+    asked = slot.asked.aged(limit, now)
     if part:
         mine.wanted |= lacked
     else:
         lacked -= mine.served.all
         mine.wanted = lacked
     overdue = bool(lacked) and mine.since is not None and now - mine.since >= limit
-    anew = bool(lacked - asked.all) or not limit or overdue
-    if anew:
+    fresh = lacked - asked.all
+    below = None
+    if fresh or overdue:
+        below = min(((packet - cumulative) % SACK_BITS for packet in fresh), default=0)
         slot.asked = asked.add(lacked)
         mine.since = None
     if not lacked:
         mine.since = None
     elif mine.since is None:
         mine.since = now
-    return anew
+    return below
 
 
 def _aggregate(ports: list[Port], now: int) -> Sent:

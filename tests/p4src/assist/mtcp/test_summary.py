@@ -40,6 +40,7 @@ class Child:
     queue: int = 0
     bound: int = 0
     repaired: bool = False  # of a switch: the one that it speaks through answers a repair
+    relearn: bool = False
 
     def __post_init__(self) -> None:
         self._lacks = self.start
@@ -76,6 +77,7 @@ class Child:
             self.bound,
             0,
             self.repaired,
+            self.relearn,
         )
 
 
@@ -154,6 +156,7 @@ class Run(runs.Run[AggregationModel]):
         elif kind == 3 and self.bench.target.exact_time:
             self.wait(chooser.choice((1000, 15_000, 25_000, 260_000, 600_000, 1_100_000, 5_000_000)))
         elif kind == 4:
+            child.relearn = chooser.random() < 0.8
             child.cwnd = chooser.choice((UNLIMITED, 1400, 14_000, chooser.randrange(1 << 20)))
             child.twnd = chooser.choice((0, 1400, chooser.randrange(1 << 20)))
             child.window = chooser.choice((0, 1400, 3000, 100_000))
