@@ -12,6 +12,7 @@ import typer
 
 from engine.command.exits import EXIT_FAILED
 from engine.command.programs import module_command
+from experiments.bench.switch.feedback import feedback
 from experiments.bench.switch.files import from_files
 from experiments.bench.switch.footprint import footprint
 from experiments.bench.switch.forwarding import L2, L3
@@ -61,7 +62,7 @@ def switch_command(
 def measure(seconds: float, bmv2: str | None, notes: list[str]) -> list[Figure]:
     """All figures; what could not be measured is noted."""
     figures = [without_sockets(workload, seconds, bmv2) for workload in (REPLICATION, L2, L3)]
-    figures += full_tables(seconds)
+    figures += [*feedback(), *full_tables(seconds)]
     if os.geteuid() == 0:
         figures += [af_packet(workload, seconds, bmv2) for workload in (REPLICATION, L2, L3)]
     else:

@@ -108,9 +108,9 @@ class Bed:
             if rates[-1][1] < last:
                 break
             offered, last = offered * OFFERED_STEP, rates[-1][1]
-        best = max(best, *rates, key=_output)
+        best = max([best, *rates], key=_output)
         rates = [self.rate(seconds, best[0] * factor) for factor in REFINEMENTS]
-        best_in, best_out = max(best, *rates, key=_output)
+        best_in, best_out = max([best, *rates], key=_output)
         return {"packets_out_per_s": best_out, "packets_in_per_s": best_in}
 
 

@@ -43,7 +43,7 @@ ENTRIES = (
 )
 
 
-def _group_frame(source: IPv4Address, group: IPv4Address, packet: bytes) -> bytes:
+def group_frame(source: IPv4Address, group: IPv4Address, packet: bytes) -> bytes:
     """An Ethernet frame to a group, with the MAC address that belongs to it (RFC 1112, 6.4)."""
     destination = 0x01005E000000 | int(group) & 0x7FFFFF
     return destination.to_bytes(6, "big") + b"\x02\x00" + source.packed + b"\x08\x00" + packet
@@ -52,7 +52,7 @@ def _group_frame(source: IPv4Address, group: IPv4Address, packet: bytes) -> byte
 def data_frame(length: int = PACKET_BYTES) -> bytes:
     """A UDP datagram of the source to the group, as a frame of `length` bytes."""
     packet = ipv4_packet(_SOURCE, _GROUP, 64, _IP_PROTOCOL_UDP, udp_datagram(length - 14 - 20))
-    return _group_frame(_SOURCE, _GROUP, packet)
+    return group_frame(_SOURCE, _GROUP, packet)
 
 
 def join_frame(port: int) -> bytes:
@@ -61,7 +61,7 @@ def join_frame(port: int) -> bytes:
     unfinished = struct.pack("!BBHHH", _IGMP_V3_REPORT, 0, 0, 0, 1) + record
     report = unfinished[:2] + struct.pack("!H", checksum(unfinished)) + unfinished[4:]
     source = IPv4Address(f"10.0.0.{port}")
-    return _group_frame(
+    return group_frame(
         source, _IGMP_ROUTERS, ipv4_packet(source, _IGMP_ROUTERS, 1, _IP_PROTOCOL_IGMP, report, _ROUTER_ALERT)
     )
 
