@@ -17,7 +17,7 @@
 // share none.
 #define FEEDBACK_SESSIONS 1024
 // MTCP: one per session and parent agent whose feedback passes; of 256 two in use fall together with 1 in 256, and one of
-// them then passes unmerged. A slot's cells take 7 KB on 16 ports, its children's minima 0.8 KB.
+// them then passes unmerged. A slot's cells take 7 KB on 16 ports, its children's minima 2 KB.
 #define MTCP_SLOTS 256
 // RLA: one per session, by its low bits. A slot's cells take 1.5 KB on 16 ports.
 #define RLA_SLOTS 256
