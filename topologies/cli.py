@@ -38,7 +38,7 @@ Settings: TypeAlias = Annotated[
     list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="As links.core.loss=0.01; may be repeated.")
 ]
 Quiet: TypeAlias = Annotated[bool, typer.Option("--quiet", "-q", help="Show nothing but the result.")]
-Page: TypeAlias = Annotated[bool, typer.Option("--web", help="Show the run on a page; it stays until Ctrl-C.")]
+OnPage: TypeAlias = Annotated[bool, typer.Option("--web", help="Show the run on a page; it stays until Ctrl-C.")]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, and nothing else.")]
 
 
@@ -57,7 +57,7 @@ def emulate(
     report: Report = True,
     settings: Settings = None,
     quiet: Quiet = False,
-    page: Page = False,
+    page: OnPage = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a scenario on emulated hosts and live P4 switches, in real time (needs root).
@@ -106,7 +106,7 @@ def simulate(
     report: Report = True,
     settings: Settings = None,
     quiet: Quiet = False,
-    page: Page = False,
+    page: OnPage = False,
     as_json: AsJson = False,
 ) -> None:
     """Run a scenario in virtual time, with the same protocols and the same P4 program (needs no root).

@@ -66,7 +66,7 @@ class ArborReceiver(RealtimeReceiver):
         self.id = rng.randint(NO_RECEIVER + 1, SESSION_MAX)
         self.limits = False
         self.path = Path(learns_again=True)
-        self.path.note_company(True)
+        self.path.note_company(True, inf)  # a window that fills queues sees none without one for long
         self.window = EmulatedWindow(options.first_window, options.max_window)
         self.gaps = Gaps()
         self.rtt = 0.0  # smoothed; 0: not known
