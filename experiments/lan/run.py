@@ -16,7 +16,7 @@ from topologies.emulation.child import Child, ChildError, stop_all
 from topologies.emulation.flow_run import sink_command, source_command
 from topologies.emulation.kernel import network_namespace
 from topologies.emulation.sampler import read_interface_counters
-from topologies.emulation.session_run import ENDLESS_INPUT, stream_command
+from topologies.emulation.session_run import ENDLESS_INPUT, stream_command, waiting_options
 from topologies.plan import FIRST_FLOW_PORT
 from topologies.results.run_folder import RunFolder, SeriesWriter
 
@@ -98,7 +98,7 @@ def _send(scenario: LanScenario, lan: Lan, folder: RunFolder, file: Path) -> lis
     with file.open("wb") as sparse:
         # Beside a TCP it is not to end before the time does.
         sparse.truncate(round(scenario.rate_bps / 8 * scenario.seconds * (2 if scenario.traffic else 1)))
-    joined = ["--receivers", str(scenario.receivers), "--wait", str(_JOIN_S / 2)]
+    joined = waiting_options(scenario.protocol, scenario.receivers, _JOIN_S / 2)
     return module_command("hosts.programs.cli", "send", str(file), *options, *joined)
 
 

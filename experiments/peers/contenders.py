@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from engine.command.programs import module_command
 from experiments.peers.network import SENDER, receiver
+from topologies.emulation.session_run import waiting_options
 
 Command: TypeAlias = Sequence[str]
 
@@ -54,7 +55,7 @@ def _canopy(protocol: str, *settings: str, name: str = "", title: str = "") -> C
         return [*canopy, "recv", *options, *place, "--quiet"]
 
     def send(file: Path, receivers: int) -> Command:
-        joined = ["--receivers", str(receivers), "--wait", str(_WAIT_S)]
+        joined = waiting_options(protocol, receivers, _WAIT_S)
         place = ["--interface", _interface(SENDER)]
         return [*canopy, "send", *options, *settings, *place, *joined, "--quiet", str(file)]
 

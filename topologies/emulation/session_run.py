@@ -8,6 +8,7 @@ from typing import Any
 
 from controller.sessions import SessionStatus
 from engine.command.programs import module_command
+from hosts import protocols
 from hosts.endpoint import Address
 from topologies.emulation.child import Child
 from topologies.emulation.network import EmulatedNetwork
@@ -216,8 +217,15 @@ def sender_command(session: Session, plan: Plan, local_port: int, file: Path, *,
     options = _session_options(session, plan, session.sender, local_port)
     if session.realtime:
         return stream_command("send", str(ENDLESS_INPUT), *options)
-    waiting = ["--receivers", str(max(receivers, 1)), "--wait", str(RECEIVERS_WAIT_S)]
+    waiting = waiting_options(session.protocol, max(receivers, 1), RECEIVERS_WAIT_S)
     return module_command("hosts.programs.cli", "send", str(file), *options, *waiting)
+
+
+def waiting_options(protocol: str, receivers: int, seconds: float) -> list[str]:
+    """Of `canopy send`: it begins when so many have joined, or after so long. None where a sender hears of nobody."""
+    if not protocols.get(protocol).knows_receivers:
+        return []
+    return ["--receivers", str(receivers), "--wait", str(seconds)]
 
 
 def receiver_command(session: Session, plan: Plan, local_port: int, receiver: Receiver, *, output: Path) -> list[str]:
