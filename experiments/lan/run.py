@@ -98,7 +98,7 @@ def _send(scenario: LanScenario, lan: Lan, folder: RunFolder, file: Path) -> lis
     with file.open("wb") as sparse:
         # Beside a TCP it is not to end before the time does.
         sparse.truncate(round(scenario.rate_bps / 8 * scenario.seconds * (2 if scenario.traffic else 1)))
-    joined = waiting_options(scenario.session.protocol, scenario.receivers, _JOIN_S / 2)
+    joined = waiting_options(scenario.sessions[0].protocol, scenario.receivers, _JOIN_S / 2)
     return module_command("hosts.programs.cli", "send", str(file), *options, *joined)
 
 
