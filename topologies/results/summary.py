@@ -87,8 +87,9 @@ class SessionResult:
     @property
     def failed(self) -> bool:
         """Whether the sender says so; not when all that it lacks are receivers that the scenario makes leave or die."""
+        lacking = {receiver.host for receiver in self.receivers if not receiver.complete} | set(self.dropped)
         excused = {receiver.host for receiver in self.receivers if not receiver.expected}
-        return self.state in FAILED_STATES and (not self.dropped or not set(self.dropped) <= excused)
+        return self.state in FAILED_STATES and not (lacking and lacking <= excused)
 
 
 @dataclass(slots=True)

@@ -255,12 +255,7 @@ class Agent:
         if self.delays.feedback_arrived(child, feedback, arrived_at) and not child.aside:
             self.congestion.measured(child)
         if child.aside:
-            offset, highest = self._offsets(cumulative, feedback.sack)
-            opened = child.acknowledged(cumulative, feedback.window, offset, highest, now)
-            self.summary_changed = True  # the end up to which all are sent
-            effects = self._silence.broken(child, cumulative, feedback, opened, now)
-            self._trim()
-            return effects
+            return self._speaks_again(child, cumulative, feedback, now)
         effects = []
         self._completed(self._acknowledge(child, cumulative, feedback, now), now)
         if feedback.marked:
@@ -272,6 +267,16 @@ class Agent:
         if child.repairs:
             self._retransmission.send(child, now, effects)
         self.summary_changed |= self.congestion.summaries.update(child, feedback.min_cwnd, feedback.max_twnd)
+        return effects
+
+    def _speaks_again(self, child: Child, cumulative: int, feedback: Feedback, now: float) -> list[Effect]:
+        """A child that is set aside has all before packet `cumulative`."""
+        child.heard_at = child.answered_at = now
+        offset, highest = self._offsets(cumulative, feedback.sack)
+        opened = child.acknowledged(cumulative, feedback.window, offset, highest, now)
+        self.summary_changed = True  # the end up to which all are sent
+        effects = self._silence.broken(child, cumulative, feedback, opened, now)
+        self._trim()
         return effects
 
     def is_possible(self, cumulative: int, sack: int) -> bool:
@@ -363,6 +368,11 @@ class Agent:
         self.counters[self._merged_counter] += 1
         self.counters[self._repeated_counter] += feedback.repeats
         child.feedback += 1
+        effects: list[Effect] = []
+        for member in self._members.named(feedback.children):
+            # A switch may still tell of one who is dead: only what it did not have before is its own word.
+            if member.aside and cumulative > self._silence.aside.acknowledged_by(member):
+                effects += self._speaks_again(member, cumulative, feedback, now)
         members = [member for member in self._members.named(feedback.children) if not member.aside]
         self._take_delays(child, feedback, members, arrived_at)
         holders = feedback.holders
@@ -374,7 +384,6 @@ class Agent:
                 member.progress_at = now
         self._completed(self._acknowledge_all(members, cumulative, feedback, now), now)
         self.summary_changed |= self.congestion.summaries.update_all(members, feedback.min_cwnd, feedback.max_twnd)
-        effects: list[Effect] = []
         if self._retransmission.repairing:
             for member in members:
                 if member.repairs:

@@ -79,6 +79,10 @@ class Aside:
         self._keep_offsets.remove(child.number)
         return said
 
+    def acknowledged_by(self, child: Child) -> int:
+        """The first packet that it lacks, as far as it has said."""
+        return self._board.acknowledged(child.number)
+
     # --- what the others feel of it
 
     @property
