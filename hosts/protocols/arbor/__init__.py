@@ -1,4 +1,4 @@
-"""Arbor: each receiver keeps the window that a TCP on its path would have; the sender goes by the least."""
+"""Arbor (our own): each receiver keeps the window that a TCP on its path would have; the sender goes by the least."""
 
 from hosts.protocol import Protocol
 from hosts.protocols.arbor.options import ArborOptions

@@ -70,9 +70,9 @@ def test_a_difference_is_found(tmp_path: Path, copy: Path) -> None:
     other = tmp_path / "copy"
     subprocess.run(["cp", "-r", copy, other], check=True)
     path = other / "hosts" / "protocols" / "rla" / "packets.py"
-    text, size = path.read_text(), "DEFAULT_PAYLOAD_BYTES: Final = 1000\n"
+    text, size = path.read_text(), "DEFAULT_PAYLOAD_BYTES: Final = 1400\n"
     assert size in text
-    path.write_text(text.replace(size, size.replace("1000", "900")))
+    path.write_text(text.replace(size, size.replace("1400", "900")))
     with pytest.raises(AgreementError, match=r"rla: compiled code gives another .*session-1-sender\.jsonl"):
         compare(other, ["rla"])
 

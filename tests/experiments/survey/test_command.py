@@ -82,7 +82,7 @@ def test_failed_runs_are_exit_status_1(monkeypatch: pytest.MonkeyPatch, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["smtp"], "there is no protocol `smtp` (known: mtcp, "),
+        (["smtp"], "there is no protocol `smtp` (known: arbor, mtcp, "),
         (["--cells", "0"], "--cells"),
         (["--cells", "2001"], "--cells"),
         (["--seed", "-1"], "--seed"),

@@ -15,4 +15,4 @@ def test_the_protocols_are_listed_and_one_s_parameters(capsys: pytest.CaptureFix
 
 def test_an_unknown_one_is_refused_with_those_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["protocols", "tcp"]) == 2
-    assert "known: mtcp" in capsys.readouterr().err
+    assert "known: arbor, mtcp" in capsys.readouterr().err
