@@ -256,7 +256,7 @@ class Agent:
             self.congestion.measured(child)
         if child.aside:
             return self._speaks_again(child, cumulative, feedback, now)
-        effects = []
+        effects: list[Effect] = []
         self._completed(self._acknowledge(child, cumulative, feedback, now), now)
         if feedback.marked:
             highest = cumulative + feedback.sack.bit_length()
