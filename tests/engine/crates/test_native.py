@@ -66,7 +66,7 @@ def test_the_stub_names_all_of_the_module() -> None:
 
 
 def test_the_test_program_is_compiled_from_its_source() -> None:
-    """The stamp is written with `sha256sum crossbar.p4 crossbar.json`; p4c (1.2.4.1) has run, and `source_info` is out."""
+    """The stamp is `sha256sum crossbar.p4 crossbar.json`; the JSON is p4c's (1.2.4.1), without `source_info`."""
     for line in (PROGRAM.parent / "crossbar.sha256").read_text().splitlines():
         digest, name = line.split()
         assert hashlib.sha256((PROGRAM.parent / name).read_bytes()).hexdigest() == digest, name
