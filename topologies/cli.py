@@ -154,11 +154,11 @@ def compare(
     from rich.console import Console
 
     from topologies.results.compare import compare as rows_of
-    from topologies.results.compare import comparison_table, read_summary
-    from topologies.results.run_folder import RunFolderError
+    from topologies.results.compare import comparison_table
+    from topologies.results.run_folder import RunFolder, RunFolderError
 
     try:
-        rows = rows_of(read_summary(one), read_summary(other))
+        rows = rows_of(RunFolder(one).read_summary(), RunFolder(other).read_summary())
     except RunFolderError as error:
         fail(str(error))
     if as_json:

@@ -24,10 +24,11 @@ from topologies.emulation.state import StateError, remove_leftovers
 from topologies.emulation.testbed import running_testbed
 from topologies.plan import SourceError, make_plan, network_description, prepare_sources
 from topologies.play import Play
-from topologies.results.page import Page, PageError
+from topologies.results.page import PageError
 from topologies.results.printing import exit_status, print_note, print_result
 from topologies.results.report import write_results
 from topologies.results.run_folder import RunFolderError, create_run_folder, remove_files
+from topologies.results.run_options import RunOptions
 from topologies.results.summary import Summary, summarize
 from topologies.scenario.activity import LinkDelay, LinkRate, TcpFlow
 from topologies.scenario.congestion import SIMULATED
@@ -37,26 +38,12 @@ _KERNELS_CONGESTION_CONTROLS: Final = Path("/proc/sys/net/ipv4/tcp_available_con
 
 
 @dataclass(frozen=True, slots=True)
-class EmulationOptions:
-    """What the command line says about a run."""
+class EmulationOptions(RunOptions):
+    """What the command line says about an emulated run."""
 
-    scenario_file: Path
-    file: Path | None = None
-    """Sent instead of the scenario's."""
     switch: str = "embedded"
     hold: bool = False
     """Keep the network up after the sessions, until a signal comes."""
-    out: Path | None = None
-    keep_files: bool = False
-    """Keep what receivers received, and what was made to be sent."""
-    report: bool = True
-    """Draw the report."""
-    text: str | None = None
-    """The scenario as it is run, where that is not what its file says."""
-    quiet: bool = False
-    """Show nothing while it runs."""
-    page: Page | None = None
-    """Shows the run while it goes on."""
 
 
 def emulate(scenario: Scenario, options: EmulationOptions, *, as_json: bool) -> int:

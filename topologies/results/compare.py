@@ -1,29 +1,13 @@
 """Two runs beside each other: what their summaries say, and how much the second differs."""
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
-from topologies.results.run_folder import RunFolder, RunFolderError
 from topologies.scenario.quantity import format_measured_rate
 
 Row = tuple[str, Any, Any]
-
-
-def read_summary(path: Path) -> dict[str, Any]:
-    """A run folder's summary. RunFolderError when there is none."""
-    try:
-        found = json.loads(RunFolder(path).summary.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise RunFolderError(f"{path}: no summary.json ({error.strerror}): no run folder, or not over yet") from None
-    except ValueError:
-        raise RunFolderError(f"{path}: summary.json is no JSON") from None
-    if not isinstance(found, dict):
-        raise RunFolderError(f"{path}: summary.json is no summary")
-    return found
 
 
 def compare(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Row]:

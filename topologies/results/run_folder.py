@@ -11,7 +11,7 @@ from typing import Any, TextIO
 
 
 class RunFolderError(Exception):
-    """The folder cannot be made or written; one line for the user."""
+    """The folder cannot be made, written or read; one line for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,20 @@ class RunFolder:
     def summary(self) -> Path:
         """The results, JSON."""
         return self.path / "summary.json"
+
+    def read_summary(self) -> dict[str, Any]:
+        """The results. RunFolderError when there are none."""
+        try:
+            found = json.loads(self.summary.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise RunFolderError(
+                f"{self.path}: no summary.json ({error.strerror}): no run folder, or not over yet"
+            ) from None
+        except ValueError:
+            raise RunFolderError(f"{self.path}: summary.json is no JSON") from None
+        if not isinstance(found, dict):
+            raise RunFolderError(f"{self.path}: summary.json is no summary")
+        return found
 
     @property
     def report(self) -> Path:

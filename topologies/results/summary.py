@@ -6,10 +6,9 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
-import networkx
-
 from controller.sessions import SessionStatus
 from topologies.plan import Plan, Source
+from topologies.results.paths import paths_from
 from topologies.results.run_folder import RunFolder, read_series
 from topologies.scenario.activity import Flow
 from topologies.scenario.network import DirectedLink
@@ -289,11 +288,7 @@ def what_counts(sha256s: Iterable[str]) -> str:
 def bottleneck_link(scenario: Scenario, session_index: int) -> DirectedLink | None:
     """The link of the lowest rate on the sender's paths to the receivers that stay; the nearest one of several."""
     session = scenario.sessions[session_index]
-    graph: networkx.Graph[str] = networkx.Graph()
-    for link in scenario.links:
-        delay = sum(link.direction(end).delay_s for end in link.between) / 2
-        graph.add_edge(*link.between, cost=1e-3 + delay)
-    paths: dict[str, list[str]] = networkx.single_source_dijkstra_path(graph, session.sender, weight="cost")
+    paths = paths_from(scenario.links, session.sender)
     best: DirectedLink | None = None
     for receiver in session.receivers:
         if receiver.leave is not None:

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from canopy_engine import SimError
 from rich.console import Console
@@ -18,10 +17,11 @@ from hosts.wire.manifest import FileError
 from topologies.agenda import Agenda
 from topologies.plan import Plan, SourceError, derive_seed, make_plan, network_description, prepare_sources
 from topologies.play import Play
-from topologies.results.page import Page, PageError
+from topologies.results.page import PageError
 from topologies.results.printing import exit_status, print_note, print_result
 from topologies.results.report import write_results
 from topologies.results.run_folder import RunFolder, RunFolderError, create_run_folder, remove_files
+from topologies.results.run_options import RunOptions
 from topologies.results.series import RunSeries
 from topologies.results.summary import Summary, summarize
 from topologies.scenario.network import Router
@@ -34,25 +34,11 @@ from topologies.simulation.switch import SimulatedSwitch
 
 
 @dataclass(frozen=True, slots=True)
-class SimulationOptions:
+class SimulationOptions(RunOptions):
     """What the command line says about a simulated run."""
 
-    scenario_file: Path
-    file: Path | None = None
-    """Sent instead of the scenario's."""
-    out: Path | None = None
     until: float | None = None
     """Ends the run at this virtual time, seconds, if the scenario would go on."""
-    keep_files: bool = False
-    """Keep what receivers received, and what was made to be sent."""
-    report: bool = True
-    """Draw the report."""
-    text: str | None = None
-    """The scenario as it is run, where that is not what its file says."""
-    quiet: bool = False
-    """Show nothing while it runs."""
-    page: Page | None = None
-    """Shows the run while it goes on."""
     on_control: Callable[[Agenda, ControlPlane], None] | None = None
     """Told of the P4 switches and their controller before the run begins."""
 

@@ -1,6 +1,5 @@
 """A run folder as the page sees it: a scene, and streams of rows that grow while the run goes on."""
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from itertools import groupby, pairwise
@@ -8,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from topologies.plan import make_plan
+from topologies.results.paths import paths_from
 from topologies.results.run_folder import RunFolder, RunFolderError
 from topologies.results.tail import Tail
 from topologies.scenario import Scenario, ScenarioError, load_scenario
 from topologies.scenario.session import Session
-from topologies.web.scene import counters_of_links, directed_links, make_scene, paths_from
+from topologies.web.scene import counters_of_links, directed_links, make_scene
 from topologies.web.stream import Row, Stream
 
 Take = Callable[[list[dict[str, Any]]], None]
@@ -92,10 +92,9 @@ class Run:
     def summary(self) -> dict[str, Any] | None:
         """`summary.json`; None while there is none."""
         try:
-            found = json.loads(self.folder.summary.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            return self.folder.read_summary()
+        except RunFolderError:
             return None
-        return found if isinstance(found, dict) else None
 
     def silent_s(self) -> float:
         """How long nothing has been written to its series, seconds."""
@@ -170,7 +169,7 @@ class Run:
             if session is None:
                 continue
             if session.sender not in self._paths:
-                self._paths[session.sender] = paths_from(self.scenario, session.sender)
+                self._paths[session.sender] = paths_from(self.scenario.links, session.sender)
             path = self._paths[session.sender].get(row["receiver"], [])[1:]
             joins = row.get("kind") == "join"
             for one, other in pairwise(path if joins else path[-2:]):

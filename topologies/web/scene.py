@@ -1,12 +1,10 @@
 """What does not change in a run's picture: nodes and where they stand, links, sessions, flows, faults to come."""
 
-from collections.abc import Mapping
 from typing import Any
-
-import networkx
 
 from topologies.plan import Plan
 from topologies.results.layout import lay_out
+from topologies.results.paths import paths_from
 from topologies.results.run_folder import RunFolder
 from topologies.scenario.network import QUEUE_NAMES, DirectedLink
 from topologies.scenario.scenario import Scenario
@@ -77,18 +75,6 @@ def counters_of_links(scenario: Scenario, plan: Plan) -> dict[tuple[str, int], t
     }
 
 
-def paths_from(scenario: Scenario, source: str) -> Mapping[str, list[str]]:
-    """The ways of least delay from a node to all others."""
-    graph: networkx.Graph[str] = networkx.Graph()
-    for link in scenario.links:
-        delay = sum(link.direction(end).delay_s for end in link.between) / 2
-        graph.add_edge(*link.between, cost=1e-3 + delay)
-    if source not in graph:
-        return {}
-    paths: dict[str, list[str]] = networkx.single_source_dijkstra_path(graph, source, weight="cost")
-    return paths
-
-
 def _link(scenario: Scenario, link: DirectedLink) -> dict[str, Any]:
     changes = [
         [fault.at, fault.rate]
@@ -113,4 +99,4 @@ def _address(plan: Plan, name: str) -> str | None:
 
 
 def _path(scenario: Scenario, source: str, destination: str) -> list[str]:
-    return paths_from(scenario, source).get(destination, [])
+    return paths_from(scenario.links, source).get(destination, [])

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from topologies.results.compare import compare, comparison_table, read_summary
-from topologies.results.run_folder import RunFolderError
+from topologies.results.compare import compare, comparison_table
+from topologies.results.run_folder import RunFolder, RunFolderError
 
 
 def summary(goodput: float, state: str = "done") -> dict[str, Any]:
@@ -38,7 +38,7 @@ def test_a_session_that_only_one_has_is_told() -> None:
 
 def test_a_folder_without_a_summary_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="no run folder, or not over yet"):
-        read_summary(tmp_path)
+        RunFolder(tmp_path).read_summary()
     (tmp_path / "summary.json").write_text(json.dumps([]))
     with pytest.raises(RunFolderError, match="no summary"):
-        read_summary(tmp_path)
+        RunFolder(tmp_path).read_summary()
