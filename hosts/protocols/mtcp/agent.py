@@ -369,11 +369,13 @@ class Agent:
         self.counters[self._repeated_counter] += feedback.repeats
         child.feedback += 1
         effects: list[Effect] = []
-        for member in self._members.named(feedback.children):
-            # A switch may still tell of one who is dead: only what it did not have before is its own word.
-            if member.aside and cumulative > self._silence.aside.acknowledged_by(member):
-                effects += self._speaks_again(member, cumulative, feedback, now)
-        members = [member for member in self._members.named(feedback.children) if not member.aside]
+        members = self._members.named(feedback.children)
+        if aside := self._silence.aside:
+            for member in members:
+                # A switch may still tell of one who is dead: only what it did not have before is its own word.
+                if member.aside and cumulative > aside.acknowledged_by(member):
+                    effects += self._speaks_again(member, cumulative, feedback, now)
+            members = [member for member in members if not member.aside]
         self._take_delays(child, feedback, members, arrived_at)
         holders = feedback.holders
         for member in members:  # who lives, and who is to be repaired when the packet `cumulative` times out
