@@ -195,7 +195,6 @@ struct metadata_t {
     port_bitmap_t switch_ports; // ports with a switch behind them
     merge_t       merge;
     bit<1>        merged;       // rewritten, as a summary or in its `repeats`
-    mac_address_t neighbour;    // that a report of TFMCC came from
     sack_t        repaired;     // the packet that a repair brings, as the bit of its number modulo SACK_BITS
     port_t        repair_port;  // where the child is to which it is addressed; 0: others get no copies
 }

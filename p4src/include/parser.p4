@@ -267,7 +267,7 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.tfmcc_report);
         meta.assisted.kind = assisted_t.tfmcc_report;
         meta.assisted.session = hdr.canopy.session;
-        meta.neighbour = hdr.ethernet.source;
+        meta.assisted.neighbour = hdr.ethernet.source;
         transition accept;
     }
 

@@ -121,7 +121,7 @@ control answer_request(inout headers_t hdr, inout metadata_t meta, inout standar
             bit<16> port = hdr.udp.source_port;
             hdr.udp.source_port = hdr.udp.destination_port;
             hdr.udp.destination_port = port;
-            hdr.ethernet.destination = meta.neighbour;
+            hdr.ethernet.destination = meta.assisted.neighbour;
             hdr.canopy.flags = hdr.canopy.flags | FLAG(TFMCC_BIT_ANSWER);
             hdr.tfmcc_report.echo_time_us = (bit<64>)path_us;
             standard_metadata.egress_spec = meta.ingress_port;
