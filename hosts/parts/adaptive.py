@@ -16,11 +16,9 @@ Windows are in packets, times in seconds on the owner's clock.
 from typing import Final
 
 from hosts.parts.coexistence import Company
-from hosts.parts.cubic import BETA, Cubic
+from hosts.parts.cubic import BETA, SLOW_START_CUT, Cubic
 from hosts.parts.vegas import INITIAL_CWND, LEAST_CWND, VegasOptions
 
-SLOW_START_CUT: Final = 1 / 2
-"""What a loss leaves of the window in slow start: RFC 9438, 4.6, for it has doubled since the lost packet was sent."""
 SHORT_QUEUE_CUT: Final = 0.85
 """What it leaves of the window while the queue is short: RFC 8511's for marks, and for the same reason: a window that
 is cut by more than a short queue holds leaves the link idle. It is half again what TCP gets there."""

@@ -9,6 +9,8 @@ C: Final = 0.4
 """Packets/s^3: 4.1.2."""
 BETA: Final = 0.7
 """What a loss leaves of the window: 4.6."""
+SLOW_START_CUT: Final = 1 / 2
+"""What a loss leaves of the window in slow start: 4.6, for it has doubled since the lost packet was sent."""
 FASTEST: Final = 1.5
 """Most that the window grows to in a round trip: 4.2."""
 RENO_GROWTH: Final = 3 * (1 - BETA) / (1 + BETA)

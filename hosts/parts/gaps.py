@@ -1,4 +1,4 @@
-"""Lost packets, as a follower sees them: numbers that three later ones have overtaken."""
+"""Lost packets, as a receiver sees them: numbers that three later ones have overtaken."""
 
 from typing import Final
 

@@ -1,4 +1,5 @@
-"""The receivers that the sender knows of: soft state, refreshed by their START_REQUESTs."""
+"""The receivers that the sender knows of: soft state, refreshed by the requests with which they measure
+their rtt."""
 
 from collections import OrderedDict
 from typing import Final
@@ -6,7 +7,7 @@ from typing import Final
 from hosts.endpoint import Address
 
 FORGOTTEN_AFTER: Final = 3
-"""Intervals between two START_REQUESTs; who misses so many is gone (ours)."""
+"""Intervals between two requests; who misses so many is gone (ours)."""
 MOST: Final = 1 << 17
 """Receivers remembered; those beyond are answered, and may not challenge (ours)."""
 

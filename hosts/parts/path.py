@@ -1,9 +1,11 @@
-"""A follower's rtt, from one exchange with the sender and the delays of data packets after it (2.3, Eqs. (4) and (5)).
+"""A receiver's rtt, from one exchange with the sender and the delays of data packets after it (VLMCC, 2.3, Eqs. (4)
+and (5)).
 
 Eq. (5) adds up: from packet to packet the rtt changes by how much longer the later one was under way. So rtt is the
-way back as a START has told it, and the delay of the last data packet; whatever was lost in between, and whatever
-happens on the way back. Both contain the two clocks' offset, which cancels, and their drift, which is taken out: a
-clock that runs fast shows in both directions, with opposite signs, a queue that builds up in one of them only.
+way back as the sender's answer (VLMCC's START, Arbor's WELCOME) has told it, and the delay of the last data packet;
+whatever was lost in between, and whatever happens on the way back. Both contain the two clocks' offset, which cancels,
+and their drift, which is taken out: a clock that runs fast shows in both directions, with opposite signs, a queue that
+builds up in one of them only.
 """
 
 from collections import deque

@@ -1,12 +1,12 @@
-"""The application's half of endpoints of real-time data, and whom they listen to: what TFMCC and VLMCC share.
+"""The application's half of endpoints of real-time data, and whom they listen to: what Arbor, TFMCC and VLMCC share.
 
 Nothing is repeated or confirmed: a sender goes on until its application ends, a receiver hands over what arrives.
 """
 
 import random
 from abc import abstractmethod
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
 
 from hosts.endpoint import (
     Address,
@@ -21,6 +21,7 @@ from hosts.endpoint import (
 from hosts.parts.receiving import SessionReceiver
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
+from hosts.wire.checks import OfSession, read_packet
 from hosts.wire.farewell import ABORT_COPIES
 from hosts.wire.reason import Reason
 
@@ -28,6 +29,14 @@ MOST_UNSENT: Final = 1 << 24
 """Bytes of the application that wait at most, whatever rate receivers claim (ours: 0.2 s at 670 Mbit/s)."""
 END_COPIES: Final = 3
 """The end is not acknowledged; it is said so often (ours)."""
+LEAVE_COPIES: Final = 3
+"""Nor is the leave of a receiver that the sender goes by (ours)."""
+LATE_S: Final = 0.005
+"""What a busy machine's timer is late does not lower a rate (ours)."""
+LEAST_ROOM: Final = 4
+"""Packets' payloads that the application may always have waiting (ours)."""
+
+P = TypeVar("P", bound=OfSession)
 
 
 class RealtimeSender(StreamSender):
@@ -44,6 +53,37 @@ class RealtimeSender(StreamSender):
     @abstractmethod
     def _transmit(self, now: float) -> Sequence[Effect]:
         """Send what may be sent now."""
+
+    @property
+    def _has_payload(self) -> bool:
+        """Whether there is something to send."""
+        return bool(self._unsent) or self._finishing
+
+    def _room(self, payload_bytes: int, at_rate: int) -> int:
+        """`send_space`, where so many bytes may wait at the current rate."""
+        if self._finishing or self.state != "sending":
+            return 0
+        return max(0, min(max(LEAST_ROOM * payload_bytes, at_rate), MOST_UNSENT) - len(self._unsent))
+
+    def _take_payload(self, most: int) -> tuple[bytes, bool]:
+        """What the next packet carries, `most` bytes at most, and whether the stream ends with it."""
+        unsent = self._unsent
+        payload = bytes(unsent[:most])
+        del unsent[: len(payload)]
+        ends = self._finishing and not unsent
+        self._ends_left -= ends
+        return payload, ends
+
+    def _send_data(self, encoded: bytes, payload_bytes: int, ecn: int, effects: list[Effect]) -> None:
+        """A DATA packet leaves for the group; with the last copy of the end the session is over."""
+        self.seq += 1
+        self.sent_bytes += payload_bytes
+        self.counters["data_packets"] += 1
+        self.counters["udp_bytes"] += len(encoded)
+        effects.append(Send(encoded, self.session.group, ecn))
+        if self._ends_left == 0:
+            self.state = "closed"
+            effects.append(SessionEnded(True, ""))
 
     @abstractmethod
     def _abort(self, reason: Reason) -> bytes:
@@ -109,6 +149,20 @@ class RealtimeReceiver(SessionReceiver):
         self.state = "member"
         effects.append(SessionStarted(self.sender))
         return True
+
+    def _told(self, datagram: Datagram, parse: Callable[[bytes], P]) -> P | None:
+        """What our sender says in our session beside its data; None, and a drop counted, when it is anything else."""
+        packet = read_packet(datagram.data, parse, self.counters)
+        if packet is None:
+            return None
+        if packet.session != self.number or datagram.source != self.sender or self.closed:
+            self.counters["drop_other_session"] += 1
+            return None
+        return packet
+
+    def _aborted(self, reason: Reason) -> list[Effect]:
+        """Our sender gives the session up."""
+        return self._end(False, f"the sender ended the session: {reason.text}")
 
     def _end(self, complete: bool, reason: str) -> list[Effect]:
         self.state = "closed"

@@ -10,6 +10,10 @@ RISE = 1 / 8
 """Of the round before: 1 / MIN_RTT_DIVISOR."""
 SAMPLES = 8
 """N_RTT_SAMPLE: a round's minimum is of so many at least."""
+CAUTIOUS_ROUNDS = 5
+"""CSS_ROUNDS: of cautious slow start, before it ends."""
+CAUTIOUS_DIVISOR = 4
+"""CSS_GROWTH_DIVISOR: in these the window grows so much less."""
 NEVER_S = float("inf")
 
 

@@ -1,11 +1,12 @@
-"""When a follower that wants to lead says so, among many that do: at random, and not if another was faster (ours).
+"""When a receiver whose path is worse than what the sender goes by says so, among many: at random, and not if another
+was faster (ours).
 
-The paper regulates nothing: whoever finds itself worse off says so at once. Where a thousand followers share what has
-happened to one of them, that is a thousand challenges in one round trip. So each waits for an exponentially distributed
-time, as in TFMCC (2.5.1; Nonnenmacher and Biersack 1998), that grows with the number of receivers as its logarithm: one
-of them, on average, speaks at once, and as many as the session has chosen before they can hear that another one leads.
-Then they are silent. They hear it behind the very queue that everybody complains of, so the wait is counted in round
-trips as long as they are when it ends, not when it began.
+If all said so at once (as by the VLMCC paper, which regulates nothing), what has happened to a thousand would be a
+thousand challenges in one round trip. So each waits for an exponentially distributed time, as in TFMCC (2.5.1;
+Nonnenmacher and Biersack 1998), that grows with the number of receivers as its logarithm: one of them, on average,
+speaks at once, and as many as the session has chosen before they can hear that another one leads. Then they are
+silent. They hear it behind the very queue that everybody complains of, so the wait is counted in round trips as long
+as they are when it ends, not when it began.
 """
 
 import random

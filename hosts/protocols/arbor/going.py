@@ -9,7 +9,8 @@ from typing import Final
 from hosts.endpoint import Address
 from hosts.parts.rtt import DelayEstimator
 from hosts.protocols.arbor.options import ArborOptions
-from hosts.protocols.arbor.packets import UNIT, Report
+from hosts.protocols.arbor.packets import Report
+from hosts.wire.units import UNIT
 
 SLOW_START_PACE: Final = 2.0
 AVOIDANCE_PACE: Final = 1.2

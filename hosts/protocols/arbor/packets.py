@@ -15,6 +15,7 @@ from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
 from hosts.wire.reason import Reason
+from hosts.wire.units import MAX_U16, MAX_U32, MAX_U64
 
 NUMBER: Final = 6
 """Arbor's protocol number in the common header."""
@@ -39,11 +40,6 @@ FLAG_SCALABLE: Final = 0x02
 """Of REPORT."""
 
 NO_RECEIVER: Final = 0
-UNIT: Final = 1000
-"""Of rates (packets per so many seconds) and windows (so many parts of a packet)."""
-MAX_U16: Final = 2**16 - 1
-MAX_U32: Final = 2**32 - 1
-MAX_U64: Final = 2**64 - 1
 
 _RECEIVER: Final = Number("receiver", 32, "receiver id", least=1)
 
@@ -192,16 +188,6 @@ DEFAULT_PAYLOAD_BYTES: Final = 1400
 def packet_bytes(payload_bytes: int) -> int:
     """Bytes of the IP packet that carries so much payload."""
     return payload_bytes + DATA_BYTES + IPV4_UDP_BYTES
-
-
-def to_units(value: float) -> int:
-    """Packets, or packets per second, as they travel."""
-    return min(MAX_U32, max(0, round(value * UNIT)))
-
-
-def to_us(seconds: float) -> int:
-    """A round trip time as it travels, 32 bits; at least 1."""
-    return min(MAX_U32, max(1, round(seconds * 1e6)))
 
 
 def encode_data(data: Data) -> bytes:

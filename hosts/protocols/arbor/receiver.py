@@ -11,7 +11,7 @@ from hosts.endpoint import CE, Datagram, DeliverDatagram, Effect, Sample, Send, 
 from hosts.parts.base_delay import BaseDelay
 from hosts.parts.gaps import Gaps
 from hosts.parts.path import Path
-from hosts.parts.realtime import RealtimeReceiver
+from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
 from hosts.parts.spread import Wait, spread_rtts
 from hosts.protocol import Session
 from hosts.protocols.arbor.options import ArborOptions
@@ -22,7 +22,6 @@ from hosts.protocols.arbor.packets import (
     JOIN,
     LEAVE,
     NO_RECEIVER,
-    UNIT,
     Data,
     Join,
     Leave,
@@ -31,18 +30,14 @@ from hosts.protocols.arbor.packets import (
     encode_report,
     parse,
     parse_data,
-    to_units,
-    to_us,
 )
 from hosts.protocols.arbor.window import LEVEL_GAIN, Arrival, EmulatedWindow
-from hosts.wire.checks import read_packet
 from hosts.wire.farewell import Abort
 from hosts.wire.header import SESSION_MAX
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
+from hosts.wire.units import UNIT, to_units, to_us
 
-LEAVE_COPIES: Final = 3
-"""A leave is not acknowledged; it is sent so often (ours)."""
 FIRST_RETRY_S: Final = 0.5
 """A JOIN without an answer is repeated after so long, then after twice as long each time (ours)."""
 SECOND_JOIN_S: Final = 10.0
@@ -146,17 +141,14 @@ class ArborReceiver(RealtimeReceiver):
         return effects
 
     def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
-        packet = read_packet(datagram.data, parse, self.counters)
+        packet = self._told(datagram, parse)
         if packet is None:
-            return ()
-        if packet.session != self.number or datagram.source != self.sender or self.closed:
-            self.counters["drop_other_session"] += 1
             return ()
         if isinstance(packet, Welcome):
             self._welcomed(packet, datagram.came_at(now))
             return ()
         if isinstance(packet, Abort):
-            return self._end(False, f"the sender ended the session: {packet.reason.text}")
+            return self._aborted(packet.reason)
         self.counters["drop_unexpected"] += 1
         return ()
 
@@ -266,8 +258,8 @@ class ArborReceiver(RealtimeReceiver):
         report = Report(
             self.number or 0,
             self.id,
-            max(1, to_units(cwnd)),
-            to_us(self.rtt),
+            to_units(cwnd, 1),
+            to_us(self.rtt, 1),
             self.gaps.highest,
             self.gaps.lost_packets,
             self._last.send_time_us + waited_us,

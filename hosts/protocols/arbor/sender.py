@@ -13,11 +13,11 @@ from hosts.endpoint import (
     Effect,
     Sample,
     Send,
-    SessionEnded,
     SessionStarted,
 )
 from hosts.parts.members import Members
-from hosts.parts.realtime import MOST_UNSENT, RealtimeSender
+from hosts.parts.rate_limit import RateLimit
+from hosts.parts.realtime import LATE_S, RealtimeSender
 from hosts.protocol import Session
 from hosts.protocols.arbor.going import Going, Limiting
 from hosts.protocols.arbor.options import ArborOptions
@@ -26,7 +26,6 @@ from hosts.protocols.arbor.packets import (
     FLAG_RESTARTING,
     FLAG_STARVED,
     NO_RECEIVER,
-    UNIT,
     WELCOME,
     Data,
     Join,
@@ -36,20 +35,16 @@ from hosts.protocols.arbor.packets import (
     encode_abort,
     encode_data,
     parse,
-    to_units,
-    to_us,
 )
 from hosts.wire.checks import read_packet
-from hosts.wire.header import IPV4_UDP_BYTES
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
+from hosts.wire.units import UNIT, to_units, to_us
 
 HEARTBEAT_S: Final = 0.25
 """Without data, or somebody to go by, an empty packet is sent so often: receivers join by it (ours)."""
 STALE_S: Final = 10.0
 """A report on a packet older than this is not believed (ours)."""
-LATE_S: Final = 0.005
-"""What a busy machine's timer is late does not lower a limited rate (ours)."""
 LEAST_RTT_S: Final = 5e-5
 """None is taken for less (ours)."""
 _MICRO: Final = 1e-6
@@ -64,7 +59,7 @@ class ArborSender(RealtimeSender):
         self.going = Going(options)
         self.members = Members(options.join_interval_s)
         self._sent_at = -inf  # the last packet
-        self._limited_until = -inf  # by the rate limit
+        self._limit = RateLimit(options.rate_limit_bps)
         self._lacking_since: float | None = None  # a packet could leave, and the application has none
         self._starved = False  # something else than the window has limited the rate since the last report
 
@@ -72,11 +67,8 @@ class ArborSender(RealtimeSender):
 
     @property
     def send_space(self) -> int:
-        if self._finishing or self.state != "sending":
-            return 0
         payload = self.options.payload_bytes
-        room = max(4 * payload, int(self.going.rate * payload * self.options.send_buffer_s))
-        return max(0, min(room, MOST_UNSENT) - len(self._unsent))
+        return self._room(payload, int(self.going.rate * payload * self.options.send_buffer_s))
 
     def _abort(self, reason: Reason) -> bytes:
         return encode_abort(self.number, reason)
@@ -168,15 +160,11 @@ class ArborSender(RealtimeSender):
     # --- data
 
     @property
-    def _has_payload(self) -> bool:
-        return bool(self._unsent) or self._finishing
-
-    @property
     def _sendable_at(self) -> float:
         """When the next packet may leave, as things stand; infinite: not before a report or a time-out."""
         if self.going.limiting is None:
             return self._sent_at + HEARTBEAT_S
-        at = max(self.going.may_send_at(self.seq), self._limited_until)
+        at = max(self.going.may_send_at(self.seq), self._limit.until)
         return at if self._has_payload else max(at, self._sent_at + HEARTBEAT_S)
 
     def _transmit(self, now: float) -> list[Effect]:
@@ -185,7 +173,7 @@ class ArborSender(RealtimeSender):
         while self.state == "sending" and now >= self._sendable_at:
             self._send_packet(now, effects)
         if self.going.may_send_at(self.seq) <= now < inf:
-            if now < self._limited_until:
+            if now < self._limit.until:
                 self._starved = True
             elif self._lacking_since is None:
                 self._lacking_since = now
@@ -193,16 +181,13 @@ class ArborSender(RealtimeSender):
 
     def _send_packet(self, now: float, effects: list[Effect]) -> None:
         options, going = self.options, self.going
-        payload = bytes(self._unsent[: options.payload_bytes])
-        del self._unsent[: len(payload)]
+        payload, ends = self._take_payload(options.payload_bytes)
         if self._lacking_since is not None:
             self._starved |= now - self._lacking_since > LATE_S
             self._lacking_since = None
         flags = FLAG_STARVED if self._starved else 0
         flags |= FLAG_RESTARTING if going.restarting else 0
-        if self._finishing and not self._unsent:
-            flags |= FLAG_END
-            self._ends_left -= 1
+        flags |= FLAG_END if ends else 0
         limiting = going.limiting
         data = Data(
             self.number,
@@ -210,7 +195,7 @@ class ArborSender(RealtimeSender):
             self.seq,
             NO_RECEIVER if limiting is None else limiting.receiver,
             to_units(going.rate),
-            0 if going.srtt is None else to_us(going.srtt),
+            0 if going.srtt is None else to_us(going.srtt, 1),
             int(now * 1e6),
             self.sent_bytes,
             len(self.members),
@@ -218,18 +203,9 @@ class ArborSender(RealtimeSender):
         )
         encoded = encode_data(data)
         going.sent(now)
-        self.seq += 1
-        self.sent_bytes += len(payload)
         self._sent_at = now
-        if options.rate_limit_bps > 0:
-            size = len(encoded) + IPV4_UDP_BYTES
-            self._limited_until = max(self._limited_until, now - LATE_S) + size * 8 / options.rate_limit_bps
-        self.counters["data_packets"] += 1
-        self.counters["udp_bytes"] += len(encoded)
-        effects.append(Send(encoded, self.session.group, ECT_1))
-        if self._ends_left == 0:
-            self.state = "closed"
-            effects.append(SessionEnded(True, ""))
+        self._limit.sent(len(encoded), now)
+        self._send_data(encoded, len(payload), ECT_1, effects)
 
     # --- timers
 

@@ -14,18 +14,12 @@ whole microseconds.
 
 from typing import Final, NamedTuple
 
-from hosts.parts.cubic import BETA, Cubic
-from hosts.parts.rounds import Rounds
+from hosts.parts.cubic import BETA, SLOW_START_CUT, Cubic
+from hosts.parts.rounds import CAUTIOUS_DIVISOR, CAUTIOUS_ROUNDS, Rounds
 from hosts.protocols.arbor.marks import Marks
 
 LEAST_CWND: Final = 2.0
 """RFC 5681, 4.2: what congestion leaves at least."""
-SLOW_START_CUT: Final = 1 / 2
-"""What a loss leaves in slow start: the window has doubled since the lost packet was sent (RFC 9438, 4.6)."""
-CAUTIOUS_DIVISOR: Final = 4
-"""RFC 9406, 4.3: CSS_GROWTH_DIVISOR."""
-CAUTIOUS_ROUNDS: Final = 5
-"""RFC 9406, 4.3: CSS_ROUNDS."""
 SHORT_QUEUE_S: Final = 0.0025
 """Marks behind no more than this are an L4S queue's, which begins to mark at 1 ms (RFC 9332, 2.4: its ramp ends below
 2 ms); a classic one's target is 5 ms and more (RFC 8289, 8033)."""

@@ -16,7 +16,7 @@ import random
 from typing import Literal
 
 from hosts.parts.cubic import BETA, Cubic
-from hosts.parts.rounds import Rounds
+from hosts.parts.rounds import CAUTIOUS_DIVISOR, CAUTIOUS_ROUNDS, Rounds
 from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.troubled import TroubledReceivers
 
@@ -29,10 +29,6 @@ AWND_ROUNDS = 8.0
 """awnd is a mean over about so many round trips: RFC 6298's gain of 1/8, once a round trip (ours)."""
 LEAST_CAUTIOUS = 16.0
 """Packets: a smaller window goes on as it is, for its own bursts are as long as a queue (Linux, hystart_low_window)."""
-CAUTIOUS_ROUNDS = 5
-"""RFC 9406 (4.2, CSS_ROUNDS): rounds of cautious slow start before it ends."""
-CAUTION = 4.0
-"""RFC 9406 (4.2, CSS_GROWTH_DIVISOR): in these the window grows so much less."""
 SAMPLE = 4
 """Receivers by which it is estimated how many have met an event, beside the first (ours)."""
 TINY = 1e-9
@@ -216,7 +212,7 @@ class RandomListening:
         if self._cubic and 2 * in_flight < cwnd:
             self._cubic.hold()
             rest = 0
-        growth = 1.0 if self._cautious is None else 1.0 / CAUTION
+        growth = 1.0 if self._cautious is None else 1.0 / CAUTIOUS_DIVISOR
         while rest and cwnd < self.ssthresh:
             cwnd += growth
             rest -= 1

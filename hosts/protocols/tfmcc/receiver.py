@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Sequence
-from typing import Final
 
 from hosts.endpoint import (
     CE,
@@ -13,7 +12,7 @@ from hosts.endpoint import (
     Send,
     StreamEnded,
 )
-from hosts.parts.realtime import RealtimeReceiver
+from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import (
@@ -35,14 +34,10 @@ from hosts.protocols.tfmcc.packets import (
 from hosts.protocols.tfmcc.path import MICRO, Path
 from hosts.protocols.tfmcc.rate_float import decode_rtt
 from hosts.protocols.tfmcc.reporting import Reporting
-from hosts.wire.checks import read_packet
 from hosts.wire.farewell import Abort
 from hosts.wire.header import SESSION_MAX
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
-
-LEAVE_COPIES: Final = 3
-"""A leave is not acknowledged; it is sent so often (ours)."""
 
 
 class TfmccReceiver(RealtimeReceiver):
@@ -130,18 +125,13 @@ class TfmccReceiver(RealtimeReceiver):
         effects.append(DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * MICRO, at))
 
     def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
-        packet = read_packet(datagram.data, parse, self.counters)
-        if packet is None:
-            return ()
-        if packet.session != self.number or datagram.source != self.sender or self.closed:
-            self.counters["drop_other_session"] += 1
-            return ()
-        return self._control(packet, datagram.came_at(now), now)
+        packet = self._told(datagram, parse)
+        return () if packet is None else self._control(packet, datagram.came_at(now), now)
 
     def _control(self, packet: Packet, at: float, now: float) -> Sequence[Effect]:
         """What our sender says beside its data; it came at `at`."""
         if isinstance(packet, Abort):
-            return self._end(False, f"the sender ended the session: {packet.reason.text}")
+            return self._aborted(packet.reason)
         if isinstance(packet, JoinAck) and packet.receiver == self.id and packet.reason is Reason.NONE:
             return self._asked(packet, at, now)
         if isinstance(packet, Report) and packet.flags & FLAG_ANSWER and packet.receiver == self.id:

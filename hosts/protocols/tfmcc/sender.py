@@ -11,10 +11,9 @@ from hosts.endpoint import (
     Effect,
     Sample,
     Send,
-    SessionEnded,
     SessionStarted,
 )
-from hosts.parts.realtime import MOST_UNSENT, RealtimeSender
+from hosts.parts.realtime import LATE_S, RealtimeSender
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.judge import STRANGER, ReportJudge
 from hosts.protocols.tfmcc.options import TfmccOptions
@@ -45,8 +44,6 @@ from hosts.protocols.tfmcc.steering import Steering
 from hosts.wire.checks import read_packet
 from hosts.wire.reason import Reason
 
-LATE_S = 0.005
-"""A packet that a busy machine's timer lets leave so much late does not delay the ones after it (ours)."""
 HEARTBEAT_S = 1.0
 """Without data an empty packet is sent so often, so that receivers and rounds go on (ours)."""
 
@@ -72,10 +69,9 @@ class TfmccSender(RealtimeSender):
 
     @property
     def send_space(self) -> int:
-        if self._finishing or self.state != "sending":
-            return 0
-        at_rate = int(self.steering.control.at(self._now) * self.options.send_buffer_s)
-        return max(0, min(max(4 * self.options.payload_bytes, at_rate), MOST_UNSENT) - len(self._unsent))
+        return self._room(
+            self.options.payload_bytes, int(self.steering.control.at(self._now) * self.options.send_buffer_s)
+        )
 
     def sample(self, *, now: float) -> Sample:
         return sender_sample(self, self.steering, now)
@@ -154,20 +150,10 @@ class TfmccSender(RealtimeSender):
             self._send_packet(now, effects)
         return effects
 
-    @property
-    def _has_payload(self) -> bool:
-        """Whether there is something to send."""
-        return bool(self._unsent) or self._finishing
-
     def _next_payload(self) -> tuple[bytes, int]:
         """What the next packet carries, and the flags it has for that."""
-        unsent = self._unsent
-        payload = bytes(unsent[: self.options.payload_bytes])
-        del unsent[: len(payload)]
-        if self._finishing and not unsent:
-            self._ends_left -= 1
-            return payload, FLAG_END
-        return payload, 0
+        payload, ends = self._take_payload(self.options.payload_bytes)
+        return payload, FLAG_END if ends else 0
 
     def _is_silent(self, now: float) -> bool:
         return now >= self._paced_from + self._heartbeat_s
@@ -215,15 +201,8 @@ class TfmccSender(RealtimeSender):
             *self._assistance(now),
         )
         encoded = encode_data(data)
-        self.seq += 1
-        self.sent_bytes += len(payload)
         self._paced_bytes = packet_bytes(len(payload))
-        self.counters["data_packets"] += 1
-        self.counters["udp_bytes"] += len(encoded)
-        effects.append(Send(encoded, self.session.group, self._ecn))
-        if self._ends_left == 0:
-            self.state = "closed"
-            effects.append(SessionEnded(True, ""))
+        self._send_data(encoded, len(payload), self._ecn, effects)
 
     def _assistance(self, now: float) -> tuple[int, int]:
         """What switches need to suppress reports: patience, and the share of the least rate."""

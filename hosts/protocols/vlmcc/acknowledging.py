@@ -1,6 +1,7 @@
 """What a leader's REPORTs tell beside a packet's own arrival."""
 
-from hosts.protocols.vlmcc.packets import MAX_U32, REPORTED_BEFORE
+from hosts.protocols.vlmcc.packets import REPORTED_BEFORE
+from hosts.wire.units import MAX_U32
 
 
 class Arrivals:

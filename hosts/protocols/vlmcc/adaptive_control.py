@@ -11,7 +11,8 @@ from hosts.parts.gaps import REORDERING
 from hosts.protocols.vlmcc.control import WindowControl
 from hosts.protocols.vlmcc.loss_events import LossEvents
 from hosts.protocols.vlmcc.options import VlmccOptions
-from hosts.protocols.vlmcc.packets import MAX_U16, REPORTED_BEFORE, Report
+from hosts.protocols.vlmcc.packets import REPORTED_BEFORE, Report
+from hosts.wire.units import MAX_U16
 
 LEAST_MARGIN_S: Final = 0.1
 """A packet is waited for at least so much longer than the mean (ours): what arrived before a later one is known from

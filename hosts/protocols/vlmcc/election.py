@@ -8,7 +8,8 @@ from typing import Final
 
 from hosts.endpoint import Address
 from hosts.protocols.vlmcc.options import VlmccOptions
-from hosts.protocols.vlmcc.packets import UNIT, Challenge
+from hosts.protocols.vlmcc.packets import Challenge
+from hosts.wire.units import UNIT
 
 PROOF_RTTS: Final = 3.0
 LEAST_PROOF_S: Final = 1.0

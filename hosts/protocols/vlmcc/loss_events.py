@@ -6,12 +6,12 @@ fills, or that is shorter than a short one; waits do not show either.
 
 from typing import Final
 
-HEAVY: Final = 0.02
-"""Of the packets: BBRv3's BBR.LossThresh (draft-ietf-ccwg-bbr, 2.4)."""
+from hosts.parts.adaptive import FEW_LOSSES
+
 LEAST_EVENTS: Final = 4
 """Fewer are chance (ours)."""
 MEMORY: Final = 256
-"""Packets, after which half of what was seen counts (ours: so many have more than LEAST_EVENTS that are HEAVY)."""
+"""Packets, after which half of what was seen counts (ours: so many have more than LEAST_EVENTS that are FEW_LOSSES)."""
 
 
 class LossEvents:
@@ -41,4 +41,4 @@ class LossEvents:
     @property
     def are_heavy(self) -> bool:
         """Whether there are too many to be the links' own."""
-        return self._events >= max(LEAST_EVENTS, HEAVY * self._packets)
+        return self._events >= max(LEAST_EVENTS, FEW_LOSSES * self._packets)

@@ -15,7 +15,7 @@ from hosts.endpoint import (
 )
 from hosts.parts.gaps import Gaps
 from hosts.parts.path import Path
-from hosts.parts.realtime import RealtimeReceiver
+from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
 from hosts.parts.spread import Wait, spread_rtts
 from hosts.protocol import Session
 from hosts.protocols.vlmcc.acknowledging import Arrivals
@@ -27,7 +27,6 @@ from hosts.protocols.vlmcc.packets import (
     FLAG_SETTLING,
     FLAG_SUPPRESSED,
     NO_RECEIVER,
-    UNIT,
     Ack,
     Challenge,
     Data,
@@ -43,18 +42,14 @@ from hosts.protocols.vlmcc.packets import (
     packet_bytes,
     parse,
     parse_data,
-    to_units,
-    to_us,
 )
 from hosts.protocols.vlmcc.paper_following import PaperFollowing
-from hosts.wire.checks import read_packet
 from hosts.wire.farewell import Abort
 from hosts.wire.header import SESSION_MAX
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
+from hosts.wire.units import UNIT, to_units, to_us
 
-LEAVE_COPIES = 3
-"""A leader's leave is not acknowledged; it is sent so often (ours)."""
 FIRST_RETRY_S = 1.0
 """A START_REQUEST without an answer is repeated after so long, then after twice as long each time (ours). While packets
 are lost the time stays as it is: then the answer was probably lost as well, and who loses packets has most to say."""
@@ -163,17 +158,14 @@ class VlmccReceiver(RealtimeReceiver):
         return effects
 
     def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
-        packet = read_packet(datagram.data, parse, self.counters)
+        packet = self._told(datagram, parse)
         if packet is None:
-            return ()
-        if packet.session != self.number or datagram.source != self.sender or self.closed:
-            self.counters["drop_other_session"] += 1
             return ()
         if isinstance(packet, Start):
             self._started(packet, datagram.came_at(now))
             return ()
         if isinstance(packet, Abort):
-            return self._end(False, f"the sender ended the session: {packet.reason.text}")
+            return self._aborted(packet.reason)
         self.counters["drop_unexpected"] += 1
         return ()
 
@@ -279,10 +271,10 @@ class VlmccReceiver(RealtimeReceiver):
         challenge = Challenge(
             packet.session,
             self.id,
-            max(1, to_units(following.rate)),
-            max(1, to_units(following.window.cwnd)),
-            max(1, to_us(following.rtt.mean)),
-            max(1, to_us(min(self.path.base_rtt, following.rtt.mean))),
+            to_units(following.rate, 1),
+            to_units(following.window.cwnd, 1),
+            to_us(following.rtt.mean, 1),
+            to_us(min(self.path.base_rtt, following.rtt.mean), 1),
             packet.seq,
             packet.send_time_us + max(0, int((now - self._last_at) * 1e6)),
             bool(packet.flags & FLAG_ASSIST),

@@ -14,11 +14,11 @@ from hosts.endpoint import (
     PeerDropped,
     Sample,
     Send,
-    SessionEnded,
     SessionStarted,
 )
 from hosts.parts.members import Members
-from hosts.parts.realtime import MOST_UNSENT, RealtimeSender
+from hosts.parts.rate_limit import RateLimit
+from hosts.parts.realtime import RealtimeSender
 from hosts.parts.vegas import LEAST_CWND
 from hosts.protocol import Session
 from hosts.protocols.vlmcc.adaptive_control import AdaptiveControl
@@ -44,22 +44,18 @@ from hosts.protocols.vlmcc.packets import (
     encode_data,
     encode_start,
     parse,
-    to_units,
-    to_us,
 )
 from hosts.protocols.vlmcc.paper_control import PaperControl
 from hosts.protocols.vlmcc.report import sender_sample
 from hosts.wire.checks import read_packet
-from hosts.wire.header import IPV4_UDP_BYTES
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
+from hosts.wire.units import to_units, to_us
 
 HEARTBEAT_S = 1.0
 """Without data an empty packet is sent so often, so that receivers and leader go on (ours)."""
 STALE_S = 10.0
 """A challenge that answers a packet older than this is not believed (ours)."""
-LATE_S = 0.005
-"""What a busy machine's timer is late does not lower a limited rate (ours)."""
 LONGEST_RTT_S = 60.0
 """An acknowledgment that claims more is not believed (ours)."""
 LEAST_RTT_S = 1e-4
@@ -79,17 +75,14 @@ class VlmccSender(RealtimeSender):
         self.election = Election(options)
         self.members = Members(options.start_interval_s)
         self._sent_at = 0.0  # the last packet
-        self._limited_until = -inf  # by the rate limit
+        self._limit = RateLimit(options.rate_limit_bps)
 
     # --- the application's side
 
     @property
     def send_space(self) -> int:
-        if self._finishing or self.state != "sending":
-            return 0
         payload = self.options.payload_bytes
-        room = max(4 * payload, int(self.control.rate * payload * self.options.send_buffer_s))
-        return max(0, min(room, MOST_UNSENT) - len(self._unsent))
+        return self._room(payload, int(self.control.rate * payload * self.options.send_buffer_s))
 
     def sample(self, *, now: float) -> Sample:
         return sender_sample(
@@ -267,15 +260,11 @@ class VlmccSender(RealtimeSender):
 
     # --- data
 
-    @property
-    def _has_payload(self) -> bool:
-        return bool(self._unsent) or self._finishing
-
     def _transmit(self, now: float) -> list[Effect]:
         """Send what may be sent (2.2: data, window, bursts)."""
         self._now = now
         effects: list[Effect] = []
-        while self.state == "sending" and now >= max(self.control.may_send_at(now), self._limited_until):
+        while self.state == "sending" and now >= max(self.control.may_send_at(now), self._limit.until):
             if not self._has_payload:
                 self.control.starved = True
                 if now < self._sent_at + HEARTBEAT_S:
@@ -285,8 +274,7 @@ class VlmccSender(RealtimeSender):
 
     def _send_packet(self, now: float, effects: list[Effect]) -> None:
         options, control, leader = self.options, self.control, self.election.leader
-        payload = bytes(self._unsent[: options.payload_bytes])
-        del self._unsent[: len(payload)]
+        payload, ends = self._take_payload(options.payload_bytes)
         flags = FLAG_ASSIST if options.assist == "switch" else 0
         flags |= FLAG_SLOW_START if leader is not None and control.window.slow_start else 0
         if self.election.is_settling(now):
@@ -296,9 +284,7 @@ class VlmccSender(RealtimeSender):
             ecn = ECT_0
             flags |= FLAG_DRAINING if control.window.draining else 0
             flags |= FLAG_BESIDE_OTHERS if control.window.beside_others else 0
-        if self._finishing and not self._unsent:
-            flags |= FLAG_END
-            self._ends_left -= 1
+        flags |= FLAG_END if ends else 0
         data = Data(
             self.number,
             flags,
@@ -313,18 +299,9 @@ class VlmccSender(RealtimeSender):
         )
         encoded = encode_data(data)
         control.sent(self.seq, now)
-        self.seq += 1
-        self.sent_bytes += len(payload)
         self._sent_at = now
-        if options.rate_limit_bps > 0:
-            size = len(encoded) + IPV4_UDP_BYTES
-            self._limited_until = max(self._limited_until, now - LATE_S) + size * 8 / options.rate_limit_bps
-        self.counters["data_packets"] += 1
-        self.counters["udp_bytes"] += len(encoded)
-        effects.append(Send(encoded, self.session.group, ecn))
-        if self._ends_left == 0:
-            self.state = "closed"
-            effects.append(SessionEnded(True, ""))
+        self._limit.sent(len(encoded), now)
+        self._send_data(encoded, len(payload), ecn, effects)
 
     # --- timers
 
@@ -332,7 +309,7 @@ class VlmccSender(RealtimeSender):
     def wake_at(self) -> float | None:
         if self.state != "sending":
             return None
-        sendable = max(self.control.may_send_at(self._now), self._limited_until)
+        sendable = max(self.control.may_send_at(self._now), self._limit.until)
         if not self._has_payload:
             sendable = max(sendable, self._sent_at + HEARTBEAT_S)
         leader = self.election.leader

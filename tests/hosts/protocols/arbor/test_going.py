@@ -5,7 +5,8 @@ import pytest
 from hosts.endpoint import Address
 from hosts.protocols.arbor.going import FORSAKEN_S, LEAST_TIMEOUT_S, Going, Limiting
 from hosts.protocols.arbor.options import ArborOptions
-from hosts.protocols.arbor.packets import Report, to_units
+from hosts.protocols.arbor.packets import Report
+from hosts.wire.units import to_units
 
 RTT = 0.1
 OTHER = Address("10.0.1.1", 40000)

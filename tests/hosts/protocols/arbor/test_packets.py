@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hosts.protocols.arbor.packets import (
     JOIN,
     LEAVE,
+    NUMBER,
     WELCOME,
     Data,
     Join,
@@ -17,12 +18,11 @@ from hosts.protocols.arbor.packets import (
     encode_report,
     parse,
     parse_data,
-    to_units,
-    to_us,
 )
 from hosts.wire.farewell import Abort
 from hosts.wire.header import PacketError
 from hosts.wire.reason import Reason
+from tests.hosts.codec import parse_or_refuse, refuse_a_wrong_length
 
 u8, u16, u32, u64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
 positive = st.integers(1, 2**32 - 1)
@@ -52,19 +52,13 @@ def test_what_is_encoded_is_parsed(pair: tuple[Packet, bytes]) -> None:
 @given(packets, st.integers(0, 200), st.booleans())
 def test_a_wrong_length_is_refused(pair: tuple[Packet, bytes], cut: int, longer: bool) -> None:
     _, encoded = pair
-    with pytest.raises(PacketError):
-        parse(encoded + b"x" if longer else encoded[: min(cut, len(encoded) - 1)])
+    refuse_a_wrong_length(parse, encoded, cut, longer=longer)
 
 
 @settings(deadline=None)
 @given(st.binary(max_size=120))
 def test_any_bytes_are_parsed_or_refused(data: bytes) -> None:
-    reason = "none"
-    try:
-        parse(b"\x01\x06" + data)
-    except PacketError as error:
-        reason = error.reason
-    assert reason in {"none", "truncated", "oversized", "type", "value"}
+    parse_or_refuse(parse, NUMBER, data)
 
 
 @pytest.mark.parametrize(
@@ -73,8 +67,3 @@ def test_any_bytes_are_parsed_or_refused(data: bytes) -> None:
 def test_a_report_of_nothing_is_refused(report: Report) -> None:
     with pytest.raises(PacketError, match="value"):
         parse(encode_report(report))
-
-
-def test_quantities_are_cut_to_what_fits() -> None:
-    assert [to_units(value) for value in (-1.0, 0.0004, 1.5, 1e12)] == [0, 0, 1500, 2**32 - 1]
-    assert [to_us(value) for value in (0.0, 1e-6, 1e9)] == [1, 1, 2**32 - 1]

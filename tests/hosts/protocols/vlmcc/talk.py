@@ -18,10 +18,9 @@ from hosts.protocols.vlmcc.packets import (
     encode_report,
     encode_start_request,
     parse,
-    to_units,
-    to_us,
 )
 from hosts.protocols.vlmcc.sender import VlmccSender
+from hosts.wire.units import to_units, to_us
 
 GROUP = Address("232.1.1.1", 5000)
 OWN = Address("10.0.0.1", 40000)
