@@ -144,6 +144,7 @@ def recv(
         plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate)
         require_source(plan.session)
         address = sockets.resolve_interface(interface, source or group)
+        make_folder(output, display)
         receiving = receive_file(
             plan,
             output,
@@ -232,6 +233,19 @@ def read_settings(settings: list[str] | None) -> dict[str, Any]:
             raise ValueError(f"--set: '{setting}' is not NAME=VALUE")
         parameters[name] = value
     return parameters
+
+
+def make_folder(folder: Path, display: Display) -> None:
+    """Make a folder that is not there, and say so: the name may be mistyped. Raises FileError without its parent."""
+    if folder.exists():
+        return
+    if not folder.parent.is_dir():
+        raise FileError(f"{folder}: {folder.parent} is no folder")
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise FileError(f"{folder}: {error.strerror}") from None
+    display.say(f"made the folder {folder}")
 
 
 def bad_input(display: Display, error: Exception) -> typer.Exit:

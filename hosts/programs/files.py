@@ -141,8 +141,7 @@ class FileSink:
             return False
         final = self.folder / manifest.name
         if final.exists() and (self.existing == "refuse" or final.is_dir()):
-            what = "" if final.is_dir() else " (--replace puts the new one in its place)"
-            raise FileError(f"{final}: {os.strerror(errno.EEXIST)}{what}", Reason.REFUSED_FILE)
+            raise self._taken(final)
         try:
             space = os.statvfs(self.folder)
             if space.f_bavail * space.f_frsize < manifest.size:
@@ -177,7 +176,7 @@ class FileSink:
             finally:
                 os.close(folder)
         except FileExistsError:
-            raise FileError(f"{final}: {os.strerror(errno.EEXIST)}", Reason.REFUSED_FILE) from None
+            raise self._taken(final) from None
         except OSError as error:
             raise self._unwritable(error) from None
         self.path = final
@@ -207,6 +206,10 @@ class FileSink:
         if self._part is not None:
             self._part.unlink(missing_ok=True)
             self._part = None
+
+    def _taken(self, final: Path) -> FileError:
+        what = "" if final.is_dir() else " (--replace puts the new one in its place)"
+        return FileError(f"{final}: {os.strerror(errno.EEXIST)}{what}", Reason.REFUSED_FILE)
 
     def _unwritable(self, error: OSError) -> FileError:
         return FileError(f"{self.folder}: cannot write: {error.strerror}", Reason.CANNOT_WRITE)

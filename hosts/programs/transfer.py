@@ -35,8 +35,8 @@ async def send_file(
         driver.status.write(driver.row())
     runtime.every(PROGRESS_INTERVAL_S, lambda now: _show(display, lambda: observer.row(now), column))
     display.say(
-        f"{manifest.name}: {manifest.size} bytes to {plan.session.group} with {plan.protocol.name}, "
-        f"session {driver.session}" + (f"; waiting for {plan.session.receivers} receiver(s)" if knows_receivers else "")
+        f"{manifest.name}: {manifest.size} bytes to {plan.session.group} with {plan.protocol.name} "
+        f"from {sockets.describe(interface.address)}, session {driver.session}" + (f"; waiting for {plan.session.receivers} receiver(s)" if knows_receivers else "")
     )
 
     def begin() -> None:
