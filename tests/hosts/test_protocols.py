@@ -11,6 +11,7 @@ from hosts import protocols
 from hosts.endpoint import Address, ReceiverEndpoint, Send, SenderEndpoint
 from hosts.protocol import Session
 from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.wire.manifest import Manifest
 
 SESSION = Session(Address("232.1.1.1", 5000), "10.0.0.1", 7)
 
@@ -102,7 +103,8 @@ def test_whose_session_a_datagram_is(name: str) -> None:
     sender = protocol.sender(session, random.Random(1))
     effects = [*sender.start(now=0.0)]
     if not protocol.knows_receivers:  # it waits for nobody
-        effects += [*sender.write(bytes(10_000), now=0.0), *sender.finish(now=0.0)]
+        content = Manifest("file", 10_000, "0" * 64).encode() + bytes(10_000)
+        effects += [*sender.write(content, now=0.0), *sender.finish(now=0.0)]
     while not (sends := [effect for effect in effects if isinstance(effect, Send)]):
         assert sender.wake_at is not None
         effects += sender.handle_timer(now=sender.wake_at)
