@@ -88,13 +88,16 @@ def link_bps(address: str, speeds: Path = SPEEDS) -> float:
     return 0.0
 
 
+def interface_address(name: str) -> str:
+    """The first IPv4 address of an interface; empty when it has none."""
+    with contextlib.suppress(SocketError):
+        return _interface_address(name)
+    return ""
+
+
 def interface_name(address: str) -> str:
     """The interface whose first address this is; empty when there is none, as for an address that was added to one."""
-    for _, name in socket.if_nameindex():
-        with contextlib.suppress(SocketError):
-            if _interface_address(name) == address:
-                return name
-    return ""
+    return next((name for _, name in socket.if_nameindex() if interface_address(name) == address), "")
 
 
 def describe(address: str) -> str:
@@ -117,11 +120,8 @@ def _route_address(group: str) -> str:
 
 def _only_address() -> str | None:
     """The address of the one interface beside loopback; None when there is none, or a choice."""
-    addresses = []
-    for _, name in socket.if_nameindex():
-        with contextlib.suppress(SocketError):
-            addresses.append(_interface_address(name))
-    others = [address for address in addresses if not ipaddress.IPv4Address(address).is_loopback]
+    addresses = [interface_address(name) for _, name in socket.if_nameindex()]
+    others = [address for address in addresses if address and not ipaddress.IPv4Address(address).is_loopback]
     return others[0] if len(others) == 1 else None
 
 
