@@ -20,7 +20,8 @@ from controller import logs
 from controller.api import ApiError, ApiServer, Method
 from controller.core import ADOPTION_S, Core
 from controller.events import EventLog
-from controller.network import Network, NetworkError, load_network
+from controller.metrics import serve_metrics
+from controller.network import Network, load_network
 from controller.program import Program, ProgramError
 from controller.statedir import (
     DOWN_LINKS_NAME,
@@ -33,6 +34,8 @@ from controller.statedir import (
 from controller.switch_app import SwitchApp
 from controller.views import Views
 from engine.command.exits import EXIT_BAD_INPUT
+from engine.command.listen import parse_address
+from engine.command.notify import notify
 
 LOG = logging.getLogger("canopy.controller")
 
@@ -135,30 +138,39 @@ class Service:
         return "queried"
 
 
-async def serve(network: Network, program: Program, state_dir: Path) -> None:
-    """Run a controller until SIGINT or SIGTERM. Raises StateDirError, OSError."""
+async def serve(network: Network, program: Program, state_dir: Path, metrics: tuple[str, int] | None = None) -> None:
+    """Run a controller until SIGINT or SIGTERM. Raises StateDirError, ValueError, OSError."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with Service(network, program, state_dir).running():
+    service = Service(network, program, state_dir)
+    if metrics is not None:
+        serve_metrics(service.core, service.apps, *metrics)
+    async with service.running():
+        notify("READY=1")
         await stop.wait()
+        notify("STOPPING=1")
 
 
 def command(
     network: Annotated[Path, typer.Argument(metavar="NETWORK.json", help="The network, as docs/controller.md says.")],
     state_dir: Annotated[Path, typer.Option(help="Directory for the socket, the event log and sessions' status.")],
     program: Annotated[Path | None, typer.Option(help="Directory of the compiled P4 program.")] = None,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus at /metrics there.")
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
 ) -> None:
     """Control the switches of a network until interrupted."""
     logs.set_up(verbose)
     try:
+        place = None if metrics is None else parse_address("--metrics", metrics)
         description = load_network(network)
         compiled = Program(program)
         with claim(state_dir):
-            asyncio.run(serve(description, compiled, state_dir))
-    except (NetworkError, ProgramError, StateDirError) as error:
+            asyncio.run(serve(description, compiled, state_dir, place))
+    except (ValueError, ProgramError, StateDirError) as error:
         typer.echo(f"canopy controller: {error}", err=True)
         raise typer.Exit(EXIT_BAD_INPUT) from None
     except OSError as error:

@@ -21,6 +21,7 @@ from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
 from engine.command.listen import MAX_TCP_PORT, parse_address
+from engine.command.notify import notify
 from engine.switch.limits import NO_LIMITS, Limits
 from engine.switch.link_monitor import LinkMonitor
 from engine.switch.links import LinkSpecError, load_links
@@ -190,8 +191,10 @@ async def _serve(options: SwitchOptions) -> None:
             _serve_metrics(metrics, options.observe.metrics)
         monitor.start(server.device.port_changed)
         _announce(f"ready {_served_address(options.address, server.port)} device {options.device_id}", options.ready_fd)
+        notify("READY=1")
         await stopped.wait()
     finally:
+        notify("STOPPING=1")
         if stats is not None:
             stats.cancel()
         monitor.stop()
