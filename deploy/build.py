@@ -1,4 +1,4 @@
-"""`make package` builds the Debian packages: `canopy-agents`, what hosts need that send and receive, and `canopy`, everything.
+"""Builds the Debian packages: `canopy-agents`, what hosts need that send and receive, and `canopy`, everything.
 
 Each is a virtual environment at /usr/lib/canopy, with this Debian's Python, and one program, /usr/bin/canopy. So its
 modules (`hosts`, `engine`, ...) are private to it, and what they import is in it, in the versions of constraints.txt:
