@@ -29,11 +29,10 @@ LIBRARY: Final = "usr/lib/canopy"
 DEBIANS_PYTHON: Final = "/usr/bin/python3"
 
 AGENTS_VENDORED: Final = (
-    *("annotated-doc", "markdown-it-py", "mdurl", "prometheus-client", "pygments"),
-    *("rich", "shellingham", "typer", "typing-extensions"),
+    *("annotated-doc", "annotated-types", "markdown-it-py", "mdurl", "prometheus-client", "pydantic", "pydantic-core"),
+    *("pygments", "rich", "shellingham", "typer", "typing-extensions", "typing-inspection"),
 )
-"""What the agents' modules import, with what that imports (tests/deploy/test_build.py), and nothing else that those
-packages name: Typer names pydantic for what the agents do not do."""
+"""What the agents' modules import, with what that imports (tests/deploy/test_build.py)."""
 LEFT_OUT: Final = ("__pycache__", "*.pyc", "*.so", "crates", "target", "fuzz", "stubs", "Cargo.*", "rustfmt.toml")
 PYTHON: Final = f"{sys.version_info.major}.{sys.version_info.minor}"
 NEXT_PYTHON: Final = f"{sys.version_info.major}.{sys.version_info.minor + 1}"

@@ -76,23 +76,25 @@ def main() -> None:
 
 def _make_base() -> None:
     """Debian's smallest, as of this machine's release."""
-    if (BASE / "etc/debian_version").exists():
+    if BASE.exists():
         return
     release = dict(line.split("=", 1) for line in Path("/etc/os-release").read_text().splitlines() if "=" in line)
     codename = release["VERSION_CODENAME"].strip('"')
     sources = run("apt-get", "indextargets", "--format", "$(CODENAME) $(REPO_URI)", "Identifier: Packages")
     mirrors = [uri for name, _, uri in (line.partition(" ") for line in sources.splitlines()) if name == codename]
-    shutil.rmtree(BASE, ignore_errors=True)
+    making = BASE.with_name("base-in-the-making")
+    shutil.rmtree(making, ignore_errors=True)
     say(f"debootstrap {codename}; some minutes")
-    run("debootstrap", "--variant=minbase", codename, str(BASE), *mirrors[:1])
-    (BASE / "etc/apt/sources.list").unlink(missing_ok=True)
+    run("debootstrap", "--variant=minbase", codename, str(making), *mirrors[:1])
+    (making / "etc/apt/sources.list").unlink(missing_ok=True)
     for source in ("sources.list", "sources.list.d/debian.sources", "apt.conf.d", "trusted.gpg.d"):
-        place, target = Path("/etc/apt") / source, BASE / "etc/apt" / source
+        place, target = Path("/etc/apt") / source, making / "etc/apt" / source
         if place.is_dir():
             shutil.copytree(place, target, dirs_exist_ok=True)
         elif place.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(place, target)
+    making.rename(BASE)
 
 
 @contextlib.contextmanager

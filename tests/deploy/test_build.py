@@ -18,6 +18,9 @@ for name in sys.argv[1:]:
     importlib.import_module(name)
 from typer.testing import CliRunner  # what a terminal's help needs comes late
 import rich.markdown, rich.traceback, rich.prompt
+from engine.command.assemble import run
+for words in (["recv", "--group", "10.0.0.1", "--port", "1"], ["doctor", "--help"], ["stream", "send", "--help"]):
+    run(words)
 from hosts.programs import daemon_metrics
 found = {name.partition(".")[0] for name, module in sys.modules.items() if getattr(module, "__file__", None)}
 print(json.dumps(sorted(found - set(sys.stdlib_module_names))))
@@ -31,7 +34,7 @@ def test_agents_have_all_that_they_import() -> None:
     answer = subprocess.run(
         [sys.executable, "-c", IMPORTS, *modules], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    imported = set(json.loads(answer.stdout)) - {"sitecustomize"}
+    imported = set(json.loads(answer.stdout.splitlines()[-1])) - {"sitecustomize"}
     imported = {name for name in imported if not re.match("_|__editable__", name)}
     modules_of = {"markdown-it-py": "markdown_it", "typing-extensions": "typing_extensions"}
     vendored = {modules_of.get(name, name.replace("-", "_")) for name in build.AGENTS_VENDORED}
