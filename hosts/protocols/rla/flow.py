@@ -10,6 +10,7 @@ from collections import Counter
 
 from hosts.endpoint import ECT_0, NOT_ECT, Address, CongestionSignal, Effect, Send
 from hosts.parts.sack import bits
+from hosts.parts.silence import patience_s
 from hosts.protocols.rla.answers import EACH, Answers, Unheard, wanted
 from hosts.protocols.rla.branch import LOSS_DISTANCE, Branch
 from hosts.protocols.rla.inflight import InFlight, Packet
@@ -25,10 +26,6 @@ LONGEST_RTT_S = 60.0
 """An echo that claims more is not believed: RFC 6298 (2.5) lets no timeout be longer."""
 MAX_BACKOFF = 64.0
 """RFC 6298 (5.5) lets a timeout stop growing at 60 s or more."""
-SILENT_S = 1.0
-"""A receiver that has answered no data for so long is set aside: RFC 6298 (2.4), the least timeout."""
-SILENT_ROUNDS = 3.0
-"""And for so many of its round trips (ours: a loss, its repeat and the answer)."""
 
 
 class Flow:
@@ -427,7 +424,7 @@ class Flow:
         """Whether it has answered no data for long, of which others have packet `lacking`. One whose acknowledgments
         are merged shows itself every `sample_s`.
         """
-        patience = max(SILENT_S, SILENT_ROUNDS * branch.rtt.mean) + self._longest_wait
+        patience = patience_s(branch.rtt.mean) + self._longest_wait
         patience += self.options.sample_s if branch.merges else 0.0
         since = max(branch.answered_at, self._inflight.packets[lacking].first_sent_at)
         listened = len(self.branches) - len(self._inflight.set_aside)
