@@ -1,6 +1,9 @@
 //! The switch as its users see it; one binary, so that the library is linked once.
 //!
-//! The programs in `data/` are ours. After a change: `p4c-bm2-ss --arch v1model -o NAME.json NAME.p4` in that folder.
+//! The programs in `data/` are ours. After a change: `p4c-bm2-ss --arch v1model -o NAME.json NAME.p4` in that folder. `tests/native` runs the same tests on
+//! native code.
+
+use p4vm::{Backend, Options};
 
 mod allocation;
 mod commands;
@@ -8,3 +11,7 @@ mod matching;
 mod robustness;
 mod script;
 mod stf;
+
+fn options() -> Options {
+    Options { backend: Backend::Interpreter, ..Options::default() }
+}

@@ -46,7 +46,7 @@ fn rounds() -> usize {
 }
 
 fn options() -> Options {
-    Options { cpu_port: Some(510), max_passes: 50, max_events: 100, max_log: 10, ..Options::default() }
+    Options { cpu_port: Some(510), max_passes: 50, max_events: 100, max_log: 10, ..crate::options() }
 }
 
 /// Packets of every length, some of zeros and ones, some that look like IPv4.
