@@ -81,7 +81,7 @@ def run(
     seed: Annotated[int, typer.Option(min=0, help="Of random() and of the links' losses.")] = 0,
     backend: Annotated[
         Backend, typer.Option(help="What runs the program: native code made at once or when it pays, or none.")
-    ] = "native",
+    ] = "interpreter",
     digest_rate: Annotated[
         int, typer.Option(min=0, help="Digests a second that one port may cause, and twice as many at once; 0: any.")
     ] = DEFAULT_LIMITS.digests,
@@ -175,7 +175,7 @@ def stf(
         list[str] | None, typer.Option(help="Pass over this statement (p4c's runner does with check_counter).")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of random().")] = 0,
-    backend: Annotated[Backend, typer.Option(help="What runs the program.")] = "native",
+    backend: Annotated[Backend, typer.Option(help="What runs the program.")] = "interpreter",
     verbose: Annotated[
         bool, typer.Option("-v", "--verbose", help="Print what statements like register_read say.")
     ] = False,

@@ -54,7 +54,7 @@ def run_test(
     script: str,
     *,
     seed: int = 0,
-    backend: Backend = "native",
+    backend: Backend = "interpreter",
     ignore: Collection[str] = (),
     trace: bool = False,
 ) -> Result:

@@ -1,7 +1,8 @@
-//! The tests of `tests/all` on native code.
+//! The tests of `tests/all` on native code, and that it does what the interpreter does.
 
 use p4vm::{Backend, Options};
 
+mod agreement;
 #[path = "../all/allocation.rs"]
 mod allocation;
 #[path = "../all/commands.rs"]
