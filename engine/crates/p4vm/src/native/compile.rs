@@ -156,8 +156,7 @@ impl<'p> Compiler<'p> {
         let left = write(&mut emit, rest);
         let mut b = emit.b;
         if left.is_none() {
-            // What was begun is given up: a body that the builder takes for whole.
-            drop(b);
+            // What was begun is given up, and what the builder knows of it.
             *builder = FunctionBuilderContext::new();
             module.clear_context(context);
             return Ok(None);

@@ -1,6 +1,7 @@
-//! The program as native code, which Cranelift makes of what the interpreter runs: one function for each control and one
-//! for each action. The header vector, tables, registers and all else is the interpreter's; what is not written in native
-//! code yet is a call of the interpreter's own functions, so that both do the same.
+//! The program as native code, which Cranelift makes of what the interpreter runs: one function for the parser, for each
+//! control and action, for the verification of checksums, and for the deparser. The header vector, tables, registers and
+//! all else is the interpreter's; what is not in line is a call of the interpreter's own functions, so that both do the
+//! same.
 //!
 //! Traced packets go through the interpreter.
 

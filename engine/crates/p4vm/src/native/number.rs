@@ -358,7 +358,7 @@ impl Emit<'_, '_> {
     /// The nearest number of so many bits, of one word.
     pub(super) fn saturate(&mut self, words: &[V], width: u32, signed: bool) -> Option<Words> {
         let &[value] = words else { return None };
-        let (low, high) = match (signed, width) {
+        let (low, high): (i64, i64) = match (signed, width) {
             (false, 0..=62) => (0, mask64(width) as i64),
             (true, 1..=63) => (-1 << (width - 1), !(-1 << (width - 1))),
             _ => return None,

@@ -292,7 +292,7 @@ impl Parser {
 /// Whole bytes, all of whose places are there.
 pub(super) fn is_plain(header: &Header, words: usize) -> bool {
     let inside = |field: &Field| !field.varbit && crate::phv::value_words(field).end <= words;
-    header.bits % 8 == 0
+    header.bits.is_multiple_of(8)
         && header.fields.iter().all(inside)
         && header.fields.iter().map(|field| field.bits).sum::<u32>() == header.bits
 }

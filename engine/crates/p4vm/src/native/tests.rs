@@ -92,3 +92,12 @@ fn our_program_is_native_throughout() {
     println!("{native:?}");
     assert!(native.left < 30, "{native:?}");
 }
+
+#[test]
+fn what_a_wide_signed_field_cannot_hold_is_clamped() {
+    let cut = |value: i64, bits| Value::SatCast(Box::new(Value::Const(value)), bits);
+    let values = [(-1 << 33, 63), (-1 << 33, 40), (-1 << 50, 40), (1 << 50, 40), (i64::MIN, 63), (i64::MAX, 63)];
+    let values = values.map(|(value, bits)| (rewrite::expr(cut(value, bits), None), 64));
+    let [interpreted, native] = both(&assigning(&values), &[]);
+    assert_eq!(interpreted, native);
+}
