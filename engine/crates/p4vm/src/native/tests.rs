@@ -90,7 +90,8 @@ fn our_program_is_native_throughout() {
     let program = Program::from_json(include_str!("../../../../../p4src/canopy.json")).unwrap();
     let native = program.native().unwrap();
     println!("{native:?}");
-    assert!(native.left < 30, "{native:?}");
+    // Most of them are words wider than what is put together in line: what NACKs have asked for.
+    assert!(native.left < 70, "{native:?}");
 }
 
 #[test]
