@@ -3,11 +3,25 @@
 use crate::action;
 use crate::externs::calculation;
 use crate::machine::Machine;
+use crate::native::Native;
 use crate::phv;
+use crate::pipeline::Tables;
 use crate::value::bits::BitWriter;
 
 /// Append the packet to `out`.
-pub(crate) fn deparse(m: &mut Machine<'_>, out: &mut Vec<u8>) {
+pub(crate) fn deparse(m: &mut Machine<'_>, tables: &mut Tables<'_>, native: Option<&Native>, out: &mut Vec<u8>) {
+    let start = out.len();
+    if !native.is_some_and(|native| native.deparse(m, tables, out)) {
+        put_headers(m, out);
+    }
+    out.extend_from_slice(m.payload);
+    // As in BMv2, what goes back to ingress is whole: truncation is for a packet that leaves.
+    if let Some(length) = m.state.truncate.filter(|_| m.state.recirculate == 0) {
+        out.truncate(start + length as usize);
+    }
+}
+
+fn put_headers(m: &mut Machine<'_>, out: &mut Vec<u8>) {
     let program = m.program;
     for checksum in program.checksums.iter().filter(|checksum| checksum.update) {
         if checksum.condition.as_ref().is_some_and(|condition| !condition.eval(m.env(&[]))) {
@@ -21,7 +35,6 @@ pub(crate) fn deparse(m: &mut Machine<'_>, out: &mut Vec<u8>) {
     if !program.deparser.ops.is_empty() {
         action::run(m, &program.deparser.ops, &[]);
     }
-    let start = out.len();
     let mut writer = BitWriter::new(out);
     for &header in &program.deparser.order {
         if let Some(header) = program.headers.get(header as usize).filter(|h| phv::get(m.phv, h.base) != 0) {
@@ -29,11 +42,6 @@ pub(crate) fn deparse(m: &mut Machine<'_>, out: &mut Vec<u8>) {
         }
     }
     writer.finish();
-    out.extend_from_slice(m.payload);
-    // As in BMv2, what goes back to ingress is whole: truncation is for a packet that leaves.
-    if let Some(length) = m.state.truncate.filter(|_| m.state.recirculate == 0) {
-        out.truncate(start + length as usize);
-    }
 }
 
 /// Bytes of the valid headers, in front of the payload.

@@ -88,6 +88,7 @@ impl Switch {
         out: &mut Vec<u8>,
         copies: &mut Vec<PacketCopy>,
     ) -> bool {
+        let native = self.native_of(program, state.traced);
         {
             let Self { work, externs, tables, profiles, now_ns, trace, .. } = self;
             let Work { phv, key, scratch, .. } = work;
@@ -96,10 +97,10 @@ impl Switch {
             let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
             let mut tables = Tables { tables, profiles, key };
             match recorder {
-                None => pipeline::run(&mut m, &mut tables, program.egress.start, &mut Silent),
+                None => pipeline::run(&mut m, &mut tables, &program.egress, native, &mut Silent),
                 Some(mut recorder) => {
                     recorder.pipeline(&m, "egress");
-                    pipeline::run(&mut m, &mut tables, program.egress.start, &mut recorder);
+                    pipeline::run(&mut m, &mut tables, &program.egress, None, &mut recorder);
                 }
             }
         }
@@ -116,11 +117,11 @@ impl Switch {
             self.trace_line(state.traced, format_args!("Dropping packet at the end of egress"));
             return false;
         }
-        let Self { work, externs, now_ns, trace, .. } = self;
-        let Work { phv, scratch, .. } = work;
+        let Self { work, externs, tables, profiles, now_ns, trace, .. } = self;
+        let Work { phv, key, scratch, .. } = work;
         let payload = &flight.payload;
         let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
-        deparser::deparse(&mut m, out);
+        deparser::deparse(&mut m, &mut Tables { tables, profiles, key }, native, out);
         if let Some(mut recorder) = Recorder::of(trace, m.state.traced) {
             recorder.deparsed(&m);
         }

@@ -29,6 +29,7 @@ pub(crate) enum Node {
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub start: Next,
+    pub is_egress: bool,
 }
 
 #[derive(Debug)]

@@ -15,7 +15,8 @@ mod table;
 mod typed;
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock};
 
 use crate::ir::{CoreErrors, Deparser, FieldList, Intrinsics, LearnList, Next, Program, END};
 use crate::json::{self, At, Result};
@@ -98,6 +99,8 @@ fn load(root: &At<'_>) -> Result<Program> {
         intrinsics,
         errors,
         sources: sources::load(root)?,
+        native: OnceLock::new(),
+        packets: AtomicU32::new(0),
     })
 }
 
