@@ -2,18 +2,13 @@
 
 use crate::action;
 use crate::externs::calculation;
+use crate::ir::Program;
 use crate::machine::Machine;
-use crate::native::Native;
 use crate::phv;
-use crate::pipeline::Tables;
 use crate::value::bits::BitWriter;
 
-/// Append the packet to `out`.
-pub(crate) fn deparse(m: &mut Machine<'_>, tables: &mut Tables<'_>, native: Option<&Native>, out: &mut Vec<u8>) {
-    let start = out.len();
-    if !native.is_some_and(|native| native.deparse(m, tables, out)) {
-        put_headers(m, out);
-    }
+/// Append the payload; `out` has the packet's headers from `start`.
+pub(crate) fn put_payload(m: &Machine<'_>, start: usize, out: &mut Vec<u8>) {
     out.extend_from_slice(m.payload);
     // As in BMv2, what goes back to ingress is whole: truncation is for a packet that leaves.
     if let Some(length) = m.state.truncate.filter(|_| m.state.recirculate == 0) {
@@ -21,7 +16,8 @@ pub(crate) fn deparse(m: &mut Machine<'_>, tables: &mut Tables<'_>, native: Opti
     }
 }
 
-fn put_headers(m: &mut Machine<'_>, out: &mut Vec<u8>) {
+/// Update checksums and append the headers to `out`.
+pub(crate) fn put_headers(m: &mut Machine<'_>, out: &mut Vec<u8>) {
     let program = m.program;
     for checksum in program.checksums.iter().filter(|checksum| checksum.update) {
         if checksum.condition.as_ref().is_some_and(|condition| !condition.eval(m.env(&[]))) {
@@ -45,7 +41,7 @@ fn put_headers(m: &mut Machine<'_>, out: &mut Vec<u8>) {
 }
 
 /// Bytes of the valid headers, in front of the payload.
-pub(crate) fn header_bytes(program: &crate::Program, phv: &[u64]) -> usize {
+pub(crate) fn header_bytes(program: &Program, phv: &[u64]) -> usize {
     let headers = program.deparser.order.iter().filter_map(|&header| program.headers.get(header as usize));
     headers.filter(|h| phv::get(phv, h.base) != 0).map(|h| phv::header_bytes(h, phv)).sum()
 }

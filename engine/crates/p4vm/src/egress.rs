@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use crate::copy::Flight;
 use crate::deparser;
-use crate::ir::Program;
 use crate::machine::{Machine, PacketState, DROP_PORT};
 use crate::phv;
 use crate::pipeline::{self, Tables};
 use crate::replicate::{keep_fields, Group};
 use crate::switch::{Work, MAX_PACKET};
 use crate::trace::{Observer, Recorder, Silent};
-use crate::{InstanceType, PacketCopy, QueueMeta, Switch};
+use crate::{InstanceType, PacketCopy, Program, QueueMeta, Switch};
 
 impl Switch {
     /// Egress control and deparser of one copy. Appends the packet to `out` and returns its port, or appends nothing
@@ -97,10 +96,11 @@ impl Switch {
             let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
             let mut tables = Tables { tables, profiles, key };
             match recorder {
-                None => pipeline::run(&mut m, &mut tables, &program.egress, native, &mut Silent),
+                None if native.is_some_and(|native| native.control(true, &mut m, &mut tables)) => {}
+                None => pipeline::run(&mut m, &mut tables, &program.egress, &mut Silent),
                 Some(mut recorder) => {
                     recorder.pipeline(&m, "egress");
-                    pipeline::run(&mut m, &mut tables, &program.egress, None, &mut recorder);
+                    pipeline::run(&mut m, &mut tables, &program.egress, &mut recorder);
                 }
             }
         }
@@ -121,7 +121,11 @@ impl Switch {
         let Work { phv, key, scratch, .. } = work;
         let payload = &flight.payload;
         let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
-        deparser::deparse(&mut m, &mut Tables { tables, profiles, key }, native, out);
+        let start = out.len();
+        if !native.is_some_and(|native| native.deparse(&mut m, &mut Tables { tables, profiles, key }, out)) {
+            deparser::put_headers(&mut m, out);
+        }
+        deparser::put_payload(&m, start, out);
         if let Some(mut recorder) = Recorder::of(trace, m.state.traced) {
             recorder.deparsed(&m);
         }

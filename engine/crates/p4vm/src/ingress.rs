@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::ir::{Field, Program};
+use crate::ir::Field;
 use crate::machine::{Machine, PacketState, DROP_PORT};
 use crate::native::Native;
 use crate::parser::{self, ValueSetState};
@@ -12,7 +12,7 @@ use crate::replicate::{copy_len, keep_fields, Group};
 use crate::stats::Stats;
 use crate::switch::{Work, MAX_PACKET};
 use crate::trace::{Observer, Recorder, Silent};
-use crate::{Event, InstanceType, Options, PacketCopy, Replica, Switch};
+use crate::{Event, InstanceType, Options, PacketCopy, Program, Replica, Switch};
 
 impl Switch {
     /// Parser, ingress control and replication of a packet that arrived at `port`: its copies are pushed on `copies`.
@@ -258,6 +258,8 @@ fn ingress_pass<'a, O: Observer>(
     phv::set_field(m.phv, meta.checksum_error, u64::from(checksum_error));
     stats.checksum_errors += u64::from(checksum_error);
     observer.pipeline(m, "ingress");
-    pipeline::run(m, tables, &program.ingress, native, observer);
+    if !native.is_some_and(|native| native.control(false, m, tables)) {
+        pipeline::run(m, tables, &program.ingress, observer);
+    }
     parsed.consumed
 }

@@ -42,6 +42,7 @@ mod parser;
 mod phv;
 mod pipeline;
 mod pre;
+mod program;
 mod replicate;
 mod stats;
 mod switch;
@@ -52,9 +53,9 @@ mod value;
 pub use api::*;
 pub use copy::PacketCopy;
 pub use error::{ControlError, ErrorCode, LoadError};
-pub use ir::Program;
 pub use limit::{Bucket, Rate};
 pub use output::Outputs;
+pub use program::Program;
 pub use switch::Switch;
 
 /// Property tests draw the same cases each time, and leave no files behind. `P4VM_ROUNDS=100` draws that many times more.

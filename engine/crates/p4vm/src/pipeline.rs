@@ -2,7 +2,6 @@
 
 use crate::ir::{Next, Node, Pipeline, Table, END};
 use crate::machine::Machine;
-use crate::native::Native;
 use crate::phv;
 use crate::table::profile::ProfileState;
 use crate::table::{EntryRef, TableState};
@@ -17,18 +16,8 @@ pub(crate) struct Tables<'a> {
     pub key: &'a mut Vec<u64>,
 }
 
-/// Run a control to its end or an `exit`, in native code if it is given. The loader has made sure that it has no cycle.
-pub(crate) fn run<O: Observer>(
-    m: &mut Machine<'_>,
-    tables: &mut Tables<'_>,
-    control: &Pipeline,
-    native: Option<&Native>,
-    observer: &mut O,
-) {
-    // A failed assertion of the parser ends all that follows.
-    if !m.state.exit && native.is_some_and(|native| native.control(control.is_egress, m, tables)) {
-        return;
-    }
+/// Run a control to its end or an `exit`. The loader has made sure that it has no cycle.
+pub(crate) fn run<O: Observer>(m: &mut Machine<'_>, tables: &mut Tables<'_>, control: &Pipeline, observer: &mut O) {
     let mut next = control.start;
     while next != END && !m.state.exit {
         next = match m.program.nodes.get(next as usize) {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::copy::Pool;
 use crate::events::{DigestLimits, Events};
-use crate::ir::Program;
 use crate::machine::Externs;
 use crate::native::Native;
 use crate::parser::ValueSetState;
@@ -13,7 +12,7 @@ use crate::stats::Stats;
 use crate::table::profile::ProfileState;
 use crate::table::TableState;
 use crate::trace::Trace;
-use crate::{Backend, Options, Outputs, PacketCopy, QueueMeta};
+use crate::{Backend, Options, Outputs, PacketCopy, Program, QueueMeta};
 
 /// An IPv4 or IPv6 packet, or an Ethernet frame of any common MTU, is not longer.
 pub(crate) const MAX_PACKET: usize = 65_535;
@@ -105,7 +104,7 @@ impl Switch {
         if self.native {
             return (Backend::Native, None);
         }
-        let failure = self.program.native.get().and_then(|native| native.as_ref().err());
+        let failure = self.program.made().and_then(Result::err);
         let reason = failure.filter(|_| self.options.backend != Backend::Interpreter).map(|failure| failure.0.as_str());
         (if self.warming { Backend::Adaptive } else { Backend::Interpreter }, reason)
     }
@@ -118,7 +117,7 @@ impl Switch {
     /// A packet comes: an adaptive switch may change to native code.
     #[inline]
     pub(crate) fn warm_up(&mut self) {
-        if self.warming && (self.program.native.get().is_some() || self.program.is_hot()) {
+        if self.warming && self.program.is_hot() {
             self.compile();
         }
     }

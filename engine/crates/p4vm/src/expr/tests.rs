@@ -233,8 +233,8 @@ pub(crate) fn phv() -> impl Strategy<Value = Vec<u64>> {
 }
 
 fn program() -> &'static Program {
-    static PROGRAM: std::sync::OnceLock<std::sync::Arc<Program>> = std::sync::OnceLock::new();
-    PROGRAM.get_or_init(|| Program::from_json(include_str!("../../tests/data/l2.json")).unwrap())
+    static PROGRAM: std::sync::OnceLock<Program> = std::sync::OnceLock::new();
+    PROGRAM.get_or_init(|| crate::load::from_json(include_str!("../../tests/data/l2.json")).unwrap())
 }
 
 proptest! {

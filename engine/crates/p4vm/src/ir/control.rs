@@ -29,7 +29,6 @@ pub(crate) enum Node {
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub start: Next,
-    pub is_egress: bool,
 }
 
 #[derive(Debug)]

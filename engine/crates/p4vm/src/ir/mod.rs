@@ -1,10 +1,5 @@
 //! The program as it runs: everything resolved to indices at load, nothing looked up by name on a packet's way.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::OnceLock;
-
-use crate::native::{Failure, Native};
-
 mod action;
 mod args;
 mod calculation;
@@ -49,7 +44,7 @@ pub(crate) struct Intrinsics {
     pub qid: Option<Field>,
 }
 
-/// A loaded program: immutable, shared between switches.
+/// What the JSON says, resolved; immutable.
 #[derive(Debug)]
 pub struct Program {
     pub(crate) headers: Vec<Header>,
@@ -78,23 +73,4 @@ pub struct Program {
     pub(crate) intrinsics: Intrinsics,
     pub(crate) errors: CoreErrors,
     pub(crate) sources: Sources,
-    /// Made when the first switch asks for it.
-    pub(crate) native: OnceLock<Result<Native, Failure>>,
-    /// Packets that adaptive switches have had before there was native code.
-    pub(crate) packets: AtomicU32,
-}
-
-/// Packets after which native code is made, which takes as long as interpreting some times more.
-const HOT: u32 = 20_000;
-
-impl Program {
-    /// The native code, or why there is none. Made by the first who asks.
-    pub(crate) fn native(&self) -> Result<&Native, &Failure> {
-        self.native.get_or_init(|| Native::compile(self)).as_ref()
-    }
-
-    /// One more packet: is native code worth while now?
-    pub(crate) fn is_hot(&self) -> bool {
-        self.packets.fetch_add(1, Ordering::Relaxed) >= HOT
-    }
 }

@@ -20,8 +20,8 @@ pub(crate) struct Controls {
 pub(crate) fn load(root: &At<'_>, names: &Names, actions: &[Action]) -> Result<Controls> {
     let mut controls = Controls {
         nodes: Vec::new(),
-        ingress: Pipeline { start: END, is_egress: false },
-        egress: Pipeline { start: END, is_egress: true },
+        ingress: Pipeline { start: END },
+        egress: Pipeline { start: END },
         tables: Vec::new(),
         profiles: Vec::new(),
     };

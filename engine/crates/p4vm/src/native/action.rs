@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData};
 
-use super::emit::Emit;
+use super::emit::{Emit, Words};
 use super::helpers::Helper;
-use super::number::Words;
 use crate::ir::{BoolExpr, Expr, Field, HeaderRef, Primitive, Target};
 use crate::machine::DROP_PORT;
 use crate::value::{mask64, word_mask, words_for};

@@ -236,11 +236,16 @@ impl Code {
         true
     }
 
-    /// Runs a control. false: the header vector is not the program's, and nothing has been done.
+    /// Runs a control, if the packet has not ended. false: the header vector is not the program's, and nothing has been
+    /// done.
     pub(super) fn control(&self, egress: bool, machine: &mut Machine<'_>, tables: &mut Tables<'_>) -> bool {
         debug_assert_eq!(machine.phv.len(), machine.program.blank.len());
         if machine.phv.len() < self.words {
             return false;
+        }
+        // A failed assertion of the parser ends all that follows.
+        if machine.state.exit {
+            return true;
         }
         let phv = machine.phv.as_mut_ptr();
         let mut context = Context::new(machine, tables);

@@ -7,9 +7,10 @@ use cranelift_jit::JITModule;
 use cranelift_module::{FuncId, Module};
 
 use super::helpers::{Helper, HELPERS};
-use super::number::Words;
 use crate::ir::{Field, Program};
 use crate::phv;
+
+pub(super) type Words = Vec<V>;
 
 pub(super) struct Emit<'a, 'f> {
     pub b: FunctionBuilder<'f>,

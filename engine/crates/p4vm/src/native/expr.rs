@@ -6,9 +6,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value as V};
 
-use super::emit::Emit;
+use super::emit::{Emit, Words};
 use super::helpers::Helper;
-use super::number::Words;
 use crate::ir::{BoolExpr, Expr, HeaderRef, JoinPart, Op, Tier, Value};
 use crate::value::{mask64, words_for};
 

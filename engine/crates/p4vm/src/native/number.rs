@@ -4,11 +4,9 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I64, I8};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, StackSlotData, StackSlotKind, Value as V};
 
-use super::emit::Emit;
+use super::emit::{Emit, Words};
 use crate::ir::{Compare, Op};
 use crate::value::mask64;
-
-pub(super) type Words = Vec<V>;
 
 /// Bytes of one function's frame, beside registers that are saved.
 const MAX_STACK: u32 = 1 << 16;

@@ -7,9 +7,8 @@ use cranelift_codegen::ir::types::{I16, I32, I64, I8};
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value as V};
 use cranelift_frontend::{Switch, Variable};
 
-use super::emit::Emit;
+use super::emit::{Emit, Words};
 use super::helpers::{Helper, FAILED};
-use super::number::Words;
 use crate::ir::{CaseValue, Field, Header, Next, ParseState, ParserOp, SelectKey, END};
 use crate::parser::MAX_STEPS;
 use crate::value::{mask64, words_for};

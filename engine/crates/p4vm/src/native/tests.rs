@@ -6,7 +6,7 @@ use super::Native;
 use crate::action;
 use crate::expr::tests::{condition, phv, tree, PHV_WORDS, WIDTHS};
 use crate::ir::{Action, Args, Expr, Field, Node, Pipeline, Primitive, Program, Target, Value, END};
-use crate::load::rewrite;
+use crate::load::{self, rewrite};
 use crate::machine::{Externs, Machine, PacketState};
 use crate::pipeline::Tables;
 use crate::value::words_for;
@@ -15,7 +15,7 @@ const L2: &str = include_str!("../../tests/data/l2.json");
 
 /// A program that assigns each expression to a field of so many bits of its own, behind the fields that expressions read.
 fn assigning(values: &[(Expr, u32)]) -> Program {
-    let mut program = std::sync::Arc::try_unwrap(Program::from_json(L2).unwrap()).unwrap();
+    let mut program = load::from_json(L2).unwrap();
     let mut word = PHV_WORDS as u32;
     let body = values.iter().map(|(value, bits)| {
         let to = Field { word, bits: *bits, signed: false, saturating: false, varbit: false };
@@ -25,8 +25,8 @@ fn assigning(values: &[(Expr, u32)]) -> Program {
     let body = body.collect();
     program.actions = vec![Action { name: "assign".to_owned(), params: Vec::new(), arg_words: 0, body }];
     program.nodes = vec![Node::Call { action: 0, args: Args::from(Box::<[u64]>::default()), next: END }];
-    program.ingress = Pipeline { start: 0, is_egress: false };
-    program.egress = Pipeline { start: END, is_egress: true };
+    program.ingress = Pipeline { start: 0 };
+    program.egress = Pipeline { start: END };
     program.blank = vec![0; word as usize];
     program
 }
@@ -87,8 +87,8 @@ proptest! {
 
 #[test]
 fn our_program_is_native_throughout() {
-    let program = Program::from_json(include_str!("../../../../../p4src/canopy.json")).unwrap();
-    let native = program.native().unwrap();
+    let program = load::from_json(include_str!("../../../../../p4src/canopy.json")).unwrap();
+    let native = Native::compile(&program).unwrap();
     println!("{native:?}");
     // Most of them are words wider than what is put together in line: what NACKs have asked for.
     assert!(native.left < 70, "{native:?}");
