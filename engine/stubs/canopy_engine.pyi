@@ -5,6 +5,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
+Backend: TypeAlias = Literal["native", "adaptive", "interpreter"]
 MatchKey: TypeAlias = bytes | tuple[bytes, int] | tuple[bytes, bytes] | None
 """exact: bytes; lpm: (bytes, prefix length); ternary: (bytes, mask); range: (low, high); optional: bytes or None."""
 
@@ -135,9 +136,13 @@ class Switch:
         num_ports: int = 512,
         digest_rate: tuple[int, int] = (0, 0),
         digest_repeat_rate: tuple[int, int] = (0, 0),
+        backend: Backend = "adaptive",
     ) -> None:
         """`digest_rate`: digests a second, and at once, that packets of one port may cause; `digest_repeat_rate`: those
-        with the same contents. 0: no limit. What is beyond is dropped and counted in stats."""
+        with the same contents. 0: no limit. What is beyond is dropped and counted in stats. `backend`: what runs the
+        program: native code made now, or after so many packets that it pays, or the interpreter. All do the same."""
+    def backend(self) -> tuple[Backend, str | None]:
+        """What runs the program now, and if native code was asked for in vain, why."""
     @property
     def cpu_port(self) -> int | None: ...
     def process(self, port: int, packet: bytes, now_us: int = 0) -> list[tuple[int, bytes]]:

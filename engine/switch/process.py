@@ -20,6 +20,7 @@ from finsy.proto import p4i, p4r
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
+from engine.switch.backend import Backend
 from engine.switch.limits import NO_LIMITS, Limits
 from engine.switch.link_monitor import LinkMonitor
 from engine.switch.links import LinkSpecError, load_links
@@ -63,6 +64,7 @@ class SwitchOptions:
     links: Path | None = None
     stats: Path | None = None
     seed: int = 0
+    backend: Backend = "interpreter"
     ready_fd: int | None = None
     tls: TlsFiles | None = None
     observe: ObserveOptions = field(default_factory=ObserveOptions)
@@ -172,6 +174,7 @@ async def _serve(options: SwitchOptions) -> None:
     datapath = LiveDataPath(
         _ports(options),
         seed=options.seed,
+        backend=options.backend,
         cpu_port=options.cpu_port,
         is_up=monitor.is_up,
         capture=capture,
@@ -307,7 +310,8 @@ async def _write_stats(datapath: LiveDataPath, path: Path) -> None:
     draft = path.with_name(path.name + ".new")
     while True:
         with suppress(OSError, EngineError):
-            draft.write_text(json.dumps({"ports": datapath.port_stats(), "switch": datapath.switch_stats()}) + "\n")
+            stats = {"ports": datapath.port_stats(), "switch": datapath.switch_stats(), "backend": datapath.backend()}
+            draft.write_text(json.dumps(stats) + "\n")
             os.replace(draft, path)
         await asyncio.sleep(STATS_INTERVAL_S)
 
