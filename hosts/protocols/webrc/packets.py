@@ -150,6 +150,15 @@ def _fdt_extensions(packet: Alc) -> bytes:
     return fdt.to_bytes(4, "big") + fti
 
 
+def read_session(data: bytes) -> int | None:
+    """The session of a datagram that does not end it; None: it is no packet."""
+    try:
+        packet = parse(data)
+    except PacketError:
+        return None
+    return None if packet.closes else packet.session
+
+
 def parse(data: bytes) -> Alc:
     """The packet in a datagram. PacketError: it is none, or of a kind that no sender of ours sends."""
     if len(data) < FIXED_BYTES + 4:
