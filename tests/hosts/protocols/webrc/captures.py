@@ -1,7 +1,7 @@
 """Captures of each kind of session, kept as they were: what is received today must be received tomorrow.
 
 `sessions.pcap` has one session a UDP port, from the base and wave channels of a sender of each kind, and last what
-flute-alc 1.11.7 (its Rust crate: its Python module has no RaptorQ) sends of `DATA` in RaptorQ symbols of two sub-blocks.
+flute-alc 1.11.7 sends of `DATA` in RaptorQ symbols of two sub-blocks (its Rust crate does: its Python module cannot).
 `python -m tests.hosts.protocols.webrc.captures` makes ours again; flute-alc's stays.
 """
 
@@ -32,7 +32,6 @@ KINDS: Final[dict[str, dict[str, Any]]] = {
 """Parameters of the sessions with a file, in the order of their ports, from the group's on."""
 REALTIME: Final = GROUP.port + len(KINDS)
 PEER: Final = REALTIME + 1
-LINK: Final = {"src": "02:00:00:00:00:01", "dst": "01:00:5e:06:00:00"}
 
 
 def sessions() -> dict[int, list[tuple[str, bytes]]]:
@@ -61,13 +60,11 @@ def _ours() -> Iterator[tuple[int, Send]]:
 def _keep() -> None:
     peer = sessions()[PEER] if PATH.exists() else []
     ours = [(port, send.destination.host, send.data) for port, send in _ours()]
-    wrpcap(
-        str(PATH),
-        [
-            Ether(**LINK) / IP(src=SENDER.host, dst=group) / UDP(sport=SENDER.port, dport=port) / data
-            for port, group, data in [*ours, *((PEER, group, data) for group, data in peer)]
-        ],
-    )
+    frames = []
+    for port, group, data in [*ours, *((PEER, group, data) for group, data in peer)]:
+        link = Ether(src="02:00:00:00:00:01", dst="01:00:5e:06:00:00")
+        frames.append(link / IP(src=SENDER.host, dst=group) / UDP(sport=SENDER.port, dport=port) / data)
+    wrpcap(str(PATH), frames)
 
 
 if __name__ == "__main__":

@@ -6,9 +6,10 @@ import pytest
 
 from hosts.protocols.webrc.flute.reception import Reception
 from hosts.protocols.webrc.packets import Alc, parse
-from tests.hosts.protocols.webrc.captures import DATA, GROUP, KINDS, PATH, PEER, REALTIME, sessions
+from tests.hosts.protocols.webrc.captures import DATA, KINDS, PATH, PEER, REALTIME, sessions
+from tests.hosts.protocols.webrc.memory import GROUP
 
-FILES = {port: name for port, name in zip(range(GROUP.port, REALTIME), KINDS, strict=True)} | {PEER: "flute-alc"}
+FILES = dict(zip(range(GROUP.port, REALTIME), KINDS, strict=True)) | {PEER: "flute-alc"}
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def test_the_kinds_are_what_they_are_called(kept: dict[int, list[Alc]]) -> None:
     assert {packet.encoding for packet in last["reed-solomon"]} >= {0, 5}
     assert {packet.flute_version for packet in last["no-code, version 1"] if packet.fdt_instance is not None} == {1}
     assert all(packet.is_long for packet in last["long format"])
-    assert all(packet.description for packet in kept[REALTIME] if packet.channel == kept[REALTIME][0].channel)
+    assert {packet.encoding for packet in kept[REALTIME]} == {0}
     assert not any(packet.is_controlled for packet in kept[PEER])
 
 
