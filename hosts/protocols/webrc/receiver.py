@@ -41,6 +41,10 @@ from hosts.wire.reason import Reason
 SILENCE_S: Final = 10.0
 SAME_SLOT_S: Final = 20.0
 """Exceptional time-outs, at least (RFC 3738, 3.2.3.8: max{10, TSD} and max{20, 2 TSD})."""
+GIVE_UP_S: Final = 30.0
+"""With today's rules a receiver whose sender is silent begins again, for so long (ours): the network may come back."""
+MOST_WAIT_S: Final = 60.0
+"""Between two joins of the base channel while nothing is heard, at most (ours): a switch may have forgotten it."""
 PLAIN_SILENCE_S: Final = 60.0
 """Of a sender without congestion control, which may rest between its files (ours)."""
 
@@ -68,6 +72,8 @@ class WebrcReceiver(SessionReceiver):
         self._epoch_at = 0.0
         self._heard_at = 0.0
         self._slot_since = 0.0
+        self._listen_again_at = 0.0
+        self._listen_wait_s = 0.0
 
     def _set_up(self, options: WebrcOptions) -> None:
         """With these parameters, as nothing had been received."""
@@ -106,9 +112,17 @@ class WebrcReceiver(SessionReceiver):
 
     def start(self, *, now: float) -> Sequence[Effect]:
         self._epoch_at = now + self._phase_s
-        self._heard_at = self._slot_since = self._base_joined_at = now
+        self._heard_at = self._slot_since = now
+        self._listen_wait_s = self._silences.limit_s
+        return [self._listen(now)]
+
+    def _listen(self, now: float) -> Effect:
+        """Join the base channel."""
+        self._base_joined_at = now
         self.control.session_joined(now)
-        return (JoinGroup(self._groups[self.waves.t], self.session.source),)
+        self._listen_again_at = now + self._listen_wait_s
+        self._listen_wait_s = min(2 * self._listen_wait_s, MOST_WAIT_S)
+        return JoinGroup(self._groups[self.waves.t], self.session.source)
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         if self.state in ("confirming", "closed"):
@@ -324,13 +338,17 @@ class WebrcReceiver(SessionReceiver):
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if self.closed or now < self._epoch_at:
             return ()
-        if self.state == "member":
+        if self._sender is not None:
             late = self._overdue(now)
             if late:
                 return self._end(False, late)
+            if self.state == "member" and now - self._heard_at > self._silence_s and not self._is_plain:
+                return self._begin_again(now)
             if self._is_plain:
                 self._epoch_at = now + self.options.epoch_s
                 return ()
+        if self.state == "listening" and self.options.rules == "today":
+            return self._wait(now)
         self._epoch_at += self.options.epoch_s
         if self._epoch_at <= now:  # a program that was held up: one long epoch, not several of which most were silent
             self._epoch_at = now + self.options.epoch_s
@@ -352,6 +370,23 @@ class WebrcReceiver(SessionReceiver):
             effects += self._take_back(now)
         return effects
 
+    def _begin_again(self, now: float) -> list[Effect]:
+        """The sender has fallen silent: leave all, and listen for it with what has come of the file."""
+        effects = self._leave_all()
+        self._set_up(self.options)
+        self.state = "listening"
+        self._listen_wait_s = self._silences.limit_s
+        self.counters["begun_again"] += 1
+        self._epoch_at = now + self.options.epoch_s
+        return [*effects, self._listen(now)]
+
+    def _wait(self, now: float) -> list[Effect]:
+        """Nothing has been heard yet: join the base channel again from time to time."""
+        self._epoch_at = now + self.options.epoch_s
+        if now < self._listen_again_at:
+            return []
+        return [LeaveGroup(self._groups[self.waves.t], self.session.source), self._listen(now)]
+
     def _take_back(self, now: float) -> list[Effect]:
         """Leave the wave that was joined last, when it is too much."""
         if not self.joined or not self.control.is_too_much(now):
@@ -363,14 +398,18 @@ class WebrcReceiver(SessionReceiver):
 
     def _overdue(self, now: float) -> str:
         """RFC 3738, 3.2.3.8."""
-        if self._is_plain:
-            return "the sender is silent" if now - self._heard_at > PLAIN_SILENCE_S else ""
-        silence = max(SILENCE_S, self.waves.slot_s)
+        silence = PLAIN_SILENCE_S if self._is_plain else self._silence_s
+        if self.options.rules == "today" and not self._is_plain:
+            silence = max(silence, GIVE_UP_S)
         if now - self._heard_at > silence:
             return f"the sender was silent for {silence:g} s"
-        if now - self._slot_since > max(SAME_SLOT_S, 2 * self.waves.slot_s):
+        if not self._is_plain and self._heard_at - self._slot_since > max(SAME_SLOT_S, 2 * self.waves.slot_s):
             return "the sender's time slots do not change"
         return ""
+
+    @property
+    def _silence_s(self) -> float:
+        return max(SILENCE_S, self.waves.slot_s)
 
     def _join_again(self, now: float) -> list[Effect]:
         """The channels that have fallen silent; the one whose first packet is waited for has a time-out of its own."""
