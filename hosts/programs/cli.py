@@ -6,6 +6,7 @@ import ipaddress
 import json
 import random
 import secrets
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,6 +39,8 @@ DEFAULT_WAIT_S = 10.0
 """How long a sender waits for receivers."""
 SOURCE_SPECIFIC = ipaddress.IPv4Network("232.0.0.0/8")
 """RFC 4607, section 1."""
+NTP_AT_1970_S = 2_208_988_800
+"""RFC 5905, figure 4."""
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -219,9 +222,10 @@ def make_plan(
     for what, text in (("--group", group), ("--source", source)):
         if text is not None:
             _check_address(what, text, multicast=what == "--group")
+    ntp_at_zero = NTP_AT_1970_S + time.time() - time.monotonic()
     return Plan(
         found,
-        Session(Address(group, port), source, session, **rest),
+        Session(Address(group, port), source, session, ntp_at_zero=ntp_at_zero, **rest),
         parameters,
         random.Random(secrets.randbits(64) if seed is None else seed),
         trace,
