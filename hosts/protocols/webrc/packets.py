@@ -10,7 +10,7 @@ import struct
 from typing import Final, NamedTuple
 
 from hosts.wire.fields import Field, Number, Reserved, Words
-from hosts.wire.header import ETHERNET_MTU_BYTES, IPV4_UDP_BYTES, PacketError
+from hosts.wire.header import ETHERNET_MTU_BYTES, IPV4_UDP_BYTES, SEALED_VERSION, PacketError
 from hosts.wire.layout import Layout
 
 NUMBER: Final = 3
@@ -156,7 +156,7 @@ def parse(data: bytes) -> Alc:
         raise PacketError("short")
     flags, words, encoding = _FIRST.unpack_from(data)
     if flags >> 12 != LCT_VERSION:
-        raise PacketError("version")
+        raise PacketError("sealed" if flags >> 8 == SEALED_VERSION else "version")
     cci_words = 1 + (flags >> 10 & 3)
     # S = 1, O = 1, H = 0: identifiers of 32 bits; C of 0 or 1.
     if flags & 0xF0 != _S | _O or cci_words > 2:
