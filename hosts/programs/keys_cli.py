@@ -1,4 +1,4 @@
-"""`canopy keys`: files with a group's keys."""
+"""`canopy keys`: files with a group's keys, and certificates for switches and controllers."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,7 +17,7 @@ KeyFile = Annotated[Path, typer.Argument(help="A key file.", show_default=False)
 
 @app.callback()
 def main() -> None:
-    """A group's keys: whoever has them takes part in its sessions (docs/security.md)."""
+    """Keys of groups, and certificates of switches and controllers (docs/security.md)."""
 
 
 @app.command()
@@ -37,6 +37,27 @@ def new(
     except (KeysError, OSError) as error:
         raise bad_input(display, error) from None
     display.say(f"{path}: canopy send --secret-file {path} .., canopy recv --secret-file {path} ..")
+
+
+@app.command()
+def ca(
+    folder: Annotated[Path, typer.Argument(help="A new folder for all files.", show_default=False)],
+    switch: Annotated[
+        list[str], typer.Argument(help="Each switch's address or name, as clients connect to it.", show_default=False)
+    ],
+    days: Annotated[int, typer.Option(help="How long certificates hold.", min=1)] = 365,
+) -> None:
+    """Make a certificate authority for a network's control plane, and certificates (PEM) that it signs: SWITCH.pem for
+    each switch, controller.pem for who controls them, reader.pem for who may look only; each with its .key.
+    """
+    from engine.switch.certificates import CertificateError, make_certificates
+
+    display = Display(quiet=False)
+    try:
+        made = make_certificates(folder, switch, days)
+    except (CertificateError, OSError) as error:
+        raise bad_input(display, error) from None
+    display.say(", ".join(map(str, made)))
 
 
 @app.command("roll")

@@ -16,6 +16,7 @@ from finsy.proto import p4r_grpc
 
 from engine.switch.p4runtime.datapath import DataPath
 from engine.switch.p4runtime.device import Device
+from engine.switch.p4runtime.rights import Rights
 from engine.switch.p4runtime.service import P4RuntimeService
 
 if TYPE_CHECKING:
@@ -79,7 +80,8 @@ class P4RuntimeServer:
             # Without this two servers could share a port, and the second one would not fail.
             ("grpc.so_reuseport", 0),
         ]
-        server = grpc.aio.server(options=options, interceptors=self._interceptors)
+        rights = [Rights()] if tls is not None and tls.require_client else []
+        server = grpc.aio.server(options=options, interceptors=[*rights, *self._interceptors])
         p4r_grpc.add_P4RuntimeServicer_to_server(P4RuntimeService(self.device), server)
         try:
             self.port = server.add_secure_port(address, tls.credentials()) if tls else server.add_insecure_port(address)

@@ -27,3 +27,11 @@ def test_what_cannot_be_is_one_line(tmp_path: Path) -> None:
     for arguments in (["new", "../x", "-o", str(tmp_path)], ["new", "x", "-o", str(tmp_path / "no")], ["roll", "no"]):
         code, output = run(*arguments)
         assert (code, len(output.splitlines())) == (2, 1), arguments
+
+
+def test_certificates_of_a_control_plane_in_one_command(tmp_path: Path) -> None:
+    code, output = run("ca", str(tmp_path / "tls"), "10.0.0.1", "10.0.0.2")
+    assert (code, output.count(".pem")) == (0, 5)
+    assert (tmp_path / "tls" / "10.0.0.2.key").exists()
+    assert run("ca", str(tmp_path / "tls"), "10.0.0.1")[0] == 2
+    assert run("ca", str(tmp_path / "other"), "controller")[0] == 2
