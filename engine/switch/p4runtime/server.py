@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from canopy_engine import Event, Switch
 
 # "The maximum receive message size must be large enough for all possible device configs": p4c's JSON of a large program
-# has some 10 MB. gRPC's default is 4 MiB.
-MAX_RECEIVE_BYTES = 64 * 1024 * 1024
+# has some 10 MB. gRPC's default is 4 MiB. Anybody may send messages, and what has this size is held until it is parsed.
+MAX_RECEIVE_BYTES = 16 * 1024 * 1024
 
 # A client that is silent for so long is asked whether it lives, and has as long to answer.
 KEEPALIVE_MS = 15_000
