@@ -210,9 +210,12 @@ class Endpoint:
     def session_id(self) -> int | None:
         """The common header's session; None at a receiver that has not heard of one yet."""
 
+    def place(self, address: Address) -> None:
+        """Told once, before `start`: the endpoint's own unicast address. Most have no use for it."""
+
     @abstractmethod
     def start(self, *, now: float) -> Sequence[Effect]:
-        """Begin; called once, before anything else."""
+        """Begin; called once, after `place`, before anything else."""
 
     @abstractmethod
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:

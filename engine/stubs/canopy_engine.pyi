@@ -297,6 +297,25 @@ def send_datagrams(descriptor: int, packets: Sequence[tuple[bytes, tuple[str, in
     room. Returns how many are done with, and how many of these the kernel refused (no route, too large). ValueError:
     not an address."""
 
+class Seal:
+    """Seals what one endpoint sends, and opens what comes to it (docs/security.md). A sealed packet is longer by 36
+    bytes."""
+
+    def __init__(self, epochs: Sequence[tuple[int, bytes]], sender: int) -> None:
+        """`epochs`: number (8 bits) and secret of each that is opened, of which the last one seals. `sender`: 64 random
+        bits. ValueError: there is no epoch."""
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether `renew` is due before `seal`."""
+    def renew(self, sender: int) -> None:
+        """Go on as another sender."""
+    def seal(self, packet: bytes, source: tuple[str, int], destination: tuple[str, int], time_s: int) -> bytes:
+        """`time_s`: Unix time modulo 2^32. ValueError: `is_exhausted`."""
+    def open(
+        self, sealed: bytes, source: tuple[str, int], destination: tuple[str, int], time_s: int
+    ) -> bytes | Literal["open", "epoch", "forged", "replayed", "stale", "own", "crowded"]:
+        """The packet, or why there is none."""
+
 class RaptorqEncoder:
     """Repair symbols of one source block (RFC 6330). `symbol`: bytes of a symbol, a multiple of `alignment`;
     `sub_blocks`: N. ValueError: an empty block, one of more than 56,403 symbols, or no such symbols."""

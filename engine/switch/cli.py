@@ -116,6 +116,9 @@ def run(
     grpc_server_with_client_auth: Annotated[
         bool, typer.Option("--grpc-server-with-client-auth", help="Clients must have a certificate.")
     ] = False,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Do not warn that whoever reaches the address controls the switch.")
+    ] = False,
 ) -> None:
     """Run the embedded switch until SIGINT or SIGTERM.
 
@@ -161,6 +164,7 @@ def run(
             tls=tls_files(grpc_server_cert, grpc_server_key, grpc_server_cacert, grpc_server_with_client_auth)
             if grpc_server_ssl
             else None,
+            insecure=insecure,
         )
         run_switch(options)
     except SwitchError as error:

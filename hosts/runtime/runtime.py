@@ -71,6 +71,7 @@ class Runtime:
         self._finishing: asyncio.Task[None] | None = None
         self._ended: asyncio.Future[SessionEnded] = self._loop.create_future()
         self.address = Address(*self._unicast.getsockname())
+        endpoint.place(self.address)
 
     @property
     def error(self) -> FileError | None:

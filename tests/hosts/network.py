@@ -145,6 +145,7 @@ class Host:
         return self.clock.local(self.network.now)
 
     def start(self) -> None:
+        self.endpoint.place(self.address)
         self.apply(self.endpoint.start(now=self.now))
 
     def kill(self) -> None:
