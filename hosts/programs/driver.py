@@ -135,6 +135,7 @@ class Driver:
             port=plan.local_port,
             **streams,
         )
+        self.display.detail(self.runtime.kernel)
         self._loop = asyncio.get_running_loop()
         self.observer = Observer(endpoint, self._loop.time())
         self.status: StatusFile | None = None
@@ -219,7 +220,7 @@ class Driver:
                 "complete": complete,
                 "detail": detail,
                 **rest,
-                "counters": dict(sorted(self.runtime.endpoint.counters.items())),
+                "counters": dict(sorted({**self.runtime.counters, **self.runtime.endpoint.counters}.items())),
             }
         )
         if complete:
