@@ -81,6 +81,7 @@ TraceOption = Annotated[Path | None, typer.Option(help="Write measurements to th
 SeedOption = Annotated[int | None, typer.Option(help="Seed of the protocol's randomness.", show_default="random")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say what the kernel does for the session, too.")]
 
 
 @app.command()
@@ -110,11 +111,12 @@ def send(
     seed: SeedOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Send FILE to all receivers that join before the start. Exit status: 0 when every one of them confirmed the whole
     file, and as many joined as were asked for; 1 when not; 2 for bad input; 130 when interrupted.
     """
-    display = Display(quiet=quiet)
+    display = Display(quiet=quiet, verbose=verbose)
     try:
         parameters = read_settings(settings)
         if rate_limit is not None:
@@ -172,12 +174,13 @@ def recv(
     seed: SeedOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Receive one file into a folder. It gets its name only when it is whole and its SHA-256 is right. Exit status: 0
     then; 1 when not; 2 for bad input and a folder that cannot be written; 130 when interrupted. With --daemon every
     file that is sent to the group, until SIGTERM (exit status 0); the folder has to be there.
     """
-    display = Display(quiet=quiet)
+    display = Display(quiet=quiet, verbose=verbose)
     try:
         unattended = DaemonOptions(daemon, max_size, max_files, allow, max_sessions, status, metrics)
         unattended.check({"session": session, "wait": wait, "trace": trace, "json": as_json, "local-port": local_port})

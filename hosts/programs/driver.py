@@ -142,6 +142,7 @@ class Driver:
         )
         self.runtime.every(COMPLAINT_INTERVAL_S, self._complain)
         self._complaint: str | None = None
+        self.display.detail(self.runtime.kernel)
         self._loop = asyncio.get_running_loop()
         self.observer = Observer(endpoint, self._loop.time())
         self.status: StatusFile | None = None
@@ -235,7 +236,7 @@ class Driver:
                 "complete": complete,
                 "detail": detail,
                 **rest,
-                "counters": dict(sorted(self.runtime.endpoint.counters.items())),
+                "counters": dict(sorted({**self.runtime.counters, **self.runtime.endpoint.counters}.items())),
             }
         )
         if complete:
