@@ -84,9 +84,10 @@ test-emulation: setup ## tests in network namespaces (root)
 fuzz: setup ## try inputs that nobody thought of on the switch (CANOPY_FUZZ_SECONDS=60)
 	@scripts/fuzz.sh
 
-p4: setup ## recompile the P4 program and the benchmark's (needs p4c)
+p4: setup ## recompile the P4 program, the benchmark's and the examples' (needs p4c)
 	$(BIN)/python p4src/build.py
 	$(BIN)/python -m experiments.bench.switch.build_programs
+	$(BIN)/python -m topologies.mininet.programs.build
 
 bench: setup ## the switch's packet rates, tables, memory and start-up time
 	$(BIN)/canopy bench switch
