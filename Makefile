@@ -15,10 +15,12 @@ ENGINE_STAMP := $(VENV)/.stamp-engine
 P4RUNTIME_SHELL := $(VENV)/p4runtime-shell
 P4RUNTIME_SHELL_STAMP := $(VENV)/.stamp-p4runtime-shell
 TESTS_STAMP := $(VENV)/.stamp-tests
+DOCS_STAMP := $(VENV)/.stamp-docs
 RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \
 	engine/Cargo.toml engine/Cargo.lock
 
-.PHONY: help setup run fast test check lint lint-python lint-rust test-python test-rust test-emulation fuzz bench p4 format clean
+.PHONY: help setup run fast docs test check lint lint-python lint-rust test-python test-rust test-emulation fuzz bench p4 format \
+	clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -47,6 +49,10 @@ $(TESTS_STAMP): $(ENGINE_STAMP) scripts/build_tests.sh scripts/fuzz.sh $(wildcar
 	@scripts/build_tests.sh
 	@touch $@
 
+$(DOCS_STAMP): $(PACKAGES_STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
 setup: $(ENGINE_STAMP) ## install and build all that is needed (no root once the system packages are there)
 
 run: setup ## send a real file to eight receivers over three P4 switches (FILE=path for your own)
@@ -54,6 +60,9 @@ run: setup ## send a real file to eight receivers over three P4 switches (FILE=p
 
 fast: setup ## compile the protocols (mypyc), so that simulations and hosts take less of the processor; optional
 	@$(BIN)/python -m experiments.fast
+
+docs: $(DOCS_STAMP) ## the documentation as a site: open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 test: setup $(P4RUNTIME_SHELL_STAMP) $(TESTS_STAMP) ## every check: formatting, lints, types, unit, packet-level and emulation tests
 	@scripts/test.sh
@@ -98,4 +107,4 @@ format: setup ## rewrite the sources in the house style
 	cd engine && cargo fmt --all
 
 clean: ## remove what set-up and builds made
-	rm -rf $(VENV) engine/target engine/fuzz/work engine/fuzz/found *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site engine/target engine/fuzz/work engine/fuzz/found *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
