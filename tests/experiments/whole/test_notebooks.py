@@ -19,7 +19,7 @@ def test_there_are_three() -> None:
 def test_it_runs(notebook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cells are plain Python, so no kernel is needed."""
     matplotlib.use("Agg")
-    monkeypatch.setattr("tempfile.mkdtemp", lambda: str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     names: dict[str, Any] = {"__name__": "__main__"}
     with contextlib.chdir(tmp_path):
         for cell in json.loads(notebook.read_text("utf-8"))["cells"]:
