@@ -16,10 +16,12 @@ P4RUNTIME_SHELL := $(VENV)/p4runtime-shell
 P4RUNTIME_SHELL_STAMP := $(VENV)/.stamp-p4runtime-shell
 TESTS_STAMP := $(VENV)/.stamp-tests
 PROGRAM_JSON := p4src/canopy.json
+DOCS_STAMP := $(VENV)/.stamp-docs
 RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \
 	engine/Cargo.toml engine/Cargo.lock
 
-.PHONY: help setup run fast test check lint lint-python lint-rust test-python test-rust test-emulation fuzz bench p4 format clean
+.PHONY: help setup run fast docs test check lint lint-python lint-rust test-python test-rust test-emulation fuzz bench p4 format \
+	clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -48,6 +50,10 @@ $(TESTS_STAMP): $(ENGINE_STAMP) $(PROGRAM_JSON) scripts/build_tests.sh scripts/f
 	@scripts/build_tests.sh
 	@touch $@
 
+$(DOCS_STAMP): $(PACKAGES_STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
 $(PROGRAM_JSON): $(PROGRAM_JSON).gz
 	@gunzip --stdout $< >$@.part && mv $@.part $@
 
@@ -58,6 +64,9 @@ run: setup ## send a real file to eight receivers over three P4 switches (FILE=p
 
 fast: setup ## compile the protocols (mypyc), so that simulations and hosts take less of the processor; optional
 	@$(BIN)/python -m experiments.fast
+
+docs: $(DOCS_STAMP) ## the documentation as a site: open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 test: setup $(P4RUNTIME_SHELL_STAMP) $(TESTS_STAMP) ## every check: formatting, lints, types, unit, packet-level and emulation tests
 	@scripts/test.sh
@@ -88,9 +97,10 @@ test-emulation: setup ## tests in network namespaces (root)
 fuzz: setup ## try inputs that nobody thought of on the switch (CANOPY_FUZZ_SECONDS=60)
 	@scripts/fuzz.sh
 
-p4: setup ## recompile the P4 program and the benchmark's (needs p4c)
+p4: setup ## recompile the P4 program, the benchmark's and the examples' (needs p4c)
 	$(BIN)/python p4src/build.py
 	$(BIN)/python -m experiments.bench.switch.build_programs
+	$(BIN)/python -m topologies.mininet.programs.build
 
 bench: setup ## the switch's packet rates, tables, memory and start-up time
 	$(BIN)/canopy bench switch
@@ -101,4 +111,4 @@ format: setup ## rewrite the sources in the house style
 	cd engine && cargo fmt --all
 
 clean: ## remove what set-up and builds made
-	rm -rf $(VENV) $(PROGRAM_JSON) engine/target engine/fuzz/work engine/fuzz/found *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PROGRAM_JSON) site engine/target engine/fuzz/work engine/fuzz/found *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -36,6 +36,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     **{layer: (*BELOW, *RUN[:place]) for place, layer in enumerate(RUN)},
     "topologies.emulation": (*BELOW, *RUN),
     "topologies.simulation": (*BELOW, *RUN),
+    "topologies.mininet": (*BELOW, *RUN, "topologies.emulation"),
     "topologies": ("engine", *RUN, "topologies.emulation", "topologies.simulation"),
     "experiments.harness": ("engine", "controller", "hosts", "topologies"),
     "experiments.fast": ("engine", "hosts"),
