@@ -81,7 +81,7 @@ def run(
     seed: Annotated[int, typer.Option(min=0, help="Of random() and of the links' losses.")] = 0,
     backend: Annotated[
         Backend, typer.Option(help="What runs the program: native code made at once or when it pays, or none.")
-    ] = "interpreter",
+    ] = "native",
     digest_rate: Annotated[
         int, typer.Option(min=0, help="Digests a second that one port may cause, and twice as many at once; 0: any.")
     ] = DEFAULT_LIMITS.digests,

@@ -64,7 +64,7 @@ class SwitchOptions:
     links: Path | None = None
     stats: Path | None = None
     seed: int = 0
-    backend: Backend = "interpreter"
+    backend: Backend = "native"
     ready_fd: int | None = None
     tls: TlsFiles | None = None
     insecure: bool = False
