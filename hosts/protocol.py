@@ -31,6 +31,9 @@ class Session:
     link_bps: float = 0.0
     """Sender: what the host itself and its own link can send, bit/s; 0: not known, or without limit."""
 
+    ntp_at_zero: float | None = None
+    """The date when the endpoint's clock shows 0, NTP seconds; None: it is not known, as in a simulation."""
+
     def admits(self, sender: Address) -> bool:
         """Whether the session's sender may be there."""
         return self.source in (None, sender.host)

@@ -36,6 +36,7 @@ PARTS = (
     Part("topologies.explain.command", ("explain",)),
     Part("hosts.programs.cli", ("send", "recv")),
     Part("hosts.programs.protocols_cli", ("protocols",)),
+    Part("hosts.programs.keys_cli", ("keys",), group="keys"),
     Part("hosts.programs.stream_cli", ("stream",), group="stream"),
     Part("hosts.doctor.command", ("doctor",)),
     Part("hosts.dissect.wireshark", ("wireshark",), group="wireshark"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import logging
 import os
@@ -22,6 +23,7 @@ from google.protobuf.message import DecodeError
 
 from engine.command.listen import MAX_TCP_PORT, parse_address
 from engine.command.notify import notify
+from engine.switch.backend import Backend
 from engine.switch.limits import NO_LIMITS, Limits
 from engine.switch.link_monitor import LinkMonitor
 from engine.switch.links import LinkSpecError, load_links
@@ -63,8 +65,11 @@ class SwitchOptions:
     links: Path | None = None
     stats: Path | None = None
     seed: int = 0
+    backend: Backend = "native"
     ready_fd: int | None = None
     tls: TlsFiles | None = None
+    insecure: bool = False
+    """Say nothing of an address beyond this machine where anybody may control the switch."""
     observe: ObserveOptions = field(default_factory=ObserveOptions)
     limits: Limits = NO_LIMITS
 
@@ -127,10 +132,27 @@ def tls_files(certificate: Path | None, key: Path | None, ca: Path | None, requi
     return TlsFiles(certificate, key, ca, require_client)
 
 
+def exposure(options: SwitchOptions) -> str | None:
+    """One line on who may control the switch, when that is anybody who reaches it from another machine."""
+    host = options.address.rpartition(":")[0].strip("[]")
+    is_local = options.address.startswith(("unix:", "vsock:")) or host == "localhost"
+    with suppress(ValueError):
+        is_local = is_local or ipaddress.ip_address(host).is_loopback
+    if is_local or options.insecure or (options.tls is not None and options.tls.require_client):
+        return None
+    how = "TLS without client certificates" if options.tls is not None else "no TLS"
+    return (
+        f"{options.address} with {how}: whoever reaches it controls the switch (canopy keys ca makes certificates; "
+        "--insecure says that this is meant)"
+    )
+
+
 def run_switch(options: SwitchOptions) -> None:
     """Serve until SIGINT or SIGTERM. Raises SwitchError when it cannot start."""
     _check_interfaces(options.interfaces)
     check_address(options.address)
+    if (warning := exposure(options)) is not None:
+        print(f"canopy switch: {warning}", file=sys.stderr, flush=True)
     # The data path's thread takes this priority by itself. Control must not wait for it, nor for what floods it. Who
     # has no right to it does without it.
     with suppress(PermissionError):
@@ -168,6 +190,7 @@ async def _serve(options: SwitchOptions) -> None:
     datapath = LiveDataPath(
         _ports(options),
         seed=options.seed,
+        backend=options.backend,
         cpu_port=options.cpu_port,
         is_up=monitor.is_up,
         capture=capture,
@@ -305,7 +328,8 @@ async def _write_stats(datapath: LiveDataPath, path: Path) -> None:
     draft = path.with_name(path.name + ".new")
     while True:
         with suppress(OSError, EngineError):
-            draft.write_text(json.dumps({"ports": datapath.port_stats(), "switch": datapath.switch_stats()}) + "\n")
+            stats = {"ports": datapath.port_stats(), "switch": datapath.switch_stats(), "backend": datapath.backend()}
+            draft.write_text(json.dumps(stats) + "\n")
             os.replace(draft, path)
         await asyncio.sleep(STATS_INTERVAL_S)
 
