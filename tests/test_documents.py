@@ -18,7 +18,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "exp
 COLUMNS = 120
 
 FOLDERS = ("controller", "deploy", "docs", "engine", "experiments", "hosts", "p4src", "scripts", "tests", "topologies")
-MADE = ("runs/", ".venv/", "engine/target", "scenario.yaml")
+MADE = ("runs/", "site/", ".venv/", "engine/target", "scenario.yaml")
 """Not in the repository: what runs and set-up make."""
 PLACEHOLDERS = re.compile(r"\b(ROW|PAPER|NAME|FILE)\b|<.*>|\.\.\.")
 """`experiments/results/ROW.json`: no file of that name."""
