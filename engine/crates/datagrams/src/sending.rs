@@ -59,7 +59,7 @@ fn group(datagrams: &[Outgoing<'_>], segments: bool) -> Vec<usize> {
     let mut rest = datagrams;
     while let Some((first, others)) = rest.split_first() {
         let size = first.data.len();
-        let most = if size == 0 { 1 } else { SEGMENTS.min(MESSAGE / size).max(1) };
+        let most = MESSAGE.checked_div(size).map_or(1, |fitting| fitting.clamp(1, SEGMENTS));
         let mut count = 1;
         for next in others.iter().take(most - 1) {
             let goes_along = (next.host, next.port, next.ecn) == (first.host, first.port, first.ecn)
