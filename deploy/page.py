@@ -1,7 +1,7 @@
 """The blocks of docs/deploy.md: what is typed on which machine.
 
-A block is indented by four spaces. Its first line says where: `# on v1 v2`, `# at the end on s1`, or `# example` for
-what is shown and not run; a block without such a line is a picture.
+A block is indented by four spaces. Its first line says where: `# on v1 v2`, `# at the end on s1`, `# from s1 to s2` for
+`scp`, or `# example` for what is shown and not run; a block without such a line is a picture.
 """
 
 import re
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-_FIRST: Final = re.compile(r"# (at the end )?on ((?:\w+ ?)+)$")
+_FIRST: Final = re.compile(r"# (at the end )?(?:on ((?:\w+ ?)+)|from (\w+) to \w+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def blocks(page: Path) -> list[Block]:
 def _block(line: int, text: str) -> Block | None:
     first, _, rest = text.partition("\n")
     where = _FIRST.match(first)
-    return None if where is None else Block(tuple(where[2].split()), rest, where[1] is not None, line)
+    return None if where is None else Block(tuple((where[2] or where[3]).split()), rest, where[1] is not None, line)
 
 
 def _indented(text: str) -> Iterator[tuple[int, str]]:

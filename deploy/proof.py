@@ -8,6 +8,7 @@ booted, and get what the page says that a reader types. Everything happens in na
 
 import contextlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,9 @@ WIRES: Final = [("head", "eth1", "s1", "eth1"), ("s1", "eth2", "s2", "eth1"), ("
 MACS: Final = {"head": "02:00:0a:00:00:01", "v1": "02:00:0a:00:00:02", "v2": "02:00:0a:00:00:03"}
 ADDRESSES: Final = {"s1": "192.168.77.1/24", "s2": "192.168.77.2/24", "v1": "192.168.1.1/24", "v2": "192.168.1.2/24"}
 """Of eth0, which machines have before anybody reads the page."""
+
+
+_SCP: Final = re.compile(r"scp ((?:/\S+ )+)root@(\w+):(/\S+)\n")
 
 
 def say(text: str) -> None:
@@ -233,6 +237,10 @@ def follow_page() -> None:
         say(f"{len(machines)} machines are up")
         for block in blocks(PAGE):
             for name in block.machines:
+                copies = _SCP.fullmatch(block.script)
+                if copies is not None:
+                    machines[copies[2]].take(machines[name], copies[1].split(), copies[3])
+                    continue
                 output = machines[name].shell(block.script)
                 first = block.script.splitlines()[0]
                 say(f"{PAGE.name}:{block.line}: on {name}: {first}")

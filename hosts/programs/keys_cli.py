@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from engine.command.exits import EXIT_BAD_INPUT
 from hosts.programs.keyfile import new_keys, read_keys, roll, write_keys
 from hosts.programs.progress import Display
 from hosts.programs.report import bad_input
@@ -50,9 +51,12 @@ def ca(
     """Make a certificate authority for a network's control plane, and certificates (PEM) that it signs: SWITCH.pem for
     each switch, controller.pem for who controls them, reader.pem for who may look only; each with its .key.
     """
-    from engine.switch.certificates import CertificateError, make_certificates
-
     display = Display(quiet=False)
+    try:
+        from engine.switch.certificates import CertificateError, make_certificates
+    except ModuleNotFoundError:
+        display.fail("certificates are made by the package canopy; canopy-agents has no switches")
+        raise typer.Exit(EXIT_BAD_INPUT) from None
     try:
         made = make_certificates(folder, switch, days)
     except (CertificateError, OSError) as error:

@@ -11,7 +11,7 @@ from engine.command.assemble import PARTS
 
 ROOT = Path(__file__).parents[2]
 OURS = {"canopy_engine", "engine", "hosts"}
-COMMANDS = ("send", "recv", "protocols", "stream", "doctor")
+COMMANDS = ("send", "recv", "protocols", "stream", "doctor", "keys")
 IMPORTS = """
 import importlib, json, sys
 for name in sys.argv[1:]:
