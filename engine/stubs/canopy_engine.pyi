@@ -298,10 +298,10 @@ def send_datagrams(descriptor: int, packets: Sequence[tuple[bytes, tuple[str, in
     not an address."""
 
 class RaptorqEncoder:
-    """Repair symbols of one source block in one sub-block (RFC 6330). `symbol`: bytes of a symbol, a multiple of 8.
-    ValueError: an empty block, one of more than 56,403 symbols, or no such symbol size."""
+    """Repair symbols of one source block (RFC 6330). `symbol`: bytes of a symbol, a multiple of `alignment`;
+    `sub_blocks`: N. ValueError: an empty block, one of more than 56,403 symbols, or no such symbols."""
 
-    def __init__(self, data: bytes, symbol: int) -> None:
+    def __init__(self, data: bytes, symbol: int, sub_blocks: int = 1, alignment: int = 8) -> None:
         """Takes time in proportion to the block: some 10 ms a megabyte."""
 
     def repair(self, first: int, count: int) -> list[bytes]:
@@ -309,9 +309,9 @@ class RaptorqEncoder:
         symbols'. Takes time in proportion to `count`. ValueError beyond 24 bits."""
 
 class RaptorqDecoder:
-    """One source block in one sub-block, from any of its symbols. ValueError as the encoder's."""
+    """One source block, from any of its symbols. ValueError as the encoder's."""
 
-    def __init__(self, length: int, symbol: int) -> None: ...
+    def __init__(self, length: int, symbol: int, sub_blocks: int = 1, alignment: int = 8) -> None: ...
     def add(self, identifier: int, symbol: bytes) -> bytes | None:
         """Take a symbol; the block, once, when it is whole. ValueError: not a symbol of this block."""
 
