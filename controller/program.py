@@ -232,6 +232,15 @@ class Program:
         """The index of a slot's and port's cell in counter `slot_port`."""
         return slot * int(self._constants["numbers"]["MAX_PORTS"]) + port - 1
 
+    def forget_counts(self, entry: Entry, ports: Iterable[int]) -> list[fy.P4CounterEntry]:
+        """For a group's route that a switch has lost: what sets its slot's counters to zero for the next group; empty
+        for other entries."""
+        held = self.slot_of(entry)
+        if held is None:
+            return []
+        cells = (self.slot_counter(held[0], port) for port in ports)
+        return [fy.P4CounterEntry("slot_port", index=cell, data=fy.P4CounterData()) for cell in cells]
+
     def drop_reasons(self, counts: dict[int, int]) -> dict[str, int]:
         """The cells of counter `drops` by the reasons' names."""
         return {self._name("drop_reason", index): count for index, count in sorted(counts.items())}

@@ -336,7 +336,19 @@ class SwitchApp:
                         del self._have[entry.key]
                     else:
                         self._have[entry.key] = entry
+        await self._forget_counts(switch, changes.deletes)
         return refused
+
+    async def _forget_counts(self, switch: fy.Switch, deleted: Sequence[Entry]) -> None:
+        """A slot that was given back counts from zero for its next group. A switch that keeps its counts is as good."""
+        cells = [cell for entry in deleted for cell in self._program.forget_counts(entry, self.spec.ports)]
+        for begin in range(0, len(cells), BATCH):
+            try:
+                await switch.modify(cells[begin : begin + BATCH])
+            except fy.P4ClientError as error:
+                if error.code in _CONNECTION_ENDED:
+                    raise
+                LOG.debug("%s: a released slot's counters: %s", self.spec.name, error)
 
     async def _start_afresh(self, switch: fy.Switch) -> None:
         """Connect anew and load the program again. Groups and sessions go before: BMv2 would keep them, unseen."""

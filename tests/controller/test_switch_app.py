@@ -155,6 +155,26 @@ def test_what_somebody_else_changed_is_repaired(
     run(body())
 
 
+def test_a_slot_counts_from_zero_for_its_next_group(make_world: MakeWorld, tmp_path: Path) -> None:
+    async def body() -> None:
+        world = make_world(star(3))
+        async with world.running(), controller(world.network, tmp_path / "state") as service:
+            await all_ready(service)
+            app, slots = service.apps["s1"], service.core.slots
+            world.join("h2", GROUP, SOURCE)
+            await world.delivers("h1", GROUP, ["h2"])
+            (slot,) = slots
+            cell = service.core.program.slot_counter(slot.index, 2)
+            assert (await app.read_counter("slot_port"))[cell] > 0
+            slots.set_idle(slot, True, 0.0)
+            service.core._released(slots.expire(service.core.clock() + 1e9))
+            await eventually(lambda: not any(entry.startswith("route_sg") for entry in app.entries()))
+            await all_settled(service)
+            assert await app.read_counter("slot_port") == {}
+
+    run(body())
+
+
 def test_a_switch_of_14_ports_has_exact_groups(make_world: MakeWorld, tmp_path: Path) -> None:
     async def body() -> None:
         world = make_world(star(14))

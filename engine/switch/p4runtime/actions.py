@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from finsy.proto import p4i, p4r
 
-from engine.switch.p4runtime import bytestrings
+from engine.switch.p4runtime import bytestrings, translation
 from engine.switch.p4runtime.errors import P4RuntimeError, invalid_argument, permission_denied
 from engine.switch.p4runtime.p4info import ActionInfo, P4InfoIndex, TableInfo
 from engine.switch.p4runtime.program import Program
@@ -29,7 +29,7 @@ class BoundAction:
     def to_proto(self) -> p4r.Action:
         action = p4r.Action(action_id=self.info.id)
         for param, value in zip(self.info.params, self.values, strict=True):
-            action.params.add(param_id=param.id, value=bytestrings.encode(value))
+            action.params.add(param_id=param.id, value=translation.encode(value, param.names))
         return action
 
     def to_engine(self) -> list[bytes]:
@@ -73,7 +73,7 @@ class ActionCodec:
             if param.id not in given:
                 raise invalid_argument(f"action {info.name!r}: parameter {param.name!r} is missing")
             what = f"action {info.name!r}, parameter {param.name!r}"
-            values.append(bytestrings.decode(given.pop(param.id), min(param.width, width), what))
+            values.append(translation.decode(given.pop(param.id), param.names, width, param.width, what))
         if given:
             raise invalid_argument(f"action {info.name!r}: no parameter has id {min(given)}")
         self._restrictions[info.id].check({p.name: value for p, value in zip(info.params, values, strict=True)})

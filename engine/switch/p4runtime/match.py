@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from finsy.proto import p4i, p4r
 
-from engine.switch.p4runtime import bytestrings
+from engine.switch.p4runtime import bytestrings, translation
 from engine.switch.p4runtime.errors import invalid_argument
 from engine.switch.p4runtime.p4info import MatchFieldInfo
 from engine.switch.p4runtime.restrictions import Type, Value
@@ -44,8 +44,6 @@ class FieldCodec:
         self.member = MEMBER_OF[info.match_type]
         self._what = f"{owner}, field {info.name!r}"
         self._all_ones = (1 << width) - 1
-        # A translated type may be narrower for the controller; a field of type error has no width in the P4Info.
-        self._value_width = min(info.width or width, width)
 
     def wildcard(self) -> FieldKey:
         """What an omitted FieldMatch stands for. Raises INVALID_ARGUMENT for an exact field."""
@@ -76,7 +74,8 @@ class FieldCodec:
                 return self._parse_range(match.range)
 
     def _number(self, value: bytes) -> int:
-        return bytestrings.decode(value, self._value_width, self._what)
+        # A translated type may be narrower for the controller; a field of type error has no width in the P4Info.
+        return translation.decode(value, self.info.names, self.width, self.info.width, self._what)
 
     def _parse_lpm(self, lpm: p4r.FieldMatch.LPM) -> FieldKey:
         value = self._number(lpm.value)
@@ -118,9 +117,9 @@ class FieldCodec:
             else:
                 field.range.low, field.range.high = first, bytestrings.encode(key[1])
         elif self.member == "exact":
-            field.exact.value = bytestrings.encode(key or 0)
+            field.exact.value = translation.encode(key or 0, self.info.names)
         else:
-            field.optional.value = bytestrings.encode(key or 0)
+            field.optional.value = translation.encode(key or 0, self.info.names)
         return field
 
     def to_engine(self, key: FieldKey) -> MatchKey:

@@ -8,6 +8,7 @@ from finsy.proto import p4i, p4t
 
 from engine.switch.p4runtime import restrictions
 from engine.switch.p4runtime.errors import invalid_argument, unimplemented
+from engine.switch.p4runtime.translation import Names
 
 MatchType = p4i.MatchField.MatchType
 Scope = p4i.ActionRef.Scope
@@ -22,13 +23,14 @@ MATCH_TYPE_NAMES: dict[int, str] = {value: name for name, value in p4i.MatchFiel
 class MatchFieldInfo:
     """One field of a table's or value set's key; `width` in bits as the controller sees it.
 
-    `translated`: by @p4runtime_translation, so that the program's width is another."""
+    `translated`: by @p4runtime_translation, so that the program's width is another; `names`: to strings."""
 
     id: int
     name: str
     width: int
     match_type: int
     translated: bool = False
+    names: Names | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class ParamInfo:
     name: str
     width: int
     translated: bool = False
+    names: Names | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,10 +203,12 @@ class P4InfoIndex:
     digests: Objects[DigestInfo] = field(init=False)
     packet_in: PacketHeaderInfo | None = field(init=False)
     packet_out: PacketHeaderInfo | None = field(init=False)
+    names: dict[str, Names] = field(init=False)
 
     def __post_init__(self) -> None:
         m = self.message
         widths = _TranslatedWidths(m.type_info)
+        self.names = widths.names
         self.actions = Objects("action", (_action(a, widths) for a in m.actions))
         self.profiles = Objects("action profile", map(_profile, m.action_profiles))
         self.direct_counters = Objects(
@@ -252,8 +257,7 @@ class P4InfoIndex:
         for header in self.message.controller_packet_metadata:
             if header.preamble.name == name:
                 fields = tuple(
-                    ParamInfo(m.id, m.name, *widths.of(m.bitwidth, m.type_name.name, f"field {m.name!r} of {name}"))
-                    for m in header.metadata
+                    ParamInfo(m.id, m.name, *widths.of(m.bitwidth, m.type_name.name)) for m in header.metadata
                 )
                 info = PacketHeaderInfo(fields)
                 if len({f.id for f in fields}) != len(fields):
@@ -278,30 +282,30 @@ class P4InfoIndex:
 class _TranslatedWidths:
     """Widths of values, which for a type with @p4runtime_translation are the controller's, not the program's.
 
-    This target has no translation tables: numbers are passed as they are when they fit; strings cannot be."""
+    Numbers are passed as they are when they fit; of a type that is translated to strings `names` has them."""
 
     def __init__(self, types: p4t.P4TypeInfo) -> None:
         self._new_types = types.new_types
+        self.names = {
+            name: Names(spec.annotations)
+            for name, spec in types.new_types.items()
+            if spec.translated_type.WhichOneof("sdn_type") == "sdn_string"
+        }
 
-    def of(self, width: int, type_name: str, what: str) -> tuple[int, bool]:
-        """The width, and whether it is a translated type's."""
+    def of(self, width: int, type_name: str) -> tuple[int, bool, Names | None]:
+        """The width, whether it is a translated type's, and its strings; their width is 0."""
         # Looking up a missing key would add it to the message.
         if type_name not in self._new_types:
-            return width, False
+            return width, False, None
         spec = self._new_types[type_name]
         if spec.WhichOneof("representation") != "translated_type":
-            return width, False
-        if spec.translated_type.WhichOneof("sdn_type") == "sdn_string":
-            raise unimplemented(f"{what}: type {type_name!r} is translated to strings, which this target cannot do")
-        return spec.translated_type.sdn_bitwidth, True
+            return width, False, None
+        return spec.translated_type.sdn_bitwidth, True, self.names.get(type_name)
 
 
 def _action(action: p4i.Action, widths: _TranslatedWidths) -> ActionInfo:
     name = action.preamble.name
-    params = tuple(
-        ParamInfo(p.id, p.name, *widths.of(p.bitwidth, p.type_name.name, f"parameter {p.name!r} of action {name!r}"))
-        for p in action.params
-    )
+    params = tuple(ParamInfo(p.id, p.name, *widths.of(p.bitwidth, p.type_name.name)) for p in action.params)
     if len({p.id for p in params}) != len(params):
         raise invalid_argument(f"P4Info: two parameters of action {name!r} have the same id")
     restriction = restrictions.annotated(action.preamble.annotations, restrictions.ACTION)
@@ -315,8 +319,10 @@ def _match_fields(
     for f in fields:
         if f.WhichOneof("match") != "match_type" or f.match_type == p4i.MatchField.UNSPECIFIED:
             raise unimplemented(f"{owner}: match kind {f.other_match_type!r} of field {f.name!r} is not supported")
-        width, translated = widths.of(f.bitwidth, f.type_name.name, f"field {f.name!r} of {owner}")
-        result.append(MatchFieldInfo(f.id, f.name, width, f.match_type, translated))
+        width, translated, names = widths.of(f.bitwidth, f.type_name.name)
+        if names is not None and f.match_type not in (p4i.MatchField.EXACT, p4i.MatchField.OPTIONAL):
+            raise invalid_argument(f"{owner}: field {f.name!r} is of strings, which only match exactly")
+        result.append(MatchFieldInfo(f.id, f.name, width, f.match_type, translated, names))
     if len({f.id for f in result}) != len(result):
         raise invalid_argument(f"P4Info: two match fields of {owner} have the same id")
     return tuple(result)
@@ -339,4 +345,6 @@ def _profile(profile: p4i.ActionProfile) -> ActionProfileInfo:
 def _value_set(value_set: p4i.ValueSet, widths: _TranslatedWidths) -> ValueSetInfo:
     name = value_set.preamble.name
     fields = _match_fields(value_set.match, f"value set {name!r}", widths)
+    if any(f.names is not None for f in fields):
+        raise unimplemented(f"value set {name!r}: members of strings are not supported")
     return ValueSetInfo(value_set.preamble.id, name, fields, value_set.size)

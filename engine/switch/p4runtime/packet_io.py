@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from finsy.proto import p4r
 
-from engine.switch.p4runtime import bytestrings
+from engine.switch.p4runtime import translation
 from engine.switch.p4runtime.errors import P4RuntimeError, invalid_argument
 from engine.switch.p4runtime.p4info import PacketHeaderInfo, ParamInfo
 
@@ -51,7 +51,7 @@ def decode_packet_in(packet: bytes, header: PacketHeader | None) -> p4r.PacketIn
     for field, width in header.fields:
         shift -= width
         value = bits >> shift & ((1 << width) - 1)
-        message.metadata.add(metadata_id=field.id, value=bytestrings.encode(value))
+        message.metadata.add(metadata_id=field.id, value=translation.encode(value, field.names))
     return message
 
 
@@ -66,7 +66,7 @@ def encode_packet_out(message: p4r.PacketOut, header: PacketHeader | None) -> by
             raise invalid_argument(f"packet-out: metadata field {field.name!r} is missing")
         what = f"packet-out, field {field.name!r}"
         try:
-            value = bytestrings.decode(given.pop(field.id), min(field.width, width), what)
+            value = translation.decode(given.pop(field.id), field.names, width, field.width, what)
         except P4RuntimeError as error:
             raise invalid_argument(error.message) from None
         bits = bits << width | value

@@ -12,6 +12,7 @@ from engine.switch.p4runtime.errors import P4RuntimeError, invalid_argument
 from engine.switch.p4runtime.pipeline import Pipeline
 from engine.switch.p4runtime.read import read_entity
 from engine.switch.p4runtime.tables import Entry, Table
+from engine.switch.p4runtime.translation import take_over
 from engine.switch.p4runtime.write import apply_update
 
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
@@ -19,6 +20,7 @@ INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
 
 def carry_over(old: Pipeline, new: Pipeline) -> None:
     """Write the state of `old` into `new`, which is fresh. Raises INVALID_ARGUMENT, and `new` is then of no use."""
+    take_over(new.info.names, old.info.names)
     for update in _updates(old, new):
         try:
             apply_update(new, update)

@@ -137,15 +137,6 @@ def test_a_translated_type_has_a_width_of_its_own() -> None:
             bench.insert(entry)
 
 
-def test_a_type_translated_to_strings_is_refused_by_name() -> None:
-    changed = config()
-    field = table(changed.p4info, "l2").match_fields[0]
-    field.type_name.name = "port_name_t"
-    changed.p4info.type_info.new_types["port_name_t"].translated_type.sdn_string.SetInParent()
-    with refused(rpc_code.INVALID_ARGUMENT, r"'hdr.ethernet.dst' of table 'Pipe.l2'.*'port_name_t'"):
-        build_pipeline(changed, MemoryDataPath())
-
-
 def test_a_digest_of_an_anonymous_tuple_has_two_names() -> None:
     """p4c's JSON calls it tuple_0."""
     changed = config()
