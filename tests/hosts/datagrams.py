@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from hosts.parts.fec.pieces import BlockStatus
 from hosts.protocols.arbor import packets as arbor
 from hosts.protocols.mtcp.packets import parse as parse_mtcp
 from hosts.protocols.rla import packets as rla
@@ -67,7 +68,7 @@ EXAMPLES: list[tuple[bytes, Callable[[bytes], Any]]] = [
     *((data, parse_mtcp) for data in examples()),
     *((data, rla.parse) for data in rla_examples()),
     *((data, tfmcc.parse) for data in tfmcc_examples()),
-    (blocks.encode_status(blocks.BlockStatus(7, 9, 5, 3, ((4, 2), (6, 1)))), blocks.parse_status),
+    (blocks.encode_status(BlockStatus(7, 9, 5, 3, ((4, 2), (6, 1)))), blocks.parse_status),
     *((data, vlmcc.parse) for data in vlmcc_examples()),
     *((data, arbor.parse) for data in arbor_examples()),
 ]

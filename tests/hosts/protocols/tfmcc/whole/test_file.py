@@ -10,18 +10,9 @@ from hypothesis import strategies as st
 
 from hosts import protocols
 from hosts.endpoint import Address, Datagram, PeerDropped, PeerFinished, SessionEnded
+from hosts.parts.fec.pieces import LEAST_PAYLOAD_BYTES, MOST_NEEDS, BlockStatus
 from hosts.protocol import Session
-from hosts.protocols.tfmcc.blocks import (
-    LEAST_PAYLOAD_BYTES,
-    MOST_NEEDS,
-    BlockStatus,
-    Piece,
-    encode_piece,
-    encode_status,
-    is_blocks,
-    parse_piece,
-    parse_status,
-)
+from hosts.protocols.tfmcc.blocks import encode_status, is_blocks, parse_status
 from hosts.protocols.tfmcc.file_sender import TfmccFileSender
 from hosts.wire.header import PacketError
 from tests.hosts.network import Clock, Host, Network
@@ -132,7 +123,7 @@ def test_repairs_are_few_for_independent_losses_of_many() -> None:
     world.finish(600)
     world.check()
     lost = sum(host.endpoint.sample(now=0.0)["lost_packets"] for host in world.receivers)  # type: ignore[misc]
-    assert world.core.counters["repair_packets"] < 0.5 * lost
+    assert world.core.blocks.repair_packets < 0.5 * lost
 
 
 def test_a_receiver_that_dies_is_left_behind() -> None:
@@ -160,14 +151,6 @@ def test_hostile_words_on_blocks_change_nothing(garbage: bytes, receiver: int, n
             world.network.at(0.3, lambda data=data, source=source: world.sender.receive(Datagram(data, source, GROUP)))
     world.finish()
     world.check()
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(0, 2**31 - 1), st.booleans(), st.integers(0, 2**32 - 1), st.binary())
-def test_pieces_survive_the_way(block: int, length: int, last: bool, passed: int, packet: bytes) -> None:
-    piece = Piece(block, length, last, passed, packet)
-    assert parse_piece(encode_piece(piece)) == piece
-    with pytest.raises(PacketError):
-        parse_piece(encode_piece(piece)[:11])
 
 
 needs = st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**16 - 1)), max_size=MOST_NEEDS).map(tuple)
