@@ -1,4 +1,4 @@
-"""A stream as it comes in: symbols are collected until each block is whole, and blocks are handed over in order (ours)."""
+"""A stream as it comes in: symbols are collected until a block is whole, and blocks are handed over in order (ours)."""
 
 from collections import deque
 

@@ -49,15 +49,6 @@ class Need(NamedTuple):
     packets: int
 
 
-NEED: Final = Layout(
-    "need",
-    Need,
-    Number("block", 32, "its number"),
-    Number("packets", 16, "how many it needs", cut=True),
-    Reserved("reserved", 16),
-)
-
-
 class BlockStatus(NamedTuple):
     """What a receiver has of a file."""
 
@@ -70,6 +61,13 @@ class BlockStatus(NamedTuple):
 
 def blocks_format(protocol: int, kind: enum.IntEnum) -> Format[BlockStatus]:
     """The BLOCKS of a protocol, whose type for it is `kind`."""
+    need = Layout(  # each protocol's own, for dissectors tell them apart
+        "need",
+        Need,
+        Number("block", 32, "its number"),
+        Number("packets", 16, "how many it needs", cut=True),
+        Reserved("reserved", 16),
+    )
     return Format(
         protocol,
         kind,
@@ -80,7 +78,7 @@ def blocks_format(protocol: int, kind: enum.IntEnum) -> Format[BlockStatus]:
         Reserved("reserved8", 8),
         Size("count", 8, "needs", of="needs"),
         Reserved("reserved", 16),
-        Items("needs", NEED, "incomplete blocks that should be there"),
+        Items("needs", need, "incomplete blocks that should be there"),
     )
 
 

@@ -1,7 +1,8 @@
 """Arbor's packets: fixed-size fields after the common header, in network order.
 
 DATA is multicast by the sender. A receiver's REPORTs, its JOIN and its LEAVE are unicast to it; WELCOME is the answer
-to a JOIN. ABORT ends the session.
+to a JOIN. ABORT ends the session. A file's receivers say by BLOCKS what they have and lack, and by FIN that they are
+through, which FIN_ACK answers.
 
 `parse` answers with one of the tuples below or raises PacketError; nothing else can come of any input.
 """
@@ -9,8 +10,9 @@ to a JOIN. ABORT ends the session.
 import enum
 from typing import Final, NamedTuple, TypeAlias
 
+from hosts.parts.fec.pieces import BlockStatus, blocks_format
 from hosts.wire.checks import DataReader, check_size, read_header
-from hosts.wire.farewell import Abort, abort_format
+from hosts.wire.farewell import Abort, MemberFin, abort_format, member_fin_format
 from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
@@ -30,11 +32,15 @@ class Type(enum.IntEnum):
     WELCOME = 4
     LEAVE = 5
     ABORT = 6
+    FIN = 7
+    FIN_ACK = 8
+    BLOCKS = 9
 
 
 FLAG_END: Final = 0x01
 FLAG_STARVED: Final = 0x02
 FLAG_RESTARTING: Final = 0x04
+FLAG_FILE: Final = 0x08
 FLAG_SLOW_START: Final = 0x01
 FLAG_SCALABLE: Final = 0x02
 """Of REPORT."""
@@ -71,11 +77,12 @@ DATA: Final = Format(
     Number("offset", 64, "of the payload's first byte in the stream"),
     Size("length", 16, "bytes of payload", of="payload"),
     Number("receivers", 16, "how many the sender knows of (65,535: that many or more)", cut=True),
-    Payload("data", "the stream's bytes", "payload"),
+    Payload("data", "the stream's bytes, or a file's blocks", "payload"),
     flags=(
         Flag("end", FLAG_END, "the stream ends here"),
         Flag("starved", FLAG_STARVED, "something else than the window limits the rate"),
         Flag("restarting", FLAG_RESTARTING, "reports have failed to come: the window is not in use yet"),
+        Flag("file", FLAG_FILE, "the payload is a piece of a file"),
     ),
 )
 
@@ -88,7 +95,6 @@ class Report(NamedTuple):
     cwnd: int
     rtt_us: int
     seq: int
-    lost: int
     time_comp_us: int
     slow_start: bool = False
     scalable: bool = False
@@ -102,7 +108,6 @@ REPORT: Final = Format(
     Number("cwnd", 32, "its window, in 1/1,000 packets", least=1),
     Number("rtt_us", 32, "its smoothed rtt", least=1),
     Number("seq", 32, "of the last DATA packet that arrived", wraps=True),
-    Number("lost", 32, "packets that it has lost so far", wraps=True),
     Number("time_comp_us", 64, "that packet's send_time_us and the time that it waited at the receiver", cut=True),
     flags=(
         Flag("slow_start", FLAG_SLOW_START, "its window doubles in a round trip"),
@@ -138,6 +143,7 @@ class Welcome(NamedTuple):
     receiver: int
     time_comp_us: int
     time_us: int
+    reason: Reason = Reason.NONE
 
 
 WELCOME: Final = Format(
@@ -145,7 +151,9 @@ WELCOME: Final = Format(
     Type.WELCOME,
     Welcome,
     Number("receiver", 32, "whom it answers", least=1),
-    Reserved("reserved32", 32),
+    Number("reason", 8, "NONE when it is welcome", kind=Reason),
+    Reserved("reserved8", 8),
+    Reserved("reserved", 16),
     Number("time_comp_us", 64, "the request's `time_us` and the time at the sender"),
     Number("time_us", 64, "sender's clock"),
 )
@@ -170,14 +178,17 @@ LEAVE: Final = Format(
 )
 
 ABORT: Final = abort_format(NUMBER, Type.ABORT)
+FIN: Final = member_fin_format(NUMBER, Type.FIN, Type.FIN_ACK)
+"""Of a file's receiver, as BLOCKS is."""
+BLOCKS: Final = blocks_format(NUMBER, Type.BLOCKS)
 
-PACKETS: Final = (DATA, REPORT, JOIN, WELCOME, LEAVE, ABORT)
-Packet: TypeAlias = Data | Report | Join | Welcome | Leave | Abort
+PACKETS: Final = (DATA, REPORT, JOIN, WELCOME, LEAVE, ABORT, FIN, BLOCKS)
+Packet: TypeAlias = Data | Report | Join | Welcome | Leave | Abort | MemberFin | BlockStatus
 
 # Hot paths pack and unpack with the structs themselves.
 _DATA: Final = DATA.struct
 _REPORT: Final = REPORT.struct
-_CONTROL: Final[dict[int, Format[Packet]]] = by_kind((JOIN, WELCOME, LEAVE, ABORT))
+_CONTROL: Final[dict[int, Format[Packet]]] = by_kind((JOIN, WELCOME, LEAVE, ABORT, FIN, BLOCKS))
 
 DATA_BYTES: Final = _DATA.size
 MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - DATA_BYTES
@@ -213,8 +224,8 @@ def encode_data(data: Data) -> bytes:
 
 
 def encode_report(report: Report) -> bytes:
-    """A REPORT. `seq` and `lost` are taken modulo 2^32. A sender's clock may show anything: the time is cut."""
-    session, receiver, cwnd, rtt_us, seq, lost, time_comp_us, slow_start, scalable = report
+    """A REPORT. `seq` is taken modulo 2^32. A sender's clock may show anything: the time is cut."""
+    session, receiver, cwnd, rtt_us, seq, time_comp_us, slow_start, scalable = report
     return _REPORT.pack(
         VERSION,
         NUMBER,
@@ -225,7 +236,6 @@ def encode_report(report: Report) -> bytes:
         cwnd,
         rtt_us,
         seq & MAX_U32,
-        lost & MAX_U32,
         min(time_comp_us, MAX_U64),
     )
 

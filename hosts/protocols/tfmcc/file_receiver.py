@@ -14,7 +14,6 @@ from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import (
     Announce,
     Data,
-    Fin,
     Join,
     JoinAck,
     Packet,
@@ -25,7 +24,7 @@ from hosts.protocols.tfmcc.packets import (
 )
 from hosts.protocols.tfmcc.receiver import TfmccReceiver
 from hosts.wire.checks import read_packet
-from hosts.wire.farewell import FIN_TRIES, Abort
+from hosts.wire.farewell import FIN_TRIES, Abort, MemberFin
 from hosts.wire.header import PacketError
 from hosts.wire.reason import Reason
 
@@ -66,7 +65,7 @@ class TfmccFileReceiver(TfmccReceiver):
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         if self.state not in ("member", "confirming") or self.sender is None:
             return super().close(now=now, reason=reason)
-        fin = encode_fin(Fin(self.number or 0, False, False, Reason.INTERRUPTED, self.id))
+        fin = encode_fin(MemberFin(self.number or 0, False, False, Reason.INTERRUPTED, self.id))
         return [Send(fin, self.sender), *super().close(now=now, reason=reason)]
 
     # --- joining
@@ -121,7 +120,7 @@ class TfmccFileReceiver(TfmccReceiver):
             return (SessionStarted(self.sender),)
         if isinstance(packet, Announce | JoinAck):
             return ()
-        if isinstance(packet, Fin) and packet.answer and self.state == "confirming":
+        if isinstance(packet, MemberFin) and packet.answer and self.state == "confirming":
             return self._end_as_confirmed()
         if isinstance(packet, Abort) and self.state == "confirming" and self._verdict[0]:
             return self._end_as_confirmed()  # it has the whole stream, whatever becomes of the others
@@ -181,7 +180,7 @@ class TfmccFileReceiver(TfmccReceiver):
             return self._end_as_confirmed()
         self._tries += 1
         self._retry_at = now + ANNOUNCE_S
-        return (Send(encode_fin(Fin(self.number or 0, False, *self._verdict, self.id)), self.sender),)
+        return (Send(encode_fin(MemberFin(self.number or 0, False, *self._verdict, self.id)), self.sender),)
 
     def _end_as_confirmed(self) -> list[Effect]:
         complete, reason = self._verdict

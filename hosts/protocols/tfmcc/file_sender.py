@@ -26,7 +26,6 @@ from hosts.protocol import Session
 from hosts.protocols.tfmcc.blocks import is_blocks, parse_status
 from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import (
-    Fin,
     Join,
     JoinAck,
     Packet,
@@ -38,6 +37,7 @@ from hosts.protocols.tfmcc.packets import (
     parse,
 )
 from hosts.protocols.tfmcc.sender import HEARTBEAT_S, TfmccSender
+from hosts.wire.farewell import MemberFin
 from hosts.wire.header import PacketError
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
@@ -103,7 +103,7 @@ class TfmccFileSender(TfmccSender):
         if packet.session == self.number and not self.closed:
             if isinstance(packet, Join):
                 return self._join(packet, datagram, now)
-            if isinstance(packet, Fin) and not packet.answer:
+            if isinstance(packet, MemberFin) and not packet.answer:
                 return self._fin(packet, datagram.source, now)
             if isinstance(packet, Report):
                 member = self.roster.member(packet.receiver, datagram.source)
@@ -152,7 +152,7 @@ class TfmccFileSender(TfmccSender):
             member.heard_at = member.progress_at = now
         return [SessionStarted(), *self._transmit(now)]
 
-    def _fin(self, packet: Fin, source: Address, now: float) -> Sequence[Effect]:
+    def _fin(self, packet: MemberFin, source: Address, now: float) -> Sequence[Effect]:
         roster = self.roster
         member = roster.members.get(packet.receiver)
         if member is None and source not in roster.ended:

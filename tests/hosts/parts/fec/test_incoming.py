@@ -15,7 +15,7 @@ def pieces_of(data: bytes) -> list[Piece]:
     for at in range(0, len(data), BLOCK_BYTES):
         outgoing.write(data[at : at + BLOCK_BYTES])
     outgoing.finish()
-    found = []
+    found: list[Piece] = []
     while outgoing.has_piece:
         found.append(parse_piece(outgoing.next_piece(len(found))))
     return found

@@ -2,7 +2,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hosts.parts.fec.pieces import MOST_NEEDS, BlockStatus, Need
 from hosts.protocols.arbor.packets import (
+    BLOCKS,
+    FIN,
     JOIN,
     LEAVE,
     NUMBER,
@@ -19,7 +22,7 @@ from hosts.protocols.arbor.packets import (
     parse,
     parse_data,
 )
-from hosts.wire.farewell import Abort
+from hosts.wire.farewell import Abort, MemberFin
 from hosts.wire.header import PacketError
 from hosts.wire.reason import Reason
 from tests.hosts.codec import parse_or_refuse, refuse_a_wrong_length
@@ -27,15 +30,21 @@ from tests.hosts.codec import parse_or_refuse, refuse_a_wrong_length
 u8, u16, u32, u64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
 positive = st.integers(1, 2**32 - 1)
 reasons = st.sampled_from(Reason)
-reports = st.builds(Report, u32, positive, positive, positive, u32, u32, u64, st.booleans(), st.booleans())
+reports = st.builds(Report, u32, positive, positive, positive, u32, u64, st.booleans(), st.booleans())
 packets: st.SearchStrategy[tuple[Packet, bytes]] = st.one_of(
     st.builds(Data, u32, u8, u32, u32, u32, u32, u64, u64, u16, st.binary(max_size=64)).map(
         lambda packet: (packet, encode_data(packet))
     ),
     reports.map(lambda packet: (packet, encode_report(packet))),
     st.builds(Join, u32, positive, u64, u64).map(lambda packet: (packet, JOIN.encode(packet))),
-    st.builds(Welcome, u32, positive, u64, u64).map(lambda packet: (packet, WELCOME.encode(packet))),
+    st.builds(Welcome, u32, positive, u64, u64, reasons).map(lambda packet: (packet, WELCOME.encode(packet))),
     st.builds(Leave, u32, positive, reasons).map(lambda packet: (packet, LEAVE.encode(packet))),
+    st.builds(MemberFin, u32, st.booleans(), st.booleans(), reasons, u32).map(
+        lambda packet: (packet, FIN.encode(packet))
+    ),
+    st.builds(BlockStatus, u32, u32, u32, u32, st.lists(st.builds(Need, u32, u16), max_size=MOST_NEEDS).map(tuple)).map(
+        lambda packet: (packet, BLOCKS.encode(packet))
+    ),
     st.builds(Abort, u32, reasons).map(lambda packet: (packet, encode_abort(*packet))),
 )
 
@@ -61,9 +70,7 @@ def test_any_bytes_are_parsed_or_refused(data: bytes) -> None:
     parse_or_refuse(parse, NUMBER, data)
 
 
-@pytest.mark.parametrize(
-    "report", [Report(7, 0, 1, 1, 0, 0, 0), Report(7, 1, 0, 1, 0, 0, 0), Report(7, 1, 1, 0, 0, 0, 0)]
-)
+@pytest.mark.parametrize("report", [Report(7, 0, 1, 1, 0, 0), Report(7, 1, 0, 1, 0, 0), Report(7, 1, 1, 0, 0, 0)])
 def test_a_report_of_nothing_is_refused(report: Report) -> None:
     with pytest.raises(PacketError, match="value"):
         parse(encode_report(report))

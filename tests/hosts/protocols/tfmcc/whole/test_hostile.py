@@ -13,7 +13,8 @@ from hosts.protocol import Session
 from hosts.protocols.tfmcc.blocks import encode_status
 from hosts.protocols.tfmcc.file_sender import TfmccFileSender
 from hosts.protocols.tfmcc.loss_history import MOST_GAPS, LossHistory, interval_weights
-from hosts.protocols.tfmcc.packets import Fin, Join, JoinAck, encode_fin, encode_join, parse
+from hosts.protocols.tfmcc.packets import Join, JoinAck, encode_fin, encode_join, parse
+from hosts.wire.farewell import MemberFin
 from hosts.wire.reason import Reason
 
 GROUP = Address("232.1.1.1", 5000)
@@ -39,7 +40,7 @@ def test_who_comes_and_goes_is_refused_at_last(monkeypatch: pytest.MonkeyPatch) 
         answer = next(parse(effect.data) for effect in effects if isinstance(effect, Send))
         assert isinstance(answer, JoinAck)
         reasons.append(answer.reason)
-        core.receive(Datagram(encode_fin(Fin(7, False, False, Reason.NONE, index)), source, ME), now=100.0)
+        core.receive(Datagram(encode_fin(MemberFin(7, False, False, Reason.NONE, index)), source, ME), now=100.0)
     assert reasons == [Reason.NONE] * 50 + [Reason.FULL] * 50
     assert len(core.roster.ended) == 50
 
