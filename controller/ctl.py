@@ -24,44 +24,45 @@ StateDir = Annotated[
     Path | None, typer.Option("--state-dir", help="The emulation's state directory (default: the newest running one).")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
+Wide = Annotated[bool, typer.Option("--wide", help="Each row on one line, however narrow the terminal is.")]
 
 UNBOUNDED = 1 << 20  # columns, more than any table has
 
 
 @app.command()
-def switches(state_dir: StateDir = None, as_json: AsJson = False) -> None:
+def switches(state_dir: StateDir = None, as_json: AsJson = False, wide: Wide = False) -> None:
     """Each switch: connection, state, dropped packets by reason."""
-    _show("switches", tables.switches, state_dir, as_json)
+    _show("switches", tables.switches, state_dir, as_json=as_json, wide=wide)
 
 
 @app.command()
-def groups(state_dir: StateDir = None, as_json: AsJson = False) -> None:
+def groups(state_dir: StateDir = None, as_json: AsJson = False, wide: Wide = False) -> None:
     """Each group: slot, member hosts, packets sent by each switch."""
-    _show("groups", tables.groups, state_dir, as_json)
+    _show("groups", tables.groups, state_dir, as_json=as_json, wide=wide)
 
 
 @app.command()
-def members(state_dir: StateDir = None, as_json: AsJson = False) -> None:
+def members(state_dir: StateDir = None, as_json: AsJson = False, wide: Wide = False) -> None:
     """Each member port of each group, and when it was last heard of."""
-    _show("members", tables.members, state_dir, as_json)
+    _show("members", tables.members, state_dir, as_json=as_json, wide=wide)
 
 
 @app.command()
-def trees(state_dir: StateDir = None, as_json: AsJson = False) -> None:
+def trees(state_dir: StateDir = None, as_json: AsJson = False, wide: Wide = False) -> None:
     """Each group's tree: upstream ports and members of every switch."""
-    _show("trees", tables.trees, state_dir, as_json)
+    _show("trees", tables.trees, state_dir, as_json=as_json, wide=wide)
 
 
 @app.command()
-def links(state_dir: StateDir = None, as_json: AsJson = False) -> None:
+def links(state_dir: StateDir = None, as_json: AsJson = False, wide: Wide = False) -> None:
     """Each link between switches, and whether the trees use it."""
-    _show("links", tables.links, state_dir, as_json)
+    _show("links", tables.links, state_dir, as_json=as_json, wide=wide)
 
 
 @app.command()
-def sessions(state_dir: StateDir = None, as_json: AsJson = False) -> None:
+def sessions(state_dir: StateDir = None, as_json: AsJson = False, wide: Wide = False) -> None:
     """Each session: who limits its rate, and what that receiver measures."""
-    _show("sessions", tables.sessions, state_dir, as_json)
+    _show("sessions", tables.sessions, state_dir, as_json=as_json, wide=wide)
 
 
 @app.command()
@@ -102,23 +103,24 @@ def watch(
             typer.echo("the emulation ended", err=True)
 
 
-def _show(method: str, table: Callable[[Any], Any], state_dir: Path | None, as_json: bool) -> None:
+def _show(method: str, table: Callable[[Any], Any], state_dir: Path | None, *, as_json: bool, wide: bool) -> None:
     with _client(state_dir) as client:
         result = client.call(method)
     if as_json:
         json.dump(result, sys.stdout, indent=2)
         print()
     else:
-        _print(table(result))
+        _print(table(result), wide=wide)
 
 
-def _print(table: RenderableType) -> None:
-    """Print it, in a pipe or a file as wide as its widest line is: there is nothing there that it would have to fit."""
+def _print(table: RenderableType, *, wide: bool) -> None:
+    """Print it so that it fits the terminal; in a pipe or a file, where there is nothing to fit, and when it is to be
+    `wide`, as wide as its widest line is."""
     console = Console(highlight=False)
-    if not console.is_terminal:
+    if wide or not console.is_terminal:
         unbounded = console.options.update(width=UNBOUNDED)
         console.width = max(1, Measurement.get(console, unbounded, table).maximum)
-    console.print(table)
+    console.print(table, soft_wrap=wide)
 
 
 @contextmanager

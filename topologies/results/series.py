@@ -9,7 +9,7 @@ from topologies.plan import Plan
 from topologies.results.run_folder import RunFolder, SeriesWriter
 from topologies.scenario.network import DirectedLink, DropTail, Red
 
-_SESSION_FIELDS = (
+SESSION_FIELDS = (
     "state",
     "rate_bps",
     "goodput_bps",
@@ -20,6 +20,7 @@ _SESSION_FIELDS = (
     "repair_packets",
     "feedback_packets",
 )
+"""Of a session's status, as sessions.jsonl has them."""
 _RECEIVER_FIELDS = (
     "state",
     "acked_bytes",
@@ -107,7 +108,7 @@ class RunSeries:
 
     def _session_row(self, status: SessionStatus) -> dict[str, Any]:
         row: dict[str, Any] = {"t": round(status.updated_at - self.epoch, 4), "session": status.session}
-        row.update({name: getattr(status, name) for name in _SESSION_FIELDS})
+        row.update({name: getattr(status, name) for name in SESSION_FIELDS})
         if status.limiting is not None:
             row["limiting"] = self.host_name(status.limiting.receiver)
             row["limiting_reason"] = status.limiting.reason

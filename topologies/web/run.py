@@ -9,6 +9,7 @@ from typing import Any
 from topologies.plan import make_plan
 from topologies.results.paths import paths_from
 from topologies.results.run_folder import RunFolder, RunFolderError
+from topologies.results.series import SESSION_FIELDS
 from topologies.results.tail import Tail
 from topologies.scenario import Scenario, ScenarioError, load_scenario
 from topologies.scenario.session import Session
@@ -17,19 +18,7 @@ from topologies.web.stream import Row, Stream
 
 Take = Callable[[list[dict[str, Any]]], None]
 
-SESSION_COLUMNS = (
-    "state",
-    "rate_bps",
-    "goodput_bps",
-    "cwnd",
-    "rtt_s",
-    "total_bytes",
-    "sent_bytes",
-    "repair_packets",
-    "feedback_packets",
-    "limiting",
-    "limiting_reason",
-)
+SESSION_COLUMNS = (*SESSION_FIELDS, "limiting", "limiting_reason")
 """Of sessions.jsonl, in the order of the page's rows."""
 RECEIVER_COLUMNS = ("state", "acked_bytes", "rtt_s", "loss_rate", "lost_packets", "repaired_packets", "parent")
 """Of receivers.jsonl."""
