@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from hosts.parts.fec.pieces import BlockStatus, first_needs
+from hosts.parts.fec.pieces import BlockStatus
 from hosts.protocols.arbor import packets as arbor
 from hosts.protocols.mtcp.packets import parse as parse_mtcp
 from hosts.protocols.rla import packets as rla
@@ -57,14 +57,14 @@ def vlmcc_examples() -> list[bytes]:
 def arbor_examples() -> list[bytes]:
     return [
         arbor.encode_data(arbor.Data(7, 1, 5, 9, 1000, 20_000, 12, 13, 2, b"abc")),
-        arbor.encode_report(arbor.Report(7, 9, 2000, 30_000, 5, 12, True, False)),
+        arbor.encode_report(arbor.Report(7, 9, 2000, 30_000, 66_666, 5, 12, True, False, True)),
         arbor.JOIN.encode(arbor.Join(7, 9, 12, 13)),
         arbor.WELCOME.encode(arbor.Welcome(7, 9, 12, 13)),
         arbor.LEAVE.encode(arbor.Leave(7, 9, Reason.INTERRUPTED)),
         arbor.encode_abort(7, Reason.INTERRUPTED),
         arbor.FIN.encode(MemberFin(7, False, True, Reason.NONE, 9)),
         arbor.FIN.encode(MemberFin(7, True, True, Reason.NONE, 9)),
-        arbor.BLOCKS.encode(first_needs(BlockStatus(7, 9, 5, 3, ((4, 2), (6, 1))))),
+        arbor.encode_blocks(arbor.Blocks(7, 9, 5, 3, ((4, 2), (6, 1)), True)),
     ]
 
 

@@ -9,13 +9,17 @@ BLOCKS is unicast to the sender; its type and the protocol's number are the prot
 
 import enum
 import struct
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 from hosts.parts.fec.block import LEAST_PACKET_BYTES
-from hosts.wire.fields import Number, Reserved, Size
+from hosts.wire.checks import OfSession
+from hosts.wire.fields import Flag, Number, Reserved, Size
 from hosts.wire.format import Format
 from hosts.wire.header import PacketError
 from hosts.wire.layout import Items, Layout
+
+S = TypeVar("S", bound=OfSession)
 
 FLAG_LAST: Final = 1 << 31
 """In the payload's field of the block's bytes: no block follows."""
@@ -59,8 +63,8 @@ class BlockStatus(NamedTuple):
     needs: tuple[tuple[int, int], ...]
 
 
-def blocks_format(protocol: int, kind: enum.IntEnum) -> Format[BlockStatus]:
-    """The BLOCKS of a protocol, whose type for it is `kind`."""
+def blocks_format(protocol: int, kind: enum.IntEnum, make: Callable[..., S], *flags: Flag) -> Format[S]:
+    """The BLOCKS of a protocol, whose type for it is `kind`. `make`: a BlockStatus, or one that has `flags`, too."""
     need = Layout(  # each protocol's own, for dissectors tell them apart
         "need",
         Need,
@@ -71,7 +75,7 @@ def blocks_format(protocol: int, kind: enum.IntEnum) -> Format[BlockStatus]:
     return Format(
         protocol,
         kind,
-        BlockStatus,
+        make,
         Number("receiver", 32, "receiver id"),
         Number("seq", 32, "of the last DATA that arrived", wraps=True),
         Number("delivered", 32, "blocks delivered in order"),
@@ -79,12 +83,13 @@ def blocks_format(protocol: int, kind: enum.IntEnum) -> Format[BlockStatus]:
         Size("count", 8, "needs", of="needs"),
         Reserved("reserved", 16),
         Items("needs", need, "incomplete blocks that should be there"),
+        flags=flags,
     )
 
 
-def first_needs(status: BlockStatus) -> BlockStatus:
-    """As it can be written: with the first `MOST_NEEDS` needs."""
-    return status._replace(needs=tuple(Need(*need) for need in status.needs[:MOST_NEEDS]))
+def first_needs(needs: Sequence[tuple[int, int]]) -> tuple[Need, ...]:
+    """As they can be written: the first `MOST_NEEDS`."""
+    return tuple(Need(*need) for need in needs[:MOST_NEEDS])
 
 
 def encode_piece(piece: Piece) -> bytes:

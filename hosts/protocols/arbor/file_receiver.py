@@ -7,11 +7,11 @@ from typing import Final
 
 from hosts.endpoint import Datagram, Effect, Sample, Send, SessionStarted
 from hosts.parts.fec.incoming import IncomingBlocks
-from hosts.parts.fec.pieces import BlockStatus, first_needs, parse_piece
+from hosts.parts.fec.pieces import parse_piece
 from hosts.protocol import Session
 from hosts.protocols.arbor.lacking import OPEN_BLOCKS, Lacking, spread_s, turn_s
 from hosts.protocols.arbor.options import ArborOptions
-from hosts.protocols.arbor.packets import BLOCKS, FIN, FLAG_FILE, Data, Packet, Welcome
+from hosts.protocols.arbor.packets import FIN, FLAG_ASSIST, FLAG_FILE, Blocks, Data, Packet, Welcome, encode_blocks
 from hosts.protocols.arbor.receiver import ArborReceiver
 from hosts.wire.farewell import FIN_TRIES, Abort, MemberFin
 from hosts.wire.header import PacketError
@@ -116,14 +116,16 @@ class ArborFileReceiver(ArborReceiver):
             return
         blocks.deliver(effects)
         if self.state == "member" and blocks.next < blocks.passed:
-            lacking.begin(self._receivers, self._round_trip, now)
+            lacking.begin(self._others(packet), self._round_trip, now)
 
-    def _status(self, needs: list[tuple[int, int]], now: float) -> Send:
+    def _status(self, needs: list[tuple[int, int]], now: float, *, may_suppress: bool = False) -> Send:
         assert self.sender is not None
-        self._status_at = now + self._turn_s * self._rng.uniform(0.75, 1)
+        if not may_suppress:
+            self._status_at = now + self._turn_s * self._rng.uniform(0.75, 1)
         self.counters["block_reports"] += 1
-        status = BlockStatus(self.number or 0, self.id, self.gaps.highest, self._blocks.free, tuple(needs))
-        return Send(BLOCKS.encode(first_needs(status)), self.sender)
+        free = self._blocks.free
+        status = Blocks(self.number or 0, self.id, self.gaps.highest, free, tuple(needs), may_suppress)
+        return Send(encode_blocks(status), self.sender)
 
     # --- timers
 
@@ -140,8 +142,11 @@ class ArborFileReceiver(ArborReceiver):
             return [*effects, *self._repeat_fin(now)]
         if now >= self._lacking.at:
             needs = self._blocks.needs()
-            if self._lacking.due(needs, self._receivers, self._round_trip, now):
-                effects.append(self._status(needs, now))
+            packet = self._last
+            if packet is not None and self._lacking.due(needs, self._others(packet), self._round_trip, now):
+                # Switches compare what is lacking of one block.
+                may_suppress = len(needs) == 1 and packet.flags & FLAG_ASSIST > 0
+                effects.append(self._status(needs, now, may_suppress=may_suppress))
         if now >= self._status_at:
             effects.append(self._status(self._blocks.needs(), now))
         return effects

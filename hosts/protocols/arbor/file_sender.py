@@ -11,12 +11,11 @@ from typing import Final
 
 from hosts.endpoint import Address, Effect, PeerJoined, PeerRefused, Sample, Send, SessionStarted
 from hosts.parts.fec.outgoing import OutgoingBlocks
-from hosts.parts.fec.pieces import BlockStatus
 from hosts.parts.roster import LINGER_S, Member, Roster
 from hosts.protocol import Session
 from hosts.protocols.arbor.lacking import OPEN_BLOCKS, turn_s
 from hosts.protocols.arbor.options import ArborOptions
-from hosts.protocols.arbor.packets import FIN, FLAG_FILE, Packet, encode_abort
+from hosts.protocols.arbor.packets import FIN, FLAG_FILE, Blocks, Packet, encode_abort
 from hosts.protocols.arbor.sender import HEARTBEAT_S, ArborSender
 from hosts.wire.farewell import MemberFin
 from hosts.wire.reason import Reason
@@ -94,7 +93,7 @@ class ArborFileSender(ArborSender):
         return [SessionStarted(), *self._transmit(now)]
 
     def _other(self, packet: Packet, source: Address, now: float) -> Sequence[Effect]:
-        if isinstance(packet, BlockStatus):
+        if isinstance(packet, Blocks):
             return self._status(packet, source, now)
         if isinstance(packet, MemberFin) and not packet.answer:
             return self._fin(packet, source, now)
@@ -125,7 +124,7 @@ class ArborFileSender(ArborSender):
 
     # --- blocks
 
-    def _status(self, status: BlockStatus, source: Address, now: float) -> Sequence[Effect]:
+    def _status(self, status: Blocks, source: Address, now: float) -> Sequence[Effect]:
         member = self.roster.member(status.receiver, source)
         if member is None or self.state != "sending":
             return ()

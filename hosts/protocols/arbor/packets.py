@@ -10,7 +10,7 @@ through, which FIN_ACK answers.
 import enum
 from typing import Final, NamedTuple, TypeAlias
 
-from hosts.parts.fec.pieces import BlockStatus, blocks_format
+from hosts.parts.fec.pieces import blocks_format, first_needs
 from hosts.wire.checks import DataReader, check_size, read_header
 from hosts.wire.farewell import Abort, MemberFin, abort_format, member_fin_format
 from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
@@ -41,12 +41,16 @@ FLAG_END: Final = 0x01
 FLAG_STARVED: Final = 0x02
 FLAG_RESTARTING: Final = 0x04
 FLAG_FILE: Final = 0x08
+FLAG_ASSIST: Final = 0x10
+FLAG_SUPPRESSED: Final = 0x20
 FLAG_SLOW_START: Final = 0x01
 FLAG_SCALABLE: Final = 0x02
-"""Of REPORT."""
+FLAG_MAY_SUPPRESS: Final = 0x20
+"""Of REPORT, the last one of BLOCKS, too."""
 
 NO_RECEIVER: Final = 0
 
+_MAY_SUPPRESS: Final = Flag("may_suppress", FLAG_MAY_SUPPRESS, "a switch may judge it; DATA has `assist`")
 _RECEIVER: Final = Number("receiver", 32, "receiver id", least=1)
 
 
@@ -83,6 +87,8 @@ DATA: Final = Format(
         Flag("starved", FLAG_STARVED, "something else than the window limits the rate"),
         Flag("restarting", FLAG_RESTARTING, "reports have failed to come: the window is not in use yet"),
         Flag("file", FLAG_FILE, "the payload is a piece of a file"),
+        Flag("assist", FLAG_ASSIST, "switches may suppress what others have said"),
+        Flag("suppressed", FLAG_SUPPRESSED, "set on the way by a switch that does so: all may speak at once"),
     ),
 )
 
@@ -94,10 +100,12 @@ class Report(NamedTuple):
     receiver: int
     cwnd: int
     rtt_us: int
+    rate: int
     seq: int
     time_comp_us: int
     slow_start: bool = False
     scalable: bool = False
+    may_suppress: bool = False
 
 
 REPORT: Final = Format(
@@ -107,11 +115,13 @@ REPORT: Final = Format(
     _RECEIVER,
     Number("cwnd", 32, "its window, in 1/1,000 packets", least=1),
     Number("rtt_us", 32, "its smoothed rtt", least=1),
+    Number("rate", 32, "the one over the other, in packets per 1,000 s: what switches compare"),
     Number("seq", 32, "of the last DATA packet that arrived", wraps=True),
     Number("time_comp_us", 64, "that packet's send_time_us and the time that it waited at the receiver", cut=True),
     flags=(
         Flag("slow_start", FLAG_SLOW_START, "its window doubles in a round trip"),
         Flag("scalable", FLAG_SCALABLE, "a queue that is kept short by marks limits it: bursts would be marked"),
+        _MAY_SUPPRESS,
     ),
 )
 
@@ -180,10 +190,23 @@ LEAVE: Final = Format(
 ABORT: Final = abort_format(NUMBER, Type.ABORT)
 FIN: Final = member_fin_format(NUMBER, Type.FIN, Type.FIN_ACK)
 """Of a file's receiver, as BLOCKS is."""
-BLOCKS: Final = blocks_format(NUMBER, Type.BLOCKS)
+
+
+class Blocks(NamedTuple):
+    """What a receiver has of a file: a BlockStatus that switches may judge."""
+
+    session: int
+    receiver: int
+    seq: int
+    delivered: int
+    needs: tuple[tuple[int, int], ...]
+    may_suppress: bool = False
+
+
+BLOCKS: Final = blocks_format(NUMBER, Type.BLOCKS, Blocks, _MAY_SUPPRESS)
 
 PACKETS: Final = (DATA, REPORT, JOIN, WELCOME, LEAVE, ABORT, FIN, BLOCKS)
-Packet: TypeAlias = Data | Report | Join | Welcome | Leave | Abort | MemberFin | BlockStatus
+Packet: TypeAlias = Data | Report | Join | Welcome | Leave | Abort | MemberFin | Blocks
 
 # Hot paths pack and unpack with the structs themselves.
 _DATA: Final = DATA.struct
@@ -225,19 +248,25 @@ def encode_data(data: Data) -> bytes:
 
 def encode_report(report: Report) -> bytes:
     """A REPORT. `seq` is taken modulo 2^32. A sender's clock may show anything: the time is cut."""
-    session, receiver, cwnd, rtt_us, seq, time_comp_us, slow_start, scalable = report
+    session, receiver, cwnd, rtt_us, rate, seq, time_comp_us, slow_start, scalable, may_suppress = report
     return _REPORT.pack(
         VERSION,
         NUMBER,
         Type.REPORT,
-        FLAG_SLOW_START * slow_start | FLAG_SCALABLE * scalable,
+        FLAG_SLOW_START * slow_start | FLAG_SCALABLE * scalable | FLAG_MAY_SUPPRESS * may_suppress,
         session,
         receiver,
         cwnd,
         rtt_us,
+        rate,
         seq & MAX_U32,
         min(time_comp_us, MAX_U64),
     )
+
+
+def encode_blocks(blocks: Blocks) -> bytes:
+    """A BLOCKS; with the first needs."""
+    return BLOCKS.encode(blocks._replace(needs=first_needs(blocks.needs)))
 
 
 def encode_abort(session: int, reason: Reason) -> bytes:
@@ -252,7 +281,8 @@ def parse(data: bytes) -> Packet:
         return _parse_data(data)
     if kind == Type.REPORT:
         check_size(len(data), _REPORT.size)
-        report = Report._make((*_REPORT.unpack(data)[4:], bool(flags & FLAG_SLOW_START), bool(flags & FLAG_SCALABLE)))
+        said = tuple(bool(flags & flag) for flag in (FLAG_SLOW_START, FLAG_SCALABLE, FLAG_MAY_SUPPRESS))
+        report = Report._make((*_REPORT.unpack(data)[4:], *said))
         if 0 in report[1:4]:
             raise PacketError("value")
         return report

@@ -16,10 +16,12 @@ from hosts.parts.spread import Wait, spread_rtts
 from hosts.protocol import Session
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import (
+    FLAG_ASSIST,
     FLAG_END,
     FLAG_FILE,
     FLAG_RESTARTING,
     FLAG_STARVED,
+    FLAG_SUPPRESSED,
     JOIN,
     LEAVE,
     NO_RECEIVER,
@@ -247,14 +249,18 @@ class ArborReceiver(RealtimeReceiver):
             self._wait.end()
         elif self._wait.at == inf:
             # What has just cut this window may have cut the one that the sender goes by: that is seen a round trip
-            # later. And where many want less at once, some say so, and the others hear of it.
-            spread = spread_rtts(self._rng, packet.receivers, self.options.challenges_per_rtt)
+            # later. And where many want less at once, some say so, and the others hear of it; or a switch sees to it.
+            spread = spread_rtts(self._rng, self._others(packet), self.options.challenges_per_rtt)
             self._wait.begin(HEARD_RTTS + spread, self._loop(packet), now)
         if wanted is not None and now >= self._wait.at:
             self.counters["challenges"] += 1
             # Again only when an answer would have come.
             self._wait.begin(HEARD_RTTS, self._loop(packet), now)
-            effects.append(self._report(wanted, now))
+            effects.append(self._report(wanted, now, may_suppress=packet.flags & FLAG_ASSIST > 0))
+
+    def _others(self, packet: Data) -> int:
+        """How many must not all speak at once."""
+        return 1 if packet.flags & FLAG_SUPPRESSED else packet.receivers
 
     def _wanted(self, packet: Data, rate: float) -> float | None:
         """The window to challenge with; None: it wants no less than what comes."""
@@ -265,7 +271,7 @@ class ArborReceiver(RealtimeReceiver):
             return window.cwnd if window.cwnd < LESS * rate * self.rtt else None
         return window.level if window.level < LESS * self._mean_rate * self.rtt else None
 
-    def _report(self, cwnd: float, now: float) -> Send:
+    def _report(self, cwnd: float, now: float, *, may_suppress: bool = False) -> Send:
         assert self.sender is not None
         assert self._last is not None
         waited_us = max(0, int((now - self._last_at) * 1e6))
@@ -274,10 +280,12 @@ class ArborReceiver(RealtimeReceiver):
             self.id,
             to_units(cwnd, 1),
             to_us(self.rtt, 1),
+            to_units(cwnd / self.rtt) if self.rtt else 0,
             self.gaps.highest,
             self._last.send_time_us + waited_us,
             self.window.slow_start,
             self.window.scalable,
+            may_suppress,
         )
         return Send(encode_report(report), self.sender)
 

@@ -22,6 +22,7 @@ from hosts.protocol import Session
 from hosts.protocols.arbor.going import Going, Limiting
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import (
+    FLAG_ASSIST,
     FLAG_END,
     FLAG_RESTARTING,
     FLAG_STARVED,
@@ -63,6 +64,7 @@ class ArborSender(RealtimeSender):
         self._limit = RateLimit(options.rate_limit_bps)
         self._lacking_since: float | None = None  # a packet could leave, and the application has none
         self._heartbeat_s = HEARTBEAT_S
+        self._assist = FLAG_ASSIST if options.assist == "switch" else 0
         self._starved = False  # something else than the window has limited the rate since the last report
 
     # --- the application's side
@@ -215,7 +217,9 @@ class ArborSender(RealtimeSender):
         if self._lacking_since is not None:
             self._starved |= now - self._lacking_since > LATE_S
             self._lacking_since = None
-        flags = kind | (FLAG_STARVED if self._starved else 0) | (FLAG_RESTARTING if going.restarting else 0)
+        flags = (
+            kind | self._assist | (FLAG_STARVED if self._starved else 0) | (FLAG_RESTARTING if going.restarting else 0)
+        )
         limiting = going.limiting
         data = Data(
             self.number,

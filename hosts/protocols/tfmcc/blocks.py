@@ -7,7 +7,7 @@ from hosts.protocols.tfmcc.packets import NUMBER, Type
 from hosts.wire.checks import read_header
 from hosts.wire.header import HEADER_BYTES, VERSION
 
-BLOCKS: Final = blocks_format(NUMBER, Type.BLOCKS)
+BLOCKS: Final = blocks_format(NUMBER, Type.BLOCKS, BlockStatus)
 
 
 def is_blocks(data: bytes) -> bool:
@@ -17,7 +17,7 @@ def is_blocks(data: bytes) -> bool:
 
 def encode_status(status: BlockStatus) -> bytes:
     """A BLOCKS; with the first needs."""
-    return BLOCKS.encode(first_needs(status))
+    return BLOCKS.encode(status._replace(needs=first_needs(status.needs)))
 
 
 def parse_status(data: bytes) -> BlockStatus:

@@ -13,7 +13,7 @@ OTHER = Address("10.0.1.1", 40000)
 
 
 def report(cwnd: float) -> Report:
-    return Report(7, 1, to_units(cwnd), 100_000, 0, 0)
+    return Report(7, 1, to_units(cwnd), 100_000, 0, 0, 0)
 
 
 def going(cwnd: float = 10) -> Going:

@@ -2,14 +2,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hosts.parts.fec.pieces import MOST_NEEDS, BlockStatus, Need
+from hosts.parts.fec.pieces import MOST_NEEDS, Need
 from hosts.protocols.arbor.packets import (
-    BLOCKS,
     FIN,
     JOIN,
     LEAVE,
     NUMBER,
     WELCOME,
+    Blocks,
     Data,
     Join,
     Leave,
@@ -17,6 +17,7 @@ from hosts.protocols.arbor.packets import (
     Report,
     Welcome,
     encode_abort,
+    encode_blocks,
     encode_data,
     encode_report,
     parse,
@@ -30,7 +31,8 @@ from tests.hosts.codec import parse_or_refuse, refuse_a_wrong_length
 u8, u16, u32, u64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
 positive = st.integers(1, 2**32 - 1)
 reasons = st.sampled_from(Reason)
-reports = st.builds(Report, u32, positive, positive, positive, u32, u64, st.booleans(), st.booleans())
+reports = st.builds(Report, u32, positive, positive, positive, u32, u32, u64, *[st.booleans()] * 3)
+needs = st.lists(st.builds(Need, u32, u16), max_size=MOST_NEEDS).map(tuple)
 packets: st.SearchStrategy[tuple[Packet, bytes]] = st.one_of(
     st.builds(Data, u32, u8, u32, u32, u32, u32, u64, u64, u16, st.binary(max_size=64)).map(
         lambda packet: (packet, encode_data(packet))
@@ -42,9 +44,7 @@ packets: st.SearchStrategy[tuple[Packet, bytes]] = st.one_of(
     st.builds(MemberFin, u32, st.booleans(), st.booleans(), reasons, u32).map(
         lambda packet: (packet, FIN.encode(packet))
     ),
-    st.builds(BlockStatus, u32, u32, u32, u32, st.lists(st.builds(Need, u32, u16), max_size=MOST_NEEDS).map(tuple)).map(
-        lambda packet: (packet, BLOCKS.encode(packet))
-    ),
+    st.builds(Blocks, u32, u32, u32, u32, needs, st.booleans()).map(lambda packet: (packet, encode_blocks(packet))),
     st.builds(Abort, u32, reasons).map(lambda packet: (packet, encode_abort(*packet))),
 )
 
@@ -70,7 +70,9 @@ def test_any_bytes_are_parsed_or_refused(data: bytes) -> None:
     parse_or_refuse(parse, NUMBER, data)
 
 
-@pytest.mark.parametrize("report", [Report(7, 0, 1, 1, 0, 0), Report(7, 1, 0, 1, 0, 0), Report(7, 1, 1, 0, 0, 0)])
+@pytest.mark.parametrize(
+    "report", [Report(7, 0, 1, 1, 0, 0, 0), Report(7, 1, 0, 1, 0, 0, 0), Report(7, 1, 1, 0, 0, 0, 0)]
+)
 def test_a_report_of_nothing_is_refused(report: Report) -> None:
     with pytest.raises(PacketError, match="value"):
         parse(encode_report(report))

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from hosts import protocols
 from hosts.endpoint import Address, Datagram, PeerDropped, SessionEnded
-from hosts.parts.fec.pieces import LEAST_PAYLOAD_BYTES, BlockStatus, first_needs
+from hosts.parts.fec.pieces import LEAST_PAYLOAD_BYTES
 from hosts.protocol import Session
-from hosts.protocols.arbor.packets import BLOCKS
+from hosts.protocols.arbor.packets import Blocks, encode_blocks
 from tests.hosts.files import GROUP, FileWorld
 from tests.hosts.network import Clock
 
@@ -84,8 +84,8 @@ def test_hostile_words_on_blocks_change_nothing(garbage: bytes, receiver: int, n
     world = World(size=100_000)
     stranger = Address("10.9.9.9", 9)
     core = world.core
-    status = BlockStatus(core.number, receiver, number, number, ((number, 65535),) * 3)
-    for data in (bytes((1, 6, kind, 0)) + garbage, BLOCKS.encode(first_needs(status))):
+    status = Blocks(core.number, receiver, number, number, ((number, 65535),) * 3)
+    for data in (bytes((1, 6, kind, 0)) + garbage, encode_blocks(status)):
         for source in (stranger, world.network.address("r0")):
             world.network.at(0.3, lambda data=data, source=source: world.sender.receive(Datagram(data, source, GROUP)))
     world.finish()
