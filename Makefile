@@ -15,6 +15,7 @@ ENGINE_STAMP := $(VENV)/.stamp-engine
 P4RUNTIME_SHELL := $(VENV)/p4runtime-shell
 P4RUNTIME_SHELL_STAMP := $(VENV)/.stamp-p4runtime-shell
 TESTS_STAMP := $(VENV)/.stamp-tests
+PROGRAM_JSON := p4src/canopy.json
 RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \
 	engine/Cargo.toml engine/Cargo.lock
 
@@ -42,12 +43,15 @@ $(P4RUNTIME_SHELL_STAMP): $(SYSTEM_STAMP) tests/engine/switch/p4runtime/whole/sh
 	$(P4RUNTIME_SHELL)/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/engine/switch/p4runtime/whole/shell/constraints.txt p4runtime-shell
 	@touch $@
 
-$(TESTS_STAMP): $(ENGINE_STAMP) scripts/build_tests.sh scripts/fuzz.sh $(wildcard engine/fuzz/*.toml engine/fuzz/*/*.rs)
+$(TESTS_STAMP): $(ENGINE_STAMP) $(PROGRAM_JSON) scripts/build_tests.sh scripts/fuzz.sh $(wildcard engine/fuzz/*.toml engine/fuzz/*/*.rs)
 	@echo "building the engine's tests and fuzz targets; the first time takes some minutes"
 	@scripts/build_tests.sh
 	@touch $@
 
-setup: $(ENGINE_STAMP) ## install and build all that is needed (no root once the system packages are there)
+$(PROGRAM_JSON): $(PROGRAM_JSON).gz
+	@gunzip --stdout $< >$@.part && mv $@.part $@
+
+setup: $(ENGINE_STAMP) $(PROGRAM_JSON) ## install and build all that is needed (no root once the system packages are there)
 
 run: setup ## send a real file to eight receivers over three P4 switches (FILE=path for your own)
 	@$(BIN)/canopy emulate $(SCENARIO) $(if $(FILE),--file '$(FILE)')
@@ -97,4 +101,4 @@ format: setup ## rewrite the sources in the house style
 	cd engine && cargo fmt --all
 
 clean: ## remove what set-up and builds made
-	rm -rf $(VENV) engine/target engine/fuzz/work engine/fuzz/found *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PROGRAM_JSON) engine/target engine/fuzz/work engine/fuzz/found *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -30,6 +30,7 @@ PARTS = (
     Part("hosts.programs.cli", ("send", "recv")),
     Part("hosts.programs.protocols_cli", ("protocols",)),
     Part("hosts.programs.stream_cli", ("stream",), group="stream"),
+    Part("hosts.doctor.command", ("doctor",)),
     Part("hosts.dissect.wireshark", ("wireshark",), group="wireshark"),
     Part("controller.ctl", ("ctl",), group="ctl"),
     Part("controller.service", ("controller",)),

@@ -5,6 +5,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
+Backend: TypeAlias = Literal["native", "adaptive", "interpreter"]
 MatchKey: TypeAlias = bytes | tuple[bytes, int] | tuple[bytes, bytes] | None
 """exact: bytes; lpm: (bytes, prefix length); ternary: (bytes, mask); range: (low, high); optional: bytes or None."""
 
@@ -135,9 +136,13 @@ class Switch:
         num_ports: int = 512,
         digest_rate: tuple[int, int] = (0, 0),
         digest_repeat_rate: tuple[int, int] = (0, 0),
+        backend: Backend = "adaptive",
     ) -> None:
         """`digest_rate`: digests a second, and at once, that packets of one port may cause; `digest_repeat_rate`: those
-        with the same contents. 0: no limit. What is beyond is dropped and counted in stats."""
+        with the same contents. 0: no limit. What is beyond is dropped and counted in stats. `backend`: what runs the
+        program: native code made now, or after so many packets that it pays, or the interpreter. All do the same."""
+    def backend(self) -> tuple[Backend, str | None]:
+        """What runs the program now, and if native code was asked for in vain, why."""
     @property
     def cpu_port(self) -> int | None: ...
     def process(self, port: int, packet: bytes, now_us: int = 0) -> list[tuple[int, bytes]]:
@@ -293,10 +298,10 @@ def send_datagrams(descriptor: int, packets: Sequence[tuple[bytes, tuple[str, in
     not an address."""
 
 class RaptorqEncoder:
-    """Repair symbols of one source block in one sub-block (RFC 6330). `symbol`: bytes of a symbol, a multiple of 8.
-    ValueError: an empty block, one of more than 56,403 symbols, or no such symbol size."""
+    """Repair symbols of one source block (RFC 6330). `symbol`: bytes of a symbol, a multiple of `alignment`;
+    `sub_blocks`: N. ValueError: an empty block, one of more than 56,403 symbols, or no such symbols."""
 
-    def __init__(self, data: bytes, symbol: int) -> None:
+    def __init__(self, data: bytes, symbol: int, sub_blocks: int = 1, alignment: int = 8) -> None:
         """Takes time in proportion to the block: some 10 ms a megabyte."""
 
     def repair(self, first: int, count: int) -> list[bytes]:
@@ -304,9 +309,9 @@ class RaptorqEncoder:
         symbols'. Takes time in proportion to `count`. ValueError beyond 24 bits."""
 
 class RaptorqDecoder:
-    """One source block in one sub-block, from any of its symbols. ValueError as the encoder's."""
+    """One source block, from any of its symbols. ValueError as the encoder's."""
 
-    def __init__(self, length: int, symbol: int) -> None: ...
+    def __init__(self, length: int, symbol: int, sub_blocks: int = 1, alignment: int = 8) -> None: ...
     def add(self, identifier: int, symbol: bytes) -> bytes | None:
         """Take a symbol; the block, once, when it is whole. ValueError: not a symbol of this block."""
 

@@ -180,7 +180,7 @@ class Driver:
         """Say what a receiver waits for, and give up when no sender was heard for `wait` seconds."""
         session = self.plan.session
         source = f" from {session.source}" if session.source else ""
-        self.display.say(f"listening on {session.group}{source} at {self.runtime.address.host}")
+        self.display.say(f"listening on {session.group}{source} at {sockets.describe(self.runtime.address.host)}")
         self._loop.call_later(HINT_AFTER_S, self._hint)
         if wait is not None:
             self._loop.call_later(wait, self._give_up, wait)
@@ -190,7 +190,7 @@ class Driver:
             again = "" if self.plan.protocol.knows_receivers else ", and are its parameters the sender's"
             self.display.say(
                 f"nothing heard for {HINT_AFTER_S:g} s: does the sender run with the same --group, --port and "
-                f"--protocol, is {self.runtime.address.host} the right --interface{again}?"
+                f"--protocol, is {sockets.describe(self.runtime.address.host)} the right --interface{again}?"
             )
 
     def _give_up(self, wait: float) -> None:

@@ -83,11 +83,27 @@ def _interface_address(name: str) -> str:
 
 def link_bps(address: str, speeds: Path = SPEEDS) -> float:
     """What the link of the interface with this local address carries, bit/s; 0: not known, as of Wi-Fi and tunnels."""
-    for _, name in socket.if_nameindex():
-        with contextlib.suppress(SocketError, OSError, ValueError):
-            if _interface_address(name) == address:
-                return 1e6 * max(0, int((speeds / name / "speed").read_text()))
+    with contextlib.suppress(OSError, ValueError):
+        return 1e6 * max(0, int((speeds / interface_name(address) / "speed").read_text()))
     return 0.0
+
+
+def interface_address(name: str) -> str:
+    """The first IPv4 address of an interface; empty when it has none."""
+    with contextlib.suppress(SocketError):
+        return _interface_address(name)
+    return ""
+
+
+def interface_name(address: str) -> str:
+    """The interface whose first address this is; empty when there is none, as for an address that was added to one."""
+    return next((name for _, name in socket.if_nameindex() if interface_address(name) == address), "")
+
+
+def describe(address: str) -> str:
+    """A local address and its interface, for a person: `10.0.0.1 (eth0)`."""
+    name = interface_name(address)
+    return f"{address} ({name})" if name else address
 
 
 def _route_address(group: str) -> str:
@@ -104,11 +120,8 @@ def _route_address(group: str) -> str:
 
 def _only_address() -> str | None:
     """The address of the one interface beside loopback; None when there is none, or a choice."""
-    addresses = []
-    for _, name in socket.if_nameindex():
-        with contextlib.suppress(SocketError):
-            addresses.append(_interface_address(name))
-    others = [address for address in addresses if not ipaddress.IPv4Address(address).is_loopback]
+    addresses = [interface_address(name) for _, name in socket.if_nameindex()]
+    others = [address for address in addresses if address and not ipaddress.IPv4Address(address).is_loopback]
     return others[0] if len(others) == 1 else None
 
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::ir::{Field, Program};
+use crate::ir::Field;
 use crate::machine::{Machine, PacketState, DROP_PORT};
+use crate::native::Native;
 use crate::parser::{self, ValueSetState};
 use crate::phv;
 use crate::pipeline::{self, Tables};
@@ -11,13 +12,14 @@ use crate::replicate::{copy_len, keep_fields, Group};
 use crate::stats::Stats;
 use crate::switch::{Work, MAX_PACKET};
 use crate::trace::{Observer, Recorder, Silent};
-use crate::{Event, InstanceType, Options, PacketCopy, Replica, Switch};
+use crate::{Event, InstanceType, Options, PacketCopy, Program, Replica, Switch};
 
 impl Switch {
     /// Parser, ingress control and replication of a packet that arrived at `port`: its copies are pushed on `copies`.
     /// Resubmitted packets pass again at once. Nothing is pushed when the packet is dropped.
     pub fn ingress(&mut self, now_ns: u64, port: u16, packet: &[u8], copies: &mut Vec<PacketCopy>) {
         self.advance(now_ns);
+        self.warm_up();
         self.stats.packets_in += 1;
         if !self.has_port(port) {
             self.stats.drop_bad_port += 1;
@@ -92,14 +94,15 @@ impl Switch {
 
     /// Parser and ingress control; returns the bytes that the parser took.
     fn run_ingress(&mut self, program: &Program, packet: &[u8], state: &mut PacketState) -> usize {
+        let native = self.native_of(program, state.traced);
         let Self { work, externs, tables, profiles, value_sets, stats, now_ns, trace, .. } = self;
         let Work { phv, key, scratch, .. } = work;
         let recorder = Recorder::of(trace, state.traced);
         let mut m = Machine { program, phv, state, payload: &[], externs, scratch, now_ns: *now_ns };
         let mut tables = Tables { tables, profiles, key };
         match recorder {
-            None => ingress_pass(&mut m, &mut tables, value_sets, packet, stats, &mut Silent),
-            Some(mut recorder) => ingress_pass(&mut m, &mut tables, value_sets, packet, stats, &mut recorder),
+            None => ingress_pass(&mut m, &mut tables, value_sets, packet, stats, native, &mut Silent),
+            Some(mut recorder) => ingress_pass(&mut m, &mut tables, value_sets, packet, stats, None, &mut recorder),
         }
     }
 
@@ -240,18 +243,23 @@ fn ingress_pass<'a, O: Observer>(
     value_sets: &[ValueSetState],
     packet: &'a [u8],
     stats: &mut Stats,
+    native: Option<&Native>,
     observer: &mut O,
 ) -> usize {
     let program = m.program;
     let meta = &program.intrinsics;
-    let parsed = parser::parse(m, packet, value_sets, tables.key, observer);
+    let parsed = native.and_then(|native| native.parse(m, tables, packet, value_sets));
+    let parsed = parsed.unwrap_or_else(|| parser::parse(m, packet, value_sets, tables.key, observer));
     m.payload = packet.get(parsed.consumed..).unwrap_or_default();
     phv::set_field(m.phv, meta.parser_error, u64::from(parsed.error));
     stats.parser_errors += u64::from(parsed.error != program.errors.no_error);
-    let checksum_error = parser::checksum_error(m);
+    let checksum_error = native.and_then(|native| native.checksum_error(m, tables));
+    let checksum_error = checksum_error.unwrap_or_else(|| parser::checksum_error(m));
     phv::set_field(m.phv, meta.checksum_error, u64::from(checksum_error));
     stats.checksum_errors += u64::from(checksum_error);
     observer.pipeline(m, "ingress");
-    pipeline::run(m, tables, program.ingress.start, observer);
+    if !native.is_some_and(|native| native.control(false, m, tables)) {
+        pipeline::run(m, tables, &program.ingress, observer);
+    }
     parsed.consumed
 }
