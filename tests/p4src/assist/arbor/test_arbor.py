@@ -176,3 +176,10 @@ def test_who_does_not_ask_for_it_is_left_alone(bench: Bench) -> None:
 
 def test_a_restart_costs_a_report_or_two(bench: Bench) -> None:
     REQUESTS.recovers(bench, data(), lambda port: report(port, 50_000))
+
+
+@pytest.mark.parametrize("request_of", [lambda port: report(port, 50_000), lambda port: lacks(port, 5, 2)])
+def test_what_is_damaged_silences_nobody(bench: Bench, request_of: Callable[[int], Request]) -> None:
+    down(bench, data())
+    REQUESTS.refuses_damaged(bench, request_of(3), 13)
+    assert up(bench, 4, request_of(4)) is not None
