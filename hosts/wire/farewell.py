@@ -6,7 +6,7 @@ Types and protocol numbers are the protocols' own.
 import enum
 from typing import Final, NamedTuple
 
-from hosts.wire.fields import Number, Reserved
+from hosts.wire.fields import Field, Number, Reserved
 from hosts.wire.format import Format
 from hosts.wire.reason import Reason
 
@@ -33,6 +33,16 @@ class Fin(NamedTuple):
     reason: Reason
 
 
+class MemberFin(NamedTuple):
+    """A Fin that says whose it is."""
+
+    session: int
+    answer: bool
+    complete: bool
+    reason: Reason
+    receiver: int
+
+
 def abort_format(protocol: int, kind: enum.IntEnum) -> Format[Abort]:
     """The ABORT of a protocol, whose type for it is `kind`."""
     reason = Number("reason", 8, "why", kind=Reason)
@@ -41,12 +51,18 @@ def abort_format(protocol: int, kind: enum.IntEnum) -> Format[Abort]:
 
 def fin_format(protocol: int, fin: enum.IntEnum, fin_ack: enum.IntEnum) -> Format[Fin]:
     """The FIN of a protocol and the receipt for it, with their types."""
-    return Format(
-        protocol,
-        (fin, fin_ack),
-        Fin,
+    return Format(protocol, (fin, fin_ack), Fin, *_verdict(), second="answer")
+
+
+def member_fin_format(protocol: int, fin: enum.IntEnum, fin_ack: enum.IntEnum) -> Format[MemberFin]:
+    """The same with the receiver's id."""
+    receiver = Number("receiver", 32, "whose it is")
+    return Format(protocol, (fin, fin_ack), MemberFin, *_verdict(), receiver, second="answer")
+
+
+def _verdict() -> tuple[Field, ...]:
+    return (
         Number("complete", 8, "1: the receiver has the whole stream; 0: not", kind=bool),
         Number("reason", 8, "why it ends", kind=Reason),
         Reserved("reserved", 16),
-        second="answer",
     )

@@ -8,6 +8,7 @@
 #include "rla/rla.p4"
 #include "tfmcc/tfmcc.p4"
 #include "vlmcc/vlmcc.p4"
+#include "arbor/arbor.p4"
 
 // Packets of protocols that switches help, after they were routed: data on its way down tells how far a session is, and
 // feedback on its way up is merged or suppressed. docs/assist.md has the rules and their reasons.
@@ -53,6 +54,8 @@ control assist_feedback(inout headers_t hdr, inout metadata_t meta, inout standa
                     note_round.apply(hdr, meta);
                 } else if (meta.assisted.kind == assisted_t.vlmcc_data) {
                     note_leader.apply(hdr, meta);
+                } else if (meta.assisted.kind == assisted_t.arbor_data) {
+                    note_round_trip.apply(hdr, meta);
                 }
             } else {
                 other = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
@@ -65,6 +68,8 @@ control assist_feedback(inout headers_t hdr, inout metadata_t meta, inout standa
                     suppress_report.apply(hdr, meta, standard_metadata);
                 } else if (meta.assisted.kind == assisted_t.vlmcc_challenge) {
                     filter_challenge.apply(hdr, meta, standard_metadata);
+                } else if (meta.assisted.kind == assisted_t.arbor_report || meta.assisted.kind == assisted_t.arbor_blocks) {
+                    filter_request.apply(hdr, meta, standard_metadata);
                 }
                 if (meta.merge.outcome != feedback_t.none) {
                     feedback.count((bit<32>)(bit<8>)meta.merge.outcome);

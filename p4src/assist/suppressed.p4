@@ -17,8 +17,8 @@ control replace_in_sum(inout udp_t udp, in bit<16> old, in bit<16> new) {
     } // apply
 } // replace_in_sum
 
-// Tells receivers, in data of TFMCC and VLMCC, that feedback is suppressed here, so that they need not be patient. The UDP
-// checksum follows (m' - m is the flag, for type and flags are one word of it).
+// Tells receivers, in data of TFMCC, VLMCC and Arbor, that feedback is suppressed here, so that they need not be patient. The
+// UDP checksum follows (m' - m is the flag, for type and flags are one word of it).
 control mark_suppressed(inout headers_t hdr) {
     apply {
         if (FLAG_OF(hdr, BIT_SUPPRESSED) == 0) {

@@ -28,6 +28,13 @@
     { UDP_FIELDS, hdr.vlmcc_challenge.receiver, hdr.vlmcc_challenge.rate, hdr.vlmcc_challenge.cwnd, \
       hdr.vlmcc_challenge.rtt_us, hdr.vlmcc_challenge.base_rtt_us, hdr.vlmcc_challenge.seq, \
       hdr.vlmcc_challenge.time_comp_us }
+#define ARBOR_REPORT_FIELDS \
+    { UDP_FIELDS, hdr.arbor_report.receiver, hdr.arbor_report.cwnd, hdr.arbor_report.rtt_us, hdr.arbor_report.rate, \
+      hdr.arbor_report.seq, hdr.arbor_report.time_comp_us }
+#define ARBOR_BLOCKS_FIELDS \
+    { UDP_FIELDS, hdr.arbor_blocks.receiver, hdr.arbor_blocks.seq, hdr.arbor_blocks.delivered, \
+      hdr.arbor_blocks.reserved8, hdr.arbor_blocks.count, hdr.arbor_blocks.reserved, hdr.arbor_blocks.block, \
+      hdr.arbor_blocks.packets, hdr.arbor_blocks.need_reserved }
 
 // All set the same standard_metadata.checksum_error. A later pass of a report was verified in the first one.
 control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
@@ -59,6 +66,14 @@ control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
         verify_checksum(
             hdr.vlmcc_challenge.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
             VLMCC_CHALLENGE_FIELDS,
+            hdr.udp.checksum, HashAlgorithm.csum16);
+        verify_checksum(
+            hdr.arbor_report.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
+            ARBOR_REPORT_FIELDS,
+            hdr.udp.checksum, HashAlgorithm.csum16);
+        verify_checksum(
+            hdr.arbor_blocks.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
+            ARBOR_BLOCKS_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
     }
 }

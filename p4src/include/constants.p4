@@ -92,10 +92,15 @@ const bit<16> TFMCC_NO_RATE = 0x0fff;           // the largest 12-bit float
 const bit<16> VLMCC_DATA_UDP_BYTES = 52;        // at least
 const bit<16> VLMCC_CHALLENGE_UDP_BYTES = 48;
 
-// Those that TFMCC and VLMCC share.
+// Arbor's
+const bit<16> ARBOR_DATA_UDP_BYTES   = 52;      // at least
+const bit<16> ARBOR_REPORT_UDP_BYTES = 44;
+const bit<16> ARBOR_BLOCKS_UDP_BYTES = 40;      // with one need
+
+// Those that TFMCC, VLMCC and Arbor share.
 #define BIT_ASSIST       4      // DATA: switches may suppress feedback
 #define BIT_SUPPRESSED   5      // DATA: a switch on the way does
-#define BIT_MAY_SUPPRESS 5      // REPORT, CHALLENGE: a switch may suppress it
+#define BIT_MAY_SUPPRESS 5      // REPORT, CHALLENGE, BLOCKS: a switch may suppress it
 
 // ------------------------------------------------------------------ Times and limits of feedback
 // A summary is held back no longer than an acknowledgment may be (`ack_delay_s`; MTCP 3.1: "a few tens of milliseconds").
@@ -140,6 +145,7 @@ const bit<16> TFMCC_FARTHER = 4;
 const bit<8>  TFMCC_DOUBT_SHIFT = 5;
 
 const bit<32> VLMCC_LONGEST_RTT_US = 4000000;   // `largest_rtt_s` of the hosts
+const bit<32> ARBOR_LONGEST_RTT_US = 4000000;   // likewise
 
 // Results of a v1model meter (RFC 2698), as BMv2 numbers them.
 const bit<2> METER_GREEN = 0;
@@ -186,7 +192,8 @@ enum bit<8> protocol_t {
     mtcp  = 1,
     tfmcc = 2,
     rla   = 4,
-    vlmcc = 5
+    vlmcc = 5,
+    arbor = 6
 }
 
 enum bit<8> mtcp_type_t {
@@ -213,6 +220,12 @@ enum bit<8> tfmcc_type_t {
 enum bit<8> vlmcc_type_t {
     data      = 1,
     challenge = 3
+}
+
+enum bit<8> arbor_type_t {
+    data   = 1,
+    report = 2,
+    blocks = 9
 }
 
 enum bit<8> igmp_type_t {
@@ -297,7 +310,10 @@ enum bit<8> assisted_t {
     vlmcc_data    = 10,
     vlmcc_challenge = 11,
     tfmcc_join_ack  = 12,
-    mtcp_repair   = 13
+    mtcp_repair   = 13,
+    arbor_data    = 14,
+    arbor_report  = 15,
+    arbor_blocks  = 16
 }
 
 // What became of feedback that a switch may judge: the index into the counter `feedback`.
@@ -319,7 +335,7 @@ enum bit<8> feedback_t {
     // RLA
     hole         = 14,  // passed: tells of a new hole
     sample       = 15,  // passed, and was merged: a receiver's sign of life and round trip time
-    // TFMCC, and VLMCC's challenges (lower, suppressed)
+    // TFMCC, and what VLMCC's and Arbor's receivers ask for (lower, suppressed)
     limiting     = 16,  // passed: of the current limiting receiver
     leave        = 17,  // passed
     lower        = 18,  // passed: below the least of this round, by theta; worse than the challenges that passed

@@ -161,6 +161,35 @@ header vlmcc_challenge_t {
     bit<64> time_comp_us;
 }
 
+// Arbor's DATA up to what a switch reads, its REPORT, and its BLOCKS with one need (hosts/protocols/arbor/packets.py).
+header arbor_data_t {
+    bit<32> seq;
+    bit<32> limiting;
+    bit<32> rate;
+    bit<32> rtt_us;
+}
+
+header arbor_report_t {
+    bit<32> receiver;
+    bit<32> cwnd;
+    bit<32> rtt_us;
+    bit<32> rate;               // the lower, the worse
+    bit<32> seq;
+    bit<64> time_comp_us;
+}
+
+header arbor_blocks_t {
+    bit<32> receiver;
+    bit<32> seq;
+    bit<32> delivered;
+    bit<8>  reserved8;
+    bit<8>  count;
+    bit<16> reserved;
+    bit<32> block;
+    bit<16> packets;            // the more, the worse
+    bit<16> need_reserved;
+}
+
 @controller_header("packet_out")
 header packet_out_t {
     port_t        port;
@@ -193,6 +222,9 @@ struct headers_t {
     tfmcc_report_t  tfmcc_report;
     vlmcc_data_t    vlmcc_data;
     vlmcc_challenge_t vlmcc_challenge;
+    arbor_data_t    arbor_data;
+    arbor_report_t  arbor_report;
+    arbor_blocks_t  arbor_blocks;
 }
 
 #endif

@@ -138,8 +138,8 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         }
     }
 
-    // Looks at what may be a packet that switches help, and takes apart only feedback that asks for it and data of TFMCC
-    // and VLMCC that does. A datagram that is too short to be looked at is none of them: canopy.p4 forgives the error.
+    // Looks at what may be a packet that switches help, and takes apart only feedback that asks for it and data of TFMCC,
+    // VLMCC and Arbor that does. A datagram that is too short to be looked at is none of them: canopy.p4 forgives the error.
     state udp {
         transition select(PACKET_KIND) {
             KIND(mtcp, data, 0): mtcp_data;
@@ -160,6 +160,9 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             KIND(tfmcc, join_ack, 0): tfmcc_join_ack;
             KIND(vlmcc, data, FLAG(BIT_ASSIST)): vlmcc_data;
             KIND(vlmcc, challenge, FLAG(BIT_MAY_SUPPRESS)): vlmcc_challenge_length;
+            KIND(arbor, data, FLAG(BIT_ASSIST)): arbor_data;
+            KIND(arbor, report, FLAG(BIT_MAY_SUPPRESS)): arbor_report_length;
+            KIND(arbor, blocks, FLAG(BIT_MAY_SUPPRESS)): arbor_blocks_length;
             default: accept;
         }
     }
@@ -300,6 +303,44 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.canopy);
         packet.extract(hdr.vlmcc_challenge);
         meta.assisted.kind = assisted_t.vlmcc_challenge;
+        transition accept;
+    }
+
+    state arbor_data {
+        packet.extract(hdr.udp);
+        packet.extract(hdr.canopy);
+        packet.extract(hdr.arbor_data);
+        meta.assisted.kind = assisted_t.arbor_data;
+        transition accept;
+    }
+
+    state arbor_report_length {
+        transition select(UDP_LENGTH, hdr.ipv4.total_length) {
+            (ARBOR_REPORT_UDP_BYTES, ARBOR_REPORT_UDP_BYTES + IPV4_BYTES): arbor_report;
+            default: accept;
+        }
+    }
+
+    state arbor_report {
+        packet.extract(hdr.udp);
+        packet.extract(hdr.canopy);
+        packet.extract(hdr.arbor_report);
+        meta.assisted.kind = assisted_t.arbor_report;
+        transition accept;
+    }
+
+    state arbor_blocks_length {
+        transition select(UDP_LENGTH, hdr.ipv4.total_length) {
+            (ARBOR_BLOCKS_UDP_BYTES, ARBOR_BLOCKS_UDP_BYTES + IPV4_BYTES): arbor_blocks;
+            default: accept;
+        }
+    }
+
+    state arbor_blocks {
+        packet.extract(hdr.udp);
+        packet.extract(hdr.canopy);
+        packet.extract(hdr.arbor_blocks);
+        meta.assisted.kind = assisted_t.arbor_blocks;
         transition accept;
     }
 

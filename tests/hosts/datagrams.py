@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+from hosts.parts.fec.pieces import BlockStatus
 from hosts.protocols.arbor import packets as arbor
 from hosts.protocols.mtcp.packets import parse as parse_mtcp
 from hosts.protocols.rla import packets as rla
 from hosts.protocols.tfmcc import blocks
 from hosts.protocols.tfmcc import packets as tfmcc
 from hosts.protocols.vlmcc import packets as vlmcc
+from hosts.wire.farewell import MemberFin
 from hosts.wire.reason import Reason
 from tests.hosts.protocols.mtcp.test_packets import examples
 
@@ -33,8 +35,8 @@ def tfmcc_examples() -> list[bytes]:
         tfmcc.encode_announce(7, 12),
         tfmcc.encode_join(tfmcc.Join(7, 9, 10, 11, 12)),
         tfmcc.encode_join_ack(tfmcc.JoinAck(7, Reason.NONE, 9, 10, 11)),
-        tfmcc.encode_fin(tfmcc.Fin(7, False, True, Reason.NONE, 9)),
-        tfmcc.encode_fin(tfmcc.Fin(7, True, True, Reason.NONE, 9)),
+        tfmcc.encode_fin(MemberFin(7, False, True, Reason.NONE, 9)),
+        tfmcc.encode_fin(MemberFin(7, True, True, Reason.NONE, 9)),
         tfmcc.encode_abort(7, Reason.INTERRUPTED),
     ]
 
@@ -55,11 +57,14 @@ def vlmcc_examples() -> list[bytes]:
 def arbor_examples() -> list[bytes]:
     return [
         arbor.encode_data(arbor.Data(7, 1, 5, 9, 1000, 20_000, 12, 13, 2, b"abc")),
-        arbor.encode_report(arbor.Report(7, 9, 2000, 30_000, 5, 1, 12, True, False)),
+        arbor.encode_report(arbor.Report(7, 9, 2000, 30_000, 66_666, 5, 12, True, False, True)),
         arbor.JOIN.encode(arbor.Join(7, 9, 12, 13)),
         arbor.WELCOME.encode(arbor.Welcome(7, 9, 12, 13)),
         arbor.LEAVE.encode(arbor.Leave(7, 9, Reason.INTERRUPTED)),
         arbor.encode_abort(7, Reason.INTERRUPTED),
+        arbor.FIN.encode(MemberFin(7, False, True, Reason.NONE, 9)),
+        arbor.FIN.encode(MemberFin(7, True, True, Reason.NONE, 9)),
+        arbor.encode_blocks(arbor.Blocks(7, 9, 5, 3, ((4, 2), (6, 1)), True)),
     ]
 
 
@@ -67,7 +72,7 @@ EXAMPLES: list[tuple[bytes, Callable[[bytes], Any]]] = [
     *((data, parse_mtcp) for data in examples()),
     *((data, rla.parse) for data in rla_examples()),
     *((data, tfmcc.parse) for data in tfmcc_examples()),
-    (blocks.encode_status(blocks.BlockStatus(7, 9, 5, 3, ((4, 2), (6, 1)))), blocks.parse_status),
+    (blocks.encode_status(BlockStatus(7, 9, 5, 3, ((4, 2), (6, 1)))), blocks.parse_status),
     *((data, vlmcc.parse) for data in vlmcc_examples()),
     *((data, arbor.parse) for data in arbor_examples()),
 ]

@@ -9,6 +9,7 @@ from experiments.harness.row import Case, Experiment, Figure, Row
 from experiments.harness.runs import Finished
 from experiments.rows.networks import access, bottleneck, document
 from experiments.rows.rates import rate
+from hosts.protocols.arbor.packets import DATA_BYTES
 
 _PACKET_BYTES: Final = 1500
 _SECONDS: Final = 60.0
@@ -17,15 +18,15 @@ _FROM_SHARE: Final = 1 / 3
 """Of a run: rates are of what comes after."""
 
 
-def _session(receivers: Sequence[str]) -> dict[str, Any]:
-    """With default parameters."""
+def _session(receivers: Sequence[str], **content: Any) -> dict[str, Any]:
+    """With default parameters; real-time data, or `content`."""
     return {
         "id": 1,
         "protocol": "arbor",
         "sender": "s",
         "group": "232.1.1.1",
         "port": 5000,
-        "realtime": True,
+        **(content or {"realtime": True}),
         "receivers": list(receivers),
     }
 
@@ -115,6 +116,88 @@ def _many_measure(run: Finished) -> Mapping[str, float]:
     }
 
 
+# --- a file to many that lose independently
+
+_FILE_BYTES: Final = 3_000_000
+_FILE_LOSS: Final = 0.01
+_FILE_BPS: Final = 10e6
+_FILE_MS: Final = 10.0
+_FILE_MANY: Final = (1, 10, 100, 1000)
+_SYMBOL_BYTES: Final = 1384
+"""Of a packet with the default payload."""
+_FILE_SECONDS: Final = 120.0
+
+
+def _file_cases(quick: bool) -> Sequence[Case]:
+    counts = _FILE_MANY[:-1] if quick else _FILE_MANY
+    return [Case(f"{count} receivers", _file(count), x=count) for count in counts]
+
+
+def _file(count: int) -> dict[str, Any]:
+    names = [f"r{number}" for number in range(count)]
+    nodes: dict[str, Any] = {"left": {"kind": "router"}, "right": {"kind": "router"}, "s": _host(_FILE_BPS)}
+    nodes |= {name: {"kind": "host"} for name in names}
+    links = [bottleneck("left", "right", _FILE_BPS, 50, _FILE_MS), access("s", "left", 10 * _FILE_BPS, 0.1)]
+    links += [{**access("right", name, 10 * _FILE_BPS, 5), "toward": {name: {"loss": _FILE_LOSS}}} for name in names]
+    session = _session(names, size=f"{_FILE_BYTES} B")
+    return document("arbor-repairs", _FILE_SECONDS, nodes, links, session)
+
+
+def _file_measure(run: Finished) -> Mapping[str, float]:
+    rows = [row for row in trace(run, 0, "sender") if row["state"] == "sending" and row.get("rtt_s")]
+    rtt_s = sum(row["rtt_s"] for row in rows) / len(rows)
+    words = rows[-1]["feedback_packets"] - rows[0]["feedback_packets"]
+    return {
+        "repairs": 100 * rows[-1]["repair_packets"] * _SYMBOL_BYTES / _FILE_BYTES,
+        "feedback": words * rtt_s / (rows[-1]["t"] - rows[0]["t"]),
+    }
+
+
+# --- a link that is halved
+
+_HALVED_BPS: Final = 20e6
+_HALVED_AT_S: Final = 20.0
+_HALVED_S: Final = 30.0
+_HALVED_RTT_S: Final = 2 * (_DELAY_MS + 0.2) / 1e3
+_SETTLES_S: Final = 5.0
+"""A reaction that has not come by then is said to take so long."""
+
+
+def _halved_cases(quick: bool) -> Sequence[Case]:
+    return [Case(queue, _halved(given), x=number) for number, (queue, given) in enumerate(_QUEUES.items())]
+
+
+def _halved(queue: Mapping[str, Any]) -> dict[str, Any]:
+    nodes: dict[str, Any] = {"left": {"kind": "router"}, "right": {"kind": "router"}, "s": _host(_HALVED_BPS)}
+    nodes |= {"r0": {"kind": "host"}, "r1": {"kind": "host"}}
+    links = [{**bottleneck("left", "right", _HALVED_BPS, delay_ms=_DELAY_MS), "queue": dict(queue)}]
+    links += [access("s", "left", 10 * _HALVED_BPS, 0.1)]
+    links += [access("right", host, 10 * _HALVED_BPS, 0.1) for host in ("r0", "r1")]
+    fault = {
+        "kind": "link-rate",
+        "at": f"{_HALVED_AT_S:g} s",
+        "link": ["left", "right"],
+        "rate": f"{_HALVED_BPS / 2:g} bps",
+    }
+    fine = {"trace": "10 ms", "sample": "500 ms"}
+    session = _session(["r0", "r1"])
+    return document("arbor-halved", _HALVED_S, nodes, links, session, faults=[fault], simulation=fine)
+
+
+def _halved_measure(run: Finished) -> Mapping[str, float]:
+    """Round trips until no more is sent than the link carries; what comes later of the new rate."""
+    rows = [row for row in trace(run, 0, "sender") if row["t"] >= _HALVED_AT_S and row.get("allowed_bps")]
+    until = next((row["t"] for row in rows if row["allowed_bps"] <= _HALVED_BPS / 2), _HALVED_AT_S + _SETTLES_S)
+    later = rate(_received(run, "r0"), _HALVED_AT_S + 20 * _HALVED_RTT_S)
+    payload = _SYMBOL_BYTES + 16  # with the piece's own header
+    full = _HALVED_BPS / 2 / 1e3 * payload / (payload + _OVERHEAD_BYTES)
+    return {"reaction": (until - _HALVED_AT_S) / _HALVED_RTT_S, "later": 100 * later / full}
+
+
+_OVERHEAD_BYTES: Final = 14 + 28 + DATA_BYTES
+"""Ethernet's, IPv4's, UDP's and DATA's headers."""
+
+
 ROWS: Final = (
     Row(
         "arbor-share",
@@ -154,6 +237,36 @@ ROWS: Final = (
                 ]
             ),
             Figure("receivers", {"sent": "kbit/s", "feedback": "packets a round trip"}, log_x=True),
+        ),
+    ),
+    Row(
+        "arbor-repairs",
+        "arbor",
+        "sim",
+        "3 MB to 1 to 1,000 receivers, each with 1 % of loss of its own",
+        "repairs are as many as the worst receiver lacks",
+        "repairs below 5 % of the data; below 20 feedback packets a round trip",
+        "",
+        Experiment(
+            _file_cases,
+            _file_measure,
+            Every([Only(EachBetween(most=5.0), "repairs"), Only(EachBetween(most=20.0), "feedback")]),
+            Figure("receivers", {"repairs": "% of the data", "feedback": "packets a round trip"}, log_x=True),
+        ),
+    ),
+    Row(
+        "arbor-halved",
+        "arbor",
+        "sim",
+        "20 Mbps become 10 after 20 s, 30 ms, by the kind of the queue",
+        "the reaction takes some round trips",
+        "within 6 round trips no more is sent than the link carries; from the 20th on 90 % of it arrive",
+        "",
+        Experiment(
+            _halved_cases,
+            _halved_measure,
+            Every([Only(EachBetween(most=6.0), "reaction"), Only(EachBetween(90.0), "later")]),
+            Figure("queue: " + ", ".join(_QUEUES), {"reaction": "round trips", "later": "% of the new rate"}),
         ),
     ),
 )

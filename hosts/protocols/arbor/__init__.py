@@ -1,19 +1,34 @@
 """Arbor (our own): each receiver keeps the window that a TCP on its path would have; the sender goes by the least."""
 
-from hosts.protocol import Protocol
+import random
+
+from hosts.endpoint import ReceiverEndpoint, SenderEndpoint
+from hosts.protocol import Protocol, Session
+from hosts.protocols.arbor.file_receiver import ArborFileReceiver
+from hosts.protocols.arbor.file_sender import ArborFileSender
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import NUMBER, PACKETS, Type
 from hosts.protocols.arbor.receiver import ArborReceiver
 from hosts.protocols.arbor.sender import ArborSender
+
+
+def make_sender(session: Session, options: ArborOptions, rng: random.Random) -> SenderEndpoint:
+    """Of real-time data, or of a file."""
+    return (ArborSender if session.realtime else ArborFileSender)(session, options, rng)
+
+
+def make_receiver(session: Session, options: ArborOptions, rng: random.Random) -> ReceiverEndpoint:
+    """Of real-time data, or of a file."""
+    return (ArborReceiver if session.realtime else ArborFileReceiver)(session, options, rng)
+
 
 PROTOCOL = Protocol(
     "arbor",
     NUMBER,
     PACKETS,
     ArborOptions,
-    ArborSender,
-    ArborReceiver,
-    feedback_types=frozenset({Type.REPORT, Type.JOIN, Type.LEAVE}),
+    make_sender,
+    make_receiver,
+    feedback_types=frozenset({Type.REPORT, Type.JOIN, Type.LEAVE, Type.BLOCKS}),
     carries_realtime=True,
-    carries_files=False,
 )

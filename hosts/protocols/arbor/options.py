@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from hosts.parts.bounds import check, not_negative, period, seconds, within
+from hosts.parts.bounds import check, not_negative, one_of, period, seconds, within
+from hosts.parts.fec.pieces import LEAST_PAYLOAD_BYTES
 from hosts.protocols.arbor.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES, packet_bytes
 
 
@@ -10,7 +11,8 @@ from hosts.protocols.arbor.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYT
 class ArborOptions:
     """One session's parameters; sender and receivers have the same."""
 
-    payload_bytes: int = within(DEFAULT_PAYLOAD_BYTES, 1, MAX_PAYLOAD_BYTES)
+    # At least what the smallest piece of a file takes.
+    payload_bytes: int = within(DEFAULT_PAYLOAD_BYTES, LEAST_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES)
     first_window: int = within(10, 1, 1000)  # packets (RFC 6928)
     max_window: int = within(65_536, 2, (1 << 20) - 1)  # packets
     reports_per_rtt: int = within(8, 1, 64)  # of the receiver that limits the rate
@@ -21,6 +23,9 @@ class ArborOptions:
     largest_rtt_s: float = period(4.0)  # what a report claims beyond it counts as this
     rate_limit_bps: float = not_negative(0.0)  # of IP packets; 0: none
     send_buffer_s: float = seconds(0.2)  # data of the application that waits, in time at the current rate
+    # Of a file: a receiver silent or stalled for so long (and for four of its words) no longer holds the others back.
+    drop_after_s: float = seconds(30.0)
+    assist: str = one_of("none", "switch")  # switch: switches on the way may suppress what others have said
     silence_s: float = seconds(30.0)  # a receiver gives a silent sender up after this
 
     def __post_init__(self) -> None:

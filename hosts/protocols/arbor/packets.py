@@ -1,7 +1,8 @@
 """Arbor's packets: fixed-size fields after the common header, in network order.
 
 DATA is multicast by the sender. A receiver's REPORTs, its JOIN and its LEAVE are unicast to it; WELCOME is the answer
-to a JOIN. ABORT ends the session.
+to a JOIN. ABORT ends the session. A file's receivers say by BLOCKS what they have and lack, and by FIN that they are
+through, which FIN_ACK answers.
 
 `parse` answers with one of the tuples below or raises PacketError; nothing else can come of any input.
 """
@@ -9,8 +10,9 @@ to a JOIN. ABORT ends the session.
 import enum
 from typing import Final, NamedTuple, TypeAlias
 
+from hosts.parts.fec.pieces import blocks_format, first_needs
 from hosts.wire.checks import DataReader, check_size, read_header
-from hosts.wire.farewell import Abort, abort_format
+from hosts.wire.farewell import Abort, MemberFin, abort_format, member_fin_format
 from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
@@ -30,17 +32,25 @@ class Type(enum.IntEnum):
     WELCOME = 4
     LEAVE = 5
     ABORT = 6
+    FIN = 7
+    FIN_ACK = 8
+    BLOCKS = 9
 
 
 FLAG_END: Final = 0x01
 FLAG_STARVED: Final = 0x02
 FLAG_RESTARTING: Final = 0x04
+FLAG_FILE: Final = 0x08
+FLAG_ASSIST: Final = 0x10
+FLAG_SUPPRESSED: Final = 0x20
 FLAG_SLOW_START: Final = 0x01
 FLAG_SCALABLE: Final = 0x02
-"""Of REPORT."""
+FLAG_MAY_SUPPRESS: Final = 0x20
+"""Of REPORT, the last one of BLOCKS, too."""
 
 NO_RECEIVER: Final = 0
 
+_MAY_SUPPRESS: Final = Flag("may_suppress", FLAG_MAY_SUPPRESS, "a switch may judge it; DATA has `assist`")
 _RECEIVER: Final = Number("receiver", 32, "receiver id", least=1)
 
 
@@ -71,11 +81,14 @@ DATA: Final = Format(
     Number("offset", 64, "of the payload's first byte in the stream"),
     Size("length", 16, "bytes of payload", of="payload"),
     Number("receivers", 16, "how many the sender knows of (65,535: that many or more)", cut=True),
-    Payload("data", "the stream's bytes", "payload"),
+    Payload("data", "the stream's bytes, or a file's blocks", "payload"),
     flags=(
         Flag("end", FLAG_END, "the stream ends here"),
         Flag("starved", FLAG_STARVED, "something else than the window limits the rate"),
         Flag("restarting", FLAG_RESTARTING, "reports have failed to come: the window is not in use yet"),
+        Flag("file", FLAG_FILE, "the payload is a piece of a file"),
+        Flag("assist", FLAG_ASSIST, "switches may suppress what others have said"),
+        Flag("suppressed", FLAG_SUPPRESSED, "set on the way by a switch that does so: all may speak at once"),
     ),
 )
 
@@ -87,11 +100,12 @@ class Report(NamedTuple):
     receiver: int
     cwnd: int
     rtt_us: int
+    rate: int
     seq: int
-    lost: int
     time_comp_us: int
     slow_start: bool = False
     scalable: bool = False
+    may_suppress: bool = False
 
 
 REPORT: Final = Format(
@@ -101,12 +115,13 @@ REPORT: Final = Format(
     _RECEIVER,
     Number("cwnd", 32, "its window, in 1/1,000 packets", least=1),
     Number("rtt_us", 32, "its smoothed rtt", least=1),
+    Number("rate", 32, "the one over the other, in packets per 1,000 s: what switches compare"),
     Number("seq", 32, "of the last DATA packet that arrived", wraps=True),
-    Number("lost", 32, "packets that it has lost so far", wraps=True),
     Number("time_comp_us", 64, "that packet's send_time_us and the time that it waited at the receiver", cut=True),
     flags=(
         Flag("slow_start", FLAG_SLOW_START, "its window doubles in a round trip"),
         Flag("scalable", FLAG_SCALABLE, "a queue that is kept short by marks limits it: bursts would be marked"),
+        _MAY_SUPPRESS,
     ),
 )
 
@@ -138,6 +153,7 @@ class Welcome(NamedTuple):
     receiver: int
     time_comp_us: int
     time_us: int
+    reason: Reason = Reason.NONE
 
 
 WELCOME: Final = Format(
@@ -145,7 +161,9 @@ WELCOME: Final = Format(
     Type.WELCOME,
     Welcome,
     Number("receiver", 32, "whom it answers", least=1),
-    Reserved("reserved32", 32),
+    Number("reason", 8, "NONE when it is welcome", kind=Reason),
+    Reserved("reserved8", 8),
+    Reserved("reserved", 16),
     Number("time_comp_us", 64, "the request's `time_us` and the time at the sender"),
     Number("time_us", 64, "sender's clock"),
 )
@@ -170,14 +188,30 @@ LEAVE: Final = Format(
 )
 
 ABORT: Final = abort_format(NUMBER, Type.ABORT)
+FIN: Final = member_fin_format(NUMBER, Type.FIN, Type.FIN_ACK)
+"""Of a file's receiver, as BLOCKS is."""
 
-PACKETS: Final = (DATA, REPORT, JOIN, WELCOME, LEAVE, ABORT)
-Packet: TypeAlias = Data | Report | Join | Welcome | Leave | Abort
+
+class Blocks(NamedTuple):
+    """What a receiver has of a file: a BlockStatus that switches may judge."""
+
+    session: int
+    receiver: int
+    seq: int
+    delivered: int
+    needs: tuple[tuple[int, int], ...]
+    may_suppress: bool = False
+
+
+BLOCKS: Final = blocks_format(NUMBER, Type.BLOCKS, Blocks, _MAY_SUPPRESS)
+
+PACKETS: Final = (DATA, REPORT, JOIN, WELCOME, LEAVE, ABORT, FIN, BLOCKS)
+Packet: TypeAlias = Data | Report | Join | Welcome | Leave | Abort | MemberFin | Blocks
 
 # Hot paths pack and unpack with the structs themselves.
 _DATA: Final = DATA.struct
 _REPORT: Final = REPORT.struct
-_CONTROL: Final[dict[int, Format[Packet]]] = by_kind((JOIN, WELCOME, LEAVE, ABORT))
+_CONTROL: Final[dict[int, Format[Packet]]] = by_kind((JOIN, WELCOME, LEAVE, ABORT, FIN, BLOCKS))
 
 DATA_BYTES: Final = _DATA.size
 MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - DATA_BYTES
@@ -213,21 +247,26 @@ def encode_data(data: Data) -> bytes:
 
 
 def encode_report(report: Report) -> bytes:
-    """A REPORT. `seq` and `lost` are taken modulo 2^32. A sender's clock may show anything: the time is cut."""
-    session, receiver, cwnd, rtt_us, seq, lost, time_comp_us, slow_start, scalable = report
+    """A REPORT. `seq` is taken modulo 2^32. A sender's clock may show anything: the time is cut."""
+    session, receiver, cwnd, rtt_us, rate, seq, time_comp_us, slow_start, scalable, may_suppress = report
     return _REPORT.pack(
         VERSION,
         NUMBER,
         Type.REPORT,
-        FLAG_SLOW_START * slow_start | FLAG_SCALABLE * scalable,
+        FLAG_SLOW_START * slow_start | FLAG_SCALABLE * scalable | FLAG_MAY_SUPPRESS * may_suppress,
         session,
         receiver,
         cwnd,
         rtt_us,
+        rate,
         seq & MAX_U32,
-        lost & MAX_U32,
         min(time_comp_us, MAX_U64),
     )
+
+
+def encode_blocks(blocks: Blocks) -> bytes:
+    """A BLOCKS; with the first needs."""
+    return BLOCKS.encode(blocks._replace(needs=first_needs(blocks.needs)))
 
 
 def encode_abort(session: int, reason: Reason) -> bytes:
@@ -242,7 +281,8 @@ def parse(data: bytes) -> Packet:
         return _parse_data(data)
     if kind == Type.REPORT:
         check_size(len(data), _REPORT.size)
-        report = Report._make((*_REPORT.unpack(data)[4:], bool(flags & FLAG_SLOW_START), bool(flags & FLAG_SCALABLE)))
+        said = tuple(bool(flags & flag) for flag in (FLAG_SLOW_START, FLAG_SCALABLE, FLAG_MAY_SUPPRESS))
+        report = Report._make((*_REPORT.unpack(data)[4:], *said))
         if 0 in report[1:4]:
             raise PacketError("value")
         return report

@@ -1,5 +1,5 @@
-"""Arbor's receiver: keeps the window that a TCP on its path would have, and reports it when it limits the rate, or
-should.
+"""Arbor's receiver of real-time data: keeps the window that a TCP on its path would have, and reports it when it limits
+the rate, or should.
 """
 
 import random
@@ -16,15 +16,19 @@ from hosts.parts.spread import Wait, spread_rtts
 from hosts.protocol import Session
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import (
+    FLAG_ASSIST,
     FLAG_END,
+    FLAG_FILE,
     FLAG_RESTARTING,
     FLAG_STARVED,
+    FLAG_SUPPRESSED,
     JOIN,
     LEAVE,
     NO_RECEIVER,
     Data,
     Join,
     Leave,
+    Packet,
     Report,
     Welcome,
     encode_report,
@@ -67,6 +71,8 @@ class ArborReceiver(RealtimeReceiver):
         self.rtt = 0.0  # smoothed; 0: not known
         self._longest_wait = BaseDelay()  # of the last while, negated
         self._rng = rng
+        self._delivers = session.deliver
+        self._of_file = 0  # the flag that data have
         self._begun = False  # an rtt is known, and the window follows what comes
         self._last: Data | None = None  # the newest packet
         self._last_at = 0.0
@@ -113,9 +119,13 @@ class ArborReceiver(RealtimeReceiver):
             return self._other(datagram, now)
         effects: list[Effect] = []
         if datagram.source is not self.sender or packet.session != self.number:
+            begins = self.state == "listening"
+            if self._of_file != packet.flags & FLAG_FILE:
+                self.counters["drop_other_session"] += 1
+                return ()
             if not self._is_ours(datagram, packet.session, effects):
                 return ()
-            if effects:  # the session has just been taken
+            if begins:
                 several = packet.receivers > 1
                 self._join_at = now + (self._rng.random() * self.options.join_spread_s if several else 0.0)
         elif self.state == "closed":
@@ -133,35 +143,41 @@ class ArborReceiver(RealtimeReceiver):
         self.received_bytes += size
         if newest:
             self._newest(packet, datagram.ecn == CE, at, now, effects)
-        if size and self.session.deliver:
-            effects.append(DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * _MICRO, at))
+        if size and self._delivers:
+            self._deliver(seq, packet, at, now, effects)
         if packet.flags & FLAG_END:
             effects.append(StreamEnded(packet.offset + size))
             effects += self._end(True, "")
         return effects
 
+    def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
+        """Hand a payload to the application."""
+        effects.append(DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * _MICRO, at))
+
     def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
         packet = self._told(datagram, parse)
-        if packet is None:
-            return ()
+        return () if packet is None else self._control(packet, datagram.came_at(now), now)
+
+    def _control(self, packet: Packet, at: float, now: float) -> Sequence[Effect]:
+        """What our sender says beside its data; it came at `at`."""
         if isinstance(packet, Welcome):
-            self._welcomed(packet, datagram.came_at(now))
-            return ()
+            return self._welcomed(packet, at, now)
         if isinstance(packet, Abort):
             return self._aborted(packet.reason)
         self.counters["drop_unexpected"] += 1
         return ()
 
-    def _welcomed(self, welcome: Welcome, at: float) -> None:
+    def _welcomed(self, welcome: Welcome, at: float, now: float) -> Sequence[Effect]:
         asked_us = self._asked_us
         if welcome.receiver != self.id or asked_us is None or not asked_us <= welcome.time_comp_us <= at * 1e6:
             self.counters["drop_forged"] += 1  # or an answer to a request that was repeated since
-            return
+            return ()
         self._asked_us = None
         self._join_gap = 2 * self._join_gap if self.path.is_known else SECOND_JOIN_S
         self.path.started(at, (welcome.time_us - welcome.time_comp_us) * _MICRO)
         # Not all in the rhythm in which they joined.
         self._join_at = at + min(self._join_gap, self.options.join_interval_s) * self._rng.uniform(0.75, 1)
+        return ()
 
     def _newest(self, packet: Data, marked: bool, at: float, now: float, effects: list[Effect]) -> None:
         """The newest packet moves the window."""
@@ -233,14 +249,18 @@ class ArborReceiver(RealtimeReceiver):
             self._wait.end()
         elif self._wait.at == inf:
             # What has just cut this window may have cut the one that the sender goes by: that is seen a round trip
-            # later. And where many want less at once, some say so, and the others hear of it.
-            spread = spread_rtts(self._rng, packet.receivers, self.options.challenges_per_rtt)
+            # later. And where many want less at once, some say so, and the others hear of it; or a switch sees to it.
+            spread = spread_rtts(self._rng, self._others(packet), self.options.challenges_per_rtt)
             self._wait.begin(HEARD_RTTS + spread, self._loop(packet), now)
         if wanted is not None and now >= self._wait.at:
             self.counters["challenges"] += 1
             # Again only when an answer would have come.
             self._wait.begin(HEARD_RTTS, self._loop(packet), now)
-            effects.append(self._report(wanted, now))
+            effects.append(self._report(wanted, now, may_suppress=packet.flags & FLAG_ASSIST > 0))
+
+    def _others(self, packet: Data) -> int:
+        """How many must not all speak at once."""
+        return 1 if packet.flags & FLAG_SUPPRESSED else packet.receivers
 
     def _wanted(self, packet: Data, rate: float) -> float | None:
         """The window to challenge with; None: it wants no less than what comes."""
@@ -251,7 +271,7 @@ class ArborReceiver(RealtimeReceiver):
             return window.cwnd if window.cwnd < LESS * rate * self.rtt else None
         return window.level if window.level < LESS * self._mean_rate * self.rtt else None
 
-    def _report(self, cwnd: float, now: float) -> Send:
+    def _report(self, cwnd: float, now: float, *, may_suppress: bool = False) -> Send:
         assert self.sender is not None
         assert self._last is not None
         waited_us = max(0, int((now - self._last_at) * 1e6))
@@ -260,11 +280,12 @@ class ArborReceiver(RealtimeReceiver):
             self.id,
             to_units(cwnd, 1),
             to_us(self.rtt, 1),
+            to_units(cwnd / self.rtt) if self.rtt else 0,
             self.gaps.highest,
-            self.gaps.lost_packets,
             self._last.send_time_us + waited_us,
             self.window.slow_start,
             self.window.scalable,
+            may_suppress,
         )
         return Send(encode_report(report), self.sender)
 
@@ -283,13 +304,17 @@ class ArborReceiver(RealtimeReceiver):
     # --- timers
 
     @property
+    def _takes_part(self) -> bool:
+        return self.state not in ("listening", "closed")
+
+    @property
     def wake_at(self) -> float | None:
-        if self.state != "member":
+        if not self._takes_part:
             return None
         return min(self._join_at, self._wait.at, self._heard_at + self.options.silence_s)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        if self.state != "member":
+        if not self._takes_part:
             return ()
         effects: list[Effect] = []
         if now >= self._join_at and self._last is not None:

@@ -1,4 +1,4 @@
-"""Arbor's sender: it goes by the window of the receiver that wants least, paced. It repeats nothing."""
+"""Arbor's sender of real-time data: goes by the window of the receiver that wants least, paced. It repeats nothing."""
 
 import random
 from collections.abc import Sequence
@@ -22,6 +22,7 @@ from hosts.protocol import Session
 from hosts.protocols.arbor.going import Going, Limiting
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import (
+    FLAG_ASSIST,
     FLAG_END,
     FLAG_RESTARTING,
     FLAG_STARVED,
@@ -30,6 +31,7 @@ from hosts.protocols.arbor.packets import (
     Data,
     Join,
     Leave,
+    Packet,
     Report,
     Welcome,
     encode_abort,
@@ -61,6 +63,8 @@ class ArborSender(RealtimeSender):
         self._sent_at = -inf  # the last packet
         self._limit = RateLimit(options.rate_limit_bps)
         self._lacking_since: float | None = None  # a packet could leave, and the application has none
+        self._heartbeat_s = HEARTBEAT_S
+        self._assist = FLAG_ASSIST if options.assist == "switch" else 0
         self._starved = False  # something else than the window has limited the rate since the last report
 
     # --- the application's side
@@ -83,7 +87,7 @@ class ArborSender(RealtimeSender):
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         self._now = now
         packet = read_packet(datagram.data, parse, self.counters, self.number)
-        if packet is None or self.state != "sending":
+        if packet is None or self.closed:
             return ()
         at = datagram.came_at(now)
         if isinstance(packet, Report):
@@ -92,13 +96,23 @@ class ArborSender(RealtimeSender):
             return self._join(packet, datagram.source, at, now)
         if isinstance(packet, Leave):
             return self._leave(packet, datagram.source, now)
+        return self._other(packet, datagram.source, now)
+
+    def _other(self, packet: Packet, source: Address, now: float) -> Sequence[Effect]:
+        """Nothing else is said of real-time data."""
         self.counters["drop_unexpected"] += 1
         return ()
 
+    def _knows(self, receiver: int, source: Address, now: float) -> bool:
+        """Whether a receiver that reports has joined."""
+        if self.members.knows(receiver, source):
+            return True
+        self.counters["drop_stranger"] += 1
+        return False
+
     def _report(self, report: Report, source: Address, at: float, now: float) -> Sequence[Effect]:
         counters, going = self.counters, self.going
-        if not self.members.knows(report.receiver, source):
-            counters["drop_stranger"] += 1
+        if not self._knows(report.receiver, source, now):
             return ()
         rtt = at - report.time_comp_us * _MICRO
         seq = extend(report.seq, self.seq)
@@ -133,29 +147,37 @@ class ArborSender(RealtimeSender):
         counters = self.counters
         counters["feedback_packets"] += 1
         counters["joins"] += 1
-        if not self.members.hear(join.receiver, source, now):
+        rtt = at - join.time_comp_us * _MICRO
+        effects: list[Effect] = []
+        reason = self._admit(join.receiver, source, rtt, now, effects)
+        if reason is None:
             counters["drop_members"] += 1
             return ()
-        rtt = at - join.time_comp_us * _MICRO
-        if self.going.limiting is None and 0 < rtt <= STALE_S:
+        if reason is Reason.NONE and self.going.limiting is None and 0 < rtt <= STALE_S:
             # Somebody has to be the first; the others say so when they want less.
             one = Limiting(join.receiver, source, now)
             first = float(self.options.first_window)
             self.going.follow(one, self.seq - 1, self._bounded(rtt), min(first, self.going.cwnd), now)
         waited_us = max(0, int((now - at) * 1e6))
         echo = min(join.time_us + waited_us, 2**64 - 1)
-        answer = WELCOME.encode(Welcome(self.number, join.receiver, echo, int(now * 1e6)))
-        return [Send(answer, source), *self._transmit(now)]
+        answer = WELCOME.encode(Welcome(self.number, join.receiver, echo, int(now * 1e6), reason))
+        return [Send(answer, source), *effects, *self._transmit(now)]
+
+    def _admit(self, receiver: int, source: Address, rtt: float, now: float, effects: list[Effect]) -> Reason | None:
+        """What is answered to a JOIN; None: nothing."""
+        return Reason.NONE if self.members.hear(receiver, source, now) else None
 
     def _leave(self, leave: Leave, source: Address, now: float) -> Sequence[Effect]:
-        if not self.members.knows(leave.receiver, source):
-            self.counters["drop_stranger"] += 1
+        if not self._knows(leave.receiver, source, now):
             return ()
         self.counters["leaves"] += 1
         self.members.remove(leave.receiver)
-        if self.going.limiting is not None and self.going.limiting.receiver == leave.receiver:
-            self.going.forsake(now)
+        self._left(leave.receiver, now)
         return self._transmit(now)
+
+    def _left(self, receiver: int, now: float) -> None:
+        if self.going.limiting is not None and self.going.limiting.receiver == receiver:
+            self.going.forsake(now)
 
     # --- data
 
@@ -163,9 +185,9 @@ class ArborSender(RealtimeSender):
     def _sendable_at(self) -> float:
         """When the next packet may leave, as things stand; infinite: not before a report or a time-out."""
         if self.going.limiting is None:
-            return self._sent_at + HEARTBEAT_S
+            return self._sent_at + self._heartbeat_s
         at = max(self.going.may_send_at(self.seq), self._limit.until)
-        return at if self._has_payload else max(at, self._sent_at + HEARTBEAT_S)
+        return at if self._has_payload else max(at, self._sent_at + self._heartbeat_s)
 
     def _transmit(self, now: float) -> list[Effect]:
         self._now = now
@@ -179,15 +201,25 @@ class ArborSender(RealtimeSender):
                 self._lacking_since = now
         return effects
 
+    def _next_payload(self) -> tuple[bytes, int]:
+        """What the next packet carries, and the flags it has for that."""
+        payload, ends = self._take_payload(self.options.payload_bytes)
+        return payload, FLAG_END if ends else 0
+
+    @property
+    def _receivers(self) -> int:
+        """As many as are known."""
+        return len(self.members)
+
     def _send_packet(self, now: float, effects: list[Effect]) -> None:
-        options, going = self.options, self.going
-        payload, ends = self._take_payload(options.payload_bytes)
+        going = self.going
+        payload, kind = self._next_payload()
         if self._lacking_since is not None:
             self._starved |= now - self._lacking_since > LATE_S
             self._lacking_since = None
-        flags = FLAG_STARVED if self._starved else 0
-        flags |= FLAG_RESTARTING if going.restarting else 0
-        flags |= FLAG_END if ends else 0
+        flags = (
+            kind | self._assist | (FLAG_STARVED if self._starved else 0) | (FLAG_RESTARTING if going.restarting else 0)
+        )
         limiting = going.limiting
         data = Data(
             self.number,
@@ -198,7 +230,7 @@ class ArborSender(RealtimeSender):
             0 if going.srtt is None else to_us(going.srtt, 1),
             int(now * 1e6),
             self.sent_bytes,
-            len(self.members),
+            self._receivers,
             payload,
         )
         encoded = encode_data(data)
@@ -239,7 +271,7 @@ class ArborSender(RealtimeSender):
             "leader": None if limiting is None else limiting.address.host,
             "leader_changes": counters["limiting_changes"],
             "challenges": counters["challenges"],
-            "known_receivers": len(self.members),
+            "known_receivers": self._receivers,
             "limiting": None
             if limiting is None
             else {

@@ -1,20 +1,19 @@
 """Files over TFMCC: the receiver joins, collects symbols until each block is whole, and says what it lacks (ours)."""
 
 import random
-from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
-from hosts.endpoint import Datagram, Deliver, Effect, Sample, Send, SessionStarted, StreamEnded
-from hosts.parts.fec.block import BlockDecoder, symbol_bytes
+from hosts.endpoint import Datagram, Effect, Sample, Send, SessionStarted
+from hosts.parts.fec.incoming import IncomingBlocks
+from hosts.parts.fec.pieces import BlockStatus, parse_piece
 from hosts.protocol import Session
-from hosts.protocols.tfmcc.blocks import PAYLOAD, BlockStatus, encode_status, parse_piece
+from hosts.protocols.tfmcc.blocks import encode_status
 from hosts.protocols.tfmcc.file_sender import ANNOUNCE_S, LEAST_RTT_S, OPEN_BLOCKS
 from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import (
     Announce,
     Data,
-    Fin,
     Join,
     JoinAck,
     Packet,
@@ -25,7 +24,7 @@ from hosts.protocols.tfmcc.packets import (
 )
 from hosts.protocols.tfmcc.receiver import TfmccReceiver
 from hosts.wire.checks import read_packet
-from hosts.wire.farewell import FIN_TRIES, Abort
+from hosts.wire.farewell import FIN_TRIES, Abort, MemberFin
 from hosts.wire.header import PacketError
 from hosts.wire.reason import Reason
 
@@ -38,19 +37,10 @@ class TfmccFileReceiver(TfmccReceiver):
 
     def __init__(self, session: Session, options: TfmccOptions, rng: random.Random) -> None:
         super().__init__(session, options, rng)
-        self.delivered_bytes = 0
         self._rng = rng
         self._delivers = True
-        self._symbol = symbol_bytes(options.payload_bytes - PAYLOAD.size)
-        self._decoders: dict[int, BlockDecoder] = {}
-        self._next = 0  # block to be delivered next
-        self._last_block: int | None = None
-        self._empty_last: int | None = None  # the last block, when its one byte is none of the stream's
-        self._passed = 0  # blocks that should be there
+        self._blocks = IncomingBlocks(options.payload_bytes, OPEN_BLOCKS)
         self._seq = 0  # of the last data packet
-        self._ends: deque[int] = deque()  # stream offsets of blocks that the application has not consumed
-        self._consumed = 0
-        self._free = 0  # blocks that it has
         self._status_at: float | None = None
         self._told_at = float("-inf")
         self._retry_at: float | None = None
@@ -61,10 +51,7 @@ class TfmccFileReceiver(TfmccReceiver):
     # --- the application's side
 
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
-        self._consumed += count
-        while self._ends and self._ends[0] <= self._consumed:
-            self._ends.popleft()
-            self._free += 1
+        self._blocks.consumed(count)
         return ()
 
     def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
@@ -78,7 +65,7 @@ class TfmccFileReceiver(TfmccReceiver):
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         if self.state not in ("member", "confirming") or self.sender is None:
             return super().close(now=now, reason=reason)
-        fin = encode_fin(Fin(self.number or 0, False, False, Reason.INTERRUPTED, self.id))
+        fin = encode_fin(MemberFin(self.number or 0, False, False, Reason.INTERRUPTED, self.id))
         return [Send(fin, self.sender), *super().close(now=now, reason=reason)]
 
     # --- joining
@@ -133,7 +120,7 @@ class TfmccFileReceiver(TfmccReceiver):
             return (SessionStarted(self.sender),)
         if isinstance(packet, Announce | JoinAck):
             return ()
-        if isinstance(packet, Fin) and packet.answer and self.state == "confirming":
+        if isinstance(packet, MemberFin) and packet.answer and self.state == "confirming":
             return self._end_as_confirmed()
         if isinstance(packet, Abort) and self.state == "confirming" and self._verdict[0]:
             return self._end_as_confirmed()  # it has the whole stream, whatever becomes of the others
@@ -142,56 +129,28 @@ class TfmccFileReceiver(TfmccReceiver):
     # --- blocks
 
     def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
+        blocks = self._blocks
         try:
             piece = parse_piece(packet.payload)
             self._seq = max(self._seq, seq)
-            self._passed = max(self._passed, piece.passed)
-            if piece.packet:
-                self._take(piece.block, piece.length, piece.packet, last=piece.last)
+            blocks.take(piece)
         except (PacketError, ValueError):
             self.counters["drop_block"] += 1
             return
-        while (decoder := self._decoders.get(self._next)) is not None and decoder.data is not None:
-            del self._decoders[self._next]
-            length = 0 if self._empty_last == self._next else len(decoder.data)
-            if length:
-                effects.append(Deliver(self.delivered_bytes, decoder.data))
-            self.delivered_bytes += length
-            self._ends.append(self.delivered_bytes)
-            if self._next == self._last_block:
-                effects.append(StreamEnded(self.delivered_bytes))
-            self._next += 1
+        if blocks.deliver(effects):
             self._status_at = min(self._status_at or now, now + self.rtt / 2)
-        if self._next < self._passed and self.state == "member":
+        if blocks.next < blocks.passed and self.state == "member":
             # Something is lost: say so within a round trip time, not all at once, and not before it can have come.
             due = max(now + self._rng.random() * self.rtt / 2, self._told_at + 1.5 * self.rtt)
             self._status_at = due if self._status_at is None else min(self._status_at, due)
 
-    def _take(self, block: int, length: int, packet: bytes, *, last: bool) -> None:
-        if not self._next <= block < self._next + OPEN_BLOCKS:
-            return
-        if last:
-            self._last_block = block
-            if length == 0:
-                self._empty_last = block
-        decoder = self._decoders.get(block)
-        if decoder is None:
-            decoder = self._decoders[block] = BlockDecoder(max(length, 1), self._symbol)
-        if not decoder.add(packet):
-            self.counters["useless_packets"] += 1
-
     def _status(self, now: float) -> Sequence[Effect]:
         assert self.sender is not None
-        needs: list[tuple[int, int]] = []
-        for block in range(self._next, min(self._passed, self._next + OPEN_BLOCKS)):
-            decoder = self._decoders.get(block)
-            needed = 0xFFFF if decoder is None else decoder.needed
-            if needed:
-                needs.append((block, needed))
+        needs = self._blocks.needs()
         self._told_at = now
         self._status_at = now + (max(1.5 * self.rtt, LEAST_RTT_S) if needs else STATUS_S)
         self.counters["block_reports"] += 1
-        status = BlockStatus(self.number or 0, self.id, self._seq, self._free, tuple(needs))
+        status = BlockStatus(self.number or 0, self.id, self._seq, self._blocks.free, tuple(needs))
         return (Send(encode_status(status), self.sender),)
 
     # --- timers
@@ -221,11 +180,11 @@ class TfmccFileReceiver(TfmccReceiver):
             return self._end_as_confirmed()
         self._tries += 1
         self._retry_at = now + ANNOUNCE_S
-        return (Send(encode_fin(Fin(self.number or 0, False, *self._verdict, self.id)), self.sender),)
+        return (Send(encode_fin(MemberFin(self.number or 0, False, *self._verdict, self.id)), self.sender),)
 
     def _end_as_confirmed(self) -> list[Effect]:
         complete, reason = self._verdict
         return self._end(complete, "" if complete else reason.text)
 
     def sample(self, *, now: float) -> Sample:
-        return {**super().sample(now=now), "received_bytes": self.delivered_bytes}
+        return {**super().sample(now=now), "received_bytes": self._blocks.delivered_bytes}

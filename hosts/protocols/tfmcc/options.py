@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hosts.parts.bounds import at_least, check, not_negative, one_of, period, positive, seconds, share, within
-from hosts.protocols.tfmcc.blocks import LEAST_PAYLOAD_BYTES
+from hosts.parts.fec.pieces import LEAST_PAYLOAD_BYTES
 from hosts.protocols.tfmcc.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES
 from hosts.protocols.tfmcc.rate_float import decode_rtt, encode_rtt
 

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from hosts.protocols.tfmcc.rate_float import NO_RATE
 from hosts.wire.checks import DataReader, check_size, read_header
-from hosts.wire.farewell import Abort, abort_format
+from hosts.wire.farewell import Abort, MemberFin, abort_format, member_fin_format
 from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
@@ -250,30 +250,12 @@ JOIN_ACK: Final = Format(
 )
 
 
-class Fin(NamedTuple):
-    """A receiver's last word (`answer` False), or the sender's receipt for it."""
-
-    session: int
-    answer: bool
-    complete: bool
-    reason: Reason
-    receiver: int
-
-
-FIN: Final = Format(
-    NUMBER,
-    (Type.FIN, Type.FIN_ACK),
-    Fin,
-    Number("complete", 8, "1: the receiver has the whole stream; 0: not", kind=bool),
-    Number("reason", 8, "why it ends", kind=Reason),
-    Reserved("reserved", 16),
-    _receiver("whose it is"),
-    second="answer",
-)
+FIN: Final = member_fin_format(NUMBER, Type.FIN, Type.FIN_ACK)
+"""A receiver's last word, or the sender's receipt for it."""
 
 ABORT: Final = abort_format(NUMBER, Type.ABORT)
 
-Packet: TypeAlias = Data | Report | Announce | Join | JoinAck | Fin | Abort
+Packet: TypeAlias = Data | Report | Announce | Join | JoinAck | MemberFin | Abort
 
 PACKETS: Final = (DATA, REPORT, ANNOUNCE, JOIN, JOIN_ACK, FIN, ABORT)
 """And BLOCKS (`blocks.py`), which is of files alone."""

@@ -4,7 +4,7 @@ import pytest
 
 from experiments.rows.arbor.rows import ROWS
 
-SHARE, MANY = ROWS
+SHARE, MANY, REPAIRS, HALVED = ROWS
 
 
 def test_each_kind_of_tcp_is_beside_it_behind_each_queue() -> None:
@@ -20,3 +20,21 @@ def test_receivers_lose_on_links_of_their_own(*, quick: bool) -> None:
     for case in MANY.experiment.cases(quick):
         lossy = [link for link in case.document["links"] if "toward" in link]
         assert len(lossy) == case.x == len(case.document["sessions"][0]["receivers"])
+
+
+def test_a_file_s_receivers_lose_on_links_of_their_own_and_a_quick_run_has_fewer() -> None:
+    assert REPAIRS.experiment is not None
+    full, quick = (REPAIRS.experiment.cases(short) for short in (False, True))
+    assert [case.x for case in full] == [1, 10, 100, 1000]
+    assert len(quick) == 3
+    for case in quick:
+        assert sum("toward" in link for link in case.document["links"]) == case.x
+        assert "realtime" not in case.document["sessions"][0]
+
+
+def test_the_link_is_halved_behind_each_queue() -> None:
+    assert HALVED.experiment is not None
+    for case in HALVED.experiment.cases(False):
+        (fault,) = case.document["faults"]
+        assert fault["rate"] == "1e+07 bps"
+        assert fault["link"] == case.document["links"][0]["between"]

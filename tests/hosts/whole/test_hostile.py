@@ -4,6 +4,7 @@ byte, and nothing that an endpoint holds grows with the number of forged packets
 import random
 from collections import Counter, deque
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -13,10 +14,10 @@ from hosts import protocols
 from hosts.endpoint import Address, Datagram, DeliverDatagram
 from hosts.protocol import Session
 from hosts.wire.header import HEADER_BYTES
+from tests.hosts.files import FileWorld
 from tests.hosts.network import Host, Network
 from tests.hosts.protocols.mtcp.world import World as MtcpWorld
 from tests.hosts.protocols.rla.world import World as RlaWorld
-from tests.hosts.protocols.tfmcc.whole.test_file import World as TfmccWorld
 
 INTERESTING = (0, 1, 2, 511, 512, 513, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1)
 SUMMARIES = {(1, 3), (1, 4), (4, 2)}
@@ -106,6 +107,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "rla": {"drop_after_s": 3.0},
     "rla-switch": {"drop_after_s": 3.0, "assist": "switch", "hurry_after_s": 0.2},
     "tfmcc": {"drop_after_s": 3.0, "least_rate_bps": 200_000.0},
+    "arbor": {"drop_after_s": 3.0},
 }
 REALTIME: dict[str, dict[str, Any]] = {
     "tfmcc": {"rate_limit_bps": 1e6},
@@ -115,7 +117,12 @@ REALTIME: dict[str, dict[str, Any]] = {
     "vlmcc-switch": {"rate_limit_bps": 1e6, "assist": "switch"},
     "webrc": {"session_rate_bps": 1e6, "slot_s": 2.0, "quiescence_s": 10.0, "epoch_s": 0.1},
 }
-WORLDS: dict[str, Callable[..., Any]] = {"mtcp": MtcpWorld, "rla": RlaWorld, "tfmcc": TfmccWorld}
+WORLDS: dict[str, Callable[..., Any]] = {
+    "mtcp": MtcpWorld,
+    "rla": RlaWorld,
+    "tfmcc": partial(FileWorld, "tfmcc"),
+    "arbor": partial(FileWorld, "arbor"),
+}
 
 
 class RealtimeWorld:
@@ -158,7 +165,7 @@ def check_sizes(world: Any) -> None:
 def test_forgeries(name: str, seed: int, *, member: bool) -> None:
     world = WORLDS[name.split("-")[0]](3, seed=seed, size=300_000, parameters=PARAMETERS[name])
     # Where a session begins as soon as so many have joined, those that are forged count as well.
-    honest, forger = attack(world, seed, member=member, start_s=0.6 if name == "tfmcc" else 0.01)
+    honest, forger = attack(world, seed, member=member, start_s=0.6 if name in ("tfmcc", "arbor") else 0.01)
     world.network.run_until_ended(LIMIT_S)
     assert forger.forged > 20
     for host in honest:

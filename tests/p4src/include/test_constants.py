@@ -7,6 +7,8 @@ import pytest
 from controller import groups, network
 from controller.program import MAX_BITMAP_PORTS
 from hosts.parts import base_delay
+from hosts.protocols.arbor import packets as arbor
+from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.mtcp import packets as mtcp
 from hosts.protocols.mtcp import wire as mtcp_wire
 from hosts.protocols.mtcp.options import MtcpOptions
@@ -42,6 +44,10 @@ NUMBERS = [
     ("TFMCC_REPORTS", network.MAX_PORT / 2),
     ("VLMCC_DATA_UDP_BYTES", UDP_BYTES + vlmcc.DATA_BYTES),
     ("VLMCC_CHALLENGE_UDP_BYTES", UDP_BYTES + len(vlmcc.encode_challenge(vlmcc.Challenge._make([0] * 10)))),
+    ("ARBOR_DATA_UDP_BYTES", UDP_BYTES + arbor.DATA_BYTES),
+    ("ARBOR_REPORT_UDP_BYTES", UDP_BYTES + len(arbor.encode_report(arbor.Report._make([0] * 10)))),
+    ("ARBOR_BLOCKS_UDP_BYTES", UDP_BYTES + len(arbor.encode_blocks(arbor.Blocks(0, 0, 0, 0, ((0, 0),))))),
+    ("ARBOR_LONGEST_RTT_US", ArborOptions().largest_rtt_s * 1e6),
     ("FEEDBACK_PERIOD_US", MtcpOptions().ack_delay_s * 1e6),
     ("FEEDBACK_IDLE_US", number("FEEDBACK_IDLE_MS") << 10),
     ("MTCP_LEAST_MARGIN_US", MtcpOptions().rto_margin_s * 1e6),
@@ -66,6 +72,9 @@ FLAGS = [
     ("VLMCC_BIT_SETTLING", vlmcc.FLAG_SETTLING),
     ("BIT_ASSIST", tfmcc.FLAG_ASSIST),
     ("BIT_ASSIST", vlmcc.FLAG_ASSIST),
+    ("BIT_ASSIST", arbor.FLAG_ASSIST),
+    ("BIT_SUPPRESSED", arbor.FLAG_SUPPRESSED),
+    ("BIT_MAY_SUPPRESS", arbor.FLAG_MAY_SUPPRESS),
     ("BIT_SUPPRESSED", tfmcc.FLAG_SUPPRESSED),
     ("BIT_SUPPRESSED", vlmcc.FLAG_SUPPRESSED),
     ("BIT_MAY_SUPPRESS", tfmcc.FLAG_MAY_SUPPRESS),
@@ -76,6 +85,7 @@ PROTOCOLS: dict[str, tuple[int, type[enum.IntEnum]]] = {
     "rla": (rla.NUMBER, rla.Type),
     "tfmcc": (tfmcc.NUMBER, tfmcc.Type),
     "vlmcc": (vlmcc.NUMBER, vlmcc.Type),
+    "arbor": (arbor.NUMBER, arbor.Type),
 }
 
 

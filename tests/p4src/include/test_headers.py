@@ -6,6 +6,9 @@ from typing import Any, Final
 import pytest
 
 from hosts import protocols
+from hosts.protocols.arbor.packets import BLOCKS
+from hosts.protocols.arbor.packets import DATA as ARBOR_DATA
+from hosts.protocols.arbor.packets import REPORT as ARBOR_REPORT
 from hosts.protocols.mtcp.packets import FEEDBACK
 from hosts.protocols.rla.packets import ACK
 from hosts.protocols.tfmcc.packets import DATA as TFMCC_DATA
@@ -13,7 +16,7 @@ from hosts.protocols.tfmcc.packets import REPORT
 from hosts.protocols.vlmcc.packets import CHALLENGE
 from hosts.protocols.vlmcc.packets import DATA as VLMCC_DATA
 from hosts.wire.header import COMMON
-from hosts.wire.layout import Layout
+from hosts.wire.layout import Items, Layout
 from tests.p4src.bench.program import program
 
 DECLARED: Final[dict[str, Layout[Any]]] = {
@@ -24,11 +27,14 @@ DECLARED: Final[dict[str, Layout[Any]]] = {
     "tfmcc_report_t": REPORT,
     "vlmcc_data_t": VLMCC_DATA,
     "vlmcc_challenge_t": CHALLENGE,
+    "arbor_data_t": ARBOR_DATA,
+    "arbor_report_t": ARBOR_REPORT,
+    "arbor_blocks_t": BLOCKS,
 }
-BEGINNINGS: Final = {"tfmcc_data_t": "send_time_us", "vlmcc_data_t": "rate"}
+BEGINNINGS: Final = {"tfmcc_data_t": "send_time_us", "vlmcc_data_t": "rate", "arbor_data_t": "send_time_us"}
 """Headers that end before the packet does, and the field that a switch does not read any more."""
 
-UNREAD: Final = {"sack_start"}
+UNREAD: Final = {"sack_start", "need_reserved"}
 """Fields that are reserved for what a switch knows: packets that use them ask for nothing of it."""
 
 
@@ -45,7 +51,10 @@ def without_numbers(fields: list[tuple[str, int]]) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("name", DECLARED)
 def test_a_header_has_the_declared_fields(name: str) -> None:
-    declared = [(place.name, place.field.bits) for place in DECLARED[name].places()]
+    fields = [place.field for place in DECLARED[name].places()]
+    if isinstance(fields[-1], Items):  # of which a switch reads packets with one
+        fields = [*fields[:-1], *fields[-1].layout.fields]
+    declared = [(field.name, field.bits) for field in fields]
     if name in BEGINNINGS:
         declared = declared[: [field for field, _ in declared].index(BEGINNINGS[name])]
     assert without_numbers(compiled()[name]) == without_numbers(declared)

@@ -2,11 +2,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hosts.parts.fec.pieces import MOST_NEEDS, Need
 from hosts.protocols.arbor.packets import (
+    FIN,
     JOIN,
     LEAVE,
     NUMBER,
     WELCOME,
+    Blocks,
     Data,
     Join,
     Leave,
@@ -14,12 +17,13 @@ from hosts.protocols.arbor.packets import (
     Report,
     Welcome,
     encode_abort,
+    encode_blocks,
     encode_data,
     encode_report,
     parse,
     parse_data,
 )
-from hosts.wire.farewell import Abort
+from hosts.wire.farewell import Abort, MemberFin
 from hosts.wire.header import PacketError
 from hosts.wire.reason import Reason
 from tests.hosts.codec import parse_or_refuse, refuse_a_wrong_length
@@ -27,15 +31,20 @@ from tests.hosts.codec import parse_or_refuse, refuse_a_wrong_length
 u8, u16, u32, u64 = (st.integers(0, 2**bits - 1) for bits in (8, 16, 32, 64))
 positive = st.integers(1, 2**32 - 1)
 reasons = st.sampled_from(Reason)
-reports = st.builds(Report, u32, positive, positive, positive, u32, u32, u64, st.booleans(), st.booleans())
+reports = st.builds(Report, u32, positive, positive, positive, u32, u32, u64, *[st.booleans()] * 3)
+needs = st.lists(st.builds(Need, u32, u16), max_size=MOST_NEEDS).map(tuple)
 packets: st.SearchStrategy[tuple[Packet, bytes]] = st.one_of(
     st.builds(Data, u32, u8, u32, u32, u32, u32, u64, u64, u16, st.binary(max_size=64)).map(
         lambda packet: (packet, encode_data(packet))
     ),
     reports.map(lambda packet: (packet, encode_report(packet))),
     st.builds(Join, u32, positive, u64, u64).map(lambda packet: (packet, JOIN.encode(packet))),
-    st.builds(Welcome, u32, positive, u64, u64).map(lambda packet: (packet, WELCOME.encode(packet))),
+    st.builds(Welcome, u32, positive, u64, u64, reasons).map(lambda packet: (packet, WELCOME.encode(packet))),
     st.builds(Leave, u32, positive, reasons).map(lambda packet: (packet, LEAVE.encode(packet))),
+    st.builds(MemberFin, u32, st.booleans(), st.booleans(), reasons, u32).map(
+        lambda packet: (packet, FIN.encode(packet))
+    ),
+    st.builds(Blocks, u32, u32, u32, u32, needs, st.booleans()).map(lambda packet: (packet, encode_blocks(packet))),
     st.builds(Abort, u32, reasons).map(lambda packet: (packet, encode_abort(*packet))),
 )
 

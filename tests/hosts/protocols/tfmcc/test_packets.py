@@ -7,7 +7,6 @@ from hosts.protocols.tfmcc.packets import (
     NUMBER,
     Announce,
     Data,
-    Fin,
     Join,
     JoinAck,
     Packet,
@@ -26,7 +25,7 @@ from hosts.protocols.tfmcc.packets import (
     parse_data,
 )
 from hosts.protocols.tfmcc.rate_float import NO_RATE
-from hosts.wire.farewell import Abort
+from hosts.wire.farewell import Abort, MemberFin
 from hosts.wire.header import PacketError
 from hosts.wire.reason import Reason
 from tests.hosts.codec import parse_or_refuse, refuse_a_wrong_length
@@ -49,7 +48,9 @@ controls = st.one_of(
     st.builds(Announce, u32, u64).map(lambda packet: (packet, encode_announce(*packet))),
     st.builds(Join, u32, identity, u64, u32, u64).map(lambda packet: (packet, encode_join(packet))),
     st.builds(JoinAck, u32, reasons, u32, u64, u64).map(lambda packet: (packet, encode_join_ack(packet))),
-    st.builds(Fin, u32, st.booleans(), st.booleans(), reasons, u32).map(lambda packet: (packet, encode_fin(packet))),
+    st.builds(MemberFin, u32, st.booleans(), st.booleans(), reasons, u32).map(
+        lambda packet: (packet, encode_fin(packet))
+    ),
     st.builds(Abort, u32, reasons).map(lambda packet: (packet, encode_abort(*packet))),
 )
 packets: st.SearchStrategy[tuple[Packet, bytes]] = st.one_of(

@@ -43,7 +43,9 @@ sessions:
 """
 
 
-@pytest.mark.parametrize("sort", ["mtcp file", "rla file", "tfmcc file", "tfmcc realtime", "vlmcc realtime"])
+@pytest.mark.parametrize(
+    "sort", ["mtcp file", "rla file", "tfmcc file", "arbor file", "tfmcc realtime", "vlmcc realtime", "arbor realtime"]
+)
 def test_each_packet_of_feedback_takes_its_time(tmp_path: Path, sort: str) -> None:
     """What the sender counts as feedback is what its processor works at, and nothing else. With its report: here is
     each protocol's trace to draw."""

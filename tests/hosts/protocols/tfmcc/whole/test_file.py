@@ -1,7 +1,5 @@
 """Files over TFMCC, in an in-memory network: every receiver ends with the exact bytes, whatever the network does."""
 
-import random
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -9,82 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hosts import protocols
-from hosts.endpoint import Address, Datagram, PeerDropped, PeerFinished, SessionEnded
-from hosts.protocol import Session
-from hosts.protocols.tfmcc.blocks import (
-    LEAST_PAYLOAD_BYTES,
-    MOST_NEEDS,
-    BlockStatus,
-    Piece,
-    encode_piece,
-    encode_status,
-    is_blocks,
-    parse_piece,
-    parse_status,
-)
-from hosts.protocols.tfmcc.file_sender import TfmccFileSender
+from hosts.endpoint import Address, Datagram, PeerDropped
+from hosts.parts.fec.pieces import LEAST_PAYLOAD_BYTES, MOST_NEEDS, BlockStatus
+from hosts.protocols.tfmcc.blocks import encode_status, is_blocks, parse_status
 from hosts.wire.header import PacketError
-from tests.hosts.network import Clock, Host, Network
+from tests.hosts.files import GROUP, FileWorld
+from tests.hosts.network import Clock
 
-GROUP = Address("232.1.1.1", 5000)
 TFMCC = protocols.get("tfmcc")
 
 
-class World:
-    """sender - core =bottleneck= edge - r0, r1, ..."""
+class World(FileWorld):
+    """TFMCC's."""
 
-    def __init__(
-        self,
-        receivers: int = 3,
-        *,
-        size: int = 300_000,
-        seed: int = 1,
-        loss: float = 0.0,
-        back_loss: float = 0.0,
-        duplicate: float = 0.0,
-        jitter_s: float = 0.0,
-        clocks: Mapping[str, Clock] | None = None,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> None:
-        self.network = Network(seed)
-        self.data = random.Random(seed).randbytes(size)
-        clocks = clocks or {}
-        session = Session(GROUP, receivers=receivers, wait=5.0)
-        sender = TFMCC.sender(session, random.Random(seed), parameters or {})
-        assert isinstance(sender, TfmccFileSender)
-        self.core = sender
-        self.sender = self.network.host("sender", sender, clock=clocks.get("sender", Clock()), source=self.data)
-        self.network.link("sender", "core", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
-        self.network.link("core", "edge", rate_bps=10e6, delay_s=0.005, limit_packets=64)
-        self.receivers: list[Host] = []
-        for index in range(receivers):
-            name = f"r{index}"
-            self.network.link(
-                "edge",
-                name,
-                rate_bps=1e9,
-                delay_s=0.001,
-                limit_packets=1000,
-                loss=loss,
-                back_loss=back_loss,
-                duplicate=duplicate,
-                jitter_s=jitter_s,
-            )
-            member = Session(GROUP, self.network.address("sender").host)
-            receiver = TFMCC.receiver(member, random.Random(f"{seed} {name}"), parameters or {})
-            self.receivers.append(self.network.host(name, receiver, clock=clocks.get(name, Clock())))
-
-    def finish(self, limit: float = 300.0) -> None:
-        """Run until all have ended."""
-        self.network.run_until_ended(limit)
-
-    def check(self) -> None:
-        """Everybody has everything, and the sender knows it."""
-        for host in self.receivers:
-            assert bytes(host.received) == self.data
-            assert host.end == SessionEnded(True, "")
-        assert self.sender.end == SessionEnded(True, "")
-        assert len(self.sender.events_of(PeerFinished)) == len(self.receivers)
+    def __init__(self, receivers: int = 3, **given: Any) -> None:
+        super().__init__("tfmcc", receivers, **given)
 
 
 @pytest.mark.parametrize("size", [0, 1, 1384, 256 * 1384, 256 * 1384 + 1, 3_000_000])
@@ -132,7 +69,7 @@ def test_repairs_are_few_for_independent_losses_of_many() -> None:
     world.finish(600)
     world.check()
     lost = sum(host.endpoint.sample(now=0.0)["lost_packets"] for host in world.receivers)  # type: ignore[misc]
-    assert world.core.counters["repair_packets"] < 0.5 * lost
+    assert world.core.blocks.repair_packets < 0.5 * lost
 
 
 def test_a_receiver_that_dies_is_left_behind() -> None:
@@ -160,14 +97,6 @@ def test_hostile_words_on_blocks_change_nothing(garbage: bytes, receiver: int, n
             world.network.at(0.3, lambda data=data, source=source: world.sender.receive(Datagram(data, source, GROUP)))
     world.finish()
     world.check()
-
-
-@given(st.integers(0, 2**32 - 1), st.integers(0, 2**31 - 1), st.booleans(), st.integers(0, 2**32 - 1), st.binary())
-def test_pieces_survive_the_way(block: int, length: int, last: bool, passed: int, packet: bytes) -> None:
-    piece = Piece(block, length, last, passed, packet)
-    assert parse_piece(encode_piece(piece)) == piece
-    with pytest.raises(PacketError):
-        parse_piece(encode_piece(piece)[:11])
 
 
 needs = st.lists(st.tuples(st.integers(0, 2**32 - 1), st.integers(0, 2**16 - 1)), max_size=MOST_NEEDS).map(tuple)

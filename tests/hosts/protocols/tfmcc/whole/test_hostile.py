@@ -6,13 +6,15 @@ import pytest
 
 from hosts import protocols
 from hosts.endpoint import Address, Datagram, Send
+from hosts.parts import roster
 from hosts.parts.fec.block import REPAIRS_AT_ONCE
+from hosts.parts.fec.pieces import BlockStatus
 from hosts.protocol import Session
-from hosts.protocols.tfmcc import file_sender
-from hosts.protocols.tfmcc.blocks import BlockStatus, encode_status
+from hosts.protocols.tfmcc.blocks import encode_status
 from hosts.protocols.tfmcc.file_sender import TfmccFileSender
 from hosts.protocols.tfmcc.loss_history import MOST_GAPS, LossHistory, interval_weights
-from hosts.protocols.tfmcc.packets import Fin, Join, JoinAck, encode_fin, encode_join, parse
+from hosts.protocols.tfmcc.packets import Join, JoinAck, encode_fin, encode_join, parse
+from hosts.wire.farewell import MemberFin
 from hosts.wire.reason import Reason
 
 GROUP = Address("232.1.1.1", 5000)
@@ -29,7 +31,7 @@ def sender(receivers: int, **parameters: float) -> TfmccFileSender:
 
 
 def test_who_comes_and_goes_is_refused_at_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_sender, "MOST_RECEIVERS", 50)
+    monkeypatch.setattr(roster, "MOST_RECEIVERS", 50)
     core = sender(1000)
     reasons = []
     for index in range(1, 101):
@@ -38,9 +40,9 @@ def test_who_comes_and_goes_is_refused_at_last(monkeypatch: pytest.MonkeyPatch) 
         answer = next(parse(effect.data) for effect in effects if isinstance(effect, Send))
         assert isinstance(answer, JoinAck)
         reasons.append(answer.reason)
-        core.receive(Datagram(encode_fin(Fin(7, False, False, Reason.NONE, index)), source, ME), now=100.0)
+        core.receive(Datagram(encode_fin(MemberFin(7, False, False, Reason.NONE, index)), source, ME), now=100.0)
     assert reasons == [Reason.NONE] * 50 + [Reason.FULL] * 50
-    assert len(core.ended) == 50
+    assert len(core.roster.ended) == 50
 
 
 def test_who_never_has_enough_of_a_block_does_not_fill_the_memory() -> None:
@@ -54,8 +56,8 @@ def test_who_never_has_enough_of_a_block_does_not_fill_the_memory() -> None:
         core.handle_timer(now=now)
         status = BlockStatus(7, 9, core.seq - 1, 0, ((0, 0xFFFF),))
         core.receive(Datagram(encode_status(status), ONE, ME), now=now)
-    block = core._blocks[0]
-    assert core.counters["repair_packets"] > 20 * block.encoder.source_symbols
+    block = core.blocks.open[0]
+    assert core.blocks.repair_packets > 20 * block.encoder.source_symbols
     assert len(block.encoder._repairs) <= REPAIRS_AT_ONCE
     assert len(block.repairs) <= block.encoder.source_symbols
 

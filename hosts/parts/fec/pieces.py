@@ -1,0 +1,107 @@
+"""A file on its way: what packets carry of its blocks, and what receivers say of them.
+
+The payload of a DATA packet of a file: block (32 bits); the block's bytes, with how many more repairs of it follow
+and whether it is the last one (32); how many blocks' source symbols have all been sent (32: what is missing of those is
+lost); then nothing or one packet of `hosts.parts.fec.block`.
+
+BLOCKS is unicast to the sender; its type and the protocol's number are the protocols' own.
+"""
+
+import enum
+import struct
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, TypeVar
+
+from hosts.parts.fec.block import LEAST_PACKET_BYTES
+from hosts.wire.checks import OfSession
+from hosts.wire.fields import Flag, Number, Reserved, Size
+from hosts.wire.format import Format
+from hosts.wire.header import PacketError
+from hosts.wire.layout import Items, Layout
+
+S = TypeVar("S", bound=OfSession)
+
+FLAG_LAST: Final = 1 << 31
+"""In the payload's field of the block's bytes: no block follows."""
+LENGTH_BITS: Final = 24
+"""Of that field, the lowest: the block's bytes."""
+MOST_LENGTH: Final = (1 << LENGTH_BITS) - 1
+MOST_COMING: Final = 127
+"""Repairs to come that a piece tells of; more are told of by those."""
+PAYLOAD: Final = struct.Struct("!III")
+LEAST_PAYLOAD_BYTES: Final = PAYLOAD.size + LEAST_PACKET_BYTES
+"""Of a DATA packet of a file."""
+MOST_NEEDS: Final = 64
+"""Blocks that one BLOCKS names, as many as are ever under way (ours)."""
+
+
+class Piece(NamedTuple):
+    """The payload of a DATA packet."""
+
+    block: int
+    length: int
+    last: bool
+    passed: int
+    packet: bytes
+    coming: int = 0
+
+
+class Need(NamedTuple):
+    """An incomplete block."""
+
+    block: int
+    packets: int
+
+
+class BlockStatus(NamedTuple):
+    """What a receiver has of a file."""
+
+    session: int
+    receiver: int
+    seq: int
+    delivered: int
+    needs: tuple[tuple[int, int], ...]
+
+
+def blocks_format(protocol: int, kind: enum.IntEnum, make: Callable[..., S], *flags: Flag) -> Format[S]:
+    """The BLOCKS of a protocol, whose type for it is `kind`. `make`: a BlockStatus, or one that has `flags`, too."""
+    need = Layout(  # each protocol's own, for dissectors tell them apart
+        "need",
+        Need,
+        Number("block", 32, "its number"),
+        Number("packets", 16, "how many it needs", cut=True),
+        Reserved("reserved", 16),
+    )
+    return Format(
+        protocol,
+        kind,
+        make,
+        Number("receiver", 32, "receiver id"),
+        Number("seq", 32, "of the last DATA that arrived", wraps=True),
+        Number("delivered", 32, "blocks delivered in order"),
+        Reserved("reserved8", 8),
+        Size("count", 8, "needs", of="needs"),
+        Reserved("reserved", 16),
+        Items("needs", need, "incomplete blocks that should be there"),
+        flags=flags,
+    )
+
+
+def first_needs(needs: Sequence[tuple[int, int]]) -> tuple[Need, ...]:
+    """As they can be written: the first `MOST_NEEDS`."""
+    return tuple(Need(*need) for need in needs[:MOST_NEEDS])
+
+
+def encode_piece(piece: Piece) -> bytes:
+    """A payload. `coming` is cut off at `MOST_COMING`."""
+    length = piece.length | min(piece.coming, MOST_COMING) << LENGTH_BITS | (FLAG_LAST if piece.last else 0)
+    return PAYLOAD.pack(piece.block, length, piece.passed) + piece.packet
+
+
+def parse_piece(payload: bytes) -> Piece:
+    """Raises PacketError."""
+    if len(payload) < PAYLOAD.size:
+        raise PacketError("truncated")
+    block, length, passed = PAYLOAD.unpack_from(payload)
+    coming = length >> LENGTH_BITS & MOST_COMING
+    return Piece(block, length & MOST_LENGTH, bool(length & FLAG_LAST), passed, payload[PAYLOAD.size :], coming)

@@ -1,0 +1,170 @@
+"""Files over Arbor: the receiver joins, collects symbols until each block is whole, and says what it lacks."""
+
+import random
+from collections.abc import Sequence
+from math import inf
+from typing import Final
+
+from hosts.endpoint import Datagram, Effect, Sample, Send, SessionStarted
+from hosts.parts.fec.incoming import IncomingBlocks
+from hosts.parts.fec.pieces import parse_piece
+from hosts.protocol import Session
+from hosts.protocols.arbor.lacking import OPEN_BLOCKS, Lacking, spread_s, turn_s
+from hosts.protocols.arbor.options import ArborOptions
+from hosts.protocols.arbor.packets import FIN, FLAG_ASSIST, FLAG_FILE, Blocks, Data, Packet, Welcome, encode_blocks
+from hosts.protocols.arbor.receiver import ArborReceiver
+from hosts.wire.farewell import FIN_TRIES, Abort, MemberFin
+from hosts.wire.header import PacketError
+from hosts.wire.reason import Reason
+
+FIN_RETRY_S: Final = 0.25
+"""A FIN without an answer is repeated after so long, and after its share of everybody's (ours)."""
+
+
+class ArborFileReceiver(ArborReceiver):
+    """States: listening (for data), joining, member, confirming, closed."""
+
+    def __init__(self, session: Session, options: ArborOptions, rng: random.Random) -> None:
+        super().__init__(session, options, rng)
+        self._delivers = True
+        self._of_file = FLAG_FILE
+        self._blocks = IncomingBlocks(options.payload_bytes, OPEN_BLOCKS)
+        self._lacking = Lacking(rng, options.challenges_per_rtt)
+        self._status_at = inf
+        self._fin_at = inf
+        self._tries = 0
+        self._verdict = (False, Reason.NONE)
+
+    # --- the application's side
+
+    def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
+        self._blocks.consumed(count)
+        return ()
+
+    def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
+        if self.state != "member":
+            return ()
+        self._verdict = (complete, reason)
+        self.state = "confirming"
+        self._status_at = self._join_at = inf
+        self._lacking.end()
+        # Thousands may be through at once.
+        self._fin_at = now + self._rng.random() * spread_s(self._receivers - 1, self._round_trip)
+        return self.handle_timer(now=now)
+
+    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
+        if self.state not in ("member", "confirming"):
+            return super().close(now=now, reason=reason)
+        return [self._fin(False, Reason.INTERRUPTED), *self._end(False, reason)]
+
+    # --- joining
+
+    def _is_ours(self, datagram: Datagram, number: int, effects: list[Effect]) -> bool:
+        if not super()._is_ours(datagram, number, effects):
+            return False
+        if effects:  # it has begun; but it has to be admitted yet
+            effects.clear()
+            self.state = "joining"
+        return True
+
+    def _welcomed(self, welcome: Welcome, at: float, now: float) -> Sequence[Effect]:
+        super()._welcomed(welcome, at, now)
+        if self.state != "joining" or not self.path.is_known:
+            return ()
+        if welcome.reason is not Reason.NONE:
+            return self._end(False, f"refused: {welcome.reason.text}")
+        self.state = "member"
+        self._status_at = now + self._turn_s * self._rng.uniform(0.5, 1)
+        effects: list[Effect] = [SessionStarted(self.sender)]
+        self._blocks.deliver(effects)
+        return effects
+
+    def _control(self, packet: Packet, at: float, now: float) -> Sequence[Effect]:
+        if self.state == "confirming":
+            is_answer = isinstance(packet, MemberFin) and packet.answer and packet.receiver == self.id
+            # Who has the whole stream has it, whatever becomes of the others.
+            if is_answer or (isinstance(packet, Abort) and self._verdict[0]):
+                return self._end_as_confirmed()
+        return super()._control(packet, at, now)
+
+    # --- blocks
+
+    @property
+    def _receivers(self) -> int:
+        return 1 if self._last is None else self._last.receivers
+
+    @property
+    def _turn_s(self) -> float:
+        return turn_s(self._receivers, self._round_trip)
+
+    @property
+    def _round_trip(self) -> float:
+        """Within which the sender answers."""
+        return FIN_RETRY_S if self._last is None or not self.rtt else self._loop(self._last)
+
+    def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
+        blocks, lacking = self._blocks, self._lacking
+        try:
+            piece = parse_piece(packet.payload)
+            blocks.take(piece)
+        except (PacketError, ValueError):
+            self.counters["drop_block"] += 1
+            return
+        if piece.packet:
+            lacking.came(piece, blocks.passed, self._round_trip, now)
+        if self.state == "joining":
+            return
+        blocks.deliver(effects)
+        if self.state == "member" and blocks.next < blocks.passed:
+            lacking.begin(self._others(packet), self._round_trip, now)
+
+    def _status(self, needs: list[tuple[int, int]], now: float, *, may_suppress: bool = False) -> Send:
+        assert self.sender is not None
+        if not may_suppress:
+            self._status_at = now + self._turn_s * self._rng.uniform(0.75, 1)
+        self.counters["block_reports"] += 1
+        free = self._blocks.free
+        status = Blocks(self.number or 0, self.id, self.gaps.highest, free, tuple(needs), may_suppress)
+        return Send(encode_blocks(status), self.sender)
+
+    # --- timers
+
+    @property
+    def wake_at(self) -> float | None:
+        at = super().wake_at
+        return None if at is None else min(at, self._lacking.at, self._status_at, self._fin_at)
+
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        effects = list(super().handle_timer(now=now))
+        if not self._takes_part:
+            return effects
+        if now >= self._fin_at:
+            return [*effects, *self._repeat_fin(now)]
+        if now >= self._lacking.at:
+            needs = self._blocks.needs()
+            packet = self._last
+            if packet is not None and self._lacking.due(needs, self._others(packet), self._round_trip, now):
+                # Switches compare what is lacking of one block.
+                may_suppress = len(needs) == 1 and packet.flags & FLAG_ASSIST > 0
+                effects.append(self._status(needs, now, may_suppress=may_suppress))
+        if now >= self._status_at:
+            effects.append(self._status(self._blocks.needs(), now))
+        return effects
+
+    def _fin(self, complete: bool, reason: Reason) -> Send:
+        assert self.sender is not None
+        return Send(FIN.encode(MemberFin(self.number or 0, False, complete, reason, self.id)), self.sender)
+
+    def _repeat_fin(self, now: float) -> Sequence[Effect]:
+        if self._tries == FIN_TRIES:
+            return self._end_as_confirmed()
+        self._tries += 1
+        self._fin_at = now + max(FIN_RETRY_S, self._turn_s)
+        return (self._fin(*self._verdict),)
+
+    def _end_as_confirmed(self) -> list[Effect]:
+        complete, reason = self._verdict
+        return self._end(complete, "" if complete else reason.text)
+
+    def sample(self, *, now: float) -> Sample:
+        return {**super().sample(now=now), "received_bytes": self._blocks.delivered_bytes}

@@ -1,0 +1,64 @@
+import random
+
+import pytest
+
+from hosts.endpoint import Deliver, Effect, StreamEnded
+from hosts.parts.fec.incoming import IncomingBlocks
+from hosts.parts.fec.outgoing import BLOCK_SYMBOLS, OutgoingBlocks
+from hosts.parts.fec.pieces import LEAST_PAYLOAD_BYTES, Piece, parse_piece
+
+BLOCK_BYTES = 8 * BLOCK_SYMBOLS
+
+
+def pieces_of(data: bytes) -> list[Piece]:
+    outgoing = OutgoingBlocks(LEAST_PAYLOAD_BYTES, 10)
+    for at in range(0, len(data), BLOCK_BYTES):
+        outgoing.write(data[at : at + BLOCK_BYTES])
+    outgoing.finish()
+    found: list[Piece] = []
+    while outgoing.has_piece:
+        found.append(parse_piece(outgoing.next_piece(len(found))))
+    return found
+
+
+def test_blocks_are_delivered_in_order_whatever_the_order_of_their_packets() -> None:
+    data = random.Random(1).randbytes(2 * BLOCK_BYTES + 100)
+    pieces = pieces_of(data)
+    random.Random(2).shuffle(pieces)
+    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
+    effects: list[Effect] = []
+    for piece in pieces:
+        incoming.take(piece)
+        incoming.deliver(effects)
+    assert b"".join(effect.data for effect in effects if isinstance(effect, Deliver)) == data
+    assert effects[-1] == StreamEnded(len(data))
+    assert incoming.needs() == []
+
+
+def test_it_says_what_it_lacks_of_the_blocks_that_should_be_there() -> None:
+    pieces = pieces_of(bytes(3 * BLOCK_BYTES))
+    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
+    for piece in pieces[5 : 2 * BLOCK_SYMBOLS - 7]:
+        incoming.take(piece)
+    assert incoming.needs() == [(0, 5)]
+    incoming.take(pieces[2 * BLOCK_SYMBOLS - 1])
+    assert incoming.needs() == [(0, 5), (1, 6)]
+
+
+def test_a_block_is_free_when_the_application_has_consumed_it() -> None:
+    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
+    for piece in pieces_of(bytes(2 * BLOCK_BYTES)):
+        incoming.take(piece)
+    incoming.deliver([])
+    assert incoming.free == 0
+    incoming.consumed(2 * BLOCK_BYTES - 1)
+    assert incoming.free == 1
+
+
+def test_what_is_too_far_ahead_is_not_kept() -> None:
+    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 2)
+    for block in (0, *range(2, 50)):
+        incoming.take(Piece(block, BLOCK_BYTES, False, 50, bytes(12)))
+    assert [block for block, _ in incoming.needs()] == [0, 1]
+    with pytest.raises(ValueError, match="symbols"):
+        incoming.take(Piece(1, 2**24 - 1, False, 50, bytes(12)))

@@ -1,0 +1,59 @@
+from collections import Counter
+
+import pytest
+
+from hosts.endpoint import Address, PeerDropped, PeerFinished, SessionEnded
+from hosts.parts import roster as module
+from hosts.parts.roster import Member, Roster
+from hosts.wire.reason import Reason
+
+ONE, TWO = Address("10.0.0.1", 4000), Address("10.0.0.2", 4000)
+
+
+def with_members(*addresses: Address) -> Roster:
+    roster = Roster(Counter())
+    for number, address in enumerate(addresses, 1):
+        roster.members[number] = Member(address, 10.0, 10.0, 0.1)
+    return roster
+
+
+def test_admission() -> None:
+    roster = with_members(ONE)
+    assert roster.admission(2, TWO, begun=False) is Reason.NONE
+    assert roster.admission(2, TWO, begun=True) is Reason.STARTED
+    assert roster.admission(1, ONE, begun=True) is Reason.NONE
+    assert roster.admission(1, TWO, begun=False) is None
+    roster.remove(1, "left", Reason.INTERRUPTED, 0)
+    assert roster.admission(5, ONE, begun=False) is Reason.STARTED
+
+
+def test_there_is_an_end_to_how_many_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_RECEIVERS", 1)
+    assert with_members(ONE).admission(2, TWO, begun=False) is Reason.FULL
+
+
+def test_who_is_no_member_is_counted() -> None:
+    roster = with_members(ONE)
+    assert roster.member(1, ONE) is roster.members[1]
+    assert roster.member(1, TWO) is None
+    roster.member(2, TWO)
+    assert roster._counters == {"drop_forged": 1, "drop_stranger": 1}
+
+
+def test_who_is_silent_or_stalled_is_overdue() -> None:
+    roster = with_members(ONE, TWO)
+    roster.members[1].heard(19.0)
+    assert roster.overdue(3, 5.0, 20.0) == [(1, Reason.STALLED), (2, Reason.SILENT)]
+    assert roster.overdue(0, 15.0, 20.0) == []
+
+
+def test_the_end_names_whom_it_failed() -> None:
+    roster = with_members(ONE, TWO)
+    assert roster.remove(1, "complete", Reason.NONE, 7) == PeerFinished(ONE, True, "")
+    assert roster.end(all_sent=True) == SessionEnded(True, "")
+    assert roster.remove(2, "lost", Reason.SILENT, 7) == PeerDropped(TWO, "silent for too long")
+    assert roster.end(all_sent=True) == SessionEnded(False, f"{TWO}: silent for too long")
+    assert not roster.end(all_sent=False).complete
+    rows = roster.rows(lambda blocks: 10 * blocks, 21.0)
+    assert rows[ONE.host]["acked_bytes"] == 70  # type: ignore[index]
+    assert rows[TWO.host]["state"] == "lost"  # type: ignore[index]

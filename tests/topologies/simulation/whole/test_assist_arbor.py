@@ -1,0 +1,67 @@
+"""Arbor's receivers ask for repairs over real P4 switches in virtual time: with their help and without."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from hosts.endpoint import Address, Effect
+from hosts.protocols.arbor.file_sender import ArborFileSender
+from hosts.protocols.arbor.packets import Blocks
+from tests.topologies.simulation.runs import simulate
+
+RECEIVERS = 24
+SIZE = 360_000
+FAN_OUT = 12
+EDGES = tuple(f"e{index}" for index in range(RECEIVERS // FAN_OUT))
+
+
+def scenario(assist: str) -> str:
+    """A file to receivers that lose independently."""
+    hosts = [f"r{index}" for index in range(RECEIVERS)]
+    lines = [f"  {name}: {{kind: p4}}" for name in ("s0", *EDGES)]
+    lines += [f"  {name}: {{kind: host}}" for name in ("sender", *hosts)]
+    links = ["  - {between: [sender, s0], rate: 5 Mbps, delay: 10 ms, queue: {kind: droptail, packets: 20}}"]
+    links += [f"  - {{between: [s0, {edge}], rate: 50 Mbps, delay: 1 ms}}" for edge in EDGES]
+    links += [
+        f"  - {{between: [{EDGES[index // FAN_OUT]}, {host}], rate: 50 Mbps, delay: {5 + index % 5} ms,"
+        f" toward: {{{host}: {{loss: 2 %}}}}}}"
+        for index, host in enumerate(hosts)
+    ]
+    return "\n".join(
+        (
+            "name: lacking\nseed: 1\nduration: 60 s\nnodes:",
+            *lines,
+            "links:",
+            *links,
+            "sessions:",
+            f"  - {{id: 1, protocol: arbor, sender: sender, group: 232.6.0.1, port: 5001, size: {SIZE} B,",
+            f"     assist: {assist}, parameters: {{challenges_per_rtt: 0}}, receivers: [{', '.join(hosts)}]}}",
+        )
+    )
+
+
+@pytest.fixture
+def heard(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """What came to the sender."""
+    found: Counter[str] = Counter()
+    status = ArborFileSender._status
+
+    def count(self: ArborFileSender, packet: Blocks, source: Address, now: float) -> Sequence[Effect]:
+        found["requests"] += packet.needs != ()
+        return status(self, packet, source, now)
+
+    monkeypatch.setattr(ArborFileSender, "_status", count)
+    return found
+
+
+def test_all_speak_at_once_and_fewer_are_heard(tmp_path: Path, heard: Counter[str]) -> None:
+    found: dict[str, tuple[int, int]] = {}
+    for assist in ("none", "switch"):
+        heard.clear()
+        run = simulate(tmp_path / assist, scenario(assist))
+        assert run.summary.ok
+        found[assist] = heard["requests"], run.summary.sessions[0].repair_packets or 0
+    assert 0 < found["switch"][0] <= 0.7 * found["none"][0]
+    assert max(repairs for _, repairs in found.values()) <= 0.1 * SIZE / 1384
