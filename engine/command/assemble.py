@@ -28,6 +28,7 @@ PARTS = (
     Part("topologies.web.command", ("web",)),
     Part("topologies.explain.command", ("explain",)),
     Part("hosts.programs.cli", ("send", "recv")),
+    Part("hosts.programs.broadcast_cli", ("broadcast",)),
     Part("hosts.programs.protocols_cli", ("protocols",)),
     Part("hosts.programs.stream_cli", ("stream",), group="stream"),
     Part("hosts.dissect.wireshark", ("wireshark",), group="wireshark"),

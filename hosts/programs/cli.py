@@ -15,6 +15,7 @@ import typer
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_INTERRUPTED
 from hosts import protocols
 from hosts.endpoint import Address
+from hosts.programs.broadcast import EVERY_FILE, receive_files
 from hosts.programs.driver import INTERRUPTED, Outcome, Plan
 from hosts.programs.files import FileSource
 from hosts.programs.progress import Display
@@ -127,6 +128,7 @@ def recv(
     read_rate: Annotated[float | None, typer.Option(help="Read what arrives at so many bit/s only.", min=1)] = None,
     wait: WaitOption = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a file that exists.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Take all files of a broadcast.")] = False,
     settings: SetOption = None,
     trace: TraceOption = None,
     seed: SeedOption = None,
@@ -143,11 +145,16 @@ def recv(
             parameters["agent"] = True
         if parent is not None:
             parameters["parent"] = parent
+        if every and EVERY_FILE not in protocols.get(protocol).option_names:
+            raise ValueError(f"--all: a session of {protocol} has one file")
+        if every:
+            parameters[EVERY_FILE] = True
         plan = _of_files(make_plan(protocol, group, port, source, session, parameters, seed, trace))
         plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate)
         require_source(plan.session)
         address = sockets.resolve_interface(interface, source or group)
-        receiving = receive_file(
+        receive = receive_files if plan.parameters.get(EVERY_FILE) else receive_file
+        receiving = receive(
             plan,
             output,
             sockets.Interface(address),
