@@ -35,6 +35,7 @@ PARTS = (
     Part("topologies.web.command", ("web",)),
     Part("topologies.explain.command", ("explain",)),
     Part("hosts.programs.cli", ("send", "recv")),
+    Part("hosts.programs.broadcast_cli", ("broadcast",)),
     Part("hosts.programs.protocols_cli", ("protocols",)),
     Part("hosts.programs.keys_cli", ("keys",), group="keys"),
     Part("hosts.programs.stream_cli", ("stream",), group="stream"),

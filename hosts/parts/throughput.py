@@ -99,6 +99,24 @@ def mixed_loss_event_rate(rate: float, rtt: float, s: float) -> float:
     return high
 
 
+def mixed_window(interval: float, rtt: float) -> float:
+    """Packets: what a Reno and a CUBIC have on average that lose something every `interval` seconds. Reno grows by one
+    a round trip from a half of its window to the whole (RFC 5681, 3.1), CUBIC to its plateau from BETA of it, and no
+    slower than Reno (RFC 9438, Eqs. (1) and (2), 4.3)."""
+    reno = 3 / 2 * interval / rtt
+    cubic = C * interval**3 * (1 / (1 - BETA) - 1 / 4)
+    return (reno + max(reno, cubic)) / 2
+
+
+def mixed_interval(window: float, rtt: float) -> float:
+    """The inverse, by bisection, for windows of more than a packet."""
+    low, high = rtt / 3, max(1.0, window) * rtt
+    while high > low * (1 + 1e-9):
+        middle = sqrt(low * high)
+        low, high = (low, middle) if mixed_window(middle, rtt) > window else (middle, high)
+    return high
+
+
 def window_since_loss(elapsed: float, rtt: float, before: float) -> float:
     """Packets: the window that TCPs have at least, on average, when their last loss event is `elapsed` seconds ago and
     their window was `before` then. They would have this if the event had left them nothing: Reno's, one more a round

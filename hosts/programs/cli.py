@@ -15,6 +15,7 @@ import typer
 from engine.command.exits import EXIT_INTERRUPTED
 from hosts import protocols
 from hosts.endpoint import Address
+from hosts.programs.broadcast import EVERY_FILE, receive_files
 from hosts.programs.daemon_cli import (
     AllowOption,
     DaemonOption,
@@ -169,6 +170,7 @@ def recv(
     max_sessions: MaxSessionsOption = None,
     status: StatusOption = None,
     metrics: MetricsOption = None,
+    every: Annotated[bool, typer.Option("--all", help="Take all files of a broadcast.")] = False,
     settings: SetOption = None,
     trace: TraceOption = None,
     seed: SeedOption = None,
@@ -189,6 +191,10 @@ def recv(
             parameters["agent"] = True
         if parent is not None:
             parameters["parent"] = parent
+        if every and EVERY_FILE not in protocols.get(protocol).option_names:
+            raise ValueError(f"--all: a session of {protocol} has one file")
+        if every:
+            parameters[EVERY_FILE] = True
         place = receiver_place(link, group, port, asked=secure, secret_file=secret_file)
         plan = _of_files(make_plan(protocol, place, source, session, parameters, seed, trace))
         plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate, said=who(place))
@@ -198,7 +204,8 @@ def recv(
             serving = serve(plan, output, sockets.Interface(address), replace, unattended, display)
             raise typer.Exit(clock.run(serving, plan.parameters))
         make_folder(output, display)
-        receiving = receive_file(
+        receive = receive_files if plan.parameters.get(EVERY_FILE) else receive_file
+        receiving = receive(
             plan,
             output,
             sockets.Interface(address),

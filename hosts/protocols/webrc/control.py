@@ -243,14 +243,16 @@ class ReceptionControl:
         """The early ends of start-up that an epoch can bring (3.2), and the wait for a full epoch after each join."""
         rates, waves = self.rates, self.waves
         joined = rates.waves_joined
-        if gamma(joined, waves.p) * rates.arr > min(self.options.max_rate, waves.session_rate):
+        most = min(self.options.max_rate, waves.session_rate)
+        if self._rules.ends_at_all and gamma(joined, waves.p) * rates.arr > most:
             self._end_startup(rates.trr, "rate", now)
             return False
         if not self.options.early_detection or joined == 0:
             return True
-        if now - self._first_at < self.options.epoch_s:
+        share = min(1.0, (now - self._first_at) / self.options.epoch_s)
+        if share < self._rules.startup_share:
             return False
-        if self._rules.lags():
+        if self._rules.lags(share):
             self._end_startup(rates.trr, "lag", now)
             return False
         return True

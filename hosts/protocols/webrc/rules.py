@@ -7,10 +7,11 @@ from typing import Final
 from hosts.parts.cubic import BETA
 from hosts.parts.throughput import (
     loss_event_rate,
+    mixed_interval,
     mixed_loss_event_rate,
     mixed_packets_per_rtt,
+    mixed_window,
     packets_per_rtt,
-    window_since_loss,
 )
 from hosts.protocols.webrc.estimators import (
     ALPHA,
@@ -19,6 +20,7 @@ from hosts.protocols.webrc.estimators import (
     RfcLossEstimator,
     TodayLossEstimator,
 )
+from hosts.protocols.webrc.loss_times import LossTimes
 from hosts.protocols.webrc.rates import Rates
 from hosts.protocols.webrc.waves import Waves, gamma
 
@@ -46,6 +48,10 @@ class PaperRules:
     """Weight of an MRTT when all are alike."""
     takes_back = False
     """Whether a wave is left before its end (ours)."""
+    ends_at_all = True
+    """Whether start-up ends where a join could bring no more than all that is sent (3.2)."""
+    startup_share = 1.0
+    """Of an epoch, that the wave joined last must have come before start-up goes on (3.2: all of it)."""
 
     def __init__(self, waves: Waves, rates: Rates, epoch_s: float) -> None:
         self._waves = waves
@@ -89,8 +95,9 @@ class PaperRules:
         """Whether the next wave is joined though ARR would not allow it: the target is all that is sent."""
         return False
 
-    def lags(self) -> bool:
-        """Whether less arrives, a full epoch after a join, than the channels carry (3.2)."""
+    def lags(self, share: float = 1.0) -> bool:
+        """Whether less arrives, a full epoch after a join, than the channels carry (3.2). `share`: of the epoch, in
+        which the wave joined last has come."""
         return self._rates.rr < self._rates.arr - LAG_PACKETS / self._epoch_s
 
     def fits(self, most_rr: float) -> bool:
@@ -124,7 +131,7 @@ class RfcRules(PaperRules):
         """At a constant total rate no join can bring more than that (RFC 3738, 3.2.3.6; the paper does not ask)."""
         return trate >= self._waves.session_rate
 
-    def lags(self) -> bool:
+    def lags(self, share: float = 1.0) -> bool:
         """By what TRR should be of ARR a full epoch after a join (RFC 3738, 3.2.2.6: c)."""
         p, rates = self._waves.p, self._rates
         zeta = rates.zeta[0]
@@ -147,22 +154,27 @@ class TodayRules(RfcRules):
     the way back, a leave, which switches do at once."""
 
     takes_back = True
+    ends_at_all = False
+    """Nothing has been lost: a TCP whose sender has no more to send does not slow down, either."""
+    startup_share = 0.5
+    """A join an epoch, where the round trip takes half of one at most: what is missing of the new wave is known."""
 
     def __init__(self, waves: Waves, rates: Rates, epoch_s: float) -> None:
         super().__init__(waves, rates, epoch_s)
         self._event_at = -math.inf  # the last loss event's time
-        self._window = 0.0  # packets in flight then
+        self._times = LossTimes()
 
     def loss_estimator(self) -> LossEstimator:
         """What the receiver can follow at once."""
         return TodayLossEstimator(self._epoch_s / self._waves.slot_s)
 
     def equation(self, lossp: float, artt: float, now: float) -> float:
-        """What a Reno and a CUBIC would have on average, at this LOSSP or half as long after a loss: a history in
-        packets, of a time when few came, would hold the rate down for minutes. Half, for a wave that is joined in a
-        time without losses by chance stays until its rate has fallen."""
-        since = window_since_loss((now - self._event_at) / 2, artt, self._window)
-        return max(mixed_packets_per_rtt(lossp, artt), since) / artt
+        """What a Reno and a CUBIC would have on average: with a loss event in so many packets, as LOSSP says, where
+        chance takes them; every so many seconds, where others' queues do. Nobody says which. Where the seconds allow
+        more it is in between: the geometric mean."""
+        by_packets = mixed_packets_per_rtt(lossp, artt)
+        by_seconds = mixed_window(self._times.mean(now - self._event_at), artt)
+        return math.sqrt(by_packets * max(by_packets, by_seconds)) / artt
 
     def lossp_at(self, rate: float, artt: float) -> float:
         """As a Reno and a CUBIC have it on average."""
@@ -171,15 +183,17 @@ class TodayRules(RfcRules):
     def loss_event(self, lossp: float, artt: float, now: float) -> float:
         """A loss event: the packets between two of them, at least, that TCP would have at its mean rate from here on,
         if the rate came from the time since the last event and not from what was counted; else 0."""
-        rate = self.arriving
         grown = self.equation(lossp, artt, now) * artt > mixed_packets_per_rtt(lossp, artt)
-        self._event_at, self._window = now, rate * artt
-        return 1 / self.lossp_at(RENEWED * rate, artt) if grown else 0.0
+        self._times.event(now - self._event_at)
+        self._event_at = now
+        return 1 / self.lossp_at(RENEWED * self.arriving, artt) if grown else 0.0
 
     def after_startup(self, artt: float, now: float) -> float:
         """As after a loss event."""
-        self._event_at, self._window = now, self.arriving * artt
-        return RENEWED * self.arriving
+        rate = RENEWED * self.arriving
+        self._event_at = now
+        self._times.begin(mixed_interval(rate * artt, artt))
+        return rate
 
     @property
     def arriving(self) -> float:
@@ -191,9 +205,12 @@ class TodayRules(RfcRules):
         """As the paper's: the sender is within a packet of the fluid."""
         return PaperRules.longest_wait(self)
 
-    def lags(self) -> bool:
+    def lags(self, share: float = 1.0) -> bool:
         """Whether a queue grows: less arrives than the channels carry, beyond what chance and others' queues do."""
-        return self._rates.rr < self._rates.arr * (1 - LAG_SHARE) - LAG_PACKETS / self._epoch_s
+        rates = self._rates
+        brought = 1 - 1 / gamma(rates.waves_joined - 1, self._waves.p) if rates.waves_joined else 0.0
+        carried = rates.arr * (1 - (1 - share) * brought)
+        return rates.rr < carried * (1 - LAG_SHARE) - LAG_PACKETS / self._epoch_s
 
 
 RULES: Final = {"today": TodayRules, "paper": PaperRules, "rfc": RfcRules}

@@ -81,17 +81,27 @@ class WebrcSender(StreamSender):
         return PIECE_BYTES
 
     def _resume(self, now: float) -> Sequence[Effect]:
-        """Packets leave with the ticks, whatever was written. A file that cannot be sent is refused as soon as its head
-        says so."""
-        if self.session.realtime or self._manifest is not None:
+        """Packets leave with the ticks, whatever was written: files one after the other. One that cannot be sent is
+        refused as soon as its head says so."""
+        if self.session.realtime:
             return ()
         try:
+            while (head := self._take_head()) is not None and len(self._unsent) >= head.size:
+                self.carousel.add(head.name, bytes(self._unsent[: head.size]))
+                del self._unsent[: head.size]
+                self._manifest = None
+        except (FileError, ValueError) as error:
+            name = "" if self._manifest is None else f"{self._manifest.name} "
+            return self._end(False, f"{name}cannot be sent: {error}")
+        return ()
+
+    def _take_head(self) -> Manifest | None:
+        """The next file's manifest, once it is there. ValueError: such a file cannot be sent."""
+        if self._manifest is None:
             self._manifest = Manifest.take(self._unsent)
             if self._manifest is not None:
                 plan(self.carousel.scheme, self._manifest.size, self._payload)
-        except (FileError, ValueError) as error:
-            return self._end(False, f"the file cannot be sent: {error}")
-        return ()
+        return self._manifest
 
     def finish(self, *, now: float) -> Sequence[Effect]:
         if self._finishing or self.closed:
@@ -99,15 +109,9 @@ class WebrcSender(StreamSender):
         self._finishing = True
         if self.session.realtime:
             return self.close(now=now, reason="")
-        manifest = self._manifest
-        if manifest is None or len(self._unsent) != manifest.size:
+        if self._manifest is not None or self._unsent or not len(self.carousel):
             return self._end(False, "what is to be sent is not a file")
-        try:
-            self.carousel.add(manifest.name, bytes(self._unsent))
-        except ValueError as error:
-            return self._end(False, f"the file cannot be sent: {error}")
         self.carousel.end()
-        self._unsent.clear()
         return self._begin(now)
 
     def start_now(self, *, now: float) -> Sequence[Effect]:

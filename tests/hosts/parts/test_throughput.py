@@ -10,9 +10,11 @@ from hosts.parts.throughput import (
     cubic_packets_per_rtt,
     loss_event_rate,
     loss_events_per_rtt,
+    mixed_interval,
     mixed_loss_event_rate,
     mixed_packets_per_rtt,
     mixed_throughput,
+    mixed_window,
     packets_per_rtt,
     throughput,
     window_since_loss,
@@ -109,3 +111,13 @@ def test_no_tcp_has_less_than_the_window_since_its_loss(elapsed: float, rtt: flo
     window = window_since_loss(elapsed, rtt, before)
     assert window <= max(cubic, reno) * (1 + 1e-9) + 1e-6
     assert window >= -1e-6
+
+
+def test_losses_every_so_often_leave_a_reno_three_quarters_of_its_largest_window() -> None:
+    assert mixed_window(1.0, 0.1) == pytest.approx(15.0)  # of 20 packets; CUBIC is Reno's friend there
+    assert mixed_window(10.0, 0.2) == pytest.approx((75 + 400 / 0.3 - 100) / 2)
+
+
+@given(st.floats(1.0, 1e5), st.floats(1e-4, 1.0))
+def test_the_interval_of_a_window_is_the_inverse(window: float, rtt: float) -> None:
+    assert mixed_window(mixed_interval(window, rtt), rtt) == pytest.approx(window, rel=1e-6)

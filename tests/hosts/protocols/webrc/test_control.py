@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from hosts.parts.throughput import loss_event_rate, packets_per_rtt
+from hosts.parts.throughput import loss_event_rate, mixed_packets_per_rtt, packets_per_rtt
 from hosts.protocols.webrc.control import ReceptionControl
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.rates import Rates
@@ -323,7 +323,7 @@ def test_today_s_rules_take_back_what_start_up_joined_too_much() -> None:
     assert not control.is_too_much(path.now)
 
 
-def test_today_s_rules_leave_a_wave_when_the_rate_without_it_is_the_target() -> None:
+def test_today_s_rules_leave_a_wave_when_the_rate_without_it_is_the_target(monkeypatch: pytest.MonkeyPatch) -> None:
     path = Path(rules="today")
     while path.control.rates.waves_joined < 15:
         path.epoch()
@@ -332,10 +332,9 @@ def test_today_s_rules_leave_a_wave_when_the_rate_without_it_is_the_target() -> 
     assert not control.starting_up
     control.left(1, path.now)  # what start-up joined too much
     control.ssr = 1.0
+    monkeypatch.setattr(control._rules, "equation", lambda lossp, artt, now: control.rates.arr / 2)
     for _ in range(40):
         before = control.rates.waves_joined
-        assert control.artt is not None
-        control.losses.reset(loss_event_rate(control.rates.arr / 2, control.artt, 1.0))
         path.epoch(join=False)
         if control.is_too_much(path.now):
             assert control.rates.arr / gamma(before - 1, 0.75) >= control.trate
@@ -460,8 +459,7 @@ def test_losses_that_were_due_in_one_round_trip_are_one_event_however_late_they_
 
 
 def test_after_a_loss_the_rate_grows_by_time() -> None:
-    """As a TCP's would: one packet a round trip and round trip, or half of it. By the packets that come it would take
-    minutes at a low rate."""
+    """By the packets that come it would take minutes at a low rate."""
     path = Path(rules="today")
     while path.control.rates.waves_joined < 2:
         path.epoch()
@@ -472,4 +470,13 @@ def test_after_a_loss_the_rate_grows_by_time() -> None:
     while path.now < at + 6.0:
         path.epoch(join=False)
     assert control.artt is not None
-    assert control.reqn * control.artt >= 0.9 * (path.now - at) / 2 / control.artt
+    assert control.reqn * control.artt >= 3 * mixed_packets_per_rtt(control.losses.lossp, control.artt)
+
+
+def test_today_s_start_up_joins_at_every_epoch_and_goes_on_at_all_that_is_sent() -> None:
+    path = Path(rules="today")
+    for _ in range(30):
+        path.epoch()
+    gaps = {round(after - before, 3) for before, after in zip(path.joins, path.joins[1:], strict=False)}
+    assert gaps == {EPOCH}
+    assert path.control.starting_up

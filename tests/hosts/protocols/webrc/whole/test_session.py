@@ -181,3 +181,15 @@ def test_sessions_begin_anywhere_in_their_cycle() -> None:
         assert packet.payload_id == 0
         slots.add(packet.slot_index)
     assert len(slots) > 8
+
+
+def test_several_files_are_written_one_after_the_other() -> None:
+    sender = WebrcSender(session(), WebrcOptions(**FAST), Random(1))
+    for name, data in (("a", b"1" * 5000), ("b", b""), ("c", b"3" * 300)):
+        stream = Manifest(name, len(data), "0" * 64).encode() + data
+        for at in range(0, len(stream), 100):
+            assert not sender.write(stream[at : at + 100], now=0.0)
+    assert len(sender.carousel) == 3
+    assert sender.finish(now=0.0)
+    assert sender.carousel.is_complete
+    assert sender.state == "sending"

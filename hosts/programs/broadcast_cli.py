@@ -1,0 +1,92 @@
+"""`canopy broadcast`: files for whoever listens, without any feedback."""
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hosts.programs.broadcast import files_of, send_files
+from hosts.programs.cli import (
+    GroupOption,
+    InterfaceOption,
+    JsonOption,
+    LocalAddressOption,
+    LocalPortOption,
+    PortOption,
+    QuietOption,
+    SeedOption,
+    SessionOption,
+    SetOption,
+    StatusDirOption,
+    TraceOption,
+    TtlOption,
+    finish,
+    interrupted,
+    make_plan,
+    named_source,
+    on_link,
+    read_settings,
+)
+from hosts.programs.progress import Display
+from hosts.programs.report import bad_input
+from hosts.programs.secrecy import SecretFileOption, SecureOption, sender_place, who
+from hosts.runtime import clock, sockets
+from hosts.wire.manifest import FileError
+
+PROTOCOL = "webrc"
+"""The one whose receivers may come when they like."""
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@app.command()
+def broadcast(
+    files: Annotated[list[Path], typer.Argument(help="Files, or folders of them.", show_default=False)],
+    group: GroupOption = None,
+    port: PortOption = None,
+    secure: SecureOption = False,
+    secret_file: SecretFileOption = None,
+    interface: InterfaceOption = None,
+    source: LocalAddressOption = None,
+    session: SessionOption = None,
+    local_port: LocalPortOption = 0,
+    ttl: TtlOption = sockets.DEFAULT_TTL,
+    max_rate: Annotated[
+        float | None, typer.Option(help="Of all channels together, bit/s: the most that a receiver can have.", min=1)
+    ] = None,
+    duration: Annotated[float | None, typer.Option(help="Stop after so many seconds.", min=0)] = None,
+    settings: SetOption = None,
+    status_dir: StatusDirOption = None,
+    trace: TraceOption = None,
+    seed: SeedOption = None,
+    as_json: JsonOption = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Send FILES again and again, with WEBRC, to receivers that join and leave when they like: `canopy recv --protocol
+    webrc` takes one, with `--all` all of them. Exit status: 0 when it is stopped or its time is over, 1 when it breaks
+    off, 2 for bad input.
+    """
+    display = Display(quiet=quiet)
+    try:
+        parameters = read_settings(settings)
+        if max_rate is not None:
+            parameters["session_rate_bps"] = max_rate
+        if duration is not None:
+            parameters["carousel_s"] = duration
+        paths = files_of(files)
+        place = sender_place(group, port, asked=secure, secret_file=secret_file, quiet=quiet)
+        plan = make_plan(PROTOCOL, place, source, session, parameters, seed, trace)
+        address = sockets.resolve_interface(interface, place.group, source)
+        plan = on_link(plan, address)
+        paste = who(place, "canopy recv", named_source(place, address), PROTOCOL)
+        plan = dataclasses.replace(plan, local_port=local_port, said=paste)
+        if status_dir is not None and not status_dir.is_dir():
+            raise ValueError(f"{status_dir}: not a folder")
+        sending = send_files(plan, paths, sockets.Interface(address, ttl), display, status_folder=status_dir)
+        outcome = clock.run(sending, plan.parameters)
+    except KeyboardInterrupt:
+        raise interrupted(display) from None
+    except (ValueError, FileError, sockets.SocketError, OSError) as error:
+        raise bad_input(display, error) from None
+    finish(outcome, as_json)

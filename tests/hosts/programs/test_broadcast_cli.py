@@ -1,0 +1,62 @@
+"""`canopy broadcast` and `canopy recv --all`: over this machine's own interface, and what is refused."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.testing
+
+from hosts.programs import broadcast_cli, cli
+
+RUNNER = typer.testing.CliRunner()
+WHERE = ["--group", "239.255.7.29", "--port", "5929", "--interface", "lo"]
+
+
+def program(module: str, *arguments: str) -> "subprocess.Popen[str]":
+    code = f"from {module} import app; app()"
+    return subprocess.Popen([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE, text=True)
+
+
+def test_all_files_of_a_folder_come_and_the_sender_ends_in_time(tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"file {number}").write_bytes(bytes(range(256)) * 100 * number)
+    settings = ["--max-rate", "8e6", "--set", "base_rate=20", "--set", "slot_s=2", "--set", "quiescence_s=4"]
+    receiving = program("hosts.programs.cli", "recv", *WHERE, "--protocol", "webrc", "--all", "-o", str(out), "--json")
+    sending = program("hosts.programs.broadcast_cli", str(folder), *WHERE, "--duration", "40", *settings, "--json")
+    try:
+        shown, _ = receiving.communicate(timeout=60)
+        assert receiving.returncode == 0
+    finally:
+        sending.terminate()
+        told, _ = sending.communicate(timeout=20)
+        receiving.kill()
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == {
+        path.name: path.read_bytes() for path in folder.iterdir()
+    }
+    assert sorted(file["file"] for file in json.loads(shown)["files"]) == ["file 0", "file 1", "file 2"]
+    assert json.loads(told)["files"] == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [([], "Missing argument"), (["nowhere"], "not a file"), (["."], "no file"), (["--set", "p=2", "here"], "factor P")],
+)
+def test_bad_input_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
+) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "here").write_bytes(b"x")
+    monkeypatch.chdir(tmp_path / "empty" if arguments == ["."] else tmp_path)
+    result = RUNNER.invoke(broadcast_cli.app, [*arguments, *WHERE])
+    assert result.exit_code == 2
+    assert words in result.output
+
+
+def test_only_a_broadcast_has_more_files_than_one() -> None:
+    result = RUNNER.invoke(cli.app, ["recv", *WHERE, "--protocol", "mtcp", "--all"])
+    assert result.exit_code == 2
+    assert "one file" in result.output
