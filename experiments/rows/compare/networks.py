@@ -2,7 +2,7 @@
 
 All packets have 1,000 bytes on the link. Each protocol has the parameters that its paper's rows have, in networks of
 today its defaults, and is asked for what it is made for: MTCP and RLA for a stream that everybody gets whole, from
-where it is when they join, TFMCC, VLMCC and WEBRC for real-time data. All networks are of P4 switches, so that
+where it is when they join, TFMCC, VLMCC, WEBRC and Arbor for real-time data. All networks are of P4 switches, so that
 assistance changes nothing but itself. Where flows share a bottleneck of the papers' time its queue is RED: behind a
 DropTail queue of a few packets phase effects, not the protocols, would decide on the shares
 (experiments/results/NOTES.md).
@@ -18,6 +18,7 @@ from experiments.rows.rla import base as rla_base
 from experiments.rows.tfmcc import base as tfmcc_base
 from experiments.rows.vlmcc import base as vlmcc_base
 from experiments.rows.webrc import base as webrc_base
+from hosts.protocols.arbor.packets import packet_bytes as arbor_packet_bytes
 
 SESSION: Final = 1
 RECEIVERS: Final = tuple(f"r{number}" for number in range(8))
@@ -40,6 +41,8 @@ _WEBRC_HEADERS: Final = webrc_base.PACKET_BYTES - webrc_base.SYMBOL_BYTES
 """Ethernet's to ALC's: 62."""
 _MTCP_HEADERS: Final = 64
 """Ethernet's to MTCP's."""
+_ARBOR_HEADERS: Final = 14 + arbor_packet_bytes(0)
+"""Ethernet's to Arbor's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,7 @@ CONTENDERS: Final[Mapping[str, Contender]] = {
         {**webrc_base.PAPER_PARAMETERS, "packet_bytes": PACKET_BYTES, "session_rate_bps": WEBRC_RATE_BPS},
         has_assistance=False,  # what switches do for it, fast joins, is no option
     ),
+    "Arbor": _contender("arbor", PACKET_BYTES - _ARBOR_HEADERS, "232.6.0.1", "realtime"),
 }
 
 

@@ -94,7 +94,7 @@ def test_only_the_protocol_and_the_assistance_differ() -> None:
         cases = row.experiment.cases(False)
         assert [case.label for case in cases] == [
             *("MTCP", "MTCP, switches", "TFMCC", "TFMCC, switches", "RLA", "RLA, switches"),
-            *("VLMCC", "VLMCC, switches", "WEBRC"),
+            *("VLMCC", "VLMCC, switches", "WEBRC", "Arbor", "Arbor, switches"),
         ]
         assert all(case.document["sessions"][0]["assist"] == "switch" for case in cases if "," in case.label)
         rest = [
@@ -111,7 +111,7 @@ def test_networks_of_today_have_cubic_and_queues_of_a_product() -> None:
         for kind, limit in (("fq", 10_240), ("bdp", packets)):
             experiment = found[f"compare-{kind}-{rate_mbps}"].experiment
             assert experiment is not None
-            assert len(experiment.cases(False)) == 9
+            assert len(experiment.cases(False)) == 11
             for case in experiment.cases(True):
                 middle = next(link for link in case.document["links"] if link["between"] == ["s0", "s1"])
                 assert middle["queue"]["packets"] == limit
