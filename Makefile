@@ -15,10 +15,13 @@ ENGINE_STAMP := $(VENV)/.stamp-engine
 P4RUNTIME_SHELL := $(VENV)/p4runtime-shell
 P4RUNTIME_SHELL_STAMP := $(VENV)/.stamp-p4runtime-shell
 TESTS_STAMP := $(VENV)/.stamp-tests
+PROGRAM_JSON := p4src/canopy.json
+DOCS_STAMP := $(VENV)/.stamp-docs
 RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \
 	engine/Cargo.toml engine/Cargo.lock
 
-.PHONY: help setup run fast test check lint lint-python lint-rust test-python test-rust test-emulation fuzz bench p4 format clean
+.PHONY: help setup run fast docs test check lint lint-python lint-rust test-python test-rust test-emulation fuzz bench p4 format \
+	clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -42,18 +45,28 @@ $(P4RUNTIME_SHELL_STAMP): $(SYSTEM_STAMP) tests/engine/switch/p4runtime/whole/sh
 	$(P4RUNTIME_SHELL)/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/engine/switch/p4runtime/whole/shell/constraints.txt p4runtime-shell
 	@touch $@
 
-$(TESTS_STAMP): $(ENGINE_STAMP) scripts/build_tests.sh scripts/fuzz.sh $(wildcard engine/fuzz/*.toml engine/fuzz/*/*.rs)
+$(TESTS_STAMP): $(ENGINE_STAMP) $(PROGRAM_JSON) scripts/build_tests.sh scripts/fuzz.sh $(wildcard engine/fuzz/*.toml engine/fuzz/*/*.rs)
 	@echo "building the engine's tests and fuzz targets; the first time takes some minutes"
 	@scripts/build_tests.sh
 	@touch $@
 
-setup: $(ENGINE_STAMP) ## install and build all that is needed (no root once the system packages are there)
+$(DOCS_STAMP): $(PACKAGES_STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	@touch $@
+
+$(PROGRAM_JSON): $(PROGRAM_JSON).gz
+	@gunzip --stdout $< >$@.part && mv $@.part $@
+
+setup: $(ENGINE_STAMP) $(PROGRAM_JSON) ## install and build all that is needed (no root once the system packages are there)
 
 run: setup ## send a real file to eight receivers over three P4 switches (FILE=path for your own)
 	@$(BIN)/canopy emulate $(SCENARIO) $(if $(FILE),--file '$(FILE)')
 
 fast: setup ## compile the protocols (mypyc), so that simulations and hosts take less of the processor; optional
 	@$(BIN)/python -m experiments.fast
+
+docs: $(DOCS_STAMP) ## the documentation as a site: open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 test: setup $(P4RUNTIME_SHELL_STAMP) $(TESTS_STAMP) ## every check: formatting, lints, types, unit, packet-level and emulation tests
 	@scripts/test.sh
@@ -84,9 +97,10 @@ test-emulation: setup ## tests in network namespaces (root)
 fuzz: setup ## try inputs that nobody thought of on the switch (CANOPY_FUZZ_SECONDS=60)
 	@scripts/fuzz.sh
 
-p4: setup ## recompile the P4 program and the benchmark's (needs p4c)
+p4: setup ## recompile the P4 program, the benchmark's and the examples' (needs p4c)
 	$(BIN)/python p4src/build.py
 	$(BIN)/python -m experiments.bench.switch.build_programs
+	$(BIN)/python -m topologies.mininet.programs.build
 
 bench: setup ## the switch's packet rates, tables, memory and start-up time
 	$(BIN)/canopy bench switch
@@ -97,4 +111,4 @@ format: setup ## rewrite the sources in the house style
 	cd engine && cargo fmt --all
 
 clean: ## remove what set-up and builds made
-	rm -rf $(VENV) engine/target engine/fuzz/work engine/fuzz/found *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PROGRAM_JSON) site engine/target engine/fuzz/work engine/fuzz/found *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

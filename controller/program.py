@@ -84,7 +84,7 @@ class Program:
             self.schema.meters[_METER]
             self._constants: dict[str, Any] = json.loads((self.directory / CONSTANTS_NAME).read_text("utf-8"))
         except OSError as error:
-            raise ProgramError(f"{error.filename}: {error.strerror}; `make p4` compiles the program") from None
+            raise ProgramError(f"{error.filename}: {error.strerror}; `make setup` unpacks the program") from None
         except (ValueError, json_format.ParseError, text_format.ParseError) as error:
             raise ProgramError(f"{self.directory}: {str(error).splitlines()[0]}") from None
         # Entries are asked for again on every change; to make one goes through P4Runtime's messages and back.

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, TypeVar
 
 from hosts.endpoint import Address, ReceiverEndpoint, SenderEndpoint
-from hosts.wire.header import HEADER_BYTES
+from hosts.wire.header import HEADER, HEADER_BYTES
 from hosts.wire.layout import Layout
 
 
@@ -30,6 +30,9 @@ class Session:
     """Receiver of real-time data: hand it to the application; else it is only counted."""
     link_bps: float = 0.0
     """Sender: what the host itself and its own link can send, bit/s; 0: not known, or without limit."""
+
+    ntp_at_zero: float | None = None
+    """The date when the endpoint's clock shows 0, NTP seconds; None: it is not known, as in a simulation."""
 
     def admits(self, sender: Address) -> bool:
         """Whether the session's sender may be there."""
@@ -61,12 +64,23 @@ class Protocol(Generic[OptionsT]):
     """Whether it has sessions that every receiver gets the whole of."""
     knows_receivers: bool = True
     """Whether its sender hears of its receivers; one that does not can tell nobody what became of them."""
+    read_session: Callable[[bytes], int | None] | None = None
+    """The number of the session that a datagram belongs to, of a protocol without the common header."""
     count_groups: Callable[[OptionsT], int] = lambda options: 1
     """Multicast groups of a session, one after the other from its own on."""
 
     def is_feedback(self, data: bytes) -> bool:
         """Whether a datagram is of these types."""
         return len(data) >= HEADER_BYTES and data[1] == self.number and data[2] in self.feedback_types
+
+    def session_of(self, data: bytes) -> int | None:
+        """The number of the session that a datagram belongs to; None: it is none of this protocol's."""
+        if self.read_session is not None:
+            return self.read_session(data)
+        if len(data) < HEADER_BYTES:
+            return None
+        _, protocol, _, _, session = HEADER.unpack_from(data)
+        return int(session) if protocol == self.number else None
 
     @property
     def option_names(self) -> frozenset[str]:

@@ -1,8 +1,19 @@
 #!/usr/bin/env bash
 # Builds what the checks run besides the engine: the crates' tests, the fuzz targets, what clippy reads, and, where p4c is
-# installed, the P4 programs once more, to compare them. `make test` does it once, and again when the crates have changed.
+# installed, the P4 programs once more, to compare them; and installs the page's browser. `make test` does it once, and
+# again when the crates have changed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+# The browser that the tests of the runs' page look through. Where it cannot be installed they are left out, and say so.
+browser() {
+    command -v chromium-headless-shell chromium chromium-browser google-chrome >/dev/null && return
+    {
+        apt-get update --quiet=2
+        DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet=2 --no-install-recommends chromium-headless-shell
+    } >/dev/null 2>&1 || echo "set-up: no Chromium could be installed; the page's tests need one on PATH" >&2
+}
+browser & # while the compilers work
 (
     cd engine
     cargo test --profile tests --tests --locked --quiet --no-run
@@ -15,3 +26,4 @@ if command -v p4c >/dev/null; then
     .venv/bin/pytest -q -k test_compiling_again_gives_the_same tests/p4src/whole/test_artifacts.py \
         tests/experiments/bench/test_switch.py || true
 fi
+wait

@@ -4,7 +4,8 @@
 # headers, p4runtime. fuzz.sh --build only builds them.
 #
 # The flags are those that cargo-fuzz gives, but for the sanitizers, which need a nightly compiler and look for misuse of
-# memory, of which code without `unsafe` is not capable. So any stable compiler does; cargo-fuzz itself works there too.
+# memory, of which code without `unsafe` is not capable; p4vm has one module of it, where native code is entered. So any
+# stable compiler does; cargo-fuzz itself works there too.
 set -euo pipefail
 cd "$(dirname "$0")/../engine/fuzz"
 host=$(rustc -vV | awk '/^host:/ {print $2}')

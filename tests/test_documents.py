@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 import typer
+import yaml
 
 from engine.command.assemble import build
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), ROOT / "experiments/results/NOTES.md"]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "experiments/results/NOTES.md"]
 COLUMNS = 120
 
 FOLDERS = ("controller", "docs", "engine", "experiments", "hosts", "p4src", "scripts", "tests", "topologies")
@@ -99,6 +100,16 @@ def anchors(page: Path) -> set[str]:
 def test_lines_are_short_enough(page: Path) -> None:
     long = [line for line in prose(page.read_text("utf-8")) if len(line) > COLUMNS]
     assert not long
+
+
+def test_python_can_be_read(page: Path) -> None:
+    for block in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
+        compile(block, page.name, "exec")
+
+
+def test_yaml_can_be_read(page: Path) -> None:
+    for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
+        yaml.safe_load(block)
 
 
 def test_commands_are_known(page: Path) -> None:

@@ -195,7 +195,9 @@ def execute(
 @scenario_app.command()
 def schema() -> None:
     """Print the format's JSON schema, for editors."""
-    typer.echo(json.dumps(Scenario.model_json_schema(), indent=2))
+    from topologies.scenario.schema import json_schema
+
+    typer.echo(json.dumps(json_schema(), indent=2))
 
 
 @scenario_app.command()
@@ -212,10 +214,21 @@ def check(files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scen
         raise typer.Exit(EXIT_BAD_INPUT)
 
 
+@scenario_app.command()
+def show(scenario: ScenarioFile) -> None:
+    """Print a scenario with its ranges and generated networks written out."""
+    try:
+        loaded = load_scenario(scenario)
+    except ScenarioError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(EXIT_BAD_INPUT) from None
+    typer.echo(loaded.at_length(), nl=False)
+
+
 def _set(scenario: Scenario, settings: list[str] | None, purpose: Purpose) -> tuple[Scenario, str | None]:
-    """The scenario with the command line's settings, and as text; as it was, and None, without any."""
+    """The scenario with the command line's settings, and as text: None where its file says as much on its own."""
     if not settings:
-        return scenario, None
+        return scenario, scenario.at_length() if scenario.is_expanded else None
     import yaml
 
     from topologies.scenario.checks import check_ability

@@ -32,6 +32,7 @@ PARTS = (
     Part("hosts.programs.protocols_cli", ("protocols",)),
     Part("hosts.programs.keys_cli", ("keys",), group="keys"),
     Part("hosts.programs.stream_cli", ("stream",), group="stream"),
+    Part("hosts.doctor.command", ("doctor",)),
     Part("hosts.dissect.wireshark", ("wireshark",), group="wireshark"),
     Part("controller.ctl", ("ctl",), group="ctl"),
     Part("controller.service", ("controller",)),

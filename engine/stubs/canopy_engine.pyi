@@ -5,6 +5,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, Protocol, TypeAlias, TypedDict, Unpack
 
+Backend: TypeAlias = Literal["native", "adaptive", "interpreter"]
 MatchKey: TypeAlias = bytes | tuple[bytes, int] | tuple[bytes, bytes] | None
 """exact: bytes; lpm: (bytes, prefix length); ternary: (bytes, mask); range: (low, high); optional: bytes or None."""
 
@@ -135,9 +136,13 @@ class Switch:
         num_ports: int = 512,
         digest_rate: tuple[int, int] = (0, 0),
         digest_repeat_rate: tuple[int, int] = (0, 0),
+        backend: Backend = "adaptive",
     ) -> None:
         """`digest_rate`: digests a second, and at once, that packets of one port may cause; `digest_repeat_rate`: those
-        with the same contents. 0: no limit. What is beyond is dropped and counted in stats."""
+        with the same contents. 0: no limit. What is beyond is dropped and counted in stats. `backend`: what runs the
+        program: native code made now, or after so many packets that it pays, or the interpreter. All do the same."""
+    def backend(self) -> tuple[Backend, str | None]:
+        """What runs the program now, and if native code was asked for in vain, why."""
     @property
     def cpu_port(self) -> int | None: ...
     def process(self, port: int, packet: bytes, now_us: int = 0) -> list[tuple[int, bytes]]:
@@ -279,18 +284,49 @@ class Sink:
     def __init__(self, interface: str) -> None: ...
 
 class DatagramReader:
-    """Reads UDP sockets; of up to `limit` (1..1024, else ValueError) datagrams at a time, each in 64 KiB of room."""
+    """Reads UDP sockets; of up to `limit` (1..1024, else ValueError) messages at a time, each in 64 KiB of room."""
 
     def __init__(self, limit: int) -> None: ...
-    def receive(self, descriptor: int) -> list[tuple[bytes, int, float | None, int | None, int]]:
-        """What waits at an IPv4 socket that does not block, at most `limit` datagrams, in order; empty: none. Of each
-        the payload, the source (address << 16 | port), when it arrived (seconds since 1970, if SO_TIMESTAMPNS is on),
-        its time to live (if IP_RECVTTL is on) and its ECN field (if IP_RECVTOS is on, else 0). Raises OSError."""
+    def receive(
+        self, descriptor: int
+    ) -> tuple[list[tuple[bytes, int, int, float | None, float | None, int | None, int]], int | None]:
+        """What waits at an IPv4 socket that does not block, at most `limit` messages, in order; empty: none. Datagrams
+        of one source, time to live, ECN field and length (but for the last, which may be shorter) that followed each
+        other are one run: the payloads together, the length of each, the source (address << 16 | port), when the first
+        and the last arrived (seconds since 1970, if SO_TIMESTAMPNS is on), their time to live (if IP_RECVTTL is on) and
+        ECN field (if IP_RECVTOS is on, else 0). And how many datagrams found no room in the socket's buffer, ever,
+        modulo 2^32, where the kernel has said so (SO_RXQ_OVFL). Raises OSError."""
 
-def send_datagrams(descriptor: int, packets: Sequence[tuple[bytes, tuple[str, int], int]]) -> tuple[int, int]:
-    """Send (payload, (IPv4 address, port), ECN field) in order, without waiting, until the kernel has no more
-    room. Returns how many are done with, and how many of these the kernel refused (no route, too large). ValueError:
-    not an address."""
+class DatagramSender:
+    """Sends datagrams; several of one length and destination as one message if the kernel cuts it (UDP_SEGMENT)."""
+
+    def __init__(self, segments: bool) -> None: ...
+    @property
+    def segments(self) -> bool:
+        """Whether it makes such messages: not after the kernel has refused one."""
+
+    def send(
+        self,
+        descriptor: int,
+        runs: Sequence[tuple[bytes, tuple[str, int], int] | tuple[bytes, tuple[str, int], int, int]],
+    ) -> tuple[int, int]:
+        """Send (payload, (IPv4 address, port), ECN field) in order, or several datagrams as (payloads, address, ECN
+        field, length of each), without waiting, until the kernel has no more room. Returns how many datagrams are done
+        with, and how many of these the kernel refused (no route, too large). ValueError: not an address, no length."""
+
+class StreamFraming:
+    """Runs of packets of a stream: datagrams with heads of `head` bytes that are the same but for two numbers in
+    network order, at `seq` one of 32 bits that counts packets (modulo 2^32), at `offset` one of 64 bits, the place
+    of the payload in the stream. ValueError: they overlap, or are not within the head."""
+
+    def __init__(self, head: int, seq: int, offset: int) -> None: ...
+    def frame(self, head: bytes, payload: bytes, size: int) -> bytes:
+        """The datagrams for a payload in pieces of `size` bytes (the last may be shorter), one after the other, each
+        with the head, in which the numbers go on. ValueError: a head of another length, no size."""
+
+    def join(self, data: bytes, size: int) -> tuple[int, bytes]:
+        """How many of the datagrams of `size` bytes in `data`, from the first on, continue the one before in both
+        numbers, with the same head otherwise; and their payloads, one after the other. 0: the first is too short."""
 
 class Seal:
     """Seals what one endpoint sends, and opens what comes to it (docs/security.md). A sealed packet is longer by 36
@@ -312,10 +348,10 @@ class Seal:
         """The packet, or why there is none."""
 
 class RaptorqEncoder:
-    """Repair symbols of one source block in one sub-block (RFC 6330). `symbol`: bytes of a symbol, a multiple of 8.
-    ValueError: an empty block, one of more than 56,403 symbols, or no such symbol size."""
+    """Repair symbols of one source block (RFC 6330). `symbol`: bytes of a symbol, a multiple of `alignment`;
+    `sub_blocks`: N. ValueError: an empty block, one of more than 56,403 symbols, or no such symbols."""
 
-    def __init__(self, data: bytes, symbol: int) -> None:
+    def __init__(self, data: bytes, symbol: int, sub_blocks: int = 1, alignment: int = 8) -> None:
         """Takes time in proportion to the block: some 10 ms a megabyte."""
 
     def repair(self, first: int, count: int) -> list[bytes]:
@@ -323,9 +359,9 @@ class RaptorqEncoder:
         symbols'. Takes time in proportion to `count`. ValueError beyond 24 bits."""
 
 class RaptorqDecoder:
-    """One source block in one sub-block, from any of its symbols. ValueError as the encoder's."""
+    """One source block, from any of its symbols. ValueError as the encoder's."""
 
-    def __init__(self, length: int, symbol: int) -> None: ...
+    def __init__(self, length: int, symbol: int, sub_blocks: int = 1, alignment: int = 8) -> None: ...
     def add(self, identifier: int, symbol: bytes) -> bytes | None:
         """Take a symbol; the block, once, when it is whole. ValueError: not a symbol of this block."""
 

@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED
+from engine.switch.backend import Backend
 from engine.switch.limits import DEFAULT_LIMITS, Limits
 
 # BMv2's names for them, and Python's numbers; `off` is above all of them.
@@ -78,6 +79,9 @@ def run(
     ] = None,
     stats: Annotated[Path | None, typer.Option(help="Keep a JSON file of port statistics up to date.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of random() and of the links' losses.")] = 0,
+    backend: Annotated[
+        Backend, typer.Option(help="What runs the program: native code made at once or when it pays, or none.")
+    ] = "native",
     digest_rate: Annotated[
         int, typer.Option(min=0, help="Digests a second that one port may cause, and twice as many at once; 0: any.")
     ] = DEFAULT_LIMITS.digests,
@@ -155,6 +159,7 @@ def run(
             links=links,
             stats=stats,
             seed=seed,
+            backend=backend,
             ready_fd=ready_fd,
             tls=tls_files(grpc_server_cert, grpc_server_key, grpc_server_cacert, grpc_server_with_client_auth)
             if grpc_server_ssl
@@ -174,6 +179,7 @@ def stf(
         list[str] | None, typer.Option(help="Pass over this statement (p4c's runner does with check_counter).")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Of random().")] = 0,
+    backend: Annotated[Backend, typer.Option(help="What runs the program.")] = "interpreter",
     verbose: Annotated[
         bool, typer.Option("-v", "--verbose", help="Print what statements like register_read say.")
     ] = False,
@@ -192,7 +198,7 @@ def stf(
     program_json = _read(program)
     for test in tests:
         try:
-            result = run_test(program_json, _read(test), seed=seed, ignore=ignore or (), trace=trace)
+            result = run_test(program_json, _read(test), seed=seed, backend=backend, ignore=ignore or (), trace=trace)
         except StfError as error:
             raise _fail(f"{program}: {error}") from None
         for line in result.traced:

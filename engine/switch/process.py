@@ -21,6 +21,8 @@ from finsy.proto import p4i, p4r
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
+from engine.command.listen import MAX_TCP_PORT, parse_address
+from engine.switch.backend import Backend
 from engine.switch.limits import NO_LIMITS, Limits
 from engine.switch.link_monitor import LinkMonitor
 from engine.switch.links import LinkSpecError, load_links
@@ -35,8 +37,6 @@ if TYPE_CHECKING:
 
 # v1model's port numbers have 9 bits, and BMv2 keeps the last one for dropped packets.
 DROP_PORT = 511
-
-MAX_TCP_PORT = 65535
 
 # Of the whole process; the same as the engine's data path (engine/crates/live/src/worker.rs).
 NICENESS = -10
@@ -64,6 +64,7 @@ class SwitchOptions:
     links: Path | None = None
     stats: Path | None = None
     seed: int = 0
+    backend: Backend = "native"
     ready_fd: int | None = None
     tls: TlsFiles | None = None
     insecure: bool = False
@@ -90,14 +91,6 @@ def parse_interfaces(words: list[str]) -> dict[int, str]:
     return interfaces
 
 
-def parse_address(option: str, address: str) -> tuple[str, int]:
-    """HOST:PORT. Raises SwitchError."""
-    host, separator, port = address.rpartition(":")
-    if not separator or not port.isdecimal() or int(port) > MAX_TCP_PORT:
-        raise SwitchError(f"{option}: `{address}` is not HOST:PORT")
-    return host.strip("[]"), int(port)
-
-
 def observe_options(
     metrics: str | None,
     pcap: Path | None,
@@ -112,8 +105,12 @@ def observe_options(
     for port in pcap_ports:
         if port not in ports:
             raise SwitchError(f"--pcap-port: the switch has no port {port}")
+    try:
+        place = parse_address("--metrics", metrics) if metrics is not None else None
+    except ValueError as error:
+        raise SwitchError(str(error)) from None
     return ObserveOptions(
-        metrics=parse_address("--metrics", metrics) if metrics is not None else None,
+        metrics=place,
         pcap=pcap,
         pcap_ports=frozenset(pcap_ports),
         pcap_limit_bytes=round(pcap_limit_mb * 1e6),
@@ -192,6 +189,7 @@ async def _serve(options: SwitchOptions) -> None:
     datapath = LiveDataPath(
         _ports(options),
         seed=options.seed,
+        backend=options.backend,
         cpu_port=options.cpu_port,
         is_up=monitor.is_up,
         capture=capture,
@@ -327,7 +325,8 @@ async def _write_stats(datapath: LiveDataPath, path: Path) -> None:
     draft = path.with_name(path.name + ".new")
     while True:
         with suppress(OSError, EngineError):
-            draft.write_text(json.dumps({"ports": datapath.port_stats(), "switch": datapath.switch_stats()}) + "\n")
+            stats = {"ports": datapath.port_stats(), "switch": datapath.switch_stats(), "backend": datapath.backend()}
+            draft.write_text(json.dumps(stats) + "\n")
             os.replace(draft, path)
         await asyncio.sleep(STATS_INTERVAL_S)
 

@@ -1,47 +1,30 @@
-"""`canopy bench sim`: how fast the simulator is, beside what it should reach on two cores; `canopy bench seal`."""
+"""`canopy bench`, and its `sim`: how fast the simulator is, beside what it should reach on two cores; and `seal`."""
 
 import json
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
 from canopy_engine import Sim
-from rich.console import Console
-from rich.table import Table
 
 from engine.command.exits import EXIT_FAILED
 from experiments.bench import networks as bench_networks
 from experiments.bench import receivers as bench_receivers
 from experiments.bench import seal as bench_seal
+from experiments.bench.figure import Figure, print_figures
+from experiments.bench.page import page_command
 from experiments.bench.switch.cli import app
 
 __all__ = ["app"]
+
+app.command("page")(page_command)
 
 _RECEIVERS = 10_000
 _STREAM_BYTES = 20_000_000
 _ROUTES_S = 1e-9
 """A run of this length computes routes, which belong to building the network."""
-
-
-@dataclass(frozen=True, slots=True)
-class SimFigure:
-    """One measured number and what it should be; `peer` is for other simulators, none of which was measured."""
-
-    name: str
-    value: float
-    unit: str
-    target: float
-    at_most: bool = False
-    """Whether the target is an upper bound."""
-    peer: str | None = None
-    peer_value: float | None = None
-
-    @property
-    def is_met(self) -> bool:
-        """Whether the target is reached."""
-        return self.value <= self.target if self.at_most else self.value >= self.target
 
 
 @app.command("sim")
@@ -58,12 +41,7 @@ def sim_command(
     if as_json:
         print(json.dumps({"figures": [asdict(figure) for figure in figures]}))
         return
-    table = Table("", "measured", "target", "unit", title=f"The simulator on one processor, best of {repeat}")
-    for figure in figures:
-        style = "green" if figure.is_met else "red"
-        bound = "at most " if figure.at_most else ""
-        table.add_row(figure.name, f"[{style}]{figure.value:,.0f}[/]", f"{bound}{figure.target:,.0f}", figure.unit)
-    Console().print(table)
+    print_figures(f"The simulator on one processor, best of {repeat}", figures)
 
 
 @app.command("seal")
@@ -85,7 +63,7 @@ def seal_command(
         raise typer.Exit(EXIT_FAILED)
 
 
-def measure(repeat: int) -> list[SimFigure]:
+def measure(repeat: int) -> list[Figure]:
     """All figures. RuntimeError when one cannot be measured."""
 
     def hops(build: Callable[[], Sim], until: float) -> float:
@@ -94,12 +72,12 @@ def measure(repeat: int) -> list[SimFigure]:
     speed = "packet-hops/s"
     delivered = max(bench_receivers.deliveries_per_second("mtcp", _STREAM_BYTES) for _ in range(repeat))
     return [
-        SimFigure("10-hop chain of plain links", hops(lambda: bench_networks.chains(1, 10), 30.0), speed, 4e6),
-        SimFigure("10,000 plain links", hops(lambda: bench_networks.chains(909, 10), 0.1), speed, 1e6),
-        SimFigure("chain of nine P4 switches", hops(lambda: bench_networks.p4_chain(9), 5.0), speed, 5e5),
-        SimFigure("into a complete MTCP receiver (Python)", delivered, "deliveries/s", 1e5),
+        Figure("10-hop chain of plain links", hops(lambda: bench_networks.chains(1, 10), 30.0), speed, 4e6),
+        Figure("10,000 plain links", hops(lambda: bench_networks.chains(909, 10), 0.1), speed, 1e6),
+        Figure("chain of nine P4 switches", hops(lambda: bench_networks.p4_chain(9), 5.0), speed, 5e5),
+        Figure("into a complete MTCP receiver (Python)", delivered, "deliveries/s", 1e5),
         *(
-            SimFigure(
+            Figure(
                 f"memory of 10,000 {name}",
                 bench_receivers.memory_of_receivers(kind, _RECEIVERS) / 1e6,
                 "MB",

@@ -6,6 +6,7 @@ import ipaddress
 import json
 import random
 import secrets
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +15,17 @@ import typer
 from engine.command.exits import EXIT_INTERRUPTED
 from hosts import protocols
 from hosts.endpoint import Address
+from hosts.programs.daemon_cli import (
+    AllowOption,
+    DaemonOption,
+    DaemonOptions,
+    MaxFilesOption,
+    MaxSessionsOption,
+    MaxSizeOption,
+    MetricsOption,
+    StatusOption,
+    serve,
+)
 from hosts.programs.driver import INTERRUPTED, Outcome, Plan
 from hosts.programs.files import FileSource
 from hosts.programs.progress import Display
@@ -39,6 +51,8 @@ DEFAULT_WAIT_S = 10.0
 """How long a sender waits for receivers."""
 SOURCE_SPECIFIC = ipaddress.IPv4Network("232.0.0.0/8")
 """RFC 4607, section 1."""
+NTP_AT_1970_S = 2_208_988_800
+"""RFC 5905, figure 4."""
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -67,6 +81,7 @@ TraceOption = Annotated[Path | None, typer.Option(help="Write measurements to th
 SeedOption = Annotated[int | None, typer.Option(help="Seed of the protocol's randomness.", show_default="random")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say what the kernel does for the session, too.")]
 
 
 @app.command()
@@ -96,11 +111,12 @@ def send(
     seed: SeedOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Send FILE to all receivers that join before the start. Exit status: 0 when every one of them confirmed the whole
     file, and as many joined as were asked for; 1 when not; 2 for bad input; 130 when interrupted.
     """
-    display = Display(quiet=quiet)
+    display = Display(quiet=quiet, verbose=verbose)
     try:
         parameters = read_settings(settings)
         if rate_limit is not None:
@@ -146,17 +162,28 @@ def recv(
     read_rate: Annotated[float | None, typer.Option(help="Read what arrives at so many bit/s only.", min=1)] = None,
     wait: WaitOption = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a file that exists.")] = False,
+    daemon: DaemonOption = False,
+    max_size: MaxSizeOption = None,
+    max_files: MaxFilesOption = None,
+    allow: AllowOption = None,
+    max_sessions: MaxSessionsOption = None,
+    status: StatusOption = None,
+    metrics: MetricsOption = None,
     settings: SetOption = None,
     trace: TraceOption = None,
     seed: SeedOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Receive one file into a folder. It gets its name only when it is whole and its SHA-256 is right. Exit status: 0
-    then; 1 when not; 2 for bad input and a folder that cannot be written; 130 when interrupted.
+    then; 1 when not; 2 for bad input and a folder that cannot be written; 130 when interrupted. With --daemon every
+    file that is sent to the group, until SIGTERM (exit status 0); the folder has to be there.
     """
-    display = Display(quiet=quiet)
+    display = Display(quiet=quiet, verbose=verbose)
     try:
+        unattended = DaemonOptions(daemon, max_size, max_files, allow, max_sessions, status, metrics)
+        unattended.check({"session": session, "wait": wait, "trace": trace, "json": as_json, "local-port": local_port})
         parameters = read_settings(settings)
         if agent:
             parameters["agent"] = True
@@ -167,6 +194,10 @@ def recv(
         plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate, said=who(place))
         require_source(plan.session)
         address = sockets.resolve_interface(interface, source or place.group)
+        if daemon:
+            serving = serve(plan, output, sockets.Interface(address), replace, unattended, display)
+            raise typer.Exit(clock.run(serving, plan.parameters))
+        make_folder(output, display)
         receiving = receive_file(
             plan,
             output,
@@ -216,9 +247,10 @@ def make_plan(
     for what, text in (("--group", place.group), ("--source", source)):
         if text is not None:
             _check_address(what, text, multicast=what == "--group")
+    ntp_at_zero = NTP_AT_1970_S + time.time() - time.monotonic()
     return Plan(
         found,
-        Session(Address(place.group, place.port), source, session, **rest),
+        Session(Address(place.group, place.port), source, session, ntp_at_zero=ntp_at_zero, **rest),
         parameters,
         random.Random(secrets.randbits(64) if seed is None else seed),
         trace,
@@ -259,6 +291,19 @@ def read_settings(settings: list[str] | None) -> dict[str, Any]:
             raise ValueError(f"--set: '{setting}' is not NAME=VALUE")
         parameters[name] = value
     return parameters
+
+
+def make_folder(folder: Path, display: Display) -> None:
+    """Make a folder that is not there, and say so: the name may be mistyped. Raises FileError without its parent."""
+    if folder.exists():
+        return
+    if not folder.parent.is_dir():
+        raise FileError(f"{folder}: {folder.parent} is no folder")
+    try:
+        folder.mkdir()
+    except OSError as error:
+        raise FileError(f"{folder}: {error.strerror}") from None
+    display.say(f"made the folder {folder}")
 
 
 def interrupted(display: Display) -> typer.Exit:

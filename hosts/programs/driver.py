@@ -142,6 +142,7 @@ class Driver:
         )
         self.runtime.every(COMPLAINT_INTERVAL_S, self._complain)
         self._complaint: str | None = None
+        self.display.detail(self.runtime.kernel)
         self._loop = asyncio.get_running_loop()
         self.observer = Observer(endpoint, self._loop.time())
         self.status: StatusFile | None = None
@@ -187,7 +188,7 @@ class Driver:
         """Say what a receiver waits for, and give up when no sender was heard for `wait` seconds."""
         session = self.plan.session
         source = f" from {session.source}" if session.source else ""
-        self.display.say(f"listening on {session.group}{source} at {self.runtime.address.host}")
+        self.display.say(f"listening on {session.group}{source} at {sockets.describe(self.runtime.address.host)}")
         self._loop.call_later(HINT_AFTER_S, self._hint)
         if wait is not None:
             self._loop.call_later(wait, self._give_up, wait)
@@ -204,7 +205,7 @@ class Driver:
             again = "" if self.plan.protocol.knows_receivers else ", and are its parameters the sender's"
             self.display.say(
                 f"nothing heard for {HINT_AFTER_S:g} s: does the sender run with the same --group, --port and "
-                f"--protocol, is {self.runtime.address.host} the right --interface{again}?"
+                f"--protocol, is {sockets.describe(self.runtime.address.host)} the right --interface{again}?"
             )
 
     def _give_up(self, wait: float) -> None:
@@ -235,7 +236,7 @@ class Driver:
                 "complete": complete,
                 "detail": detail,
                 **rest,
-                "counters": dict(sorted(self.runtime.endpoint.counters.items())),
+                "counters": dict(sorted({**self.runtime.counters, **self.runtime.endpoint.counters}.items())),
             }
         )
         if complete:

@@ -6,11 +6,13 @@ SHA-256, synced to disk and only then given its name. So the final name never sh
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import os
+import re
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Final, Literal, Self, TypeAlias
@@ -20,6 +22,8 @@ from hosts.wire.reason import Reason
 
 PIECE_BYTES: Final = 1 << 20
 """What is read from the disk at once."""
+PART: Final = re.compile(r"\..+\.part-[0-9a-f]{8}", re.DOTALL)
+"""Names of files that are not whole yet. Whoever writes one has it locked (flock), and a killed program's is free."""
 Existing: TypeAlias = Literal["refuse", "replace"]
 
 
@@ -85,10 +89,14 @@ class FileSource:
 class FileSink:
     """Turns a stream back into a file in a folder. Use as a context: what is unfinished at its end is removed."""
 
-    def __init__(self, folder: Path, existing: Existing = "refuse") -> None:
-        """Raises FileError when the folder cannot be made or written to."""
+    def __init__(
+        self, folder: Path, existing: Existing = "refuse", check: Callable[[Manifest], None] = lambda manifest: None
+    ) -> None:
+        """`check` raises FileError for a file that is not wanted. Raises FileError when the folder cannot be made or
+        written to."""
         self.folder = folder
         self.existing = existing
+        self._check = check
         self.manifest: Manifest | None = None
         self.path: Path | None = None
         """The final name, once the file has it."""
@@ -141,14 +149,16 @@ class FileSink:
             return False
         final = self.folder / manifest.name
         if final.exists() and (self.existing == "refuse" or final.is_dir()):
-            what = "" if final.is_dir() else " (--replace puts the new one in its place)"
-            raise FileError(f"{final}: {os.strerror(errno.EEXIST)}{what}", Reason.REFUSED_FILE)
+            raise self._taken(final)
+        self._check(manifest)
         try:
             space = os.statvfs(self.folder)
             if space.f_bavail * space.f_frsize < manifest.size:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             self._part = self.folder / f".{manifest.name}.part-{secrets.token_hex(4)}"
             self._file = self._part.open("xb")
+            with contextlib.suppress(OSError):  # a file system without locks
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._part = self._part if self._file else None
             raise self._unwritable(error) from None
@@ -177,7 +187,7 @@ class FileSink:
             finally:
                 os.close(folder)
         except FileExistsError:
-            raise FileError(f"{final}: {os.strerror(errno.EEXIST)}", Reason.REFUSED_FILE) from None
+            raise self._taken(final) from None
         except OSError as error:
             raise self._unwritable(error) from None
         self.path = final
@@ -207,6 +217,10 @@ class FileSink:
         if self._part is not None:
             self._part.unlink(missing_ok=True)
             self._part = None
+
+    def _taken(self, final: Path) -> FileError:
+        what = "" if final.is_dir() else " (--replace puts the new one in its place)"
+        return FileError(f"{final}: {os.strerror(errno.EEXIST)}{what}", Reason.REFUSED_FILE)
 
     def _unwritable(self, error: OSError) -> FileError:
         return FileError(f"{self.folder}: cannot write: {error.strerror}", Reason.CANNOT_WRITE)

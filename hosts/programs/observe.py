@@ -56,6 +56,13 @@ def plain(value: Any) -> Any:
     return value
 
 
+def replace_json(path: Path, content: Mapping[str, object]) -> None:
+    """Put a JSON file in the place of the one before, as a whole. Raises OSError."""
+    part = path.with_name(f".{path.name}.tmp")
+    part.write_text(json.dumps(plain(content)), encoding="utf-8")
+    os.replace(part, path)
+
+
 class StatusFile:
     """Writes a sender's status file. A failed write never stops a transfer."""
 
@@ -63,7 +70,6 @@ class StatusFile:
         self, folder: Path, protocol: str, session: Session, number: int, source: str, total: int | None
     ) -> None:
         self._path = folder / f"{number}.json"
-        self._part = folder / f".{number}.json.tmp"
         self._fixed: dict[str, object] = {
             "version": 1,
             "session": number,
@@ -80,12 +86,9 @@ class StatusFile:
 
     def write(self, row: Mapping[str, object]) -> None:
         """Replace the file by one with the trace row `row`, which has the names of docs/status.md."""
-        status = self._fixed | plain(row)
-        status.pop("t", None)
-        status["updated_at"] = time.time()
+        status = self._fixed | {name: value for name, value in row.items() if name != "t"}
         with contextlib.suppress(OSError):
-            self._part.write_text(json.dumps(status), encoding="utf-8")
-            os.replace(self._part, self._path)
+            replace_json(self._path, status | {"updated_at": time.time()})
 
 
 class TraceFile:

@@ -93,7 +93,10 @@ async def send_stream(
     driver.keep_status(status_folder, None)
     if driver.status is not None:
         driver.status.begin()
-    display.say(f"streaming to {plan.session.group} with {plan.protocol.name}, session {driver.session}")
+    display.say(
+        f"streaming to {plan.session.group} with {plan.protocol.name} from {sockets.describe(interface.address)}, "
+        f"session {driver.session}"
+    )
     source.start()
     end = await driver.run(close=source.close)
     row, duration = driver.row(), driver.narrator.duration

@@ -34,9 +34,10 @@ async def send_file(
     if driver.status is not None:
         driver.status.write(driver.row())
     runtime.every(PROGRESS_INTERVAL_S, lambda now: _show(display, lambda: observer.row(now), column))
+    waits = f"; waiting for {plan.session.receivers} receiver(s)" if knows_receivers else ""
     display.say(
-        f"{manifest.name}: {manifest.size} bytes to {plan.session.group} with {plan.protocol.name}, "
-        f"session {driver.session}" + (f"; waiting for {plan.session.receivers} receiver(s)" if knows_receivers else "")
+        f"{manifest.name}: {manifest.size} bytes to {plan.session.group} with {plan.protocol.name} "
+        f"from {sockets.describe(interface.address)}, session {driver.session}{waits}"
     )
 
     def begin() -> None:

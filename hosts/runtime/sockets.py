@@ -23,6 +23,9 @@ IP_RECVTOS: Final = 13
 IP_MULTICAST_ALL: Final = 49
 SO_RCVBUFFORCE: Final = 33  # asm-generic/socket.h; needs CAP_NET_ADMIN
 SO_TIMESTAMPNS: Final = 35  # asm-generic/socket.h
+SO_RXQ_OVFL: Final = 40  # asm-generic/socket.h
+UDP_SEGMENT: Final = 103  # linux/udp.h
+UDP_GRO: Final = 104  # linux/udp.h
 SIOCGIFADDR: Final = 0x8915  # linux/sockios.h
 IFREQ: Final = struct.Struct("16sH2x4s16x")
 SPEEDS: Final = Path("/sys/class/net")
@@ -30,8 +33,10 @@ SPEEDS: Final = Path("/sys/class/net")
 
 DEFAULT_TTL: Final = 16
 """More switches than any tree here has (ours)."""
-RECEIVE_BUFFER_BYTES: Final = 1 << 20
-"""About a second at 10 Mbit/s: a busy machine's scheduling must not become loss (ours)."""
+RECEIVE_BUFFER_BYTES: Final = 1 << 22
+"""About a second at 30 Mbit/s, or 10 ms at 3 Gbit/s: a busy machine's scheduling must not become loss (ours)."""
+ENOUGH_BUFFER_BYTES: Final = 1 << 20
+"""Whoever gets less is told (ours)."""
 
 
 class SocketError(Exception):
@@ -83,11 +88,27 @@ def _interface_address(name: str) -> str:
 
 def link_bps(address: str, speeds: Path = SPEEDS) -> float:
     """What the link of the interface with this local address carries, bit/s; 0: not known, as of Wi-Fi and tunnels."""
-    for _, name in socket.if_nameindex():
-        with contextlib.suppress(SocketError, OSError, ValueError):
-            if _interface_address(name) == address:
-                return 1e6 * max(0, int((speeds / name / "speed").read_text()))
+    with contextlib.suppress(OSError, ValueError):
+        return 1e6 * max(0, int((speeds / interface_name(address) / "speed").read_text()))
     return 0.0
+
+
+def interface_address(name: str) -> str:
+    """The first IPv4 address of an interface; empty when it has none."""
+    with contextlib.suppress(SocketError):
+        return _interface_address(name)
+    return ""
+
+
+def interface_name(address: str) -> str:
+    """The interface whose first address this is; empty when there is none, as for an address that was added to one."""
+    return next((name for _, name in socket.if_nameindex() if interface_address(name) == address), "")
+
+
+def describe(address: str) -> str:
+    """A local address and its interface, for a person: `10.0.0.1 (eth0)`."""
+    name = interface_name(address)
+    return f"{address} ({name})" if name else address
 
 
 def _route_address(group: str) -> str:
@@ -104,11 +125,8 @@ def _route_address(group: str) -> str:
 
 def _only_address() -> str | None:
     """The address of the one interface beside loopback; None when there is none, or a choice."""
-    addresses = []
-    for _, name in socket.if_nameindex():
-        with contextlib.suppress(SocketError):
-            addresses.append(_interface_address(name))
-    others = [address for address in addresses if not ipaddress.IPv4Address(address).is_loopback]
+    addresses = [interface_address(name) for _, name in socket.if_nameindex()]
+    others = [address for address in addresses if address and not ipaddress.IPv4Address(address).is_loopback]
     return others[0] if len(others) == 1 else None
 
 
@@ -168,6 +186,32 @@ def _membership(
         sock.setsockopt(socket.IPPROTO_IP, option, request)
     except OSError as error:
         raise SocketError(f"cannot {verb} {group} on {interface.address}: {error.strerror}") from None
+
+
+def cuts_messages(sock: socket.socket) -> bool:
+    """Whether the kernel cuts one message into datagrams (UDP_SEGMENT): canopy_engine.DatagramSender wants to know."""
+    return _has_udp_option(sock, UDP_SEGMENT)
+
+
+def put_together(sock: socket.socket) -> bool:
+    """Let the kernel put datagrams of one sender together (UDP_GRO) for datagrams.py to take apart; whether it does."""
+    with contextlib.suppress(OSError):
+        sock.setsockopt(socket.IPPROTO_UDP, UDP_GRO, 1)
+    return _has_udp_option(sock, UDP_GRO)
+
+
+def _has_udp_option(sock: socket.socket, option: int) -> bool:
+    try:
+        sock.getsockopt(socket.IPPROTO_UDP, option)
+    except OSError:
+        return False
+    return True
+
+
+def count_drops(sock: socket.socket) -> None:
+    """Have the kernel say how many datagrams found no room in the socket's buffer. Does its best."""
+    with contextlib.suppress(OSError):
+        sock.setsockopt(socket.SOL_SOCKET, SO_RXQ_OVFL, 1)
 
 
 def stamp_arrivals(sock: socket.socket) -> None:

@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 
 from hosts import protocols
-from hosts.endpoint import Address, ReceiverEndpoint, SenderEndpoint
+from hosts.endpoint import Address, ReceiverEndpoint, Send, SenderEndpoint
 from hosts.protocol import Session
 from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.wire.manifest import Manifest
 
 SESSION = Session(Address("232.1.1.1", 5000), "10.0.0.1", 7)
 
@@ -92,3 +93,21 @@ def test_parameters_from_text_and_numbers(text: object, value: int) -> None:
 def test_bad_parameters_are_named(parameters: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         protocols.get("mtcp").parse_options(parameters)
+
+
+@pytest.mark.parametrize("name", protocols.names())
+def test_whose_session_a_datagram_is(name: str) -> None:
+    """Of what a sender sends first, and of nothing else."""
+    protocol = protocols.get(name)
+    session = Session(Address("232.1.1.1", 5000), None, 77, realtime=not protocol.carries_files)
+    sender = protocol.sender(session, random.Random(1))
+    effects = [*sender.start(now=0.0)]
+    if not protocol.knows_receivers:  # it waits for nobody
+        content = Manifest("file", 10_000, "0" * 64).encode() + bytes(10_000)
+        effects += [*sender.write(content, now=0.0), *sender.finish(now=0.0)]
+    while not (sends := [effect for effect in effects if isinstance(effect, Send)]):
+        assert sender.wake_at is not None
+        effects += sender.handle_timer(now=sender.wake_at)
+    assert protocol.session_of(sends[0].data) == 77
+    for data in (b"", sends[0].data[:7], bytes(200)):
+        assert protocol.session_of(data) is None

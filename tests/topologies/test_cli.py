@@ -90,6 +90,16 @@ def test_exec_needs_a_program() -> None:
     assert RUNNER.invoke(cli.app, ["exec"]).exit_code == 2
 
 
+def test_show_prints_a_scenario_at_length(tmp_path: Path) -> None:
+    path = tmp_path / "star.yaml"
+    path.write_text("name: star\nduration: 1 s\nnetwork: {tree: {depth: 1, fanout: 3}, access: {rate: 1 Mbps}}\n")
+    result = RUNNER.invoke(cli.app, ["scenario", "show", str(path)])
+    assert result.exit_code == 0
+    assert "between: [r3, s1]" in result.stdout
+    path.write_text(result.stdout)
+    assert RUNNER.invoke(cli.app, ["scenario", "show", str(path)]).stdout == result.stdout
+
+
 def test_the_schema_knows_every_kind_of_node_and_fault() -> None:
     result = RUNNER.invoke(cli.app, ["scenario", "schema"])
     definitions = json.loads(result.stdout)["$defs"]

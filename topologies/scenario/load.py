@@ -3,17 +3,19 @@
 import difflib
 import os.path
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+import reprlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from topologies.scenario import activity, network, session
+from topologies.scenario import activity, expand, generators, graphs, network, session
 from topologies.scenario.checks import Purpose, check_ability, check_scenario
 from topologies.scenario.errors import FieldPath, Finding, Problem, ScenarioError
+from topologies.scenario.expand import Expansion, GeneratedNetwork, may_be_short
 from topologies.scenario.scenario import Scenario
 
 _BOOLEAN_TAG = "tag:yaml.org,2002:bool"
@@ -21,15 +23,20 @@ _MERGE_TAG = "tag:yaml.org,2002:merge"
 _KNOWN_FIELDS = sorted(
     {
         name
-        for module in (activity, network, session)
+        for module in (activity, expand, generators, graphs, network, session)
         for model in vars(module).values()
         if isinstance(model, type) and issubclass(model, BaseModel)
         for name in model.model_fields
     }
     | set(Scenario.model_fields)
 )
+_RANGE_IN_BRACKETS = re.compile(r"[\[{,]\s*(?:[a-z_]+:\s*)?[a-z][a-z0-9_]*\[\d")
+"""A range that YAML takes for a list, for it stands within brackets without quotes."""
 _MOST_SHOWN = 200
 """Characters of a wrong value."""
+_REPR = reprlib.Repr()
+_REPR.maxlevel = 2
+"""Lists in lists by aliases may be of any size."""
 
 
 def _with_words(base: Any) -> Any:
@@ -79,6 +86,9 @@ class Document:
     file: str
     data: Any
     root: yaml.Node
+    places: Mapping[int, int | FieldPath] = field(default_factory=dict)
+    """An element of a list that was expanded, by its node's id -> its number as it is written, or its field's path."""
+    is_expanded: bool = False
 
     def locate(self, path: FieldPath) -> tuple[int, FieldPath]:
         """The line of the field at `path` or of its nearest ancestor in the document, and that one's path.
@@ -90,12 +100,18 @@ class Document:
             step = _step(node, part)
             if step is not None:
                 line, node = step
-                found.append(part)
+                place = self.places.get(id(node), part)
+                if isinstance(place, tuple):
+                    found = [*place]
+                else:
+                    found.append(place)
         return line, tuple(found)
 
 
-def parse_document(text: str, file: str) -> Document:
-    """The document in `text`; `file` is its name in messages. ScenarioError when it is not one YAML mapping."""
+def parse_document(text: str, file: str, base: Path | None = None) -> Document:
+    """The document in `text`; `file` is its name in messages. ScenarioError when it is not one YAML mapping.
+
+    With a `base`, where the files that it names are, its ranges and generated networks are expanded."""
     try:
         loader = _loader(text)
         try:
@@ -105,7 +121,16 @@ def parse_document(text: str, file: str) -> Document:
             problems = list(_duplicate_keys(root, (), file, set()))
             if problems:
                 raise ScenarioError(problems)
-            return Document(file, loader.construct_document(root), root)
+            written = Document(file, loader.construct_document(root), root)
+            if base is None or not may_be_short(text, written.data):
+                return written
+            expansion = Expansion()
+            at_length = expansion.expand(root, _generated_network(written), base)
+            if expansion.mistakes:
+                raise ScenarioError([Problem(file, *mistake) for mistake in expansion.mistakes])
+            if not expansion.changed:
+                return written
+            return Document(file, loader.construct_document(at_length), at_length, expansion.places, True)
         finally:
             loader.dispose()
     except ScenarioError:
@@ -113,11 +138,25 @@ def parse_document(text: str, file: str) -> Document:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark is not None else None
-        raise ScenarioError([Problem(file, line, (), f"not YAML: {error.problem or error.context}")]) from None
+        hint = ""
+        if line is not None and _RANGE_IN_BRACKETS.search((text.splitlines() or [""])[min(line, text.count("\n")) - 1]):
+            hint = '; within brackets a range needs quotes, as in ["r[1-30]"]'
+        raise ScenarioError([Problem(file, line, (), f"not YAML: {error.problem or error.context}{hint}")]) from None
     except RecursionError:
         raise ScenarioError([Problem(file, None, (), "not a scenario: nested too deeply")]) from None
     except (yaml.YAMLError, ValueError) as error:  # a control character; a date such as 2026-99-99
         raise ScenarioError([Problem(file, None, (), f"not YAML: {str(error).splitlines()[0]}")]) from None
+
+
+def _generated_network(document: Document) -> GeneratedNetwork | None:
+    """The field `network`. ScenarioError."""
+    if "network" not in document.data:
+        return None
+    try:
+        return GeneratedNetwork.model_validate(document.data["network"])
+    except ValidationError as error:
+        details = [{**detail, "loc": ("network", *detail["loc"])} for detail in error.errors(include_url=False)]
+        raise ScenarioError([_problem(document, detail) for detail in details]) from None
 
 
 def _step(node: yaml.Node, part: str | int) -> tuple[int, yaml.Node] | None:
@@ -169,7 +208,7 @@ def load_scenario(path: Path, *, check_files: bool = False, purpose: Purpose | N
         raise ScenarioError([Problem(str(path), None, (), error.strerror or str(error))]) from None
     except UnicodeDecodeError as error:
         raise ScenarioError([Problem(str(path), None, (), f"not UTF-8 text (at byte {error.start})")]) from None
-    scenario = parse_scenario(text, str(path))
+    scenario, document = _parse(text, str(path), path.parent)
     findings: list[Finding] = [
         (("sessions", index, "file"), f"{path.parent / one.file}: no such file")
         for index, one in enumerate(scenario.sessions)
@@ -178,22 +217,44 @@ def load_scenario(path: Path, *, check_files: bool = False, purpose: Purpose | N
     if purpose is not None:
         findings += check_ability(scenario, purpose)
     if findings:
-        document = parse_document(text, str(path))
-        raise ScenarioError([_at(document, field, message) for field, message in findings])
+        raise _error(document, [_at(document, field, message) for field, message in findings])
     return scenario
 
 
 def parse_scenario(text: str, file: str = "scenario") -> Scenario:
     """The scenario in `text`; `file` is its name in messages. ScenarioError lists everything that is wrong with it."""
-    document = parse_document(text, file)
+    return _parse(text, file, Path(file).parent)[0]
+
+
+def _parse(text: str, file: str, base: Path) -> tuple[Scenario, Document]:
+    document = parse_document(text, file, base)
     try:
         scenario = Scenario.model_validate(document.data)
     except ValidationError as error:
-        raise ScenarioError([_problem(document, detail) for detail in error.errors(include_url=False)]) from None
+        problems = [_problem(document, detail) for detail in error.errors(include_url=False)]
+        raise _error(document, problems) from None
+    scenario.note_expansion(document.is_expanded)
     problems = [_at(document, path, message) for path, message in check_scenario(scenario)]
     if problems:
-        raise ScenarioError(problems)
-    return scenario
+        raise _error(document, problems)
+    return scenario, document
+
+
+def _error(document: Document, problems: Sequence[Problem]) -> ScenarioError:
+    """What is wrong with a scenario. Of what came of one line by expansion, the first mistake of a kind stands for all
+    like it."""
+    if not document.is_expanded:
+        return ScenarioError(problems)
+    kinds: dict[tuple[Any, ...], list[Problem]] = {}
+    for problem in problems:
+        place = problem.path[:1] + problem.path[2:] if problem.path[:1] == ("nodes",) else problem.path
+        kinds.setdefault((problem.line, place), []).append(problem)
+    return ScenarioError(
+        [
+            first if not others else replace(first, message=f"{first.message} (and {len(others)} more like it)")
+            for first, *others in kinds.values()
+        ]
+    )
 
 
 def _at(document: Document, path: FieldPath, message: str) -> Problem:
@@ -231,7 +292,7 @@ def _problem(document: Document, detail: Any) -> Problem:
 def _shown(value: object) -> str:
     """A field's value, cut to a length that a line has room for."""
     try:
-        text = str(value)
+        text = _REPR.repr(value) if isinstance(value, list | dict) else str(value)
     except ValueError:  # an integer of more digits than Python prints
         text = "a very large number"
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."

@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_val
 
 from topologies.scenario.quantity import Duration, Fraction, Rate, Size
 
-NodeName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=10)]
+NODE_NAME = r"^[a-z][a-z0-9_]*$"
+NodeName = Annotated[str, Field(pattern=NODE_NAME, max_length=10)]
 """A lower-case word. Linux allows 15 bytes for the names of interfaces, which add `-eth0` to it."""
 
 Port = Annotated[int, Field(ge=1, le=511)]

@@ -3,7 +3,8 @@
 from functools import cached_property
 from typing import Annotated
 
-from pydantic import Field
+import yaml
+from pydantic import Field, PrivateAttr
 
 from topologies.scenario.activity import Fault, Flow
 from topologies.scenario.network import Host, Link, Node, NodeName, P4Switch, Router, Strict
@@ -11,6 +12,8 @@ from topologies.scenario.quantity import Duration
 from topologies.scenario.session import Session
 
 MAX_SEED = 2**63 - 1
+MAX_COLUMNS = 120
+"""Of a scenario that is written out."""
 
 
 class Simulation(Strict):
@@ -42,6 +45,21 @@ class Scenario(Strict):
     traffic: list[Flow] = Field(default=[])
     faults: list[Fault] = Field(default=[])
     simulation: Simulation = Simulation()
+    _is_expanded: bool = PrivateAttr(default=False)
+
+    def note_expansion(self, is_expanded: bool) -> None:
+        """Say whether its file says it in short (expand.py)."""
+        self._is_expanded = is_expanded
+
+    @property
+    def is_expanded(self) -> bool:
+        """Whether its file has ranges or a generated network, and perhaps names another file."""
+        return self._is_expanded
+
+    def at_length(self) -> str:
+        """The YAML that says it without ranges, generated networks and defaults."""
+        document = self.model_dump(mode="json", exclude_unset=True, by_alias=True)
+        return yaml.safe_dump(document, sort_keys=False, default_flow_style=None, width=MAX_COLUMNS)
 
     @cached_property
     def hosts(self) -> dict[str, Host]:

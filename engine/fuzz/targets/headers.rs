@@ -25,4 +25,5 @@ fuzz_target!(|data: &[u8]| {
         world.send(pause_us, port, &frame);
         let _ = frame::decode(&frame);
     }
+    world.compare();
 });

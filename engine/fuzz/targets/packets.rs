@@ -23,4 +23,5 @@ fuzz_target!(|data: &[u8]| {
         let port = if port > 16 && port & 1 == 1 { CPU_PORT } else { (port + 7) % PORTS + 1 };
         world.send(pause_us, port, frame);
     }
+    world.compare();
 });

@@ -1,9 +1,13 @@
-//! Any text as a program: it is refused, or it runs packets and takes entries within its bounds.
+//! Any text as a program: it is refused, or it runs packets and takes entries within its bounds, and does the same in
+//! native code as interpreted.
 
 #![no_main]
 
+use std::sync::Arc;
+
+use canopy_fuzz::compare_states;
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate, Corpus};
-use p4vm::{ActionCall, EntryTarget, MatchKey, Options, Outputs, Program, Switch, TableInfo};
+use p4vm::{ActionCall, Backend, EntryTarget, MatchKey, Options, Outputs, Program, Switch, TableInfo};
 
 /// Packets from none to more than any header of the corpus' programs takes.
 const PACKET_BYTES: [usize; 6] = [0, 1, 14, 60, 200, 1500];
@@ -13,15 +17,19 @@ fuzz_target!(|data: &[u8]| -> Corpus {
         return Corpus::Keep;
     };
     let options = Options { cpu_port: Some(510), max_passes: 20, max_events: 100, max_log: 10, ..Options::default() };
-    let mut switch = Switch::new(program, options);
-    run(&mut switch);
-    for table in switch.tables() {
-        if let Ok(info) = switch.table_info(&table) {
-            add_entries(&mut switch, &info);
+    let switch = |backend| Switch::new(Arc::clone(&program), Options { backend, ..options.clone() });
+    let (mut native, mut interpreter) = (switch(Backend::Native), switch(Backend::Interpreter));
+    run(&mut native, &mut interpreter);
+    for switch in [&mut native, &mut interpreter] {
+        for table in switch.tables() {
+            if let Ok(info) = switch.table_info(&table) {
+                add_entries(switch, &info);
+            }
         }
     }
-    run(&mut switch);
-    switch.reset();
+    run(&mut native, &mut interpreter);
+    compare_states(&mut native, &mut interpreter);
+    native.reset();
     Corpus::Keep
 });
 
@@ -34,15 +42,18 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     }
 });
 
-fn run(switch: &mut Switch) {
-    let mut outputs = Outputs::new();
+fn run(native: &mut Switch, interpreter: &mut Switch) {
     for (at, bytes) in PACKET_BYTES.into_iter().enumerate() {
         let packet: Vec<u8> = (0..bytes).map(|byte| (byte * (at + 1)) as u8).collect();
-        outputs.clear();
-        switch.process(at as u64 * 50_000_000, at as u16, &packet, &mut outputs);
+        let [one, other] = [&mut *native, &mut *interpreter].map(|switch| {
+            let mut outputs = Outputs::new();
+            switch.process(at as u64 * 50_000_000, at as u16, &packet, &mut outputs);
+            outputs
+        });
+        assert!(one.iter().eq(other.iter()), "the back ends send different packets");
     }
-    switch.take_events(usize::MAX);
-    switch.take_log();
+    assert_eq!(native.take_events(usize::MAX), interpreter.take_events(usize::MAX));
+    assert_eq!(native.take_log(), interpreter.take_log());
 }
 
 /// An entry for each action, with a key and parameters of zeros or ones.

@@ -6,6 +6,7 @@ A `DataPath` outlives the programs that run on it: each pipeline config brings a
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections import deque
@@ -16,11 +17,14 @@ from typing import TYPE_CHECKING, Protocol
 import canopy_engine
 from finsy.proto import rpc_code
 
+from engine.switch.backend import Backend
 from engine.switch.limits import NO_LIMITS, Limits
 from engine.switch.p4runtime.errors import P4RuntimeError, failed_precondition, from_engine, invalid_argument
 
 if TYPE_CHECKING:
     from canopy_engine import Capture, Event, LinkSpec, LiveSwitch, Switch
+
+logger = logging.getLogger(__name__)
 
 # Events that a MemoryDataPath keeps for its reader, as many as a switch's own queue.
 MAX_WAITING_EVENTS = 65_536
@@ -50,7 +54,9 @@ class DataPath(Protocol):
     def close(self) -> None: ...
 
 
-def make_switch(program_json: str, *, seed: int, cpu_port: int | None, limits: Limits = NO_LIMITS) -> Switch:
+def make_switch(
+    program_json: str, *, seed: int, cpu_port: int | None, limits: Limits = NO_LIMITS, backend: Backend = "adaptive"
+) -> Switch:
     try:
         return canopy_engine.Switch(
             program_json,
@@ -58,6 +64,7 @@ def make_switch(program_json: str, *, seed: int, cpu_port: int | None, limits: L
             cpu_port=cpu_port,
             digest_rate=_with_burst(limits.digests),
             digest_repeat_rate=_with_burst(limits.repeats),
+            backend=backend,
         )
     except canopy_engine.LoadError as error:
         raise invalid_argument(f"the device config is not p4c's BMv2 JSON: {error}") from None
@@ -87,6 +94,7 @@ class LiveDataPath:
         ports: Iterable[PortConfig],
         *,
         seed: int,
+        backend: Backend = "native",
         cpu_port: int | None,
         is_up: Callable[[str], bool],
         capture: Capture | None = None,
@@ -96,6 +104,7 @@ class LiveDataPath:
     ) -> None:
         self._ports = {port.number: port for port in ports}
         self._seed = seed
+        self._backend = backend
         self._cpu_port = cpu_port
         self._is_up = is_up
         self._capture = capture
@@ -106,7 +115,15 @@ class LiveDataPath:
         self._live: LiveSwitch | None = None
 
     def make_switch(self, program_json: str) -> Switch:
-        return make_switch(program_json, seed=self._seed, cpu_port=self._cpu_port, limits=self._limits)
+        switch = make_switch(
+            program_json, seed=self._seed, cpu_port=self._cpu_port, limits=self._limits, backend=self._backend
+        )
+        backend, reason = switch.backend()
+        if reason is not None:
+            logger.warning("the program is interpreted: no native code can be made of it: %s", reason)
+        else:
+            logger.info("the program runs in the back end %s", backend)
+        return switch
 
     def install(self, switch: Switch) -> None:
         live = canopy_engine.LiveSwitch(switch, seed=self._seed)
@@ -171,6 +188,10 @@ class LiveDataPath:
 
     def port_stats(self) -> dict[int, dict[str, int]]:
         return self._live.port_stats() if self._live is not None else {}
+
+    def backend(self) -> str | None:
+        """What runs the program now; None without one."""
+        return self._switch.backend()[0] if self._switch is not None else None
 
     def switch_stats(self) -> dict[str, int]:
         return self._switch.stats() if self._switch is not None else {}

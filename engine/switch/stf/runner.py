@@ -8,6 +8,7 @@ from pathlib import Path
 
 import canopy_engine
 
+from engine.switch.backend import Backend
 from engine.switch.p4runtime.errors import P4RuntimeError
 from engine.switch.p4runtime.program import read_program
 from engine.switch.stf.cells import Cells
@@ -49,14 +50,20 @@ class Result:
 
 
 def run_test(
-    program_json: str, script: str, *, seed: int = 0, ignore: Collection[str] = (), trace: bool = False
+    program_json: str,
+    script: str,
+    *,
+    seed: int = 0,
+    backend: Backend = "interpreter",
+    ignore: Collection[str] = (),
+    trace: bool = False,
 ) -> Result:
     """Run a test; what is wrong is in the result. Raises StfError when the program cannot be loaded.
 
     `ignore`: statements to pass over; p4c's runner for BMv2 does so with check_counter. `trace`: note each packet's way
     through the program."""
     try:
-        switch = canopy_engine.Switch(program_json, seed=seed)
+        switch = canopy_engine.Switch(program_json, seed=seed, backend=backend)
         program = read_program(switch, program_json)
     except (canopy_engine.LoadError, P4RuntimeError) as error:
         raise StfError(str(error)) from None

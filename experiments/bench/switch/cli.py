@@ -62,7 +62,9 @@ def switch_command(
 def measure(seconds: float, bmv2: str | None, notes: list[str]) -> list[Figure]:
     """All figures; what could not be measured is noted."""
     figures = [without_sockets(workload, seconds, bmv2) for workload in (REPLICATION, L2, L3)]
-    figures += [*feedback(), *full_tables(seconds)]
+    figures += [in_process(workload, None, seconds, "interpreter") for workload in (REPLICATION, L2, L3)]
+    figures += [*feedback(), *feedback("interpreter")]
+    figures += full_tables(seconds)
     if os.geteuid() == 0:
         figures += [af_packet(workload, seconds, bmv2) for workload in (REPLICATION, L2, L3)]
     else:

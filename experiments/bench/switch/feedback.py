@@ -6,6 +6,7 @@ from ipaddress import IPv4Address
 
 import canopy_engine
 
+from engine.switch.backend import Backend
 from experiments.bench.switch.replication import (
     ENTRIES,
     PROGRAM_JSON,
@@ -97,11 +98,11 @@ def _rla_ack(child: int, cumulative: int) -> bytes:
     return encode_ack(Ack(_SESSION, False, True, False, cumulative, _WINDOW, 1, child, 1 << child, 0))
 
 
-def _nanoseconds(data: Callable[[int], bytes], ack: Callable[[int, int], bytes]) -> float:
+def _nanoseconds(data: Callable[[int], bytes], ack: Callable[[int, int], bytes], backend: Backend) -> float:
     best = float("inf")
     frames = [_up(_LAGGING, ack(_LAGGING, number)) for number in range(2, _PACKETS)]
     for _ in range(_ROUNDS):
-        switch = _begin(data, ack)
+        switch = _begin(data, ack, backend)
         for start in range(0, len(frames) - _PART, _PART):
             result = canopy_engine.bench(switch, _LAGGING, frames[start : start + _PART], _PART)
             if result["packets_out"] != _PART:
@@ -110,9 +111,9 @@ def _nanoseconds(data: Callable[[int], bytes], ack: Callable[[int, int], bytes])
     return best
 
 
-def _begin(data: Callable[[int], bytes], ack: Callable[[int, int], bytes]) -> canopy_engine.Switch:
+def _begin(data: Callable[[int], bytes], ack: Callable[[int, int], bytes], backend: Backend) -> canopy_engine.Switch:
     """A switch that data has passed, which both children have acknowledged, the leading one all of it."""
-    switch = embedded_switch(WORKLOAD)
+    switch = embedded_switch(WORKLOAD, backend)
     for port, frame in WORKLOAD.joins.items():
         switch.process(port, frame, 1)
     for seq in range(_PACKETS):
@@ -122,10 +123,12 @@ def _begin(data: Callable[[int], bytes], ack: Callable[[int, int], bytes]) -> ca
     return switch
 
 
-def feedback() -> list[Figure]:
+def feedback(backend: Backend = "native") -> list[Figure]:
     """Nanoseconds a packet of feedback that is merged."""
+    how = " interpreted," if backend == "interpreter" else ""
     kinds = (("MTCP", _mtcp_data, _mtcp_ack), ("RLA", _rla_data, _rla_ack))
+    target = MOST_NS if backend == "native" else None
     return [
-        Figure(f"{name}'s feedback, merged", _nanoseconds(data, ack), "ns a packet", MOST_NS, at_most=True)
+        Figure(f"{name}'s feedback,{how} merged", _nanoseconds(data, ack, backend), "ns a packet", target, at_most=True)
         for name, data, ack in kinds
     ]

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import canopy_engine
 
+from engine.switch.backend import Backend
 from experiments.bench.switch.report import BenchError, Figure
 from experiments.bench.switch.workload import Workload, joined_switch
 
@@ -24,8 +25,9 @@ def best_rate(switch: canopy_engine.Switch, port: int, packets: Sequence[bytes],
     return max(result["packets_in"] / result["seconds"] for result in results)
 
 
-def in_process(workload: Workload, target: float | None, seconds: float) -> Figure:
+def in_process(workload: Workload, target: float | None, seconds: float, backend: Backend = "native") -> Figure:
     """Output packets per second."""
     copies = len(workload.output_ports)
-    rate = best_rate(joined_switch(workload), workload.input_port, [workload.frame], copies, seconds)
-    return Figure(f"{workload.title}, in process", rate * copies, "packets/s", target=target)
+    rate = best_rate(joined_switch(workload, backend), workload.input_port, [workload.frame], copies, seconds)
+    how = "interpreted" if backend == "interpreter" else "in process"
+    return Figure(f"{workload.title}, {how}", rate * copies, "packets/s", target=target)

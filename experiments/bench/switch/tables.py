@@ -41,7 +41,7 @@ Packet = tuple[int, int, int, int]
 
 
 def empty_switch() -> canopy_engine.Switch:
-    return canopy_engine.Switch((PROGRAMS / "tables.json").read_text())
+    return canopy_engine.Switch((PROGRAMS / "tables.json").read_text(), backend="native")
 
 
 def random_packets(rng: random.Random) -> list[Packet]:

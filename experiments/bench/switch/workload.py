@@ -14,6 +14,7 @@ import canopy_engine
 import finsy as fy
 
 from controller.network import CPU_PORT
+from engine.switch.backend import Backend
 
 Value = int | tuple[int, int]
 """A match: a number, or for lpm a number and its prefix's length."""
@@ -75,9 +76,9 @@ def udp_datagram(length: int, source_port: int = 9000, destination_port: int = 9
     return struct.pack("!HHHH", source_port, destination_port, length, 0) + bytes(length - 8)
 
 
-def embedded_switch(workload: Workload) -> canopy_engine.Switch:
+def embedded_switch(workload: Workload, backend: Backend = "native") -> canopy_engine.Switch:
     """A configured embedded switch that nothing has been sent to yet."""
-    switch = canopy_engine.Switch(workload.program_json.read_text(), cpu_port=CPU_PORT)
+    switch = canopy_engine.Switch(workload.program_json.read_text(), cpu_port=CPU_PORT, backend=backend)
     for entry in workload.entries:
         _apply(switch, entry)
     for group, ports in workload.groups.items():
@@ -85,9 +86,9 @@ def embedded_switch(workload: Workload) -> canopy_engine.Switch:
     return switch
 
 
-def joined_switch(workload: Workload) -> canopy_engine.Switch:
+def joined_switch(workload: Workload, backend: Backend = "native") -> canopy_engine.Switch:
     """A configured embedded switch whose members have joined, in process."""
-    switch = embedded_switch(workload)
+    switch = embedded_switch(workload, backend)
     for port, frame in workload.joins.items():
         switch.process(port, frame)
     return switch

@@ -5,7 +5,7 @@ import random
 from hosts.endpoint import ReceiverEndpoint, SenderEndpoint
 from hosts.protocol import Protocol, Session
 from hosts.protocols.webrc.options import WebrcOptions
-from hosts.protocols.webrc.packets import LONG, NUMBER, SHORT
+from hosts.protocols.webrc.packets import LONG, NUMBER, SHORT, read_session
 from hosts.protocols.webrc.receiver import WebrcReceiver
 from hosts.protocols.webrc.sender import WebrcSender
 
@@ -35,5 +35,6 @@ PROTOCOL = Protocol(
     feedback_types=frozenset(),
     carries_realtime=True,
     knows_receivers=False,
+    read_session=read_session,
     count_groups=count_groups,
 )

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from hosts.parts.bounds import MOST, MOST_S, at_least, check, not_negative, one_of, period, positive, seconds, within
+from hosts.protocols.webrc.flute.objects import SCHEMES
 from hosts.protocols.webrc.packets import LINK_BYTES, MAX_PACKET_BYTES, header_bytes
 from hosts.protocols.webrc.rules import RULES
 from hosts.protocols.webrc.waves import Waves
@@ -44,6 +45,13 @@ class WebrcOptions:
     # do). It is for networks where leaves take effect at once.
     early_leave: bool = False
     avoid_overflow: bool = True  # 3.3: do not join while the reception rate does not fall with the waves
+    # What the sender codes files with: raptorq, reed-solomon or no-code. Receivers take what comes.
+    fec: str = one_of(*SCHEMES)
+    # Files are transferred compressed (RFC 6726's content encoding).
+    gzip: bool = False
+    flute_version: int = within(2, 1, 2)  # what the sender says it is (RFC 3926, RFC 6726)
+    # A receiver takes all files of the session, one after the other, and not the first one that is whole only.
+    every_file: bool = False
     # The sender of a file stops after so long; 0: when it is stopped.
     carousel_s: float = seconds(0.0, below=MOST, or_zero=True)
 

@@ -1,13 +1,14 @@
 """WEBRC's packets: ALC (RFC 5775) over LCT (RFC 5651), with RFC 3738's congestion control information.
 
-The codepoint is the FEC Encoding ID (RFC 6726, 5.1): 6 for RaptorQ (RFC 6330; block 8 bits, symbol 24 bits), 0 for data
-without a code (RFC 5445; block 16 bits, symbol 16 bits). There is no common Canopy header in front.
+The codepoint is the FEC Encoding ID (RFC 6726, 5.1): 6 for RaptorQ (RFC 6330; block 8 bits, symbol 24 bits), 5 for
+Reed-Solomon (RFC 5510; 24 and 8 bits), 0 for data without a code (RFC 5445; 16 and 16 bits). There is no common Canopy
+header in front. Behind the extensions and the FEC Payload ID follows the encoding symbol.
 
-Behind the extensions (with the FDT EXT_FDT, EXT_FTI) and the FEC Payload ID follows the encoding symbol.
+What we send has identifiers of 32 bits; what others send may have any that LCT allows, and no congestion control.
 """
 
 import struct
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from hosts.wire.fields import Field, Number, Reserved, Words
 from hosts.wire.header import ETHERNET_MTU_BYTES, IPV4_UDP_BYTES, SEALED_VERSION, PacketError
@@ -25,14 +26,17 @@ NO_CODE: Final = 0
 RAPTORQ: Final = 6
 FDT_TOI: Final = 0
 OBJECT_TOI: Final = 1
+EXT_TIME: Final = 2
 EXT_FTI: Final = 64
 EXT_SESSION: Final = 120
 """Ours (description.py), of the types that are each protocol instantiation's own and have a length (RFC 5651, 5.2)."""
 EXT_FDT: Final = 192
+EXT_CENC: Final = 193
+"""RFC 6726, 3.4.3: the content encoding of an FDT instance."""
 FIRST_FIXED_EXTENSION: Final = 128
 """Extension types from here on are one word long, without a length (RFC 5651, 5.2)."""
-FLUTE_VERSION: Final = 2
-"""In EXT_FDT (RFC 6726, 3.4.1)."""
+FLUTE_VERSIONS: Final = (1, 2)
+"""In EXT_FDT (RFC 3926, 3.4.1; RFC 6726, 3.4.1)."""
 MAX_PACKET_BYTES: Final = 14 + ETHERNET_MTU_BYTES
 
 
@@ -85,10 +89,11 @@ _LONG: Final = LONG.struct
 _S: Final = 0x80
 _O: Final = 0x20
 _CLOSE: Final = 0x02
-_FDT_FTI: Final = struct.Struct("!BBHIHHI")
-"""EXT_FTI of FEC Encoding ID 0 (RFC 5445, 3.2.2): length 48 bits, 16 reserved, symbol bytes, symbols of a block."""
-FDT_EXTENSION_BYTES: Final = 4 + _FDT_FTI.size
-"""Of the two that a packet with the FDT has."""
+_SCT_HIGH: Final = 0x8000
+"""In EXT_TIME: the sender's time, seconds, follows (RFC 5651, 5.2.2)."""
+_TIME: Final = struct.Struct("!BBHI")
+FDT_EXTENSION_BYTES: Final = 4 + 4 + _TIME.size + 16
+"""Of those that a packet with the FDT has at most: EXT_FDT, EXT_CENC, EXT_TIME, EXT_FTI."""
 
 
 class Alc(NamedTuple):
@@ -112,10 +117,18 @@ class Alc(NamedTuple):
     """LCT's A: the session ends."""
     fdt_instance: int | None = None
     """With the FDT: which one."""
-    fdt_bytes: int = 0
-    """With the FDT: its length."""
     description: bytes = b""
     """The extension with the session's parameters (description.py), where it has one."""
+    fti: bytes = b""
+    """EXT_FTI (flute/transmission.py), where it has one."""
+    content_encoding: int = 0
+    """EXT_CENC, with the FDT; 0: none."""
+    sent_ntp: int | None = None
+    """EXT_TIME: when the sender sent it, NTP seconds."""
+    flute_version: int = 2
+    """EXT_FDT's."""
+    is_controlled: bool = True
+    """Whether there is congestion control information; a sender without any says 0 (RFC 5775, 2.2)."""
 
 
 def header_bytes(*, is_long: bool) -> int:
@@ -132,7 +145,7 @@ def encode(packet: Alc) -> bytes:
     """The datagram."""
     extensions = packet.description
     if packet.fdt_instance is not None:
-        extensions += _fdt_extensions(packet)
+        extensions = _fdt_extensions(packet) + extensions
     cci, cci_words = (_LONG, 2) if packet.is_long else (_SHORT, 1)
     flags = LCT_VERSION << 12 | (cci_words - 1) << 10 | _S | _O | (_CLOSE if packet.closes else 0)
     words = 3 + cci_words + len(extensions) // 4
@@ -144,57 +157,78 @@ def encode(packet: Alc) -> bytes:
 
 def _fdt_extensions(packet: Alc) -> bytes:
     assert packet.fdt_instance is not None
-    fdt = EXT_FDT << 24 | FLUTE_VERSION << 20 | packet.fdt_instance
-    length = packet.fdt_bytes
-    fti = _FDT_FTI.pack(EXT_FTI, 4, length >> 32, length & 0xFFFFFFFF, 0, len(packet.symbol), 1)
-    return fdt.to_bytes(4, "big") + fti
+    found = (EXT_FDT << 24 | packet.flute_version << 20 | packet.fdt_instance).to_bytes(4, "big")
+    if packet.content_encoding:
+        found += (EXT_CENC << 24 | packet.content_encoding << 16).to_bytes(4, "big")
+    if packet.sent_ntp is not None:
+        found += _TIME.pack(EXT_TIME, _TIME.size // 4, _SCT_HIGH, packet.sent_ntp & 0xFFFFFFFF)
+    return found + packet.fti
+
+
+def read_session(data: bytes) -> int | None:
+    """The session of a datagram that does not end it; None: it is no packet."""
+    try:
+        packet = parse(data)
+    except PacketError:
+        return None
+    return None if packet.closes else packet.session
 
 
 def parse(data: bytes) -> Alc:
-    """The packet in a datagram. PacketError: it is none, or of a kind that no sender of ours sends."""
+    """The packet in a datagram. PacketError: it is none, or of a kind that cannot be used."""
     if len(data) < FIXED_BYTES + 4:
         raise PacketError("short")
     flags, words, encoding = _FIRST.unpack_from(data)
     if flags >> 12 != LCT_VERSION:
         raise PacketError("sealed" if flags >> 8 == SEALED_VERSION else "version")
     cci_words = 1 + (flags >> 10 & 3)
-    # S = 1, O = 1, H = 0: identifiers of 32 bits; C of 0 or 1.
-    if flags & 0xF0 != _S | _O or cci_words > 2:
-        raise PacketError("format")
-    fixed = FIXED_BYTES + 4 * cci_words
-    start = 4 * words
-    if start < fixed or len(data) < fixed:
-        raise PacketError("short")
-    _, _, _, slot_index, channel, psn, session, toi = (_SHORT if cci_words == 1 else _LONG).unpack_from(data)
     is_long, closes = cci_words == 2, bool(flags & _CLOSE)
+    start = 4 * words
+    if flags & 0xF0 == _S | _O and cci_words <= 2:  # as ours
+        fixed = FIXED_BYTES + 4 * cci_words
+        if start < fixed or len(data) < fixed:
+            raise PacketError("short")
+        _, _, _, slot_index, channel, psn, session, toi = (_SHORT if cci_words == 1 else _LONG).unpack_from(data)
+    else:
+        fixed, slot_index, channel, psn, session, toi = _identifiers(data, flags, cci_words, start)
+    is_controlled = cci_words <= 2 and (slot_index | channel | psn) != 0
     if len(data) < start + PAYLOAD_ID_BYTES:
         if closes and len(data) == start:  # ALC: a packet that only ends the session has no payload
-            return Alc(session, slot_index, channel, psn, is_long, toi, encoding, closes=True)
+            return Alc(
+                session, slot_index, channel, psn, is_long, toi, encoding, closes=True, is_controlled=is_controlled
+            )
         raise PacketError("short")
     payload_id = int.from_bytes(data[start : start + PAYLOAD_ID_BYTES], "big")
     symbol = data[start + PAYLOAD_ID_BYTES :]
-    fdt_instance, fdt_bytes, description = (None, 0, b"") if start == fixed else _extensions(data[fixed:start])
-    return Alc(
-        session,
-        slot_index,
-        channel,
-        psn,
-        is_long,
-        toi,
-        encoding,
-        payload_id,
-        symbol,
-        closes,
-        fdt_instance,
-        fdt_bytes,
-        description,
-    )
+    packet = Alc(session, slot_index, channel, psn, is_long, toi, encoding, payload_id, symbol, closes)
+    if start != fixed:
+        packet = _with_extensions(packet, data[fixed:start])
+    return packet if is_controlled else packet._replace(is_controlled=False)
 
 
-def _extensions(data: bytes) -> tuple[int | None, int, bytes]:
-    """The FDT's instance and length and the session's description, where there are such; unknown extensions are skipped
-    (RFC 5651, 5.2)."""
-    instance, length, description = None, 0, b""
+def _identifiers(data: bytes, flags: int, cci_words: int, start: int) -> tuple[int, int, int, int, int, int]:
+    """Where the extensions begin, congestion control information as RFC 3738 has it, and identifiers of any length that
+    LCT allows (RFC 5651, 5.1)."""
+    half = 2 * (flags >> 4 & 1)
+    session_at = 4 + 4 * cci_words
+    toi_at = session_at + 4 * (flags >> 7 & 1) + half
+    fixed = toi_at + 4 * (flags >> 5 & 3) + half
+    if start < fixed or len(data) < fixed:
+        raise PacketError("short")
+    session, toi = int.from_bytes(data[session_at:toi_at], "big"), int.from_bytes(data[toi_at:fixed], "big")
+    if toi_at == session_at or fixed == toi_at:  # without them there is no FLUTE (RFC 6726, 3.1)
+        raise PacketError("format")
+    if cci_words == 1:
+        return fixed, data[4], data[5], int.from_bytes(data[6:8], "big"), session, toi
+    if cci_words == 2:
+        slot_index, channel, psn = struct.unpack_from("!HHI", data, 4)
+        return fixed, slot_index, channel, psn, session, toi
+    return fixed, 0, 0, 0, session, toi
+
+
+def _with_extensions(packet: Alc, data: bytes) -> Alc:
+    """With what header extensions say; unknown ones are skipped (RFC 5651, 5.2)."""
+    found: dict[str, Any] = {}
     at = 0
     while at < len(data):
         kind = data[at]
@@ -202,14 +236,22 @@ def _extensions(data: bytes) -> tuple[int | None, int, bytes]:
         if size == 0 or at + size > len(data):
             raise PacketError("extension")
         if kind == EXT_FDT:
-            instance = int.from_bytes(data[at : at + 4], "big") & 0xFFFFF
-        elif kind == EXT_FTI and size >= _FDT_FTI.size:
-            _, _, high, low, _, _, _ = _FDT_FTI.unpack_from(data, at)
-            length = high << 32 | low
+            found["flute_version"] = data[at + 1] >> 4
+            found["fdt_instance"] = int.from_bytes(data[at : at + 4], "big") & 0xFFFFF
+            if found["flute_version"] not in FLUTE_VERSIONS:
+                raise PacketError("version")
+        elif kind == EXT_FTI:
+            found["fti"] = data[at : at + size]
+        elif kind == EXT_CENC:
+            found["content_encoding"] = data[at + 1]
+        elif kind == EXT_TIME and size >= _TIME.size:
+            _, _, use, seconds = _TIME.unpack_from(data, at)
+            if use & _SCT_HIGH:
+                found["sent_ntp"] = seconds
         elif kind == EXT_SESSION:
-            description = data[at : at + size]
+            found["description"] = data[at : at + size]
         at += size
-    return instance, length, description
+    return packet._replace(**found)
 
 
 def encode_close(session: int, slot_index: int, channel: int, psn: int, *, is_long: bool) -> bytes:

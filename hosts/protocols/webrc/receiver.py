@@ -27,7 +27,7 @@ from hosts.parts.receiving import SessionReceiver
 from hosts.protocol import Session
 from hosts.protocols.webrc.control import ReceptionControl
 from hosts.protocols.webrc.description import conflict, described
-from hosts.protocols.webrc.download import Download
+from hosts.protocols.webrc.flute.reception import Reception
 from hosts.protocols.webrc.groups import session_groups
 from hosts.protocols.webrc.losses import Losses
 from hosts.protocols.webrc.options import WebrcOptions
@@ -41,6 +41,12 @@ from hosts.wire.reason import Reason
 SILENCE_S: Final = 10.0
 SAME_SLOT_S: Final = 20.0
 """Exceptional time-outs, at least (RFC 3738, 3.2.3.8: max{10, TSD} and max{20, 2 TSD})."""
+GIVE_UP_S: Final = 30.0
+"""With today's rules a receiver whose sender is silent begins again, for so long (ours): the network may come back."""
+MOST_WAIT_S: Final = 60.0
+"""Between two joins of the base channel while nothing is heard, at most (ours): a switch may have forgotten it."""
+PLAIN_SILENCE_S: Final = 60.0
+"""Of a sender without congestion control, which may rest between its files (ours)."""
 
 
 class WebrcReceiver(SessionReceiver):
@@ -48,7 +54,9 @@ class WebrcReceiver(SessionReceiver):
 
     def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
         super().__init__(session)
-        self.download = Download()
+        self.download = Reception(session.ntp_at_zero)
+        self._delivered = 0  # bytes of the stream
+        self._is_plain = False
         self.joined: list[int] = []
         """Wave channels, the lowest first."""
         self.slot_index = 0
@@ -64,6 +72,8 @@ class WebrcReceiver(SessionReceiver):
         self._epoch_at = 0.0
         self._heard_at = 0.0
         self._slot_since = 0.0
+        self._listen_again_at = 0.0
+        self._listen_wait_s = 0.0
 
     def _set_up(self, options: WebrcOptions) -> None:
         """With these parameters, as nothing had been received."""
@@ -102,9 +112,17 @@ class WebrcReceiver(SessionReceiver):
 
     def start(self, *, now: float) -> Sequence[Effect]:
         self._epoch_at = now + self._phase_s
-        self._heard_at = self._slot_since = self._base_joined_at = now
+        self._heard_at = self._slot_since = now
+        self._listen_wait_s = self._silences.limit_s
+        return [self._listen(now)]
+
+    def _listen(self, now: float) -> Effect:
+        """Join the base channel."""
+        self._base_joined_at = now
         self.control.session_joined(now)
-        return (JoinGroup(self._groups[self.waves.t], self.session.source),)
+        self._listen_again_at = now + self._listen_wait_s
+        self._listen_wait_s = min(2 * self._listen_wait_s, MOST_WAIT_S)
+        return JoinGroup(self._groups[self.waves.t], self.session.source)
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         if self.state in ("confirming", "closed"):
@@ -152,6 +170,8 @@ class WebrcReceiver(SessionReceiver):
 
     def _admit(self, packet: Alc, datagram: Datagram, now: float) -> Sequence[Effect]:
         """A packet of the session: of a channel that is joined?"""
+        if self._is_plain or (self.state == "listening" and not packet.is_controlled):
+            return self._plain(packet, datagram, now)
         channel = packet.channel
         if (
             channel > self.waves.t
@@ -175,11 +195,34 @@ class WebrcReceiver(SessionReceiver):
                 return ()
             effects += self._first(packet, datagram.source, arrived_at, now)
         elif packet.closes:
-            return self._end(False, "the sender ended the session")
+            return self._over()
         elif packet.slot_index != self.slot_index:
             effects += self._other_slot(packet.slot_index, now)
         self._heard_at = now
         return [*effects, *self._take(packet, arrived_at, now, is_marked=datagram.ecn == CE)]
+
+    def _plain(self, packet: Alc, datagram: Datagram, now: float) -> Sequence[Effect]:
+        """A packet of a sender that has one channel and no congestion control, as many of others have: its receivers
+        take what comes."""
+        if packet.is_controlled or datagram.destination != self.session.group or self.session.realtime:
+            self.counters["drop_wrong_channel"] += 1
+            return ()
+        if self.state == "listening" and packet.closes:
+            self.counters["drop_not_member"] += 1
+            return ()
+        effects: list[Effect] = []
+        if self.state == "listening":
+            self.state, self._is_plain = "member", True
+            self._sender, self.number = datagram.source, packet.session
+            effects.append(SessionStarted(datagram.source))
+        self._heard_at = now
+        self.counters["data_packets"] += 1
+        self.received_bytes += len(packet.symbol)
+        if packet.symbol:
+            effects += self._contents(packet, datagram.came_at(now), now)
+        if packet.closes and self.state == "member":
+            effects += self._over()
+        return effects
 
     def _unwanted(self, packet: Alc, source: Address) -> str:
         """Why a packet is not of the session's sender, or not of the session; empty: it is the first one that is."""
@@ -239,7 +282,7 @@ class WebrcReceiver(SessionReceiver):
         is_marked = is_marked and self.options.rules == "today"
         self.counters["marked"] += is_marked
         effects += self._count(1, lost, now, is_marked=is_marked)
-        return [*effects, *self._contents(packet, arrived_at)]
+        return [*effects, *self._contents(packet, arrived_at, now)]
 
     def _count(self, received: int, lost: int, now: float, *, is_marked: bool = False) -> list[Effect]:
         events = self.control.loss_events
@@ -250,7 +293,7 @@ class WebrcReceiver(SessionReceiver):
             effects.append(CongestionSignal("loss" if lost else "mark"))
         return [*effects, *self._take_back(now)] if lost or is_marked else effects
 
-    def _contents(self, packet: Alc, arrived_at: float) -> list[Effect]:
+    def _contents(self, packet: Alc, arrived_at: float, now: float) -> list[Effect]:
         if self.session.realtime:
             if not self.session.deliver:
                 return []
@@ -261,16 +304,30 @@ class WebrcReceiver(SessionReceiver):
         if self.state != "member":
             return []
         try:
-            stream = self.download.add(packet)
+            files = self.download.add(packet, now)
         except PacketError as error:
             self.counters[f"drop_{error.reason}"] += 1
             return []
         except FileError as error:
             return self._end(False, str(error))
-        if stream is None:
-            return []
+        effects: list[Effect] = []
+        for file in files[: None if self.options.every_file else 1]:
+            effects.append(Deliver(self._delivered, file.stream))
+            self._delivered += len(file.stream)
+        if effects and (not self.options.every_file or self.download.has_all):
+            effects += self._whole()
+        return effects
+
+    def _whole(self) -> list[Effect]:
+        """What was asked for has come."""
         self.state = "confirming"
-        return [*self._leave_all(), Deliver(0, stream), StreamEnded(len(stream))]
+        return [*self._leave_all(), StreamEnded(self._delivered)]
+
+    def _over(self) -> list[Effect]:
+        """The sender has ended the session."""
+        if self._delivered and self.download.has_all_described:
+            return self._whole()
+        return self._end(False, "the sender ended the session")
 
     # --- time
 
@@ -281,10 +338,17 @@ class WebrcReceiver(SessionReceiver):
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if self.closed or now < self._epoch_at:
             return ()
-        if self.state == "member":
+        if self._sender is not None:
             late = self._overdue(now)
             if late:
                 return self._end(False, late)
+            if self.state == "member" and now - self._heard_at > self._silence_s and not self._is_plain:
+                return self._begin_again(now)
+            if self._is_plain:
+                self._epoch_at = now + self.options.epoch_s
+                return ()
+        if self.state == "listening" and self.options.rules == "today":
+            return self._wait(now)
         self._epoch_at += self.options.epoch_s
         if self._epoch_at <= now:  # a program that was held up: one long epoch, not several of which most were silent
             self._epoch_at = now + self.options.epoch_s
@@ -306,6 +370,23 @@ class WebrcReceiver(SessionReceiver):
             effects += self._take_back(now)
         return effects
 
+    def _begin_again(self, now: float) -> list[Effect]:
+        """The sender has fallen silent: leave all, and listen for it with what has come of the file."""
+        effects = self._leave_all()
+        self._set_up(self.options)
+        self.state = "listening"
+        self._listen_wait_s = self._silences.limit_s
+        self.counters["begun_again"] += 1
+        self._epoch_at = now + self.options.epoch_s
+        return [*effects, self._listen(now)]
+
+    def _wait(self, now: float) -> list[Effect]:
+        """Nothing has been heard yet: join the base channel again from time to time."""
+        self._epoch_at = now + self.options.epoch_s
+        if now < self._listen_again_at:
+            return []
+        return [LeaveGroup(self._groups[self.waves.t], self.session.source), self._listen(now)]
+
     def _take_back(self, now: float) -> list[Effect]:
         """Leave the wave that was joined last, when it is too much."""
         if not self.joined or not self.control.is_too_much(now):
@@ -317,12 +398,18 @@ class WebrcReceiver(SessionReceiver):
 
     def _overdue(self, now: float) -> str:
         """RFC 3738, 3.2.3.8."""
-        silence = max(SILENCE_S, self.waves.slot_s)
+        silence = PLAIN_SILENCE_S if self._is_plain else self._silence_s
+        if self.options.rules == "today" and not self._is_plain:
+            silence = max(silence, GIVE_UP_S)
         if now - self._heard_at > silence:
             return f"the sender was silent for {silence:g} s"
-        if now - self._slot_since > max(SAME_SLOT_S, 2 * self.waves.slot_s):
+        if not self._is_plain and self._heard_at - self._slot_since > max(SAME_SLOT_S, 2 * self.waves.slot_s):
             return "the sender's time slots do not change"
         return ""
+
+    @property
+    def _silence_s(self) -> float:
+        return max(SILENCE_S, self.waves.slot_s)
 
     def _join_again(self, now: float) -> list[Effect]:
         """The channels that have fallen silent; the one whose first packet is waited for has a time-out of its own."""

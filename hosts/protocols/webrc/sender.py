@@ -9,20 +9,17 @@ from collections.abc import Sequence
 from typing import Final
 
 from hosts.endpoint import ECT_0, NOT_ECT, Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
-from hosts.parts.fec.block import symbol_bytes
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
 from hosts.protocols.webrc.description import encode_description
-from hosts.protocols.webrc.fdt import encode_fdt
+from hosts.protocols.webrc.flute.carousel import Carousel
+from hosts.protocols.webrc.flute.objects import SCHEMES, plan
 from hosts.protocols.webrc.groups import session_groups
-from hosts.protocols.webrc.objects import MAX_BLOCK_SYMBOLS, MAX_BLOCKS, ObjectEncoder
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import (
-    FDT_EXTENSION_BYTES,
     FDT_TOI,
     NO_CODE,
     OBJECT_TOI,
-    RAPTORQ,
     Alc,
     encode,
     encode_close,
@@ -33,7 +30,6 @@ from hosts.wire.manifest import FileError, Manifest
 
 FDT_SHARE: Final = 2
 """Every so many packets of the base channel one is the FDT (ours)."""
-FDT_INSTANCE: Final = 1
 MOST_LATE_S: Final = 0.25
 """A program that was held up sends what it missed, but not more than this much of it at once (ours)."""
 CLOSE_COPIES: Final = 3
@@ -57,9 +53,15 @@ class WebrcSender(StreamSender):
         self._schedule: Schedule | None = None  # from the beginning on: fast sessions' take half a second to make
         self._groups = session_groups(session.group, self.waves.t)
         self._payload = payload_bytes(options.packet_bytes, is_long=self.waves.is_long)
-        self._symbol = symbol_bytes(self._payload + 4)
-        self._encoder: ObjectEncoder | None = None
-        self._fdt = b""
+        self.carousel = Carousel(
+            SCHEMES[options.fec],
+            symbol=self._payload,
+            table=self._payload - len(self._description),
+            version=options.flute_version,
+            encoding="gzip" if options.gzip else "",
+            ntp_at_zero=session.ntp_at_zero,
+        )
+        self._manifest: Manifest | None = None
         self._origin = 0.0  # of the packets' times
         # A session begins anywhere in its cycle (ours): those that begin together shall not rise and fall together.
         self._first = rng.randrange(self.waves.slot_packets * self.waves.t)
@@ -76,10 +78,19 @@ class WebrcSender(StreamSender):
             return 0
         if self.session.realtime:
             return max(0, self._payload - len(self._unsent))
-        return max(0, min(PIECE_BYTES, MAX_BLOCKS * MAX_BLOCK_SYMBOLS * self._symbol + PIECE_BYTES - len(self._unsent)))
+        return PIECE_BYTES
 
     def _resume(self, now: float) -> Sequence[Effect]:
-        """Packets leave with the ticks, whatever was written."""
+        """Packets leave with the ticks, whatever was written. A file that cannot be sent is refused as soon as its head
+        says so."""
+        if self.session.realtime or self._manifest is not None:
+            return ()
+        try:
+            self._manifest = Manifest.take(self._unsent)
+            if self._manifest is not None:
+                plan(self.carousel.scheme, self._manifest.size, self._payload)
+        except (FileError, ValueError) as error:
+            return self._end(False, f"the file cannot be sent: {error}")
         return ()
 
     def finish(self, *, now: float) -> Sequence[Effect]:
@@ -88,17 +99,14 @@ class WebrcSender(StreamSender):
         self._finishing = True
         if self.session.realtime:
             return self.close(now=now, reason="")
+        manifest = self._manifest
+        if manifest is None or len(self._unsent) != manifest.size:
+            return self._end(False, "what is to be sent is not a file")
         try:
-            manifest = Manifest.take(self._unsent)
-            if manifest is None or len(self._unsent) != manifest.size:
-                raise FileError("what is to be sent is not a file")
-            data = bytes(self._unsent)
-            self._encoder = ObjectEncoder(data, self._symbol)
-            self._fdt = encode_fdt(manifest, self._encoder.layout, data)
-            if len(self._fdt) + FDT_EXTENSION_BYTES + len(self._description) > self._payload:
-                raise FileError("the file's name is too long for the packets")
-        except (FileError, ValueError) as error:
-            return self._end(False, str(error))
+            self.carousel.add(manifest.name, bytes(self._unsent))
+        except ValueError as error:
+            return self._end(False, f"the file cannot be sent: {error}")
+        self.carousel.end()
         self._unsent.clear()
         return self._begin(now)
 
@@ -155,7 +163,7 @@ class WebrcSender(StreamSender):
             if now - self._next_at > MOST_LATE_S:
                 self._skip(now)
             packet = self._schedule.packet(self._next)
-            effects.append(self._send(packet))
+            effects.append(self._send(packet, now))
             self._next += 1
             self._next_at = self._origin + (self._next - self._first + 1) / self.waves.session_rate
         return effects
@@ -179,26 +187,49 @@ class WebrcSender(StreamSender):
         self._next += late
         self._skipped += late
 
-    def _send(self, packet: Packet) -> Send:
+    def _send(self, packet: Packet, now: float) -> Send:
         _, channel, slot_index, psn = packet
         session, is_long = self.number, self.waves.is_long
         description = self._description if channel == self.waves.t and psn % FDT_SHARE == 0 else b""
-        if self._encoder is None:
+        if self.session.realtime:
             number = self._next - self._first & 0xFFFFFFFF
             symbol = self._realtime_payload(self._payload - len(description))
             packet_of_data = Alc(session, slot_index, channel, psn, is_long, OBJECT_TOI, NO_CODE, number, symbol)
             data = encode(packet_of_data._replace(description=description) if description else packet_of_data)
-        elif channel == self.waves.t and psn % FDT_SHARE == 0:
-            symbol, size = self._fdt, len(self._fdt)
-            table = Alc(session, slot_index, channel, psn, is_long, FDT_TOI, NO_CODE, 0, symbol, False)
-            data = encode(table._replace(fdt_instance=FDT_INSTANCE, fdt_bytes=size, description=description))
+        elif (channel == self.waves.t and psn % FDT_SHARE == 0) or not self.carousel.has_symbols:
+            symbol, data = self._table(packet, description, now)
         else:
-            number, symbol = self._encoder.next_packet(channel)
-            data = encode(Alc(session, slot_index, channel, psn, is_long, OBJECT_TOI, RAPTORQ, number, symbol))
+            toi, number, symbol = self.carousel.next_symbol(channel)
+            data = encode(Alc(session, slot_index, channel, psn, is_long, toi, self.carousel.scheme, number, symbol))
         self.counters["data_packets"] += 1
         self.counters["udp_bytes"] += len(data)
         self._sent_bytes += len(symbol)
         return Send(data, self._groups[channel], self._ecn)
+
+    def _table(self, packet: Packet, description: bytes, now: float) -> tuple[bytes, bytes]:
+        """A symbol of the FDT, and its packet."""
+        _, channel, slot_index, psn = packet
+        table = self.carousel.next_table(now)
+        data = encode(
+            Alc(
+                self.number,
+                slot_index,
+                channel,
+                psn,
+                self.waves.is_long,
+                FDT_TOI,
+                NO_CODE,
+                table.payload_id,
+                table.symbol,
+                fdt_instance=table.instance,
+                description=description,
+                fti=table.fti,
+                content_encoding=table.content_encoding,
+                sent_ntp=table.sent_ntp,
+                flute_version=self.options.flute_version,
+            )
+        )
+        return table.symbol, data
 
     def _realtime_payload(self, space: int) -> bytes:
         """What the application has; packets keep their length, as rates are counted in packets."""

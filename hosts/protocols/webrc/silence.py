@@ -17,7 +17,8 @@ class Silences:
 
     def __init__(self, base_rate: float, most_s: float) -> None:
         """`base_rate`: packets per second; `most_s`: the time, seconds, that is never waited for longer."""
-        self._limit_s = min(max(LEAST_S, PACKETS / base_rate), most_s)
+        self.limit_s = min(max(LEAST_S, PACKETS / base_rate), most_s)
+        """Seconds without a packet after which a channel is silent."""
         self._since: dict[int, float] = {}
 
     def heard(self, channel: int, now: float) -> None:
@@ -30,7 +31,7 @@ class Silences:
 
     def take(self, now: float) -> list[int]:
         """The channels that are to be joined again now; each is waited for anew."""
-        found = [channel for channel, since in self._since.items() if now - since >= self._limit_s]
+        found = [channel for channel, since in self._since.items() if now - since >= self.limit_s]
         for channel in found:
             self._since[channel] = now
         return found

@@ -5,7 +5,8 @@ from typer.testing import CliRunner
 
 from experiments.bench import networks as bench_networks
 from experiments.bench import receivers as bench_receivers
-from experiments.bench.cli import SimFigure, app, packet_hops_per_second
+from experiments.bench.cli import app, packet_hops_per_second
+from experiments.bench.figure import Figure
 
 RUNNER = CliRunner()
 
@@ -31,9 +32,9 @@ def test_receivers_take_memory() -> None:
 
 
 def test_figures_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiments.bench.cli.measure", lambda repeat: [SimFigure("memory", 34.0, "MB", 100.0, True)])
+    monkeypatch.setattr("experiments.bench.cli.measure", lambda repeat: [Figure("memory", 34.0, "MB", 100.0, True)])
     result = RUNNER.invoke(app, ["sim", "--json"])
     (figure,) = json.loads(result.stdout)["figures"]
     assert {"name", "value", "unit", "peer", "peer_value"} <= figure.keys()
-    assert SimFigure("memory", 34.0, "MB", 100.0, True).is_met
-    assert not SimFigure("speed", 34.0, "hops", 100.0).is_met
+    assert Figure("memory", 34.0, "MB", 100.0, True).is_met
+    assert not Figure("speed", 34.0, "hops", 100.0).is_met

@@ -147,6 +147,7 @@ def test_a_tree_of_two_levels(tmp_path: Path, file: Path) -> None:
         (["recv", "--group", "232.1.1.1", "--port", "5000"], "is source-specific (RFC 4607): give --source"),
         (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "{file}"], "File exists"),
         (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "/proc/nowhere"], "/proc/nowhere"),
+        (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "{missing}/in"], "missing is no folder"),
         (["recv", "--group", "239.1.1.1", "--port", "5000", "--source", "239.1.1.2"], "is a multicast address"),
         (["recv", "--group", "239.1.1.1", "--port", "5000", "--parent", "nearby"], "nearby"),
     ],
@@ -185,7 +186,8 @@ def test_fewer_receivers_than_asked_for(tmp_path: Path, file: Path) -> None:
     common = options("232.7.7.4", free_port())
     receiver = start("recv", *common, "--source", "127.0.0.1", "-o", str(tmp_path / "in"))
     assert receiver.stderr is not None
-    assert receiver.stderr.readline().startswith("listening on")
+    assert receiver.stderr.readline() == f"made the folder {tmp_path / 'in'}\n"
+    assert receiver.stderr.readline().endswith("from 127.0.0.1 at 127.0.0.1 (lo)\n")
     code, output, errors = run("send", str(file), *common, "--receivers", "2", "--wait", "2", "--json", "-q")
     assert code == 1
     assert errors == "canopy: only 1 of 2 receivers joined\n"

@@ -42,6 +42,11 @@ def test_a_link_s_rate_is_what_the_kernel_says(tmp_path: Path, told: str | None,
     assert sockets.link_bps("192.0.2.200", tmp_path) == 0.0
 
 
+def test_a_person_is_told_the_interface() -> None:
+    assert sockets.describe("127.0.0.1") == "127.0.0.1 (lo)"
+    assert sockets.describe("192.0.2.200") == "192.0.2.200"
+
+
 def test_unicast_options() -> None:
     with sockets.open_unicast(Interface("127.0.0.1", ttl=7, loop=False)) as sock:
         assert sock.getsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL) == 7

@@ -126,7 +126,7 @@ class Embedded(Target):
         super().__init__(program)
         self.exact_time = True
         self.now_us = 0
-        self._switch = Switch(program.json, cpu_port=number("CPU_PORT"))
+        self._switch = Switch(program.json, cpu_port=number("CPU_PORT"), backend="native")
         self._packet_ins: list[PacketIn] = []
 
     def send(self, port: int, packet: bytes) -> list[Output]:

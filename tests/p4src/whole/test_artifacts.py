@@ -1,5 +1,6 @@
 """The compiled artifacts in p4src/ belong to the sources beside them."""
 
+import gzip
 import json
 import re
 from pathlib import Path
@@ -23,6 +24,11 @@ def test_artifacts_are_as_the_compiler_wrote_them(name: str) -> None:
     stamp = p4c.read_stamp(FOLDER / build.STAMP)["artifacts_sha256"]
     assert isinstance(stamp, dict)
     assert stamp[name] == p4c.file_hash(FOLDER / name), f"p4src/{name} was edited: run `make p4`"
+
+
+def test_what_is_kept_of_the_json_is_the_json() -> None:
+    packed = gzip.decompress((FOLDER / build.PACKED).read_bytes())
+    assert packed == (FOLDER / "canopy.json").read_bytes(), "p4src/canopy.json is of another time: run `make setup`"
 
 
 def test_constants_are_those_of_the_source() -> None:

@@ -1,4 +1,5 @@
-//! RaptorQ (RFC 6330) for the hosts: one source block in one sub-block, and its symbols as they are asked for.
+//! RaptorQ (RFC 6330) for the hosts: one source block, and its symbols as they are asked for. What is sent has one
+//! sub-block; what others send may have more.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -9,17 +10,21 @@ use raptorq::{EncodingPacket, ObjectTransmissionInformation, PayloadId, SourceBl
 const MOST_SYMBOLS: usize = 56_403;
 /// RFC 6330, 3.2: an encoding symbol's identifier has 24 bits.
 const MOST_ID: u32 = (1 << 24) - 1;
-/// Each symbol is a multiple of this; with one sub-block it changes nothing else.
+/// Each symbol is a multiple of this, unless it is said otherwise; with one sub-block it changes nothing else.
 const ALIGNMENT: u8 = 8;
 
-fn config(length: usize, symbol: u16) -> PyResult<ObjectTransmissionInformation> {
-    if symbol == 0 || !symbol.is_multiple_of(u16::from(ALIGNMENT)) {
+/// `sub_blocks`: N; `alignment`: Al, bytes (RFC 6330, 3.3.3).
+fn config(length: usize, symbol: u16, sub_blocks: u16, alignment: u8) -> PyResult<ObjectTransmissionInformation> {
+    if symbol == 0 || alignment == 0 || !symbol.is_multiple_of(u16::from(alignment)) {
         return Err(PyValueError::new_err(format!("a symbol of {symbol} bytes")));
+    }
+    if sub_blocks == 0 || sub_blocks > symbol / u16::from(alignment) {
+        return Err(PyValueError::new_err(format!("{sub_blocks} sub-blocks")));
     }
     if length == 0 || length.div_ceil(usize::from(symbol)) > MOST_SYMBOLS {
         return Err(PyValueError::new_err(format!("a block of {length} bytes")));
     }
-    Ok(ObjectTransmissionInformation::new(length as u64, symbol, 1, 1, ALIGNMENT))
+    Ok(ObjectTransmissionInformation::new(length as u64, symbol, 1, sub_blocks, alignment))
 }
 
 /// Makes a block's repair symbols.
@@ -33,8 +38,9 @@ pub struct RaptorqEncoder {
 #[pymethods]
 impl RaptorqEncoder {
     #[new]
-    fn new(py: Python<'_>, data: &[u8], symbol: u16) -> PyResult<Self> {
-        let config = config(data.len(), symbol)?;
+    #[pyo3(signature = (data, symbol, sub_blocks = 1, alignment = ALIGNMENT))]
+    fn new(py: Python<'_>, data: &[u8], symbol: u16, sub_blocks: u16, alignment: u8) -> PyResult<Self> {
+        let config = config(data.len(), symbol, sub_blocks, alignment)?;
         let encoder = py.detach(|| {
             let mut padded = data.to_vec();
             padded.resize(data.len().next_multiple_of(usize::from(symbol)), 0);
@@ -65,8 +71,9 @@ pub struct RaptorqDecoder {
 #[pymethods]
 impl RaptorqDecoder {
     #[new]
-    fn new(length: usize, symbol: u16) -> PyResult<Self> {
-        let config = config(length, symbol)?;
+    #[pyo3(signature = (length, symbol, sub_blocks = 1, alignment = ALIGNMENT))]
+    fn new(length: usize, symbol: u16, sub_blocks: u16, alignment: u8) -> PyResult<Self> {
+        let config = config(length, symbol, sub_blocks, alignment)?;
         Ok(Self { decoder: SourceBlockDecoder::new(0, &config, length as u64), symbol: usize::from(symbol), length })
     }
 

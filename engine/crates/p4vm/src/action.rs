@@ -3,7 +3,7 @@
 use crate::expr;
 use crate::externs::calculation;
 use crate::ir::{Expr, HeaderRef, Primitive, Program, Stack, Target};
-use crate::machine::{Machine, DROP_PORT};
+use crate::machine::{Externs, Machine, DROP_PORT};
 use crate::phv;
 use crate::value::{word_mask, words_for, MAX_VALUE_WORDS};
 
@@ -46,12 +46,8 @@ fn run_other(m: &mut Machine<'_>, primitive: &Primitive, args: &[u64]) {
         Primitive::RegisterRead { to, register, index } => register_read(m, to, *register, index, args),
         Primitive::RegisterWrite { register, index, value } => register_write(m, *register, index, value, args),
         Primitive::Count { counter, index } => {
-            let index = usize::try_from(index.eval_u64(m.env(args))).unwrap_or(usize::MAX);
-            let cell = m.externs.counters.get_mut(*counter as usize).and_then(|array| array.get_mut(index));
-            match cell {
-                Some(cell) => cell.add(u64::from(m.state.ingress_length)),
-                None => m.externs.out_of_range += 1,
-            }
+            let index = index.eval_u64(m.env(args));
+            count(m.externs, *counter, index, u64::from(m.state.ingress_length));
         }
         Primitive::ExecuteMeter { meter, index, to } => {
             let index = usize::try_from(index.eval_u64(m.env(args))).unwrap_or(usize::MAX);
@@ -104,6 +100,15 @@ fn run_other(m: &mut Machine<'_>, primitive: &Primitive, args: &[u64]) {
         }
         Primitive::Exit => m.state.exit = true,
         _ => run_on_headers(m, primitive, args),
+    }
+}
+
+/// One packet of so many bytes in an indexed counter.
+pub(crate) fn count(externs: &mut Externs, counter: u32, index: u64, bytes: u64) {
+    let index = usize::try_from(index).unwrap_or(usize::MAX);
+    match externs.counters.get_mut(counter as usize).and_then(|array| array.get_mut(index)) {
+        Some(cell) => cell.add(bytes),
+        None => externs.out_of_range += 1,
     }
 }
 

@@ -24,6 +24,31 @@ pub struct Options {
     pub digest_rate: Rate,
     /// Digests with the same contents; more are dropped and counted.
     pub digest_repeat_rate: Rate,
+    pub backend: Backend,
+}
+
+/// What runs the program; both do the same.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Backend {
+    Interpreter,
+    /// Native code from the beginning, where it can be made.
+    Native,
+    /// Native code once the program's switches have had so many packets that making it pays.
+    #[default]
+    Adaptive,
+}
+
+impl Backend {
+    pub const NAMES: [(&'static str, Self); 3] =
+        [("interpreter", Self::Interpreter), ("native", Self::Native), ("adaptive", Self::Adaptive)];
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(own, _)| *own == name).map(|(_, backend)| backend)
+    }
+
+    pub fn name(self) -> &'static str {
+        Self::NAMES.into_iter().find(|(_, backend)| *backend == self).map_or("", |(name, _)| name)
+    }
 }
 
 impl Default for Options {
@@ -37,6 +62,7 @@ impl Default for Options {
             max_log: 0,
             digest_rate: Rate::default(),
             digest_repeat_rate: Rate::default(),
+            backend: Backend::default(),
         }
     }
 }

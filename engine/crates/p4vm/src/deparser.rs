@@ -2,12 +2,22 @@
 
 use crate::action;
 use crate::externs::calculation;
+use crate::ir::Program;
 use crate::machine::Machine;
 use crate::phv;
 use crate::value::bits::BitWriter;
 
-/// Append the packet to `out`.
-pub(crate) fn deparse(m: &mut Machine<'_>, out: &mut Vec<u8>) {
+/// Append the payload; `out` has the packet's headers from `start`.
+pub(crate) fn put_payload(m: &Machine<'_>, start: usize, out: &mut Vec<u8>) {
+    out.extend_from_slice(m.payload);
+    // As in BMv2, what goes back to ingress is whole: truncation is for a packet that leaves.
+    if let Some(length) = m.state.truncate.filter(|_| m.state.recirculate == 0) {
+        out.truncate(start + length as usize);
+    }
+}
+
+/// Update checksums and append the headers to `out`.
+pub(crate) fn put_headers(m: &mut Machine<'_>, out: &mut Vec<u8>) {
     let program = m.program;
     for checksum in program.checksums.iter().filter(|checksum| checksum.update) {
         if checksum.condition.as_ref().is_some_and(|condition| !condition.eval(m.env(&[]))) {
@@ -21,7 +31,6 @@ pub(crate) fn deparse(m: &mut Machine<'_>, out: &mut Vec<u8>) {
     if !program.deparser.ops.is_empty() {
         action::run(m, &program.deparser.ops, &[]);
     }
-    let start = out.len();
     let mut writer = BitWriter::new(out);
     for &header in &program.deparser.order {
         if let Some(header) = program.headers.get(header as usize).filter(|h| phv::get(m.phv, h.base) != 0) {
@@ -29,15 +38,10 @@ pub(crate) fn deparse(m: &mut Machine<'_>, out: &mut Vec<u8>) {
         }
     }
     writer.finish();
-    out.extend_from_slice(m.payload);
-    // As in BMv2, what goes back to ingress is whole: truncation is for a packet that leaves.
-    if let Some(length) = m.state.truncate.filter(|_| m.state.recirculate == 0) {
-        out.truncate(start + length as usize);
-    }
 }
 
 /// Bytes of the valid headers, in front of the payload.
-pub(crate) fn header_bytes(program: &crate::Program, phv: &[u64]) -> usize {
+pub(crate) fn header_bytes(program: &Program, phv: &[u64]) -> usize {
     let headers = program.deparser.order.iter().filter_map(|&header| program.headers.get(header as usize));
     headers.filter(|h| phv::get(phv, h.base) != 0).map(|h| phv::header_bytes(h, phv)).sum()
 }

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use crate::copy::Flight;
 use crate::deparser;
-use crate::ir::Program;
 use crate::machine::{Machine, PacketState, DROP_PORT};
 use crate::phv;
 use crate::pipeline::{self, Tables};
 use crate::replicate::{keep_fields, Group};
 use crate::switch::{Work, MAX_PACKET};
 use crate::trace::{Observer, Recorder, Silent};
-use crate::{InstanceType, PacketCopy, QueueMeta, Switch};
+use crate::{InstanceType, PacketCopy, Program, QueueMeta, Switch};
 
 impl Switch {
     /// Egress control and deparser of one copy. Appends the packet to `out` and returns its port, or appends nothing
@@ -26,9 +25,9 @@ impl Switch {
         copies: &mut Vec<PacketCopy>,
     ) -> Option<u16> {
         self.advance(now_ns);
-        let program = Arc::clone(&self.program);
+        let program = self.lend();
         let PacketCopy { mut flight, port, instance, instance_type, .. } = copy;
-        match Arc::get_mut(&mut flight) {
+        match flight.get_mut() {
             Some(inner) => std::mem::swap(&mut inner.phv, &mut self.work.phv),
             None => self.work.phv.clone_from(&flight.phv),
         }
@@ -43,6 +42,7 @@ impl Switch {
             self.recirculate(&program, ingress_port, state.recirculate, (passes, traced), (out, start), copies);
         }
         self.pool.give(flight);
+        self.lent = Some(program);
         if !sent || recirculate {
             return None;
         }
@@ -88,6 +88,7 @@ impl Switch {
         out: &mut Vec<u8>,
         copies: &mut Vec<PacketCopy>,
     ) -> bool {
+        let native = self.native_of(program, state.traced);
         {
             let Self { work, externs, tables, profiles, now_ns, trace, .. } = self;
             let Work { phv, key, scratch, .. } = work;
@@ -96,10 +97,11 @@ impl Switch {
             let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
             let mut tables = Tables { tables, profiles, key };
             match recorder {
-                None => pipeline::run(&mut m, &mut tables, program.egress.start, &mut Silent),
+                None if native.is_some_and(|native| native.control(true, &mut m, &mut tables)) => {}
+                None => pipeline::run(&mut m, &mut tables, &program.egress, &mut Silent),
                 Some(mut recorder) => {
                     recorder.pipeline(&m, "egress");
-                    pipeline::run(&mut m, &mut tables, program.egress.start, &mut recorder);
+                    pipeline::run(&mut m, &mut tables, &program.egress, &mut recorder);
                 }
             }
         }
@@ -116,11 +118,15 @@ impl Switch {
             self.trace_line(state.traced, format_args!("Dropping packet at the end of egress"));
             return false;
         }
-        let Self { work, externs, now_ns, trace, .. } = self;
-        let Work { phv, scratch, .. } = work;
+        let Self { work, externs, tables, profiles, now_ns, trace, .. } = self;
+        let Work { phv, key, scratch, .. } = work;
         let payload = &flight.payload;
         let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
-        deparser::deparse(&mut m, out);
+        let start = out.len();
+        if !native.is_some_and(|native| native.deparse(&mut m, &mut Tables { tables, profiles, key }, out)) {
+            deparser::put_headers(&mut m, out);
+        }
+        deparser::put_payload(&m, start, out);
         if let Some(mut recorder) = Recorder::of(trace, m.state.traced) {
             recorder.deparsed(&m);
         }
@@ -148,7 +154,7 @@ impl Switch {
         }
         let (replicas, class, keep) = (config.replicas.len(), config.class_of_service, config.packet_length as usize);
         let instance = InstanceType::EgressClone;
-        let mut copy = self.pool.take();
+        let mut copy = self.pool.shared();
         if let Some(inner) = Arc::get_mut(&mut copy) {
             inner.phv.clone_from(&self.work.phv);
             phv::reset_metadata(program, &mut inner.phv);

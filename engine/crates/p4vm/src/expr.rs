@@ -226,4 +226,4 @@ pub(crate) mod words;
 pub(crate) use header::{field_in, resolve, resolve_union};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

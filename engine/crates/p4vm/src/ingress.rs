@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::ir::{Field, Program};
+use crate::copy::{Buffer, Flight};
+use crate::ir::Field;
 use crate::machine::{Machine, PacketState, DROP_PORT};
+use crate::native::Native;
 use crate::parser::{self, ValueSetState};
 use crate::phv;
 use crate::pipeline::{self, Tables};
@@ -11,13 +13,14 @@ use crate::replicate::{copy_len, keep_fields, Group};
 use crate::stats::Stats;
 use crate::switch::{Work, MAX_PACKET};
 use crate::trace::{Observer, Recorder, Silent};
-use crate::{Event, InstanceType, Options, PacketCopy, Replica, Switch};
+use crate::{Event, InstanceType, Options, PacketCopy, Program, Replica, Switch};
 
 impl Switch {
     /// Parser, ingress control and replication of a packet that arrived at `port`: its copies are pushed on `copies`.
     /// Resubmitted packets pass again at once. Nothing is pushed when the packet is dropped.
     pub fn ingress(&mut self, now_ns: u64, port: u16, packet: &[u8], copies: &mut Vec<PacketCopy>) {
         self.advance(now_ns);
+        self.warm_up();
         self.stats.packets_in += 1;
         if !self.has_port(port) {
             self.stats.drop_bad_port += 1;
@@ -27,13 +30,14 @@ impl Switch {
             self.stats.drop_oversize += 1;
             return;
         }
-        let program = Arc::clone(&self.program);
+        let program = self.lend();
         let meta = &program.intrinsics;
         self.blank(&program);
         phv::set_field(&mut self.work.phv, meta.ingress_port, u64::from(port));
         phv::set_field(&mut self.work.phv, meta.ingress_timestamp, self.now_ns / 1000);
         let traced = self.trace_packet(port, packet.len());
         self.passes(&program, port, packet, InstanceType::Normal, (0, traced), copies);
+        self.lent = Some(program);
     }
 
     fn blank(&mut self, program: &Program) {
@@ -92,14 +96,15 @@ impl Switch {
 
     /// Parser and ingress control; returns the bytes that the parser took.
     fn run_ingress(&mut self, program: &Program, packet: &[u8], state: &mut PacketState) -> usize {
+        let native = self.native_of(program, state.traced);
         let Self { work, externs, tables, profiles, value_sets, stats, now_ns, trace, .. } = self;
         let Work { phv, key, scratch, .. } = work;
         let recorder = Recorder::of(trace, state.traced);
         let mut m = Machine { program, phv, state, payload: &[], externs, scratch, now_ns: *now_ns };
         let mut tables = Tables { tables, profiles, key };
         match recorder {
-            None => ingress_pass(&mut m, &mut tables, value_sets, packet, stats, &mut Silent),
-            Some(mut recorder) => ingress_pass(&mut m, &mut tables, value_sets, packet, stats, &mut recorder),
+            None => ingress_pass(&mut m, &mut tables, value_sets, packet, stats, native, &mut Silent),
+            Some(mut recorder) => ingress_pass(&mut m, &mut tables, value_sets, packet, stats, None, &mut recorder),
         }
     }
 
@@ -143,7 +148,7 @@ impl Switch {
         keep_fields(program, fields, other, original);
         let instance = InstanceType::IngressClone;
         phv::set_field(other, meta.instance_type, instance as u64);
-        let mut flight = self.pool.take();
+        let mut flight = self.pool.shared();
         if let Some(inner) = Arc::get_mut(&mut flight) {
             inner.phv.clone_from(&self.work.other);
             inner.payload.clear();
@@ -182,28 +187,29 @@ impl Switch {
             self.trace_line(state.traced, format_args!("Dropping packet: multicast group {group} has no members"));
             return;
         }
-        let mut flight = self.pool.take();
-        if let Some(inner) = Arc::get_mut(&mut flight) {
-            std::mem::swap(&mut inner.phv, &mut self.work.phv);
+        let fill = |inner: &mut Flight, phv: &mut Vec<u64>, state: PacketState| {
+            std::mem::swap(&mut inner.phv, phv);
             inner.payload.clear();
             inner.payload.extend_from_slice(payload);
-            inner.state = match group {
-                0 => PacketState { exit: false, clone: None, digest: 0, ..state },
-                _ => state.of_copy(),
-            };
+            inner.state = state;
             inner.passes = passes;
-        }
+        };
         if group == 0 {
+            let mut flight = self.pool.own();
+            let kept = PacketState { exit: false, clone: None, digest: 0, ..state };
+            fill(&mut flight, &mut self.work.phv, kept);
             let priority = phv::get_field(&flight.phv, meta.priority) as u32;
             let rid = phv::get_field(&flight.phv, meta.egress_rid) as u16;
             let len = copy_len(program, &flight);
             let port = egress_spec as u16;
             self.trace_line(state.traced, format_args!("Egress port is {port}"));
-            self.push(
-                PacketCopy { flight, port, instance: rid, len, priority, instance_type: InstanceType::Normal },
-                copies,
-            );
+            let (flight, instance_type) = (Buffer::Own(flight), InstanceType::Normal);
+            self.push(PacketCopy { flight, port, instance: rid, len, priority, instance_type }, copies);
         } else {
+            let mut flight = self.pool.shared();
+            if let Some(inner) = Arc::get_mut(&mut flight) {
+                fill(inner, &mut self.work.phv, state.of_copy());
+            }
             self.trace_line(state.traced, format_args!("Multicast group {group}: {replicas} copies"));
             self.replicate(program, flight, Group::Mcast(group), replicas, InstanceType::Replication, None, copies);
         }
@@ -240,18 +246,23 @@ fn ingress_pass<'a, O: Observer>(
     value_sets: &[ValueSetState],
     packet: &'a [u8],
     stats: &mut Stats,
+    native: Option<&Native>,
     observer: &mut O,
 ) -> usize {
     let program = m.program;
     let meta = &program.intrinsics;
-    let parsed = parser::parse(m, packet, value_sets, tables.key, observer);
+    let parsed = native.and_then(|native| native.parse(m, tables, packet, value_sets));
+    let parsed = parsed.unwrap_or_else(|| parser::parse(m, packet, value_sets, tables.key, observer));
     m.payload = packet.get(parsed.consumed..).unwrap_or_default();
     phv::set_field(m.phv, meta.parser_error, u64::from(parsed.error));
     stats.parser_errors += u64::from(parsed.error != program.errors.no_error);
-    let checksum_error = parser::checksum_error(m);
+    let checksum_error = native.and_then(|native| native.checksum_error(m, tables));
+    let checksum_error = checksum_error.unwrap_or_else(|| parser::checksum_error(m));
     phv::set_field(m.phv, meta.checksum_error, u64::from(checksum_error));
     stats.checksum_errors += u64::from(checksum_error);
     observer.pipeline(m, "ingress");
-    pipeline::run(m, tables, program.ingress.start, observer);
+    if !native.is_some_and(|native| native.control(false, m, tables)) {
+        pipeline::run(m, tables, &program.ingress, observer);
+    }
     parsed.consumed
 }

@@ -12,7 +12,7 @@ use crate::value::{bits, words_for};
 
 /// States that a parser may enter for one packet: a program that loops without taking bytes is cut off here. The
 /// longest packet has 65,535 bytes, so that a parser that takes a byte a state gets through nearly all real packets.
-const MAX_STEPS: u32 = 4096;
+pub(crate) const MAX_STEPS: u32 = 4096;
 
 /// A value and its mask, laid out as the key of the states that use the set.
 pub(crate) type MaskedValue = (Box<[u64]>, Box<[u64]>);
@@ -77,7 +77,7 @@ fn walk<O: Observer>(
 type Result<T> = std::result::Result<T, u32>;
 
 #[inline]
-fn run_op(m: &mut Machine<'_>, op: &ParserOp, data: &[u8], at: &mut usize) -> Result<()> {
+pub(crate) fn run_op(m: &mut Machine<'_>, op: &ParserOp, data: &[u8], at: &mut usize) -> Result<()> {
     let errors = &m.program.errors;
     match op {
         ParserOp::Extract(header) => extract(m, *header, None, data, at),
@@ -274,7 +274,7 @@ fn set_lookahead(phv: &mut [u64], to: &Field, data: &[u8], from: usize, bits: u3
 }
 
 /// The state that follows.
-fn select(
+pub(crate) fn select(
     m: &Machine<'_>,
     state: &ParseState,
     data: &[u8],

@@ -1,11 +1,11 @@
 //! Controls: the walk from table to table.
 
-use crate::ir::{Next, Node, Table, END};
+use crate::ir::{Next, Node, Pipeline, Table, END};
 use crate::machine::Machine;
 use crate::phv;
 use crate::table::profile::ProfileState;
 use crate::table::{EntryRef, TableState};
-use crate::trace::Observer;
+use crate::trace::{Observer, Silent};
 use crate::value::{words_for, MAX_VALUE_WORDS};
 
 /// The tables of a switch, with what they share.
@@ -16,9 +16,9 @@ pub(crate) struct Tables<'a> {
     pub key: &'a mut Vec<u64>,
 }
 
-/// Run a control from `start` to its end or an `exit`. The loader has made sure that it has no cycle.
-pub(crate) fn run<O: Observer>(m: &mut Machine<'_>, tables: &mut Tables<'_>, start: Next, observer: &mut O) {
-    let mut next = start;
+/// Run a control to its end or an `exit`. The loader has made sure that it has no cycle.
+pub(crate) fn run<O: Observer>(m: &mut Machine<'_>, tables: &mut Tables<'_>, control: &Pipeline, observer: &mut O) {
+    let mut next = control.start;
     while next != END && !m.state.exit {
         next = match m.program.nodes.get(next as usize) {
             Some(Node::If { condition, then, otherwise }) => {
@@ -40,7 +40,7 @@ pub(crate) fn run<O: Observer>(m: &mut Machine<'_>, tables: &mut Tables<'_>, sta
     }
 }
 
-fn build_key(m: &Machine<'_>, table: &Table, key: &mut Vec<u64>) {
+pub(crate) fn build_key(m: &Machine<'_>, table: &Table, key: &mut Vec<u64>) {
     key.clear();
     key.resize(table.layout.words, 0);
     for (i, (field, part)) in table.key.iter().zip(&table.layout.parts).enumerate() {
@@ -73,26 +73,50 @@ fn build_key(m: &Machine<'_>, table: &Table, key: &mut Vec<u64>) {
     }
 }
 
+/// What a look-up says is to be done.
+pub(crate) struct Found<'a> {
+    /// The table's action; None: no action.
+    pub slot: Option<u32>,
+    pub args: &'a [u64],
+    pub hit: bool,
+}
+
 fn apply<O: Observer>(m: &mut Machine<'_>, tables: &mut Tables<'_>, index: u32, observer: &mut O) -> Next {
+    let Some(table) = m.program.tables.get(index as usize) else { return END };
+    build_key(m, table, tables.key);
+    let Found { slot, args, hit } = look_up(m, tables, index, observer);
+    let call = slot.and_then(|slot| table.actions.get(slot as usize));
+    if let Some((action, _)) = call {
+        observer.act(m, *action, args);
+    }
+    let next = call.map_or(table.base_next, |(_, next)| *next);
+    table.hit_miss.map_or(next, |(after_hit, after_miss)| if hit { after_hit } else { after_miss })
+}
+
+/// What the packed key in `tables` finds in a table; its entry's counter and meter have done their work.
+pub(crate) fn find<'a>(m: &mut Machine<'_>, tables: &'a mut Tables<'_>, index: u32) -> Found<'a> {
+    look_up(m, tables, index, &mut Silent)
+}
+
+#[inline]
+fn look_up<'a, O: Observer>(
+    m: &mut Machine<'_>,
+    tables: &'a mut Tables<'_>,
+    index: u32,
+    observer: &mut O,
+) -> Found<'a> {
+    const NOTHING: Found<'_> = Found { slot: None, args: &[], hit: false };
     let program = m.program;
     let (Some(table), Some(state)) = (program.tables.get(index as usize), tables.tables.get_mut(index as usize)) else {
-        return END;
+        return NOTHING;
     };
-    let place = if table.key.is_empty() {
-        None
-    } else {
-        build_key(m, table, tables.key);
-        state.index.lookup(tables.key)
-    };
+    let place = if table.key.is_empty() { None } else { state.index.lookup(tables.key) };
     observer.table(m, table, tables.key, place);
     let entry = place.and_then(|place| state.entries.get_mut(place as usize)?.as_mut());
     let Some(entry) = entry else {
         return match &state.default {
-            Some(call) => {
-                let next = run_slot(m, table, call.slot, &call.args, observer);
-                table.hit_miss.map_or(next, |(_, miss)| miss)
-            }
-            None => table.hit_miss.map_or(table.base_next, |(_, miss)| miss),
+            Some(call) => Found { slot: Some(call.slot), args: &call.args, hit: false },
+            None => NOTHING,
         };
     };
     entry.last_hit_ns = m.now_ns;
@@ -104,22 +128,16 @@ fn apply<O: Observer>(m: &mut Machine<'_>, tables: &mut Tables<'_>, index: u32, 
         let units = if bytes { u64::from(m.state.ingress_length) } else { 1 };
         phv::set_field(m.phv, Some(target), entry.meter.execute(units, m.now_ns) as u64);
     }
-    let next = match &entry.target {
-        EntryRef::Call(call) => run_slot(m, table, call.slot, &call.args, observer),
-        EntryRef::Member(member) => run_member(m, table, tables.profiles, Some(*member), observer),
-        EntryRef::Group(group) => {
-            let member = choose(m, table, tables.profiles, *group);
-            run_member(m, table, tables.profiles, member, observer)
-        }
+    let member = match &entry.target {
+        EntryRef::Call(call) => return Found { slot: Some(call.slot), args: &call.args, hit: true },
+        EntryRef::Member(member) => Some(*member),
+        EntryRef::Group(group) => choose(m, table, tables.profiles, *group),
     };
-    table.hit_miss.map_or(next, |(hit, _)| hit)
-}
-
-#[inline]
-fn run_slot<O: Observer>(m: &mut Machine<'_>, table: &Table, slot: u32, args: &[u64], observer: &mut O) -> Next {
-    let Some((action, next)) = table.actions.get(slot as usize) else { return table.base_next };
-    observer.act(m, *action, args);
-    *next
+    // One of an empty group does nothing.
+    let member = table.profile.zip(member).and_then(|(p, id)| tables.profiles.get(p as usize)?.members.get(&id));
+    let Some(member) = member else { return Found { hit: true, ..NOTHING } };
+    let slot = table.actions.iter().position(|(action, _)| *action == member.action);
+    Found { slot: slot.map(|slot| slot as u32), args: &member.args, hit: true }
 }
 
 /// The member of a group that the selector's hash picks.
@@ -131,20 +149,4 @@ fn choose(m: &mut Machine<'_>, table: &Table, profiles: &[ProfileState], group: 
         None => 0,
     };
     group.choose(hash)
-}
-
-/// Run a member's action; one of an empty group does nothing.
-fn run_member<O: Observer>(
-    m: &mut Machine<'_>,
-    table: &Table,
-    profiles: &[ProfileState],
-    member: Option<u32>,
-    observer: &mut O,
-) -> Next {
-    let member = table.profile.zip(member).and_then(|(p, id)| profiles.get(p as usize)?.members.get(&id));
-    let Some(member) = member else { return table.base_next };
-    match table.actions.iter().position(|(action, _)| *action == member.action) {
-        Some(slot) => run_slot(m, table, slot as u32, &member.args, observer),
-        None => table.base_next,
-    }
 }

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use crate::copy::Pool;
 use crate::events::{DigestLimits, Events};
-use crate::ir::Program;
 use crate::machine::Externs;
+use crate::native::Native;
 use crate::parser::ValueSetState;
 use crate::pre::Pre;
 use crate::stats::Stats;
 use crate::table::profile::ProfileState;
 use crate::table::TableState;
 use crate::trace::Trace;
-use crate::{Options, Outputs, PacketCopy, QueueMeta};
+use crate::{Backend, Options, Outputs, PacketCopy, Program, QueueMeta};
 
 /// An IPv4 or IPv6 packet, or an Ethernet frame of any common MTU, is not longer.
 pub(crate) const MAX_PACKET: usize = 65_535;
@@ -42,6 +42,12 @@ pub struct Switch {
     pub(crate) pool: Pool,
     pub(crate) work: Work,
     pub(crate) trace: Option<Box<Trace>>,
+    /// The program once more, for the packet at hand to borrow: counting its holders for each packet would cost.
+    pub(crate) lent: Option<Arc<Program>>,
+    /// Runs native code.
+    native: bool,
+    /// Counts packets until that is worth while.
+    warming: bool,
 }
 
 /// Buffers of the packet being processed, used again for the next one.
@@ -62,6 +68,7 @@ pub(crate) struct Work {
 impl Switch {
     /// A switch in the state after loading: const entries and default actions only.
     pub fn new(program: Arc<Program>, options: Options) -> Self {
+        let warming = options.backend == Backend::Adaptive;
         let work = Work { phv: program.blank.clone(), other: program.blank.clone(), ..Work::default() };
         let mut switch = Self {
             tables: Vec::new(),
@@ -79,7 +86,13 @@ impl Switch {
             options,
             work,
             trace: None,
+            lent: None,
+            native: false,
+            warming,
         };
+        if switch.options.backend == Backend::Native {
+            switch.compile();
+        }
         switch.load_state();
         switch
     }
@@ -87,6 +100,42 @@ impl Switch {
     /// The program it runs.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
+    }
+
+    /// What runs the program now, and if native code was asked for in vain, why.
+    pub fn backend(&self) -> (Backend, Option<&str>) {
+        if self.native {
+            return (Backend::Native, None);
+        }
+        let failure = self.program.made().and_then(Result::err);
+        let reason = failure.filter(|_| self.options.backend != Backend::Interpreter).map(|failure| failure.0.as_str());
+        (if self.warming { Backend::Adaptive } else { Backend::Interpreter }, reason)
+    }
+
+    /// The program apart from the switch; whoever is done with it puts it back into `lent`.
+    #[inline]
+    pub(crate) fn lend(&mut self) -> Arc<Program> {
+        self.lent.take().unwrap_or_else(|| Arc::clone(&self.program))
+    }
+
+    fn compile(&mut self) {
+        self.warming = false;
+        self.native = self.program.native().is_ok();
+    }
+
+    /// A packet comes: an adaptive switch may change to native code.
+    #[inline]
+    pub(crate) fn warm_up(&mut self) {
+        if self.warming && self.program.is_hot() {
+            self.compile();
+        }
+    }
+
+    /// The native code, for a packet that is not traced.
+    #[inline]
+    pub(crate) fn native_of<'p>(&self, program: &'p Program, traced: u64) -> Option<&'p Native> {
+        let native = self.native && traced == 0;
+        native.then(|| program.native().ok()).flatten()
     }
 
     /// As given to [`Self::new`].

@@ -23,7 +23,11 @@ ADD_1 = "add l2 dst:1 forward(port:3)"
 
 
 def run(*lines: str) -> Result:
-    return run_test(PROGRAM, "\n".join(lines))
+    """The same in both back ends."""
+    text = "\n".join(lines)
+    native, interpreted = (run_test(PROGRAM, text, backend=backend) for backend in ("native", "interpreter"))
+    assert native == interpreted
+    return native
 
 
 def findings(*lines: str) -> list[tuple[int, str]]:

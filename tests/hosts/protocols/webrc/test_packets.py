@@ -12,6 +12,7 @@ from scapy.layers.l2 import Ether
 from scapy.utils import wrpcap
 
 from hosts.dissect.layers import HEADLESS
+from hosts.protocols.webrc.flute.transmission import Transmission
 from hosts.protocols.webrc.packets import (
     FDT_TOI,
     LINK_BYTES,
@@ -27,6 +28,13 @@ from hosts.protocols.webrc.packets import (
 from hosts.wire.header import PacketError
 
 U32 = st.integers(0, 2**32 - 1)
+PLAIN = {
+    "fti": st.just(b""),
+    "content_encoding": st.just(0),
+    "sent_ntp": st.none(),
+    "flute_version": st.just(2),
+    "is_controlled": st.just(True),
+}
 SHORT = st.builds(
     Alc,
     U32,
@@ -39,10 +47,10 @@ SHORT = st.builds(
     U32,
     st.binary(max_size=100),
     st.booleans(),
-    st.none(),
-    st.just(0),
-    st.just(b""),
-)
+    fdt_instance=st.none(),
+    description=st.just(b""),
+    **PLAIN,
+).filter(lambda packet: packet.slot_index or packet.channel or packet.psn)
 LONG = st.builds(
     Alc,
     U32,
@@ -55,12 +63,13 @@ LONG = st.builds(
     U32,
     st.binary(max_size=100),
     st.booleans(),
-    st.none(),
-    st.just(0),
-    st.just(b""),
-)
+    fdt_instance=st.none(),
+    description=st.just(b""),
+    **PLAIN,
+).filter(lambda packet: packet.slot_index or packet.channel or packet.psn)
+FTI = Transmission(NO_CODE, 6, 6, 1).encode()
 DATA = Alc(7, 3, 47, 513, toi=1, encoding=RAPTORQ, payload_id=2 << 24 | 5, symbol=b"symbol..")
-FDT = Alc(7, 3, 47, 514, toi=FDT_TOI, encoding=NO_CODE, symbol=b"<FDT/>", fdt_instance=1, fdt_bytes=6)
+FDT = Alc(7, 3, 47, 514, toi=FDT_TOI, encoding=NO_CODE, symbol=b"<FDT/>", fdt_instance=1, fti=FTI)
 WIDE = Alc(9, 300, 310, 70_000, is_long=True, payload_id=1, symbol=b"s")
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from experiments.bench.browser import Browser, browsing, chromium
 from tests.topologies.simulation.runs import session, simulate, tree
-from tests.topologies.web.whole.browser import Browser, browsing, chromium
 from topologies.web.run import Run
 from topologies.web.server import serve
 

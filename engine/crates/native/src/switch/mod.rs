@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use live::SharedSwitch;
-use p4vm::{ActionCall, ControlError, Options, Outputs, Rate};
+use p4vm::{ActionCall, Backend, ControlError, Options, Outputs, Rate};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -52,7 +53,9 @@ impl Switch {
     #[new]
     #[pyo3(signature = (
         program_json, *, seed = 0, cpu_port = None, num_ports = 512, digest_rate = (0, 0), digest_repeat_rate = (0, 0),
+        backend = "adaptive",
     ))]
+    #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         program_json: &str,
@@ -61,18 +64,36 @@ impl Switch {
         num_ports: u16,
         digest_rate: (u32, u32),
         digest_repeat_rate: (u32, u32),
+        backend: &str,
     ) -> PyResult<Self> {
+        let backend =
+            Backend::named(backend).ok_or_else(|| PyValueError::new_err(format!("there is no back end {backend}")))?;
         let [digest_rate, digest_repeat_rate] =
             [digest_rate, digest_repeat_rate].map(|(per_second, burst)| Rate { per_second, burst });
         let switch = py
             .detach(|| {
                 let program = programs::load(program_json)?;
-                let options =
-                    Options { seed, cpu_port, num_ports, digest_rate, digest_repeat_rate, ..Options::default() };
+                let options = Options {
+                    seed,
+                    cpu_port,
+                    num_ports,
+                    digest_rate,
+                    digest_repeat_rate,
+                    backend,
+                    ..Options::default()
+                };
                 Ok(p4vm::Switch::new(program, options))
             })
             .map_err(|error: p4vm::LoadError| LoadError::new_err(error.to_string()))?;
         Ok(Self { shared: Arc::new(SharedSwitch::new(switch)), cpu_port })
+    }
+
+    /// What runs the program now, and why not native code if that was asked for in vain.
+    fn backend(&self, py: Python<'_>) -> (&'static str, Option<String>) {
+        self.read(py, |switch| {
+            let (backend, reason) = switch.backend();
+            (backend.name(), reason.map(str::to_owned))
+        })
     }
 
     #[getter]

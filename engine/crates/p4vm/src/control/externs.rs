@@ -3,6 +3,7 @@
 use super::{find, Result};
 use crate::externs::counter::Counter;
 use crate::externs::meter::Meter;
+use crate::externs::register::RegisterArray;
 use crate::value::bytes;
 use crate::{ControlError, MatchKey, MeterRates, Switch};
 
@@ -168,6 +169,12 @@ impl Switch {
         let cell = self.externs.registers.get(at).and_then(|array| array.read(index as u64));
         let (words, _) = cell.ok_or_else(|| out_of_range(register, index, size))?;
         Ok(bytes::from_words(words, bits))
+    }
+
+    /// All cells, each in as many words as its width needs, least significant first.
+    pub fn register_cells(&self, register: &str) -> Result<&[u64]> {
+        let (at, _, _) = self.register(register)?;
+        Ok(self.externs.registers.get(at).map(RegisterArray::cells).unwrap_or_default())
     }
 
     /// `value` is big endian; one that does not fit the width is refused.

@@ -10,10 +10,13 @@ use crate::load::rewrite;
 use crate::value::word_mask;
 
 /// Widths around the words' ends.
-const WIDTHS: [u32; 12] = [1, 7, 8, 31, 32, 33, 63, 64, 65, 127, 128, 300];
+pub(crate) const WIDTHS: [u32; 12] = [1, 7, 8, 31, 32, 33, 63, 64, 65, 127, 128, 300];
 
 /// Fields lie at fixed words: field i, of width WIDTHS[i], at word 5 * i.
 const STRIDE: u32 = 5;
+
+/// Words of all fields.
+pub(crate) const PHV_WORDS: usize = WIDTHS.len() * STRIDE as usize;
 
 fn words_of(value: &BigInt, count: usize) -> Vec<u64> {
     let modulus = BigInt::from(1) << (count * 64);
@@ -135,7 +138,7 @@ fn leaf() -> impl Strategy<Value = Value> {
 }
 
 /// As p4c writes it: shifts and products are cut at once, sums may nest.
-fn tree() -> impl Strategy<Value = Value> {
+pub(crate) fn tree() -> impl Strategy<Value = Value> {
     leaf().prop_recursive(4, 24, 3, |inner| {
         let bx = Box::<Value>::new;
         let two = (inner.clone(), inner.clone());
@@ -201,10 +204,25 @@ fn concatenation() -> impl Strategy<Value = Value> {
     })
 }
 
-fn phv() -> impl Strategy<Value = Vec<u64>> {
+/// Conditions as the loader makes them.
+pub(crate) fn condition() -> impl Strategy<Value = BoolExpr> {
+    let order = prop::sample::select(vec![Compare::Eq, Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge]);
+    let leaf = (order, tree(), tree()).prop_map(|(op, left, right)| rewrite::compare(op, left, right));
+    leaf.prop_recursive(2, 6, 3, |inner| {
+        let two = (inner.clone(), inner.clone());
+        prop_oneof![
+            two.clone().prop_map(|sides| BoolExpr::And(Box::new(sides))),
+            two.clone().prop_map(|sides| BoolExpr::Or(Box::new(sides))),
+            two.prop_map(|sides| BoolExpr::Same(Box::new(sides))),
+            inner.prop_map(|side| BoolExpr::Not(Box::new(side))),
+        ]
+    })
+}
+
+pub(crate) fn phv() -> impl Strategy<Value = Vec<u64>> {
     // Words of all ones and all zeros find carries.
     let word = prop_oneof![2 => any::<u64>(), 1 => Just(u64::MAX), 1 => Just(0), 1 => 0u64..4];
-    proptest::collection::vec(word, WIDTHS.len() * STRIDE as usize).prop_map(|mut words| {
+    proptest::collection::vec(word, PHV_WORDS).prop_map(|mut words| {
         for (i, &bits) in WIDTHS.iter().enumerate() {
             for at in 0..STRIDE {
                 words[(i as u32 * STRIDE + at) as usize] &= word_mask(bits, at);
@@ -215,8 +233,8 @@ fn phv() -> impl Strategy<Value = Vec<u64>> {
 }
 
 fn program() -> &'static Program {
-    static PROGRAM: std::sync::OnceLock<std::sync::Arc<Program>> = std::sync::OnceLock::new();
-    PROGRAM.get_or_init(|| Program::from_json(include_str!("../../tests/data/l2.json")).unwrap())
+    static PROGRAM: std::sync::OnceLock<Program> = std::sync::OnceLock::new();
+    PROGRAM.get_or_init(|| crate::load::from_json(include_str!("../../tests/data/l2.json")).unwrap())
 }
 
 proptest! {

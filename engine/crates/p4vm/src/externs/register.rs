@@ -28,6 +28,10 @@ impl RegisterArray {
         Some((self.cells.get(self.place(index)?)?, self.bits))
     }
 
+    pub(crate) fn cells(&self) -> &[u64] {
+        &self.cells
+    }
+
     /// A cell to write, cut to its width by the writer.
     #[inline]
     pub(crate) fn cell_mut(&mut self, index: u64) -> Option<(&mut [u64], u32)> {

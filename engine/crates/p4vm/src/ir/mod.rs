@@ -44,7 +44,7 @@ pub(crate) struct Intrinsics {
     pub qid: Option<Field>,
 }
 
-/// A loaded program: immutable, shared between switches.
+/// What the JSON says, resolved; immutable.
 #[derive(Debug)]
 pub struct Program {
     pub(crate) headers: Vec<Header>,

@@ -15,7 +15,6 @@ mod table;
 mod typed;
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use crate::ir::{CoreErrors, Deparser, FieldList, Intrinsics, LearnList, Next, Program, END};
 use crate::json::{self, At, Result};
@@ -50,12 +49,10 @@ pub(crate) fn next(at: Option<At<'_>>, nodes: &NodeNames) -> Result<Next> {
     next.ok_or_else(|| at.error(format!("no table, conditional or action call {}", at.value)))
 }
 
-impl Program {
-    /// Compile p4c's BMv2 JSON. Never panics; the error names the place in the JSON.
-    pub fn from_json(text: &str) -> std::result::Result<Arc<Self>, LoadError> {
-        let document = json::parse(text)?;
-        load(&At::root(&document)).map(Arc::new)
-    }
+/// The program of p4c's BMv2 JSON. Never panics; the error names the place in the JSON.
+pub(crate) fn from_json(text: &str) -> std::result::Result<Program, LoadError> {
+    let document = json::parse(text)?;
+    load(&At::root(&document))
 }
 
 fn load(root: &At<'_>) -> Result<Program> {

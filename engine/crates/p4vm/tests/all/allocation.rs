@@ -1,9 +1,9 @@
 //! In steady state a packet allocates nothing.
 
-use p4vm::{ActionCall, EntryTarget, MatchKey, Options, Outputs, PacketCopy, Program, QueueMeta, Replica, Switch};
+use p4vm::{ActionCall, EntryTarget, MatchKey, Outputs, PacketCopy, Program, QueueMeta, Replica, Switch};
 
 fn l2() -> Switch {
-    let mut switch = Switch::new(Program::from_json(include_str!("../data/l2.json")).unwrap(), Options::default());
+    let mut switch = Switch::new(Program::from_json(include_str!("../data/l2.json")).unwrap(), crate::options());
     let call = ActionCall { action: "L2Ingress.forward".into(), params: vec![vec![2]] };
     let key = [MatchKey::Value(vec![2; 6])];
     switch.table_add("L2Ingress.destinations", &key, 0, &EntryTarget::Action(call), 0).unwrap();
@@ -55,7 +55,7 @@ fn queued_copies_allocate_nothing_when_they_are_recycled() {
 #[test]
 fn resubmission_recirculation_and_clones_allocate_nothing() {
     let program = Program::from_json(include_str!("../data/commands.json")).unwrap();
-    let (mut switch, mut out) = (Switch::new(program, Options::default()), Outputs::new());
+    let (mut switch, mut out) = (Switch::new(program, crate::options()), Outputs::new());
     let session = p4vm::CloneSession { replicas: vec![Replica { port: 1, instance: 0 }], ..Default::default() };
     switch.clone_session_set(1, &session).unwrap();
     let count = allocations(|| {

@@ -30,7 +30,7 @@ fn switch_with(options: Options) -> Switch {
 }
 
 fn switch() -> Switch {
-    switch_with(Options::default())
+    switch_with(crate::options())
 }
 
 fn command(op: u8, port: u8, argument: u16, result: u32) -> Vec<u8> {
@@ -74,7 +74,7 @@ fn multicast_copies_know_their_instance() {
 
 #[test]
 fn ports_beyond_the_switch_get_nothing() {
-    let mut switch = switch_with(Options { num_ports: 8, cpu_port: Some(510), ..Options::default() });
+    let mut switch = switch_with(Options { num_ports: 8, cpu_port: Some(510), ..crate::options() });
     switch.mcast_group_add(1, &replicas(&[(7, 0), (8, 0), (510, 0)])).unwrap();
     let ports: Vec<u16> = send(&mut switch, MULTICAST, 1, 0).into_iter().map(|(port, _)| port).collect();
     assert_eq!(ports, [7, 510]);
@@ -139,7 +139,7 @@ fn recirculated_packets_are_the_deparsed_ones() {
 
 #[test]
 fn endless_loops_are_cut_off() {
-    let mut switch = switch_with(Options { max_passes: 100, ..Options::default() });
+    let mut switch = switch_with(Options { max_passes: 100, ..crate::options() });
     assert_eq!(send(&mut switch, RESUBMIT, 1000, 0), []);
     assert_eq!(send(&mut switch, RECIRCULATE, 1000, 0), []);
     assert_eq!((stat(&switch, "drop_loop"), stat(&switch, "resubmitted")), (2, 100));
@@ -169,7 +169,7 @@ fn truncation_cuts_headers_and_payload() {
 #[test]
 fn a_port_exhausts_its_own_digests_only() {
     let digest_rate = Rate { per_second: 100, burst: 10 };
-    let mut switch = switch_with(Options { digest_rate, ..Options::default() });
+    let mut switch = switch_with(Options { digest_rate, ..crate::options() });
     let mut out = Outputs::new();
     // A storm at port 1, a digest now and then at port 2; each with other contents.
     for n in 0..20_000u32 {
@@ -185,7 +185,7 @@ fn a_port_exhausts_its_own_digests_only() {
 
 #[test]
 fn digests_are_queued_and_their_loss_is_counted() {
-    let mut switch = switch_with(Options { max_events: 2, ..Options::default() });
+    let mut switch = switch_with(Options { max_events: 2, ..crate::options() });
     for (i, now_ns) in [(1, 1_000), (2, 2_000), (3, 3_000)] {
         assert_eq!(send_at(&mut switch, now_ns, &command(DIGEST, 9, i, 0)).len(), 1);
     }
@@ -239,7 +239,7 @@ fn meters_colour_by_the_time_given() {
 #[test]
 fn random_numbers_follow_the_seed_and_stay_in_range() {
     let draw = |seed| {
-        let mut switch = switch_with(Options { seed, ..Options::default() });
+        let mut switch = switch_with(Options { seed, ..crate::options() });
         (0..50).map(|_| send(&mut switch, RANDOM, 0, 0)[0].1).collect::<Vec<_>>()
     };
     assert_eq!(draw(1), draw(1));
@@ -262,7 +262,7 @@ fn crc32(data: &[u8]) -> u32 {
 
 #[test]
 fn log_messages_are_kept_on_demand() {
-    let mut switch = switch_with(Options { max_log: 1, ..Options::default() });
+    let mut switch = switch_with(Options { max_log: 1, ..crate::options() });
     send(&mut switch, LOG, 17, 0);
     send(&mut switch, LOG, 18, 0);
     assert_eq!(switch.take_log(), ["argument 17 from port 3"]);

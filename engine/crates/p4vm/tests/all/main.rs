@@ -2,6 +2,9 @@
 //!
 //! The programs in `data/` are ours. After a change: `p4c-bm2-ss --arch v1model -o /tmp/NAME.json NAME.p4` in that folder,
 //! and `python3 -m json.tool --compact /tmp/NAME.json NAME.json`.
+//! `tests/native` runs the same tests on native code.
+
+use p4vm::{Backend, Options};
 
 mod allocation;
 mod commands;
@@ -9,3 +12,7 @@ mod matching;
 mod robustness;
 mod script;
 mod stf;
+
+fn options() -> Options {
+    Options { backend: Backend::Interpreter, ..Options::default() }
+}

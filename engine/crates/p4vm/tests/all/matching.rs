@@ -1,12 +1,11 @@
 //! Every kind of match through the control plane and the data path (see `data/matching.p4`).
 
 use p4vm::{
-    ActionCall, EntryTarget, ErrorCode, Event, GroupMembers, MatchKey, MatchKind, MeterRates, Options, Outputs,
-    Program, Switch,
+    ActionCall, EntryTarget, ErrorCode, Event, GroupMembers, MatchKey, MatchKind, MeterRates, Outputs, Program, Switch,
 };
 
 fn switch() -> Switch {
-    Switch::new(Program::from_json(include_str!("../data/matching.json")).unwrap(), Options::default())
+    Switch::new(Program::from_json(include_str!("../data/matching.json")).unwrap(), crate::options())
 }
 
 fn value(number: u32) -> MatchKey {
@@ -386,7 +385,7 @@ fn a_key_that_is_shifted_stays_as_wide_as_its_type() {
     );
     let mut program: serde_json::Value = serde_json::from_str(include_str!("../data/l2.json")).unwrap();
     program["pipelines"][0]["tables"][1]["key"][0]["target"] = serde_json::from_str(&shifted).unwrap();
-    let mut switch = Switch::new(Program::from_json(&program.to_string()).unwrap(), Options::default());
+    let mut switch = Switch::new(Program::from_json(&program.to_string()).unwrap(), crate::options());
     let table = "L2Ingress.destinations";
     assert_eq!(switch.table_info(table).unwrap().key[0].bits, 48);
     let forward = ActionCall { action: "L2Ingress.forward".into(), params: vec![vec![7]] };

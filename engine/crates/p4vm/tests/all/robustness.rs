@@ -7,7 +7,7 @@ use p4vm::{
 };
 use serde_json::Value;
 
-const PROGRAMS: [(&str, &str); 6] = [
+pub(crate) const PROGRAMS: [(&str, &str); 6] = [
     ("l2", include_str!("../data/l2.json")),
     ("commands", include_str!("../data/commands.json")),
     ("matching", include_str!("../data/matching.json")),
@@ -17,7 +17,8 @@ const PROGRAMS: [(&str, &str); 6] = [
 ];
 
 /// SplitMix64: as random as needed here, and the same each time.
-struct Random(u64);
+#[derive(Clone)]
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -27,7 +28,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         (self.next() % limit.max(1) as u64) as usize
     }
 
@@ -41,16 +42,16 @@ impl Random {
 }
 
 /// How much longer than usual to try: `P4VM_ROUNDS=100 cargo test --release`.
-fn rounds() -> usize {
+pub(crate) fn rounds() -> usize {
     std::env::var("P4VM_ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(1)
 }
 
-fn options() -> Options {
-    Options { cpu_port: Some(510), max_passes: 50, max_events: 100, max_log: 10, ..Options::default() }
+pub(crate) fn options() -> Options {
+    Options { cpu_port: Some(510), max_passes: 50, max_events: 100, max_log: 10, ..crate::options() }
 }
 
 /// Packets of every length, some of zeros and ones, some that look like IPv4.
-fn packet(random: &mut Random) -> Vec<u8> {
+pub(crate) fn packet(random: &mut Random) -> Vec<u8> {
     let len = match random.below(4) {
         0 => random.below(8),
         1 => random.below(1600),
@@ -87,7 +88,7 @@ fn send(switch: &mut Switch, random: &mut Random, count: usize) {
 }
 
 /// Entries, groups, sessions and members at random: what is refused is refused, what is accepted must work.
-fn configure(switch: &mut Switch, random: &mut Random) {
+pub(crate) fn configure(switch: &mut Switch, random: &mut Random) {
     for table in switch.tables() {
         let info = switch.table_info(&table).unwrap();
         if let Some(profile) = &info.profile {
@@ -188,7 +189,7 @@ fn the_same_packets_give_the_same_answers() {
 }
 
 /// Replace, remove or repeat something somewhere in a document.
-fn damage(value: &mut Value, random: &mut Random) {
+pub(crate) fn damage(value: &mut Value, random: &mut Random) {
     let children = match value {
         Value::Array(list) => list.len(),
         Value::Object(map) => map.len(),

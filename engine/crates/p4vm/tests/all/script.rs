@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use p4vm::{
-    ActionCall, ActionInfo, CloneSession, EntryTarget, MatchKey, MatchKind, Options, Outputs, Program, Replica, Switch,
+    ActionCall, ActionInfo, CloneSession, EntryTarget, MatchKey, MatchKind, Outputs, Program, Replica, Switch,
     TableInfo,
 };
 
@@ -12,7 +12,7 @@ type Result<T> = std::result::Result<T, String>;
 /// Run `script` on the program; the error says what is different from what the script expects.
 pub fn run(json: &str, script: &str) -> Result<()> {
     let program = Program::from_json(json).map_err(|e| format!("load: {e}"))?;
-    let mut runner = Runner::new(Switch::new(program, Options::default()));
+    let mut runner = Runner::new(Switch::new(program, crate::options()));
     for (number, line) in script.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();
         runner.line(line).map_err(|e| format!("line {}: {e}", number + 1))?;

@@ -5,7 +5,8 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 
 use p4vm::{
-    ActionCall, CloneSession, ControlError, EntryTarget, ErrorCode, MatchKey, Options, Program, Replica, Switch,
+    ActionCall, Backend, CloneSession, ControlError, EntryTarget, ErrorCode, MatchKey, Options, Program, Replica,
+    Switch,
 };
 
 use crate::frame::Mac;
@@ -24,8 +25,9 @@ pub fn switch(
     seed: u64,
     mac: Mac,
     ports: u16,
+    backend: Backend,
 ) -> std::result::Result<Arc<LocalSwitch>, ControlError> {
-    let options = Options { seed, cpu_port: Some(CPU_PORT), ..Options::default() };
+    let options = Options { seed, cpu_port: Some(CPU_PORT), backend, ..Options::default() };
     let mut switch = Switch::new(Arc::clone(program), options);
     let params = vec![mac.to_vec(), vec![EPOCH_SHIFT], vec![1]];
     let action = full_name(&switch, "switch_config", "set_config")?;

@@ -86,7 +86,7 @@ pub fn p4_chain(program_json: &str, switches: u8) -> Result<Network, Box<dyn Err
     let mac = |number: u8| -> Mac { [0x02, 0, 0, 2, 0, number] };
     let mut last = source;
     for number in 1..=switches {
-        let switch = canopy::switch(&program, u64::from(number), mac(number), 2)?;
+        let switch = canopy::switch(&program, u64::from(number), mac(number), 2, p4vm::Backend::default())?;
         let next = if number == switches { sink_mac } else { mac(number + 1) };
         canopy::route_host(&switch, to, 2, next)?;
         let node = network.add_switch(&format!("s{number}"), Arc::clone(&switch) as _, Some(mac(number)))?;

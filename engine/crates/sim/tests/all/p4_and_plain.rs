@@ -175,7 +175,7 @@ fn build(with_p4: bool) -> Built {
 fn p4_switch(number: usize) -> Arc<LocalSwitch> {
     let json = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../p4src/canopy.json")).unwrap();
     let program = sim::p4vm::Program::from_json(&json).unwrap();
-    let switch = canopy::switch(&program, 1, switch_mac(number), 3).unwrap();
+    let switch = canopy::switch(&program, 1, switch_mac(number), 3, sim::p4vm::Backend::Native).unwrap();
     // For each host the port, and the neighbour there.
     let below = [[0, 1, 1, 2, 2], [9, 2, 3, 9, 9], [9, 9, 9, 2, 3]][number];
     for (host, port) in below.into_iter().enumerate() {

@@ -9,6 +9,7 @@ from hosts.parts.throughput import packets_per_rtt
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import NO_CODE, parse
 from hosts.protocols.webrc.sender import MOST_LATE_S, WebrcSender
+from hosts.wire.manifest import Manifest
 from tests.hosts.protocols.webrc.memory import FAST, session
 from tests.hosts.protocols.webrc.world import PACKET_BITS, World, one_way
 
@@ -153,10 +154,19 @@ def test_what_is_no_file_is_refused() -> None:
     for data in (b"", b"no manifest"):
         sender = WebrcSender(session(), WebrcOptions(**FAST), Random(1))
         sender.start(now=0.0)
-        sender.write(data, now=0.0)
-        end = sender.finish(now=0.0)[-1]
+        end = [*sender.write(data, now=0.0), *sender.finish(now=0.0)][-1]
         assert isinstance(end, SessionEnded)
         assert not end.complete
+
+
+def test_a_file_that_is_too_long_is_refused_as_soon_as_its_length_is_known() -> None:
+    """256 blocks of 8,192 symbols of 972 bytes: long before the file has been read."""
+    head = Manifest("large", 256 * 8192 * 976 + 1, "0" * 64).encode()
+    sender = WebrcSender(session(), WebrcOptions(**FAST), Random(1))
+    (end,) = sender.write(head, now=0.0)
+    assert isinstance(end, SessionEnded)
+    assert "at most" in end.reason
+    assert "bytes" in end.reason
 
 
 def test_sessions_begin_anywhere_in_their_cycle() -> None:

@@ -23,9 +23,8 @@ ANSWER_S = 30.0
 
 def chromium() -> str | None:
     """The browser on PATH."""
-    return next(
-        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-    )
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    return next((path for name in names if (path := shutil.which(name))), None)
 
 
 class Browser:

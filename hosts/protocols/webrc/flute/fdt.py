@@ -1,0 +1,135 @@
+"""File delivery tables: FDT instances (RFC 6726, 3.4.2; RFC 3926, 3.4.2) as XML.
+
+A Canopy receiver checks a file by the SHA-256 in an attribute of ours; others have Content-MD5 and ignore it. Elements
+are known by their names, whatever the namespace: each version, 3GPP and DVB have one of their own.
+"""
+
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, unquote, urlsplit
+
+from hosts.protocols.webrc.flute.transmission import Transmission
+from hosts.wire.header import PacketError
+
+NAMESPACES: Final = {1: "http://www.example.com/flute", 2: "urn:ietf:params:xml:ns:fdt"}
+"""By FLUTE's version (RFC 3926, 3.4.2; RFC 6726, 3.4.2)."""
+CANOPY: Final = "urn:canopy:fdt"
+MOST_BYTES: Final = 4 << 20
+"""Of an FDT instance that a receiver takes (ours): some ten thousand files."""
+MOST_EXPIRES: Final = 2**32 - 1
+"""NTP seconds: as long as the session lasts, by any clock."""
+_SHA256: Final = f"{{{CANOPY}}}SHA-256"
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """What an FDT says of a file."""
+
+    toi: int
+    location: str
+    """Content-Location, a URI reference."""
+    transfer_length: int
+    """Bytes of the object: of the file as it is encoded."""
+    transmission: Transmission | None
+    """None: EXT_FTI says it."""
+    content_length: int | None = None
+    """Bytes of the file."""
+    content_encoding: str = ""
+    """`gzip`, `zlib`, `deflate`; empty: none."""
+    md5: str = ""
+    """Content-MD5, base64 of the file's."""
+    sha256: str = ""
+    """Hex, of the file's; empty: the sender is none of ours."""
+
+    @property
+    def name(self) -> str:
+        """The last part of the location's path, as a file's name. Not checked."""
+        try:
+            return unquote(urlsplit(self.location).path.rpartition("/")[2], errors="strict")
+        except ValueError:
+            return ""
+
+
+def location_of(name: str) -> str:
+    """A file's name as a URI reference."""
+    return quote(name)
+
+
+@dataclass(frozen=True, slots=True)
+class FdtInstance:
+    """Some of the session's files."""
+
+    files: Sequence[FileEntry]
+    expires: int = MOST_EXPIRES
+    """NTP seconds."""
+    is_complete: bool = False
+    """No file will follow that is not described."""
+
+
+def encode_fdt(instance: FdtInstance, version: int = 2) -> bytes:
+    """The XML document, in UTF-8."""
+    namespace = NAMESPACES[version]
+    ET.register_namespace("canopy", CANOPY)
+    root = ET.Element("FDT-Instance", {"xmlns": namespace, "Expires": str(instance.expires)})
+    if instance.is_complete:
+        root.set("Complete", "true")
+    for file in instance.files:
+        element = ET.SubElement(root, "File", {"TOI": str(file.toi), "Content-Location": file.location})
+        if file.content_length is not None:
+            element.set("Content-Length", str(file.content_length))
+        element.set("Transfer-Length", str(file.transfer_length))
+        if file.content_encoding:
+            element.set("Content-Encoding", file.content_encoding)
+        if file.md5:
+            element.set("Content-MD5", file.md5)
+        if file.transmission is not None:
+            element.attrib.update(file.transmission.attributes())
+        if file.sha256:
+            element.set(_SHA256, file.sha256)
+    encoded: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return encoded
+
+
+def parse_fdt(data: bytes) -> FdtInstance:
+    """What an FDT instance says; files that it describes in no way that can be used are left out. PacketError: it is
+    none."""
+    try:
+        if len(data) > MOST_BYTES or b"<!" in data:  # no document types: entities could grow without end
+            raise ValueError
+        root = ET.fromstring(data)
+        if _local(root.tag) != "FDT-Instance":
+            raise ValueError
+        expires = int(root.attrib["Expires"])
+    except (ET.ParseError, LookupError, ValueError):
+        raise PacketError("fdt") from None
+    complete = {value for name, value in root.attrib.items() if _local(name) in ("Complete", "FullFDT")}
+    files = [file for element in root if _local(element.tag) == "File" if (file := _file(element, root.attrib))]
+    return FdtInstance(files, expires, bool(complete & {"true", "1"}))
+
+
+def _local(name: str) -> str:
+    return name.rpartition("}")[2]
+
+
+def _file(element: ET.Element, common: Mapping[str, str]) -> FileEntry | None:
+    found = {**common, **element.attrib}  # what the instance says holds for files that say nothing else
+    try:
+        toi, location = int(found["TOI"]), found["Content-Location"]
+        content_length = int(found["Content-Length"]) if "Content-Length" in found else None
+        transfer_length = int(found["Transfer-Length"]) if "Transfer-Length" in found else content_length
+        if toi <= 0 or transfer_length is None or transfer_length < 0 or (content_length or 0) < 0:
+            return None
+        return FileEntry(
+            toi,
+            location,
+            transfer_length,
+            Transmission.of_attributes(found, transfer_length),
+            content_length,
+            found.get("Content-Encoding", "").lower().replace("null", ""),
+            found.get("Content-MD5", ""),
+            found.get(_SHA256, ""),
+        )
+    except (LookupError, ValueError):
+        return None

@@ -1,0 +1,1 @@
+"""FLUTE's parts, each alone."""

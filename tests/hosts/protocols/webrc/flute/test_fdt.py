@@ -1,0 +1,55 @@
+"""FDT instances, ours and others', and hostile ones."""
+
+import pytest
+
+from hosts.protocols.webrc.flute.fdt import MOST_BYTES, FdtInstance, FileEntry, encode_fdt, location_of, parse_fdt
+from hosts.protocols.webrc.flute.objects import plan
+from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON
+from hosts.wire.header import PacketError
+
+FILES = [
+    FileEntry(1, location_of('a & "b" ü.txt'), 5000, plan(RAPTORQ, 5000, 960), 9000, "gzip", "bWQ1", "ab" * 32),
+    FileEntry(2, "http://example.com/some/where/song%20one.ogg?v=1", 10, plan(NO_CODE, 10, 960)),
+    FileEntry(2**70, "empty", 0, plan(REED_SOLOMON, 0, 960), 0),
+]
+TABLE = FdtInstance(FILES, 4_000_000_000, True)
+OTHERS = b"""<?xml version="1.0" encoding="UTF-8"?>
+<x:FDT-Instance xmlns:x="urn:IETF:metadata:2005:FLUTE:FDT" xmlns:mbms2008="urn:3GPP:metadata:2008:MBMS:FLUTE:FDT_ext"
+ Expires="3900000000" mbms2008:FullFDT="true" FEC-OTI-FEC-Encoding-ID="0" FEC-OTI-Maximum-Source-Block-Length="64"
+ FEC-OTI-Encoding-Symbol-Length="1424">
+ <x:File TOI="7" Content-Location="file:///a.bin" Content-Length="1500"/>
+ <x:File TOI="8" Content-Location="file:///b.bin" Content-Length="15" FEC-OTI-FEC-Encoding-ID="77"/>
+ <x:Other/>
+</x:FDT-Instance>"""
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_is_written_is_read(version: int) -> None:
+    document = encode_fdt(TABLE, version)
+    assert parse_fdt(document) == TABLE
+    assert (b"urn:ietf:params:xml:ns:fdt" in document) == (version == 2)
+    assert [file.name for file in FILES] == ['a & "b" ü.txt', "song one.ogg", "empty"]
+
+
+def test_other_senders_tables_are_read() -> None:
+    """What the instance says holds for its files; a file that cannot be received is left out."""
+    table = parse_fdt(OTHERS)
+    assert table.is_complete
+    (file,) = table.files
+    assert (file.toi, file.name, file.transfer_length) == (7, "a.bin", 1500)
+    assert file.transmission == plan(NO_CODE, 1500, 1424).__class__(NO_CODE, 1500, 1424, 64)
+
+
+def test_hostile_tables_are_refused() -> None:
+    document = encode_fdt(TABLE)
+    for bad in (b"", b"<a/>", b"<!DOCTYPE x>" + document, document[:-9], b" " * MOST_BYTES + document):
+        with pytest.raises(PacketError):
+            parse_fdt(bad)
+    for name, value in (("TOI", b'"0"'), ("TOI", b'"x"'), ("Transfer-Length", b'"-1"'), ("Content-Length", b'"1e3"')):
+        changed = document.replace(f'{name}="1"'.encode(), name.encode() + b"=" + value, 1)
+        changed = changed.replace(f'{name}="5000"'.encode(), name.encode() + b"=" + value, 1)
+        changed = changed.replace(f'{name}="9000"'.encode(), name.encode() + b"=" + value, 1)
+        assert changed != document
+        assert [file.toi for file in parse_fdt(changed).files] == [2, 2**70]
+    for location in ("http://[", "a/%ff", ""):
+        assert FileEntry(1, location, 1, None).name == ""

@@ -1,0 +1,144 @@
+"""A receiver's session: tables and objects in any order, and all that a sender may do to it."""
+
+from random import Random
+
+import pytest
+
+from hosts.protocols.webrc.flute.carousel import LIFETIME_S, Carousel
+from hosts.protocols.webrc.flute.reception import Received, Reception
+from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON
+from hosts.protocols.webrc.packets import FDT_TOI, Alc
+from hosts.wire.header import PacketError
+from hosts.wire.manifest import FileError
+
+RNG = Random(8)
+SMALL = {f"file {number}": RNG.randbytes(300 * number) for number in range(12)}
+
+
+def carousel(files: dict[str, bytes], scheme: int = RAPTORQ, **how: object) -> Carousel:
+    found = Carousel(scheme, symbol=100, table=160, **how)  # type: ignore[arg-type]
+    for name, data in files.items():
+        found.add(name, data)
+    return found
+
+
+def table(sender: Carousel, now: float = 0.0) -> Alc:
+    found = sender.next_table(now)
+    return Alc(
+        1,
+        0,
+        0,
+        1,
+        toi=FDT_TOI,
+        encoding=NO_CODE,
+        payload_id=found.payload_id,
+        symbol=found.symbol,
+        fdt_instance=found.instance,
+        fti=found.fti,
+        content_encoding=found.content_encoding,
+        sent_ntp=found.sent_ntp,
+    )
+
+
+def symbol(sender: Carousel, channel: int = 0) -> Alc:
+    toi, payload_id, data = sender.next_symbol(channel)
+    return Alc(1, 0, channel, 1, toi=toi, encoding=sender.scheme, payload_id=payload_id, symbol=data)
+
+
+def take(reception: Reception, packets: list[Alc], now: float = 0.0) -> dict[str, bytes]:
+    found: list[Received] = []
+    for packet in packets:
+        found += reception.add(packet, now)
+    return {file.manifest.name: file.data for file in found}
+
+
+@pytest.mark.parametrize("scheme", [RAPTORQ, REED_SOLOMON, NO_CODE])
+def test_several_files_and_a_table_of_several_symbols_in_any_order(scheme: int) -> None:
+    sender = carousel(SMALL, scheme)
+    sender.end()
+    tables, symbols = [table(sender) for _ in range(60)], [symbol(sender, 3) for _ in range(900)]
+    assert {packet.content_encoding for packet in tables} == {3}  # it is compressed when one packet has no room for it
+    for packets in (tables + symbols, symbols + tables, RNG.sample(tables + symbols, 960)):
+        reception = Reception()
+        assert take(reception, packets) == SMALL
+        assert reception.has_all
+    assert not reception.is_complete or reception.decoder is not None
+
+
+def test_files_of_a_session_become_whole_at_about_the_same_time_and_sooner_with_priority() -> None:
+    sender = carousel({"a": RNG.randbytes(20_000), "b": RNG.randbytes(200)})
+    sender.add("c", RNG.randbytes(20_000), priority=2.0)
+    reception, seen = Reception(), {}
+    take(reception, [table(sender) for _ in range(40)])
+    for number in range(900):
+        for name in take(reception, [symbol(sender)]):
+            seen[name] = number
+    assert seen["c"] < 0.7 * seen["a"]
+    assert seen["b"] < 1.1 * seen["a"]
+
+
+def test_new_files_come_with_another_instance_and_old_ones_go() -> None:
+    sender = carousel({"a": b"1" * 500})
+    reception = Reception()
+    first = [table(sender) for _ in range(8)]
+    assert take(reception, first + [symbol(sender) for _ in range(20)]) == {"a": b"1" * 500}
+    assert not reception.has_all  # nobody said that there is no more
+    sender.remove([1])
+    sender.add("b", b"2" * 700)
+    sender.end()
+    second = [table(sender) for _ in range(8)]
+    assert second[0].fdt_instance != first[0].fdt_instance
+    assert take(reception, second + [symbol(sender) for _ in range(20)]) == {"b": b"2" * 700}
+    assert reception.has_all
+
+
+def test_instances_expire_by_the_sender_s_clock_or_one_s_own_and_are_renewed() -> None:
+    sender = carousel({"a": b"1" * 500}, ntp_at_zero=4e9)
+    tables = [table(sender) for _ in range(10)]
+    late = LIFETIME_S + 2
+    for reception, sent in ((Reception(4e9), None), (Reception(), int(4e9 + late))):
+        old = [packet._replace(sent_ntp=sent) for packet in tables]
+        assert take(reception, old + [symbol(sender) for _ in range(20)], late) == {}
+        assert reception.counters["expired"]
+        renewed = [table(sender, late) for _ in range(10)]
+        assert renewed[0].fdt_instance != tables[0].fdt_instance
+        assert take(reception, renewed, late) == {"a": b"1" * 500}
+    reception = Reception(4e9)
+    take(reception, tables)
+    assert take(reception, [symbol(sender) for _ in range(20)], late) == {}
+
+
+def test_what_is_not_as_the_table_says_is_given_up_and_received_again() -> None:
+    sender, other = carousel({"a": b"1" * 500}), carousel({"a": b"2" * 500})
+    reception = Reception()
+    take(reception, [table(sender) for _ in range(8)])
+    assert take(reception, [symbol(other) for _ in range(6)]) == {}
+    assert reception.counters["damaged"] == 1
+    assert take(reception, [symbol(sender) for _ in range(9)]) == {"a": b"1" * 500}
+    take(reception, [table(other)._replace(fdt_instance=9) for _ in range(8)])
+    assert reception.counters["contradicted"] == 1
+
+
+def test_a_name_that_no_folder_takes_is_refused() -> None:
+    sender = carousel({"..": b"1" * 10})
+    with pytest.raises(FileError):
+        take(Reception(), [table(sender) for _ in range(8)] + [symbol(sender)])
+
+
+def test_memory_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hosts.protocols.webrc.flute.reception.EARLY_BYTES", 1000)
+    monkeypatch.setattr("hosts.protocols.webrc.flute.reception.MOST_FILES", 5)
+    sender = carousel(SMALL)
+    reception = Reception()
+    take(reception, [symbol(sender) for _ in range(100)])
+    assert reception.counters["early"] == 100
+    assert sum(map(len, reception._early.values())) == 10
+    take(reception, [table(sender) for _ in range(80)])
+    assert len(reception._files) == 5
+    for instance in range(100, 150):
+        take(reception, [table(sender)._replace(fdt_instance=instance)])
+    assert len(reception._tables) <= 4
+    with pytest.raises(PacketError):
+        reception.add(table(sender)._replace(fdt_instance=None), 0.0)
+    with pytest.raises(PacketError):
+        reception.add(table(sender)._replace(fdt_instance=777, fti=b""), 0.0)
