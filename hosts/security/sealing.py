@@ -6,7 +6,7 @@ from typing import Final
 
 from canopy_engine import Seal
 
-from hosts.endpoint import Address, Datagram, Effect, Send
+from hosts.endpoint import Address, Datagram, Effect, Send, SendRun
 from hosts.security.keys import GroupKeys
 
 SENDER_BITS: Final = 64
@@ -37,8 +37,18 @@ class Sealing:
         self._own = address
 
     def seal(self, effects: Iterable[Effect]) -> list[Effect]:
-        """The effects, with what is sent sealed."""
-        return [self._sealed(effect) if type(effect) is Send else effect for effect in effects]
+        """The effects, with what is sent sealed, each packet by itself."""
+        sealed: list[Effect] = []
+        for effect in effects:
+            if type(effect) is Send:
+                sealed.append(self._sealed(effect))
+            elif type(effect) is SendRun:
+                pieces = range(0, len(effect.data), effect.size)
+                packets = (effect.data[at : at + effect.size] for at in pieces)
+                sealed += [self._sealed(Send(packet, effect.destination, effect.ecn)) for packet in packets]
+            else:
+                sealed.append(effect)
+        return sealed
 
     def open(self, datagram: Datagram) -> Datagram | None:
         """What was sealed; None: it is not for the endpoint."""

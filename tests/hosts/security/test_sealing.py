@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.endpoint import ECT_0, Address, Datagram, JoinGroup, Send
+from hosts.endpoint import ECT_0, Address, Datagram, JoinGroup, Send, SendRun
 from hosts.security.keys import GroupKeys
 from hosts.security.sealing import Sealing
 from hosts.wire.header import SEAL_BYTES, SEALED_VERSION
@@ -54,6 +54,13 @@ def test_what_is_sealed_is_opened_with_all_else_as_it_was() -> None:
     came = Datagram(send.data, ONE, TWO, 3.0, 2, ECT_0)
     assert two.sealing.open(came) == came._replace(data=PACKET)
     assert two.counters == {"opened": 1}
+
+
+def test_the_packets_of_a_run_are_sealed_one_by_one() -> None:
+    one, two = Member(ONE, 1), Member(TWO, 2)
+    sends = one.sealing.seal([SendRun(b"onetwo3", GROUP, ECT_0, 3)])
+    assert all(isinstance(send, Send) and (send.destination, send.ecn) == (GROUP, ECT_0) for send in sends)
+    assert [two.get(send.data) for send in sends if isinstance(send, Send)] == [b"one", b"two", b"3"]
 
 
 def test_what_keeps_it_shut_is_counted() -> None:
