@@ -7,6 +7,7 @@ from functools import partial
 from engine.command.signals import Interrupted
 from topologies import stage as steps
 from topologies.scenario.activity import (
+    Attack,
     ControllerRestart,
     Fault,
     LinkDelay,
@@ -56,6 +57,9 @@ def _fault_steps(scenario: Scenario, fault: Fault) -> Iterator[tuple[float, Step
         case ReceiverDies():
             number = next(i for i, session in enumerate(scenario.sessions) if session.id == fault.session)
             yield fault.at, steps.KillReceiver(number, fault.host)
+        case Attack():
+            number = next(i for i, session in enumerate(scenario.sessions) if session.id == fault.session)
+            yield fault.at, steps.Attack(number, fault.forgery)
         case ControllerRestart():
             yield fault.at, steps.KillController()
             yield fault.at + fault.outage, steps.StartController()

@@ -27,6 +27,9 @@ class RunningSession(Protocol):
     def kill_receiver(self, host: str) -> None:
         """A receiver dies without a word."""
 
+    def attack(self, forgery: str) -> None:
+        """A stranger sends into the session."""
+
     @property
     def sender_is_over(self) -> bool:
         """Whether the sender has ended."""
@@ -72,6 +75,10 @@ class Stage(Protocol):
     def kill_receiver(self, session: int, host: str) -> None:
         """A receiver dies without a word."""
         self.sessions[session].kill_receiver(host)
+
+    def attack(self, session: int, forgery: str) -> None:
+        """A stranger sends into a session."""
+        self.sessions[session].attack(forgery)
 
     def start_flow(self, flow: int) -> None:
         """A flow of cross traffic begins."""
@@ -203,6 +210,22 @@ class KillReceiver(ReceiverStep):
 
     def do(self, stage: Stage) -> None:
         stage.kill_receiver(self.session, self.host)
+
+
+@dataclass(frozen=True)
+class Attack(Step):
+    """A stranger sends into a session."""
+
+    fault = "attack"
+    session: int
+    forgery: str
+
+    @property
+    def label(self) -> str:
+        return self.forgery
+
+    def do(self, stage: Stage) -> None:
+        stage.attack(self.session, self.forgery)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ class Part(NamedTuple):
 
 PARTS = (
     Part("topologies.cli", ("emulate", "simulate", "compare", "exec", "scenario")),
+    Part("topologies.attacks", ("attack",)),
     Part("topologies.web.command", ("web",)),
     Part("topologies.explain.command", ("explain",)),
     Part("hosts.programs.cli", ("send", "recv")),

@@ -6,8 +6,10 @@ from typing import Final
 
 from canopy_engine import Seal
 
-from hosts.endpoint import Address, Datagram, Effect, Send
+from hosts.endpoint import Address, Datagram, DatagramRun, Effect, Send, SendRun
+from hosts.parts.runs import run_packets
 from hosts.security.keys import GroupKeys
+from hosts.wire.header import SEAL_BYTES
 
 SENDER_BITS: Final = 64
 """Of the number that an endpoint seals under, drawn at each start: of 2^20 starts in an epoch two have the same with a
@@ -38,27 +40,61 @@ class Sealing:
 
     def seal(self, effects: Iterable[Effect]) -> list[Effect]:
         """The effects, with what is sent sealed."""
-        return [self._sealed(effect) if type(effect) is Send else effect for effect in effects]
+        sealed: list[Effect] = []
+        for effect in effects:
+            if type(effect) is Send:
+                data = self._sealed(effect.data, effect.destination, self._time())
+                sealed.append(Send(data, effect.destination, effect.ecn))
+            elif type(effect) is SendRun:
+                sealed += self._sealed_run(effect)
+            else:
+                sealed.append(effect)
+        return sealed
 
     def open(self, datagram: Datagram) -> Datagram | None:
         """What was sealed; None: it is not for the endpoint."""
-        opened = self._seal.open(datagram.data, datagram.source, datagram.destination, self._time())
+        opened = self._opened(datagram.data, datagram.source, datagram.destination, self._time())
+        if opened is None:
+            return None
+        return Datagram(opened, datagram.source, datagram.destination, datagram.arrived_at, datagram.hops, datagram.ecn)
+
+    def open_run(self, run: DatagramRun) -> list[Datagram | DatagramRun]:
+        """Likewise of datagrams that were read together: a run, or those that are for the endpoint one by one."""
+        data, size, source, destination, first_at, arrived_at, hops, ecn = run
+        time = self._time()
+        places = range(0, len(data), size)
+        packets = [self._opened(data[at : at + size], source, destination, time) for at in places]
+        whole = [packet for packet in packets if packet is not None]
+        if len(whole) == len(packets) and len(packets) > 1:
+            inner = size - SEAL_BYTES
+            return [DatagramRun(b"".join(whole), inner, source, destination, first_at, arrived_at, hops, ecn)]
+        return [run.datagram(at)._replace(data=one) for at, one in enumerate(packets) if one is not None]
+
+    def _opened(self, sealed: bytes, source: Address, destination: Address, time: int) -> bytes | None:
+        opened = self._seal.open(sealed, source, destination, time)
         counters = self._counters
         if isinstance(opened, bytes):
             counters[OPENED] = counters.get(OPENED, 0) + 1
-            return Datagram(
-                opened, datagram.source, datagram.destination, datagram.arrived_at, datagram.hops, datagram.ecn
-            )
+            return opened
         name = f"drop_{opened}"
         counters[name] = counters.get(name, 0) + 1
         return None
 
-    def _sealed(self, send: Send) -> Send:
+    def _sealed_run(self, run: SendRun) -> list[SendRun]:
+        """Longer packets are fewer in one message."""
+        data, destination, ecn, size = run
+        time = self._time()
+        packets = [self._sealed(data[at : at + size], destination, time) for at in range(0, len(data), size)]
+        longer = size + SEAL_BYTES
+        most = run_packets(longer)
+        together = (packets[at : at + most] for at in range(0, len(packets), most))
+        return [SendRun(b"".join(some), destination, ecn, longer) for some in together]
+
+    def _sealed(self, packet: bytes, destination: Address, time: int) -> bytes:
         assert self._own is not None, "an endpoint that seals is told its place first"
         if self._seal.is_exhausted:
             self._seal.renew(self._ids.getrandbits(SENDER_BITS))
-        data = self._seal.seal(send.data, self._own, send.destination, self._time())
-        return Send(data, send.destination, send.ecn)
+        return self._seal.seal(packet, self._own, destination, time)
 
     def _time(self) -> int:
         return int(self._wall()) % UNIX_TIME

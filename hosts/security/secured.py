@@ -1,11 +1,11 @@
 """A protocol whose endpoints seal all that they send and take only what is sealed: the same cores behind a seam."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from hosts.endpoint import Address, Datagram, Effect, ReceiverEndpoint, Sample, SenderEndpoint
+from hosts.endpoint import Address, Datagram, DatagramRun, Effect, Endpoint, ReceiverEndpoint, Sample, SenderEndpoint
 from hosts.parts.bounds import most
 from hosts.protocol import Protocol, Session
 from hosts.security.keys import GroupKeys
@@ -37,11 +37,15 @@ class SecuredSender(SenderEndpoint):
         self.core.place(address)
 
     def start(self, *, now: float) -> Sequence[Effect]:
+        self.core.sends_runs = self.sends_runs
         return self._sealing.seal(self.core.start(now=now))
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         opened = self._sealing.open(datagram)
         return () if opened is None else self._sealing.seal(self.core.receive(opened, now=now))
+
+    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
+        return self._sealing.seal(_received(self.core, self._sealing.open_run(run), now))
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         return self._sealing.seal(self.core.handle_timer(now=now))
@@ -96,11 +100,15 @@ class SecuredReceiver(ReceiverEndpoint):
         self.core.place(address)
 
     def start(self, *, now: float) -> Sequence[Effect]:
+        self.core.sends_runs = self.sends_runs
         return self._sealing.seal(self.core.start(now=now))
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         opened = self._sealing.open(datagram)
         return () if opened is None else self._sealing.seal(self.core.receive(opened, now=now))
+
+    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
+        return self._sealing.seal(_received(self.core, self._sealing.open_run(run), now))
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         return self._sealing.seal(self.core.handle_timer(now=now))
@@ -128,6 +136,13 @@ class SecuredReceiver(ReceiverEndpoint):
 
     def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
         return self._sealing.seal(self.core.confirm(complete=complete, now=now, reason=reason))
+
+
+def _received(core: Endpoint, opened: Iterable[Datagram | DatagramRun], now: float) -> list[Effect]:
+    effects: list[Effect] = []
+    for one in opened:
+        effects += core.receive(one, now=now) if isinstance(one, Datagram) else core.receive_run(one, now=now)
+    return effects
 
 
 def secure(

@@ -35,6 +35,9 @@ class Session:
     def kill_receiver(self, host: str) -> None:
         self._stage.done.append(f"kill {host}")
 
+    def attack(self, forgery: str) -> None:
+        self._stage.done.append(f"attack {forgery}")
+
     @property
     def sender_is_over(self) -> bool:
         return self._stage.now >= self._ends[0]

@@ -88,6 +88,10 @@ class SessionRun:
         if host in self.receivers:
             self.receivers[host].kill()
 
+    def attack(self, forgery: str) -> None:
+        """Only simulated, as the scenario's check says."""
+        raise NotImplementedError
+
     def note_deaths(self) -> None:
         """Have the sender start without receivers that died before they joined, once all others have joined."""
         status = self._status

@@ -161,6 +161,25 @@ class ControllerRestart(Strict):
     outage: Duration = 0.0
 
 
+Forgery: TypeAlias = Literal[
+    "data", "end", "far", "abort", "abort-one", "leave", "announcement", "reports", "replay", "garbage"
+]
+"""What a stranger sends: data with wrong bytes, the same as the stream's end or far ahead, an abort to all or to one
+receiver, a receiver's farewell, the announcement of another session, feedback of its own, packets that it heard,
+garbage."""
+
+
+class Attack(Strict):
+    """A stranger who hears everything and has no keys sends into a session from any address, as in a plain LAN: it
+    reaches whom it is for at once."""
+
+    kind: Literal["attack"]
+    at: Duration
+    session: int
+    forgery: Forgery
+
+
 Fault: TypeAlias = Annotated[
-    LinkDown | LinkDelay | LinkRate | SwitchRestart | ReceiverDies | ControllerRestart, Field(discriminator="kind")
+    LinkDown | LinkDelay | LinkRate | SwitchRestart | ReceiverDies | ControllerRestart | Attack,
+    Field(discriminator="kind"),
 ]

@@ -349,6 +349,9 @@ def _check_faults(scenario: Scenario) -> Iterator[Finding]:
                     yield (*path, "session"), f"no session has the id {session}"
                 elif host not in {receiver.host for receiver in sessions[session].receivers}:
                     yield (*path, "host"), f"`{host}` is not a receiver of session {session}"
+            case activity.Attack(session=session):
+                if session not in sessions:
+                    yield (*path, "session"), f"no session has the id {session}"
             case activity.ControllerRestart():
                 pass
         if fault.at > scenario.duration:
@@ -366,6 +369,9 @@ def _check_emulation(scenario: Scenario) -> Iterator[Finding]:
     for index, session in enumerate(scenario.sessions):
         if session.endless:
             yield ("sessions", index, "endless"), "a stream without end is only simulated (canopy simulate)"
+    for index, fault in enumerate(scenario.faults):
+        if isinstance(fault, activity.Attack):
+            yield ("faults", index, "kind"), "attacks are only simulated (canopy simulate)"
     for index, flow in enumerate(scenario.traffic):
         if isinstance(flow, activity.WebFlow):
             yield ("traffic", index, "kind"), "web traffic is only simulated (canopy simulate)"

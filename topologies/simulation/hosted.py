@@ -119,6 +119,8 @@ class HostedEndpoint:
         self.endpoint = endpoint
         self.now = 0.0
         """The network's time of the last call."""
+        self.heard: Datagram | None = None
+        """What came last, from anybody."""
         self.application = Application(
             endpoint,
             source=source,
@@ -163,6 +165,7 @@ class HostedEndpoint:
         if self._is_over:
             return _NOTHING
         self.now = now
+        self.heard = datagram
         local = self._offset + now * self._speed
         if self._server is not None and self._is_feedback(datagram.data):
             through = self._server.admit(now)

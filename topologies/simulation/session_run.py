@@ -4,6 +4,7 @@ import contextlib
 import json
 import random
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from controller.sessions import SessionStatus
@@ -24,12 +25,16 @@ from topologies.results.series import RunSeries
 from topologies.results.summary import ReceiverResult, SessionResult, session_result
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Parameters
+from topologies.simulation.forging import Heard, forge
 from topologies.simulation.hosted import Conditions
 from topologies.simulation.member import Member
 from topologies.simulation.network import SimulatedNetwork
 from topologies.simulation.sink import CheckingSink, EndlessSource
 from topologies.simulation.watch import StatusReport, Trace
 from topologies.stage import RECEIVERS_WAIT_S
+
+LISTENING_S = 0.01
+"""After so long a stranger that has not heard enough for its attack listens again (ours)."""
 
 
 class SessionRun:
@@ -133,6 +138,28 @@ class SessionRun:
             self._network.sim.kill_at(self._network.sim.now, member.program)
             member.is_dead = True
             member.hosted.forget()
+
+    def attack(self, forgery: str) -> None:
+        """A stranger sends what it can make of what it has heard, as soon as it has heard enough."""
+        everybody = [member for member in (*self.receivers.values(), self.sender) if member is not None]
+        members = {self._address(member.host): member for member in everybody if not member.is_over}
+        heard = Heard(
+            self._protocol,
+            self.session.id,
+            Address(str(self.session.group), self.session.port),
+            self._address(self.session.sender),
+            [self._address(host) for host in self.receivers],
+            {at: member.hosted.heard for at, member in members.items() if member.hosted.heard is not None},
+            self._rng("stranger"),
+        )
+        forged = forge(forgery, heard)
+        if forged is None and members:
+            self._agenda.at(self._agenda.now + LISTENING_S, lambda now: self.attack(forgery))
+        sim = self._network.sim
+        for to, datagram in forged or ():
+            victim = members.get(to)
+            if victim is not None:
+                sim.act_at(sim.now, victim.program, partial(victim.hosted.receive, datagram))
 
     @property
     def sender_is_over(self) -> bool:

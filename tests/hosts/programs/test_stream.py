@@ -116,6 +116,7 @@ def test_ctrl_c_ends_a_sender_whose_input_is_silent() -> None:
     with subprocess.Popen(command("send", *where), stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sender:
         assert sender.stderr is not None
         assert sender.stderr.readline().startswith("streaming to")
+        assert sender.stderr.readline().startswith("open to whoever reaches 239.7.7.7")
         time.sleep(0.5)
         sender.send_signal(signal.SIGINT)
         status = sender.wait(timeout=30)

@@ -147,6 +147,7 @@ ALL: dict[str, Any] = {
         {"kind": "receiver-dies", "at": "600 ms", "session": 1, "host": "c"},
         {"kind": "controller-restart", "at": "700 ms", "outage": "10 ms"},
         {"kind": "link-rate", "at": "800 ms", "link": ["s", "t"], "rate": "1 Mbps"},
+        {"kind": "attack", "at": "900 ms", "session": 1, "forgery": "garbage"},
     ],
     "simulation": {"control_delay": "5 ms", "sample": "250 ms", "trace": "200 ms"},
 }
@@ -194,6 +195,7 @@ PLACES: dict[tuple[str, str], tuple[str | int, ...]] = {
     ("ControllerRestart", "at"): ("faults", 4, "at"),
     ("ControllerRestart", "outage"): ("faults", 4, "outage"),
     ("LinkRate", "at"): ("faults", 5, "at"),
+    ("Attack", "at"): ("faults", 6, "at"),
     ("Simulation", "control_delay"): ("simulation", "control_delay"),
     ("Simulation", "sample"): ("simulation", "sample"),
     ("Simulation", "trace"): ("simulation", "trace"),

@@ -1,0 +1,79 @@
+"""A stranger's packets against sessions of all protocols that carry files or real-time data: sealed ones go on as they
+did."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from topologies.attacks import FORGERIES, Effect, app, attacked
+from topologies.scenario import load_scenario
+from topologies.scenario.activity import Forgery
+
+SCENARIO = """\
+name: attacked
+seed: 1
+duration: 12 s
+nodes:
+  s1: {kind: p4}
+  sender: {kind: host}
+  r1: {kind: host}
+  r2: {kind: host}
+links:
+  - {between: [sender, s1], rate: 100 Mbps, delay: 1 ms}
+  - {between: [s1, r1], rate: 8 Mbps, delay: 5 ms, queue: {kind: droptail, packets: 50}}
+  - {between: [s1, r2], rate: 8 Mbps, delay: 9 ms, queue: {kind: droptail, packets: 50}}
+sessions:
+  - {id: 1, protocol: %s, sender: sender, group: 239.1.0.1, port: 5001, membership: any-source, %s,
+     slow_receivers: {drop_after: 3 s}, receivers: [r1, r2]}
+"""
+
+
+def written(folder: Path, protocol: str, content: str = "size: 200 kB") -> Path:
+    path = folder / f"{protocol}.yaml"
+    path.write_text(SCENARIO % (protocol, content))
+    return path
+
+
+def effects(path: Path, attacks: Sequence[Forgery]) -> dict[tuple[str, str], Effect]:
+    found = attacked(path, load_scenario(path, purpose="simulate"), attacks)
+    return {(effect.security, effect.attack): effect for effect in found}
+
+
+def test_what_a_stranger_can_do_to_a_file(tmp_path: Path) -> None:
+    found = effects(written(tmp_path, "mtcp"), FORGERIES)
+    for attack in FORGERIES:
+        assert found["group", attack].words == "harmless", attack
+        assert found["group", attack].harmless, attack
+    for harmless in ("announcement", "reports", "garbage"):
+        assert found["none", harmless].harmless, harmless
+    assert found["none", "abort"].words == "lost by 2 of 2", "and so the attacks are attacks"
+
+
+@pytest.mark.parametrize("protocol", ["rla", "tfmcc"])
+def test_other_protocols_are_sealed_alike(tmp_path: Path, protocol: str) -> None:
+    found = effects(written(tmp_path, protocol), ("data", "abort"))
+    assert {kind: effect.words for (kind, attack), effect in found.items() if attack == "abort"} == {
+        "none": "lost by 2 of 2",
+        "group": "harmless",
+    }
+    assert found["group", "data"].harmless
+
+
+def test_the_command_prints_a_table_and_json(tmp_path: Path) -> None:
+    path = written(tmp_path, "mtcp")
+    result = CliRunner().invoke(app, [str(path), "--only", "abort", "--json"])
+    assert result.exit_code == 0, result.output
+    rows = json.loads(result.stdout)
+    assert [(row["security"], row["harmless"]) for row in rows] == [("none", False), ("group", True)]
+    shown = CliRunner().invoke(app, [str(path), "--only", "abort"]).stdout
+    assert "lost by 2 of 2" in shown
+    assert "harmless" in shown
+
+
+def test_what_is_no_attack(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, [str(written(tmp_path, "mtcp")), "--only", "nothing"])
+    assert result.exit_code == 2
+    assert CliRunner().invoke(app, [str(tmp_path / "none.yaml")]).exit_code == 2

@@ -1,0 +1,168 @@
+"""`canopy attack`: a scenario with each thing that a stranger may send into it, its sessions open and sealed."""
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Final, get_args
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from engine.command.exits import EXIT_FAILED
+from engine.command.fail import fail
+from topologies.results.summary import SessionResult
+from topologies.scenario import ScenarioError, load_scenario
+from topologies.scenario.activity import Attack, Forgery
+from topologies.scenario.scenario import Scenario
+
+FORGERIES: Final[tuple[Forgery, ...]] = get_args(Forgery)
+BEFORE: Final = frozenset({"announcement"})
+"""Comes before the session, the others into the middle of it."""
+HARMLESS: Final = 0.01
+"""Of a session's time; a change of so much is none (ours)."""
+SECURITIES: Final = ("none", "group")
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What became of one session with one attack on it."""
+
+    session: int
+    protocol: str
+    security: str
+    attack: str
+    ok: bool
+    """Whether every receiver had all, and the sender said so."""
+    whole: int
+    receivers: int
+    took_s: float | None
+    """From the session's start until the last receiver that had the whole file had it; without a file: None."""
+    later_s: float | None
+    """How much longer that is than without the attack."""
+    slower: float | None
+    """Without a file: the share of the receivers' mean goodput that is gone, 0..1."""
+    detail: str
+
+    @property
+    def harmless(self) -> bool:
+        """Whether it went as it does without the attack."""
+        slow = self.later_s is not None and self.took_s is not None and self.later_s > HARMLESS * self.took_s
+        return self.ok and not slow and not (self.slower is not None and self.slower > HARMLESS)
+
+    @property
+    def words(self) -> str:
+        """For a table."""
+        if self.whole < self.receivers:
+            return f"lost by {self.receivers - self.whole} of {self.receivers}"
+        if self.harmless:
+            return "harmless"
+        if self.slower is not None:
+            return f"{self.slower:.0%} slower"
+        return f"{self.later_s or 0.0:.2f} s later" + ("" if self.ok else ", and the sender failed")
+
+
+@app.command("attack")
+def command(
+    scenario: Annotated[Path, typer.Argument(metavar="FILE", help="The scenario, a YAML file.")],
+    only: Annotated[list[str] | None, typer.Option(help=f"One of {', '.join(FORGERIES)}; repeatable.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Instead of the scenario's.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the effects as JSON.")] = False,
+) -> None:
+    """Simulate a scenario with each attack of a stranger who hears everything, sends from any address and has no keys
+    (docs/security.md), on open and on sealed sessions. Exit status: 1 when one on a sealed session is not harmless.
+    """
+    try:
+        loaded = load_scenario(scenario, purpose="simulate")
+    except ScenarioError as error:
+        fail(str(error))
+    if unknown := [word for word in only or () if word not in FORGERIES]:
+        fail(f"--only: `{unknown[0]}` is none of {', '.join(FORGERIES)}")
+    if seed is not None:
+        loaded = loaded.model_copy(update={"seed": seed})
+    chosen = [attack for attack in FORGERIES if not only or attack in only]
+    effects = list(attacked(scenario, loaded, chosen))
+    if as_json:
+        print(json.dumps([{**asdict(effect), "harmless": effect.harmless} for effect in effects], indent=2))
+    else:
+        Console().print(_table(effects))
+    if not all(effect.harmless for effect in effects if effect.security != "none"):
+        raise typer.Exit(EXIT_FAILED)
+
+
+def attacked(path: Path, scenario: Scenario, attacks: Sequence[Forgery]) -> Iterator[Effect]:
+    """The effects of the attacks on each session, open and sealed; `path` is the scenario's file."""
+    with tempfile.TemporaryDirectory() as place:
+        for security in SECURITIES:
+            base = _run(path, _secured(scenario, security), Path(place) / security)
+            for attack in attacks:
+                faults = [_fault(attack, session.id, session.start, base) for session in scenario.sessions]
+                changed = _secured(scenario, security).model_copy(update={"faults": [*scenario.faults, *faults]})
+                results = _run(path, changed, Path(place) / f"{security}-{attack}")
+                for session in scenario.sessions:
+                    yield _effect(security, attack, session.start, results[session.id], base[session.id])
+
+
+def _secured(scenario: Scenario, security: str) -> Scenario:
+    """The scenario with all sessions of this kind; sealed ones have no help of switches."""
+    update = {"security": security} | ({} if security == "none" else {"assist": "none"})
+    return scenario.model_copy(update={"sessions": [one.model_copy(update=update) for one in scenario.sessions]})
+
+
+def _fault(attack: Forgery, session: int, start: float, base: dict[int, SessionResult]) -> Attack:
+    """The attack, in the middle of what the session takes without it."""
+    ended = _ended(base[session])
+    middle = start if attack in BEFORE or ended is None else (start + ended) / 2
+    return Attack.model_construct(kind="attack", at=middle, session=session, forgery=attack)
+
+
+def _ended(result: SessionResult) -> float | None:
+    return max((one.completed_at for one in result.receivers if one.completed_at is not None), default=None)
+
+
+def _run(path: Path, scenario: Scenario, folder: Path) -> dict[int, SessionResult]:
+    from topologies.simulation.runner import SimulationOptions, simulate_scenario
+
+    options = SimulationOptions(path, out=folder, report=False, quiet=True)
+    return {result.id: result for result in simulate_scenario(scenario, options).sessions}
+
+
+def _effect(security: str, attack: str, start: float, result: SessionResult, base: SessionResult) -> Effect:
+    expected = [one for one in result.receivers if one.expected]
+    whole = sum(one.complete for one in expected)
+    ended, usual = _ended(result), _ended(base)
+    later = slower = None
+    if ended is not None and usual is not None:
+        later = round(ended - usual, 3)
+    else:
+        rates = [sum(one.goodput_bps or 0.0 for one in found.receivers) for found in (result, base)]
+        slower = round(1 - rates[0] / rates[1], 4) if usual is None and rates[1] else None
+    took = None if ended is None else round(ended - start, 3)
+    return Effect(
+        result.id,
+        result.protocol,
+        security,
+        attack,
+        result.ok,
+        whole,
+        len(expected),
+        took,
+        later,
+        slower,
+        result.detail,
+    )
+
+
+def _table(effects: list[Effect]) -> Table:
+    table = Table("session", "attack", "open", "sealed", title="One stranger's packets, simulated")
+    by_place = {(effect.session, effect.attack, effect.security): effect for effect in effects}
+    for session, attack, security in by_place:
+        if security == "none":
+            shown = [by_place[session, attack, one] for one in SECURITIES]
+            styled = [f"[{'green' if one.harmless else 'red'}]{one.words}[/]" for one in shown]
+            table.add_row(f"{session} {shown[0].protocol}", attack, *styled)
+    return table
