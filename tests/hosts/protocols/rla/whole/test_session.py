@@ -239,7 +239,7 @@ def test_a_receiver_in_a_hurry_is_served_before_the_others_were_heard() -> None:
         blocked = 0
         while world.sender.end is None:
             world.network.run(world.network.now + 0.02)
-            blocked += bool(near.stream.early)
+            blocked += bool(near.stream.early_packets)
         check_complete(world)
         waiting.append(blocked)
     assert waiting[1] < waiting[0] / 2, waiting
