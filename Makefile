@@ -15,13 +15,13 @@ ENGINE_STAMP := $(VENV)/.stamp-engine
 P4RUNTIME_SHELL := $(VENV)/p4runtime-shell
 P4RUNTIME_SHELL_STAMP := $(VENV)/.stamp-p4runtime-shell
 TESTS_STAMP := $(VENV)/.stamp-tests
-DOCS_STAMP := $(VENV)/.stamp-docs
 PROGRAM_JSON := p4src/canopy.json
+DOCS_STAMP := $(VENV)/.stamp-docs
 RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \
 	engine/Cargo.toml engine/Cargo.lock
 
-.PHONY: help setup run fast docs test check lint lint-python lint-rust test-python test-rust test-emulation fuzz bench p4 format \
-	clean
+.PHONY: help setup run fast docs test check lint lint-python lint-rust test-python test-rust test-emulation fuzz bench \
+	package package-test p4 format clean
 
 help: ## what can be made
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -96,6 +96,13 @@ test-emulation: setup ## tests in network namespaces (root)
 
 fuzz: setup ## try inputs that nobody thought of on the switch (CANOPY_FUZZ_SECONDS=60)
 	@scripts/fuzz.sh
+
+package: setup ## Debian packages: canopy-agents for hosts, canopy with everything (docs/deploy.md)
+	$(BIN)/python -m deploy.build
+
+package-test: package ## install, use and remove them in clean systems, and follow docs/deploy.md (root; some minutes)
+	@scripts/deploy_packages.sh
+	$(BIN)/python -m deploy.proof
 
 p4: setup ## recompile the P4 program, the benchmark's and the examples' (needs p4c)
 	$(BIN)/python p4src/build.py

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from finsy import GRPCCredentialsTLS
 
 from controller import logs
 from controller.api import ApiError, ApiServer, Method
 from controller.core import ADOPTION_S, Core
 from controller.events import EventLog
-from controller.network import Network, NetworkError, load_network
+from controller.metrics import serve_metrics
+from controller.network import Network, load_network
 from controller.program import Program, ProgramError
 from controller.statedir import (
     DOWN_LINKS_NAME,
@@ -33,6 +35,8 @@ from controller.statedir import (
 from controller.switch_app import SwitchApp
 from controller.views import Views
 from engine.command.exits import EXIT_BAD_INPUT
+from engine.command.listen import parse_address
+from engine.command.notify import notify
 
 LOG = logging.getLogger("canopy.controller")
 
@@ -42,14 +46,19 @@ TICK_S = 0.25  # how late an expiry or a query may be
 class Service:
     """One controller: its core, its switches, its API. Use `running`."""
 
-    def __init__(self, network: Network, program: Program, state_dir: Path) -> None:
+    def __init__(
+        self, network: Network, program: Program, state_dir: Path, credentials: GRPCCredentialsTLS | None = None
+    ) -> None:
+        """`credentials`: of its connections to switches; None: without TLS."""
         self._network = network
         self._state_dir = state_dir
         self._started = time.time()
         self.events = EventLog(state_dir / EVENTS_NAME)
         self.core = Core(network, program, self.events, down_links=_load_down_links(state_dir, network))
         seniority = time.time_ns() // 1_000_000  # the controller started last is in charge
-        self.apps = {spec.name: SwitchApp(spec, program, self.core, seniority) for spec in network.switches}
+        self.apps = {
+            spec.name: SwitchApp(spec, program, self.core, seniority, credentials) for spec in network.switches
+        }
         self.core.connect(self.apps)
         views = Views(self.core, self.apps, state_dir / SESSIONS_NAME)
         methods: dict[str, Method] = {
@@ -135,30 +144,49 @@ class Service:
         return "queried"
 
 
-async def serve(network: Network, program: Program, state_dir: Path) -> None:
-    """Run a controller until SIGINT or SIGTERM. Raises StateDirError, OSError."""
+async def serve(
+    network: Network,
+    program: Program,
+    state_dir: Path,
+    credentials: GRPCCredentialsTLS | None = None,
+    metrics: tuple[str, int] | None = None,
+) -> None:
+    """Run a controller until SIGINT or SIGTERM. Raises StateDirError, ValueError, OSError."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    async with Service(network, program, state_dir).running():
+    service = Service(network, program, state_dir, credentials)
+    if metrics is not None:
+        serve_metrics(service.core, service.apps, *metrics)
+    async with service.running():
+        notify("READY=1")
         await stop.wait()
+        notify("STOPPING=1")
 
 
 def command(
     network: Annotated[Path, typer.Argument(metavar="NETWORK.json", help="The network, as docs/controller.md says.")],
     state_dir: Annotated[Path, typer.Option(help="Directory for the socket, the event log and sessions' status.")],
     program: Annotated[Path | None, typer.Option(help="Directory of the compiled P4 program.")] = None,
+    tls: Annotated[
+        Path | None, typer.Option(help="Speak TLS with the certificates in this folder (canopy keys ca).")
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus at /metrics there.")
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
 ) -> None:
     """Control the switches of a network until interrupted."""
     logs.set_up(verbose)
     try:
+        place = None if metrics is None else parse_address("--metrics", metrics)
         description = load_network(network)
         compiled = Program(program)
+        credentials = None if tls is None else read_credentials(tls)
         with claim(state_dir):
-            asyncio.run(serve(description, compiled, state_dir))
-    except (NetworkError, ProgramError, StateDirError) as error:
+            asyncio.run(serve(description, compiled, state_dir, credentials, place))
+    except (ValueError, ProgramError, StateDirError) as error:
         typer.echo(f"canopy controller: {error}", err=True)
         raise typer.Exit(EXIT_BAD_INPUT) from None
     except OSError as error:
@@ -168,6 +196,13 @@ def command(
 
 app = typer.Typer(add_completion=False)
 app.command(name="controller")(command)
+
+
+def read_credentials(folder: Path) -> GRPCCredentialsTLS:
+    """The authority's certificate, the controller's and its key. Raises OSError."""
+    names = ("ca.pem", "controller.pem", "controller.key")
+    authority, certificate, key = ((folder / name).read_bytes() for name in names)
+    return GRPCCredentialsTLS(cacert=authority, cert=certificate, private_key=key)
 
 
 def _load_down_links(state_dir: Path, network: Network) -> list[str]:

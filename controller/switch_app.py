@@ -74,8 +74,17 @@ class SwitchApp:
     Of several controllers the one with the greatest `seniority` is in charge, the others stand by.
     """
 
-    def __init__(self, spec: SwitchSpec, program: Program, brain: Brain, seniority: int = 1) -> None:
+    def __init__(
+        self,
+        spec: SwitchSpec,
+        program: Program,
+        brain: Brain,
+        seniority: int = 1,
+        credentials: fy.GRPCCredentialsTLS | None = None,
+    ) -> None:
+        """`credentials`: of the connection; None: without TLS."""
         self.spec = spec
+        self._credentials = credentials
         self._program = program
         self._brain = brain
         self._seniority = seniority
@@ -178,6 +187,7 @@ class SwitchApp:
             p4force=self._force_pipeline,
             device_id=self.spec.device_id,
             initial_election_id=self._election_id(),
+            channel_credentials=self._credentials,
             ready_handler=self._on_ready,
         )
         self._force_pipeline = False

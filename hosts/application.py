@@ -20,12 +20,13 @@ from hosts.endpoint import (
     ReceiverEndpoint,
     Send,
     SenderEndpoint,
+    SendRun,
     StreamEnded,
 )
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
 
-NetworkEffect: TypeAlias = Send | JoinGroup | LeaveGroup
+NetworkEffect: TypeAlias = Send | SendRun | JoinGroup | LeaveGroup
 
 
 class Source(Protocol):
@@ -89,7 +90,7 @@ class Application:
             delivered = 0
             for effect in queue:  # which grows meanwhile
                 kind = type(effect)
-                if kind is Send or kind is JoinGroup or kind is LeaveGroup:
+                if kind is Send or kind is SendRun or kind is JoinGroup or kind is LeaveGroup:
                     left.append(effect)  # type: ignore[arg-type]
                 elif reads_slowly and (kind is Deliver or kind is StreamEnded):
                     self._postpone(effect, now)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ The runtime's contract
 """
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -68,6 +68,47 @@ class Datagram(NamedTuple):
         return now if self.arrived_at is None else self.arrived_at
 
 
+class DatagramRun(NamedTuple):
+    """Datagrams that came one after the other, from one source, and were read together."""
+
+    data: bytes
+    """Of all, one after the other."""
+    size: int
+    """Bytes of each but the last, which may be shorter."""
+    source: Address
+    destination: Address
+    first_at: float | None = None
+    """When the first of them reached the host, as `Datagram.arrived_at`."""
+    arrived_at: float | None = None
+    """When the last did; not before `first_at`."""
+    hops: int | None = None
+    ecn: int = NOT_ECT
+
+    @property
+    def packets(self) -> int:
+        """Datagrams in it."""
+        return -(-len(self.data) // self.size)
+
+    def datagram(self, number: int) -> Datagram:
+        """One by itself, counted from 0; those between the first and the last came evenly."""
+        data, size, source, destination, first_at, at, hops, ecn = self
+        if first_at is not None and at is not None:
+            at = first_at + (at - first_at) * number / max(1, self.packets - 1)
+        return Datagram(data[number * size : (number + 1) * size], source, destination, at, hops, ecn)
+
+    def split(self, count: int) -> tuple["DatagramRun", "DatagramRun"]:
+        """The first `count` datagrams, at least one, and the rest, which may be none."""
+        if count >= self.packets:
+            return self, self._replace(data=b"")
+        last, first = self.datagram(count - 1).arrived_at, self.datagram(count).arrived_at
+        at = count * self.size
+        return self._replace(data=self.data[:at], arrived_at=last), self._replace(data=self.data[at:], first_at=first)
+
+    def datagrams(self) -> Iterator[Datagram]:
+        """Each by itself."""
+        return map(self.datagram, range(self.packets))
+
+
 class Send(NamedTuple):
     """Send one datagram from the endpoint's own address."""
 
@@ -75,6 +116,22 @@ class Send(NamedTuple):
     destination: Address
     ecn: int = NOT_ECT
     """The ECN field that it leaves with."""
+
+
+class SendRun(NamedTuple):
+    """Send several datagrams, one after the other: of an endpoint that was told that it may (`Endpoint.sends_runs`)."""
+
+    data: bytes
+    """Of all, one after the other."""
+    destination: Address
+    ecn: int
+    size: int
+    """Bytes of each but the last, which may be shorter."""
+
+    @property
+    def packets(self) -> int:
+        """Datagrams in it."""
+        return -(-len(self.data) // self.size)
 
 
 class JoinGroup(NamedTuple):
@@ -190,7 +247,7 @@ Event: TypeAlias = (
     | SessionEnded
     | CongestionSignal
 )
-Effect: TypeAlias = Send | JoinGroup | LeaveGroup | Deliver | DeliverDatagram | Event
+Effect: TypeAlias = Send | SendRun | JoinGroup | LeaveGroup | Deliver | DeliverDatagram | Event
 Sample: TypeAlias = Mapping[str, object]
 """One trace row: JSON-ready values, named with their units (docs/trace.md)."""
 
@@ -204,19 +261,31 @@ class Endpoint:
 
     counters: dict[str, int]
     """What was sent, received and, with its reason, dropped."""
+    sends_runs: bool = False
+    """Whether the runtime carries out `SendRun`: it says so before `start`."""
 
     @property
     @abstractmethod
     def session_id(self) -> int | None:
         """The common header's session; None at a receiver that has not heard of one yet."""
 
+    def place(self, address: Address) -> None:
+        """Told once, before `start`: the endpoint's own unicast address. Most have no use for it."""
+
     @abstractmethod
     def start(self, *, now: float) -> Sequence[Effect]:
-        """Begin; called once, before anything else."""
+        """Begin; called once, after `place`, before anything else."""
 
     @abstractmethod
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         """Take one datagram, from anybody."""
+
+    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
+        """Take datagrams that were read together; the same as `receive` of each, for who does nothing better."""
+        effects: list[Effect] = []
+        for datagram in run.datagrams():
+            effects += self.receive(datagram, now=now)
+        return effects
 
     @abstractmethod
     def handle_timer(self, *, now: float) -> Sequence[Effect]:

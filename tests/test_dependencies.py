@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-OURS = {"canopy_engine", "controller", "engine", "experiments", "hosts", "tests", "topologies"}
+OURS = {"canopy_engine", "controller", "deploy", "engine", "experiments", "hosts", "tests", "topologies"}
 # Debian's package, because PyPI's lacks mnexec; and a client in an environment of its own (docs/dependencies.md).
 INSTALLED_OTHERWISE = {"mininet", "p4runtime_sh"}
 
@@ -42,7 +42,9 @@ def imported_packages(folder: str) -> dict[str, Path]:
     return found
 
 
-@pytest.mark.parametrize("folder", ["controller", "engine", "experiments", "hosts", "p4src", "tests", "topologies"])
+@pytest.mark.parametrize(
+    "folder", ["controller", "deploy", "engine", "experiments", "hosts", "p4src", "tests", "topologies"]
+)
 def test_what_is_imported_is_declared(folder: str) -> None:
     declared = declared_distributions(with_tests=folder == "tests")
     distributions = packages_distributions()

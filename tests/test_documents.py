@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "experiments/results/NOTES.md"]
 COLUMNS = 120
 
-FOLDERS = ("controller", "docs", "engine", "experiments", "hosts", "p4src", "scripts", "tests", "topologies")
+FOLDERS = ("controller", "deploy", "docs", "engine", "experiments", "hosts", "p4src", "scripts", "tests", "topologies")
 MADE = ("runs/", "site/", ".venv/", "engine/target", "scenario.yaml")
 """Not in the repository: what runs and set-up make."""
 PLACEHOLDERS = re.compile(r"\b(ROW|PAPER|NAME|FILE)\b|<.*>|\.\.\.")

@@ -25,8 +25,12 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "hosts": ("hosts.wire",),
     "hosts.parts": ("hosts", "hosts.wire"),
     "hosts.protocols": ("hosts", "hosts.wire", "hosts.parts"),
+    "hosts.security": ("hosts", "hosts.wire", "hosts.parts"),
     "hosts.runtime": ("engine", "hosts", "hosts.wire"),
-    "hosts.programs": ("engine", "hosts", "hosts.wire", "hosts.parts", "hosts.protocols", "hosts.runtime"),
+    "hosts.programs": (
+        *("engine", "hosts", "hosts.wire", "hosts.parts", "hosts.protocols"),
+        *("hosts.runtime", "hosts.security"),
+    ),
     "hosts.doctor": ("engine", "hosts", "hosts.wire", "hosts.protocols", "hosts.programs", "hosts.runtime"),
     "hosts.dissect": ("engine", "hosts", "hosts.wire", "hosts.parts", "hosts.protocols"),
     **{layer: (*BELOW, *RUN[:place]) for place, layer in enumerate(RUN)},

@@ -7,12 +7,19 @@ receivers starting at once need not load Mininet.
 import importlib
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Annotated, NamedTuple
 
 import typer
 from typer.exceptions import Abort, TyperException
 
-from engine.command.exits import EXIT_FAILED
+from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED
+
+
+class NotInstalled(TyperException):
+    """A command of a part that this package does not have."""
+
+    exit_code = EXIT_BAD_INPUT
 
 
 class Part(NamedTuple):
@@ -29,6 +36,7 @@ PARTS = (
     Part("topologies.explain.command", ("explain",)),
     Part("hosts.programs.cli", ("send", "recv")),
     Part("hosts.programs.protocols_cli", ("protocols",)),
+    Part("hosts.programs.keys_cli", ("keys",), group="keys"),
     Part("hosts.programs.stream_cli", ("stream",), group="stream"),
     Part("hosts.doctor.command", ("doctor",)),
     Part("hosts.dissect.wireshark", ("wireshark",), group="wireshark"),
@@ -64,7 +72,15 @@ def parts_for(arguments: Sequence[str]) -> Sequence[Part]:
     if "--version" in arguments[:1]:
         return ()
     command = _command(arguments)
-    return [part for part in PARTS if command in part.commands] or PARTS
+    return [part for part in PARTS if command in part.commands] or [part for part in PARTS if _is_installed(part)]
+
+
+def _is_installed(part: Part) -> bool:
+    """The package `canopy-agents` has the hosts' parts only."""
+    try:
+        return find_spec(part.module) is not None
+    except ModuleNotFoundError:  # not even its package
+        return False
 
 
 def _show_version(wanted: bool) -> None:
@@ -102,6 +118,8 @@ def build(arguments: Sequence[str]) -> typer.Typer:
 
     top.__doc__ = HELP
     for part in parts_for(arguments):
+        if not _is_installed(part):
+            raise NotInstalled(f"`canopy {_command(arguments)}` is in the package canopy, not in canopy-agents")
         app: typer.Typer = importlib.import_module(part.module).app
         root.add_typer(app, name=part.group)
     return root

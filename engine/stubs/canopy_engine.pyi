@@ -284,18 +284,68 @@ class Sink:
     def __init__(self, interface: str) -> None: ...
 
 class DatagramReader:
-    """Reads UDP sockets; of up to `limit` (1..1024, else ValueError) datagrams at a time, each in 64 KiB of room."""
+    """Reads UDP sockets; of up to `limit` (1..1024, else ValueError) messages at a time, each in 64 KiB of room."""
 
     def __init__(self, limit: int) -> None: ...
-    def receive(self, descriptor: int) -> list[tuple[bytes, int, float | None, int | None, int]]:
-        """What waits at an IPv4 socket that does not block, at most `limit` datagrams, in order; empty: none. Of each
-        the payload, the source (address << 16 | port), when it arrived (seconds since 1970, if SO_TIMESTAMPNS is on),
-        its time to live (if IP_RECVTTL is on) and its ECN field (if IP_RECVTOS is on, else 0). Raises OSError."""
+    def receive(
+        self, descriptor: int
+    ) -> tuple[list[tuple[bytes, int, int, float | None, float | None, int | None, int]], int | None]:
+        """What waits at an IPv4 socket that does not block, at most `limit` messages, in order; empty: none. Datagrams
+        of one source, time to live, ECN field and length (but for the last, which may be shorter) that followed each
+        other are one run: the payloads together, the length of each, the source (address << 16 | port), when the first
+        and the last arrived (seconds since 1970, if SO_TIMESTAMPNS is on), their time to live (if IP_RECVTTL is on) and
+        ECN field (if IP_RECVTOS is on, else 0). And how many datagrams found no room in the socket's buffer, ever,
+        modulo 2^32, where the kernel has said so (SO_RXQ_OVFL). Raises OSError."""
 
-def send_datagrams(descriptor: int, packets: Sequence[tuple[bytes, tuple[str, int], int]]) -> tuple[int, int]:
-    """Send (payload, (IPv4 address, port), ECN field) in order, without waiting, until the kernel has no more
-    room. Returns how many are done with, and how many of these the kernel refused (no route, too large). ValueError:
-    not an address."""
+class DatagramSender:
+    """Sends datagrams; several of one length and destination as one message if the kernel cuts it (UDP_SEGMENT)."""
+
+    def __init__(self, segments: bool) -> None: ...
+    @property
+    def segments(self) -> bool:
+        """Whether it makes such messages: not after the kernel has refused one."""
+
+    def send(
+        self,
+        descriptor: int,
+        runs: Sequence[tuple[bytes, tuple[str, int], int] | tuple[bytes, tuple[str, int], int, int]],
+    ) -> tuple[int, int]:
+        """Send (payload, (IPv4 address, port), ECN field) in order, or several datagrams as (payloads, address, ECN
+        field, length of each), without waiting, until the kernel has no more room. Returns how many datagrams are done
+        with, and how many of these the kernel refused (no route, too large). ValueError: not an address, no length."""
+
+class StreamFraming:
+    """Runs of packets of a stream: datagrams with heads of `head` bytes that are the same but for two numbers in
+    network order, at `seq` one of 32 bits that counts packets (modulo 2^32), at `offset` one of 64 bits, the place
+    of the payload in the stream. ValueError: they overlap, or are not within the head."""
+
+    def __init__(self, head: int, seq: int, offset: int) -> None: ...
+    def frame(self, head: bytes, payload: bytes, size: int) -> bytes:
+        """The datagrams for a payload in pieces of `size` bytes (the last may be shorter), one after the other, each
+        with the head, in which the numbers go on. ValueError: a head of another length, no size."""
+
+    def join(self, data: bytes, size: int) -> tuple[int, bytes]:
+        """How many of the datagrams of `size` bytes in `data`, from the first on, continue the one before in both
+        numbers, with the same head otherwise; and their payloads, one after the other. 0: the first is too short."""
+
+class Seal:
+    """Seals what one endpoint sends, and opens what comes to it (docs/security.md). A sealed packet is longer by 36
+    bytes."""
+
+    def __init__(self, epochs: Sequence[tuple[int, bytes]], sender: int) -> None:
+        """`epochs`: number (8 bits) and secret of each that is opened, of which the last one seals. `sender`: 64 random
+        bits. ValueError: there is no epoch."""
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether `renew` is due before `seal`."""
+    def renew(self, sender: int) -> None:
+        """Go on as another sender."""
+    def seal(self, packet: bytes, source: tuple[str, int], destination: tuple[str, int], time_s: int) -> bytes:
+        """`time_s`: Unix time modulo 2^32. ValueError: `is_exhausted`."""
+    def open(
+        self, sealed: bytes, source: tuple[str, int], destination: tuple[str, int], time_s: int
+    ) -> bytes | Literal["open", "epoch", "forged", "replayed", "stale", "own", "crowded"]:
+        """The packet, or why there is none."""
 
 class RaptorqEncoder:
     """Repair symbols of one source block (RFC 6330). `symbol`: bytes of a symbol, a multiple of `alignment`;

@@ -81,7 +81,7 @@ def run(
     seed: Annotated[int, typer.Option(min=0, help="Of random() and of the links' losses.")] = 0,
     backend: Annotated[
         Backend, typer.Option(help="What runs the program: native code made at once or when it pays, or none.")
-    ] = "interpreter",
+    ] = "native",
     digest_rate: Annotated[
         int, typer.Option(min=0, help="Digests a second that one port may cause, and twice as many at once; 0: any.")
     ] = DEFAULT_LIMITS.digests,
@@ -115,6 +115,9 @@ def run(
     grpc_server_cacert: Annotated[Path | None, typer.Option(help="The CA to verify clients against (PEM).")] = None,
     grpc_server_with_client_auth: Annotated[
         bool, typer.Option("--grpc-server-with-client-auth", help="Clients must have a certificate.")
+    ] = False,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Do not warn that whoever reaches the address controls the switch.")
     ] = False,
 ) -> None:
     """Run the embedded switch until SIGINT or SIGTERM.
@@ -161,6 +164,7 @@ def run(
             tls=tls_files(grpc_server_cert, grpc_server_key, grpc_server_cacert, grpc_server_with_client_auth)
             if grpc_server_ssl
             else None,
+            insecure=insecure,
         )
         run_switch(options)
     except SwitchError as error:

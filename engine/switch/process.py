@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import json
 import logging
 import os
@@ -21,6 +22,7 @@ from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
 from engine.command.listen import MAX_TCP_PORT, parse_address
+from engine.command.notify import notify
 from engine.switch.backend import Backend
 from engine.switch.limits import NO_LIMITS, Limits
 from engine.switch.link_monitor import LinkMonitor
@@ -63,9 +65,11 @@ class SwitchOptions:
     links: Path | None = None
     stats: Path | None = None
     seed: int = 0
-    backend: Backend = "interpreter"
+    backend: Backend = "native"
     ready_fd: int | None = None
     tls: TlsFiles | None = None
+    insecure: bool = False
+    """Say nothing of an address beyond this machine where anybody may control the switch."""
     observe: ObserveOptions = field(default_factory=ObserveOptions)
     limits: Limits = NO_LIMITS
 
@@ -128,10 +132,27 @@ def tls_files(certificate: Path | None, key: Path | None, ca: Path | None, requi
     return TlsFiles(certificate, key, ca, require_client)
 
 
+def exposure(options: SwitchOptions) -> str | None:
+    """One line on who may control the switch, when that is anybody who reaches it from another machine."""
+    host = options.address.rpartition(":")[0].strip("[]")
+    is_local = options.address.startswith(("unix:", "vsock:")) or host == "localhost"
+    with suppress(ValueError):
+        is_local = is_local or ipaddress.ip_address(host).is_loopback
+    if is_local or options.insecure or (options.tls is not None and options.tls.require_client):
+        return None
+    how = "TLS without client certificates" if options.tls is not None else "no TLS"
+    return (
+        f"{options.address} with {how}: whoever reaches it controls the switch (canopy keys ca makes certificates; "
+        "--insecure says that this is meant)"
+    )
+
+
 def run_switch(options: SwitchOptions) -> None:
     """Serve until SIGINT or SIGTERM. Raises SwitchError when it cannot start."""
     _check_interfaces(options.interfaces)
     check_address(options.address)
+    if (warning := exposure(options)) is not None:
+        print(f"canopy switch: {warning}", file=sys.stderr, flush=True)
     # The data path's thread takes this priority by itself. Control must not wait for it, nor for what floods it. Who
     # has no right to it does without it.
     with suppress(PermissionError):
@@ -193,8 +214,10 @@ async def _serve(options: SwitchOptions) -> None:
             _serve_metrics(metrics, options.observe.metrics)
         monitor.start(server.device.port_changed)
         _announce(f"ready {_served_address(options.address, server.port)} device {options.device_id}", options.ready_fd)
+        notify("READY=1")
         await stopped.wait()
     finally:
+        notify("STOPPING=1")
         if stats is not None:
             stats.cancel()
         monitor.stop()

@@ -1,4 +1,4 @@
-"""`canopy bench`, and its `sim`: how fast the simulator is, beside what it should reach on two cores."""
+"""`canopy bench`, and its `sim`: how fast the simulator is, beside what it should reach on two cores; and `seal`."""
 
 import json
 import time
@@ -12,6 +12,7 @@ from canopy_engine import Sim
 from engine.command.exits import EXIT_FAILED
 from experiments.bench import networks as bench_networks
 from experiments.bench import receivers as bench_receivers
+from experiments.bench import seal as bench_seal
 from experiments.bench.figure import Figure, print_figures
 from experiments.bench.page import page_command
 from experiments.bench.switch.cli import app
@@ -41,6 +42,25 @@ def sim_command(
         print(json.dumps({"figures": [asdict(figure) for figure in figures]}))
         return
     print_figures(f"The simulator on one processor, best of {repeat}", figures)
+
+
+@app.command("seal")
+def seal_command(
+    packets: Annotated[int, typer.Option(min=0, help="Packets of strangers to try.")] = 1_000_000,
+    repeat: Annotated[int, typer.Option(min=1, help="Measure so often; the best counts.")] = 5,
+    as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
+) -> None:
+    """What sealing packets costs, and how many of those that strangers forge, replay or mutate pass. Exit status: 1
+    when one does."""
+    found = bench_seal.measure(packets, repeat)
+    if as_json:
+        print(json.dumps(asdict(found)))
+    else:
+        target = f"at least {bench_seal.TARGET_BPS / 1e9:g}"
+        print(f"seal {found.seal_bps / 1e9:.1f} Gbit/s, open {found.open_bps / 1e9:.1f} Gbit/s on a core ({target})")
+        print(f"accepted: {found.accepted} of {found.tried:,} packets of strangers")
+    if found.accepted:
+        raise typer.Exit(EXIT_FAILED)
 
 
 def measure(repeat: int) -> list[Figure]:

@@ -12,7 +12,7 @@ from typing import Final
 from hosts import compiled
 
 ROOT: Final = compiled.SOURCES.parent
-COMPILED: Final = ("application.py", "endpoint.py", "parts/", "protocols/", "runtime/", "wire/")
+COMPILED: Final = ("application.py", "endpoint.py", "parts/", "protocols/", "runtime/", "security/", "wire/")
 """What handles packets, below `hosts/`: modules, and folders of which each module but `__init__` is compiled. Programs
 and dissectors are not: Python's -m runs no extension module, and their time goes elsewhere."""
 

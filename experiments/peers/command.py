@@ -19,9 +19,14 @@ from rich.table import Table
 from engine.command.exits import EXIT_FAILED, SIGNALLED
 from engine.command.fail import fail
 from engine.command.signals import Interrupted, interruptible
+from experiments.lan.namespaces import BedError
 from experiments.peers.contenders import CONTENDERS, Contender
+from experiments.peers.fast import FAST, FastTransfer, fast_transfer, median_line
 from experiments.peers.network import BOTTLENECK_BPS, QUEUE_BYTES, RECEIVERS
 from experiments.peers.transfer import TransferError, Transferred, transfer
+
+SHAPED = ("mtcp", "mtcp-default", "tfmcc", "uftp", "norm")
+"""Who is compared behind a bottleneck."""
 
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -85,13 +90,18 @@ def compare_peers(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help=f"Of {', '.join(CONTENDERS)}.", show_default="all")
     ] = None,
-    size: Annotated[float, typer.Option(help="The file, in MB.", min=0.1)] = 8.0,
+    size: Annotated[
+        float | None, typer.Option(help="The file, in MB.", min=0.1, show_default="8; with --fast 1000")
+    ] = None,
     runs: Annotated[int, typer.Option(help="Of each, alone and beside a TCP.", min=1)] = 3,
     tcp: Annotated[str, typer.Option(help="The TCP's congestion control.")] = "reno",
     switch: Annotated[str, typer.Option(help="embedded or bmv2, as of `canopy emulate`.")] = "embedded",
+    fast: Annotated[bool, typer.Option("--fast", help="At the speed of the machine, without a bottleneck.")] = False,
+    receivers: Annotated[int, typer.Option(help="With --fast.", min=1, max=200)] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
 ) -> None:
     """Move a file to 8 receivers behind a bottleneck of 10 Mbps, with Canopy, uftp and NORM, alone and beside a TCP.
+    With --fast: as fast as this machine can, over one bridge and without a TCP.
 
     Needs root; uftp and libnorm1 are Debian packages. Exit status: 0 when all transfers came about, 1 when not, 2 for
     bad input.
@@ -99,18 +109,22 @@ def compare_peers(
     unknown = [name for name in names or [] if name not in CONTENDERS]
     if unknown:
         fail(f"compare-peers: no `{unknown[0]}` (there are {', '.join(CONTENDERS)})")
-    contenders = [CONTENDERS[name] for name in names or CONTENDERS]
+    contenders = [CONTENDERS[name] for name in names or (FAST if fast else SHAPED)]
     if os.geteuid() != 0:
         fail("compare-peers needs root")
     if lacking := missing(contenders):
         fail(f"compare-peers: not installed: {', '.join(lacking)}")
+    megabytes = size or (1000.0 if fast else 8.0)
+    if fast:
+        _compare_fast(contenders, megabytes, receivers, runs, as_json=as_json)
+        return
     errors = Console(stderr=True)
     found: dict[tuple[str, str | None], list[Transferred]] = defaultdict(list)
     failures = []
     try:
         with interruptible(), tempfile.TemporaryDirectory(prefix="canopy-peers-") as folder:
             file = Path(folder) / "payload.bin"
-            file.write_bytes(Random(1).randbytes(int(size * 1e6)))
+            file.write_bytes(Random(1).randbytes(int(megabytes * 1e6)))
             # Round by round, so that a change of the machine's load meets all alike.
             for _ in range(runs):
                 for contender in contenders:
@@ -130,7 +144,46 @@ def compare_peers(
         network = {"bottleneck_bps": BOTTLENECK_BPS, "queue_bytes": QUEUE_BYTES, "receivers": RECEIVERS}
         print(json.dumps({**network, "lines": [asdict(line) for line in lines], "failures": failures}))
     else:
-        _print(lines, size)
+        _print(lines, megabytes)
+    if failures:
+        raise typer.Exit(EXIT_FAILED)
+
+
+def _compare_fast(
+    contenders: Sequence[Contender], megabytes: float, receivers: int, runs: int, *, as_json: bool
+) -> None:
+    found: dict[str, list[FastTransfer]] = defaultdict(list)
+    failures = []
+    try:
+        with interruptible(), tempfile.TemporaryDirectory(prefix="canopy-fast-") as folder:
+            file = Path(folder) / "payload.bin"
+            content = Random(1)
+            with file.open("wb") as payload:
+                for _ in range(int(megabytes)):
+                    payload.write(content.randbytes(10**6))
+                payload.write(content.randbytes(int(megabytes % 1 * 1e6)))
+            for _ in range(runs):  # round by round, as above
+                for contender in contenders:
+                    try:
+                        found[contender.name].append(fast_transfer(contender, file, receivers))
+                    except (TransferError, BedError) as error:
+                        failures.append(str(error))
+                        typer.echo(f"canopy: {error}", err=True)
+    except Interrupted as interrupt:
+        typer.echo("canopy: interrupted", err=True)
+        raise typer.Exit(SIGNALLED + interrupt.number) from None
+    lines = [median_line(name, receivers, results) for name, results in found.items()]
+    if as_json:
+        load = os.getloadavg()[0]
+        lines_json = [asdict(line) for line in lines]
+        print(json.dumps({"megabytes": megabytes, "load": load, "lines": lines_json, "failures": failures}))
+    else:
+        title = f"{megabytes:g} MB to {receivers}, unshaped, medians of {runs}"
+        table = Table("", "goodput, Mbps", "start to end, s", "CPU: sender, receiver, s", title=title)
+        for line in lines:
+            cpu = f"{line.sender_cpu_s:.2f}, {line.receiver_cpu_s:.2f}"
+            table.add_row(CONTENDERS[line.contender].title, f"{line.goodput_bps / 1e6:.0f}", f"{line.whole_s:.2f}", cpu)
+        Console().print(table)
     if failures:
         raise typer.Exit(EXIT_FAILED)
 

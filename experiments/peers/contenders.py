@@ -62,15 +62,22 @@ def _canopy(protocol: str, *settings: str, name: str = "", title: str = "") -> C
     return Contender(name or protocol, f"Canopy, {title or protocol.upper()}", receive, send)
 
 
-def _uftp() -> Contender:
+def _uftp(*, is_open: bool = False) -> Contender:
+    def groups() -> Command:
+        return ["-M", GROUP, "-P", _PRIVATE_GROUP, "-p", str(_PORT), "-t", "8", "-I", _interface(SENDER)]
+
     def receive(number: int, folder: Path) -> Command:
         place = ["-I", _interface(receiver(number)), "-D", str(folder)]
         return ["uftpd", "-d", "-M", GROUP, "-p", str(_PORT), *place, "-t"]
 
     def send(file: Path, receivers: int) -> Command:
-        groups = ["-M", GROUP, "-P", _PRIVATE_GROUP, "-p", str(_PORT), "-t", "8", "-I", _interface(SENDER)]
-        return ["uftp", *groups, "-C", "tfmcc", "-r", _UFTP_RTT, str(file)]
+        return ["uftp", *groups(), "-C", "tfmcc", "-r", _UFTP_RTT, str(file)]
 
+    def send_open(file: Path, receivers: int) -> Command:
+        return ["uftp", *groups(), "-R", "-1", str(file)]
+
+    if is_open:
+        return Contender("uftp-open", "uftp -R -1 (no congestion control)", receive, send_open, program="uftp")
     return Contender("uftp", "uftp -C tfmcc", receive, send, program="uftp")
 
 
@@ -92,7 +99,9 @@ CONTENDERS: Final[Mapping[str, Contender]] = {
         _canopy("mtcp", *_MTCP_QUEUE),
         _canopy("mtcp", name="mtcp-default", title="MTCP, default thresholds"),
         _canopy("tfmcc"),
+        _canopy("rla"),
         _uftp(),
+        _uftp(is_open=True),
         _norm(),
     )
 }

@@ -17,11 +17,11 @@ _POLL_S: Final = 0.01
 class HostProgram:
     """To be started and awaited from one thread; ends with the emulation at the latest."""
 
-    def __init__(self, command: Sequence[str], emulation: str, namespace_pid: int, log: Path) -> None:
-        """`emulation`: its name; `namespace_pid`: a process on the host. OSError when it cannot be run."""
+    def __init__(self, command: Sequence[str], emulation: str, log: Path) -> None:
+        """`command`: behind what brings it to its host; `emulation`: its name. OSError when it cannot be run."""
         with log.open("ab") as said:
             self._process = subprocess.Popen(
-                dying_with_parent(["mnexec", "-a", str(namespace_pid), *command]),
+                dying_with_parent(command),
                 stdin=subprocess.DEVNULL,
                 stdout=said,
                 stderr=subprocess.STDOUT,
@@ -32,6 +32,11 @@ class HostProgram:
         """Exit status, negative for a signal; None while it runs."""
         self.cpu_s = 0.0
         """User and system time, once it has ended."""
+
+    @property
+    def pid(self) -> int:
+        """Of a process in the host's namespace, once it is there."""
+        return self._process.pid
 
     def has_ended(self) -> bool:
         """Look whether it has."""

@@ -139,7 +139,8 @@ def _move(contender: Contender, file: Path, emulation: Emulation, state: Path, b
     sender: HostProgram | None = None
 
     def start(host: str, command: Sequence[str]) -> HostProgram:
-        return HostProgram(command, emulation.name, emulation.nodes[host].pid, base / f"{host}.log")
+        way = ["mnexec", "-a", str(emulation.nodes[host].pid)]
+        return HostProgram([*way, *command], emulation.name, base / f"{host}.log")
 
     try:
         for number, folder in enumerate(folders, 1):
@@ -147,19 +148,19 @@ def _move(contender: Contender, file: Path, emulation: Emulation, state: Path, b
             receivers.append(start(receiver(number), contender.receive(number, folder)))
         _wait_for_members(state, receivers)
         first = emulation.nodes[receiver(1)].pid
-        before = _received(first)
+        before = received(first)
         begin: float | None = None
         sender = start(SENDER, contender.send(file, RECEIVERS))
         deadline = time.monotonic() + TRANSFER_LIMIT_S
         while not sender.has_ended():
-            if begin is None and _received(first) > before + _DATA_BYTES:
+            if begin is None and received(first) > before + _DATA_BYTES:
                 begin = time.time()
             if time.monotonic() > deadline:
                 raise TransferError(f"{contender.title} did not end within {TRANSFER_LIMIT_S:g} s")
             time.sleep(_POLL_S)
         if sender.status != 0 or begin is None:
             raise TransferError(f"{contender.title}: status {sender.status}: {sender.last_words()}")
-        end = max(_arrived(folder, file) for folder in folders)
+        end = max(arrived(folder, file) for folder in folders)
     except OSError as error:
         raise TransferError(f"{contender.title}: {error}") from None
     finally:
@@ -185,13 +186,13 @@ def _wait_for_members(state: Path, receivers: Sequence[HostProgram]) -> None:
             time.sleep(0.1)
 
 
-def _received(pid: int) -> int:
+def received(pid: int) -> int:
     """Bytes that the host of a process has received."""
     counters = read_interface_counters(Path(f"/proc/{pid}/net/dev").read_text(encoding="ascii"))
     return sum(values["rx_bytes"] for name, values in counters.items() if name != "lo")
 
 
-def _arrived(folder: Path, file: Path) -> float:
+def arrived(folder: Path, file: Path) -> float:
     """When a receiver's file was there, whole. TransferError when it is not, or another."""
     path = folder / file.name
     deadline = time.monotonic() + AFTER_S

@@ -38,7 +38,7 @@ def doctor(
             fail(f"--for: '{word}' is none of {', '.join(PARTS)}")
     absent = [part for part in parts if find_spec(_MODULES[part]) is None]
     findings = [
-        *(Finding("program", part, "missing", "not installed", "install the package canopy-full") for part in absent),
+        *(Finding("program", part, "missing", "not installed", "install the package canopy") for part in absent),
         *(finding for finding in examine() if set(finding.parts) & set(parts)),
     ]
     if as_json:

@@ -1,7 +1,9 @@
 """Which interfaces multicast can use, which one it does use, and what on them is in its way."""
 
+import fcntl
 import shutil
 import socket
+import struct
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,10 +14,11 @@ from hosts.doctor.buffers import SYSCTLS
 from hosts.doctor.finding import Finding
 from hosts.runtime import sockets
 
-INTERFACES: Final = Path("/sys/class/net")
 SSM_GROUP: Final = "232.0.0.1"
 ASM_GROUP: Final = "239.0.0.1"
-_UP: Final = 0x1  # linux/if.h
+_SIOCGIFFLAGS: Final = 0x8913  # linux/sockios.h
+_IFREQ: Final = struct.Struct("16sH22x")  # linux/if.h: name, flags
+_UP: Final = 0x1
 _LOOPBACK: Final = 0x8
 _MULTICAST: Final = 0x1000
 
@@ -35,22 +38,24 @@ class Interface:
         return bool(self.flags & _UP and self.flags & _MULTICAST and self.address)
 
 
-def interfaces(root: Path = INTERFACES) -> list[Interface]:
+def interfaces() -> list[Interface]:
     """Those of this network namespace."""
     found = []
-    for _, name in socket.if_nameindex():
-        try:
-            flags = int((root / name / "flags").read_text(), 16)
-        except (OSError, ValueError):
-            continue
-        if not flags & _LOOPBACK:
-            found.append(Interface(name, flags, sockets.interface_address(name)))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        for _, name in socket.if_nameindex():
+            try:
+                answer = fcntl.ioctl(probe, _SIOCGIFFLAGS, _IFREQ.pack(name.encode(), 0))
+            except OSError:
+                continue  # it has gone
+            flags = _IFREQ.unpack(answer)[1]
+            if not flags & _LOOPBACK:
+                found.append(Interface(name, flags, sockets.interface_address(name)))
     return found
 
 
-def check(root: Path = INTERFACES, sysctls: Path = SYSCTLS) -> Iterator[Finding]:
+def check(sysctls: Path = SYSCTLS) -> Iterator[Finding]:
     """Interfaces, routes of groups, filters, offloads."""
-    found = interfaces(root)
+    found = interfaces()
     usable = [interface for interface in found if interface.is_usable]
     for interface in found:
         yield _usable(interface)

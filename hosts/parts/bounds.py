@@ -52,14 +52,14 @@ class _Range(Bound):
     def __init__(self, least: float, most: float, text: str, *, above: bool = False, below: bool = False) -> None:
         """`above` and `below`: without `least` and `most` themselves."""
         self._least = least
-        self._most = most
+        self.most = most
         self._text = text
         self._above = above
         self._below = below
 
     def fault(self, value: Any) -> str | None:
         enough = value > self._least if self._above else value >= self._least
-        little = value < self._most if self._below else value <= self._most
+        little = value < self.most if self._below else value <= self.most
         return None if enough and little else self._text
 
 
@@ -113,6 +113,13 @@ def not_negative(default: Any, *, below: float = MOST) -> Any:
 def one_of(*words: str) -> Any:
     """One of these words; the first is the default."""
     return _field(words[0], _Word(words))
+
+
+def most(options: Any, name: str) -> float:
+    """The largest value of a field that is `within` bounds."""
+    bound: Any = next(one for one in fields(options) if one.name == name).metadata[_KEY]
+    assert isinstance(bound, _Range)
+    return bound.most
 
 
 def check(options: Any) -> None:

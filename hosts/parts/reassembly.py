@@ -4,8 +4,8 @@ Sequence numbers are extended ones (hosts.wire.seq). Memory is bounded by the re
 by the receive buffer, whichever is less.
 """
 
-from collections.abc import Mapping
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Iterator
+from typing import Any, Generic, Protocol, TypeVar
 
 from hosts.endpoint import Deliver
 from hosts.parts.sack import ReceivedSet
@@ -17,6 +17,10 @@ class BrokenStreamError(Exception):
 
 class Piece(Protocol):
     """What every protocol's packet of a stream has."""
+
+    @property
+    def seq(self) -> int:
+        """Its number, as it travels."""
 
     @property
     def offset(self) -> int:
@@ -51,7 +55,7 @@ class Reassembly(Generic[Packet]):
         self._first = offset
         self._reach = reach
         self._next = first  # the packet to deliver next
-        self._early: dict[int, Packet] = {}
+        self._early: dict[int, tuple[int, Packet]] = {}  # by the first one's number: how many they are, as one
 
     @property
     def advertised_end(self) -> int:
@@ -69,16 +73,31 @@ class Reassembly(Generic[Packet]):
         return self.delivered - self._first
 
     @property
-    def early(self) -> Mapping[int, Packet]:
-        """The packets that wait for one before them, by sequence number."""
-        return self._early
+    def early_packets(self) -> int:
+        """Packets that wait for one before them."""
+        return sum(count for count, _ in self._early.values())
 
-    def takes(self, seq: int, offset: int, size: int) -> bool:
-        """Whether a packet fits what is open now. A repeat of something that was delivered does."""
+    def early(self) -> Iterator[tuple[int, Packet]]:
+        """These, in order, with their sequence numbers."""
+        for seq, (count, packet) in sorted(self._early.items()):
+            make: Any = packet  # a named tuple
+            size = len(packet.payload) // count
+            for number in range(count):
+                at = number * size
+                payload = packet.payload[at : at + size]
+                yield seq + number, make._replace(seq=packet.seq + number, offset=packet.offset + at, payload=payload)
+
+    def takes(self, seq: int, offset: int, size: int, count: int = 1) -> bool:
+        """Whether `count` packets, of `size` bytes together, fit what is open now. A repeat of something that was
+        delivered does."""
         missing = self.received.cumulative
         if seq < missing:
             return True
-        return seq - missing <= self._reach and self.delivered <= offset and offset + size <= self.advertised_end
+        return (
+            seq + count - 1 - missing <= self._reach
+            and self.delivered <= offset
+            and offset + size <= self.advertised_end
+        )
 
     def add(self, seq: int, packet: Packet) -> list[Deliver] | None:
         """Take a packet that fits; what can be delivered now, None for a repeat. Raises BrokenStreamError."""
@@ -95,12 +114,27 @@ class Reassembly(Generic[Packet]):
             self.delivered += len(payload)
             self.ended = packet.end
             return [Deliver(offset, payload)] if payload else []
-        early[seq] = packet
+        early[seq] = (1, packet)
+        return self._deliver()
+
+    def add_run(self, seq: int, count: int, packet: Packet) -> list[Deliver] | None:
+        """Take packets of equal size that follow each other and fit, as one with all their payload. None: some of them
+        are repeats, and none is taken. Raises BrokenStreamError."""
+        if not self.received.add_run(seq, count):
+            return None
+        if self.ended:
+            raise BrokenStreamError
+        self._early[seq] = (count, packet)
+        return self._deliver() if seq == self._next else []
+
+    def _deliver(self) -> list[Deliver]:
+        early = self._early
         delivered: list[Deliver] = []
-        while (piece := early.pop(self._next, None)) is not None:
+        while (waiting := early.pop(self._next, None)) is not None:
+            count, piece = waiting
             if piece.offset != self.delivered or self.ended:
                 raise BrokenStreamError
-            self._next += 1
+            self._next += count
             self.ended = piece.end
             if piece.payload:
                 self.delivered += len(piece.payload)

@@ -11,9 +11,13 @@ from typing import Final
 def bits(bitmap: int, base: int = 0) -> Iterator[int]:
     """The numbers of a bitmap's set bits, ascending."""
     while bitmap:
-        low = bitmap & -bitmap
-        yield base + low.bit_length() - 1
-        bitmap ^= low
+        skipped = (bitmap & -bitmap).bit_length() - 1
+        bitmap >>= skipped
+        base += skipped
+        run = trailing_ones(bitmap)
+        yield from range(base, base + run)
+        bitmap >>= run
+        base += run
 
 
 def trailing_ones(bitmap: int) -> int:
@@ -42,6 +46,18 @@ class ReceivedSet:
             self.cumulative += 1
         else:
             run = trailing_ones(self._above | 1)
+            self._above >>= run
+            self.cumulative += run
+        return True
+
+    def add_run(self, seq: int, count: int) -> bool:
+        """Note the arrival of so many from `seq` on; False, and nothing noted, when some of them were there already."""
+        index = seq - self.cumulative
+        if index < 0 or self._above >> index & (1 << count) - 1:
+            return False
+        self._above |= (1 << count) - 1 << index
+        if not index:
+            run = trailing_ones(self._above)
             self._above >>= run
             self.cumulative += run
         return True
@@ -157,6 +173,12 @@ class Scoreboard:
         fresh = 1 << seq - self._origin & self._nodes[1] & ~self._complete
         self._complete |= fresh
         return fresh >> self.base - self._origin
+
+    def is_new(self, first: int, count: int) -> bool:
+        """Whether no child has all of any of so many packets from `first` on: `sent` would complete none of them."""
+        if first < self.base:
+            return False
+        return not (self._nodes[1] | self._complete) >> first - self._origin & (1 << count) - 1
 
     def advance(self) -> int:
         """Move `base` past what is complete; returns by how much."""

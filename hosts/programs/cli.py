@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from engine.command.exits import EXIT_BAD_INPUT, EXIT_INTERRUPTED
+from engine.command.exits import EXIT_INTERRUPTED
 from hosts import protocols
 from hosts.endpoint import Address
 from hosts.programs.daemon_cli import (
@@ -29,6 +29,18 @@ from hosts.programs.daemon_cli import (
 from hosts.programs.driver import INTERRUPTED, Outcome, Plan
 from hosts.programs.files import FileSource
 from hosts.programs.progress import Display
+from hosts.programs.report import bad_input
+from hosts.programs.secrecy import (
+    AskOption,
+    LinkArgument,
+    Place,
+    SecretFileOption,
+    SecureOption,
+    receiver_place,
+    secured,
+    sender_place,
+    who,
+)
 from hosts.programs.transfer import receive_file, send_file
 from hosts.protocol import Protocol, Session
 from hosts.runtime import clock, sockets
@@ -44,8 +56,10 @@ NTP_AT_1970_S = 2_208_988_800
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
-GroupOption = Annotated[str, typer.Option(help="IPv4 multicast group (232.0.0.0/8 is source-specific).")]
-PortOption = Annotated[int, typer.Option(help="UDP port of the group.", min=1, max=65535)]
+GroupOption = Annotated[
+    str | None, typer.Option(help="IPv4 multicast group (232.0.0.0/8 is source-specific).", show_default=False)
+]
+PortOption = Annotated[int | None, typer.Option(help="UDP port of the group.", min=1, max=65535, show_default=False)]
 ProtocolOption = Annotated[str, typer.Option(help="Congestion control protocol.")]
 InterfaceOption = Annotated[
     str | None, typer.Option(help="Interface name or local IPv4 address.", show_default="by route")
@@ -67,14 +81,17 @@ TraceOption = Annotated[Path | None, typer.Option(help="Write measurements to th
 SeedOption = Annotated[int | None, typer.Option(help="Seed of the protocol's randomness.", show_default="random")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say what the kernel does for the session, too.")]
 
 
 @app.command()
 def send(
     file: Annotated[Path, typer.Argument(help="The file to send.", show_default=False)],
-    group: GroupOption,
-    port: PortOption,
+    group: GroupOption = None,
+    port: PortOption = None,
     protocol: ProtocolOption = "mtcp",
+    secure: SecureOption = False,
+    secret_file: SecretFileOption = None,
     interface: InterfaceOption = None,
     source: LocalAddressOption = None,
     receivers: Annotated[
@@ -94,23 +111,27 @@ def send(
     seed: SeedOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Send FILE to all receivers that join before the start. Exit status: 0 when every one of them confirmed the whole
     file, and as many joined as were asked for; 1 when not; 2 for bad input; 130 when interrupted.
     """
-    display = Display(quiet=quiet)
+    display = Display(quiet=quiet, verbose=verbose)
     try:
         parameters = read_settings(settings)
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
         _check_options(protocol, rate_limit, receivers, wait)
         starts = {"receivers": receivers or 1, "wait": DEFAULT_WAIT_S if wait is None else wait}
-        plan = _of_files(make_plan(protocol, group, port, source, session, parameters, seed, trace, **starts))
+        place = sender_place(group, port, asked=secure, secret_file=secret_file, quiet=quiet)
+        plan = _of_files(make_plan(protocol, place, source, session, parameters, seed, trace, **starts))
         plan = dataclasses.replace(plan, local_port=local_port)
-        address = sockets.resolve_interface(interface, group, source)
+        address = sockets.resolve_interface(interface, place.group, source)
         plan = on_link(plan, address)
         if status_dir is not None and not status_dir.is_dir():
             raise ValueError(f"{status_dir}: not a folder")
+        paste = who(place, "canopy recv", named_source(place, address), "" if protocol == "mtcp" else protocol)
+        plan = dataclasses.replace(plan, said=paste)
         with contextlib.closing(FileSource(file, name)) as content:
             sending = send_file(plan, content, sockets.Interface(address, ttl), display, status_folder=status_dir)
             outcome = clock.run(sending, plan.parameters)
@@ -123,10 +144,13 @@ def send(
 
 @app.command()
 def recv(
-    group: GroupOption,
-    port: PortOption,
+    link: LinkArgument = None,
+    group: GroupOption = None,
+    port: PortOption = None,
     output: Annotated[Path, typer.Option("--output", "--out", "-o", help="Folder for the file.")] = Path(),
     protocol: ProtocolOption = "mtcp",
+    secure: AskOption = False,
+    secret_file: SecretFileOption = None,
     interface: InterfaceOption = None,
     source: SourceOption = None,
     session: SessionOption = None,
@@ -150,12 +174,13 @@ def recv(
     seed: SeedOption = None,
     as_json: JsonOption = False,
     quiet: QuietOption = False,
+    verbose: VerboseOption = False,
 ) -> None:
     """Receive one file into a folder. It gets its name only when it is whole and its SHA-256 is right. Exit status: 0
     then; 1 when not; 2 for bad input and a folder that cannot be written; 130 when interrupted. With --daemon every
     file that is sent to the group, until SIGTERM (exit status 0); the folder has to be there.
     """
-    display = Display(quiet=quiet)
+    display = Display(quiet=quiet, verbose=verbose)
     try:
         unattended = DaemonOptions(daemon, max_size, max_files, allow, max_sessions, status, metrics)
         unattended.check({"session": session, "wait": wait, "trace": trace, "json": as_json, "local-port": local_port})
@@ -164,10 +189,11 @@ def recv(
             parameters["agent"] = True
         if parent is not None:
             parameters["parent"] = parent
-        plan = _of_files(make_plan(protocol, group, port, source, session, parameters, seed, trace))
-        plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate)
+        place = receiver_place(link, group, port, asked=secure, secret_file=secret_file)
+        plan = _of_files(make_plan(protocol, place, source, session, parameters, seed, trace))
+        plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate, said=who(place))
         require_source(plan.session)
-        address = sockets.resolve_interface(interface, source or group)
+        address = sockets.resolve_interface(interface, source or place.group)
         if daemon:
             serving = serve(plan, output, sockets.Interface(address), replace, unattended, display)
             raise typer.Exit(clock.run(serving, plan.parameters))
@@ -208,8 +234,7 @@ def _of_files(plan: Plan) -> Plan:
 
 def make_plan(
     protocol: str,
-    group: str,
-    port: int,
+    place: Place,
     source: str | None,
     session: int | None,
     parameters: dict[str, Any],
@@ -217,15 +242,15 @@ def make_plan(
     trace: Path | None,
     **rest: Any,
 ) -> Plan:
-    found: Protocol[Any] = protocols.get(protocol)
+    found: Protocol[Any] = secured(protocols.get(protocol), place.keys)
     found.parse_options(parameters)
-    for what, text in (("--group", group), ("--source", source)):
+    for what, text in (("--group", place.group), ("--source", source)):
         if text is not None:
             _check_address(what, text, multicast=what == "--group")
     ntp_at_zero = NTP_AT_1970_S + time.time() - time.monotonic()
     return Plan(
         found,
-        Session(Address(group, port), source, session, ntp_at_zero=ntp_at_zero, **rest),
+        Session(Address(place.group, place.port), source, session, ntp_at_zero=ntp_at_zero, **rest),
         parameters,
         random.Random(secrets.randbits(64) if seed is None else seed),
         trace,
@@ -236,6 +261,11 @@ def on_link(plan: Plan, address: str) -> Plan:
     """A sender's plan, knowing what the link of its local address carries."""
     session = dataclasses.replace(plan.session, link_bps=sockets.link_bps(address))
     return dataclasses.replace(plan, session=session)
+
+
+def named_source(place: Place, address: str) -> str | None:
+    """The sender's address, where receivers have to name it."""
+    return address if ipaddress.IPv4Address(place.group) in SOURCE_SPECIFIC else None
 
 
 def require_source(session: Session) -> None:
@@ -274,14 +304,6 @@ def make_folder(folder: Path, display: Display) -> None:
     except OSError as error:
         raise FileError(f"{folder}: {error.strerror}") from None
     display.say(f"made the folder {folder}")
-
-
-def bad_input(display: Display, error: Exception) -> typer.Exit:
-    if isinstance(error, OSError) and error.filename is not None:
-        display.fail(f"{error.filename}: {error.strerror}")
-    else:
-        display.fail(str(error))
-    return typer.Exit(EXIT_BAD_INPUT)
 
 
 def interrupted(display: Display) -> typer.Exit:

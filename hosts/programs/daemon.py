@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from engine.command.notify import notify, watchdog_interval_s
 from hosts.programs.driver import INTERRUPTED, Driver, Narrator, Plan
 from hosts.programs.files import PART, Existing, FileSink
-from hosts.programs.notify import notify, watchdog_interval_s
 from hosts.programs.observe import STATUS_INTERVAL_S, replace_json
 from hosts.programs.policy import Policy
 from hosts.programs.progress import Display

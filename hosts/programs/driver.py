@@ -17,11 +17,14 @@ from hosts.programs.progress import Display
 from hosts.protocol import Protocol, Session
 from hosts.runtime import sockets
 from hosts.runtime.runtime import Runtime
+from hosts.security.complaint import complaint
 
 INTERRUPTED: Final = "interrupted"
+"""Reason of a session's end after a signal."""
 HINT_AFTER_S: Final = 10.0
 """A receiver that has heard nothing for so long says what may be wrong: announcements come several times a second."""
-"""Reason of a session's end after a signal."""
+COMPLAINT_INTERVAL_S: Final = 1.0
+"""Whether settings differ shows in what has arrived; looked at so often (ours)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +40,8 @@ class Plan:
     """UDP port of the endpoint's own address; 0: any."""
     read_rate_bps: float | None = None
     """How fast a receiver's application reads; None: at once."""
+    said: str = ""
+    """One line for a person, when the session begins."""
 
     def sender(self) -> Endpoint:
         """A sender of this session. ValueError: a bad parameter."""
@@ -135,6 +140,9 @@ class Driver:
             port=plan.local_port,
             **streams,
         )
+        self.runtime.every(COMPLAINT_INTERVAL_S, self._complain)
+        self._complaint: str | None = None
+        self.display.detail(self.runtime.kernel)
         self._loop = asyncio.get_running_loop()
         self.observer = Observer(endpoint, self._loop.time())
         self.status: StatusFile | None = None
@@ -185,6 +193,13 @@ class Driver:
         if wait is not None:
             self._loop.call_later(wait, self._give_up, wait)
 
+    def _complain(self, now: float) -> None:
+        """Say once what keeps the endpoint from taking part, as long as it does not."""
+        if self.narrator.started_at is None and (found := complaint(self.runtime.endpoint.counters)) != self._complaint:
+            self._complaint = found
+            if found is not None:
+                self.display.fail(found)
+
     def _hint(self) -> None:
         if self.narrator.started_at is None:
             again = "" if self.plan.protocol.knows_receivers else ", and are its parameters the sender's"
@@ -199,6 +214,8 @@ class Driver:
 
     async def run(self, close: Callable[[], None] | None = None) -> SessionEnded:
         """Until the session ends; `close` is called whatever happens."""
+        if self.plan.said:
+            self.display.say(self.plan.said)
         async with watch_signals(self.runtime):
             try:
                 return await self.runtime.run()
@@ -219,7 +236,7 @@ class Driver:
                 "complete": complete,
                 "detail": detail,
                 **rest,
-                "counters": dict(sorted(self.runtime.endpoint.counters.items())),
+                "counters": dict(sorted({**self.runtime.counters, **self.runtime.endpoint.counters}.items())),
             }
         )
         if complete:

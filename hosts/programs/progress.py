@@ -8,11 +8,12 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 
 
 class Display:
-    """Shows one session. Quiet: nothing but errors."""
+    """Shows one session. Quiet: nothing but errors; verbose: also what is seldom asked for."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, verbose: bool = False) -> None:
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._quiet = quiet
+        self._verbose = verbose
         self._progress: Progress | None = None
         self._task: TaskID | None = None
 
@@ -20,6 +21,11 @@ class Display:
         """One line, unless quiet."""
         if not self._quiet:
             self._console.print(text, markup=False)
+
+    def detail(self, text: str) -> None:
+        """One line, when it is asked for."""
+        if self._verbose:
+            self.say(text)
 
     def fail(self, text: str) -> None:
         """One line, always."""

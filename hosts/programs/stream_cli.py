@@ -28,16 +28,26 @@ from hosts.programs.cli import (
     TraceOption,
     TtlOption,
     WaitOption,
-    bad_input,
     finish,
     interrupted,
     make_plan,
+    named_source,
     on_link,
     read_settings,
     require_source,
 )
 from hosts.programs.driver import Plan
 from hosts.programs.progress import Display
+from hosts.programs.report import bad_input
+from hosts.programs.secrecy import (
+    AskOption,
+    LinkArgument,
+    SecretFileOption,
+    SecureOption,
+    receiver_place,
+    sender_place,
+    who,
+)
 from hosts.programs.stream import receive_stream, send_stream
 from hosts.runtime import clock, sockets
 
@@ -55,10 +65,12 @@ def main() -> None:
 
 @app.command()
 def send(
-    group: GroupOption,
-    port: PortOption,
     file: Annotated[Path | None, typer.Argument(help="What to send.", show_default="standard input")] = None,
+    group: GroupOption = None,
+    port: PortOption = None,
     protocol: ProtocolOption = "tfmcc",
+    secure: SecureOption = False,
+    secret_file: SecretFileOption = None,
     interface: InterfaceOption = None,
     source: LocalAddressOption = None,
     session: SessionOption = None,
@@ -81,11 +93,14 @@ def send(
         parameters = {**_packet_size(protocol), **read_settings(settings)}
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
-        plan = _realtime(make_plan(protocol, group, port, source, session, parameters, seed, trace), local_port)
-        address = sockets.resolve_interface(interface, group, source)
+        place = sender_place(group, port, asked=secure, secret_file=secret_file, quiet=quiet)
+        plan = _realtime(make_plan(protocol, place, source, session, parameters, seed, trace), local_port)
+        address = sockets.resolve_interface(interface, place.group, source)
         plan = on_link(plan, address)
         if status_dir is not None and not status_dir.is_dir():
             raise ValueError(f"{status_dir}: not a folder")
+        other = "" if protocol == "tfmcc" else protocol
+        plan = dataclasses.replace(plan, said=who(place, "canopy stream recv", named_source(place, address), other))
         with _input(file) as stream:
             sending = send_stream(plan, stream, sockets.Interface(address, ttl), display, status_folder=status_dir)
             outcome = clock.run(sending, plan.parameters)
@@ -98,10 +113,13 @@ def send(
 
 @app.command()
 def recv(
-    group: GroupOption,
-    port: PortOption,
+    link: LinkArgument = None,
+    group: GroupOption = None,
+    port: PortOption = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File.", show_default="standard output")] = None,
     protocol: ProtocolOption = "tfmcc",
+    secure: AskOption = False,
+    secret_file: SecretFileOption = None,
     interface: InterfaceOption = None,
     source: SourceOption = None,
     session: SessionOption = None,
@@ -120,11 +138,11 @@ def recv(
     """
     display = Display(quiet=quiet)
     try:
-        plan = _realtime(
-            make_plan(protocol, group, port, source, session, read_settings(settings), seed, trace), local_port
-        )
+        place = receiver_place(link, group, port, asked=secure, secret_file=secret_file)
+        plan = _realtime(make_plan(protocol, place, source, session, read_settings(settings), seed, trace), local_port)
         require_source(plan.session)
-        address = sockets.resolve_interface(interface, source or group)
+        address = sockets.resolve_interface(interface, source or place.group)
+        plan = dataclasses.replace(plan, said=who(place))
         with _output(output) as stream:
             receiving = receive_stream(plan, stream, sockets.Interface(address), display, delay=delay, wait=wait)
             outcome = clock.run(receiving, plan.parameters)

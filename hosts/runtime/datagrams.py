@@ -1,4 +1,6 @@
-"""Datagrams between sockets and an endpoint, as many in one system call as there are (recvmmsg, sendmmsg)."""
+"""Datagrams between sockets and an endpoint, as many in one system call as there are (recvmmsg, sendmmsg), and as many
+in one message as the kernel cuts and puts together (UDP_SEGMENT, UDP_GRO).
+"""
 
 import socket
 import time
@@ -6,12 +8,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
-from canopy_engine import DatagramReader, send_datagrams
+from canopy_engine import DatagramReader, DatagramSender
 
-from hosts.endpoint import UNICAST_TTL, Address, Datagram, Send
+from hosts.endpoint import UNICAST_TTL, Address, Datagram, DatagramRun, Send, SendRun
+from hosts.runtime import sockets
 
 BATCH: Final = 32
-"""Datagrams read at a time, before timers and the other sockets get their turn (ours)."""
+"""Messages read at a time, before timers and the other sockets get their turn (ours)."""
 BACKLOG: Final = 1024
 """Datagrams kept while the kernel takes no more; beyond that they are dropped, as a full queue would (ours)."""
 LONGEST_WAIT_S: Final = 1.0
@@ -19,27 +22,35 @@ LONGEST_WAIT_S: Final = 1.0
 PEERS: Final = 4096
 """Source addresses remembered as objects (ours)."""
 
-Transmit: TypeAlias = Callable[[int, Sequence[tuple[bytes, tuple[str, int], int]]], tuple[int, int]]
-"""`canopy_engine.send_datagrams`, or what a test has in its place."""
+Transmit: TypeAlias = Callable[[int, Sequence[Send | SendRun]], tuple[int, int]]
+"""`canopy_engine.DatagramSender.send`, or what a test has in its place."""
 
 
 class Inbox:
     """Reads a session's sockets, which are set up by hosts/runtime/sockets.py."""
 
     def __init__(self) -> None:
+        self.dropped = 0
+        """Datagrams for which these sockets' buffers had no room, as far as the kernel has said."""
         self._receive = DatagramReader(BATCH).receive
         self._peers: dict[int, Address] = {}
+        self._dropped: dict[int, int] = {}  # of each descriptor, as the kernel counts
 
-    def take(self, sock: socket.socket, destination: Address, now: float, *, unicast: bool) -> list[Datagram]:
-        """What waits there, at most `BATCH`; empty when nothing does. `now`: the endpoint's clock. Only a `unicast`
-        socket's have `hops`. Raises OSError.
+    def take(
+        self, sock: socket.socket, destination: Address, now: float, *, unicast: bool
+    ) -> list[Datagram | DatagramRun]:
+        """What waits there, at most `BATCH` messages; empty when nothing does. `now`: the endpoint's clock. Only a
+        `unicast` socket's have `hops`. Raises OSError.
         """
         # Both clocks now: what turns the kernel's timestamps into times of ours.
         offset = now - time.time()
         earliest = now - LONGEST_WAIT_S
         peers = self._peers
-        found = []
-        for data, source, stamp, ttl, ecn in self._receive(sock.fileno()):
+        runs, dropped = self._receive(sock.fileno())
+        if dropped is not None:
+            self._count(sock.fileno(), dropped)
+        found: list[Datagram | DatagramRun] = []
+        for data, size, source, first_stamp, stamp, ttl, ecn in runs:
             peer = peers.get(source)
             if peer is None:
                 peer = self._remember(source)
@@ -47,8 +58,22 @@ class Inbox:
             if stamp is not None and earliest < stamp + offset <= now:  # else the system clock was set meanwhile
                 arrived = stamp + offset
             hops = UNICAST_TTL - ttl if unicast and ttl is not None and ttl <= UNICAST_TTL else None
-            found.append(Datagram(data, peer, destination, arrived, hops, ecn))
+            if len(data) <= size:
+                found.append(Datagram(data, peer, destination, arrived, hops, ecn))
+                continue
+            first = arrived
+            if arrived is not None and first_stamp is not None and earliest < first_stamp + offset <= arrived:
+                first = first_stamp + offset
+            found.append(DatagramRun(data, size, peer, destination, first, arrived, hops, ecn))
         return found
+
+    def _count(self, descriptor: int, dropped: int) -> None:
+        self.dropped += dropped - self._dropped.get(descriptor, 0) & 0xFFFFFFFF
+        self._dropped[descriptor] = dropped
+
+    def forget(self, sock: socket.socket) -> None:
+        """The socket is about to be closed: another may get its descriptor."""
+        self._dropped.pop(sock.fileno(), None)
 
     def _remember(self, source: int) -> Address:
         if len(self._peers) >= PEERS:
@@ -60,35 +85,53 @@ class Inbox:
 class Outbox:
     """Sends in order from one socket; what the kernel has no room for waits."""
 
-    def __init__(self, sock: socket.socket, counters: Counter[str], transmit: Transmit = send_datagrams) -> None:
-        """Counts `send_errors` (to the protocol, lost packets) and `backlog_drops`."""
+    def __init__(self, sock: socket.socket, counters: Counter[str], transmit: Transmit | None = None) -> None:
+        """Counts `send_errors` (to the protocol, lost packets) and `backlog_drops`. `transmit`: what a test has in
+        place of the kernel."""
         self._sock = sock
         self._counters = counters
-        self._transmit = transmit
-        self._waiting: deque[Send] = deque()
+        self._transmit = transmit or DatagramSender(sockets.cuts_messages(sock)).send
+        self._waiting: deque[Send | SendRun] = deque()
+        self._count = 0  # datagrams in it
 
-    def send(self, sends: Sequence[Send]) -> bool:
+    def send(self, sends: Sequence[Send | SendRun]) -> bool:
         """Whether some of them, or of earlier ones, wait: `resume` is due once the socket is writable."""
         if not self._waiting:
-            done = self._hand_over(sends)  # within the brackets mypyc's code would call it twice
-            if done == len(sends):
+            sends = self._hand_over(sends)
+            if not sends:
                 return False
-            sends = sends[done:]
-        room = BACKLOG - len(self._waiting)
-        self._waiting += sends[:room]
-        if len(sends) > room:
-            self._counters["backlog_drops"] += len(sends) - room
+        for send in sends:
+            count = _count(send)
+            if self._count + count > BACKLOG:
+                self._counters["backlog_drops"] += count
+            else:
+                self._waiting.append(send)
+                self._count += count
         return True
 
     def resume(self) -> bool:
         """Send what waits; whether some of it still does."""
-        for _ in range(self._hand_over(list(self._waiting))):
-            self._waiting.popleft()
+        self._waiting = deque(self._hand_over(list(self._waiting)))
+        self._count = sum(map(_count, self._waiting))
         return bool(self._waiting)
 
-    def _hand_over(self, sends: Sequence[Send]) -> int:
-        """How many of them are done with."""
+    def _hand_over(self, sends: Sequence[Send | SendRun]) -> Sequence[Send | SendRun]:
+        """What is left to be sent of them."""
         done, refused = self._transmit(self._sock.fileno(), sends)
         if refused:
             self._counters["send_errors"] += refused
-        return done
+        if done == len(sends) and not any(type(send) is SendRun for send in sends):
+            return ()
+        for number, send in enumerate(sends):
+            count = _count(send)
+            if done < count:
+                rest = list(sends[number:])
+                if done and type(send) is SendRun:
+                    rest[0] = send._replace(data=send.data[done * send.size :])
+                return rest
+            done -= count
+        return ()
+
+
+def _count(send: Send | SendRun) -> int:
+    return send.packets if type(send) is SendRun else 1

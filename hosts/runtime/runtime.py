@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from hosts.application import Application, NetworkEffect, Sink, Source
 from hosts.endpoint import (
     Address,
+    Datagram,
+    DatagramRun,
     DeliverDatagram,
     Effect,
     Endpoint,
@@ -17,6 +19,7 @@ from hosts.endpoint import (
     LeaveGroup,
     Send,
     SenderEndpoint,
+    SendRun,
     SessionEnded,
 )
 from hosts.runtime import sockets
@@ -44,8 +47,9 @@ class Runtime:
         """`take` gets what a real-time session delivers; `read_rate_bps`: how fast the application reads, bit/s (None:
         at once). Raises SocketError."""
         self.endpoint = endpoint
+        endpoint.sends_runs = True
         self.counters: Counter[str] = Counter()
-        """send_errors, backlog_drops: what the sockets did not take."""
+        """send_errors, backlog_drops, kernel_drops: what the sockets did not take, and what nobody took from them."""
         self._application = Application(
             endpoint,
             source=source,
@@ -58,7 +62,7 @@ class Runtime:
         self._interface = interface
         self._on_event = on_event
         self._on_warning = on_warning
-        self._warned = False
+        self._buffer_bytes = sockets.RECEIVE_BUFFER_BYTES
         self._loop = asyncio.get_running_loop()
         self._selector = self._loop.sockets if isinstance(self._loop, PatientLoop) else None
         self._unicast = sockets.open_unicast(interface, port)
@@ -71,6 +75,14 @@ class Runtime:
         self._finishing: asyncio.Task[None] | None = None
         self._ended: asyncio.Future[SessionEnded] = self._loop.create_future()
         self.address = Address(*self._unicast.getsockname())
+        endpoint.place(self.address)
+
+    @property
+    def kernel(self) -> str:
+        """What the kernel does for this session, for a person."""
+        helps = {"UDP_SEGMENT": sockets.cuts_messages(self._unicast), "UDP_GRO": sockets.put_together(self._unicast)}
+        words = [f"{name} {'on' if has else 'not there'}" for name, has in helps.items()]
+        return f"kernel: {', '.join(words)}, receive buffer {self._buffer_bytes} bytes"
 
     @property
     def error(self) -> FileError | None:
@@ -117,14 +129,25 @@ class Runtime:
 
     def _size_buffer(self, sock: socket.socket) -> None:
         given = sockets.size_receive_buffer(sock)
-        if given < sockets.RECEIVE_BUFFER_BYTES and not self._warned:
-            self._warned = True
+        if given < self._buffer_bytes and given < sockets.ENOUGH_BUFFER_BYTES:
             self._on_warning(
                 f"the kernel gives a receive buffer of {given} bytes only (net.core.rmem_max); packets may be lost"
             )
+        self._buffer_bytes = min(given, self._buffer_bytes)
+
+    def _count_drops(self, dropped: int) -> None:
+        if not self.counters["kernel_drops"]:
+            remedy = "it is too busy"
+            if self._buffer_bytes < sockets.RECEIVE_BUFFER_BYTES:
+                remedy = f"`sysctl net.core.rmem_max={sockets.RECEIVE_BUFFER_BYTES}` gives more than these"
+                remedy = f"{remedy} {self._buffer_bytes} bytes"
+            self._on_warning(f"this machine drops packets that wait for canopy to read them: {remedy}")
+        self.counters["kernel_drops"] = dropped
 
     def _listen(self, sock: socket.socket, destination: Address) -> None:
         sockets.stamp_arrivals(sock)
+        sockets.count_drops(sock)
+        sockets.put_together(sock)
         is_unicast = sock is self._unicast
         take = self._inbox.take
         carry_out = self._application.carry_out
@@ -134,18 +157,23 @@ class Runtime:
             endpoint_receive = self.endpoint.receive
             now = monotonic()
             try:
-                datagrams = take(sock, destination, now, unicast=is_unicast)
+                arrived = take(sock, destination, now, unicast=is_unicast)
             except OSError:
                 self.counters["receive_errors"] += 1
-                datagrams = []
+                arrived = []
+            if self._inbox.dropped != self.counters["kernel_drops"]:
+                self._count_drops(self._inbox.dropped)
             left: list[NetworkEffect] = []
-            for number, datagram in enumerate(datagrams):
+            for number, one in enumerate(arrived):
                 if number:
                     now = monotonic()
-                effects = endpoint_receive(datagram, now=now)
+                if type(one) is Datagram:
+                    effects = endpoint_receive(one, now=now)
+                else:
+                    effects = self.endpoint.receive_run(one, now=now)  # type: ignore[arg-type]
                 if effects:
                     left += carry_out(effects, now)
-                    if len(left) >= BATCH:
+                    if len(left) >= BATCH or type(one) is DatagramRun:
                         self._put_on_network(left)
                         left = []
             self._put_on_network(left)  # together: the answers to all take as many system calls as those to one
@@ -177,11 +205,12 @@ class Runtime:
         sock = self._groups.pop((effect.group, effect.source), None)
         if sock is not None:
             self._loop.remove_reader(sock)
+            self._inbox.forget(sock)
             with contextlib.suppress(sockets.SocketError):  # the interface may be gone; closing leaves as well
                 sockets.leave(sock, effect.group.host, effect.source, self._interface)
             sock.close()
 
-    def _send(self, sends: Sequence[Send]) -> None:
+    def _send(self, sends: Sequence[Send | SendRun]) -> None:
         if self._outbox.send(sends):
             self._loop.add_writer(self._unicast, self._writable)
 
@@ -209,9 +238,9 @@ class Runtime:
         self._put_on_network(self._application.carry_out(effects, self._loop.time()))
 
     def _put_on_network(self, effects: Iterable[NetworkEffect]) -> None:
-        sends: list[Send] = []
+        sends: list[Send | SendRun] = []
         for effect in effects:
-            if type(effect) is Send:
+            if type(effect) is Send or type(effect) is SendRun:
                 sends.append(effect)
                 continue
             if sends:  # in order

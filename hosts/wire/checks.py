@@ -4,16 +4,17 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
-from hosts.wire.header import HEADER, HEADER_BYTES, VERSION, PacketError
+from hosts.wire.header import HEADER, HEADER_BYTES, SEALED_VERSION, VERSION, PacketError
 
 
 def read_header(data: bytes, protocol: int) -> tuple[int, int, int]:
-    """Type, flags and session of a datagram of this protocol. Raises PacketError: truncated, version, protocol."""
+    """Type, flags and session of a datagram of this protocol. Raises PacketError: truncated, sealed, version,
+    protocol."""
     if len(data) < HEADER_BYTES:
         raise PacketError("truncated")
     version, number, kind, flags, session = HEADER.unpack_from(data)
     if version != VERSION:
-        raise PacketError("version")
+        raise PacketError("sealed" if version == SEALED_VERSION else "version")
     if number != protocol:
         raise PacketError("protocol")
     return kind, flags, session

@@ -28,6 +28,12 @@ IPV4_UDP_BYTES: Final = 28
 ETHERNET_MTU_BYTES: Final = 1500
 MAX_DATAGRAM_BYTES: Final = ETHERNET_MTU_BYTES - IPV4_UDP_BYTES
 """What fits one Ethernet frame without fragmentation."""
+SEALED_VERSION: Final = 2
+"""The first octet of a sealed packet (docs/security.md)."""
+SEAL_BYTES: Final = 36
+"""What a sealed packet is longer by."""
+MAX_SEALABLE_BYTES: Final = MAX_DATAGRAM_BYTES - SEAL_BYTES
+"""Of packets that are as long as can be, whatever session they are of."""
 
 
 class PacketError(ValueError):

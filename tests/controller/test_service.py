@@ -11,12 +11,16 @@ from typing import Any
 import pytest
 
 from controller.groups import GroupKey
-from controller.network import Network
+from controller.network import CPU_PORT, Network
 from controller.program import Program
-from controller.service import Service
-from controller.statedir import DOWN_LINKS_NAME
+from controller.service import Service, read_credentials
+from controller.statedir import DOWN_LINKS_NAME, claim
+from engine.switch.certificates import make_certificates
+from engine.switch.p4runtime.datapath import MemoryDataPath
+from engine.switch.p4runtime.server import P4RuntimeServer, TlsFiles
 from tests.controller import networks
 from tests.controller.conftest import MakeWorld
+from tests.controller.nodes import free_port
 from tests.controller.world import all_ready, controller, eventually
 
 SOURCE = "10.0.0.1"
@@ -258,3 +262,31 @@ def test_what_was_kept_of_links_that_are_down_is_taken_as_far_as_it_makes_sense(
     first = network.links[0].name
     (tmp_path / DOWN_LINKS_NAME).write_text(text.format(first))
     assert Service(network, Program(), tmp_path).core.trees.down == ({first} if text.startswith('["{}"') else set())
+
+
+def test_it_controls_over_tls_and_nobody_does_without(tmp_path: Path) -> None:
+    async def body() -> None:
+        folder = tmp_path / "tls"
+        make_certificates(folder, ["127.0.0.1"])
+        files = TlsFiles(folder / "127.0.0.1.pem", folder / "127.0.0.1.key", folder / "ca.pem", require_client=True)
+        path = MemoryDataPath(cpu_port=CPU_PORT)
+        server = P4RuntimeServer(1, path)
+        network = networks.network([], {"h1": "s1"}, base_port=free_port() - 1)
+        async with server:
+            await server.start(network.switches[0].address, files)
+            with claim(tmp_path / "state"):
+                stranger = Service(network, Program(), tmp_path / "state")
+                async with stranger.running():
+                    await eventually(lambda: stranger.apps["s1"].attempts > 1)
+                    assert server.device.active is None
+                service = Service(network, Program(), tmp_path / "state", read_credentials(folder))
+                async with service.running():
+                    await all_ready(service)
+                    assert server.device.active is not None
+
+    run(body())
+
+
+def test_credentials_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"ca\.pem"):
+        read_credentials(tmp_path)

@@ -14,6 +14,7 @@ import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from hosts.endpoint import (
@@ -21,6 +22,7 @@ from hosts.endpoint import (
     NOT_ECT,
     Address,
     Datagram,
+    DatagramRun,
     Deliver,
     Effect,
     Endpoint,
@@ -29,6 +31,7 @@ from hosts.endpoint import (
     ReceiverEndpoint,
     Send,
     SenderEndpoint,
+    SendRun,
     SessionEnded,
     StreamEnded,
 )
@@ -133,7 +136,15 @@ class Host:
         self.alive = True
         self.quantum_s = 0.0
         """A busy machine: the host's program runs only every so often (0: at once), for all that came meanwhile."""
+        self.runs = 0
+        """Of those that came meanwhile, so many runs have been handed over together; see `hand_over_runs`."""
+        self._arrived: list[Datagram] | None = None
         self._wake: float | None = None
+
+    def hand_over_runs(self) -> None:
+        """As the kernel's runtime does: both ways, of what came while the program did not run."""
+        self.endpoint.sends_runs = True
+        self._arrived = []
 
     def _when_scheduled(self, time: float) -> float:
         if not self.quantum_s:
@@ -145,6 +156,7 @@ class Host:
         return self.clock.local(self.network.now)
 
     def start(self) -> None:
+        self.endpoint.place(self.address)
         self.apply(self.endpoint.start(now=self.now))
 
     def kill(self) -> None:
@@ -155,13 +167,34 @@ class Host:
         """A datagram has arrived."""
         if self.quantum_s:
             waiting = datagram._replace(arrived_at=self.now)
-            self.network.at(self._when_scheduled(self.network.now), self._handle, waiting)
+            at = self._when_scheduled(self.network.now)
+            if self._arrived is None:
+                self.network.at(at, self._handle, waiting)
+            else:
+                if not self._arrived:
+                    self.network.at(at, self._handle_runs)
+                self._arrived.append(waiting)
         else:
             self._handle(datagram)
 
     def _handle(self, datagram: Datagram) -> None:
         if self.alive:
             self.apply(self.endpoint.receive(datagram, now=self.now))
+
+    def _handle_runs(self) -> None:
+        arrived, self._arrived = self._arrived or [], []
+        while arrived and self.alive:
+            _, group = next(groupby(arrived, _likeness))
+            alike = list(group)[:64]
+            first = alike[0]
+            del arrived[: len(alike)]
+            if len(alike) == 1:
+                self._handle(first)
+                continue
+            self.runs += 1
+            whole = b"".join(one.data for one in alike)
+            run = DatagramRun(whole, len(first.data), *first[1:4], alike[-1].arrived_at, *first[4:])
+            self.apply(self.endpoint.receive_run(run, now=self.now))
 
     def _timer(self, at: float) -> None:
         if self._wake != at:
@@ -175,6 +208,10 @@ class Host:
         for effect in effects:
             if isinstance(effect, Send):
                 self.network.send(self, effect)
+            elif isinstance(effect, SendRun):
+                for at in range(0, len(effect.data), effect.size):
+                    piece = effect.data[at : at + effect.size]
+                    self.network.send(self, Send(piece, effect.destination, effect.ecn))
             elif isinstance(effect, Deliver):
                 self._deliver(effect)
             elif isinstance(effect, JoinGroup):
@@ -257,6 +294,11 @@ class Host:
             return max((size for when, size in self.progress if when <= time), default=0)
 
         return (at(stop) - at(start)) * 8 / (stop - start)
+
+
+def _likeness(datagram: Datagram) -> tuple[object, ...]:
+    """What those of a run have in common."""
+    return (*datagram[1:3], *datagram[4:], len(datagram.data))
 
 
 class Network:

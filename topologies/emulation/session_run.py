@@ -10,6 +10,7 @@ from controller.sessions import SessionStatus
 from engine.command.programs import module_command
 from hosts import protocols
 from hosts.endpoint import Address
+from hosts.programs.keyfile import new_keys, write_keys
 from topologies.emulation.child import Child
 from topologies.emulation.network import EmulatedNetwork
 from topologies.plan import FIRST_SESSION_PORT, Plan, Source, derive_seed, file_sha256
@@ -51,6 +52,10 @@ class SessionRun:
         self._folder = folder
         self._series = series
         self._status_directory = state_directory / "sessions"
+        self._key_file: Path | None = None
+        if self.session.security != "none":
+            self._key_file = state_directory / f"session-{self.session.id}.keys"
+            write_keys(self._key_file, new_keys())
         self._dismissed: dict[str, str] = {}
         self._ended_early: set[str] = set()  # receivers of a session that had not ended
 
@@ -144,6 +149,8 @@ class SessionRun:
     def _start(self, agent: str, host: str, command: list[str]) -> Child:
         """Start an agent, which says at its end what came of it."""
         name = self._name(agent)
+        if self._key_file is not None:
+            command = [*command, "--secret-file", str(self._key_file)]
         seed = derive_seed(self._scenario.seed, name)
         return Child(
             name,

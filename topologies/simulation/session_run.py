@@ -13,7 +13,9 @@ from hosts.endpoint import Address, Endpoint
 from hosts.programs.driver import INTERRUPTED
 from hosts.programs.files import FileSink, FileSource
 from hosts.programs.observe import plain
-from hosts.protocol import Session
+from hosts.protocol import Protocol, Session
+from hosts.security.keys import SECRET_BYTES, GroupKeys
+from hosts.security.secured import secure
 from hosts.wire.header import ETHERNET_MTU_BYTES
 from topologies.agenda import Agenda
 from topologies.plan import FIRST_SESSION_PORT, Source, derive_seed
@@ -58,7 +60,7 @@ class SessionRun:
         self._folder = folder
         self._series = series
         self._keep_files = keep_files
-        self._protocol = protocols.get(self.session.protocol)
+        self._protocol = self._sealed(protocols.get(self.session.protocol))
         self._read_rates = {receiver.host: receiver.read_rate for receiver in self.session.receivers}
         self._sinks: dict[str, FileSink | CheckingSink] = {}
         self._traces: dict[str, Trace] = {}
@@ -277,6 +279,7 @@ class SessionRun:
 
     def _add(self, name: str, member: Member, endpoint: Endpoint) -> None:
         sim = self._network.sim
+        endpoint.place(self._address(member.host))
         member.program = sim.add_endpoint(
             member.host, self._name(name), member.hosted, port=self._port, seam=seam, start_at=sim.now
         )
@@ -311,6 +314,13 @@ class SessionRun:
 
     def _address(self, host: str) -> Address:
         return Address(str(self._network.plan.hosts[host].address), self._port)
+
+    def _sealed(self, protocol: Protocol[Any]) -> Protocol[Any]:
+        """What the session's members run. Keys and numbers are the seed's: they never leave the simulation."""
+        if self.session.security == "none":
+            return protocol
+        keys = GroupKeys([(1, self._rng("keys").randbytes(SECRET_BYTES))])
+        return secure(protocol, keys, self._rng("seals"), lambda: self._network.sim.now)
 
     def _parameters(self, host: str) -> Parameters:
         return self.session.member_parameters(host, self._address)

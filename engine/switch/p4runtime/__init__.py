@@ -2,7 +2,8 @@
 
 The modules follow the specification's chapters (P4Runtime 1.5.0):
 
-- `bytestrings`, `p4info`, `program`, `match`, `actions`: how values, ids and names are written and checked.
+- `bytestrings`, `p4info`, `program`, `match`, `actions`: how values, ids and names are written and checked;
+  `restrictions`: what the program itself asks of entries and arguments.
 - `tables`, `action_profiles`, `replication`, `counters`, `meters`, `value_sets`, `digests`: the entities. Each keeps
   what the data plane does not (metadata, cookies, one-shot groups), changes the data plane first and itself after.
 - `pipeline`: one forwarding pipeline config with the entities that belong to it.

@@ -12,6 +12,7 @@ from engine.switch.p4runtime import bytestrings
 from engine.switch.p4runtime.errors import P4RuntimeError, invalid_argument, permission_denied
 from engine.switch.p4runtime.p4info import ActionInfo, P4InfoIndex, TableInfo
 from engine.switch.p4runtime.program import Program
+from engine.switch.p4runtime.restrictions import Type, checked_restriction
 
 if TYPE_CHECKING:
     from canopy_engine import ActionCall
@@ -47,10 +48,19 @@ class ActionCodec:
             else tuple(p.width for p in action.params)
             for action in info.actions
         }
+        self._restrictions = {
+            action.id: checked_restriction(
+                action.restriction,
+                {p.name: Type("bit", p.width or width) for p, width in zip(action.params, widths, strict=False)},
+                f"action {action.name!r}",
+            )
+            for action, widths in ((action, self._widths[action.id]) for action in info.actions)
+        }
         self._by_name = {action.name: action for action in info.actions}
 
     def parse(self, action: p4r.Action) -> BoundAction:
-        """Checks ids and values. Raises INVALID_ARGUMENT, or OUT_OF_RANGE for a value that is too wide."""
+        """Checks ids and values. Raises INVALID_ARGUMENT, or OUT_OF_RANGE for a value that is too wide. An action's
+        @action_restriction has to hold wherever the action is used."""
         info = self._info.actions.get(action.action_id)
         if info is None:
             raise invalid_argument(f"no action has id {action.action_id:#x} in the P4Info")
@@ -66,6 +76,7 @@ class ActionCodec:
             values.append(bytestrings.decode(given.pop(param.id), min(param.width, width), what))
         if given:
             raise invalid_argument(f"action {info.name!r}: no parameter has id {min(given)}")
+        self._restrictions[info.id].check({p.name: value for p, value in zip(info.params, values, strict=True)})
         return BoundAction(info, tuple(values), widths)
 
     def parse_for_table(self, action: p4r.Action, table: TableInfo, *, default: bool = False) -> BoundAction:

@@ -94,7 +94,7 @@ class LiveDataPath:
         ports: Iterable[PortConfig],
         *,
         seed: int,
-        backend: Backend = "interpreter",
+        backend: Backend = "native",
         cpu_port: int | None,
         is_up: Callable[[str], bool],
         capture: Capture | None = None,

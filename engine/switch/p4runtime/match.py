@@ -16,6 +16,7 @@ from finsy.proto import p4i, p4r
 from engine.switch.p4runtime import bytestrings
 from engine.switch.p4runtime.errors import invalid_argument
 from engine.switch.p4runtime.p4info import MatchFieldInfo
+from engine.switch.p4runtime.restrictions import Type, Value
 
 if TYPE_CHECKING:
     from canopy_engine import MatchKey
@@ -131,6 +132,16 @@ class FieldCodec:
             return bytestrings.padded(value, self.width), bytestrings.padded(mask, self.width)
         return None if key is None else bytestrings.padded(key, self.width)
 
+    def type(self) -> Type:
+        """What a restriction takes the field for."""
+        return Type(self.member, self.info.width or self.width)
+
+    def value(self, key: FieldKey) -> Value:
+        """What a restriction sees of a key."""
+        if self.member != "optional":
+            return 0 if key is None else key
+        return (key, (1 << self.type().width) - 1) if isinstance(key, int) else (0, 0)
+
     def from_engine(self, key: MatchKey) -> FieldKey:
         """The key of an entry that the program itself brought."""
         if isinstance(key, tuple):
@@ -168,6 +179,12 @@ class KeyCodec:
     def to_proto(self, key: Key) -> list[p4r.FieldMatch]:
         matches = (field.to_proto(part) for field, part in zip(self.fields, key, strict=True))
         return [match for match in matches if match is not None]
+
+    def types(self) -> dict[str, Type]:
+        return {field.info.name: field.type() for field in self.fields}
+
+    def values(self, key: Key) -> dict[str, Value]:
+        return {field.info.name: field.value(part) for field, part in zip(self.fields, key, strict=True)}
 
     def to_engine(self, key: Key) -> list[MatchKey]:
         return [field.to_engine(part) for field, part in zip(self.fields, key, strict=True)]

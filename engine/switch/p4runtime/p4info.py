@@ -6,6 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 from finsy.proto import p4i, p4t
 
+from engine.switch.p4runtime import restrictions
 from engine.switch.p4runtime.errors import invalid_argument, unimplemented
 
 MatchType = p4i.MatchField.MatchType
@@ -42,9 +43,12 @@ class ParamInfo:
 
 @dataclass(frozen=True, slots=True)
 class ActionInfo:
+    """`restriction`: what must hold of its arguments, in p4-constraints' language."""
+
     id: int
     name: str
     params: tuple[ParamInfo, ...]
+    restriction: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +68,8 @@ class ActionProfileInfo:
 
 @dataclass(frozen=True, slots=True)
 class TableInfo:
-    """`action_scopes`: the actions an entry may have, with the scope of each."""
+    """`action_scopes`: the actions an entry may have, with the scope of each; `restriction`: what must hold of
+    entries, in p4-constraints' language."""
 
     id: int
     name: str
@@ -77,6 +82,7 @@ class TableInfo:
     is_const: bool
     idle_timeout: bool
     size: int
+    restriction: str | None = None
 
     @property
     def needs_priority(self) -> bool:
@@ -239,6 +245,7 @@ class P4InfoIndex:
             is_const=table.is_const_table,
             idle_timeout=table.idle_timeout_behavior == p4i.Table.NOTIFY_CONTROL,
             size=table.size,
+            restriction=restrictions.annotated(table.preamble.annotations, restrictions.ENTRY),
         )
 
     def _packet_header(self, name: str, widths: "_TranslatedWidths") -> PacketHeaderInfo | None:
@@ -297,7 +304,8 @@ def _action(action: p4i.Action, widths: _TranslatedWidths) -> ActionInfo:
     )
     if len({p.id for p in params}) != len(params):
         raise invalid_argument(f"P4Info: two parameters of action {name!r} have the same id")
-    return ActionInfo(action.preamble.id, name, params)
+    restriction = restrictions.annotated(action.preamble.annotations, restrictions.ACTION)
+    return ActionInfo(action.preamble.id, name, params, restriction)
 
 
 def _match_fields(

@@ -16,14 +16,15 @@ from finsy.proto import p4r_grpc
 
 from engine.switch.p4runtime.datapath import DataPath
 from engine.switch.p4runtime.device import Device
+from engine.switch.p4runtime.rights import Rights
 from engine.switch.p4runtime.service import P4RuntimeService
 
 if TYPE_CHECKING:
     from canopy_engine import Event, Switch
 
 # "The maximum receive message size must be large enough for all possible device configs": p4c's JSON of a large program
-# has some 10 MB. gRPC's default is 4 MiB.
-MAX_RECEIVE_BYTES = 64 * 1024 * 1024
+# has some 10 MB. gRPC's default is 4 MiB. Anybody may send messages, and what has this size is held until it is parsed.
+MAX_RECEIVE_BYTES = 16 * 1024 * 1024
 
 # A client that is silent for so long is asked whether it lives, and has as long to answer.
 KEEPALIVE_MS = 15_000
@@ -79,7 +80,8 @@ class P4RuntimeServer:
             # Without this two servers could share a port, and the second one would not fail.
             ("grpc.so_reuseport", 0),
         ]
-        server = grpc.aio.server(options=options, interceptors=self._interceptors)
+        rights = [Rights()] if tls is not None and tls.require_client else []
+        server = grpc.aio.server(options=options, interceptors=[*rights, *self._interceptors])
         p4r_grpc.add_P4RuntimeServicer_to_server(P4RuntimeService(self.device), server)
         try:
             self.port = server.add_secure_port(address, tls.credentials()) if tls else server.add_insecure_port(address)

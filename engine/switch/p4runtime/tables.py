@@ -17,6 +17,7 @@ from engine.switch.p4runtime.errors import already_exists, invalid_argument, not
 from engine.switch.p4runtime.match import Key, KeyCodec
 from engine.switch.p4runtime.p4info import P4InfoIndex, TableInfo
 from engine.switch.p4runtime.program import Program
+from engine.switch.p4runtime.restrictions import INT, PRIORITY, checked_restriction
 from engine.switch.p4runtime.undo import Undo
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ class Table:
         self.what = f"table {info.name!r}"
         self.meter_kind = p4info.direct_meters[info.direct_meter_id].kind if info.direct_meter_id else 0
         self.codec = KeyCodec(info.fields, [(f.width, f.kind) for f in json_table.key], self.what)
+        types = self.codec.types() | {PRIORITY: INT}
+        self._restriction = checked_restriction(info.restriction, types, self.what)
         self.entries: dict[tuple[Key, int], Entry] = {}
         self.default = DefaultEntry(info, actions, switch)
         self._bindings = BindingCodec(info, actions, profile)
@@ -86,6 +89,8 @@ class Table:
         if not message.HasField("action"):
             raise invalid_argument(f"{self.what}: an entry needs an action")
         self._check_options(message)
+        key, priority = place
+        self._restriction.check(self.codec.values(key) | {PRIORITY: priority})
         binding = self._bindings.parse(message.action)
         if place in self.entries:
             raise already_exists(f"{self.what}: the entry exists")

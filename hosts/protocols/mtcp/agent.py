@@ -16,7 +16,7 @@ from hosts.protocols.mtcp.children import Child, Delays
 from hosts.protocols.mtcp.congestion import Congestion, Summary
 from hosts.protocols.mtcp.members import Members
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import MERGE_CHILDREN, REACH, SACK_BITS, Feedback
+from hosts.protocols.mtcp.packets import DATA_BYTES, MERGE_CHILDREN, REACH, SACK_BITS, Feedback
 from hosts.protocols.mtcp.retransmission import Retransmission
 from hosts.protocols.mtcp.silence import Silence
 from hosts.protocols.mtcp.store import PacketStore, StoredPacket
@@ -203,6 +203,27 @@ class Agent:
     def buffer(self, data: bytes, offset: int, size: int, send_time_us: int, now: float) -> None:
         """Packet `end` is multicast now."""
         self.arrived(self.store.end, data, offset, size, send_time_us, now)
+
+    def buffer_run(self, data: bytes, offset: int, size: int, send_time_us: int, now: float) -> None:
+        """Packets from `end` on are multicast now, one after the other, each with `size` bytes of the stream from
+        `offset` on."""
+        store, twnd = self.store, self.congestion.twnd
+        first = store.end
+        length = DATA_BYTES + size
+        count = len(data) // length
+        if not self._board.is_new(first, count):  # nobody waits for them, or a child knows more than was sent
+            for number in range(count):
+                part = data[number * length : (number + 1) * length]
+                self.arrived(first + number, part, offset + number * size, size, send_time_us, now)
+            return
+        counts = twnd.counts(first)
+        for number in range(count):
+            packet = StoredPacket(data[number * length : (number + 1) * length], offset + number * size, size, now)
+            packet.counts = counts
+            store.put(first + number, packet)
+        self._retransmission.multicast(first, send_time_us / 1e6, now, count)
+        if counts:
+            twnd.sent(count * size)
 
     def arrived(self, seq: int, data: bytes, offset: int, size: int, send_time_us: int | None, now: float) -> None:
         """Keep packet `seq`. `send_time_us` is None when it was no multicast that brought it: then it is not in transit

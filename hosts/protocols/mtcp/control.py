@@ -12,7 +12,7 @@ from hosts.protocols.mtcp.wire import ADDRESS, MAX_ADDRESSES, NUMBER, Type
 from hosts.wire.farewell import Abort, Fin, abort_format, fin_format
 from hosts.wire.fields import Flag, Marks, Number, Reserved, Size
 from hosts.wire.format import Format
-from hosts.wire.header import MAX_DATAGRAM_BYTES
+from hosts.wire.header import MAX_DATAGRAM_BYTES, MAX_SEALABLE_BYTES
 from hosts.wire.layout import Inner, Items, Layout
 from hosts.wire.reason import Reason
 
@@ -242,7 +242,7 @@ REPORT: Final = Format(
     Reserved("reserved", 16),
     Items("members", ENTRY, "of whom something has changed", "entries"),
 )
-MAX_ENTRIES: Final = (MAX_DATAGRAM_BYTES - REPORT.size) // ENTRY.size
+MAX_ENTRIES: Final = (MAX_SEALABLE_BYTES - REPORT.size) // ENTRY.size
 """Members in one report."""
 
 

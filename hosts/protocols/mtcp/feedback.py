@@ -141,10 +141,18 @@ class ReceiverFeedback:
         return self._told_end - self._reception.buffer_bytes
 
     def arrived(
-        self, packet: Data | Repair, gap: bool, now: float, arrived_at: float | None, *, is_parents: bool = True
+        self,
+        packet: Data | Repair,
+        gap: bool,
+        now: float,
+        arrived_at: float | None,
+        *,
+        is_parents: bool = True,
+        count: int = 1,
     ) -> list[Effect]:
         """A packet came in; `gap`: it shows that one before it is missing; `is_parents`: a repair is the parent's, who
-        measures by it. The feedback to send at once, if any is.
+        measures by it; `count`: it is the first of so many that came together, and the time is its own. The feedback to
+        send at once, if any is.
         """
         is_crowded = bool(self._turn)
         if type(packet) is Data:
@@ -158,7 +166,7 @@ class ReceiverFeedback:
                 self._echo_time_us = packet.send_time_us
                 self._echo_at = at
             if self._arrived_at is not None:
-                self._spacing_s += SPACING_GAIN * (max(0.0, at - self._arrived_at) - self._spacing_s)
+                self._spacing_s += SPACING_GAIN * (max(0.0, at - self._arrived_at) / count - self._spacing_s)
             self._arrived_at = at
             enough = self._options.ack_every
             if packet.cwnd:  # 0: not known
@@ -168,12 +176,13 @@ class ReceiverFeedback:
             if is_parents:
                 self._repair_echo_us = packet.repair_time_us  # type: ignore[union-attr]
             enough = 0
-        self._last = packet.seq
+        last = packet.seq + count - 1
+        self._last = last & 0xFFFFFFFF
         self._update_period = self._options.window_update_s
         if self.paused:
             return []
         self.update_at = now + self._update_period
-        self._unacknowledged += 1
+        self._unacknowledged += count
         if self._reception.ended:
             return self.send(gap, now)
         if gap:
@@ -182,7 +191,8 @@ class ReceiverFeedback:
         if enough > 1 and (self.merge or is_crowded):
             # All acknowledge at the same packets, so that one summary of the switches says it; or, where that would be
             # too much at once, each at others (ours).
-            due = (packet.seq + 1 + self._turn) % enough == 0 or self._unacknowledged >= 2 * enough
+            turns = (last + 1 + self._turn) // enough - (packet.seq + self._turn) // enough
+            due = turns > 0 or self._unacknowledged >= 2 * enough
         if due:
             return self._in_turn(False, now) if is_crowded else self.send(False, now)
         if self.ack_at is None:

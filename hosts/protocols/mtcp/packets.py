@@ -9,6 +9,7 @@ clock that is named; sizes are bytes; sequence numbers count packets.
 
 from typing import Final, NamedTuple, TypeAlias
 
+from hosts.parts.runs import framing
 from hosts.protocols.mtcp.control import CONTROL, Control
 from hosts.protocols.mtcp.wire import NUMBER, UNLIMITED, Type
 from hosts.wire.checks import check_size, read_header
@@ -61,6 +62,7 @@ _PAYLOAD: Final = Payload("data", "the stream's bytes", "payload")
 _END: Final = Flag("end", FLAG_END, "the stream ends with this packet")
 
 DATA: Final = Format(NUMBER, Type.DATA, Data, _SEQ, _LENGTH, _CWND, _SEND_TIME, _OFFSET, _PAYLOAD, flags=(_END,))
+STREAM: Final = framing(DATA)
 
 
 class Repair(NamedTuple):
@@ -194,6 +196,15 @@ def encode_data(
     seq, cwnd = seq & 0xFFFFFFFF, min(cwnd, 0xFFFF)
     head = _DATA.pack(VERSION, NUMBER, Type.DATA, end, session, seq, len(payload), cwnd, send_time_us, offset)
     return head + payload
+
+
+def encode_run(
+    session: int, seq: int, send_time_us: int, offset: int, payload: bytes, size: int, cwnd: int = 0
+) -> bytes:
+    """DATA packets one after the other, each with `size` bytes of the payload, none of them the stream's end."""
+    seq, cwnd = seq & 0xFFFFFFFF, min(cwnd, 0xFFFF)
+    head = _DATA.pack(VERSION, NUMBER, Type.DATA, 0, session, seq, size, cwnd, send_time_us, offset)
+    return STREAM.frame(head, payload, size)
 
 
 def encode_repair(data: bytes, repair_time_us: int, *, merge: bool = False) -> bytes:

@@ -6,12 +6,14 @@ children have ended or moved, and its parent knows what became of them.
 """
 
 import random
+from collections import Counter
 from collections.abc import Sequence
 
 from hosts.endpoint import (
     CE,
     Address,
     Datagram,
+    DatagramRun,
     Effect,
     JoinGroup,
     LeaveGroup,
@@ -23,12 +25,13 @@ from hosts.endpoint import (
 )
 from hosts.parts.reassembly import BrokenStreamError, Reassembly
 from hosts.parts.receiving import SessionReceiver
+from hosts.parts.runs import pieces
 from hosts.protocol import Session
 from hosts.protocols.mtcp.attachment import Attachment
 from hosts.protocols.mtcp.control import Announce, JoinAck, Move, Offer, Probe, ProbeAck, ReportAck, encode_abort
 from hosts.protocols.mtcp.feedback import ReceiverFeedback
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import Data, Packet, Repair, parse
+from hosts.protocols.mtcp.packets import STREAM, Data, Packet, Repair, parse
 from hosts.protocols.mtcp.serving import Serving
 from hosts.protocols.mtcp.standing import ReceiverState, Standing
 from hosts.protocols.mtcp.status import reception_row
@@ -133,6 +136,17 @@ class MtcpReceiver(SessionReceiver):
             place.heard_at = now
             return self._from_parent(packet, datagram, now)
         return self._from_others(packet, datagram, now)
+
+    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
+        """Data of a leaf's own sender are taken as they came; but where switches merge, all receivers are to
+        acknowledge at the same packets."""
+        if run.source != self.attachment.sender or self.feedback.merge:
+            return super().receive_run(run, now=now)
+        effects: list[Effect] = []
+        for part, payload in pieces(STREAM, run):
+            taken = self._take_run(part, payload, now)
+            effects += super().receive_run(part, now=now) if taken is None else taken
+        return effects
 
     def _first_heard(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         """From somebody, while the sender is not known yet."""
@@ -300,6 +314,38 @@ class MtcpReceiver(SessionReceiver):
         else:
             is_parents = not to_all or self.attachment.parent == self.attachment.sender
             effects += self.feedback.arrived(packet, gap, now, arrived_at, is_parents=is_parents)
+        return effects
+
+    def _take_run(self, run: DatagramRun, payload: bytes, now: float) -> Sequence[Effect] | None:
+        """Data that follow each other, with all their payload. None: they have to be taken one by one."""
+        count = run.packets
+        if count == 1 or self.serving is not None or self._standing.state is not ReceiverState.MEMBER:
+            return None
+        first = run.datagram(0)
+        packet = read_packet(first.data, parse, Counter(), self.number)
+        if type(packet) is not Data or packet.end:
+            return None
+        reception = self.reception
+        seq = extend(packet.seq, reception.received.cumulative)
+        whole = packet._replace(payload=payload)
+        gap = seq > reception.received.end
+        if seq < reception.received.cumulative or not reception.takes(seq, packet.offset, len(payload), count):
+            return None
+        try:
+            delivered = reception.add_run(seq, count, whole)
+        except BrokenStreamError:
+            return self.confirm(complete=False, now=now, reason=Reason.BROKEN_STREAM)
+        if delivered is None:
+            return None
+        self.attachment.sender_heard_at = now
+        self.feedback.marked |= run.ecn == CE
+        self.counters["data_packets"] += count
+        effects: list[Effect] = [*delivered]
+        if reception.ended:
+            effects.append(StreamEnded(reception.delivered))
+        if gap:
+            self.counters["nacks"] += 1
+        effects += self.feedback.arrived(packet, gap, now, first.arrived_at, count=count)
         return effects
 
     # --- the end, in good order

@@ -32,9 +32,10 @@ class Deadlines:
         self._first_sent: deque[tuple[int, float, float]] = deque()  # seq, send time (sender's clock), buffered at
         self._scheduled: list[tuple[float, int]] = []  # heap of (deadline, seq), with stale entries
 
-    def multicast(self, seq: int, send_time_s: float, now: float) -> None:
-        """A packet has left the sender at this time of its clock. They must come in order of these times."""
-        self._first_sent.append((seq, send_time_s, now))
+    def multicast(self, seq: int, send_time_s: float, now: float, count: int = 1) -> None:
+        """`count` packets from `seq` on have left the sender at this time of its clock. They must come in order of
+        these times."""
+        self._first_sent.extend([(seq + number, send_time_s, now) for number in range(count)])
 
     def restart(self, seq: int, packet: StoredPacket, timeout: float, now: float) -> None:
         """A packet expires after `timeout` seconds, whatever was said before."""
@@ -126,10 +127,10 @@ class Retransmission:
 
     # --- what is waited for
 
-    def multicast(self, seq: int, send_time_s: float, now: float) -> None:
-        """A packet that some child lacks has left the sender at this time of its clock."""
+    def multicast(self, seq: int, send_time_s: float, now: float, count: int = 1) -> None:
+        """`count` packets from `seq` on that some child lacks have left the sender at this time of its clock."""
         self._last_send_time = send_time_s
-        self._deadlines.multicast(seq, send_time_s, now)
+        self._deadlines.multicast(seq, send_time_s, now, count)
 
     def restart(self, seq: int, now: float) -> None:
         """A packet is waited for as if it had been repaired now."""

@@ -7,8 +7,19 @@ the current window (3.7), and ends when every receiver has confirmed the stream 
 import random
 from collections.abc import Sequence
 
-from hosts.endpoint import ECT_0, NOT_ECT, Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
+from hosts.endpoint import (
+    ECT_0,
+    NOT_ECT,
+    Datagram,
+    Effect,
+    Sample,
+    Send,
+    SendRun,
+    SessionEnded,
+    SessionStarted,
+)
 from hosts.parts.naming import receiver_names
+from hosts.parts.runs import run_packets
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
 from hosts.protocols.mtcp.agent import Agent
@@ -16,7 +27,7 @@ from hosts.protocols.mtcp.control import encode_abort, encode_announce
 from hosts.protocols.mtcp.family import Family
 from hosts.protocols.mtcp.membership import Membership
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import Feedback, encode_data, parse
+from hosts.protocols.mtcp.packets import DATA_BYTES, Feedback, encode_data, encode_run, parse
 from hosts.protocols.mtcp.roster import WHOLE, Roster
 from hosts.protocols.mtcp.status import governing_cwnd, limiting_row, member_rows, windows_row
 from hosts.wire.checks import read_packet
@@ -214,6 +225,12 @@ class MtcpSender(StreamSender):
             if self.options.rate_limit_bps and not self._rate_allows(size, now):
                 self.limit = "rate"
                 return
+            if self.sends_runs and not self.options.rate_limit_bps:
+                room = min(current_window, advertised_end - offset)
+                sent = self._transmit_run(effects, room, cwnd, now)
+                if sent:
+                    current_window -= sent
+                    continue
             end = self._finishing and size == len(unsent)
             time_us = int(now * 1e6)
             data = encode_data(self.number, end, agent.end, time_us, offset, bytes(unsent[:size]), cwnd)
@@ -226,6 +243,26 @@ class MtcpSender(StreamSender):
             effects.append(Send(data, self.session.group, self._ecn))
             if end:
                 self.agent.has_end = True
+
+    def _transmit_run(self, effects: list[Effect], room: int, cwnd: int, now: float) -> int:
+        """Send several packets together, of at most `room` bytes of the stream; how many bytes they have. 0: not even
+        two may leave, or the stream's end is among them."""
+        agent, unsent = self.agent, self._unsent
+        size = self.options.payload_bytes
+        whole = (len(unsent) - self._finishing) // size
+        count = min(whole, room // size, self.options.reach - agent.in_flight, run_packets(DATA_BYTES + size))
+        if count < 2:
+            return 0
+        offset, time_us = agent.end_offset, int(now * 1e6)
+        payload = bytes(unsent[: count * size])
+        del unsent[: count * size]
+        data = encode_run(self.number, agent.end, time_us, offset, payload, size, cwnd)
+        agent.buffer_run(data, offset, size, time_us, now)
+        self.counters["data_packets"] += count
+        self.counters["udp_bytes"] += len(data)
+        self._announce_at = now + QUIET_S
+        effects.append(SendRun(data, self.session.group, self._ecn, DATA_BYTES + size))
+        return count * size
 
     def _rate_allows(self, size: int, now: float) -> bool:
         at = now if self._rate_at is None or self._rate_at < now - self.options.ack_delay_s else self._rate_at

@@ -44,7 +44,7 @@ class Serving:
         self.agent.has_end = reception.ended
         self.family = Family(session, options, counters, self, self.agent, self.roster)
         self.children = self.agent.children
-        for seq, packet in sorted(reception.early.items()):
+        for seq, packet in reception.early():
             self.arrived(seq, packet, True, now)
 
     @staticmethod

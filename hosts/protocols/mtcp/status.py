@@ -24,7 +24,7 @@ def reception_row(reception: Reassembly[Data | Repair], counters: Counter[str]) 
     """What a receiver has had, and what it has sent for it."""
     return {
         "received_bytes": reception.received_bytes,
-        "early_packets": len(reception.early),
+        "early_packets": reception.early_packets,
         "unconsumed_bytes": reception.delivered - reception.consumed,
         "data_packets": counters["data_packets"],
         "repair_packets": counters["repair_packets"],

@@ -35,6 +35,7 @@ class Branch:
         "cperiod_start",
         "cumulative",
         "heard_at",
+        "highest",
         "losses",
         "merges",
         "met_at",
@@ -54,6 +55,7 @@ class Branch:
         self.number = number
         self.address = address
         self.cumulative = first  # the first packet that it lacks
+        self.highest = first  # one more than the last packet that it has
         self.rtt = DelayEstimator(rto_margin_s)
         self.rounds = Rounds()
         self.window = 0  # bytes, as it was advertised

@@ -56,6 +56,8 @@ class Flow:
         self.max_reach_all = -1
         """The highest packet that every receiver has."""
         self.srtt_max = 0.0
+        self.arrived = 0
+        """Packets that the last acknowledgment told of as the first of its receiver's to do so."""
         self._reached = 0  # all packets below have arrived at somebody's
         self._unheard = Unheard()
         self._check_at: float | None = None
@@ -221,6 +223,9 @@ class Flow:
             self._counters["drop_beyond"] += 1
             return []
         branch.acks += 1
+        highest = cumulative + sack.bit_length() + (sack != 0)
+        self.arrived = max(0, highest - branch.highest)
+        branch.highest = max(branch.highest, highest)
         branch.heard_at = self._heard_at = now
         self._unheard.has(cumulative + sack.bit_length() - (not sack))
         if ack.echo_time_us:

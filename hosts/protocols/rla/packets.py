@@ -20,6 +20,7 @@ import enum
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
+from hosts.parts.runs import framing
 from hosts.wire.checks import check_size, read_header
 from hosts.wire.farewell import Abort, Fin, abort_format, fin_format
 from hosts.wire.fields import Bitmap, Flag, Number, Payload, Reserved, Size
@@ -229,6 +230,7 @@ _NO_SACK: Final = bytes(SACK_BYTES)
 _KEPT: Final = 64
 """DATA packets that `parse` remembers: a simulation hands one to all its receivers, within a queue's length or so."""
 
+STREAM: Final = framing(DATA)
 DATA_BYTES: Final = _DATA_STRUCT.size
 ACK_BYTES: Final = _ACK_STRUCT.size
 

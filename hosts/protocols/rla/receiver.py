@@ -7,13 +7,14 @@ ones, so that answers do not come in bursts of as many as there are receivers.
 
 import math
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 
 from hosts.endpoint import (
     CE,
     Address,
     Datagram,
+    DatagramRun,
     Effect,
     JoinGroup,
     LeaveGroup,
@@ -25,11 +26,13 @@ from hosts.endpoint import (
 )
 from hosts.parts.reassembly import BrokenStreamError, Reassembly
 from hosts.parts.receiving import SessionReceiver
+from hosts.parts.runs import pieces
 from hosts.protocol import Session
 from hosts.protocols.rla.branch import LOSS_DISTANCE
 from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.packets import (
     SACK_BITS,
+    STREAM,
     WAIT_UNITS,
     WINDOW_PACKETS,
     Ack,
@@ -117,7 +120,7 @@ class RlaReceiver(SessionReceiver):
         return {
             "state": self.state,
             "received_bytes": stream.received_bytes,
-            "early_packets": len(stream.early),
+            "early_packets": stream.early_packets,
             "unconsumed_bytes": stream.delivered - stream.consumed,
             "data_packets": self.counters["data_packets"],
             "repair_packets": self.counters["repair_packets"],
@@ -150,6 +153,44 @@ class RlaReceiver(SessionReceiver):
         else:
             self.counters["drop_not_member"] += 1
         return ()
+
+    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
+        """Data that follow each other are taken as they came, unless switches merge what we send, or the paper's random
+        processing time is to be had by each."""
+        if run.source != self.sender or self._merge or self.options.processing_s:
+            return super().receive_run(run, now=now)
+        effects: list[Effect] = []
+        for part, payload in pieces(STREAM, run):
+            taken = self._take_run(part, payload, now)
+            effects += super().receive_run(part, now=now) if taken is None else taken
+        return effects
+
+    def _take_run(self, run: DatagramRun, payload: bytes, now: float) -> Sequence[Effect] | None:
+        """Data that follow each other, with all their payload: they have one answer together, if any of them has one.
+        None: they have to be taken one by one."""
+        count = run.packets
+        if count == 1 or self.state != "member":
+            return None
+        packet = read_packet(run.datagram(0).data, parse, Counter(), self.number)
+        if not isinstance(packet, Data) or packet.end or packet.again:
+            return None
+        stream = self.stream
+        seq = extend(packet.seq, stream.received.cumulative)
+        fits = stream.takes(seq, packet.offset, len(payload), count)
+        if seq < stream.received.cumulative or not fits:
+            return None
+        try:
+            delivered = stream.add_run(seq, count, packet._replace(payload=payload))
+        except BrokenStreamError:
+            return self.confirm(complete=False, now=now, reason=Reason.BROKEN_STREAM)
+        if delivered is None:
+            return None
+        self._heard_at = now
+        self._marked |= run.ecn == CE
+        self.counters["data_packets"] += count
+        last = packet._replace(seq=packet.seq + count - 1 & 0xFFFFFFFF)
+        mine = next((at for at in range(seq, seq + count) if not self._is_anothers(last, at)), seq + count - 1)
+        return [*delivered, *self._answer(last, mine, now, may_wait=False)]
 
     def _foreign(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         """From someone who is not, or not yet, known as the sender."""
@@ -219,6 +260,11 @@ class RlaReceiver(SessionReceiver):
         may_wait = (
             delivered is not None and not self._marked and self._merge and now < self._alone_until and not packet.again
         )
+        return [*effects, *self._answer(packet, seq, now, may_wait=may_wait)]
+
+    def _answer(self, packet: Data, seq: int, now: float, *, may_wait: bool) -> list[Effect]:
+        """To a packet that has come, if it is ours to answer by its number."""
+        stream = self.stream
         if stream.received.has_gap:
             may_wait = not self._notice_holes(packet, now) and may_wait
             if self.options.hurry_after_s and self._missed != stream.received.cumulative:
@@ -242,8 +288,8 @@ class RlaReceiver(SessionReceiver):
         else:
             self._answers.clear()
             # First what was delivered, so that the application may free the buffer; the window is told as it is now.
-            effects.append(self._acknowledge(packet, now))
-        return effects
+            return [self._acknowledge(packet, now)]
+        return []
 
     def _is_anothers(self, packet: Data, seq: int) -> bool:
         """Whether other receivers answer this packet. A repeat has an answer if later ones cannot tell of it."""

@@ -114,6 +114,8 @@ class RlaSender(StreamSender):
         if not ack.merged:
             self.counters["hole_reports"] += ack.passes and not ack.merge
             effects = self.flow.acknowledge(branch, ack, now, datagram.arrived_at)
+            if self.sends_runs:  # packets that came together have one answer, which lets go what theirs would
+                return self._transmit(effects, now, max(self.options.max_burst, self.flow.arrived + 1))
         elif self.options.assist == "switch":
             self.counters["summaries"] += 1
             effects = self.flow.acknowledge_merged(ack, now)
@@ -203,12 +205,12 @@ class RlaSender(StreamSender):
         """
         return self._transmit([], now) if self.limit == "application" else ()
 
-    def _transmit(self, effects: list[Effect], now: float) -> list[Effect]:
-        """Add what the window allows now to `effects`."""
+    def _transmit(self, effects: list[Effect], now: float, most: int | None = None) -> list[Effect]:
+        """Add what the window allows now to `effects`, `most` packets or `max_burst`."""
         if self.state != "sending":
             return effects
         flow, unsent, payload_bytes = self.flow, self._unsent, self.options.payload_bytes
-        for _ in range(self.options.max_burst):
+        for _ in range(self.options.max_burst if most is None else most):
             size = min(payload_bytes, len(unsent))
             if size < payload_bytes and (not self._finishing or self.end_sent):
                 self.limit = "application"

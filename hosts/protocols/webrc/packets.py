@@ -11,7 +11,7 @@ import struct
 from typing import Any, Final, NamedTuple
 
 from hosts.wire.fields import Field, Number, Reserved, Words
-from hosts.wire.header import ETHERNET_MTU_BYTES, IPV4_UDP_BYTES, PacketError
+from hosts.wire.header import ETHERNET_MTU_BYTES, IPV4_UDP_BYTES, SEALED_VERSION, PacketError
 from hosts.wire.layout import Layout
 
 NUMBER: Final = 3
@@ -180,7 +180,7 @@ def parse(data: bytes) -> Alc:
         raise PacketError("short")
     flags, words, encoding = _FIRST.unpack_from(data)
     if flags >> 12 != LCT_VERSION:
-        raise PacketError("version")
+        raise PacketError("sealed" if flags >> 8 == SEALED_VERSION else "version")
     cci_words = 1 + (flags >> 10 & 3)
     is_long, closes = cci_words == 2, bool(flags & _CLOSE)
     start = 4 * words

@@ -16,7 +16,8 @@ from finsy.proto import p4i, p4r
 from typer.testing import CliRunner
 
 from engine.switch.cli import app
-from engine.switch.process import SwitchError, SwitchOptions, parse_interfaces, run_switch
+from engine.switch.p4runtime.server import TlsFiles
+from engine.switch.process import SwitchError, SwitchOptions, exposure, parse_interfaces, run_switch
 from tests.engine.crossbar import raw_socket, wait_for
 from tests.engine.entities import DATA, INFO, action, frame, id_of, table_entry
 from tests.engine.namespaces import Namespace, add_veth, ip, namespaces
@@ -291,3 +292,21 @@ def test_an_interface_that_disappears_refuses_the_next_config_and_keeps_the_old(
             client.push()
         assert client.get_config().HasField("config")
         assert isinstance(client.get_config().config.p4info, p4i.P4Info)
+
+
+def test_who_may_control_it_from_elsewhere_is_told(tmp_path: Path) -> None:
+    tls, strict = (TlsFiles(tmp_path, tmp_path, tmp_path, client) for client in (False, True))
+    for address, options, warned in (
+        ("127.0.0.1:9559", {}, False),
+        ("[::1]:9559", {}, False),
+        ("localhost:9559", {}, False),
+        ("unix:/run/switch", {}, False),
+        ("0.0.0.0:9559", {}, True),
+        (":9559", {}, True),
+        ("192.0.2.1:9559", {"tls": tls}, True),
+        ("192.0.2.1:9559", {"tls": strict}, False),
+        ("0.0.0.0:9559", {"insecure": True}, False),
+    ):
+        said = exposure(SwitchOptions(address=address, **options))
+        assert (said is not None) == warned, address
+        assert said is None or "--insecure" in said

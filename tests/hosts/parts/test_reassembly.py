@@ -9,6 +9,7 @@ from hosts.parts.reassembly import BrokenStreamError, Reassembly
 
 
 class Piece(NamedTuple):
+    seq: int
     offset: int
     payload: bytes
     end: bool
@@ -30,21 +31,49 @@ def test_any_order_gives_the_stream(payloads: list[bytes], seed: int, first: int
     out = b""
     for packet in order:
         assert stream.takes(packet[0], packet[1], len(packet[2]))
-        for piece in stream.add(packet[0], Piece(*packet[1:])) or ():
+        for piece in stream.add(packet[0], Piece(*packet)) or ():
             assert piece.offset == 100 + len(out)
             out += piece.data
     assert out == b"".join(payloads)
     assert stream.received_bytes == len(out)
     assert stream.ended
-    assert not stream.early
+    assert not stream.early_packets
+
+
+@given(st.integers(1, 40), st.integers(0, 2**32))
+def test_runs_in_any_order_give_the_stream(count: int, seed: int) -> None:
+    """What waits can be had packet by packet."""
+    rng = random.Random(seed)
+    payload = rng.randbytes(3 * count)
+    packets = [Piece(number, 3 * number, payload[3 * number : 3 * number + 3], False) for number in range(count)]
+    stream: Reassembly[Piece] = Reassembly(0, 0, 1000, 64)
+    out = b""
+    missing = set(range(count))
+    while missing:
+        first = rng.randrange(count)
+        run = packets[first : first + rng.randint(1, 8)]
+        whole = run[0]._replace(payload=b"".join(piece.payload for piece in run))
+        assert stream.takes(first, whole.offset, len(whole.payload), len(run))
+        numbers = {piece.seq for piece in run}
+        found = stream.add_run(first, len(run), whole)
+        assert (found is None) == (not numbers <= missing)
+        if found is not None:
+            missing -= numbers
+            out += b"".join(piece.data for piece in found)
+        early = set(range(count)) - missing - set(range(stream.received.cumulative))
+        assert list(stream.early()) == [(seq, packets[seq]) for seq in sorted(early)]
+        assert stream.early_packets == len(early)
+    assert out == payload
 
 
 def test_what_does_not_fit_is_not_taken() -> None:
     stream: Reassembly[Piece] = Reassembly(0, 0, 100, 8)
     assert stream.takes(8, 50, 50)
     assert not stream.takes(9, 50, 50), "beyond the bitmap"
+    assert stream.takes(7, 50, 50, 2)
+    assert not stream.takes(7, 50, 50, 3), "the last one is"
     assert not stream.takes(1, 50, 51), "beyond the buffer"
-    stream.add(0, Piece(0, bytes(60), False))
+    stream.add(0, Piece(0, 0, bytes(60), False))
     assert not stream.takes(1, 40, 10), "before what was delivered"
     assert stream.takes(0, 0, 60), "a repeat"
     assert stream.advertised_window == 40
@@ -56,18 +85,18 @@ def test_what_does_not_fit_is_not_taken() -> None:
 
 def test_contradictions_are_found() -> None:
     stream: Reassembly[Piece] = Reassembly(0, 0, 100, 8)
-    stream.add(0, Piece(0, b"abc", False))
+    stream.add(0, Piece(0, 0, b"abc", False))
     with pytest.raises(BrokenStreamError):
-        stream.add(1, Piece(5, b"x", False))
+        stream.add(1, Piece(0, 5, b"x", False))
     for seq in (1, 3):
         ended: Reassembly[Piece] = Reassembly(0, 0, 100, 8)
-        ended.add(0, Piece(0, b"abc", True))
+        ended.add(0, Piece(0, 0, b"abc", True))
         assert ended.ended
         with pytest.raises(BrokenStreamError):
-            ended.add(seq, Piece(seq * 3, b"x", False))
+            ended.add(seq, Piece(0, seq * 3, b"x", False))
 
 
 def test_a_repeat_delivers_nothing() -> None:
     stream: Reassembly[Piece] = Reassembly(5, 0, 100, 8)
-    assert stream.add(5, Piece(0, b"abc", False))
-    assert stream.add(5, Piece(0, b"abc", False)) is None
+    assert stream.add(5, Piece(0, 0, b"abc", False))
+    assert stream.add(5, Piece(0, 0, b"abc", False)) is None

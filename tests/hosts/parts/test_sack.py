@@ -31,6 +31,32 @@ def test_a_received_set_is_a_set(arrivals: list[int], start: int) -> None:
         assert all((number in received) == (number in model) for number in range(70))
 
 
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), max_size=30))
+def test_a_run_arrives_as_its_numbers_or_not_at_all(runs: list[tuple[int, int]]) -> None:
+    received, one_by_one = ReceivedSet(), ReceivedSet()
+    for first, count in runs:
+        numbers = range(first, first + count)
+        is_new = not any(number in one_by_one for number in numbers)
+        assert received.add_run(first, count) == is_new
+        if is_new:
+            assert all(one_by_one.add(number) for number in numbers)
+        assert (received.cumulative, received.sack) == (one_by_one.cumulative, one_by_one.sack)
+
+
+@given(st.integers(0, 30), st.integers(0, 2**20 - 1), st.integers(0, 40), st.integers(1, 9))
+def test_what_is_new_is_nobodys(cumulative: int, sack: int, first: int, count: int) -> None:
+    """So that `sent` would complete nothing."""
+    board = Scoreboard(5)
+    board.add_child(0)
+    board.acknowledge(0, cumulative, sack, 20)
+    board.advance()
+    told = set(range(cumulative)) | set(bits(sack, cumulative + 1))
+    if first < board.base:
+        assert not board.is_new(first, count)
+    else:
+        assert board.is_new(first, count) == (not told & set(range(first, first + count)))
+
+
 class Model:
     """A scoreboard as plain sets."""
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hosts.programs.keyfile import new_keys, write_keys
 from tests.hosts.runtime.test_runtime import free_port
 
 PROGRAM = [sys.executable, "-m", "hosts.programs.cli"]
@@ -262,3 +263,49 @@ def test_an_existing_file(tmp_path: Path, file: Path) -> None:
     assert code == 2
     assert errors == f"canopy: {folder / 'file.bin'}: File exists (--replace puts the new one in its place)\n"
     assert (folder / "file.bin").read_text() == "mine"
+
+
+def line_of(process: subprocess.Popen[str], start: str) -> str:
+    """The next line of what a process says that begins so."""
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith(start):
+            return line
+    raise AssertionError(f"it ended without '{start}'")
+
+
+def test_a_secret_line_is_all_that_a_receiver_needs(tmp_path: Path, file: Path) -> None:
+    trace = tmp_path / "trace.jsonl"
+    sender = start("send", str(file), "--secure", "--interface", "lo", "--json", "--trace", str(trace))
+    words = line_of(sender, "receivers: canopy recv canopy://").split()
+    receiver = start(*words[2:], "--interface", "lo", "-o", str(tmp_path / "in"), "--json")
+    code, output, errors = end(receiver)
+    assert code == 0, errors
+    assert (tmp_path / "in" / "file.bin").read_bytes() == file.read_bytes()
+    told = [output, errors, *end(sender)[1:], trace.read_text()]
+    secret = words[3].partition("#")[2].partition(".")[2]
+    assert not any(secret in text for text in told)
+    assert json.loads(told[2])["counters"]["opened"] > 0
+
+
+def test_settings_that_differ_are_told_within_two_seconds(tmp_path: Path, file: Path) -> None:
+    keys = [tmp_path / "one.keys", tmp_path / "two.keys"]
+    for path in keys:
+        write_keys(path, new_keys())
+    common = options("239.7.7.9", free_port())
+    sender = start("send", str(file), *common, "--wait", "60", "--secret-file", str(keys[0]))
+    line_of(sender, "file.bin: ")
+    for settings, said in (([], "--secret-file"), (["--secret-file", str(keys[1])], "the sender's secret")):
+        receiver = start("recv", *common, *settings, "--wait", "2.5", "-o", str(tmp_path / "in"))
+        line_of(receiver, "listening on")
+        begun = time.monotonic()
+        assert said in line_of(receiver, "canopy: ")
+        assert time.monotonic() - begun < 2.0
+        assert end(receiver)[0] == 1
+    sender.send_signal(signal.SIGINT)
+    assert end(sender)[0] == 130
+
+
+def test_an_open_session_says_that_it_is() -> None:
+    receiver = start("recv", *options("239.7.7.10", free_port()), "--wait", "0.3")
+    assert "open to whoever reaches 239.7.7.10" in end(receiver)[2]

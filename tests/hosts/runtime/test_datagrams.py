@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from canopy_engine import DatagramReader, send_datagrams
+from canopy_engine import DatagramReader, DatagramSender
 
-from hosts.endpoint import CE, ECT_0, ECT_1, NOT_ECT, Address, Datagram, Send
+from hosts.endpoint import CE, ECT_0, ECT_1, NOT_ECT, Address, Datagram, DatagramRun, Send, SendRun
 from hosts.runtime import sockets
 from hosts.runtime.datagrams import BACKLOG, BATCH, PEERS, Inbox, Outbox
 from hosts.runtime.sockets import Interface
@@ -19,7 +19,11 @@ NOW = 1000.0
 
 
 def take(sock: socket.socket, *, unicast: bool = True, inbox: Inbox | None = None) -> list[Datagram]:
-    return (inbox or Inbox()).take(sock, HERE, NOW, unicast=unicast)
+    """What waits, each datagram by itself."""
+    found: list[Datagram] = []
+    for one in (inbox or Inbox()).take(sock, HERE, NOW, unicast=unicast):
+        found += [one] if isinstance(one, Datagram) else one.datagrams()
+    return found
 
 
 def test_what_waits_comes_in_order_a_batch_at_a_time() -> None:
@@ -126,13 +130,53 @@ def test_the_ecn_field_leaves_and_arrives_with_each_datagram() -> None:
 def test_more_than_one_system_call_takes() -> None:
     with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
         there = receiver.getsockname()
-        assert send_datagrams(sender.fileno(), [(b"%d" % number, there, 0) for number in range(100)]) == (100, 0)
+        way = DatagramSender(segments=True)
+        assert way.send(sender.fileno(), [(b"%d" % number, there, 0) for number in range(100)]) == (100, 0)
         found: list[bytes] = []
         while batch := take(receiver):
             found += [datagram.data for datagram in batch]
         assert found == [b"%d" % number for number in range(100)]
         with pytest.raises(ValueError, match="'nowhere' is not an IPv4 address"):
-            send_datagrams(sender.fileno(), [(b"x", ("nowhere", 9), 0)])
+            way.send(sender.fileno(), [(b"x", ("nowhere", 9), 0)])
+        with pytest.raises(ValueError, match="no length"):
+            way.send(sender.fileno(), [(b"xy", there, 0, 0)])
+
+
+@pytest.mark.parametrize("put_together", [False, True])
+@pytest.mark.parametrize("cuts", [False, True])
+def test_a_run_leaves_and_arrives_as_one(monkeypatch: pytest.MonkeyPatch, cuts: bool, put_together: bool) -> None:
+    """With the kernel's help, and without."""
+    monkeypatch.setattr(sockets, "cuts_messages", lambda sock: cuts)
+    with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
+        if put_together:
+            sockets.put_together(receiver)
+        sockets.stamp_arrivals(receiver)
+        there = Address(*receiver.getsockname())
+        outbox = Outbox(sender, Counter())
+        outbox.send([SendRun(b"aaabbbc", there, ECT_0, 3), Send(b"alone", Address(*sender.getsockname()))])
+        (run,) = Inbox().take(receiver, HERE, NOW, unicast=True)
+        assert isinstance(run, DatagramRun)
+        assert (run.data, run.size, run.packets, run.ecn, run.hops) == (b"aaabbbc", 3, 3, ECT_0, 0)
+        assert [one.data for one in run.datagrams()] == [b"aaa", b"bbb", b"c"]
+        assert {one.source for one in run.datagrams()} == {Address(*sender.getsockname())}
+        outbox.send([Send(b"x", there, ECT_0), Send(b"y", there, ECT_1), Send(b"z", there, ECT_1)])
+        one, two = Inbox().take(receiver, HERE, NOW, unicast=True)
+        assert (one.data, two.data) == (b"x", b"yz")
+
+
+def test_what_the_kernel_had_no_room_for_is_counted() -> None:
+    with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
+        sockets.count_drops(receiver)
+        room = sockets.size_receive_buffer(receiver, 4096)
+        inbox = Inbox()
+        for lost_before in (0, 1):  # the kernel's count goes on, and so does ours
+            for _ in range(100):
+                sender.sendto(bytes(1000), receiver.getsockname())
+            got = len(take(receiver, inbox=inbox))
+            assert 0 < got <= room / 1000 + 2
+            sender.sendto(b"next", receiver.getsockname())
+            take(receiver, inbox=inbox)
+            assert inbox.dropped >= (1 + lost_before) * (100 - got)
 
 
 def test_a_kernel_that_takes_no_more() -> None:
@@ -141,11 +185,13 @@ def test_a_kernel_that_takes_no_more() -> None:
     sent: list[bytes] = []
     room = 0
 
-    def transmit(descriptor: int, packets: Sequence[tuple[bytes, tuple[str, int], int]]) -> tuple[int, int]:
+    def transmit(descriptor: int, packets: Sequence[Send | SendRun]) -> tuple[int, int]:
         nonlocal room
-        taken = min(room, len(packets))
+        taken = min(room, sum(len(packet.data) // getattr(packet, "size", len(packet.data)) for packet in packets))
         room -= taken
-        sent.extend(data for data, _, _ in packets[:taken])
+        each = [packet.data[at : at + size] for packet in packets for size in [getattr(packet, "size", 99)]
+                for at in range(0, len(packet.data), size)]  # fmt: skip
+        sent.extend(each[:taken])
         return taken, 0
 
     counters: Counter[str] = Counter()
@@ -163,3 +209,14 @@ def test_a_kernel_that_takes_no_more() -> None:
         assert sent == [b"%d" % number for number in range(BACKLOG + 2)]
         assert not outbox.send([Send(b"last", there)])
         assert sent[-1] == b"last"
+
+    sent.clear()
+    room = 2
+    with sockets.open_unicast(LOOPBACK) as sock:
+        outbox = Outbox(sock, counters, transmit)
+        assert outbox.send([Send(b"1", there), SendRun(b"2345", there, NOT_ECT, 1), Send(b"6", there)])
+        room = 1
+        assert outbox.resume()
+        room = 9
+        assert not outbox.resume()
+        assert sent == [b"1", b"2", b"3", b"4", b"5", b"6"]

@@ -10,7 +10,7 @@ import pytest
 
 from hosts import protocols
 from hosts.application import Sink
-from hosts.endpoint import Address, Datagram, Effect, Endpoint, Event, Send, SessionEnded
+from hosts.endpoint import Address, Datagram, Effect, Endpoint, Event, Send, SendRun, SessionEnded
 from hosts.programs.files import FileSink, FileSource
 from hosts.protocol import Session
 from hosts.runtime.datagrams import BATCH, Outbox
@@ -156,7 +156,7 @@ def test_answers_to_what_is_read_together_leave_together(monkeypatch: pytest.Mon
     sent: list[int] = []
 
     class CountingOutbox(Outbox):
-        def send(self, sends: Sequence[Send]) -> bool:
+        def send(self, sends: Sequence[Send | SendRun]) -> bool:
             sent.append(len(sends))
             return super().send(sends)
 
@@ -173,6 +173,32 @@ def test_answers_to_what_is_read_together_leave_together(monkeypatch: pytest.Mon
         assert asyncio.run(run(peer)).complete
         assert [peer.recv(100) for _ in datagrams] == datagrams
     assert sent == [BATCH, 5]
+
+
+@pytest.mark.parametrize(("given", "remedy"), [(5000, "sysctl net.core.rmem_max"), (1 << 30, "too busy")])
+def test_what_this_machine_drops_is_told_from_the_networks_losses(
+    monkeypatch: pytest.MonkeyPatch, given: int, remedy: str
+) -> None:
+    monkeypatch.setattr("hosts.runtime.sockets.size_receive_buffer", lambda sock: given)
+    warnings: list[str] = []
+
+    async def run(peer: socket.socket) -> int:
+        runtime = Runtime(Echo(10), LOOPBACK, on_warning=warnings.append)
+        runtime._unicast.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stop = asyncio.create_task(runtime.run())
+        await asyncio.sleep(0)
+        for _ in range(20):  # nobody reads meanwhile
+            peer.sendto(bytes(1000), runtime.address)
+        await asyncio.sleep(0.01)
+        for _ in range(10):
+            peer.sendto(b"x", runtime.address)
+        await stop
+        return runtime.counters["kernel_drops"]
+
+    with open_unicast(LOOPBACK) as peer:
+        assert 0 < asyncio.run(run(peer)) < 20
+    (warning,) = [text for text in warnings if "drops" in text]
+    assert remedy in warning
 
 
 def test_a_group_that_cannot_be_joined() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hosts.protocols.vlmcc.packets import encode_abort, parse
 from hosts.wire.checks import DataReader, check_size, read_header, read_packet
 from hosts.wire.farewell import Abort
-from hosts.wire.header import HEADER, VERSION, PacketError
+from hosts.wire.header import HEADER, SEALED_VERSION, VERSION, PacketError
 from hosts.wire.reason import Reason
 
 
@@ -24,7 +24,8 @@ def test_the_common_header() -> None:
     assert read_header(data, 4) == read_header(data + b"more", 4) == (2, 0x81, 2**32 - 1)
     assert refused(read_header, data[:-1], 4) == "truncated"
     assert refused(read_header, data, 1) == "protocol"
-    assert refused(read_header, HEADER.pack(VERSION + 1, 4, 2, 0, 7), 4) == "version"
+    assert refused(read_header, HEADER.pack(SEALED_VERSION, 4, 2, 0, 7), 4) == "sealed"
+    assert refused(read_header, HEADER.pack(SEALED_VERSION + 1, 4, 2, 0, 7), 4) == "version"
 
 
 def test_sizes() -> None:

@@ -3,18 +3,29 @@
 use std::io;
 use std::net::Ipv4Addr;
 
-use ::datagrams::{send, Outgoing, Reader};
+use ::datagrams::{runs, Framing, Outgoing, Reader, Sender};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
 
 use crate::errors::os_error;
 
-/// Datagrams at a time, at most: each takes 64 KiB of room.
+/// Buffers at a time, at most: each takes 64 KiB of room.
 const MOST: usize = 1024;
 
-/// A payload, the address and port that it goes to, and its ECN field.
-type Addressed<'py> = (Bound<'py, PyBytes>, (Bound<'py, PyString>, u16), u8);
+/// An address and a port.
+type Address<'py> = (Bound<'py, PyString>, u16);
+
+/// A datagram to go: its payload, where to, and its ECN field (`hosts.endpoint.Send`). Or several as one run of bytes,
+/// then with the length of each (`SendRun`).
+#[derive(FromPyObject)]
+enum Addressed<'py> {
+    One(Bound<'py, PyBytes>, Address<'py>, u8),
+    Run(Bound<'py, PyBytes>, Address<'py>, u8, usize),
+}
+
+/// Runs that were read, and the socket's count of drops, where one came along.
+type Found<'py> = (Bound<'py, PyList>, Option<u32>);
 
 /// Reads sockets' datagrams.
 #[pyclass(module = "canopy_engine")]
@@ -32,41 +43,113 @@ impl DatagramReader {
         Ok(Self { reader: Reader::new(limit) })
     }
 
-    fn receive<'py>(&mut self, py: Python<'py>, descriptor: i32) -> PyResult<Bound<'py, PyList>> {
+    fn receive<'py>(&mut self, py: Python<'py>, descriptor: i32) -> PyResult<Found<'py>> {
         let found = PyList::empty(py);
         let count = match self.reader.receive(descriptor) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
             Err(error) => return Err(os_error(&error, None)),
         };
-        for index in 0..count {
-            let datagram = self.reader.get(index);
-            let source = u64::from(u32::from(datagram.host)) << 16 | u64::from(datagram.port);
-            found.append((PyBytes::new(py, datagram.data), source, datagram.stamp, datagram.ttl, datagram.ecn))?;
+        let mut dropped = None;
+        for run in runs(&self.reader, count) {
+            let last = run.last;
+            let source = u64::from(u32::from(last.host)) << 16 | u64::from(last.port);
+            let data = PyBytes::new_with(py, run.length, |mut room| {
+                for piece in &run.pieces {
+                    let (place, rest) = room.split_at_mut(piece.len());
+                    place.copy_from_slice(piece);
+                    room = rest;
+                }
+                Ok(())
+            })?;
+            found.append((data, run.size, source, run.first_stamp, last.stamp, last.ttl, last.ecn))?;
+            dropped = last.dropped.or(dropped);
         }
-        Ok(found)
+        Ok((found, dropped))
     }
 }
 
-/// Sends datagrams in order: how many the kernel has taken, or refused for a reason of theirs, before it had no more
-/// room; and how many it refused.
-#[pyfunction]
-pub fn send_datagrams(descriptor: i32, packets: Vec<Addressed<'_>>) -> PyResult<(usize, usize)> {
-    let mut outgoing = Vec::with_capacity(packets.len());
-    for (data, (host, port), ecn) in &packets {
-        let host = host.to_str()?;
-        let host: Ipv4Addr =
-            host.parse().map_err(|_| PyValueError::new_err(format!("'{host}' is not an IPv4 address")))?;
-        outgoing.push(Outgoing { data: data.as_bytes(), host, port: *port, ecn: *ecn });
+/// Sends datagrams.
+#[pyclass(module = "canopy_engine")]
+pub struct DatagramSender {
+    sender: Sender,
+}
+
+#[pymethods]
+impl DatagramSender {
+    #[new]
+    fn new(segments: bool) -> Self {
+        Self { sender: Sender::new(segments) }
     }
-    let (mut done, mut refused) = (0, 0);
-    while done < outgoing.len() {
-        match send(descriptor, &outgoing[done..]) {
-            Ok(sent) => done += sent,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => (done, refused) = (done + 1, refused + 1),
+
+    #[getter]
+    fn segments(&self) -> bool {
+        self.sender.segments()
+    }
+
+    fn send(&mut self, descriptor: i32, runs: Vec<Addressed<'_>>) -> PyResult<(usize, usize)> {
+        let mut outgoing = Vec::with_capacity(runs.len());
+        for run in &runs {
+            let (data, (host, port), ecn) = match run {
+                Addressed::One(data, address, ecn) | Addressed::Run(data, address, ecn, _) => (data, address, *ecn),
+            };
+            let host = host.to_str()?;
+            let host: Ipv4Addr =
+                host.parse().map_err(|_| PyValueError::new_err(format!("'{host}' is not an IPv4 address")))?;
+            let (port, data) = (*port, data.as_bytes());
+            match run {
+                Addressed::One(..) => outgoing.push(Outgoing { data, host, port, ecn }),
+                Addressed::Run(.., 0) => return Err(PyValueError::new_err("datagrams of no length")),
+                Addressed::Run(.., size) => {
+                    outgoing.extend(data.chunks(*size).map(|data| Outgoing { data, host, port, ecn }));
+                }
+            }
         }
+        let (mut done, mut refused) = (0, 0);
+        while done < outgoing.len() {
+            match self.sender.send(descriptor, &outgoing[done..]) {
+                Ok(sent) => done += sent,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => (done, refused) = (done + 1, refused + 1),
+            }
+        }
+        Ok((done, refused))
     }
-    Ok((done, refused))
+}
+
+/// Runs of one protocol's packets of a stream.
+#[pyclass(module = "canopy_engine", frozen)]
+pub struct StreamFraming {
+    framing: Framing,
+    head: usize,
+}
+
+#[pymethods]
+impl StreamFraming {
+    #[new]
+    fn new(head: usize, seq: usize, offset: usize) -> PyResult<Self> {
+        let framing = Framing::new(head, seq, offset)
+            .ok_or_else(|| PyValueError::new_err("the numbers must lie apart within the head"))?;
+        Ok(Self { framing, head })
+    }
+
+    fn frame<'py>(&self, py: Python<'py>, head: &[u8], payload: &[u8], size: usize) -> PyResult<Bound<'py, PyBytes>> {
+        if head.len() != self.head || size == 0 {
+            return Err(PyValueError::new_err(format!("the head has {} bytes, pieces have some", self.head)));
+        }
+        PyBytes::new_with(py, self.framing.framed(payload.len(), size), |room| {
+            self.framing.frame(head, payload, size, room);
+            Ok(())
+        })
+    }
+
+    fn join<'py>(&self, py: Python<'py>, data: &[u8], size: usize) -> PyResult<(usize, Bound<'py, PyBytes>)> {
+        let count = self.framing.continued(data, size);
+        let payload = PyBytes::new_with(py, count * size.saturating_sub(self.head), |room| {
+            self.framing.join(data, size, count, room);
+            Ok(())
+        })?;
+        Ok((count, payload))
+    }
 }

@@ -8,6 +8,7 @@ mod fec;
 mod link_spec;
 mod live_switch;
 mod load;
+mod seal;
 mod sim;
 mod switch;
 
@@ -25,9 +26,11 @@ fn canopy_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<sim::Sim>()?;
     module.add_class::<load::Sink>()?;
     module.add_class::<datagrams::DatagramReader>()?;
+    module.add_class::<datagrams::DatagramSender>()?;
+    module.add_class::<datagrams::StreamFraming>()?;
+    module.add_class::<seal::Seal>()?;
     module.add_class::<fec::RaptorqEncoder>()?;
     module.add_class::<fec::RaptorqDecoder>()?;
-    module.add_function(wrap_pyfunction!(datagrams::send_datagrams, module)?)?;
     module.add_function(wrap_pyfunction!(load::bench, module)?)?;
     module.add_function(wrap_pyfunction!(load::flood, module)?)
 }

@@ -25,9 +25,9 @@ impl Switch {
         copies: &mut Vec<PacketCopy>,
     ) -> Option<u16> {
         self.advance(now_ns);
-        let program = Arc::clone(&self.program);
+        let program = self.lend();
         let PacketCopy { mut flight, port, instance, instance_type, .. } = copy;
-        match Arc::get_mut(&mut flight) {
+        match flight.get_mut() {
             Some(inner) => std::mem::swap(&mut inner.phv, &mut self.work.phv),
             None => self.work.phv.clone_from(&flight.phv),
         }
@@ -42,6 +42,7 @@ impl Switch {
             self.recirculate(&program, ingress_port, state.recirculate, (passes, traced), (out, start), copies);
         }
         self.pool.give(flight);
+        self.lent = Some(program);
         if !sent || recirculate {
             return None;
         }
@@ -153,7 +154,7 @@ impl Switch {
         }
         let (replicas, class, keep) = (config.replicas.len(), config.class_of_service, config.packet_length as usize);
         let instance = InstanceType::EgressClone;
-        let mut copy = self.pool.take();
+        let mut copy = self.pool.shared();
         if let Some(inner) = Arc::get_mut(&mut copy) {
             inner.phv.clone_from(&self.work.phv);
             phv::reset_metadata(program, &mut inner.phv);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::copy::{Buffer, Flight};
 use crate::ir::Field;
 use crate::machine::{Machine, PacketState, DROP_PORT};
 use crate::native::Native;
@@ -29,13 +30,14 @@ impl Switch {
             self.stats.drop_oversize += 1;
             return;
         }
-        let program = Arc::clone(&self.program);
+        let program = self.lend();
         let meta = &program.intrinsics;
         self.blank(&program);
         phv::set_field(&mut self.work.phv, meta.ingress_port, u64::from(port));
         phv::set_field(&mut self.work.phv, meta.ingress_timestamp, self.now_ns / 1000);
         let traced = self.trace_packet(port, packet.len());
         self.passes(&program, port, packet, InstanceType::Normal, (0, traced), copies);
+        self.lent = Some(program);
     }
 
     fn blank(&mut self, program: &Program) {
@@ -146,7 +148,7 @@ impl Switch {
         keep_fields(program, fields, other, original);
         let instance = InstanceType::IngressClone;
         phv::set_field(other, meta.instance_type, instance as u64);
-        let mut flight = self.pool.take();
+        let mut flight = self.pool.shared();
         if let Some(inner) = Arc::get_mut(&mut flight) {
             inner.phv.clone_from(&self.work.other);
             inner.payload.clear();
@@ -185,28 +187,29 @@ impl Switch {
             self.trace_line(state.traced, format_args!("Dropping packet: multicast group {group} has no members"));
             return;
         }
-        let mut flight = self.pool.take();
-        if let Some(inner) = Arc::get_mut(&mut flight) {
-            std::mem::swap(&mut inner.phv, &mut self.work.phv);
+        let fill = |inner: &mut Flight, phv: &mut Vec<u64>, state: PacketState| {
+            std::mem::swap(&mut inner.phv, phv);
             inner.payload.clear();
             inner.payload.extend_from_slice(payload);
-            inner.state = match group {
-                0 => PacketState { exit: false, clone: None, digest: 0, ..state },
-                _ => state.of_copy(),
-            };
+            inner.state = state;
             inner.passes = passes;
-        }
+        };
         if group == 0 {
+            let mut flight = self.pool.own();
+            let kept = PacketState { exit: false, clone: None, digest: 0, ..state };
+            fill(&mut flight, &mut self.work.phv, kept);
             let priority = phv::get_field(&flight.phv, meta.priority) as u32;
             let rid = phv::get_field(&flight.phv, meta.egress_rid) as u16;
             let len = copy_len(program, &flight);
             let port = egress_spec as u16;
             self.trace_line(state.traced, format_args!("Egress port is {port}"));
-            self.push(
-                PacketCopy { flight, port, instance: rid, len, priority, instance_type: InstanceType::Normal },
-                copies,
-            );
+            let (flight, instance_type) = (Buffer::Own(flight), InstanceType::Normal);
+            self.push(PacketCopy { flight, port, instance: rid, len, priority, instance_type }, copies);
         } else {
+            let mut flight = self.pool.shared();
+            if let Some(inner) = Arc::get_mut(&mut flight) {
+                fill(inner, &mut self.work.phv, state.of_copy());
+            }
             self.trace_line(state.traced, format_args!("Multicast group {group}: {replicas} copies"));
             self.replicate(program, flight, Group::Mcast(group), replicas, InstanceType::Replication, None, copies);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::copy::Flight;
+use crate::copy::{Buffer, Flight};
 use crate::deparser;
 use crate::ir::Program;
 use crate::phv;
@@ -36,10 +36,10 @@ impl Switch {
                 Group::Session(session) => self.pre.session(session).and_then(|config| config.replicas.get(i)),
             };
             let Some(&Replica { port, instance }) = replica else { break };
-            let flight = Arc::clone(&flight);
+            let flight = Buffer::Shared(Arc::clone(&flight));
             self.push(PacketCopy { flight, port, instance, len, priority, instance_type }, copies);
         }
-        self.pool.give(flight);
+        self.pool.give(Buffer::Shared(flight));
     }
 
     #[inline]

@@ -42,6 +42,8 @@ pub struct Switch {
     pub(crate) pool: Pool,
     pub(crate) work: Work,
     pub(crate) trace: Option<Box<Trace>>,
+    /// The program once more, for the packet at hand to borrow: counting its holders for each packet would cost.
+    pub(crate) lent: Option<Arc<Program>>,
     /// Runs native code.
     native: bool,
     /// Counts packets until that is worth while.
@@ -84,6 +86,7 @@ impl Switch {
             options,
             work,
             trace: None,
+            lent: None,
             native: false,
             warming,
         };
@@ -107,6 +110,12 @@ impl Switch {
         let failure = self.program.made().and_then(Result::err);
         let reason = failure.filter(|_| self.options.backend != Backend::Interpreter).map(|failure| failure.0.as_str());
         (if self.warming { Backend::Adaptive } else { Backend::Interpreter }, reason)
+    }
+
+    /// The program apart from the switch; whoever is done with it puts it back into `lent`.
+    #[inline]
+    pub(crate) fn lend(&mut self) -> Arc<Program> {
+        self.lent.take().unwrap_or_else(|| Arc::clone(&self.program))
     }
 
     fn compile(&mut self) {

@@ -1,7 +1,6 @@
 """The gRPC server's outside: addresses, TLS, start and stop."""
 
 import asyncio
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import grpc
 import pytest
 from finsy.proto import p4r, p4r_grpc
 
+from engine.switch.certificates import make_certificates
 from engine.switch.p4runtime.datapath import MemoryDataPath
 from engine.switch.p4runtime.server import P4RuntimeServer, TlsFiles
 from tests.engine.entities import raw
@@ -23,27 +23,25 @@ def capabilities(channel: grpc.Channel) -> str:
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A CA, and a server's and a client's certificate that it signed; NAME.pem and NAME.key."""
-    folder = tmp_path_factory.mktemp("certificates")
-
-    def make(name: str, *options: str) -> None:
-        kind = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2"]
-        names = ["-subj", f"/CN={name}", "-keyout", f"{name}.key", "-out", f"{name}.pem"]
-        subprocess.run(["openssl", *kind, *names, *options], cwd=folder, check=True, capture_output=True)
-
-    make("ca")
-    for name in ("server", "client"):
-        make(name, "-CA", "ca.pem", "-CAkey", "ca.key", "-addext", "subjectAltName=DNS:localhost")
+    """A CA, and the certificates of a server and its clients that it signed."""
+    folder = tmp_path_factory.mktemp("certificates") / "made"
+    make_certificates(folder, ["localhost"])
     return folder
 
 
-def credentials(folder: Path, client: bool = False) -> grpc.ChannelCredentials:
-    key, certificate = (folder / "client.key").read_bytes(), (folder / "client.pem").read_bytes()
-    return grpc.ssl_channel_credentials((folder / "ca.pem").read_bytes(), *((key, certificate) if client else ()))
+def credentials(folder: Path, client: str | None = None) -> grpc.ChannelCredentials:
+    """`client`: whose certificate it shows."""
+    shown = () if client is None else ((folder / f"{client}.key").read_bytes(), (folder / f"{client}.pem").read_bytes())
+    return grpc.ssl_channel_credentials((folder / "ca.pem").read_bytes(), *shown)
+
+
+def strict(folder: Path) -> TlsFiles:
+    """Clients must show a certificate."""
+    return TlsFiles(folder / "localhost.pem", folder / "localhost.key", folder / "ca.pem", True)
 
 
 def test_tls(certificates: Path) -> None:
-    with Served(TlsFiles(certificates / "server.pem", certificates / "server.key")) as served:
+    with Served(TlsFiles(certificates / "localhost.pem", certificates / "localhost.key")) as served:
         address = f"localhost:{served.server.port}"
         assert capabilities(grpc.secure_channel(address, credentials(certificates))) == "1.5.0"
         with pytest.raises(grpc.RpcError):
@@ -51,12 +49,21 @@ def test_tls(certificates: Path) -> None:
 
 
 def test_tls_with_client_certificates(certificates: Path) -> None:
-    files = TlsFiles(certificates / "server.pem", certificates / "server.key", certificates / "ca.pem", True)
-    with Served(files) as served:
+    with Served(strict(certificates)) as served:
         address = f"localhost:{served.server.port}"
-        assert capabilities(grpc.secure_channel(address, credentials(certificates, client=True))) == "1.5.0"
+        assert capabilities(grpc.secure_channel(address, credentials(certificates, "controller"))) == "1.5.0"
         with pytest.raises(grpc.RpcError):
             capabilities(grpc.secure_channel(address, credentials(certificates)))
+        with pytest.raises(grpc.RpcError):  # a server's is no client's
+            capabilities(grpc.secure_channel(address, credentials(certificates, "localhost")))
+
+
+def test_a_certificate_of_another_authority_is_none(certificates: Path, tmp_path: Path) -> None:
+    make_certificates(tmp_path / "other", ["localhost"])
+    key, certificate = ((tmp_path / "other" / f"controller.{end}").read_bytes() for end in ("key", "pem"))
+    shown = grpc.ssl_channel_credentials((certificates / "ca.pem").read_bytes(), key, certificate)
+    with Served(strict(certificates)) as served, pytest.raises(grpc.RpcError):
+        capabilities(grpc.secure_channel(f"localhost:{served.server.port}", shown))
 
 
 def test_a_port_in_use_is_an_error_and_free_again_after_the_stop() -> None:

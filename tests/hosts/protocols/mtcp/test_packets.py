@@ -192,7 +192,7 @@ def test_sizes_are_exact(data: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("position", "value", "reason"),
-    [(0, 2, "version"), (0, 0, "version"), (1, 99, "protocol"), (2, 0, "type"), (2, 18, "type")],
+    [(0, 2, "sealed"), (0, 3, "version"), (0, 0, "version"), (1, 99, "protocol"), (2, 0, "type"), (2, 18, "type")],
 )
 def test_headers_of_others(position: int, value: int, reason: str) -> None:
     data = bytearray(control.encode_probe(7, 1))

@@ -1,4 +1,4 @@
-"""What a service tells systemd of itself: sd_notify(3), which is a datagram to a Unix socket."""
+"""What a service tells systemd of itself: sd_notify(3), a datagram to a Unix socket."""
 
 import contextlib
 import os

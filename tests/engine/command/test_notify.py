@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from hosts.programs.notify import notify, watchdog_interval_s
+from engine.command.notify import notify, watchdog_interval_s
 
 
 def test_nobody_wants_to_know(monkeypatch: pytest.MonkeyPatch) -> None:

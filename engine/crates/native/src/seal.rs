@@ -1,0 +1,87 @@
+//! Sealed packets for the hosts.
+
+use std::net::Ipv4Addr;
+
+use ::seal::{Endpoint, Refused, GROWTH};
+use pyo3::exceptions::PyValueError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyString};
+
+/// As Python has it.
+type Address<'py> = (Bound<'py, PyString>, u16);
+
+fn endpoint((host, port): &Address<'_>) -> PyResult<Endpoint> {
+    let host = host.to_str()?;
+    let host: Ipv4Addr = host.parse().map_err(|_| PyValueError::new_err(format!("'{host}' is not an IPv4 address")))?;
+    Ok(Endpoint::new(host, *port))
+}
+
+/// Seals what one endpoint sends, and opens what comes to it.
+#[pyclass(module = "canopy_engine")]
+pub struct Seal {
+    seal: ::seal::Seal,
+}
+
+#[pymethods]
+impl Seal {
+    #[new]
+    fn new(epochs: Vec<(u8, Vec<u8>)>, sender: u64) -> PyResult<Self> {
+        let epochs: Vec<(u8, &[u8])> = epochs.iter().map(|(number, secret)| (*number, &secret[..])).collect();
+        let seal = ::seal::Seal::new(&epochs, sender).ok_or_else(|| PyValueError::new_err("no epoch"))?;
+        Ok(Self { seal })
+    }
+
+    #[getter]
+    fn is_exhausted(&self) -> bool {
+        self.seal.is_exhausted()
+    }
+
+    fn renew(&mut self, sender: u64) {
+        self.seal.renew(sender);
+    }
+
+    fn seal<'py>(
+        &mut self,
+        py: Python<'py>,
+        packet: &[u8],
+        source: Address<'py>,
+        destination: Address<'py>,
+        time_s: u32,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
+        PyBytes::new_with(py, packet.len() + GROWTH, |sealed| {
+            match self.seal.seal(packet, source, destination, time_s, sealed) {
+                true => Ok(()),
+                false => Err(PyValueError::new_err("it has no numbers left")),
+            }
+        })
+    }
+
+    fn open<'py>(
+        &mut self,
+        py: Python<'py>,
+        sealed: &[u8],
+        source: Address<'py>,
+        destination: Address<'py>,
+        time_s: u32,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
+        let mut outcome = Ok(());
+        let packet = PyBytes::new_with(py, sealed.len().saturating_sub(GROWTH), |packet| {
+            outcome = self.seal.open(sealed, source, destination, time_s, packet);
+            Ok(())
+        })?;
+        let reason = match outcome {
+            Ok(()) => return Ok(packet.into_any()),
+            Err(Refused::Open) => intern!(py, "open"),
+            Err(Refused::Epoch) => intern!(py, "epoch"),
+            Err(Refused::Forged) => intern!(py, "forged"),
+            Err(Refused::Replayed) => intern!(py, "replayed"),
+            Err(Refused::Stale) => intern!(py, "stale"),
+            Err(Refused::Own) => intern!(py, "own"),
+            Err(Refused::Crowded) => intern!(py, "crowded"),
+        };
+        Ok(reason.clone().into_any())
+    }
+}

@@ -1,0 +1,13 @@
+//! Packets that only members of a group can make or read, without I/O, clock or randomness.
+//!
+//! A sealed packet is HEADER (20 bytes, readable by the network), the packet encrypted, TAG (16 bytes). AES-256-GCM (RFC
+//! 5116) authenticates header, source and destination with it. Each start of an endpoint is a *sender* with a random
+//! number of 64 bits, and its key comes from the epoch's secret and that number (HKDF with SHA-256, RFC 5869); its nonces
+//! count packets. So none comes twice under a key, across restarts either. docs/security.md has the format.
+
+mod key;
+mod seal;
+mod window;
+
+pub use seal::{Endpoint, Refused, Seal, FRESH_S, GROWTH, MOST_SENDERS};
+pub use window::{Window, WINDOW};

@@ -1,0 +1,307 @@
+//! An endpoint's sealed packets, both ways.
+
+use std::collections::HashMap;
+use std::net::SocketAddrV4;
+
+use ring::aead::{Aad, LessSafeKey};
+use ring::hkdf::Prk;
+
+use crate::key;
+use crate::window::Window;
+
+/// The first octet; packets with the common header begin with 1, those of LCT with 0x10 to 0x1f.
+const VERSION: u8 = 2;
+/// The common header's.
+const OPEN_VERSION: u8 = 1;
+const HEADER: usize = 20;
+const TAG: usize = 16;
+const ADDRESSES: usize = 12;
+/// What a packet is longer by.
+pub const GROWTH: usize = HEADER + TAG;
+/// Kerberos' bound on how wrong clocks may be, seconds (RFC 4120, 1.6): a sender that is heard for the first time must
+/// have sealed its packet so lately.
+pub const FRESH_S: u32 = 300;
+/// Senders that are remembered, 1.2 KB each; only members can make them more (ours).
+pub const MOST_SENDERS: usize = 16_384;
+
+/// An address and port, as the wire has them.
+pub type Endpoint = SocketAddrV4;
+
+/// Why a packet was not opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// It is not sealed at all.
+    Open,
+    /// Sealed in an epoch that is not known.
+    Epoch,
+    /// Not made by a member, or not for here, or changed on its way.
+    Forged,
+    /// It came before, or comes too late to know.
+    Replayed,
+    /// A member's, as the first that is heard of it, from another time.
+    Stale,
+    /// This endpoint's own.
+    Own,
+    /// More senders than are remembered.
+    Crowded,
+}
+
+struct Sender {
+    key: LessSafeKey,
+    window: Window,
+}
+
+/// Seals what one endpoint sends, and opens what comes to it.
+pub struct Seal {
+    epochs: Vec<(u8, Prk)>,
+    senders: HashMap<(u8, u64), Box<Sender>>,
+    own: Vec<u64>,
+    key: LessSafeKey,
+    counter: u32,
+    most: usize,
+}
+
+impl Seal {
+    /// `epochs`: number and secret of each that is opened, of which the last one seals. `sender`: random. None: there is
+    /// no epoch.
+    pub fn new(epochs: &[(u8, &[u8])], sender: u64) -> Option<Self> {
+        let epochs: Vec<_> = epochs.iter().map(|(number, secret)| (*number, key::extract(secret))).collect();
+        let key = key::of_sender(&epochs.last()?.1, sender);
+        Some(Self { epochs, senders: HashMap::new(), own: vec![sender], key, counter: 0, most: MOST_SENDERS })
+    }
+
+    /// Go on as another sender, for this one has no numbers left.
+    pub fn renew(&mut self, sender: u64) {
+        self.own.push(sender);
+        self.key = key::of_sender(&self.epochs[self.epochs.len() - 1].1, sender);
+        self.counter = 0;
+    }
+
+    /// Whether `seal` needs another sender first.
+    pub fn is_exhausted(&self) -> bool {
+        self.counter == u32::MAX
+    }
+
+    /// Seal a packet into `sealed`, which is longer by `GROWTH`. `time_s` is Unix time, modulo 2^32. Whether it was.
+    pub fn seal(
+        &mut self,
+        packet: &[u8],
+        source: Endpoint,
+        destination: Endpoint,
+        time_s: u32,
+        sealed: &mut [u8],
+    ) -> bool {
+        if self.is_exhausted() || sealed.len() != packet.len() + GROWTH {
+            return false;
+        }
+        let (protocol, kind) = match packet {
+            [OPEN_VERSION, protocol, kind, ..] => (*protocol, *kind),
+            _ => (0, 0),
+        };
+        let (header, rest) = sealed.split_at_mut(HEADER);
+        let (body, end) = rest.split_at_mut(packet.len());
+        header[..4].copy_from_slice(&[VERSION, protocol, kind, self.epochs[self.epochs.len() - 1].0]);
+        header[4..12].copy_from_slice(&self.own[self.own.len() - 1].to_be_bytes());
+        header[12..16].copy_from_slice(&self.counter.to_be_bytes());
+        header[16..].copy_from_slice(&time_s.to_be_bytes());
+        body.copy_from_slice(packet);
+        let known = Aad::from(known(header, source, destination));
+        let Ok(tag) = self.key.seal_in_place_separate_tag(key::nonce(self.counter), known, body) else {
+            return false;
+        };
+        end.copy_from_slice(tag.as_ref());
+        self.counter += 1;
+        true
+    }
+
+    /// Open what came into `packet`, which is shorter by `GROWTH`.
+    pub fn open(
+        &mut self,
+        sealed: &[u8],
+        source: Endpoint,
+        destination: Endpoint,
+        time_s: u32,
+        packet: &mut [u8],
+    ) -> Result<(), Refused> {
+        if sealed.first() != Some(&VERSION) {
+            return Err(Refused::Open);
+        }
+        if sealed.len() < GROWTH || packet.len() != sealed.len() - GROWTH {
+            return Err(Refused::Forged);
+        }
+        let (header, rest) = sealed.split_at(HEADER);
+        let (body, tag) = rest.split_at(packet.len());
+        let number = header[3];
+        let sender = u64::from_be_bytes(header[4..12].try_into().expect("8 bytes"));
+        let counter = u32::from_be_bytes(header[12..16].try_into().expect("4 bytes"));
+        let epoch = &self.epochs.iter().find(|(known, _)| *known == number).ok_or(Refused::Epoch)?.1;
+        let known = known(header, source, destination);
+        packet.copy_from_slice(body);
+        if let Some(sender) = self.senders.get_mut(&(number, sender)) {
+            if !sender.window.is_new(counter) {
+                return Err(Refused::Replayed);
+            }
+            open(&sender.key, counter, known, tag, packet)?;
+            sender.window.take(counter);
+            return Ok(());
+        }
+        if self.own.contains(&sender) {
+            return Err(Refused::Own);
+        }
+        let key = key::of_sender(epoch, sender);
+        open(&key, counter, known, tag, packet)?;
+        let sealed_s = u32::from_be_bytes(header[16..].try_into().expect("4 bytes"));
+        if time_s.wrapping_sub(sealed_s).min(sealed_s.wrapping_sub(time_s)) > FRESH_S {
+            return Err(Refused::Stale);
+        }
+        if self.senders.len() >= self.most {
+            return Err(Refused::Crowded);
+        }
+        let mut window = Window::default();
+        window.take(counter);
+        self.senders.insert((number, sender), Box::new(Sender { key, window }));
+        Ok(())
+    }
+}
+
+fn open(
+    key: &LessSafeKey,
+    counter: u32,
+    known: [u8; HEADER + ADDRESSES],
+    tag: &[u8],
+    packet: &mut [u8],
+) -> Result<(), Refused> {
+    let tag = tag.try_into().map_err(|_| Refused::Forged)?;
+    key.open_in_place_separate_tag(key::nonce(counter), Aad::from(known), tag, packet, 0..)
+        .map(|_| ())
+        .map_err(|_| Refused::Forged)
+}
+
+/// What is authenticated beside the packet.
+fn known(header: &[u8], source: Endpoint, destination: Endpoint) -> [u8; HEADER + ADDRESSES] {
+    let mut known = [0; HEADER + ADDRESSES];
+    known[..HEADER].copy_from_slice(header);
+    for (place, address) in known[HEADER..].chunks_exact_mut(6).zip([source, destination]) {
+        place[..4].copy_from_slice(&address.ip().octets());
+        place[4..].copy_from_slice(&address.port().to_be_bytes());
+    }
+    known
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Endpoint, Refused, Seal, FRESH_S, GROWTH};
+
+    const SECRET: [u8; 32] = [7; 32];
+    const NOW: u32 = 1_800_000_000;
+
+    fn at(number: u8) -> Endpoint {
+        Endpoint::new([10, 0, 0, number].into(), 5000)
+    }
+
+    fn of(sender: u64) -> Seal {
+        Seal::new(&[(1, &SECRET)], sender).unwrap()
+    }
+
+    fn sealed(seal: &mut Seal, packet: &[u8]) -> Vec<u8> {
+        let mut out = vec![0; packet.len() + GROWTH];
+        assert!(seal.seal(packet, at(1), at(2), NOW, &mut out));
+        out
+    }
+
+    fn opened(seal: &mut Seal, sealed: &[u8], source: Endpoint, to: Endpoint, now: u32) -> Result<Vec<u8>, Refused> {
+        let mut out = vec![0; sealed.len().saturating_sub(GROWTH)];
+        seal.open(sealed, source, to, now, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn a_packet_comes_back_once_and_only_as_it_was() {
+        let (mut one, mut two) = (of(1), of(2));
+        let packet = sealed(&mut one, b"\x01\x05\x06 and more");
+        assert_eq!(&packet[..4], b"\x02\x05\x06\x01");
+        for place in 1..packet.len() {
+            let mut changed = packet.clone();
+            changed[place] ^= 0x10;
+            let expected = if place == 3 { Refused::Epoch } else { Refused::Forged };
+            assert_eq!(opened(&mut two, &changed, at(1), at(2), NOW), Err(expected), "{place}");
+        }
+        for length in 1..packet.len() {
+            assert_eq!(opened(&mut two, &packet[..length], at(1), at(2), NOW), Err(Refused::Forged));
+        }
+        assert_eq!(opened(&mut two, &packet, at(3), at(2), NOW), Err(Refused::Forged));
+        assert_eq!(opened(&mut two, &packet, at(1), at(3), NOW), Err(Refused::Forged));
+        assert_eq!(opened(&mut two, &packet, at(1), at(2), NOW).unwrap(), b"\x01\x05\x06 and more");
+        assert_eq!(opened(&mut two, &packet, at(1), at(2), NOW), Err(Refused::Replayed));
+        assert_eq!(opened(&mut one, &packet, at(1), at(2), NOW), Err(Refused::Own));
+        assert_eq!(opened(&mut two, b"\x01\x05\x06", at(1), at(2), NOW), Err(Refused::Open));
+        assert_eq!(opened(&mut two, b"", at(1), at(2), NOW), Err(Refused::Open));
+    }
+
+    #[test]
+    fn nothing_forged_makes_a_sender_that_is_remembered() {
+        let mut two = of(2);
+        for sender in 10..1000 {
+            let packet = sealed(&mut Seal::new(&[(1, &[8; 32])], sender).unwrap(), b"other secret");
+            assert_eq!(opened(&mut two, &packet, at(1), at(2), NOW), Err(Refused::Forged));
+        }
+        assert!(two.senders.is_empty());
+    }
+
+    #[test]
+    fn members_beyond_what_is_remembered_are_refused() {
+        let mut two = of(2);
+        two.most = 3;
+        for sender in 10..14 {
+            let packet = sealed(&mut of(sender), b"");
+            let expected = if sender < 13 { Ok(vec![]) } else { Err(Refused::Crowded) };
+            assert_eq!(opened(&mut two, &packet, at(1), at(2), NOW), expected);
+        }
+    }
+
+    #[test]
+    fn a_recording_is_of_another_time() {
+        for (now, expected) in [(FRESH_S, true), (FRESH_S + 1, false), (0_u32.wrapping_sub(FRESH_S), true)] {
+            let packet = sealed(&mut of(1), b"");
+            assert_eq!(opened(&mut of(2), &packet, at(1), at(2), NOW.wrapping_add(now)).is_ok(), expected);
+        }
+        let (mut one, mut two) = (of(1), of(2));
+        let packets = [sealed(&mut one, b""), sealed(&mut one, b"")];
+        assert!(opened(&mut two, &packets[0], at(1), at(2), NOW).is_ok());
+        assert!(opened(&mut two, &packets[1], at(1), at(2), NOW + 10 * FRESH_S).is_ok(), "who is known may be late");
+    }
+
+    #[test]
+    fn the_newest_epoch_seals_and_those_that_are_known_open() {
+        let mut new = Seal::new(&[(1, &SECRET), (2, &[9; 32])], 1).unwrap();
+        let packet = sealed(&mut new, b"new");
+        assert_eq!(opened(&mut of(2), &packet, at(1), at(2), NOW), Err(Refused::Epoch));
+        let packet = sealed(&mut of(3), b"old");
+        assert_eq!(opened(&mut new, &packet, at(1), at(2), NOW).unwrap(), b"old");
+        assert!(Seal::new(&[], 1).is_none());
+    }
+
+    #[test]
+    fn without_numbers_left_it_goes_on_as_another_sender() {
+        let (mut one, mut two) = (of(1), of(2));
+        let first = sealed(&mut one, b"first");
+        one.counter = u32::MAX;
+        assert!(!one.seal(b"", at(1), at(2), NOW, &mut [0; GROWTH]));
+        one.renew(5);
+        let second = sealed(&mut one, b"first");
+        assert_ne!(first[20..], second[20..]);
+        for packet in [&first, &second] {
+            assert!(opened(&mut two, packet, at(1), at(2), NOW).is_ok());
+            assert_eq!(opened(&mut one, packet, at(1), at(2), NOW), Err(Refused::Own));
+        }
+    }
+
+    /// The test vector of docs/security.md.
+    #[test]
+    fn the_format_stays() {
+        let packet = sealed(&mut of(0x0102_0304_0506_0708), b"\x01\x05\x06\x00canopy");
+        let text: String = packet.iter().map(|octet| format!("{octet:02x}")).collect();
+        assert_eq!(&text[..40], "020506010102030405060708000000006b49d200");
+        assert_eq!(text.len(), 2 * (10 + GROWTH));
+        assert_eq!(&text[40..], "0becca3aa704f23a69e6c27ebcc936fa33ebed803c1af7b3f077");
+    }
+}

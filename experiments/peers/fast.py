@@ -1,0 +1,140 @@
+"""The same file at the speed of the machine: one sender and its receivers on one bridge, without any shaping.
+
+Only the data phase counts: from the first data that reach a receiver until the last receiver has the file, in a folder
+in memory, for the disk is not what is compared. Rates in bit/s, times in seconds.
+"""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from experiments.lan.namespaces import FLOODS_S, Namespaces
+from experiments.peers.contenders import Contender
+from experiments.peers.network import SENDER, receiver
+from experiments.peers.program import HostProgram
+from experiments.peers.transfer import TransferError, arrived, received
+
+FAST: Final = ("mtcp-default", "tfmcc", "rla", "uftp", "uftp-open", "norm")
+"""Who is compared."""
+_MEMORY: Final = Path("/dev/shm")
+_BRIDGE: Final = "lan"
+_ADDRESS: Final = "10.79.0.{}"
+_LEAD_S: Final = 2.5
+"""Until all receivers listen (ours)."""
+_LIMIT_S: Final = 600.0
+_DATA_BYTES: Final = 100_000
+"""What a receiver has got when it is not only announcements (ours)."""
+_POLL_S: Final = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class FastTransfer:
+    """One transfer."""
+
+    goodput_bps: float
+    """The file's bits over the data phase."""
+    whole_s: float
+    """From the sender's start to its end."""
+    sender_cpu_s: float
+    receiver_cpu_s: float
+    """Of one receiver, in the mean. Both from a program's start to its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class FastLine:
+    """Medians over a contender's runs."""
+
+    contender: str
+    receivers: int
+    runs: int
+    goodput_bps: float
+    whole_s: float
+    sender_cpu_s: float
+    receiver_cpu_s: float
+
+
+def median_line(contender: str, receivers: int, found: Sequence[FastTransfer]) -> FastLine:
+    """ValueError without runs."""
+    if not found:
+        raise ValueError("no runs")
+    return FastLine(
+        contender,
+        receivers,
+        len(found),
+        median(one.goodput_bps for one in found),
+        median(one.whole_s for one in found),
+        median(one.sender_cpu_s for one in found),
+        median(one.receiver_cpu_s for one in found),
+    )
+
+
+class Unshaped(Namespaces):
+    """One bridge. BedError when the kernel has none."""
+
+    def __init__(self, receivers: int) -> None:
+        super().__init__()
+        self._names = [SENDER, *(receiver(number) for number in range(1, receivers + 1))]
+
+    def build(self) -> None:
+        self.add(_BRIDGE)
+        self.add_bridge(_BRIDGE, _BRIDGE)
+        for number, name in enumerate(self._names, 1):
+            self.add(name)
+            self.attach(name, _BRIDGE, _BRIDGE, f"{_ADDRESS.format(number)}/24")
+            self.on(name, "ip", "link", "set", "eth0", "down")
+            self.on(name, "ip", "link", "set", "eth0", "name", f"{name}-eth0", "up")  # as in an emulation
+            self.on(name, "ip", "link", "set", "lo", "up")
+            self.on(name, "ip", "route", "add", "224.0.0.0/4", "dev", f"{name}-eth0")
+        time.sleep(FLOODS_S)
+
+
+def fast_transfer(contender: Contender, file: Path, receivers: int) -> FastTransfer:
+    """Move the file to so many. TransferError when not all receivers get it; BedError."""
+    base = Path(tempfile.mkdtemp(prefix="canopy-fast-", dir=_MEMORY if _MEMORY.is_dir() else None))
+    try:
+        with Unshaped(receivers) as lan:
+            return _move(contender, file, receivers, lan, base)
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+
+
+def _move(contender: Contender, file: Path, receivers: int, lan: Unshaped, base: Path) -> FastTransfer:
+    programs: list[HostProgram] = []
+    folders = [base / receiver(number) for number in range(1, receivers + 1)]
+
+    def start(host: str, command: Sequence[str]) -> HostProgram:
+        programs.append(HostProgram(lan.command(host, *command), "fast", base / f"{host}.log"))
+        return programs[-1]
+
+    try:
+        for number, folder in enumerate(folders, 1):
+            folder.mkdir()
+            start(receiver(number), contender.receive(number, folder))
+        time.sleep(_LEAD_S)
+        first = programs[0].pid
+        before = received(first)
+        begun_at = time.monotonic()
+        begin: float | None = None
+        sender = start(SENDER, contender.send(file, receivers))
+        while not sender.has_ended():
+            if begin is None and received(first) > before + _DATA_BYTES:
+                begin = time.time()
+            if time.monotonic() > begun_at + _LIMIT_S:
+                raise TransferError(f"{contender.title} did not end within {_LIMIT_S:g} s")
+            time.sleep(_POLL_S)
+        whole_s = time.monotonic() - begun_at
+        if sender.status != 0 or begin is None:
+            raise TransferError(f"{contender.title}: status {sender.status}: {sender.last_words()}")
+        seconds = max(arrived(folder, file) for folder in folders) - begin
+    except OSError as error:
+        raise TransferError(f"{contender.title}: {error}") from None
+    finally:
+        for program in programs:
+            program.end()
+    cpu = [program.cpu_s for program in programs[:-1]]
+    return FastTransfer(file.stat().st_size * 8 / seconds, whole_s, sender.cpu_s, sum(cpu) / len(cpu))

@@ -1,0 +1,26 @@
+"""What is amiss when a member hears nothing that it can open, or an open session's something that is sealed."""
+
+from collections.abc import Mapping
+
+from hosts.security.sealing import OPENED
+
+_SEALED_ONES: tuple[tuple[str, str], ...] = (
+    ("drop_stale", "a member's clock differs by more than five minutes, or somebody plays a recording"),
+    ("drop_epoch", "what arrives is sealed with keys of another epoch"),
+    ("drop_forged", "what arrives cannot be opened: is this the sender's secret?"),
+    ("drop_open", "what arrives is not sealed: does the sender run without --secure?"),
+)
+"""Counter and words, what says most first."""
+
+
+def complaint(counters: Mapping[str, int]) -> str | None:
+    """One line for a person; None: there is no reason for one. Anybody may have sent what it is about, so nobody gives
+    up for it."""
+    if counters.get(OPENED):
+        return None
+    for name, words in _SEALED_ONES:
+        if counters.get(name):
+            return words
+    if counters.get("drop_sealed"):
+        return "what arrives is sealed: this session wants the line that its sender printed, or --secret-file"
+    return None

@@ -1,0 +1,36 @@
+"""Where a session is, and what opens it, in one word: `canopy://GROUP:PORT#SECRET`."""
+
+import ipaddress
+from typing import Final, NamedTuple
+
+from hosts.endpoint import Address
+from hosts.security.keys import GroupKeys, KeysError, parse_keys
+
+SCHEME: Final = "canopy://"
+
+
+class Link(NamedTuple):
+    """`keys` None: an open session's."""
+
+    group: Address
+    keys: GroupKeys | None
+
+    @property
+    def text(self) -> str:
+        """With the newest secret."""
+        return f"{SCHEME}{self.group}" + ("" if self.keys is None else f"#{self.keys.newest}")
+
+
+def parse_link(text: str) -> Link:
+    """KeysError, whose message has nothing of what stands behind the `#` in it."""
+    place, mark, secret = text.strip().partition("#")
+    host, colon, port = place.removeprefix(SCHEME).rpartition(":")
+    if not place.startswith(SCHEME) or not colon:
+        raise KeysError(f"'{place}' is not {SCHEME}GROUP:PORT")
+    try:
+        group = ipaddress.IPv4Address(host)
+    except ValueError:
+        raise KeysError(f"'{host}' is not an IPv4 address") from None
+    if not (port.isascii() and port.isdigit() and len(port) <= 5 and 1 <= int(port) <= 65535):
+        raise KeysError(f"'{port}' is not a UDP port")
+    return Link(Address(str(group), int(port)), parse_keys(secret) if mark else None)

@@ -1,0 +1,54 @@
+"""The comparison at the machine's speed: its numbers, and one small transfer."""
+
+import json
+from pathlib import Path
+from random import Random
+
+import pytest
+from typer.testing import CliRunner
+
+from engine.command.assemble import build
+from experiments.peers.contenders import CONTENDERS
+from experiments.peers.fast import FAST, FastTransfer, fast_transfer, median_line
+
+
+def test_a_line_has_the_medians() -> None:
+    runs = [FastTransfer(rate, 2.0, 1.0, 0.5) for rate in (1e9, 9e9, 2e9)]
+    line = median_line("rla", 4, runs)
+    assert (line.contender, line.receivers, line.runs, line.goodput_bps) == ("rla", 4, 3, 2e9)
+    with pytest.raises(ValueError, match="no runs"):
+        median_line("rla", 4, [])
+
+
+def test_who_is_compared_is_known() -> None:
+    assert set(FAST) <= set(CONTENDERS)
+
+
+@pytest.mark.root
+def test_a_small_file_to_two(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_bytes(Random(1).randbytes(2_000_000))
+    one = fast_transfer(CONTENDERS["mtcp-default"], file, 2)
+    assert one.goodput_bps > 0
+    assert one.whole_s > 0
+    assert min(one.sender_cpu_s, one.receiver_cpu_s) > 0
+
+
+def test_what_was_found_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    sizes: list[int] = []
+
+    def transfer(contender: object, file: Path, receivers: int) -> FastTransfer:
+        sizes.append(file.stat().st_size)
+        return FastTransfer(1e9 * receivers, 1.0, 0.5, 0.2)
+
+    monkeypatch.setattr("experiments.peers.command.fast_transfer", transfer)
+    words = ["compare-peers", "mtcp", "rla", "--fast", "--receivers", "2", "--size", "1.5", "--runs", "2", "--json"]
+    done = CliRunner().invoke(build(["compare-peers"]), words)
+    assert done.exit_code == 0
+    lines = json.loads(done.stdout)["lines"]
+    assert [(line["contender"], line["runs"], line["goodput_bps"]) for line in lines] == [
+        ("mtcp", 2, 2e9),
+        ("rla", 2, 2e9),
+    ]
+    assert sizes == [1_500_000] * 4

@@ -1,0 +1,62 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from hosts.programs.keyfile import MOST_BYTES, new_keys, read_keys, roll, write_keys
+from hosts.security.keys import KeysError
+
+
+def test_a_file_is_its_owner_s_only_and_read_as_it_was_written(tmp_path: Path) -> None:
+    path, keys = tmp_path / "group.keys", new_keys()
+    write_keys(path, keys)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert read_keys(path).epochs == keys.epochs
+    assert new_keys().epochs != keys.epochs
+    with pytest.raises(FileExistsError):
+        write_keys(path, new_keys())
+    assert read_keys(path).epochs == keys.epochs
+    rolled = roll(keys)
+    write_keys(path, rolled, replace=True)
+    assert read_keys(path).epochs == rolled.epochs
+    assert rolled.epochs[0] == keys.epochs[0]
+    assert os.listdir(tmp_path) == ["group.keys"]
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o611, 0o777])
+def test_what_others_may_read_or_write_is_refused(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "group.keys"
+    write_keys(path, new_keys())
+    path.chmod(mode)
+    with pytest.raises(KeysError, match=f"mode {mode:o}.*chmod 600"):
+        read_keys(path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_what_another_owns_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "group.keys"
+    write_keys(path, new_keys())
+    os.chown(path, 12345, 12345)
+    with pytest.raises(KeysError, match="not yours"):
+        read_keys(path)
+
+
+@pytest.mark.parametrize("length", [0, 1, 20, 44])
+def test_a_file_that_is_cut_short_is_named_and_never_a_traceback(tmp_path: Path, length: int) -> None:
+    path = tmp_path / "group.keys"
+    write_keys(path, new_keys())
+    text = path.read_bytes()
+    path.write_bytes(text[text.index(b"\n") + 1 :][:length])
+    with pytest.raises(KeysError, match=f"^{path}: "):
+        read_keys(path)
+
+
+def test_any_other_file_is_no_key_file(tmp_path: Path) -> None:
+    path = tmp_path / "other"
+    for content, message in ((b"\xff\x00\xfe", "not a group's secret"), (bytes(MOST_BYTES + 1), "too long")):
+        path.write_bytes(content)
+        path.chmod(0o600)
+        with pytest.raises(KeysError, match=message):
+            read_keys(path)
+    with pytest.raises(FileNotFoundError):
+        read_keys(tmp_path / "missing")

@@ -1,0 +1,37 @@
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from hosts.programs.keyfile import read_keys
+from hosts.programs.keys_cli import app
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, arguments)
+    return result.exit_code, result.output
+
+
+def test_a_group_s_keys_from_the_first_epoch_to_the_next(tmp_path: Path) -> None:
+    path = tmp_path / "lecture.keys"
+    code, output = run("new", "lecture", "-o", str(tmp_path))
+    assert (code, str(path) in output) == (0, True)
+    first = read_keys(path)
+    assert first.newest[2:] not in output
+    assert run("new", "lecture", "-o", str(tmp_path))[0] == 2
+    code, output = run("roll", str(path))
+    assert (code, "epoch 1, epoch 2" in output) == (0, True)
+    assert read_keys(path).epochs[0] == first.epochs[0]
+
+
+def test_what_cannot_be_is_one_line(tmp_path: Path) -> None:
+    for arguments in (["new", "../x", "-o", str(tmp_path)], ["new", "x", "-o", str(tmp_path / "no")], ["roll", "no"]):
+        code, output = run(*arguments)
+        assert (code, len(output.splitlines())) == (2, 1), arguments
+
+
+def test_certificates_of_a_control_plane_in_one_command(tmp_path: Path) -> None:
+    code, output = run("ca", str(tmp_path / "tls"), "10.0.0.1", "10.0.0.2")
+    assert (code, output.count(".pem")) == (0, 5)
+    assert (tmp_path / "tls" / "10.0.0.2.key").exists()
+    assert run("ca", str(tmp_path / "tls"), "10.0.0.1")[0] == 2
+    assert run("ca", str(tmp_path / "other"), "controller")[0] == 2

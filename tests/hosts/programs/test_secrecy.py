@@ -1,0 +1,72 @@
+import io
+from pathlib import Path
+
+import pytest
+
+from hosts.programs import secrecy
+from hosts.programs.keyfile import new_keys, write_keys
+from hosts.programs.secrecy import Place, receiver_place, sender_place, who
+from hosts.security.keys import GroupKeys, KeysError
+from hosts.security.link import parse_link
+
+KEYS = GroupKeys([(1, bytes(32))])
+LINK = "canopy://239.1.2.3:5000#1." + "A" * 43
+
+
+def test_an_open_session_says_so() -> None:
+    place = sender_place("239.1.1.1", 5000, asked=False, secret_file=None, quiet=False)
+    assert place == Place("239.1.1.1", 5000, None)
+    assert who(place) == "open to whoever reaches 239.1.1.1:5000 (--secure closes it)"
+
+
+def test_what_a_sender_says_is_what_a_receiver_takes() -> None:
+    place = sender_place(None, None, asked=True, secret_file=None, quiet=False)
+    words = who(place, "canopy recv", "10.0.0.1", "rla").split()
+    assert words[:3] == ["receivers:", "canopy", "recv"]
+    assert words[4:] == ["--protocol", "rla", "--source", "10.0.0.1"]
+    found = receiver_place(words[3], None, None, asked=False, secret_file=None)
+    assert place.keys is not None
+    assert found.keys is not None
+    assert (found.group, found.port, found.keys.epochs) == (place.group, place.port, place.keys.epochs)
+    assert who(found) == ""
+    assert place.group.startswith("239.255.")
+
+
+def test_a_file_s_keys_are_not_said(tmp_path: Path) -> None:
+    path, keys = tmp_path / "group.keys", new_keys()
+    write_keys(path, keys)
+    place = sender_place("239.1.1.1", 5000, asked=True, secret_file=path, quiet=True)
+    assert place.keys is not None
+    assert (place.keys.epochs, who(place, "canopy recv")) == (keys.epochs, "")
+    found = receiver_place("canopy://239.1.1.1:5000", None, None, asked=True, secret_file=path)
+    assert found.keys is not None
+    assert found.keys.epochs == keys.epochs
+
+
+def test_a_secret_may_be_told_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secrecy.sys, "stdin", io.StringIO(parse_link(LINK).keys.newest + "\n"))  # type: ignore
+    place = receiver_place(None, "239.1.1.1", 5000, asked=True, secret_file=None)
+    assert place.keys is not None
+    assert place.keys.epochs == KEYS.epochs
+
+
+@pytest.mark.parametrize(
+    ("link", "group", "port", "message"),
+    [
+        (None, None, None, "give what the sender printed"),
+        (None, "239.1.1.1", None, "give what the sender printed"),
+        (LINK, "239.1.1.1", None, "--group: the line"),
+        (LINK, None, 5000, "--port: the line"),
+        ("x", None, None, "'x' is not canopy://"),
+    ],
+)
+def test_where_a_receiver_cannot_go(link: str | None, group: str | None, port: int | None, message: str) -> None:
+    with pytest.raises(KeysError, match=message):
+        receiver_place(link, group, port, asked=False, secret_file=None)
+
+
+def test_where_a_sender_cannot_be() -> None:
+    with pytest.raises(KeysError, match="give --group and --port"):
+        sender_place("239.1.1.1", None, asked=False, secret_file=None, quiet=False)
+    with pytest.raises(KeysError, match="--quiet would hide the secret"):
+        sender_place(None, None, asked=True, secret_file=None, quiet=True)

@@ -1,0 +1,152 @@
+"""What goes through `Sealing`, and what an implementation that is not ours makes of it."""
+
+import random
+import struct
+from collections import Counter
+
+import pytest
+from canopy_engine import Seal
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hosts.endpoint import ECT_0, Address, Datagram, JoinGroup, Send
+from hosts.security.keys import GroupKeys
+from hosts.security.sealing import Sealing
+from hosts.wire.header import SEAL_BYTES, SEALED_VERSION
+
+SECRET = bytes(range(32))
+KEYS = GroupKeys([(7, SECRET)])
+ONE, TWO, GROUP = Address("10.0.0.1", 4001), Address("10.0.0.2", 4002), Address("239.1.1.1", 5000)
+PACKET = b"\x01\x05\x06\x00and more"
+
+
+class Member:
+    """A sealing at an address, with a clock."""
+
+    def __init__(self, own: Address, seed: int, keys: GroupKeys = KEYS) -> None:
+        self.own = own
+        self.time = 1.8e9
+        self.counters: Counter[str] = Counter()
+        self.sealing = Sealing(keys, random.Random(seed), lambda: self.time, self.counters)
+        self.sealing.place(own)
+
+    def send(self, packet: bytes, to: Address = GROUP) -> bytes:
+        (effect,) = self.sealing.seal([Send(packet, to)])
+        assert isinstance(effect, Send)
+        return effect.data
+
+    def get(self, sealed: bytes, source: Address = ONE, to: Address = GROUP) -> bytes | None:
+        opened = self.sealing.open(Datagram(sealed, source, to))
+        return None if opened is None else opened.data
+
+
+def test_what_is_sealed_is_opened_with_all_else_as_it_was() -> None:
+    one, two = Member(ONE, 1), Member(TWO, 2)
+    join = JoinGroup(GROUP, None)
+    first, send = one.sealing.seal([join, Send(PACKET, TWO, ECT_0)])
+    assert first is join
+    assert isinstance(send, Send)
+    assert (send.destination, send.ecn, len(send.data)) == (TWO, ECT_0, len(PACKET) + SEAL_BYTES)
+    assert PACKET[4:] not in send.data
+    came = Datagram(send.data, ONE, TWO, 3.0, 2, ECT_0)
+    assert two.sealing.open(came) == came._replace(data=PACKET)
+    assert two.counters == {"opened": 1}
+
+
+def test_what_keeps_it_shut_is_counted() -> None:
+    one, two, stranger = Member(ONE, 1), Member(TWO, 2), Member(ONE, 3, GroupKeys([(7, bytes(32))]))
+    packet = one.send(PACKET)
+    assert two.get(packet, source=TWO) is None
+    assert two.get(packet, to=TWO) is None
+    assert two.get(stranger.send(PACKET)) is None
+    assert two.get(Member(ONE, 4, GroupKeys([(8, SECRET)])).send(PACKET)) is None
+    assert two.get(PACKET) is None
+    assert one.get(packet) is None
+    two.time += 301
+    assert two.get(packet) is None
+    two.time -= 1
+    assert two.get(packet) == PACKET
+    assert two.get(packet) is None
+    counted = {"drop_forged": 3, "drop_epoch": 1, "drop_open": 1, "drop_stale": 1, "drop_replayed": 1, "opened": 1}
+    assert two.counters == counted
+    assert one.counters == {"drop_own": 1}
+
+
+@given(st.binary(max_size=80) | st.binary(max_size=80).map(lambda rest: bytes([SEALED_VERSION, 1, 1, 7]) + rest))
+def test_no_bytes_but_a_member_s_are_opened(data: bytes) -> None:
+    assert Member(TWO, 2).get(data) is None
+
+
+@given(st.data())
+def test_no_other_packet_comes_of_a_member_s(data: st.DataObject) -> None:
+    packet = bytearray(Member(ONE, 1).send(PACKET))
+    place = data.draw(st.integers(0, len(packet) - 1))
+    packet[place] ^= data.draw(st.integers(1, 255))
+    assert Member(TWO, 2).get(bytes(packet)) is None
+
+
+@given(st.permutations(range(40)), st.lists(st.integers(0, 39), max_size=20))
+def test_each_packet_is_opened_once_in_any_order(order: list[int], again: list[int]) -> None:
+    one, two = Member(ONE, 1), Member(TWO, 2)
+    packets = [one.send(b"%d" % number) for number in range(40)]
+    opened = [two.get(packets[number]) for number in (*order, *again)]
+    assert opened == [b"%d" % number for number in order] + [None] * len(again)
+
+
+@given(st.lists(st.booleans(), max_size=6))
+def test_epochs_that_follow_one_another_open_each_other_s(rolled_first: list[bool]) -> None:
+    """One of two members has a new epoch's file before the other."""
+    keys = [KEYS, KEYS]
+    for number, who in enumerate(rolled_first):
+        new = keys[who].rolled(bytes([number]) * 32)
+        one, two = Member(ONE, 2 * number), Member(TWO, 2 * number + 1)
+        keys[who] = new
+        one, two = Member(ONE, 2 * number, keys[who]), Member(TWO, 2 * number + 1, keys[not who])
+        assert one.get(two.send(PACKET), TWO) == PACKET, "who is ahead opens what is behind"
+        assert two.get(one.send(PACKET)) is None
+        keys[not who] = new
+        one, two = Member(ONE, 2 * number, new), Member(TWO, 2 * number + 1, new)
+        assert two.get(one.send(PACKET)) == PACKET
+
+
+def test_starts_seal_under_numbers_of_their_own() -> None:
+    packets = {Member(ONE, seed).send(PACKET)[4:12] for seed in range(100)}
+    assert len(packets) == 100
+
+
+def independent(packet: bytes, source: Address, to: Address, secret: bytes, header: bytes) -> bytes:
+    """docs/security.md's format, written with the `cryptography` package."""
+    key = HKDF(hashes.SHA256(), 32, b"canopy seal 1", header[4:12]).derive(secret)
+    addresses = b"".join(
+        struct.pack("!4BH", *map(int, address.host.split(".")), address.port) for address in (source, to)
+    )
+    return header + AESGCM(key).encrypt(bytes(8) + header[12:16], packet, header + addresses)
+
+
+@pytest.mark.parametrize("packet", [PACKET, b"", b"\x10\x00\x03\x04LCT's", bytes(1436)])
+def test_the_format_is_what_the_document_says(packet: bytes) -> None:
+    seal = Seal(KEYS.epochs, 0x0102030405060708)
+    for counter in range(3):
+        sealed = seal.seal(packet, ONE, GROUP, 1_800_000_000)
+        kind = packet[1:3] if packet[:1] == b"\x01" else bytes(2)
+        header = struct.pack("!B2sBQII", 2, kind, 7, 0x0102030405060708, counter, 1_800_000_000)
+        assert sealed == independent(packet, ONE, GROUP, SECRET, header)
+
+
+def test_without_a_number_left_another_one_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = Member(ONE, 1), Member(TWO, 2)
+    first = one.send(PACKET)
+
+    class Spent:
+        is_exhausted = True
+
+        def renew(self, sender: int) -> None:
+            one.sealing._seal = Seal(KEYS.epochs, sender)
+
+    monkeypatch.setattr(one.sealing, "_seal", Spent())
+    second = one.send(PACKET)
+    assert first[4:12] != second[4:12]
+    assert two.get(first) == two.get(second) == PACKET

@@ -1,0 +1,101 @@
+"""Endpoints behind a seal, and what their protocols' options become."""
+
+import random
+
+import pytest
+from canopy_engine import Seal
+
+from hosts import protocols
+from hosts.endpoint import Address, Datagram, ReceiverEndpoint, Send, SenderEndpoint
+from hosts.parts.bounds import most
+from hosts.protocol import Session
+from hosts.security.complaint import complaint
+from hosts.security.keys import GroupKeys
+from hosts.security.secured import SIZES, SecuredReceiver, SecuredSender, sealed_options, secure
+from hosts.wire.header import MAX_DATAGRAM_BYTES, SEAL_BYTES, SEALED_VERSION
+from tests.hosts.network import Network
+
+KEYS = GroupKeys([(1, bytes(32))])
+GROUP = Address("239.1.1.1", 5000)
+SLOW = {"webrc": {"session_rate_bps": 1e6, "slot_s": 2.0, "quiescence_s": 10.0, "epoch_s": 0.1}}
+
+
+def members_of(base: type) -> set[str]:
+    """What a class of the seam has that its users call."""
+    return {name for kind in base.__mro__ for name in vars(kind) if not name.startswith("_")} - {"counters"}
+
+
+@pytest.mark.parametrize(("base", "kind"), [(SenderEndpoint, SecuredSender), (ReceiverEndpoint, SecuredReceiver)])
+def test_nothing_of_the_seam_passes_the_seal_by(base: type, kind: type) -> None:
+    # A run that came is opened datagram by datagram, and a core that is not told so sends none.
+    assert members_of(base) - {"receive_run", "sends_runs"} <= set(vars(kind))
+
+
+@pytest.mark.parametrize("name", protocols.names())
+def test_a_stream_comes_whole_in_packets_that_fit(name: str) -> None:
+    network = Network(1)
+    protocol = secure(protocols.get(name), KEYS, random.Random(1), lambda: network.now)
+    realtime = not protocol.carries_files or not protocol.knows_receivers
+    longest = 0
+
+    def tap(node: str, datagram: Datagram) -> None:
+        nonlocal longest
+        assert datagram.data[0] == SEALED_VERSION
+        longest = max(longest, len(datagram.data))
+
+    network.tap = tap
+    network.link("sender", "r", rate_bps=1e6, delay_s=0.01)
+    data = random.Random(1).randbytes(100_000)
+    session = Session(GROUP, network.address("sender").host, 7, realtime=realtime)
+    sender = network.host("sender", protocol.sender(session, random.Random(2), SLOW.get(name)), source=data)
+    receiver = network.host("r", protocol.receiver(session, random.Random(3), SLOW.get(name)))
+    sender.endless = realtime
+    network.run(6.0)
+    assert sender.endpoint.session_id == receiver.endpoint.session_id == 7
+    assert receiver.endpoint.counters["opened"] > 50, receiver.endpoint.counters
+    assert not {"drop_forged", "drop_replayed", "drop_open"} & receiver.endpoint.counters.keys()
+    assert longest <= MAX_DATAGRAM_BYTES
+    if not realtime:
+        assert bytes(receiver.received) == data
+        assert receiver.end is not None
+        assert receiver.end.complete
+
+
+@pytest.mark.parametrize("name", protocols.names())
+def test_packets_are_so_much_shorter(name: str) -> None:
+    protocol = protocols.get(name)
+    options = sealed_options(protocol, protocol.options())
+    (size,) = protocol.option_names.intersection(SIZES)
+    longest = most(protocol.options(), size)
+    assert getattr(options, size) == min(getattr(protocol.options(), size), longest - SEAL_BYTES)
+    with pytest.raises(ValueError, match=r"must be at most .* where packets are sealed"):
+        sealed_options(protocol, protocol.parse_options({size: longest - SEAL_BYTES + 1}))
+
+
+@pytest.mark.parametrize("name", protocols.names())
+def test_an_open_session_s_members_know_a_sealed_packet(name: str) -> None:
+    found = protocols.get(name)
+    seal = Seal(KEYS.epochs, 5)
+    member = found.receiver(Session(GROUP, "10.0.0.1"), random.Random(1))
+    member.start(now=0.0)
+    source = Address("10.0.0.1", 4000)
+    effects = member.receive(Datagram(seal.seal(bytes(60), source, GROUP, 0), source, GROUP), now=0.0)
+    assert not [effect for effect in effects if isinstance(effect, Send)]
+    assert complaint(member.counters) is not None, member.counters
+
+
+def test_switches_cannot_help_with_what_they_cannot_read() -> None:
+    protocol = secure(protocols.get("rla"), KEYS, random.Random(1), lambda: 0.0)
+    with pytest.raises(ValueError, match="a sealed session has no `assist`"):
+        protocol.sender(Session(GROUP), random.Random(1), {"assist": "switch"})
+
+
+def test_who_leaves_says_so_under_the_seal() -> None:
+    protocol = secure(protocols.get("mtcp"), KEYS, random.Random(1), lambda: 0.0)
+    sender = protocol.sender(Session(GROUP), random.Random(1))
+    sender.place(Address("10.0.0.1", 4000))
+    sender.start(now=0.0)
+    sends = [effect for effect in sender.close(now=1.0, reason="enough") if isinstance(effect, Send)]
+    assert sends
+    assert all(send.data[0] == SEALED_VERSION for send in sends)
+    assert sender.closed

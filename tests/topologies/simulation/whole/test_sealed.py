@@ -1,0 +1,26 @@
+"""A sealed session over P4 switches, which replicate what they cannot read."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.topologies.simulation.runs import session, simulate, tree
+from topologies.scenario import ScenarioError
+
+
+def sealed(protocol: str) -> str:
+    return tree() + session("100 kB").replace("protocol: mtcp", f"protocol: {protocol}\n    security: group")
+
+
+@pytest.mark.parametrize("protocol", ["mtcp", "rla"])
+def test_everybody_has_the_whole_file(tmp_path: Path, protocol: str) -> None:
+    run = simulate(tmp_path / "run", sealed(protocol))
+    (result,) = run.summary.sessions
+    assert all(receiver.complete for receiver in result.receivers)
+    again = simulate(tmp_path / "again", sealed(protocol))
+    assert again.files() == run.files(), "a seed gives the same run"
+
+
+def test_switches_cannot_help(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"sessions\[0\].security: switches cannot merge"):
+        simulate(tmp_path / "run", sealed("rla").replace("security:", "assist: switch\n    security:"))
