@@ -1,5 +1,6 @@
 """Scenarios in short: what they become, and that mistakes are told where they are written."""
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -127,3 +128,10 @@ def test_a_file_is_looked_for_beside_the_scenario(tmp_path: Path) -> None:
     text = SHORT.partition("network:")[0] + "network: {graph: {file: net.gml, hosts: 3}}\n"
     scenario = parse_scenario(text, str(tmp_path / "short.yaml"))
     assert (len(scenario.switches), len(scenario.hosts)) == (2, 6)
+
+
+def test_the_documents_network_is_one() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "scenario.md").read_text("utf-8")
+    block = next(part for part in page.split("\n\n") if part.startswith("    network:"))
+    scenario = parse_scenario("name: page\nduration: 1 s\n" + textwrap.dedent(block))
+    assert (len(scenario.switches), len(scenario.hosts)) == (6, 26)
