@@ -31,6 +31,10 @@ def test_what_is_kept_of_the_json_is_the_json() -> None:
     assert packed == (FOLDER / "canopy.json").read_bytes(), "p4src/canopy.json is of another time: run `make setup`"
 
 
+def test_the_json_is_no_larger_than_every_switch_should_load() -> None:
+    assert (FOLDER / "canopy.json").stat().st_size < 3_000_000
+
+
 def test_constants_are_those_of_the_source() -> None:
     assert json.loads((FOLDER / "canopy.constants.json").read_text()) == build.read_constants()
 
