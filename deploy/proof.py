@@ -184,7 +184,7 @@ def use(name: str, root_text: str) -> None:
     (folder / "sent").write_bytes(os.urandom(1_000_000))
 
     def on(side: str) -> list[str]:
-        go = 'cd /tmp/use; PYTHONPATH=/tmp/use exec canopy "$@"'
+        go = 'cd /tmp/use; HOME=/tmp/use PYTHONPATH=/tmp/use exec canopy "$@"'
         return ["ip", "netns", "exec", side, "chroot", str(root), "sh", "-c", go, "sh"]
 
     group = ["--group", "232.1.2.3", "--port", "5010", "--interface", "eth1"]

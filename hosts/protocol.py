@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, TypeVar
 
-from hosts.endpoint import Address, ReceiverEndpoint, SenderEndpoint
-from hosts.wire.header import HEADER, HEADER_BYTES
+from hosts.endpoint import Address, Datagram, ReceiverEndpoint, SenderEndpoint
+from hosts.wire.header import HEADER, HEADER_BYTES, VERSION
 from hosts.wire.layout import Layout
 
 
@@ -64,7 +64,7 @@ class Protocol(Generic[OptionsT]):
     """Whether it has sessions that every receiver gets the whole of."""
     knows_receivers: bool = True
     """Whether its sender hears of its receivers; one that does not can tell nobody what became of them."""
-    read_session: Callable[[bytes], int | None] | None = None
+    read_session: Callable[[Datagram], int | None] | None = None
     """The number of the session that a datagram belongs to, of a protocol without the common header."""
     count_groups: Callable[[OptionsT], int] = lambda options: 1
     """Multicast groups of a session, one after the other from its own on."""
@@ -73,14 +73,14 @@ class Protocol(Generic[OptionsT]):
         """Whether a datagram is of these types."""
         return len(data) >= HEADER_BYTES and data[1] == self.number and data[2] in self.feedback_types
 
-    def session_of(self, data: bytes) -> int | None:
+    def session_of(self, datagram: Datagram) -> int | None:
         """The number of the session that a datagram belongs to; None: it is none of this protocol's."""
         if self.read_session is not None:
-            return self.read_session(data)
-        if len(data) < HEADER_BYTES:
+            return self.read_session(datagram)
+        if len(datagram.data) < HEADER_BYTES:
             return None
-        _, protocol, _, _, session = HEADER.unpack_from(data)
-        return int(session) if protocol == self.number else None
+        version, protocol, _, _, session = HEADER.unpack_from(datagram.data)
+        return int(session) if (version, protocol) == (VERSION, self.number) else None
 
     @property
     def option_names(self) -> frozenset[str]:

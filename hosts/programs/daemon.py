@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from engine.command.notify import notify, watchdog_interval_s
+from hosts.endpoint import Address, Datagram
 from hosts.programs.driver import INTERRUPTED, Driver, Narrator, Plan
 from hosts.programs.files import PART, Existing, FileSink
 from hosts.programs.observe import STATUS_INTERVAL_S, replace_json
@@ -177,11 +178,14 @@ class Daemon:
             try:
                 if self._listener is None:
                     return
-                data, (host, _) = self._listener.recvfrom(DATAGRAM_BYTES)
+                data, (host, port) = self._listener.recvfrom(DATAGRAM_BYTES)
             except OSError:
                 return  # nothing more, or the interface is down
-            number = self.service.plan.protocol.session_of(data)
-            if number is not None and self.service.plan.session.source in (None, host):
+            session, protocol = self.service.plan.session, self.service.plan.protocol
+            if session.source not in (None, host):
+                continue
+            number = protocol.session_of(Datagram(data, Address(host, port), session.group))
+            if number is not None:
                 self._heard(number, host)
 
     def _heard(self, number: int, host: str) -> None:

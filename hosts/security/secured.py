@@ -162,7 +162,15 @@ def secure(
         core = protocol.make_receiver(session, sealed_options(protocol, options), rng)
         return SecuredReceiver(core, sealing(core.counters))
 
-    return replace(protocol, make_sender=sender, make_receiver=receiver)
+    listening: list[Sealing] = []  # made when the first is read, for it takes an id
+
+    def read_session(datagram: Datagram) -> int | None:
+        if not listening:
+            listening.append(sealing({}))
+        opened = listening[0].open(datagram)
+        return None if opened is None else protocol.session_of(opened)
+
+    return replace(protocol, make_sender=sender, make_receiver=receiver, read_session=read_session)
 
 
 def sealed_options(protocol: Protocol[OptionsT], options: OptionsT) -> OptionsT:

@@ -19,7 +19,7 @@ for name in sys.argv[1:]:
 from typer.testing import CliRunner  # what a terminal's help needs comes late
 import rich.markdown, rich.traceback, rich.prompt
 from engine.command.assemble import run
-for words in (["recv", "--group", "10.0.0.1", "--port", "1"], ["doctor", "--help"], ["stream", "send", "--help"]):
+for words in (["protocols"], ["recv", "--port", "1"], ["doctor", "--help"], ["stream", "send", "--help"]):
     run(words)
 from hosts.programs import daemon_metrics
 found = {name.partition(".")[0] for name, module in sys.modules.items() if getattr(module, "__file__", None)}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from hosts import protocols
-from hosts.endpoint import Address, ReceiverEndpoint, Send, SenderEndpoint
+from hosts.endpoint import Address, Datagram, ReceiverEndpoint, Send, SenderEndpoint
 from hosts.protocol import Session
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.wire.manifest import Manifest
@@ -108,6 +108,7 @@ def test_whose_session_a_datagram_is(name: str) -> None:
     while not (sends := [effect for effect in effects if isinstance(effect, Send)]):
         assert sender.wake_at is not None
         effects += sender.handle_timer(now=sender.wake_at)
-    assert protocol.session_of(sends[0].data) == 77
+    here = Address("10.0.0.1", 4000)
+    assert protocol.session_of(Datagram(sends[0].data, here, session.group)) == 77
     for data in (b"", sends[0].data[:7], bytes(200)):
-        assert protocol.session_of(data) is None
+        assert protocol.session_of(Datagram(data, here, session.group)) is None

@@ -10,6 +10,7 @@ What we send has identifiers of 32 bits; what others send may have any that LCT 
 import struct
 from typing import Any, Final, NamedTuple
 
+from hosts.endpoint import Datagram
 from hosts.wire.fields import Field, Number, Reserved, Words
 from hosts.wire.header import ETHERNET_MTU_BYTES, IPV4_UDP_BYTES, SEALED_VERSION, PacketError
 from hosts.wire.layout import Layout
@@ -165,10 +166,10 @@ def _fdt_extensions(packet: Alc) -> bytes:
     return found + packet.fti
 
 
-def read_session(data: bytes) -> int | None:
+def read_session(datagram: Datagram) -> int | None:
     """The session of a datagram that does not end it; None: it is no packet."""
     try:
-        packet = parse(data)
+        packet = parse(datagram.data)
     except PacketError:
         return None
     return None if packet.closes else packet.session

@@ -8,13 +8,13 @@ order is computed once, on a ring of one slot's ticks.
 """
 
 import heapq
+from array import array
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-import numpy as np
-
-from hosts.protocols.webrc.waves import Volumes, Waves
+from hosts.protocols.webrc.waves import Waves
 
 BASE: Final = -1
 """In place of a wave's age: the base channel."""
@@ -79,23 +79,23 @@ def _send(queue: list[tuple[int, int, int]], jobs: list[tuple[int, int, Tick]], 
 def _windows(waves: Waves) -> list[tuple[int, int, Tick]]:
     """(First tick, last tick, what) of each packet of one wave, from the wave's first slot, and of a slot's base
     channel. Tick i ends at (i + 1) / ticks slots."""
-    ends = np.arange(1, waves.slot_packets + 1) / waves.slot_packets
-    slots = [waves.wave_volume(age, ends) for age in range(waves.n)]
-    before = np.cumsum([0.0, *(slot[-1] for slot in slots[:-1])])
-    reached = np.concatenate([slot + total for slot, total in zip(slots, before, strict=True)])
+    ends = [tick / waves.slot_packets for tick in range(1, waves.slot_packets + 1)]
+    reached = array("d")
+    for age in range(waves.n):
+        before = reached[-1] if reached else 0.0
+        reached.extend(before + waves.wave_volume(age, end) for end in ends)
     jobs = [(*window, Tick(0, n)) for n, window in enumerate(_packet_windows(reached, waves.wave_packets))]
-    base = waves.base_volume(ends)
+    base = array("d", (waves.base_volume(end) for end in ends))
     return jobs + [(*window, Tick(BASE, n)) for n, window in enumerate(_packet_windows(base, waves.base_packets))]
 
 
-def _packet_windows(reached: Volumes, packets: int) -> Iterator[tuple[int, int]]:
+def _packet_windows(reached: "array[float]", packets: int) -> Iterator[tuple[int, int]]:
     """`reached`: the fluid at the end of each tick."""
-    fluid = reached * (packets / reached[-1])  # whole but for rounding
-    numbers = np.arange(packets + 1, dtype=np.float64)
+    whole = packets / reached[-1]
+    fluid = array("d", (volume * whole for volume in reached))  # whole but for rounding
     slack = _ROUNDING * packets
-    first = np.searchsorted(fluid, numbers[:-1] + slack, side="right")
-    last = np.searchsorted(fluid, numbers[1:] - slack, side="left")
-    yield from zip(first.tolist(), last.tolist(), strict=True)
+    for number in range(packets):
+        yield bisect_right(fluid, number + slack), bisect_left(fluid, number + 1 - slack)
 
 
 class Schedule:

@@ -13,12 +13,7 @@ constant.
 
 import math
 from collections.abc import Sequence
-from typing import Final, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
-
-Volumes: TypeAlias = npt.NDArray[np.float64]
+from typing import Final
 
 SHORT_PSNS: Final = 1 << 16
 LONG_PSNS: Final = 1 << 32
@@ -128,26 +123,26 @@ class Waves:
             return room - self.base_rate if age == 1 else self.base_rate
         return second if age == 1 else room - second
 
-    # --- volumes within a slot: packets from its beginning to each of `x`
+    # --- volumes within a slot: packets from its beginning to `x`
 
-    def base_volume(self, x: Volumes) -> Volumes:
+    def base_volume(self, x: float) -> float:
         """Of the base channel."""
         return self._decayed(self._base, 0.0, x)
 
-    def wave_volume(self, age: int, x: Volumes) -> Volumes:
+    def wave_volume(self, age: int, x: float) -> float:
         """Of the wave of this age."""
         if age > 1:
             return self._decayed(self.base_rate * self.p ** -(self.n - age), 0.0, x)
-        both: Volumes = self.session_rate * self.slot_s * x - self._decayed(self._steady, 0.0, x)
-        leads = np.minimum(x, self._leads_at)
-        newest: Volumes = self.base_rate * self.slot_s * (leads - np.minimum(x, self.begins_at))
+        both = self.session_rate * self.slot_s * x - self._decayed(self._steady, 0.0, x)
+        leads = min(x, self._leads_at)
+        newest = self.base_rate * self.slot_s * (leads - min(x, self.begins_at))
         newest += self.session_rate * self.slot_s * (x - leads)
         newest -= self._decayed(self._steady + self._second, leads, x)
         return newest if age == 0 else both - newest
 
-    def _decayed(self, rate: float, since: Volumes | float, until: Volumes) -> Volumes:
+    def _decayed(self, rate: float, since: float, until: float) -> float:
         """Packets, between two times of a slot, of a channel that begins the slot at `rate`."""
-        volume: Volumes = np.power(self.p, since) - np.power(self.p, until)
+        volume = math.pow(self.p, since) - math.pow(self.p, until)
         return volume * (rate * self.slot_s / math.log(1 / self.p))
 
     def rates(self, x: float) -> Sequence[float]:

@@ -19,9 +19,9 @@ def test_every_channel_stays_within_one_packet_of_its_fluid(rate: float, p: floa
     waves = Waves(rate, p=p, slot_s=slot_s, quiescence_s=30.0)
     schedule = Schedule(waves)
     ticks = waves.slot_packets
-    x = np.arange(1, ticks + 1) / ticks
-    volumes = {age: waves.wave_volume(age, x) for age in range(waves.n)}
-    base = waves.base_volume(x)
+    x = [tick / ticks for tick in range(1, ticks + 1)]
+    volumes = {age: np.array([waves.wave_volume(age, end) for end in x]) for age in range(waves.n)}
+    base = np.array([waves.base_volume(end) for end in x])
     sent: dict[int, int] = defaultdict(int)
     fluid: dict[int, float] = defaultdict(float)  # at the slot's beginning
     for slot in range(waves.n + 2):

@@ -66,9 +66,9 @@ def test_volumes_are_the_integrals_of_the_rates(waves: Waves) -> None:
     middles = (np.arange(400) + 0.5) / 400
     for age in range(waves.n):
         mean = np.mean([waves.wave_rate(age, float(x)) for x in middles])
-        volume = float(waves.wave_volume(age, np.array([1.0]))[0])
+        volume = waves.wave_volume(age, 1.0)
         assert volume == pytest.approx(float(mean) * waves.slot_s, rel=0.01, abs=0.01 * waves.slot_s)
-    whole = sum(float(waves.wave_volume(age, np.array([1.0]))[0]) for age in range(waves.n))
+    whole = sum(waves.wave_volume(age, 1.0) for age in range(waves.n))
     assert whole == pytest.approx(waves.wave_packets)
 
 
@@ -90,6 +90,6 @@ def test_what_is_left_of_a_wave_says_its_rate() -> None:
     waves = Waves(1000.0)
     for age in range(2, waves.n):
         for x in (0.0, 0.4, 0.9):
-            left = sum(float(waves.wave_volume(later, np.array([1.0]))[0]) for later in range(age, waves.n))
-            left -= float(waves.wave_volume(age, np.array([x]))[0])
+            left = sum(waves.wave_volume(later, 1.0) for later in range(age, waves.n))
+            left -= waves.wave_volume(age, x)
             assert waves.rate_before_end(round(left)) == pytest.approx(waves.wave_rate(age, x), abs=0.02)
