@@ -32,7 +32,7 @@ def test_each_comes_once(copy: Path) -> None:
 
 
 def test_one_that_comes_twice_is_found(copy: Path) -> None:
-    change(copy, "done = self._hand_over(sends)", "done = self._hand_over(sends) and self._hand_over(sends)")
+    change(copy, "sends = self._hand_over(sends)", "sends = self._hand_over(sends) or self._hand_over(sends)")
     with pytest.raises(AgreementError, match=r"over real sockets .* packets were sent, and .* came"):
         check(copy)
 
