@@ -25,8 +25,30 @@ TURNS = 16
 """Of other children, one after the other: `fan_out`'s default (ours)."""
 TURN_PACKETS = 1 / 8
 """In the time of so many packets each has its turn: what feedback is of a packet (ours)."""
+ACKS_A_WINDOW = 8
+"""ACKs of one child for each window of the sender's, at least: what QUIC's receivers are to leave (draft-ietf-quic-
+ack-frequency, 3); twice as many at most, so that feedback does not grow with the rate. The sender is paced, so that
+what one ACK releases is no burst."""
+MOST_TOGETHER = SACK_BITS // 2
+"""Packets that one ACK tells of: so when some are missing, no bitmap passes over others (ours)."""
 SPACING_GAIN = 1 / 8
 """Of the mean time from a packet to the next (RFC 6298's alpha)."""
+
+
+def together(options: MtcpOptions, cwnd: int) -> int:
+    """Packets that one ACK tells of when the sender's window is `cwnd` packets (0: not known), unless the delay ends
+    before. A power of two where the window decides, so that children that have heard of slightly different windows
+    acknowledge at the same packets.
+    """
+    enough = options.ack_every
+    if not cwnd:
+        return enough
+    # A sender that has used up its window waits, with a small one for every acknowledgment (ours).
+    if cwnd < SMALL_CWND:
+        return min(enough, cwnd // 2)
+    if options.adaptive and cwnd >= ACKS_A_WINDOW * enough:
+        return max(enough, min(1 << (cwnd // ACKS_A_WINDOW).bit_length() - 1, MOST_TOGETHER))
+    return min(enough, cwnd)
 
 
 class ReceiverFeedback:
@@ -160,10 +182,7 @@ class ReceiverFeedback:
             if self._arrived_at is not None:
                 self._spacing_s += SPACING_GAIN * (max(0.0, at - self._arrived_at) - self._spacing_s)
             self._arrived_at = at
-            enough = self._options.ack_every
-            if packet.cwnd:  # 0: not known
-                # A sender that has used up its window waits, with a small one for every acknowledgment (ours).
-                enough = min(enough, packet.cwnd if packet.cwnd >= SMALL_CWND else packet.cwnd // 2)
+            enough = together(self._options, packet.cwnd)
         else:
             if is_parents:
                 self._repair_echo_us = packet.repair_time_us  # type: ignore[union-attr]
@@ -285,7 +304,8 @@ class ReceiverFeedback:
         room = summary.current_window - self._told_room
         if 2 * summary.min_cwnd < self._told_cwnd:
             return self.send(False, now)  # the sender must slow down
-        if room >= self._options.ack_every * self._options.payload_bytes:
+        enough = together(self._options, self.agent.congestion.governing_cwnd)
+        if room >= max(enough, self._options.ack_every) * self._options.payload_bytes:
             return self.send(False, now)
         if room > 0 and self.ack_at is None:
             self.ack_at = now + self._options.ack_delay_s
