@@ -12,6 +12,8 @@ from hosts.parts.cubic import BETA, C
 
 CUBIC_FACTOR: Final[float] = (C * (3 + BETA) / (4 * (1 - BETA))) ** 0.25
 """RFC 9438, 5.1, Eq. (6), of the mean window."""
+RENEWED: Final = (1 + BETA) / 2
+"""Of the rate at a loss event: what a TCP has on average from there to its next one (ours)."""
 LEAST_LOSS: Final = 1e-12
 """Below this the inverse does not look: no history of this project reaches a million million packets."""
 
