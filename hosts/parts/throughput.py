@@ -108,3 +108,10 @@ def window_since_loss(elapsed: float, rtt: float, before: float) -> float:
     away = elapsed - cbrt(before / C)
     reno = elapsed / rtt
     return (reno + max(reno, C * away**3 + before)) / 2
+
+
+def growth_without_loss(elapsed: float, rtt: float) -> float:
+    """Packets by which the windows of a Reno and a CUBIC grow on average in `elapsed` seconds after they have stood
+    still: one a round trip time, and CUBIC's curve from its plateau on where that is above it (RFC 9438, Eq. (1))."""
+    reno = elapsed / rtt
+    return (reno + max(reno, C * elapsed**3)) / 2

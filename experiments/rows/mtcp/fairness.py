@@ -55,6 +55,9 @@ def shared_link(sessions: int, seconds: int, apart_s: float = 0.0) -> dict[str, 
         nodes[host] = {"kind": "host", "sending": SENDING} if host.startswith("s") else {"kind": "host"}
         links.append({"between": [host, f"n{host[1]}"], **LAN})
     senders = [f"s{number % _SENDERS + 1}" for number in range(sessions)]
+    later: list[dict[str, Any]] = [
+        {"start": f"{apart_s * number:g} s"} if apart_s else {} for number in range(sessions)
+    ]
     return {
         "name": f"mtcp-table1-{sessions}",
         "duration": f"{seconds} s",
@@ -67,7 +70,7 @@ def shared_link(sessions: int, seconds: int, apart_s: float = 0.0) -> dict[str, 
                 enough(_BOTTLENECK_BPS, seconds),
                 tree=_tree(sender),
                 number=number + 1,
-                **({"start": f"{apart_s * number:g} s"} if apart_s else {}),
+                **later[number],
             )
             for number, sender in enumerate(senders)
         ],

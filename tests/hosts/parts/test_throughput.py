@@ -8,6 +8,7 @@ from hosts.parts.cubic import BETA, C
 from hosts.parts.throughput import (
     LEAST_LOSS,
     cubic_packets_per_rtt,
+    growth_without_loss,
     loss_event_rate,
     loss_events_per_rtt,
     mixed_loss_event_rate,
@@ -109,3 +110,10 @@ def test_no_tcp_has_less_than_the_window_since_its_loss(elapsed: float, rtt: flo
     window = window_since_loss(elapsed, rtt, before)
     assert window <= max(cubic, reno) * (1 + 1e-9) + 1e-6
     assert window >= -1e-6
+
+
+@pytest.mark.parametrize("rtt", [0.01, 0.2])
+def test_growth_without_loss_is_renos_at_first_and_cubics_later(rtt: float) -> None:
+    assert growth_without_loss(0.0, rtt) == 0
+    assert growth_without_loss(rtt, rtt) == pytest.approx(1)
+    assert growth_without_loss(40.0, rtt) == pytest.approx((40 / rtt + 0.4 * 40**3) / 2)
