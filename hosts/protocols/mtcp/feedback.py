@@ -25,10 +25,11 @@ TURNS = 16
 """Of other children, one after the other: `fan_out`'s default (ours)."""
 TURN_PACKETS = 1 / 8
 """In the time of so many packets each has its turn: what feedback is of a packet (ours)."""
-ACKS_A_WINDOW = 8
-"""ACKs of one child for each window of the sender's, at least: what QUIC's receivers are to leave (draft-ietf-quic-
-ack-frequency, 3); twice as many at most, so that feedback does not grow with the rate. The sender is paced, so that
-what one ACK releases is no burst."""
+ACKS_A_WINDOW = 16
+"""ACKs of one child for each window of the sender's, at least, and twice as many at most, so that feedback does not
+grow with the rate (ours; draft-ietf-quic-ack-frequency, 3, is content with fewer). The sender is paced, so that what
+one ACK releases is no burst; but slow start must see soon that packets wait.
+"""
 MOST_TOGETHER = SACK_BITS // 2
 """Packets that one ACK tells of: so when some are missing, no bitmap passes over others (ours)."""
 SPACING_GAIN = 1 / 8

@@ -38,9 +38,9 @@ def test_no_more_than_the_window_is_waited_for(cwnd: int, packets: int) -> None:
         assert len(answer) == (seq == packets - 1)
 
 
-@pytest.mark.parametrize(("cwnd", "packets"), [(63, 4), (64, 8), (1000, 64), (60_000, MOST_TOGETHER)])
+@pytest.mark.parametrize(("cwnd", "packets"), [(127, 4), (128, 8), (1000, 32), (60_000, MOST_TOGETHER)])
 def test_a_window_is_acknowledged_a_bounded_number_of_times(cwnd: int, packets: int) -> None:
-    """However large it is: eight to sixteen times; where that would be more than a bitmap shows, as often as it does.
+    """However large it is: sixteen to 32 times; where that would be more than a bitmap shows, as often as it does.
     By the paper's rules every fourth packet of any window is acknowledged.
     """
     for rules, expected in (("adaptive", packets), ("paper", 4)):
