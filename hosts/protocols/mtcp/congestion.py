@@ -169,7 +169,9 @@ class Congestion:
 
     @property
     def pace(self) -> float | None:
-        """Packets a second at which what the window allows is to leave; None: as it comes."""
+        """Packets a second at which what the window allows is to leave; None: as it comes. Where switches merge ACKs,
+        slow start sees its queue later, and later still when it is paced.
+        """
         if not self._measured_s:
             return None
         window = self.window
@@ -224,7 +226,7 @@ class Congestion:
         if elapsed > 0:
             # Of another agent's paths only differences of delays are known; a round is hardly longer than they.
             self.rtt_s = rtt_s or elapsed
-            if self._options.adaptive:
+            if self._options.adaptive and self._options.assist == "none":
                 self._measured_s = rtt_s
             rate = self._round_packets / elapsed
             self.control.round_trip_ended(delay, rate, self.rtt_s, self.used, children, now)

@@ -12,6 +12,7 @@ from hosts.protocols.mtcp.attachment import Attachment
 from hosts.protocols.mtcp.control import JoinAck
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import SACK_BITS, Data, Repair, encode_feedback
+from hosts.protocols.mtcp.progress import encode_progress
 from hosts.protocols.mtcp.wire import UNLIMITED
 from hosts.wire.seq import extend
 
@@ -36,10 +37,9 @@ SPACING_GAIN = 1 / 8
 """Of the mean time from a packet to the next (RFC 6298's alpha)."""
 
 
-def together(options: MtcpOptions, cwnd: int) -> int:
+def together(options: MtcpOptions, cwnd: int, *, merge: bool) -> int:
     """Packets that one ACK tells of when the sender's window is `cwnd` packets (0: not known), unless the delay ends
-    before. A power of two where the window decides, so that children that have heard of slightly different windows
-    acknowledge at the same packets.
+    before; `merge`: switches may merge it, so that there is little of it anyway.
     """
     enough = options.ack_every
     if not cwnd:
@@ -47,7 +47,7 @@ def together(options: MtcpOptions, cwnd: int) -> int:
     # A sender that has used up its window waits, with a small one for every acknowledgment (ours).
     if cwnd < SMALL_CWND:
         return min(enough, cwnd // 2)
-    if options.adaptive and cwnd >= ACKS_A_WINDOW * enough:
+    if options.adaptive and not merge and cwnd >= ACKS_A_WINDOW * enough:
         return max(enough, min(1 << (cwnd // ACKS_A_WINDOW).bit_length() - 1, MOST_TOGETHER))
     return min(enough, cwnd)
 
@@ -183,7 +183,7 @@ class ReceiverFeedback:
             if self._arrived_at is not None:
                 self._spacing_s += SPACING_GAIN * (max(0.0, at - self._arrived_at) - self._spacing_s)
             self._arrived_at = at
-            enough = together(self._options, packet.cwnd)
+            enough = together(self._options, packet.cwnd, merge=self.merge)
         else:
             if is_parents:
                 self._repair_echo_us = packet.repair_time_us  # type: ignore[union-attr]
@@ -243,7 +243,6 @@ class ReceiverFeedback:
         self._nack_due = False
         end = self._told_end = self.advertised_end
         self.update_at = now + self._update_period
-        held_us = int((now - self._echo_at) * 1e6) if self._echo_time_us else 0
         sack, shift = received.sack, 0
         beyond = sack.bit_length() - SACK_BITS
         if beyond > 0:  # it tells of what came last, and of what is behind that (as RFC 2018, 4)
@@ -255,23 +254,28 @@ class ReceiverFeedback:
             min_cwnd, max_twnd = summary
             self._told_cwnd = summary.min_cwnd
             self._told_room = summary.current_window
-        packet = encode_feedback(
-            self.session,
-            nack or (self.merge and received.has_gap),
-            received.cumulative,
-            self._echo_time_us,
-            held_us,
-            self._repair_echo_us,
-            min_cwnd,
-            max_twnd,
-            max(0, end - reception.delivered),
-            sack,
-            merge=self.merge and not self.marked and not shift,  # switches have no place for that in what they merge
-            number=self.number,
-            marked=self.marked,
-            shift=shift,
-            relearn=self._options.adaptive,
-        )
+        held_us = int((now - self._echo_at) * 1e6) if self._echo_time_us else 0
+        told = self.session, received.cumulative, self._echo_time_us, held_us, self._repair_echo_us
+        window = max(0, end - reception.delivered)
+        if not (nack or sack or self.merge) and self._options.adaptive:
+            packet = encode_progress(*told, min_cwnd, max_twnd, window, marked=self.marked)
+        else:
+            packet = encode_feedback(
+                *told[:1],
+                nack or (self.merge and received.has_gap),
+                *told[1:],
+                min_cwnd,
+                max_twnd,
+                window,
+                sack,
+                merge=self.merge
+                and not self.marked
+                and not shift,  # switches have no place for that in what they merge
+                number=self.number,
+                marked=self.marked,
+                shift=shift,
+                relearn=self._options.adaptive,
+            )
         self.marked = False
         assert self._attachment.parent is not None
         self._counters["feedback_packets"] += 1
@@ -305,7 +309,7 @@ class ReceiverFeedback:
         room = summary.current_window - self._told_room
         if 2 * summary.min_cwnd < self._told_cwnd:
             return self.send(False, now)  # the sender must slow down
-        enough = together(self._options, self.agent.congestion.governing_cwnd)
+        enough = together(self._options, self.agent.congestion.governing_cwnd, merge=self.merge)
         if room >= max(enough, self._options.ack_every) * self._options.payload_bytes:
             return self.send(False, now)
         if room > 0 and self.ack_at is None:
