@@ -1,8 +1,8 @@
 """A congestion window that keeps queues short as Vegas does, while nobody else fills them, and is CUBIC where somebody
 does.
 
-    alone            growth by CUBIC's curve while few packets wait, none while some do, back by one a round trip while
-                     many do (Vegas' alpha and beta)
+    alone            growth by CUBIC's curve while few packets wait, none while some do, back by half of what is too
+                     much in two round trips while many do (Vegas' alpha and beta)
     beside others    CUBIC
     always           a loss that means congestion is CUBIC's; a drain from time to time shows whether there are others,
                      and how long the path is without a queue (coexistence.py)
@@ -32,6 +32,9 @@ NOISE_S: Final = 0.0005
 HYSTART_SHARE: Final = 1 / 8
 """Of the round trip: a wait that ends slow start (RFC 9406, 4.2, without its bounds of 4 and 16 ms: the one is for the
 kernel's clock, the other for long paths)."""
+EXCESS_CUT: Final = 1 / 2
+"""Of the packets that wait and are too many, what two round trips take back while it is alone: one packet, as Vegas has
+it, is nothing of a large window, and what fills the queue for long is taken for others (ours)."""
 UNDERSHOOT: Final = 0.95
 """What a drain leaves of what the path holds without a queue (ours)."""
 RESTART_CWND: Final = 10.0
@@ -47,6 +50,7 @@ class AdaptiveWindow:
 
     __slots__ = (
         "_before_timeout",
+        "_calm",
         "_company",
         "_cubic",
         "_grows",
@@ -56,6 +60,7 @@ class AdaptiveWindow:
         "_resumes_at",
         "_rtt_s",
         "_seen_at",
+        "_yields",
         "cwnd",
         "maximum",
         "ssthresh",
@@ -70,6 +75,8 @@ class AdaptiveWindow:
         self._cubic = Cubic()
         self._company = Company() if company is None else company
         self._grows = True
+        self._calm = 0.0  # the window when the queue was last short, or filled by others
+        self._yields = False  # to a long queue, in this round trip
         self._peak = 0.0  # packets/s
         self._seen_at = 0.0  # when that was last looked at
         self._rtt_s = 0.0  # without queues; 0: not known
@@ -150,8 +157,14 @@ class AdaptiveWindow:
             self._grows = used and (company.present or waiting_s < few)
             if not self._grows:
                 self._cubic.hold()
-            if waiting_s > many and not company.present:
-                self._avoid_from(self.cwnd - 1)
+            if waiting_s <= many or company.present:
+                self._calm = self.cwnd
+                self._yields = False
+            else:
+                # What it has taken back shows only in the round trip after the next one.
+                self._yields = not self._yields
+                excess = rate * (waiting_s - many) if self._yields else 0.0
+                self._avoid_from(self.cwnd - max(1.0, EXCESS_CUT * excess))
 
     def _resume(self, few_s: float) -> None:
         """The drain is over."""
@@ -160,6 +173,8 @@ class AdaptiveWindow:
         if not self._company.present:  # the queue was this window's own
             self._cubic.hold()
             before = min(before, self.cwnd / UNDERSHOOT + 1 + max(self._options.alpha, self._peak * few_s))
+        else:  # and what it gave way for was not
+            before = max(before, self._calm)
         self._resumes_at = None
         self._grows = True
         self._avoid_from(before)
@@ -176,6 +191,7 @@ class AdaptiveWindow:
             return False
         short = waiting_s < self._wait_of(self._options.alpha, ALPHA_SHARE)
         before = self.cwnd if self._resumes_at is None else self._resumes_at
+        self._calm = 0.0
         if self.slow_start:
             self._cubic.lost(before)
             self._avoid_from(before * SLOW_START_CUT)
@@ -220,6 +236,7 @@ class AdaptiveWindow:
             self.cwnd = max(self.cwnd, min(RESTART_CWND, self.ssthresh))
 
     def _leave_drain(self) -> None:
+        self._calm = 0.0
         if self._resumes_at is not None:
             self.cwnd = self._resumes_at
             self._resumes_at = None

@@ -12,6 +12,8 @@ from hosts.parts.cubic import BETA, C
 
 CUBIC_FACTOR: Final[float] = (C * (3 + BETA) / (4 * (1 - BETA))) ** 0.25
 """RFC 9438, 5.1, Eq. (6), of the mean window."""
+RENEWED: Final = (1 + BETA) / 2
+"""Of the rate at a loss event: what a TCP has on average from there to its next one (ours)."""
 LEAST_LOSS: Final = 1e-12
 """Below this the inverse does not look: no history of this project reaches a million million packets."""
 
@@ -124,3 +126,10 @@ def window_since_loss(elapsed: float, rtt: float, before: float) -> float:
     away = elapsed - cbrt(before / C)
     reno = elapsed / rtt
     return (reno + max(reno, C * away**3 + before)) / 2
+
+
+def growth_without_loss(elapsed: float, rtt: float) -> float:
+    """Packets by which the windows of a Reno and a CUBIC grow on average in `elapsed` seconds after they have stood
+    still: one a round trip time, and CUBIC's curve from its plateau on where that is above it (RFC 9438, Eq. (1))."""
+    reno = elapsed / rtt
+    return (reno + max(reno, C * elapsed**3)) / 2

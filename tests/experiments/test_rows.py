@@ -16,11 +16,11 @@ from topologies.scenario.names import UnknownNameError
 TARGETS = re.findall(
     r"\S+",
     """
-mtcp-fig6 mtcp-fig7 mtcp-fig9 mtcp-fig10 mtcp-fig11 mtcp-fig12 mtcp-fig13 mtcp-fig14 mtcp-table1 mtcp-fig18 mtcp-fig19
-mtcp-queue mtcp-feedback mtcp-scale
+mtcp-fig6 mtcp-fig7 mtcp-fig9 mtcp-fig10 mtcp-fig11 mtcp-fig12 mtcp-fig13 mtcp-fig14 mtcp-table1 mtcp-starts
+mtcp-fig18 mtcp-fig19 mtcp-queue mtcp-feedback mtcp-scale
 tfmcc-fig1 tfmcc-fig2 tfmcc-fig3 tfmcc-fig4 tfmcc-fig5 tfmcc-fig6 tfmcc-fig7 tfmcc-fig9 tfmcc-fig10 tfmcc-fig11
 tfmcc-fig12 tfmcc-fig13 tfmcc-fig14 tfmcc-fig15 tfmcc-fig16 tfmcc-fig17 tfmcc-fig18 tfmcc-fig19 tfmcc-fig20 tfmcc-fig21
-tfmcc-assist-round tfmcc-assist
+tfmcc-many tfmcc-assist-round tfmcc-assist
 webrc-fig4 webrc-fig5 webrc-fig6 webrc-fig7 webrc-fig8 webrc-fig9 webrc-fig10 webrc-fig11 webrc-many
 webrc-joins
 rla-fig4 rla-fig5 rla-fig7 rla-fig8 rla-fig9 rla-two rla-fig10 rla-drift rla-theorems rla-assist

@@ -76,6 +76,10 @@ class Link:
         self.loss = loss
         self.duplicate = duplicate
         self.jitter_s = jitter_s
+        self.hold_s = 0.0
+        """Who sends into it takes up to so long before each packet: without that, who loses in a full queue depends on
+        the phase of who comes (Floyd and Jacobson 1992)."""
+        self._held_until = 0.0
         self.up = True
         self.queue: deque[float] = deque()  # departure times
         self.busy_until = 0.0
@@ -87,6 +91,14 @@ class Link:
         """A test's own choice of what is lost."""
 
     def send(self, datagram: Datagram) -> None:
+        if not self.hold_s:
+            self._enqueue(datagram)
+            return
+        now = self.network.now
+        self._held_until = max(self._held_until, now + self.network.rng.uniform(0, self.hold_s))
+        self.network.at(self._held_until, self._enqueue, datagram)
+
+    def _enqueue(self, datagram: Datagram) -> None:
         network = self.network
         now = network.now
         queue = self.queue

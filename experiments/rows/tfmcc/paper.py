@@ -9,6 +9,7 @@ from experiments.rows.tfmcc import crowd as tfmcc_crowd
 from experiments.rows.tfmcc import fairness as tfmcc_fairness
 from experiments.rows.tfmcc import feedback as tfmcc_feedback
 from experiments.rows.tfmcc import many as tfmcc_many
+from experiments.rows.tfmcc import mixture as tfmcc_mixture
 from experiments.rows.tfmcc import response as tfmcc_response
 from experiments.rows.tfmcc import scaling as tfmcc_scaling
 
@@ -136,6 +137,7 @@ ROWS = (
         "halves with each step",
         "each step to 0.4-0.65 of the last",
     ),
+    *tfmcc_mixture.ROWS,
     *tfmcc_assist.ROWS,
     *tfmcc_crowd.ROWS,
 )

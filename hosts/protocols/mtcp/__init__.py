@@ -8,5 +8,11 @@ from hosts.protocols.mtcp.sender import MtcpSender
 from hosts.protocols.mtcp.wire import NUMBER, Type
 
 PROTOCOL = Protocol(
-    "mtcp", NUMBER, PACKETS, MtcpOptions, MtcpSender, MtcpReceiver, feedback_types=frozenset({Type.ACK, Type.NACK})
+    "mtcp",
+    NUMBER,
+    PACKETS,
+    MtcpOptions,
+    MtcpSender,
+    MtcpReceiver,
+    feedback_types=frozenset({Type.ACK, Type.NACK, Type.PROGRESS}),
 )

@@ -2,7 +2,8 @@
 
 from math import inf
 
-from hosts.protocols.mtcp.children import Child, Least
+from hosts.protocols.mtcp.children import Child
+from hosts.protocols.mtcp.least import Least
 
 _HELD = -1
 """Key of what is kept for no child: their numbers are not negative."""

@@ -5,18 +5,20 @@ The sender holds one for its own children; any other agent is a receiver that ho
 clock, `now` is on the agent's; only differences of their differences are used (3.2).
 """
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Sequence
 
 from hosts.endpoint import Address, CongestionSignal, Effect
 from hosts.parts.sack import Scoreboard, bits
 from hosts.protocols.mtcp.advertised import AdvertisedWindows
 from hosts.protocols.mtcp.aside import KEPT_BUFFERS
-from hosts.protocols.mtcp.children import Child, Delays
+from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.congestion import Congestion, Summary
+from hosts.protocols.mtcp.delays import Delays
 from hosts.protocols.mtcp.members import Members
+from hosts.protocols.mtcp.numbers import Numbers
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import DATA_BYTES, MERGE_CHILDREN, REACH, SACK_BITS, Feedback
+from hosts.protocols.mtcp.packets import DATA_BYTES, REACH, SACK_BITS, Feedback
 from hosts.protocols.mtcp.retransmission import Retransmission
 from hosts.protocols.mtcp.silence import Silence
 from hosts.protocols.mtcp.store import PacketStore, StoredPacket
@@ -82,8 +84,7 @@ class Agent:
             self._retransmission,
             own_clock=own_clock,
         )
-        self._free_numbers = deque(range(MERGE_CHILDREN))
-        self._next_number = MERGE_CHILDREN
+        self._numbers = Numbers()
         self._members = Members(self.by_number)
         self.summary_changed = False
         """Something else than cwnd has changed that the congestion summary depends on; who wants to know sets it back
@@ -105,10 +106,7 @@ class Agent:
         """
         first = self.end if first is None else first
         offset = self.store.offset_of(first) if first_offset is None else first_offset
-        if self._free_numbers:
-            number = self._free_numbers.popleft()
-        else:
-            number, self._next_number = self._next_number, self._next_number + 1
+        number = self._numbers.take()
         if not self.children and not self._own_clock:
             self.congestion.begin(self.end)
         child = Child(
@@ -142,8 +140,7 @@ class Agent:
         del self.by_number[number]
         self._members.forget()
         self._retransmission.left(child)
-        if number < MERGE_CHILDREN:
-            self._free_numbers.append(number)  # the others come first: switches may still remember this one
+        self._numbers.give_back(number)
         self.congestion.summaries.remove(child)
         self.advertised.remove(child)
         if child.aside:
@@ -293,7 +290,7 @@ class Agent:
     def _speaks_again(self, child: Child, cumulative: int, feedback: Feedback, now: float) -> list[Effect]:
         """A child that is set aside has all before packet `cumulative`."""
         child.heard_at = child.answered_at = now
-        offset, highest = self._offsets(cumulative, feedback.sack)
+        offset, highest = self.store.offsets(cumulative, feedback.sack)
         opened = child.acknowledged(cumulative, feedback.window, offset, highest, now)
         self.summary_changed = True  # the end up to which all are sent
         effects = self._silence.broken(child, cumulative, feedback, opened, now)
@@ -309,7 +306,7 @@ class Agent:
 
     def _acknowledge(self, child: Child, cumulative: int, feedback: Feedback, now: float) -> int:
         """Put down what a child has. Returns what all children have now, for `_completed`."""
-        offset, highest = self._offsets(cumulative, feedback.sack)
+        offset, highest = self.store.offsets(cumulative, feedback.sack)
         if child.acknowledged(cumulative, feedback.window, offset, highest, now):
             self.advertised.update(child)
         fresh = self._board.acknowledge(child.number, cumulative, feedback.sack, self.store.end)
@@ -319,7 +316,7 @@ class Agent:
 
     def _acknowledge_all(self, children: Sequence[Child], cumulative: int, feedback: Feedback, now: float) -> int:
         """Put down what all of these have, as `_acknowledge` does for one."""
-        offset, highest = self._offsets(cumulative, feedback.sack)
+        offset, highest = self.store.offsets(cumulative, feedback.sack)
         opened = [child for child in children if child.acknowledged(cumulative, feedback.window, offset, highest, now)]
         if opened:
             self.advertised.update_all(opened)
@@ -330,11 +327,6 @@ class Agent:
                 if child.repairs:
                     self._retransmission.settle(child, now)
         return fresh
-
-    def _offsets(self, cumulative: int, sack: int) -> tuple[int | None, int | None]:
-        """Where in the stream the first packet lies that a child lacks, and the end of the last that it has."""
-        offset = self.store.offset_of(cumulative)
-        return offset, self.store.offset_of(cumulative + sack.bit_length() + 1) if sack else offset
 
     def _completed(self, fresh: int, now: float) -> None:
         """All children have the packets in the bitmap `fresh` (above the base) now."""
@@ -397,7 +389,7 @@ class Agent:
                 if member.aside and cumulative > aside.acknowledged_by(member):
                     effects += self._speaks_again(member, cumulative, feedback, now)
             members = [member for member in members if not member.aside]
-        self._take_delays(child, feedback, members, arrived_at)
+        self.delays.merged_feedback_arrived(child, feedback, members, arrived_at)
         holders = feedback.holders
         for member in members:  # who lives, and who is to be repaired when the packet `cumulative` times out
             member.heard_at = member.answered_at = now
@@ -412,21 +404,6 @@ class Agent:
                 if member.repairs:
                     self._retransmission.send(member, now, effects)
         return effects
-
-    def _take_delays(self, child: Child, feedback: Feedback, members: list[Child], arrived_at: float) -> None:
-        """The child's delay is a sample like any other. The others' are known by how they differ from it, so that
-        neither the switch's clock nor its drift counts: by how much more the one that waits longest waits, for Vegas;
-        and how far the largest time-out is from it.
-        """
-        if not self.delays.feedback_arrived(child, feedback, arrived_at):
-            return
-        waiting = child.rtd_last - child.rtd_min + feedback.queue_us / 1e6
-        timeout = child.rtd_last + feedback.bound_us / 1e6
-        for member in members:
-            member.merged_timeout = timeout
-            if waiting < member.round_waiting:
-                member.round_waiting = waiting
-        self.delays.refresh_if_above(timeout, many=True)
 
     # --- timers
 

@@ -10,7 +10,9 @@ from math import inf
 from typing import Final
 
 from hosts.parts.sack import Scoreboard
-from hosts.protocols.mtcp.children import Child, Delays, Least
+from hosts.protocols.mtcp.children import Child
+from hosts.protocols.mtcp.delays import Delays
+from hosts.protocols.mtcp.least import Least
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import SACK_BITS
 from hosts.protocols.mtcp.repairs import Repairs

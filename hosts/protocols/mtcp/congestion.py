@@ -11,8 +11,10 @@ from hosts.parts.adaptive import AdaptiveWindow
 from hosts.parts.rtt import INITIAL_TIMEOUT_S
 from hosts.parts.vegas import VegasWindow
 from hosts.protocols.mtcp.adaptive_control import AdaptiveControl
-from hosts.protocols.mtcp.children import Child, Least
+from hosts.protocols.mtcp.children import Child
+from hosts.protocols.mtcp.least import Least
 from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.pacing import GAIN, SLOW_START_GAIN
 from hosts.protocols.mtcp.paper_control import PaperControl
 from hosts.protocols.mtcp.window_control import WindowControl
 from hosts.protocols.mtcp.wire import UNLIMITED
@@ -124,6 +126,7 @@ class Congestion:
 
     __slots__ = (
         "_cut_floor",
+        "_measured_s",
         "_options",
         "_own_clock",
         "_round_end",
@@ -153,6 +156,7 @@ class Congestion:
         """Packets: the window that governed the sender lately, 0 when that is not known."""
         self.rtt_s = INITIAL_TIMEOUT_S
         """From a packet's departure to the acknowledgment of the last child."""
+        self._measured_s = 0.0  # the round trip time of the slowest child, as far as it is paced by that
         self._cut_floor = first  # losses of packets before it have been reacted on
         self._round_end = first
         self._round_start: float | None = None
@@ -162,6 +166,16 @@ class Congestion:
     def window(self) -> VegasWindow | AdaptiveWindow:
         """cwnd (3.5)."""
         return self.control.window
+
+    @property
+    def pace(self) -> float | None:
+        """Packets a second at which what the window allows is to leave; None: as it comes. Where switches merge ACKs,
+        slow start sees its queue later, and later still when it is paced.
+        """
+        if not self._measured_s:
+            return None
+        window = self.window
+        return (SLOW_START_GAIN if window.slow_start else GAIN) * window.cwnd / self._measured_s
 
     def begin(self, end: int) -> None:
         """The first child of an agent whose session is under way: slow start would halt everybody for it. The window
@@ -212,6 +226,8 @@ class Congestion:
         if elapsed > 0:
             # Of another agent's paths only differences of delays are known; a round is hardly longer than they.
             self.rtt_s = rtt_s or elapsed
+            if self._options.adaptive and self._options.assist == "none":
+                self._measured_s = rtt_s
             rate = self._round_packets / elapsed
             self.control.round_trip_ended(delay, rate, self.rtt_s, self.used, children, now)
         self._round_end = max(end, base + self.governing_cwnd)

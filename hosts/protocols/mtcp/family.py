@@ -8,7 +8,7 @@ from typing import Protocol
 
 from hosts.endpoint import Address, Datagram, Effect, Send
 from hosts.protocols.mtcp.agent import Agent
-from hosts.protocols.mtcp.children import Child, Least
+from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.control import (
     Entry,
     Join,
@@ -28,6 +28,7 @@ from hosts.protocols.mtcp.control import (
     encode_probe_ack,
     encode_report_ack,
 )
+from hosts.protocols.mtcp.least import Least
 from hosts.protocols.mtcp.membership import Membership
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import MERGE_CHILDREN, Feedback, Packet

@@ -12,6 +12,7 @@ from hosts.protocols.mtcp.attachment import Attachment
 from hosts.protocols.mtcp.control import JoinAck
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import SACK_BITS, Data, Repair, encode_feedback
+from hosts.protocols.mtcp.progress import encode_progress
 from hosts.protocols.mtcp.wire import UNLIMITED
 from hosts.wire.seq import extend
 
@@ -25,8 +26,30 @@ TURNS = 16
 """Of other children, one after the other: `fan_out`'s default (ours)."""
 TURN_PACKETS = 1 / 8
 """In the time of so many packets each has its turn: what feedback is of a packet (ours)."""
+ACKS_A_WINDOW = 16
+"""ACKs of one child for each window of the sender's, at least, and twice as many at most, so that feedback does not
+grow with the rate (ours; draft-ietf-quic-ack-frequency, 3, is content with fewer). The sender is paced, so that what
+one ACK releases is no burst; but slow start must see soon that packets wait.
+"""
+MOST_TOGETHER = SACK_BITS // 2
+"""Packets that one ACK tells of: so when some are missing, no bitmap passes over others (ours)."""
 SPACING_GAIN = 1 / 8
 """Of the mean time from a packet to the next (RFC 6298's alpha)."""
+
+
+def together(options: MtcpOptions, cwnd: int, *, merge: bool) -> int:
+    """Packets that one ACK tells of when the sender's window is `cwnd` packets (0: not known), unless the delay ends
+    before; `merge`: switches may merge it, so that there is little of it anyway.
+    """
+    enough = options.ack_every
+    if not cwnd:
+        return enough
+    # A sender that has used up its window waits, with a small one for every acknowledgment (ours).
+    if cwnd < SMALL_CWND:
+        return min(enough, cwnd // 2)
+    if options.adaptive and not merge and cwnd >= ACKS_A_WINDOW * enough:
+        return max(enough, min(1 << (cwnd // ACKS_A_WINDOW).bit_length() - 1, MOST_TOGETHER))
+    return min(enough, cwnd)
 
 
 class ReceiverFeedback:
@@ -168,10 +191,7 @@ class ReceiverFeedback:
             if self._arrived_at is not None:
                 self._spacing_s += SPACING_GAIN * (max(0.0, at - self._arrived_at) / count - self._spacing_s)
             self._arrived_at = at
-            enough = self._options.ack_every
-            if packet.cwnd:  # 0: not known
-                # A sender that has used up its window waits, with a small one for every acknowledgment (ours).
-                enough = min(enough, packet.cwnd if packet.cwnd >= SMALL_CWND else packet.cwnd // 2)
+            enough = together(self._options, packet.cwnd, merge=self.merge)
         else:
             if is_parents:
                 self._repair_echo_us = packet.repair_time_us  # type: ignore[union-attr]
@@ -233,7 +253,6 @@ class ReceiverFeedback:
         self._nack_due = False
         end = self._told_end = self.advertised_end
         self.update_at = now + self._update_period
-        held_us = int((now - self._echo_at) * 1e6) if self._echo_time_us else 0
         sack, shift = received.sack, 0
         beyond = sack.bit_length() - SACK_BITS
         if beyond > 0:  # it tells of what came last, and of what is behind that (as RFC 2018, 4)
@@ -245,23 +264,28 @@ class ReceiverFeedback:
             min_cwnd, max_twnd = summary
             self._told_cwnd = summary.min_cwnd
             self._told_room = summary.current_window
-        packet = encode_feedback(
-            self.session,
-            nack or (self.merge and received.has_gap),
-            received.cumulative,
-            self._echo_time_us,
-            held_us,
-            self._repair_echo_us,
-            min_cwnd,
-            max_twnd,
-            max(0, end - reception.delivered),
-            sack,
-            merge=self.merge and not self.marked and not shift,  # switches have no place for that in what they merge
-            number=self.number,
-            marked=self.marked,
-            shift=shift,
-            relearn=self._options.adaptive,
-        )
+        held_us = int((now - self._echo_at) * 1e6) if self._echo_time_us else 0
+        told = self.session, received.cumulative, self._echo_time_us, held_us, self._repair_echo_us
+        window = max(0, end - reception.delivered)
+        if not (nack or sack or self.merge) and self._options.adaptive:
+            packet = encode_progress(*told, min_cwnd, max_twnd, window, marked=self.marked)
+        else:
+            packet = encode_feedback(
+                *told[:1],
+                nack or (self.merge and received.has_gap),
+                *told[1:],
+                min_cwnd,
+                max_twnd,
+                window,
+                sack,
+                merge=self.merge
+                and not self.marked
+                and not shift,  # switches have no place for that in what they merge
+                number=self.number,
+                marked=self.marked,
+                shift=shift,
+                relearn=self._options.adaptive,
+            )
         self.marked = False
         assert self._attachment.parent is not None
         self._counters["feedback_packets"] += 1
@@ -295,7 +319,8 @@ class ReceiverFeedback:
         room = summary.current_window - self._told_room
         if 2 * summary.min_cwnd < self._told_cwnd:
             return self.send(False, now)  # the sender must slow down
-        if room >= self._options.ack_every * self._options.payload_bytes:
+        enough = together(self._options, self.agent.congestion.governing_cwnd, merge=self.merge)
+        if room >= max(enough, self._options.ack_every) * self._options.payload_bytes:
             return self.send(False, now)
         if room > 0 and self.ack_at is None:
             self.ack_at = now + self._options.ack_delay_s

@@ -16,6 +16,9 @@ from hosts.wire.reason import Reason
 
 TRIES = 6
 """A join is repeated this often, every `announce_s`, before somebody else is asked (ours)."""
+ORPHANS_TRIES = 2
+"""Of who has lost its parent, and was patient before: the sender waits for it for no more than twice
+`parent_timeout_s` (ours)."""
 QUERIES = 3
 """And a query this often, before those that did not answer are left out (ours)."""
 MAX_PATIENCE = 16
@@ -179,6 +182,11 @@ class Search:
             self.wake_at = None
         return []
 
+    @property
+    def _most_tries(self) -> int:
+        """Before somebody else is asked: as long for an orphan, however patient it has become."""
+        return max(ORPHANS_TRIES, TRIES // self._patience) if self.join.member else TRIES
+
     # --- timers
 
     def handle_timer(self, now: float) -> list[Effect]:
@@ -187,7 +195,7 @@ class Search:
             return []
         if self._offers is not None:
             return self._send_queries(now) if self._tries < QUERIES else self._choose(now)
-        if self.target is not None and self._tries < TRIES:
+        if self.target is not None and self._tries < self._most_tries:
             return self._send_join(now)
         if self._chosen:
             # Whoever offered a place and does not answer now may have ended, and the others with it.

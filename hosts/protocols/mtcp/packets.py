@@ -11,6 +11,19 @@ from typing import Final, NamedTuple, TypeAlias
 
 from hosts.parts.runs import framing
 from hosts.protocols.mtcp.control import CONTROL, Control
+from hosts.protocols.mtcp.progress import (
+    CUMULATIVE,
+    ECHO,
+    FLAG_MARKED,
+    HELD,
+    MARKED,
+    MAX_TWND,
+    MIN_CWND,
+    PROGRESS,
+    REPAIR_ECHO,
+    WINDOW,
+    decode_progress,
+)
 from hosts.protocols.mtcp.wire import NUMBER, UNLIMITED, Type
 from hosts.wire.checks import check_size, read_header
 from hosts.wire.fields import Bitmap, Flag, Number, Payload, Size
@@ -29,7 +42,6 @@ FLAG_END: Final = 0x01
 FLAG_MERGED: Final = 0x01
 FLAG_MERGE: Final = 0x02
 FLAG_REPAIRED: Final = 0x04
-FLAG_MARKED: Final = 0x08
 FLAG_SHIFTED: Final = 0x10
 FLAG_RELEARN: Final = 0x20
 MERGE_CHILDREN: Final = 128
@@ -129,21 +141,13 @@ FEEDBACK: Final = Format(
     NUMBER,
     (Type.ACK, Type.NACK),
     Feedback,
-    Number("cumulative", 32, "the first packet that is missing: all before it have arrived", wraps=True),
-    Number(
-        "held_us", 32, "from the arrival of the packet that `echo_time_us` names to this feedback's departure", cut=True
-    ),
-    Number("echo_time_us", 64, "send_time_us of the last DATA that arrived, 0: none yet"),
-    Number("repair_echo_us", 64, "repair_time_us of the last REPAIR that arrived, 0: none yet"),
-    Number(
-        "min_cwnd",
-        32,
-        "bytes: minimum of the congestion windows below; all ones from a leaf",
-        default=UNLIMITED,
-        cut=True,
-    ),
-    Number("max_twnd", 32, "bytes: maximum of the transit windows below; 0 from a leaf", cut=True),
-    Number("window", 32, "bytes free for the stream from `cumulative` on (the advertised window)", cut=True),
+    CUMULATIVE,
+    HELD,
+    ECHO,
+    REPAIR_ECHO,
+    MIN_CWND,
+    MAX_TWND,
+    WINDOW,
     Number(
         "queue_us",
         32,
@@ -165,7 +169,7 @@ FEEDBACK: Final = Format(
         Flag("merged", FLAG_MERGED, "ACK: a switch made it from several children's"),
         Flag("merge", FLAG_MERGE, "switches may merge it with those of the same parent's other children"),
         Flag("repaired", FLAG_REPAIRED, "merged ACK: `number` answers a repair with it, for switches further up"),
-        Flag("marked", FLAG_MARKED, "a queue has marked DATA since the last feedback (ECN, RFC 3168); never merged"),
+        MARKED,
         Flag("shifted", FLAG_SHIFTED, "`sack` begins later, where more is in flight than it has bits; never merged"),
         Flag("relearn", FLAG_RELEARN, "the base delay is learnt again (`rules: adaptive`): switches do so, too"),
     ),
@@ -173,7 +177,7 @@ FEEDBACK: Final = Format(
     name="feedback",
 )
 
-PACKETS: Final = (DATA, REPAIR, FEEDBACK, *CONTROL)
+PACKETS: Final = (DATA, REPAIR, FEEDBACK, *CONTROL, PROGRESS)
 Packet: TypeAlias = Data | Repair | Feedback | Control
 
 # Hot paths pack and unpack with the structs themselves.
@@ -299,12 +303,32 @@ def _parse_feedback(data: bytes, nack: bool, flags: int, session: int) -> Feedba
     )
 
 
+def _parse_progress(data: bytes, flags: int, session: int) -> Feedback:
+    """As the ACK that it stands for."""
+    told = decode_progress(data, flags, session)
+    return Feedback(
+        session,
+        False,
+        told.cumulative,
+        told.echo_time_us,
+        told.held_us,
+        told.repair_echo_us,
+        told.min_cwnd,
+        told.max_twnd,
+        told.window,
+        0,
+        marked=told.marked,
+    )
+
+
 def parse(data: bytes) -> Packet:
     """Read a datagram. Raises PacketError: truncated, oversized, version, protocol, type, value."""
     size = len(data)
     kind, flags, session = read_header(data, NUMBER)
     if kind == Type.ACK or kind == Type.NACK:
         return _parse_feedback(data, kind == Type.NACK, flags, session)
+    if kind == Type.PROGRESS:
+        return _parse_progress(data, flags, session)
     if kind == Type.DATA:
         if size < DATA_BYTES:
             raise PacketError("truncated")

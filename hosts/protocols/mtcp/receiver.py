@@ -32,6 +32,7 @@ from hosts.protocols.mtcp.control import Announce, JoinAck, Move, Offer, Probe, 
 from hosts.protocols.mtcp.feedback import ReceiverFeedback
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import STREAM, Data, Packet, Repair, parse
+from hosts.protocols.mtcp.premature import Premature
 from hosts.protocols.mtcp.serving import Serving
 from hosts.protocols.mtcp.standing import ReceiverState, Standing
 from hosts.protocols.mtcp.status import reception_row
@@ -40,8 +41,6 @@ from hosts.wire.farewell import ABORT_COPIES, Abort, Fin
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
 
-PREMATURE_PACKETS = 16
-"""Data that overtook the answer to our join, kept until that comes: a few initial windows (ours)."""
 ELSEWHERE = (Reason.NOT_A_CHILD, Reason.MOVED)
 """A parent that says so is not the end of the session: there are others."""
 TO_A_CHILD = (*ELSEWHERE, Reason.SILENT, Reason.STALLED)
@@ -60,7 +59,7 @@ class MtcpReceiver(SessionReceiver):
         self.feedback = ReceiverFeedback(options, self.counters, self.reception, self.attachment)
         self.serving: Serving | None = None
         """What it does for others; None while nobody has asked."""
-        self._premature: list[tuple[Data, float]] = []  # from our sender, before we were told that we are a member
+        self._premature = Premature()
 
     def _enter(self, state: ReceiverState) -> None:
         self._standing.enter(state)
@@ -239,9 +238,8 @@ class MtcpReceiver(SessionReceiver):
                 self._enter(ReceiverState.MEMBER)
                 if self.options.agent:
                     self._serve(now)
-                premature, self._premature = self._premature, []
                 effects.append(SessionStarted(source))
-                for data, arrived_at in premature:
+                for data, arrived_at in self._premature.take():
                     effects += self._take(data, now, arrived_at)
             else:
                 effects += self.feedback.send(True, now)
@@ -271,14 +269,8 @@ class MtcpReceiver(SessionReceiver):
     def _data(self, packet: Data | Repair, datagram: Datagram, now: float) -> Sequence[Effect]:
         if self._standing.takes_part:
             return self._take(packet, now, datagram.arrived_at)
-        if (
-            self._standing.state is ReceiverState.JOINING
-            and type(packet) is Data
-            and len(self._premature) < PREMATURE_PACKETS
-        ):
-            # The last one to join starts the session, and its two sockets may be read in either order.
-            self._premature.append((packet, now if datagram.arrived_at is None else datagram.arrived_at))
-        else:
+        joins = self._standing.state is ReceiverState.JOINING
+        if not (joins and self._premature.keep(packet, now if datagram.arrived_at is None else datagram.arrived_at)):
             self.counters["drop_not_member"] += 1
         return ()
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from hosts.endpoint import Address, CongestionSignal, Effect, Send
 from hosts.parts.rtt import INITIAL_TIMEOUT_S
 from hosts.parts.sack import Scoreboard, bits
-from hosts.protocols.mtcp.children import MAX_TIMEOUT_S, Child, Delays
+from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.congestion import Congestion
+from hosts.protocols.mtcp.delays import MAX_TIMEOUT_S, Delays
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import encode_repair
 from hosts.protocols.mtcp.store import PacketStore, StoredPacket

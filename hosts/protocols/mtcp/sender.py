@@ -27,6 +27,7 @@ from hosts.protocols.mtcp.control import encode_abort, encode_announce
 from hosts.protocols.mtcp.family import Family
 from hosts.protocols.mtcp.membership import Membership
 from hosts.protocols.mtcp.options import MtcpOptions
+from hosts.protocols.mtcp.pacing import Pacer
 from hosts.protocols.mtcp.packets import DATA_BYTES, Feedback, encode_data, encode_run, parse
 from hosts.protocols.mtcp.roster import WHOLE, Roster
 from hosts.protocols.mtcp.status import governing_cwnd, limiting_row, member_rows, windows_row
@@ -60,7 +61,8 @@ class MtcpSender(StreamSender):
             self.number, options, self.counters, self._membership, self.agent, self.roster, self._membership
         )
         self.limit = "application"
-        """What kept the sender from sending the next packet: cwnd, advertised_window, sack, rate, application."""
+        """What kept the next packet back: cwnd, pacing, advertised_window, sack, rate, application."""
+        self._pacer = Pacer()
         self._cwnd_seen = 0.0  # when it last looked at what the windows allow
         self._closing_at: float | None = None  # closing: when it is over
         self._wait_until = 0.0
@@ -130,6 +132,8 @@ class MtcpSender(StreamSender):
             effects = agent.feedback(child, packet, now, datagram.arrived_at)
             if self.limit == "cwnd" and not agent.summary_changed and agent.congestion.window.cwnd == self._cwnd_seen:
                 return effects  # the windows are as they were, and kept it from sending then
+            if self.limit == "pacing" and now < self._pacer.at:
+                return effects
         else:
             self._membership.address = datagram.destination
             answer = self.family.control(packet, datagram, now)
@@ -203,6 +207,7 @@ class MtcpSender(StreamSender):
         own = summary.min_cwnd == int(congestion.window.cwnd * payload_bytes)
         cwnd = congestion.governing_cwnd = summary.min_cwnd // payload_bytes
         self._cwnd_seen = congestion.window.cwnd
+        pace = congestion.pace
         advertised_end: int | None = None
         while True:
             size = min(payload_bytes, len(unsent))
@@ -222,12 +227,15 @@ class MtcpSender(StreamSender):
             if agent.in_flight >= self.options.reach:
                 self.limit = "sack"
                 return
+            if pace is not None and not self._pacer.allows(now):
+                self.limit = "pacing"
+                return
             if self.options.rate_limit_bps and not self._rate_allows(size, now):
                 self.limit = "rate"
                 return
             if self.sends_runs and not self.options.rate_limit_bps:
                 room = min(current_window, advertised_end - offset)
-                sent = self._transmit_run(effects, room, cwnd, now)
+                sent = self._transmit_run(effects, room, cwnd, pace, now)
                 if sent:
                     current_window -= sent
                     continue
@@ -236,6 +244,8 @@ class MtcpSender(StreamSender):
             data = encode_data(self.number, end, agent.end, time_us, offset, bytes(unsent[:size]), cwnd)
             del unsent[:size]
             agent.buffer(data, offset, size, time_us, now)
+            if pace is not None:
+                self._pacer.sent(pace, now)
             current_window -= size
             self.counters["data_packets"] += 1
             self.counters["udp_bytes"] += len(data)
@@ -244,15 +254,19 @@ class MtcpSender(StreamSender):
             if end:
                 self.agent.has_end = True
 
-    def _transmit_run(self, effects: list[Effect], room: int, cwnd: int, now: float) -> int:
+    def _transmit_run(self, effects: list[Effect], room: int, cwnd: int, pace: float | None, now: float) -> int:
         """Send several packets together, of at most `room` bytes of the stream; how many bytes they have. 0: not even
         two may leave, or the stream's end is among them."""
         agent, unsent = self.agent, self._unsent
         size = self.options.payload_bytes
         whole = (len(unsent) - self._finishing) // size
         count = min(whole, room // size, self.options.reach - agent.in_flight, run_packets(DATA_BYTES + size))
+        if pace is not None:
+            count = min(count, self._pacer.together(pace))
         if count < 2:
             return 0
+        if pace is not None:
+            self._pacer.sent(pace, now, count)
         offset, time_us = agent.end_offset, int(now * 1e6)
         payload = bytes(unsent[: count * size])
         del unsent[: count * size]
@@ -285,6 +299,8 @@ class MtcpSender(StreamSender):
             at = family_at
         if self.state == "waiting":
             return min(at, self._wait_until)
+        if self.limit == "pacing" and self._pacer.at < at:
+            return self._pacer.at
         if self.limit == "rate" and self._rate_at is not None and self._rate_at < at:
             return self._rate_at
         return at

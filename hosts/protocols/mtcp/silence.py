@@ -11,8 +11,9 @@ from hosts.parts.sack import Scoreboard
 from hosts.parts.silence import patience_s
 from hosts.protocols.mtcp.advertised import AdvertisedWindows
 from hosts.protocols.mtcp.aside import CHECK_S, Aside
-from hosts.protocols.mtcp.children import Child, Delays
+from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.congestion import Congestion
+from hosts.protocols.mtcp.delays import Delays
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Feedback
 from hosts.protocols.mtcp.retransmission import Retransmission

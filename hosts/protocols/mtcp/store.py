@@ -62,6 +62,13 @@ class PacketStore:
         before = self.packets.get(seq - 1)
         return None if before is None else before.offset + before.size
 
+    def offsets(self, cumulative: int, sack: int) -> tuple[int | None, int | None]:
+        """Where in the stream the first packet lies that a child lacks, and the end of the last that it has, by its
+        acknowledgment.
+        """
+        offset = self.offset_of(cumulative)
+        return offset, self.offset_of(cumulative + sack.bit_length() + 1) if sack else offset
+
     def trim(self, base: int, keep_offset: float) -> None:
         """Discard what all children have (it lies before packet `base`) and nobody below needs any more (it ends before
         `keep_offset` in the stream).

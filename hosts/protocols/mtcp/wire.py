@@ -33,6 +33,7 @@ class Type(enum.IntEnum):
     MOVE = 15
     REPORT = 16
     REPORT_ACK = 17
+    PROGRESS = 18
 
 
 ADDRESS: Final = Layout("address", Address, Host("host", "IPv4 address"), Number("port", 16, "of UDP"))

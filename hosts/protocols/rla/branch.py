@@ -77,6 +77,10 @@ class Branch:
         self._examined = first  # packets below have been judged
         self._repeated: deque[tuple[float, int]] = deque(maxlen=MOST_REPEATED)  # (when, packet)
 
+    def opens(self, window_end: int) -> None:
+        """It takes the stream up to this offset; windows never shrink."""
+        self.window_end = max(self.window_end, window_end)
+
     @property
     def timeout(self) -> float:
         """Its own, in seconds; repeats are longer by `backoff`."""

@@ -8,16 +8,18 @@ without it, and when it answers again it first gets what it lacks.
 import random
 from collections import Counter
 
-from hosts.endpoint import ECT_0, NOT_ECT, Address, CongestionSignal, Effect, Send
+from hosts.endpoint import Address, CongestionSignal, Effect, Send
 from hosts.parts.sack import bits
-from hosts.parts.silence import patience_s
+from hosts.protocols.rla.advertised import Advertised
 from hosts.protocols.rla.answers import EACH, Answers, Unheard, wanted
 from hosts.protocols.rla.branch import LOSS_DISTANCE, Branch
+from hosts.protocols.rla.copies import Copies
 from hosts.protocols.rla.inflight import InFlight, Packet
 from hosts.protocols.rla.listening import RandomListening
 from hosts.protocols.rla.options import RlaOptions
-from hosts.protocols.rla.packets import WINDOW_PACKETS, Ack, Data, encode_data
+from hosts.protocols.rla.packets import WINDOW_PACKETS, Ack
 from hosts.protocols.rla.repairs import Repairs
+from hosts.protocols.rla.silence import is_silent
 from hosts.wire.seq import extend
 
 CHECK_S = 0.05
@@ -39,18 +41,16 @@ class Flow:
         rng: random.Random,
         counters: Counter[str],
     ) -> None:
-        self._session = session
         self._group = group
         self.options = options
         self._counters = counters
         self.listening = RandomListening(options, rng, WINDOW_PACKETS)
-        self._ecn = ECT_0 if options.rules == "tcp" else NOT_ECT
+        self._copies = Copies(session, options, counters)
         self.branches: dict[Address, Branch] = {}
         self._by_number: dict[int, Branch] = {}
         self._inflight = InFlight()
-        self._repairs = Repairs(self._inflight, self._by_number, options.rexmit_thresh, counters, self._again)
-        self._shut: Branch | None = None  # whose advertised window ended first when that was last looked for
-        self._open_until = 0  # stream offset up to which every receiver takes data, at least
+        self._repairs = Repairs(self._inflight, self._by_number, options.rexmit_thresh, counters, self._copy)
+        self._advertised = Advertised(self.branches, self._inflight)
         self.joined = 0
         """Receivers so far, and the next one's number."""
         self.max_reach_all = -1
@@ -77,7 +77,7 @@ class Flow:
         branch.window_end = self.base_offset + window
         self.branches[address] = self._by_number[branch.number] = branch
         self._inflight.listened.add_child(branch.number, self.base)
-        self._open_until = 0
+        self._advertised.forget()
         self.listening.troubled.add(branch.number, now)
         return branch
 
@@ -85,6 +85,7 @@ class Flow:
         """Wait for this receiver no longer."""
         branch = self.branches.pop(address)
         del self._by_number[branch.number]
+        self._advertised.forget()
         self.listening.forget(branch.number)
         self._repairs.forget(branch)
         base = self.base
@@ -105,12 +106,12 @@ class Flow:
         branch.back_below = None
         base = self.base
         self._completed(self._inflight.put_aside(branch), base, now)
-        self._open_until, self._shut = 0, None
+        self._advertised.forget()
         self._counters["set_aside"] += 1
 
     def _take_back(self, branch: Branch) -> None:
         self._inflight.take_back(branch)
-        self._open_until, self._shut = 0, None
+        self._advertised.forget()
 
     @property
     def base(self) -> int:
@@ -144,7 +145,7 @@ class Flow:
             return "cwnd"
         if now < self._unheard.paced_until:
             return "pacing"
-        if until > self._open_until and not self._is_open(until):
+        if not self._advertised.takes(until):
             return "advertised_window"
         if end - inflight.base >= WINDOW_PACKETS:
             return "sack"
@@ -153,16 +154,6 @@ class Flow:
             if end - kept_from >= WINDOW_PACKETS or until - inflight.offset(kept_from) > self.options.kept_bytes:
                 return "kept"
         return None
-
-    def _is_open(self, until: int) -> bool:
-        """Whether the buffer of everybody who is listened to takes the stream up to this offset. Windows never shrink,
-        so that the least of their ends is a bound until one is past it, and looking at one receiver is mostly enough.
-        """
-        if self._shut is None or until <= self._shut.window_end or self._shut.number not in self._by_number:
-            listened = (branch for branch in self.branches.values() if not self.is_aside(branch))
-            self._shut = min(listened, key=lambda branch: branch.window_end, default=None)
-            self._open_until = 0 if self._shut is None else self._shut.window_end
-        return until <= self._open_until
 
     def send(self, payload: bytes, end: bool, now: float) -> Send:
         """Multicast the next packet."""
@@ -173,30 +164,11 @@ class Flow:
             self._check_at = now + CHECK_S
             self._heard_at = now
         self._unheard.sent(self._wanted_answers, self.listening.cwnd, self.srtt_max, now)
-        return self._copy(seq, packet, False, self._group, now)
+        return self._copy(seq, packet, None, now, again=False)
 
-    def _again(self, seq: int, packet: Packet, to: Address | None, now: float) -> Send:
-        """A repeat, to one receiver or the group."""
-        return self._copy(seq, packet, True, to or self._group, now)
-
-    def _copy(self, seq: int, packet: Packet, again: bool, to: Address, now: float) -> Send:
-        data = encode_data(
-            Data(
-                self._session,
-                packet.end,
-                again,
-                seq,
-                int(self.srtt_max * 1e3) + 1,
-                int(now * 1e6),
-                packet.offset,
-                packet.payload,
-                self.options.assist == "switch",
-                self._unheard.answers.ratio,
-                self._unheard.answers.waits,
-            )
-        )
-        self._counters["udp_bytes"] += len(data)
-        return Send(data, to, self._ecn)
+    def _copy(self, seq: int, packet: Packet, to: Address | None, now: float, *, again: bool = True) -> Send:
+        """To one receiver or the group."""
+        return self._copies.of(seq, packet, again, to or self._group, self.srtt_max, self._unheard.answers, now)
 
     @property
     def _wanted_answers(self) -> Answers:
@@ -235,7 +207,7 @@ class Flow:
         branch.window = ack.window
         recovers = branch.cumulative < cumulative < branch.recover_below
         self._progress(branch, cumulative, now)
-        self._open(branch, cumulative, ack.window)
+        branch.opens(self._inflight.offset(cumulative) + ack.window)
         if self.is_aside(branch):
             return self._acknowledge_aside(branch, cumulative, sack, now)
         effects: list[Effect] = []
@@ -276,7 +248,7 @@ class Flow:
             branch.merges += 1
             branch.heard_at = branch.answered_at = now
             if cumulative >= self.base:
-                self._open(branch, cumulative, ack.window)
+                branch.opens(self._inflight.offset(cumulative) + ack.window)
             board = self._inflight.board(branch)
             if board is self._inflight.aside:
                 effects += self._acknowledge_aside(branch, cumulative, ack.sack, now)
@@ -315,12 +287,6 @@ class Flow:
             branch.progress_at = now
             branch.backoff = 1.0
             self._reached = max(self._reached, cumulative)
-
-    def _open(self, branch: Branch, cumulative: int, window: int) -> None:
-        """From packet `cumulative` on it takes `window` bytes."""
-        window_end = self._inflight.offset(cumulative) + window
-        if window_end > branch.window_end:
-            branch.window_end = window_end
 
     def _completed(self, fresh: int, before: int, now: float) -> None:
         """All who are listened to have the packets of the bitmap `fresh` above the base `before` now."""
@@ -426,14 +392,10 @@ class Flow:
         return effects
 
     def _is_silent(self, branch: Branch, lacking: int, now: float) -> bool:
-        """Whether it has answered no data for long, of which others have packet `lacking`. One whose acknowledgments
-        are merged shows itself every `sample_s`.
-        """
-        patience = patience_s(branch.rtt.mean) + self._longest_wait
-        patience += self.options.sample_s if branch.merges else 0.0
-        since = max(branch.answered_at, self._inflight.packets[lacking].first_sent_at)
+        """Of one that lacks that packet and is listened to."""
+        sample_s = self.options.sample_s if branch.merges else 0.0
         listened = len(self.branches) - len(self._inflight.set_aside)
-        return now - since > patience and self._inflight.listened.lacking(lacking) < listened
+        return is_silent(branch, self._inflight, listened, lacking, now, self._longest_wait + sample_s)
 
     def _merged_timeout(self) -> float:
         """The longest timeout of those that switches' summaries tell of: what a summary says of a fast receiver it

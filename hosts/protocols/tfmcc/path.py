@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from hosts.parts.cubic import BETA
 from hosts.parts.throughput import (
+    RENEWED,
     loss_event_rate,
     mixed_loss_event_rate,
     mixed_throughput,
@@ -18,8 +18,6 @@ from hosts.protocols.tfmcc.receive_rate import ReceiveRate
 from hosts.protocols.tfmcc.rtt import RoundTrip
 
 MICRO: Final = 1e-6
-RENEWED: Final = (1 + BETA) / 2
-"""Of the rate at a loss event: what a TCP has on average from there to its next one (ours)."""
 
 
 class Path:

@@ -69,6 +69,7 @@ class Steering:
             max(self._packet_bytes / options.longest_gap_s, options.least_rate_bps / 8),
             options.rate_limit_bps / 8 or float("inf"),
             always_limited=options.rules == "rfc",
+            as_tcp=self._ours,
         )
 
     def begin(self, now: float) -> None:

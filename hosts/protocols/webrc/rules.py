@@ -4,8 +4,8 @@ per second."""
 import math
 from typing import Final
 
-from hosts.parts.cubic import BETA
 from hosts.parts.throughput import (
+    RENEWED,
     loss_event_rate,
     mixed_interval,
     mixed_loss_event_rate,
@@ -36,9 +36,6 @@ RFC_STARTUP_FACTOR: Final = 4.0
 LAG_SHARE: Final = 0.05
 """By so much of ARR, beside `LAG_PACKETS`, less arrives when a queue grows (ours): below what a join brings, a third
 with P of 0.75, and above what a competitor's queue does to the times of arrival."""
-
-RENEWED: Final = (1 + BETA) / 2
-"""Of the rate at a loss event: what a TCP has on average from there to its next one (ours)."""
 
 
 class PaperRules:

@@ -187,3 +187,26 @@ def test_a_timeout_that_said_nothing_is_forgiven() -> None:
     window.forgive()
     assert window.slow_start
     assert (window.cwnd, window.ssthresh) == (RESTART_CWND, 60)
+
+
+def test_a_large_window_gives_back_soon_what_is_too_much() -> None:
+    """A path of 0.5 s holds 400 packets: one packet less in each round trip would be taken for others' queue."""
+    path = settled(0.5)
+    path.run(100)
+    window = path.window
+    window.continue_from(480)
+    path.run(6 * 0.6)
+    assert 400 <= window.cwnd < 445
+    path.run(60)
+    assert not window.beside_others
+    assert window.cwnd < 445
+
+
+def test_what_gave_way_to_others_is_there_again_when_they_are_known() -> None:
+    path = settled()
+    path.run(30)
+    before = path.window.cwnd
+    path.others = 60.0
+    while not path.window.beside_others:
+        path.run(RTT_S)
+    assert path.window.cwnd >= before - 2

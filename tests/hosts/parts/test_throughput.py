@@ -8,6 +8,7 @@ from hosts.parts.cubic import BETA, C
 from hosts.parts.throughput import (
     LEAST_LOSS,
     cubic_packets_per_rtt,
+    growth_without_loss,
     loss_event_rate,
     loss_events_per_rtt,
     mixed_interval,
@@ -121,3 +122,10 @@ def test_losses_every_so_often_leave_a_reno_three_quarters_of_its_largest_window
 @given(st.floats(1.0, 1e5), st.floats(1e-4, 1.0))
 def test_the_interval_of_a_window_is_the_inverse(window: float, rtt: float) -> None:
     assert mixed_window(mixed_interval(window, rtt), rtt) == pytest.approx(window, rel=1e-6)
+
+
+@pytest.mark.parametrize("rtt", [0.01, 0.2])
+def test_growth_without_loss_is_renos_at_first_and_cubics_later(rtt: float) -> None:
+    assert growth_without_loss(0.0, rtt) == 0
+    assert growth_without_loss(rtt, rtt) == pytest.approx(1)
+    assert growth_without_loss(40.0, rtt) == pytest.approx((40 / rtt + 0.4 * 40**3) / 2)

@@ -25,7 +25,7 @@ def join_ack(reason: Reason = Reason.NONE, *, merge: bool = False, number: int =
 class Bench:
     """A receiver and a hand on its clock."""
 
-    def __init__(self, *, member: bool = True, source: str | None = SENDER.host, **options: float) -> None:
+    def __init__(self, *, member: bool = True, source: str | None = SENDER.host, **options: float | str) -> None:
         self.now = 100.0
         parameters: dict[str, Any] = {"parent": "sender", **options}
         self.core = MtcpReceiver(Session(GROUP, source), MtcpOptions(**parameters), random.Random(1))

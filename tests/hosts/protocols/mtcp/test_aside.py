@@ -5,7 +5,8 @@ from itertools import pairwise
 
 from hosts.endpoint import Address
 from hosts.protocols.mtcp.aside import CATCH_UP_SHARE, KEPT_BUFFERS, MAX_ASK_S, Aside
-from hosts.protocols.mtcp.children import Child, Delays
+from hosts.protocols.mtcp.children import Child
+from hosts.protocols.mtcp.delays import Delays
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.store import PacketStore, StoredPacket
 

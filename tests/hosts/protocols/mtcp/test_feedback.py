@@ -4,6 +4,7 @@ import pytest
 
 from hosts.endpoint import CE, Datagram, Send
 from hosts.protocols.mtcp.control import encode_announce, encode_probe, encode_probe_ack
+from hosts.protocols.mtcp.feedback import MOST_TOGETHER
 from hosts.protocols.mtcp.packets import SACK_BITS, encode_data
 from hosts.protocols.mtcp.wire import UNLIMITED
 from tests.hosts.protocols.mtcp.bench import GROUP, SENDER, Bench, delivered, feedback, join_ack
@@ -21,7 +22,7 @@ def test_every_fourth_packet_is_acknowledged_at_once() -> None:
     assert (ack.echo_time_us, ack.held_us) == (1_000_002, 3000)
 
 
-@pytest.mark.parametrize(("cwnd", "packets"), [(1, 1), (2, 1), (4, 2), (7, 3), (8, 4), (100, 4), (0, 4)])
+@pytest.mark.parametrize(("cwnd", "packets"), [(1, 1), (2, 1), (4, 2), (7, 3), (8, 4), (60, 4), (0, 4)])
 def test_a_small_window_is_acknowledged_in_smaller_parts(cwnd: int, packets: int) -> None:
     bench = Bench()
     for seq in range(packets):
@@ -35,6 +36,20 @@ def test_no_more_than_the_window_is_waited_for(cwnd: int, packets: int) -> None:
     for seq in range(packets):
         answer = feedback(bench.get(encode_data(7, False, seq, 1, seq, b"x", cwnd), to=GROUP))
         assert len(answer) == (seq == packets - 1)
+
+
+@pytest.mark.parametrize(("cwnd", "packets"), [(127, 4), (128, 8), (1000, 32), (60_000, MOST_TOGETHER)])
+def test_a_window_is_acknowledged_a_bounded_number_of_times(cwnd: int, packets: int) -> None:
+    """However large it is: sixteen to 32 times; where that would be more than a bitmap shows, as often as it does.
+    By the paper's rules every fourth packet of any window is acknowledged.
+    """
+    for rules, expected in (("adaptive", packets), ("paper", 4)):
+        bench = Bench(rules=rules)
+        answers = [
+            len(feedback(bench.get(encode_data(7, False, seq, 1, seq, b"x", cwnd), to=GROUP)))
+            for seq in range(2 * expected)
+        ]
+        assert [seq + 1 for seq, count in enumerate(answers) if count] == [expected, 2 * expected]
 
 
 def test_what_is_merged_is_acknowledged_at_the_same_packets_by_all() -> None:

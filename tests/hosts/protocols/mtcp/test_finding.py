@@ -29,3 +29,25 @@ def test_who_offered_a_place_and_does_not_answer_may_have_ended_and_the_others_t
         assert sent(search.handle_timer(search.wake_at)) == [(Type.JOIN, NEAR)]
     assert search.wake_at is not None
     assert sent(search.handle_timer(search.wake_at)) == [(Type.QUERY, SENDER)]
+
+
+def test_an_orphan_that_has_become_patient_asks_nobody_for_longer() -> None:
+    """The sender gives up on it after a while: who has died meanwhile is not asked for half of that."""
+    search = Search(MtcpOptions(), Join(1, False, False, True, True, 0, 1 << 20, 5), SENDER)
+    search.start(0.0)
+    search.offered(offer((NEAR, FAR)), SENDER, 3, 0.1)
+    for _ in range(2):  # queries that FAR answers too late, after NEAR was asked for a place
+        assert search.wake_at is not None
+        search.handle_timer(search.wake_at)
+    search.offered(offer(), NEAR, 1, 1.0)
+    assert search.wake_at is not None
+    search.handle_timer(search.wake_at)
+    search.offered(offer(), FAR, 1, 2.0)
+    first = search.wake_at
+    asked = 0
+    while sent(search.handle_timer(search.wake_at or 0.0)) == [(Type.JOIN, NEAR)]:
+        asked += 1
+    assert first is not None
+    assert search.wake_at is not None
+    assert asked < TRIES
+    assert search.wake_at - first <= 2 * TRIES * MtcpOptions().announce_s

@@ -34,6 +34,7 @@ from hosts.protocols.mtcp.packets import (
     Repair,
     parse,
 )
+from hosts.protocols.mtcp.progress import encode_progress
 from hosts.protocols.mtcp.wire import MAX_ADDRESSES, NUMBER, UNLIMITED, Type
 from hosts.wire.farewell import Abort, Fin
 from hosts.wire.header import MAX_DATAGRAM_BYTES, PacketError
@@ -174,6 +175,7 @@ def examples() -> list[bytes]:
         control.encode_move(7, there),
         control.encode_report(7, 1, [Entry(here, there, 4, State.LOST, Reason.SILENT, True, False)]),
         control.encode_report_ack(7, 1),
+        encode_progress(7, 1, 2, 3, 4, 5, 6, 7, marked=True),
     ]
 
 
@@ -192,7 +194,7 @@ def test_sizes_are_exact(data: bytes) -> None:
 
 @pytest.mark.parametrize(
     ("position", "value", "reason"),
-    [(0, 2, "sealed"), (0, 3, "version"), (0, 0, "version"), (1, 99, "protocol"), (2, 0, "type"), (2, 18, "type")],
+    [(0, 2, "sealed"), (0, 3, "version"), (0, 0, "version"), (1, 99, "protocol"), (2, 0, "type"), (2, 19, "type")],
 )
 def test_headers_of_others(position: int, value: int, reason: str) -> None:
     data = bytearray(control.encode_probe(7, 1))

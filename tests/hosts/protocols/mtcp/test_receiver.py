@@ -21,7 +21,7 @@ from hosts.protocols.mtcp.control import (
     encode_probe,
 )
 from hosts.protocols.mtcp.packets import REACH, encode_data, encode_repair, parse
-from hosts.protocols.mtcp.receiver import PREMATURE_PACKETS
+from hosts.protocols.mtcp.premature import MOST
 from hosts.protocols.mtcp.standing import FIN_TRIES
 from hosts.wire.farewell import Fin
 from hosts.wire.reason import Reason
@@ -78,7 +78,7 @@ def test_data_that_overtake_the_admission_are_kept() -> None:
 def test_few_data_are_kept_before_the_admission() -> None:
     bench = Bench(member=False)
     bench.get(encode_announce(7, 1400), to=GROUP)
-    for seq in range(PREMATURE_PACKETS + 5):
+    for seq in range(MOST + 5):
         bench.data(seq)
     assert bench.core.counters["drop_not_member"] == 5
 

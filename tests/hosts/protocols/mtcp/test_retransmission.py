@@ -2,7 +2,7 @@
 
 import pytest
 
-from hosts.protocols.mtcp.children import MAX_TIMEOUT_S
+from hosts.protocols.mtcp.delays import MAX_TIMEOUT_S
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Feedback
 from hosts.protocols.mtcp.wire import UNLIMITED

@@ -201,6 +201,28 @@ def test_it_sends_the_current_window_and_is_clocked_by_acknowledgments() -> None
     assert data(bench.ack(1)) == [3, 4, 5]
 
 
+@pytest.mark.parametrize(("rules", "at_once"), [("adaptive", 1), ("paper", 50)])
+def test_what_a_window_allows_leaves_in_pieces(rules: str, at_once: int) -> None:
+    """Of a window of 50 packets and 100 ms: 1.25 windows a round trip, so one packet each 1.6 ms."""
+    bench = sending(rules=rules)
+    assert data(bench.write(1_000_000)) == [0]
+    echo = int(bench.now * 1e6)
+    for cumulative in (1, 2):  # the first round trip, and one that was measured
+        bench.now += 0.1
+        bench.get(encode_feedback(7, False, cumulative, echo, 0, 0, UNLIMITED, 0, 1 << 20, 0))
+        echo = int(bench.now * 1e6)
+    window = bench.core.agent.congestion.window
+    window.cwnd = window.ssthresh = 50.0
+    bench.now += 1.0
+    sent = [len(data(bench.ack(bench.core.agent.end)))]
+    while bench.core.limit == "pacing":
+        bench.wake()
+        sent.append(bench.core.agent.end - bench.core.agent.base - sum(sent))
+    assert sum(sent) in (50, 51)  # by the paper, the window has grown by the packet
+    assert max(sent) <= 2 * at_once + 1
+    assert (rules == "paper") == (len(sent) == 1)
+
+
 def test_a_subtree_s_smaller_window_counts() -> None:
     bench = sending()
     bench.core.agent.congestion.window.cwnd = 10.0

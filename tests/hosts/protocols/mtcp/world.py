@@ -58,7 +58,7 @@ class World:
             "sender", self.sender_core, clock=clocks.get("sender", Clock()), source=self.data
         )
         self.sender.endless = size is None
-        self.network.link("sender", "core", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
+        self._access, _ = self.network.link("sender", "core", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
         self.bottleneck: Link
         self.bottleneck, _ = self.network.link(
             "core", "edge", rate_bps=rate_bps, delay_s=0.002, limit_packets=limit_packets
@@ -109,7 +109,9 @@ class World:
     def add_tcp(self) -> TcpReceiver:
         """A TCP on the bottleneck from 1 s on, over links of 8 ms beside it; what receives its data."""
         network = self.network
-        network.link("server", "core", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
+        server, _ = network.link("server", "core", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
+        for link in (server, self._access):
+            link.hold_s = 1500 * 8 / self.bottleneck.rate_bps
         network.link("edge", "client", rate_bps=1e9, delay_s=0.007, limit_packets=1000)
         network.host("server", TcpSender(network.address("client"), start_at=1.0))
         client = TcpReceiver()

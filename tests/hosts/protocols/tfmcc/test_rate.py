@@ -20,6 +20,20 @@ def test_the_successor_of_a_clr_is_approached_by_one_packet_per_rtt() -> None:
     assert control.at(13.0) == 500e3
 
 
+def test_on_a_long_path_the_successor_is_approached_as_by_tcps() -> None:
+    """Reno's packet a round trip time, and CUBIC's curve on average: 1 MB/s more are 200 packets of 1,000 bytes."""
+    control = RateControl(1e6, 1.0, INF, always_limited=False, as_tcp=True)
+    control.hold(10.0)
+    control.allow(5e6, 0.2, 1000, 10.0)
+    assert control.at(11.0) == pytest.approx(1e6 + 5 * 1000 / 0.2)  # at first no more than that
+    assert control.at(20.0) == pytest.approx(1e6 + (50 + 0.4 * 10**3) / 2 * 1000 / 0.2)
+    control.allow(9e6, 0.2, 1000, 20.0)  # another report: the curve goes on
+    assert control.at(22.0) == pytest.approx(1e6 + (60 + 0.4 * 12**3) / 2 * 1000 / 0.2)
+    control.cut(2e6, 22.0)  # and begins anew with a cut
+    control.allow(9e6, 0.2, 1000, 22.0)
+    assert control.at(23.0) == pytest.approx(2e6 + 5 * 1000 / 0.2)
+
+
 def test_rfc_4654_limits_every_increase() -> None:
     control = RateControl(100e3, 1.0, INF, always_limited=True)
     control.allow(150e3, 0.1, 1000, 0.0)

@@ -9,9 +9,9 @@ RATE_BPS = 4e6
 """Low, so that a minute costs a second or two."""
 
 
-def _world(limit_packets: int, delay_s: float = 0.007, **more: object) -> World:
+def _world(limit_packets: int, delay_s: float = 0.007, receivers: int = 2, **more: object) -> World:
     return World(
-        2,
+        receivers,
         size=None,
         rate_bps=RATE_BPS,
         delays_s=(delay_s, delay_s),
@@ -34,12 +34,14 @@ def test_a_longer_path_is_not_a_queue_for_good() -> None:
     assert world.share(18, 30) > 0.85
 
 
-@pytest.mark.parametrize(("limit_packets", "least"), [(10, 0.4), (20, 0.5), (60, 0.5)])
-def test_beside_a_tcp(limit_packets: int, least: float) -> None:
+@pytest.mark.parametrize(
+    ("receivers", "limit_packets", "least"), [(2, 10, 0.4), (2, 20, 0.5), (2, 60, 0.5), (8, 20, 0.6)]
+)
+def test_beside_a_tcp(receivers: int, limit_packets: int, least: float) -> None:
     """Queues of one and a half to nine bandwidth-delay products: the TCP that fills them is met. In the least, each has
     half a dozen packets in flight.
     """
-    world = _world(limit_packets)
+    world = _world(limit_packets, receivers=receivers)
     client = world.add_tcp()
     world.network.run(40)
     tcp = client.rate_bps(10, 40) / (RATE_BPS * 1400 / 1454)

@@ -7,7 +7,6 @@ import pytest
 from hosts.endpoint import Address, Datagram, Send
 from hosts.protocol import Session
 from hosts.protocols.mtcp import roster
-from hosts.protocols.mtcp.children import MAX_TIMEOUT_S
 from hosts.protocols.mtcp.control import (
     Join,
     JoinAck,
@@ -19,6 +18,7 @@ from hosts.protocols.mtcp.control import (
     encode_probe,
     encode_probe_ack,
 )
+from hosts.protocols.mtcp.delays import MAX_TIMEOUT_S
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import MERGE_CHILDREN, SACK_BITS, encode_data, encode_feedback, encode_repair, parse
 from hosts.protocols.mtcp.receiver import MtcpReceiver
@@ -168,7 +168,7 @@ def test_children_beyond_16_bits_of_numbers_are_admitted_and_never_merged() -> N
 
     first = [admit(index) for index in range(MERGE_CHILDREN)]
     assert [(ack.number, ack.merge) for ack in first] == [(number, True) for number in range(MERGE_CHILDREN)]
-    bench.core.agent._next_number = (1 << 16) - 1
+    bench.core.agent._numbers._next = (1 << 16) - 1
     later = [admit(MERGE_CHILDREN + index) for index in range(3)]
     assert [(ack.number, ack.merge) for ack in later] == [((1 << 16) - 1, False), (0, False), (1, False)]
     assert len(bench.core.agent.by_number) == MERGE_CHILDREN + 3

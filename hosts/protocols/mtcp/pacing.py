@@ -1,0 +1,43 @@
+"""When the sender's next packet may leave: what a window allows leaves in pieces, not in one burst (ours; as Linux' TCP
+with fq, and RFC 9002, 7.7).
+
+The pace is somewhat more than a window a round trip, so that it is the window, by its acknowledgments, that limits the
+rate. Times are seconds on the sender's clock.
+"""
+
+from math import inf
+from typing import Final
+
+SLOW_START_GAIN: Final = 2.0
+"""Windows a round trip, for the window doubles in one: Linux' tcp_pacing_ss_ratio."""
+GAIN: Final = 1.25
+"""Windows a round trip otherwise: RFC 9002, 7.7 (Linux: 1.2)."""
+QUANTUM_S: Final = 0.001
+"""What leaves together at least, at the pace: Linux' TCP sends the packets of 1 ms at once, too."""
+
+
+class Pacer:
+    """See the module."""
+
+    __slots__ = ("_sent_until", "at")
+
+    def __init__(self) -> None:
+        self._sent_until = -inf  # when all that was sent will have left at the pace
+        self.at = -inf
+        """When it is to be asked again."""
+
+    def allows(self, now: float) -> bool:
+        """Whether a packet may leave."""
+        if self._sent_until <= now:
+            return True
+        self.at = max(self._sent_until, now + QUANTUM_S)
+        return False
+
+    @staticmethod
+    def together(packets_a_second: float) -> int:
+        """How many may leave at once."""
+        return max(1, int(packets_a_second * QUANTUM_S))
+
+    def sent(self, packets_a_second: float, now: float, packets: int = 1) -> None:
+        """They have left. What was not used before counts for two quanta: as long as a timer may be late."""
+        self._sent_until = max(self._sent_until, now - 2 * QUANTUM_S) + packets / packets_a_second

@@ -1,0 +1,38 @@
+"""When the next packet may leave."""
+
+import pytest
+
+from hosts.protocols.mtcp.pacing import QUANTUM_S, Pacer
+
+
+def _departures(pace: float, seconds: float) -> list[float]:
+    """Of a sender that always has something, and is woken when it asks for it."""
+    pacer, now, times = Pacer(), 50.0, []
+    while now < 50.0 + seconds:
+        while pacer.allows(now):
+            pacer.sent(pace, now)
+            times.append(now)
+        assert now < pacer.at
+        now = pacer.at
+    return times
+
+
+@pytest.mark.parametrize("pace", [10.0, 900.0, 80_000.0])
+def test_packets_leave_at_the_pace(pace: float) -> None:
+    times = _departures(pace, 1.0)
+    assert len(times) == pytest.approx(pace * (1 + 2 * QUANTUM_S), rel=0.01, abs=1.5)
+    assert max(times.count(time) for time in set(times)) <= 1 + 3 * QUANTUM_S * pace
+
+
+def test_it_is_woken_once_a_quantum_at_most() -> None:
+    assert len(set(_departures(80_000.0, 1.0))) <= 1 / QUANTUM_S + 1
+
+
+def test_a_pause_is_made_up_for_by_no_more_than_two_quanta() -> None:
+    pacer = Pacer()
+    pacer.sent(1000.0, 1.0)
+    at_once = 0
+    while pacer.allows(9.0):
+        pacer.sent(1000.0, 9.0)
+        at_once += 1
+    assert at_once == 3
