@@ -69,17 +69,16 @@ class Machine:
 @contextlib.contextmanager
 def booted(name: str, root: Path, interfaces: Mapping[str, str], macs: Mapping[str, str]) -> Iterator[Machine]:
     """Boot a machine from its root folder. `interfaces`: name there -> name of the one that is moved there."""
-    moved = [f"--network-interface={interface}" for interface in interfaces.values()]
     console = (root.parent / "console.log").open("wb")
     process = subprocess.Popen(
-        [*_QUIET, "--directory", str(root), f"--machine={name}", *moved],
+        [*_QUIET, "--directory", str(root), f"--machine={name}", "--private-network"],
         stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT,
     )  # fmt: skip
     try:
         machine = Machine(name, process, _leader(process))
         _wait(machine)
-        for there, moved_as in interfaces.items():
-            machine.shell(f"ip link set {moved_as} down; ip link set {moved_as} name {there}")
+        for there, here in interfaces.items():
+            run("ip", "link", "set", here, "netns", str(machine.leader), "name", there)
             if there in macs:
                 machine.shell(f"ip link set {there} address {macs[there]}")
         yield machine
