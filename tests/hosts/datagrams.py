@@ -5,11 +5,14 @@ from typing import Any
 
 from hosts.parts.fec.pieces import BlockStatus
 from hosts.protocols.arbor import packets as arbor
-from hosts.protocols.mtcp.packets import parse as parse_mtcp
+from hosts.protocols.mtcp import packets as mtcp
+from hosts.protocols.mtcp.progress import decode_progress
+from hosts.protocols.mtcp.wire import NUMBER, Type
 from hosts.protocols.rla import packets as rla
 from hosts.protocols.tfmcc import blocks
 from hosts.protocols.tfmcc import packets as tfmcc
 from hosts.protocols.vlmcc import packets as vlmcc
+from hosts.wire.checks import read_header
 from hosts.wire.farewell import MemberFin
 from hosts.wire.reason import Reason
 from tests.hosts.protocols.mtcp.test_packets import examples
@@ -66,6 +69,13 @@ def arbor_examples() -> list[bytes]:
         arbor.FIN.encode(MemberFin(7, True, True, Reason.NONE, 9)),
         arbor.encode_blocks(arbor.Blocks(7, 9, 5, 3, ((4, 2), (6, 1)), True)),
     ]
+
+
+def parse_mtcp(data: bytes) -> Any:
+    """As the endpoints read it, but for PROGRESS, of which they make FEEDBACK."""
+    if data[2] == Type.PROGRESS:
+        return decode_progress(data, *read_header(data, NUMBER)[1:])
+    return mtcp.parse(data)
 
 
 EXAMPLES: list[tuple[bytes, Callable[[bytes], Any]]] = [

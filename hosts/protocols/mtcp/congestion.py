@@ -14,7 +14,7 @@ from hosts.protocols.mtcp.adaptive_control import AdaptiveControl
 from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.least import Least
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.pacing import GAIN, SLOW_START_GAIN
+from hosts.protocols.mtcp.pacing import GAIN
 from hosts.protocols.mtcp.paper_control import PaperControl
 from hosts.protocols.mtcp.window_control import WindowControl
 from hosts.protocols.mtcp.wire import UNLIMITED
@@ -169,13 +169,12 @@ class Congestion:
 
     @property
     def pace(self) -> float | None:
-        """Packets a second at which what the window allows is to leave; None: as it comes. Where switches merge ACKs,
-        slow start sees its queue later, and later still when it is paced.
+        """Packets a second at which what the window allows is to leave; None: as it comes. So is slow start, which sees
+        the queue of a burst in the round trip of that burst: paced, it would see it one later, with twice the window.
         """
-        if not self._measured_s:
+        if not self._measured_s or self.window.slow_start:
             return None
-        window = self.window
-        return (SLOW_START_GAIN if window.slow_start else GAIN) * window.cwnd / self._measured_s
+        return GAIN * self.window.cwnd / self._measured_s
 
     def begin(self, end: int) -> None:
         """The first child of an agent whose session is under way: slow start would halt everybody for it. The window

@@ -8,10 +8,8 @@ rate. Times are seconds on the sender's clock.
 from math import inf
 from typing import Final
 
-SLOW_START_GAIN: Final = 2.0
-"""Windows a round trip, for the window doubles in one: Linux' tcp_pacing_ss_ratio."""
 GAIN: Final = 1.25
-"""Windows a round trip otherwise: RFC 9002, 7.7 (Linux: 1.2)."""
+"""Windows a round trip: RFC 9002, 7.7 (Linux: 1.2)."""
 QUANTUM_S: Final = 0.001
 """What leaves together at least, at the pace: Linux' TCP sends the packets of 1 ms at once, too."""
 

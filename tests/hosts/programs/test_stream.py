@@ -121,7 +121,7 @@ def test_ctrl_c_ends_a_sender_whose_input_is_silent() -> None:
         sender.send_signal(signal.SIGINT)
         status = sender.wait(timeout=30)
         assert status == 130
-        assert sender.stderr.read().endswith("\ncanopy: interrupted\n")
+        assert sender.stderr.read() == "canopy: interrupted\n"
 
 
 def test_a_receiver_whose_output_is_full_leaves_and_says_so(tmp_path: Path) -> None:
