@@ -93,6 +93,8 @@ class Core:
         program, bitmap_groups = self.program, self.program.has_bitmap_groups(spec.ports)
         entries = [program.switch_config(spec.mac, self.epoch_shift, bitmap_groups=bitmap_groups)]
         entries.append(program.assist(port for port in spec.ports if (switch, port) not in self._host_ports))
+        lan = (port for port in spec.ports if spec.lan and (switch, port) in self._host_ports)
+        entries.append(program.lan(lan))
         entries += program.digests()
         entries += program.report_sessions(spec.ports)
         entries += program.port_groups(spec.ports)

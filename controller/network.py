@@ -57,6 +57,7 @@ class SwitchSpec(_Model):
     address: Annotated[str, Field(pattern=ADDRESS_PATTERN)]
     mac: Mac
     ports: dict[Port, Name]
+    lan: bool = False  # its own hosts are one LAN: a TTL of 1 reaches them
 
     @field_validator("address")
     @classmethod

@@ -77,7 +77,7 @@ class Program:
         self.table_names = ("ipv4_lpm", "source_guard", "route_sg", "route_g", "slot_group")
         try:
             self.schema = fy.P4Schema(self.p4info_path, self.blob_path)
-            for name in (*self.table_names, "switch_config", "assist"):
+            for name in (*self.table_names, "switch_config", "assist", "lan"):
                 self.schema.tables[name]
             for name in self.digest_names:
                 self.schema.digests[name]
@@ -104,6 +104,11 @@ class Program:
         action = fy.Action("set_assist", switch_ports=bitmap(switch_ports))
         return self.describe(fy.P4TableEntry("assist", is_default_action=True, action=action))
 
+    def lan(self, host_ports: Iterable[int]) -> Entry:
+        """The hosts at these ports are one LAN: what one sends to a group with a TTL of 1 reaches the others."""
+        action = fy.Action("set_lan", lan_ports=bitmap(host_ports))
+        return self.describe(fy.P4TableEntry("lan", is_default_action=True, action=action))
+
     def is_unconfigured(self, entry: Entry) -> bool:
         """Whether a switch's `switch_config` is what the program starts with."""
         return entry.key == "switch_config default" and entry.value.startswith("not_configured")
@@ -117,6 +122,7 @@ class Program:
         return [
             fy.P4TableEntry("switch_config", is_default_action=True),
             fy.P4TableEntry("assist", is_default_action=True),
+            fy.P4TableEntry("lan", is_default_action=True),
             fy.P4MulticastGroupEntry(),
             fy.P4CloneSessionEntry(),
             fy.P4MeterEntry(_METER),

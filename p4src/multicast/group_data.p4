@@ -3,6 +3,7 @@
 
 #include "../forwarding/ipv4.p4"
 #include "membership.p4"
+#include "one_hop.p4"
 
 // Data of a group: who gets a copy. Never the port it came from.
 control forward_group(inout headers_t hdr, inout metadata_t meta) {
@@ -12,6 +13,8 @@ control forward_group(inout headers_t hdr, inout metadata_t meta) {
         port_bitmap_t members;
         port_bitmap_t expired;
         bit<1> may_tell = 1;
+        port_bitmap_t reach;
+        one_hop.apply(hdr.ipv4.ttl, meta.ingress_bit, reach);
 
         if (meta.source_route.valid == 1) {
             accept = meta.source_route.accept;
@@ -21,7 +24,7 @@ control forward_group(inout headers_t hdr, inout metadata_t meta) {
             meta.drop_reason = drop_reason_t.unknown_group;
         } else if ((accept & meta.ingress_bit) == 0) {
             meta.drop_reason = drop_reason_t.wrong_port;
-        } else if (hdr.ipv4.ttl <= 1) {
+        } else if (reach == 0) {
             meta.drop_reason = drop_reason_t.ttl_expired;
         } else {
             if (meta.group_route.valid == 1) {
@@ -48,13 +51,15 @@ control forward_group(inout headers_t hdr, inout metadata_t meta) {
                 }
                 meta.members = meta.members | members;
             }
-            meta.copies = meta.members & ~meta.ingress_bit;
+            meta.copies = meta.members & ~meta.ingress_bit & reach;
             if (meta.copies == 0) {
                 meta.drop_reason = drop_reason_t.no_members;
             } else {
                 meta.counted = 1;
                 hdr.ethernet.source = meta.switch_mac;
-                decrement_ttl.apply(hdr.ipv4);
+                if (hdr.ipv4.ttl > 1) {
+                    decrement_ttl.apply(hdr.ipv4);
+                }
             }
         }
     } // apply

@@ -71,6 +71,39 @@ def test_ttl(target: Target, ttl: int, left: int | None) -> None:
     assert target.drops() == ({"ttl_expired": 1} if left is None else {})
 
 
+LAN = [2, 3, 4]
+
+
+@pytest.mark.parametrize("ports", [8, 16], ids=["groups of bitmaps", "groups of slots"])
+@pytest.mark.parametrize(
+    ("port", "ttl", "expected"),
+    [
+        (2, 0, {}),
+        (2, 1, {3: 1}),  # its own hosts only, and as it came
+        (2, 2, {1: 1, 3: 1, 5: 1}),
+        (5, 1, {}),  # of a port that is not the LAN's
+        (4, 1, {3: 1}),
+        (3, 1, {}),
+    ],
+)
+def test_a_ttl_of_1_reaches_the_lan(target: Target, ports: int, port: int, ttl: int, expected: dict[int, int]) -> None:
+    install(target, ports=ports)
+    target.set_default("lan", "set_lan", {"lan_ports": bitmap(LAN)})
+    route_group(target, GROUP, 1, accept=range(1, 6))
+    for member in (1, 3, 5):
+        target.send(member, join(GROUP))
+    sent = target.send(port, bytes(data(SOURCE, GROUP, ttl=ttl)))
+    assert {out: IP(packet[14:]).ttl for out, packet in sent} == expected
+    assert all(IP(packet[14:]).chksum == _checksum(packet) for _, packet in sent)
+    assert sum(target.drops().values()) == (not expected)
+
+
+def _checksum(packet: bytes) -> int:
+    header = IP(packet[14:])
+    del header.chksum
+    return int(IP(bytes(header)).chksum)
+
+
 def test_fragments_of_a_datagram_are_forwarded(target: Target) -> None:
     install(target)
     route_group(target, GROUP, 1, accept=[1, 2])
