@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from hosts.endpoint import SessionEnded, SessionStarted
-from hosts.programs.driver import INTERRUPTED, Driver, Narrator, Outcome, Plan, bad_input
+from hosts.programs.driver import INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
 from hosts.programs.files import Existing, FileSink, FileSource
 from hosts.programs.progress import Display
 from hosts.runtime import sockets
@@ -139,7 +139,7 @@ async def send_files(
         display.say(f"sent for {narrator.duration or 0.0:.0f} s, {row.get('data_packets')} packets")
         return outcome
     display.fail(end.reason)
-    return outcome if driver.runtime.error is None else bad_input(outcome)
+    return driver.blamed(outcome)
 
 
 async def receive_files(
@@ -173,9 +173,7 @@ async def receive_files(
         display.say(f"{len(sink.files)} files")
         return outcome
     display.fail(reason)
-    if error is not None and error.reason in (Reason.CANNOT_WRITE, Reason.REFUSED_FILE):
-        return bad_input(outcome)
-    return outcome
+    return driver.blamed(outcome, *OF_THE_FOLDER)
 
 
 class _Narrator(Narrator):

@@ -18,9 +18,12 @@ from hosts.protocol import Protocol, Session
 from hosts.runtime import sockets
 from hosts.runtime.runtime import Runtime
 from hosts.security.complaint import complaint
+from hosts.wire.reason import Reason
 
 INTERRUPTED: Final = "interrupted"
 """Reason of a session's end after a signal."""
+OF_THE_FOLDER: Final = (Reason.CANNOT_WRITE, Reason.REFUSED_FILE)
+"""What a receiver's user can mend: a folder that cannot be written, a name that is taken."""
 HINT_AFTER_S: Final = 10.0
 """A receiver that has heard nothing for so long says what may be wrong: announcements come several times a second."""
 COMPLAINT_INTERVAL_S: Final = 1.0
@@ -243,10 +246,12 @@ class Driver:
             return Outcome(0, summary)
         return Outcome(EXIT_INTERRUPTED if end.reason == INTERRUPTED else EXIT_FAILED, summary)
 
-
-def bad_input(outcome: Outcome) -> Outcome:
-    """The same, of what could not be read or written here."""
-    return Outcome(EXIT_BAD_INPUT, outcome.summary)
+    def blamed(self, outcome: Outcome, *reasons: Reason) -> Outcome:
+        """The same, but bad input where a file here has failed, for one of these reasons or, without any, at all."""
+        error = self.runtime.error
+        if error is None or (reasons and error.reason not in reasons):
+            return outcome
+        return Outcome(EXIT_BAD_INPUT, outcome.summary)
 
 
 @asynccontextmanager

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from hosts.endpoint import Event, PeerDropped, PeerFinished, PeerJoined, PeerRefused, SessionEnded, SessionStarted
-from hosts.programs.driver import INTERRUPTED, Driver, Narrator, Outcome, Plan, bad_input
+from hosts.programs.driver import INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
 from hosts.programs.files import Existing, FileSink, FileSource
 from hosts.programs.progress import Display
 from hosts.runtime import sockets
-from hosts.wire.reason import Reason
 
 PROGRESS_INTERVAL_S = 0.2
 
@@ -75,7 +74,7 @@ async def send_file(
     summary = outcome.summary
     if not done:
         display.fail(observer.detail)
-        return outcome if runtime.error is None else bad_input(outcome)
+        return driver.blamed(outcome)
     if knows_receivers:
         display.say(
             f"{manifest.name}: all {len(summary['receivers'])} receivers have it; "
@@ -138,9 +137,7 @@ async def receive_file(
             display.say(f"{sink.path}: {sink.written} bytes, {(goodput or 0) / 1e6:.2f} Mbit/s")
             return outcome
         display.fail(reason)
-        if runtime.error is not None and runtime.error.reason in (Reason.CANNOT_WRITE, Reason.REFUSED_FILE):
-            return bad_input(outcome)
-        return outcome
+        return driver.blamed(outcome, *OF_THE_FOLDER)
 
 
 class _SenderNarrator(Narrator):
