@@ -10,8 +10,8 @@ from math import inf
 from typing import Final
 
 from hosts.endpoint import Address, Effect, PeerJoined, PeerRefused, Sample, Send, SessionStarted
-from hosts.parts.fec.outgoing import OutgoingBlocks
-from hosts.parts.roster import LINGER_S, Member, Roster
+from hosts.parts.file_sending import FileSending
+from hosts.parts.roster import LINGER_S, Member
 from hosts.protocol import Session
 from hosts.protocols.arbor.lacking import OPEN_BLOCKS, turn_s
 from hosts.protocols.arbor.options import ArborOptions
@@ -32,8 +32,8 @@ class ArborFileSender(ArborSender):
 
     def __init__(self, session: Session, options: ArborOptions, rng: random.Random) -> None:
         super().__init__(session, options, rng)
-        self.roster = Roster(self.counters)
-        self.blocks = OutgoingBlocks(options.payload_bytes, OPEN_BLOCKS)
+        self._file = FileSending(self.counters, options.payload_bytes, OPEN_BLOCKS)
+        self.roster, self.blocks = self._file.roster, self._file.blocks
         self._wait_until = 0.0
         self._closing_at = inf
 
@@ -88,8 +88,7 @@ class ArborFileSender(ArborSender):
     def _begin(self, now: float) -> list[Effect]:
         self.state = "sending"
         self.detail = ""
-        for member in self.roster.members.values():
-            member.heard_at = member.progress_at = now
+        self._file.begin(now)
         return [SessionStarted(), *self._transmit(now)]
 
     def _other(self, packet: Packet, source: Address, now: float) -> Sequence[Effect]:
@@ -100,23 +99,18 @@ class ArborFileSender(ArborSender):
         return super()._other(packet, source, now)
 
     def _fin(self, packet: MemberFin, source: Address, now: float) -> Sequence[Effect]:
-        roster = self.roster
-        member = roster.members.get(packet.receiver)
-        if member is None and source not in roster.ended:
-            self.counters["drop_stranger"] += 1
+        if self._file.is_strange(packet, source):
             return ()
         effects: list[Effect] = [Send(FIN.encode(packet._replace(answer=True)), source)]
-        if member is not None and member.address == source:
-            complete = packet.complete and self.blocks.all_made
-            reason = packet.reason if complete == packet.complete else Reason.BROKEN_STREAM
-            effects += self._remove(packet.receiver, "complete" if complete else "left", reason, now)
+        verdict = self._file.verdict(packet, source)
+        if verdict is not None:
+            effects += self._remove(packet.receiver, *verdict, now)
         return effects
 
     def _remove(self, receiver: int, state: str, reason: Reason, now: float) -> list[Effect]:
         """A receiver is through; what it held back goes on."""
-        effects: list[Effect] = [self.roster.remove(receiver, state, reason, self.blocks.made)]
+        effects: list[Effect] = [self._file.remove(receiver, state, reason)]
         self._left(receiver, now)
-        self._free_blocks()
         if not self.roster.members and self.state == "sending":
             self.state = "closing"
             self._closing_at = now + LINGER_S
@@ -128,18 +122,9 @@ class ArborFileSender(ArborSender):
         member = self.roster.member(status.receiver, source)
         if member is None or self.state != "sending":
             return ()
-        self.counters["feedback_packets"] += 1
         self.counters["block_reports"] += 1
-        member.heard(now)
-        if member.delivered < status.delivered <= self.blocks.passed:
-            member.delivered = status.delivered
-            member.progress_at = now
-            self._free_blocks()
-        self.blocks.need(status.needs, extend(status.seq, self.seq))
+        self._file.told(member, status.delivered, status.needs, extend(status.seq, self.seq), now)
         return self._transmit(now)
-
-    def _free_blocks(self) -> None:
-        self.blocks.free(self.roster.least_delivered(self.blocks.made))
 
     @property
     def _has_payload(self) -> bool:
@@ -191,11 +176,4 @@ class ArborFileSender(ArborSender):
     # --- what it shows
 
     def sample(self, *, now: float) -> Sample:
-        blocks = self.blocks
-        return {
-            **super().sample(now=now),
-            "sent_bytes": blocks.end_of(blocks.passed),
-            "acked_bytes": blocks.end_of(self.roster.least_delivered(blocks.passed)),
-            "repair_packets": blocks.repair_packets,
-            "receivers": self.roster.rows(blocks.end_of, now),
-        }
+        return {**super().sample(now=now), **self._file.sample(now)}
