@@ -331,12 +331,13 @@ class SwitchApp:
                     if error.code in _CONNECTION_ENDED:
                         raise
                     refused = refused or error
+                if entries is changes.deletes:  # before they count as gone, so that nobody reads what is left of them
+                    await self._forget_counts(switch, batch)
                 for entry in batch:
                     if entries is changes.deletes:
                         del self._have[entry.key]
                     else:
                         self._have[entry.key] = entry
-        await self._forget_counts(switch, changes.deletes)
         return refused
 
     async def _forget_counts(self, switch: fy.Switch, deleted: Sequence[Entry]) -> None:
