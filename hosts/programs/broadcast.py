@@ -7,7 +7,9 @@ from typing import Final
 
 from hosts.endpoint import SessionEnded, SessionStarted
 from hosts.programs.driver import INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
-from hosts.programs.files import Existing, FileSink, FileSource
+from hosts.programs.files import FileSink, FileSource
+from hosts.programs.gathering import hash_of
+from hosts.programs.part import Existing
 from hosts.programs.progress import Display
 from hosts.runtime import sockets
 from hosts.wire.manifest import FileError, Manifest, unsafe_name
@@ -79,7 +81,7 @@ class FolderSink:
         self._display = display
         self.files: list[dict[str, object]] = []
         """Names, sizes and hashes of those that are whole."""
-        FileSink(folder, existing)  # whether there can be files
+        FileSink(folder, existing).discard()  # whether there can be files
 
     def write(self, data: bytes) -> None:
         """Take a file, with its manifest in front. Raises FileError."""
@@ -98,8 +100,7 @@ class FolderSink:
         try:
             if not path.is_file() or path.stat().st_size != manifest.size:
                 return False
-            with contextlib.closing(FileSource(path)) as there:
-                return there.manifest.sha256 == manifest.sha256
+            return hash_of(path) == (manifest.size, manifest.sha256)
         except (OSError, FileError):
             return False
 

@@ -15,7 +15,8 @@ import typer
 from engine.command.exits import EXIT_INTERRUPTED
 from hosts import protocols
 from hosts.endpoint import Address
-from hosts.programs.broadcast import EVERY_FILE, receive_files
+from hosts.programs import broadcast
+from hosts.programs.broadcast import EVERY_FILE
 from hosts.programs.daemon_cli import (
     AllowOption,
     DaemonOption,
@@ -29,6 +30,7 @@ from hosts.programs.daemon_cli import (
 )
 from hosts.programs.driver import INTERRUPTED, Outcome, Plan
 from hosts.programs.files import FileSource
+from hosts.programs.part import Existing
 from hosts.programs.progress import Display
 from hosts.programs.report import bad_input
 from hosts.programs.secrecy import (
@@ -42,7 +44,7 @@ from hosts.programs.secrecy import (
     sender_place,
     who,
 )
-from hosts.programs.transfer import receive_file, send_file
+from hosts.programs.transfer import receive_files, send_files
 from hosts.protocol import Protocol, Session
 from hosts.runtime import clock, sockets
 from hosts.wire.header import SESSION_MAX
@@ -87,7 +89,7 @@ VerboseOption = Annotated[bool, typer.Option("--verbose", "-v", help="Say what t
 
 @app.command()
 def send(
-    file: Annotated[Path, typer.Argument(help="The file to send.", show_default=False)],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE|FOLDER...", help="What to send.", show_default=False)],
     group: GroupOption = None,
     port: PortOption = None,
     protocol: ProtocolOption = "mtcp",
@@ -103,7 +105,7 @@ def send(
     ] = None,
     session: SessionOption = None,
     local_port: LocalPortOption = 0,
-    name: Annotated[str | None, typer.Option(help="The file's name at the receivers.", show_default="its own")] = None,
+    name: Annotated[str | None, typer.Option(help="Its name at the receivers.", show_default="its own")] = None,
     ttl: TtlOption = sockets.DEFAULT_TTL,
     rate_limit: RateLimitOption = None,
     settings: SetOption = None,
@@ -114,8 +116,10 @@ def send(
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Send FILE to all receivers that join before the start. Exit status: 0 when every one of them confirmed the whole
-    file, and as many joined as were asked for; 1 when not; 2 for bad input; 130 when interrupted.
+    """Send files, and folders with all that is in them, to all receivers that join before the start: `canopy send
+    notes.pdf pictures/ --group 239.1.1.1 --port 5000 --receivers 2`. Hidden files and links in folders are left out;
+    what receivers of `recv --resume` all have already is not sent. Exit status: 0 when every receiver confirmed the
+    whole, and as many joined as were asked for; 1 when not; 2 for bad input; 130 when interrupted.
     """
     display = Display(quiet=quiet, verbose=verbose)
     try:
@@ -133,8 +137,10 @@ def send(
             raise ValueError(f"{status_dir}: not a folder")
         paste = who(place, "canopy recv", named_source(place, address), "" if protocol == "mtcp" else protocol)
         plan = dataclasses.replace(plan, said=paste)
-        with contextlib.closing(FileSource(file, name)) as content:
-            sending = send_file(plan, content, sockets.Interface(address, ttl), display, status_folder=status_dir)
+        if len(files) > 1 or files[0].is_dir():
+            _check_several(plan)
+        with contextlib.closing(FileSource(files, name, display.say)) as content:
+            sending = send_files(plan, content, sockets.Interface(address, ttl), display, status_folder=status_dir)
             outcome = clock.run(sending, plan.parameters)
     except KeyboardInterrupt:
         raise interrupted(display) from None
@@ -148,7 +154,7 @@ def recv(
     link: LinkArgument = None,
     group: GroupOption = None,
     port: PortOption = None,
-    output: Annotated[Path, typer.Option("--output", "--out", "-o", help="Folder for the file.")] = Path(),
+    output: Annotated[Path, typer.Option("--output", "--out", "-o", help="Folder for the files.")] = Path(),
     protocol: ProtocolOption = "mtcp",
     secure: AskOption = False,
     secret_file: SecretFileOption = None,
@@ -163,6 +169,9 @@ def recv(
     read_rate: Annotated[float | None, typer.Option(help="Read what arrives at so many bit/s only.", min=1)] = None,
     wait: WaitOption = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a file that exists.")] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a reception broke off, and keep what is there and right.")
+    ] = False,
     daemon: DaemonOption = False,
     max_size: MaxSizeOption = None,
     max_files: MaxFilesOption = None,
@@ -178,9 +187,10 @@ def recv(
     quiet: QuietOption = False,
     verbose: VerboseOption = False,
 ) -> None:
-    """Receive one file into a folder. It gets its name only when it is whole and its SHA-256 is right. Exit status: 0
-    then; 1 when not; 2 for bad input and a folder that cannot be written; 130 when interrupted. With --daemon every
-    file that is sent to the group, until SIGTERM (exit status 0); the folder has to be there.
+    """Receive what a session sends into a folder: `canopy recv --group 239.1.1.1 --port 5000 --out in --resume`. Each
+    file gets its name only when it is whole and its SHA-256 is right. Exit status: 0 when all are there; 1 when not; 2
+    for bad input and a folder that cannot be written; 130 when interrupted. With --daemon all that is sent to the
+    group, until SIGTERM (exit status 0); the folder has to be there.
     """
     display = Display(quiet=quiet, verbose=verbose)
     try:
@@ -201,18 +211,15 @@ def recv(
         require_source(plan.session)
         address = sockets.resolve_interface(interface, source or place.group)
         if daemon:
-            serving = serve(plan, output, sockets.Interface(address), replace, unattended, display)
+            serving = serve(plan, output, sockets.Interface(address), replace, resume, unattended, display)
             raise typer.Exit(clock.run(serving, plan.parameters))
         make_folder(output, display)
-        receive = receive_files if plan.parameters.get(EVERY_FILE) else receive_file
-        receiving = receive(
-            plan,
-            output,
-            sockets.Interface(address),
-            display,
-            existing="replace" if replace else "refuse",
-            wait=wait,
-        )
+        existing: Existing = "replace" if replace else "refuse"
+        at = sockets.Interface(address)
+        if plan.parameters.get(EVERY_FILE):
+            receiving = broadcast.receive_files(plan, output, at, display, existing=existing, wait=wait)
+        else:
+            receiving = receive_files(plan, output, at, display, existing=existing, wait=wait, resume=resume)
         outcome = clock.run(receiving, plan.parameters)
     except KeyboardInterrupt:
         raise interrupted(display) from None
@@ -230,6 +237,12 @@ def _check_options(protocol: str, rate_limit: float | None, receivers: int | Non
     if not found.knows_receivers and (receivers is not None or wait is not None):
         given = "--receivers" if receivers is not None else "--wait"
         raise ValueError(f"{given}: a sender of {protocol} hears of no receivers and waits for none; leave it out")
+
+
+def _check_several(plan: Plan) -> None:
+    """ValueError when the protocol takes one file only."""
+    if not plan.protocol.knows_receivers:
+        raise ValueError(f"a session of {plan.protocol.name} has one file; `canopy broadcast` sends several with webrc")
 
 
 def _of_files(plan: Plan) -> Plan:

@@ -22,8 +22,9 @@ from typing import Any, Final
 from engine.command.notify import notify, watchdog_interval_s
 from hosts.endpoint import Address, Datagram
 from hosts.programs.driver import INTERRUPTED, Driver, Narrator, Plan
-from hosts.programs.files import PART, Existing, FileSink
+from hosts.programs.files import FileSink
 from hosts.programs.observe import STATUS_INTERVAL_S, replace_json
+from hosts.programs.part import Existing, remove_leftovers
 from hosts.programs.policy import Policy
 from hosts.programs.progress import Display
 from hosts.runtime import sockets
@@ -56,6 +57,8 @@ class Service:
     policy: Policy
     interface: sockets.Interface
     existing: Existing = "refuse"
+    resume: bool = False
+    """Whether what a session leaves unfinished is kept, and what is there is not received again."""
     max_sessions: int = 4
     status: Path | None = None
     """A file that says how it goes (docs/status.md)."""
@@ -94,7 +97,7 @@ class Daemon:
         """Until a signal, whose number is returned."""
         session, folder = self.service.plan.session, self.service.policy.folder
         with _claim(folder):
-            for leftover in _remove_leftovers(folder):
+            for leftover in remove_leftovers(folder, resumable=not self.service.resume):
                 self.display.say(f"removed {leftover}, which an earlier receiver left behind")
             self._open()
             numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -270,7 +273,8 @@ class _Reception:
         plan = replace(plan, session=replace(plan.session, session=number), rng=rng)
         self.number = number
         self.host = host
-        self.sink = FileSink(service.policy.folder, service.existing, service.policy.check)
+        resume = service.resume
+        self.sink = FileSink(service.policy.folder, service.existing, service.policy.check, resume=resume, keep=resume)
         self._display = display
         self._narrator = Narrator(display)
         self._driver = Driver(
@@ -299,7 +303,7 @@ class _Reception:
         if self.sink.path is not None:
             # As in transfer.py: of a carousel the file's bytes come at the end, together.
             began = self.sink.opened_at if self._driver.plan.protocol.knows_receivers else self._narrator.started_at
-            rate = self.sink.written * 8e-6 / max(1e-9, time.monotonic() - began) if began is not None else 0.0
+            rate = self.sink.received * 8e-6 / max(1e-9, time.monotonic() - began) if began is not None else 0.0
             self._display.say(f"{who}: {self.sink.path}, {self.sink.written} bytes, {rate:.2f} Mbit/s")
             return "received"
         refused = runtime.error is not None and runtime.error.reason is Reason.REFUSED_FILE
@@ -314,12 +318,12 @@ class _Reception:
     def describe(self) -> dict[str, Any]:
         """For the status file."""
         row = self._driver.row()
-        manifest = self.sink.manifest
+        contents = self.sink.contents
         return {
             "session": self.number,
             "source": self.host,
-            "file": manifest.name if manifest else None,
-            "size_bytes": manifest.size if manifest else None,
+            "file": contents.label if contents else None,
+            "size_bytes": contents.size if contents else None,
             "written_bytes": self.sink.written,
             "rate_bps": row.get("rate_bps"),
         }
@@ -346,19 +350,6 @@ def _claim(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(place)
-
-
-def _remove_leftovers(folder: Path) -> Iterator[str]:
-    """Part files of receivers that were killed: whoever writes one holds a lock on it (files.py)."""
-    for path in sorted(folder.iterdir()):
-        if PART.fullmatch(path.name) and path.is_file() and not path.is_symlink():
-            try:
-                with path.open("rb") as file:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    path.unlink()
-            except OSError:
-                continue
-            yield path.name
 
 
 def _device(interface: sockets.Interface) -> int:

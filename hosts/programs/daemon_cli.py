@@ -64,7 +64,13 @@ class DaemonOptions:
 
 
 async def serve(
-    plan: Plan, folder: Path, interface: sockets.Interface, replace: bool, options: DaemonOptions, display: Display
+    plan: Plan,
+    folder: Path,
+    interface: sockets.Interface,
+    replace: bool,
+    resume: bool,
+    options: DaemonOptions,
+    display: Display,
 ) -> int:
     """Receive until a signal; the exit status. Raises ValueError, FileError, SocketError and OSError for what is wrong
     from the start."""
@@ -79,6 +85,7 @@ async def serve(
         Policy(folder, most, options.max_files, tuple(options.allow or ())),
         interface,
         "replace" if replace else "refuse",
+        resume,
         options.max_sessions or DEFAULT_SESSIONS,
         options.status,
     )

@@ -1,78 +1,92 @@
-"""Files over a session's stream: a manifest first (hosts/wire/manifest.py), then the bytes.
+"""Files over a session's stream: a head that says which (hosts/wire/contents.py), then the bytes of each in turn.
 
-A received file is written beside its final name as `.NAME.part-XXXXXXXX`, checked against the manifest's size and
-SHA-256, synced to disk and only then given its name. So the final name never shows a half or wrong file.
+A received file is written beside its final name (part.py), checked against its size and SHA-256, synced to disk and
+only then given its name. So a final name never shows a half or wrong file, and the first files of many are there before
+the last have come.
 """
 
 import contextlib
 import errno
-import fcntl
-import hashlib
 import os
-import re
-import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Final, Literal, Self, TypeAlias
+from typing import BinaryIO, Self
 
-from hosts.wire.manifest import FileError, Manifest, unsafe_name
+from hosts.programs.below import Below
+from hosts.programs.gathering import PIECE_BYTES, gather
+from hosts.programs.part import BLOCK_BYTES, Existing, Part, is_same, is_there
+from hosts.wire.contents import Contents, Entry
+from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
-
-PIECE_BYTES: Final = 1 << 20
-"""What is read from the disk at once."""
-PART: Final = re.compile(r"\..+\.part-[0-9a-f]{8}", re.DOTALL)
-"""Names of files that are not whole yet. Whoever writes one has it locked (flock), and a killed program's is free."""
-Existing: TypeAlias = Literal["refuse", "replace"]
 
 
 class FileSource:
-    """A file as a stream. Raises FileError when it cannot be read, or changes while it is sent."""
+    """Files and folders as a stream. Raises FileError when one cannot be read, or becomes shorter while it is sent."""
 
-    def __init__(self, path: Path, name: str | None = None) -> None:
+    def __init__(
+        self, paths: Path | Sequence[Path], name: str | None = None, say: Callable[[str], None] = lambda text: None
+    ) -> None:
+        """`name`: of the only file or folder, at the receivers; `say` is told what is left out."""
+        found = gather([paths] if isinstance(paths, Path) else paths, name, say)
+        self.contents = Contents(tuple(one.entry for one in found))
+        self._files = [(one.path, one.entry.size) for one in found if one.entry.size]
         self._file: BinaryIO | None = None
-        try:
-            self._file = path.open("rb")
-            if not path.is_file():
-                raise FileError(f"{path}: not a regular file")
-            digest = hashlib.sha256()
-            size = 0
-            while piece := self._file.read(PIECE_BYTES):
-                digest.update(piece)
-                size += len(piece)
-            self._file.seek(0)
-        except OSError as error:
-            self.close()
-            raise FileError(f"{path}: {error.strerror}") from None
-        except FileError:
-            self.close()
-            raise
-        self.path = path
-        self.manifest = Manifest(name or path.name, size, digest.hexdigest())
-        if problem := unsafe_name(self.manifest.name):
-            self.close()
-            raise FileError(f"{path}: receivers would refuse the name: {problem}")
-        self._head = self.manifest.encode()
-        self.total_bytes = len(self._head) + size
+        self.begin(0)
+
+    def begin(self, first: int) -> None:
+        """Before anything is read: the stream carries what is behind the first so many bytes of all files."""
+        self._head = self.contents.head(first)
+        self.carried = self._left = self.contents.size - first
+        """Bytes of files in the stream."""
+        self.total_bytes = len(self._head) + self._left
         """Of the stream."""
-        self._left = size
+        self._next = 0
+        self._skip = first
+        while self._skip and self._skip >= self._files[self._next][1]:
+            self._skip -= self._files[self._next][1]
+            self._next += 1
+        self._in_file = 0
 
     def read(self, space: int) -> bytes:
         """The next bytes of the stream, at most `space`; empty at its end."""
         if self._head:
             piece, self._head = self._head[:space], self._head[space:]
             return piece
-        if not self._left or self._file is None:
+        if not self._left:
             return b""
+        if not self._in_file:
+            self._open_next()
+        assert self._file is not None
+        path = self._files[self._next - 1][0]
         try:
-            piece = self._file.read(min(space, self._left, PIECE_BYTES))
+            piece = self._file.read(min(space, self._in_file, PIECE_BYTES))
         except OSError as error:
-            raise FileError(f"{self.path}: {error.strerror}") from None
+            raise FileError(f"{path}: {error.strerror}") from None
         if not piece:
-            raise FileError(f"{self.path}: it became shorter while it was sent")
+            raise FileError(f"{path}: it became shorter while it was sent")
         self._left -= len(piece)
+        self._in_file -= len(piece)
         return piece
+
+    def _open_next(self) -> None:
+        self.close()
+        path, size = self._files[self._next]
+        try:
+            self._file = path.open("rb")
+            self._file.seek(self._skip)
+        except OSError as error:
+            raise FileError(f"{path}: {error.strerror}") from None
+        self._next += 1
+        self._in_file = size - self._skip
+        self._skip = 0
+
+    @property
+    def current(self) -> tuple[str, int]:
+        """The name of the file that is being read, and which of all it is, from 1 on."""
+        number = max(self._next, 1)
+        return (self._files[number - 1][0].name if self._files else "", number)
 
     @property
     def exhausted(self) -> bool:
@@ -80,40 +94,60 @@ class FileSource:
         return not self._head and not self._left
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file that is open."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
 
 class FileSink:
-    """Turns a stream back into a file in a folder. Use as a context: what is unfinished at its end is removed."""
+    """Turns a stream back into files in a folder. Use as a context: at its end, what is unfinished is removed, or kept
+    where it can be resumed."""
 
     def __init__(
-        self, folder: Path, existing: Existing = "refuse", check: Callable[[Manifest], None] = lambda manifest: None
+        self,
+        folder: Path,
+        existing: Existing = "refuse",
+        check: Callable[[Contents], None] = lambda contents: None,
+        *,
+        resume: bool = False,
+        keep: bool = False,
     ) -> None:
-        """`check` raises FileError for a file that is not wanted. Raises FileError when the folder cannot be made or
-        written to."""
+        """`check` raises FileError for what is not wanted. `resume`: files that are there with the same bytes, and what
+        an earlier reception has kept, need not be received again; `keep`: leave what the next one can resume. Raises
+        FileError when the folder cannot be made or written to."""
         self.folder = folder
         self.existing = existing
-        self._check = check
-        self.manifest: Manifest | None = None
+        self.contents: Contents | None = None
         self.path: Path | None = None
-        """The final name, once the file has it."""
+        """The final name of a single file, or the folder of several, once they are all there."""
         self.written = 0
-        """Bytes of the file."""
+        """Bytes of the files that are there, those that were there before included."""
+        self.had = 0
+        """What was there before."""
+        self.received = 0
+        """Bytes of files that have come."""
+        self.kept = 0
+        """Bytes of an unfinished file that the next reception can resume."""
+        self.current: tuple[str, int] = ("", 1)
+        """The path of the file that is being written, and which of all it is, from 1 on."""
         self.opened_at: float | None = None
         """When the first bytes came, on the monotonic clock: what a receiver's goodput is measured from."""
+        self._check = check
+        self._resume = resume
+        self._keep = keep
+        self._below = Below(folder)
+        self._prepared: Contents | None = None
+        self._there: set[str] = set()  # paths of files that are whole
+        self._held = 0
+        self._first = 0
         self._head = bytearray()
-        self._part: Path | None = None
-        self._file: BinaryIO | None = None
-        self._digest = hashlib.sha256()
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError(f"{folder}: {error.strerror}", Reason.CANNOT_WRITE) from None
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise FileError(f"{folder}: {os.strerror(errno.EACCES)}", Reason.CANNOT_WRITE)
+        self._files: list[Entry] = []
+        self._number = 0  # of the file whose bytes come
+        self._left = 0  # of its bytes
+        self._skip = 0  # of its bytes, that are there already
+        self._part: Part | None = None
+        self._unchecked = 0  # bytes since the folder was looked for
 
     def __enter__(self) -> Self:
         return self
@@ -123,114 +157,242 @@ class FileSink:
     ) -> None:
         self.discard()
 
+    # --- what is there already
+
+    def prepare(self, contents: Contents) -> int:
+        """How many of the first bytes of all files are here already. It takes its time, for it reads them. Raises
+        FileError for what is not wanted."""
+        if self._prepared is not None and self._prepared == contents:
+            return self._held
+        self._check(contents)
+        self._there.clear()
+        try:
+            lacking = [entry for entry in contents.entries if not self._is_there(entry)]
+            files = [entry for entry in lacking if not entry.is_folder]
+            self._held = contents.size
+            if files:
+                self._held = 0
+                for entry in contents.files:
+                    if entry is files[0]:
+                        break
+                    self._held += entry.size
+                self._held += self._resumable(files[0])
+            space = os.statvfs(self.folder)
+            if space.f_bavail * space.f_frsize < sum(entry.size for entry in files) - self._part_bytes:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            raise self._unwritable(error) from None
+        self._prepared = contents
+        return self._held
+
+    def _is_there(self, entry: Entry) -> bool:
+        """Whether an entry need not be received. Raises FileError where something else has its name."""
+        parent = self._below.folder(entry.folder)
+        if parent is None or not is_there(entry.name, parent):
+            return False
+        final = self.folder / entry.path
+        if entry.is_folder:
+            if self._below.folder(entry.path) is None:
+                raise self._taken(final)
+            return True
+        if self._resume and is_same(entry, parent):
+            self._there.add(entry.path)
+            return True
+        if self.existing == "refuse" or (final.is_dir() and not final.is_symlink()):
+            raise self._taken(final)
+        return False
+
+    def _resumable(self, entry: Entry) -> int:
+        if not self._resume or self._below.folder(entry.folder) is None:
+            return 0
+        self._part = self._open_part(entry)
+        return self._part.written
+
+    @property
+    def _part_bytes(self) -> int:
+        return self._part.written if self._part is not None else 0
+
+    def _open_part(self, entry: Entry) -> Part:
+        folder = self._below.folder(entry.folder, make=True)
+        assert folder is not None
+        part = Part(folder, entry, self._below.umask)
+        if self._resume:
+            part.resume()
+        part.begin()
+        return part
+
+    # --- the stream
+
     def write(self, data: bytes) -> None:
         """Take the next bytes of the stream. Raises FileError."""
-        if self._file is None:
+        view = memoryview(data)
+        if self.contents is None:
             self._head += data
-            if self.manifest is not None or not self._read_head():
+            if not self._read_head():
                 return
-            data = bytes(self._head)
+            view = memoryview(bytes(self._head))
             self._head.clear()
-        assert self.manifest is not None
-        assert self._file is not None
-        if self.written + len(data) > self.manifest.size:
-            raise FileError("more bytes arrived than the manifest says", Reason.BROKEN_STREAM)
         try:
-            self._file.write(data)
+            self._take(view)
         except OSError as error:
             raise self._unwritable(error) from None
-        self._digest.update(data)
-        self.written += len(data)
 
     def _read_head(self) -> bool:
-        """Take the manifest from the head, when it is all there, and open the part file."""
-        manifest = Manifest.take(self._head)
-        if manifest is None:
+        """Take the list of files from the head, when it is all there."""
+        taken = Contents.take(self._head)
+        if taken is None:
             return False
-        final = self.folder / manifest.name
-        if final.exists() and (self.existing == "refuse" or final.is_dir()):
-            raise self._taken(final)
-        self._check(manifest)
-        try:
-            space = os.statvfs(self.folder)
-            if space.f_bavail * space.f_frsize < manifest.size:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            self._part = self.folder / f".{manifest.name}.part-{secrets.token_hex(4)}"
-            self._file = self._part.open("xb")
-            with contextlib.suppress(OSError):  # a file system without locks
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            self._part = self._part if self._file else None
-            raise self._unwritable(error) from None
-        self.manifest = manifest
+        contents, first = taken
+        held = self.prepare(contents)
+        if first > held:
+            raise FileError(f"the session begins at byte {first}, and {held} are here", Reason.FAILED)
+        self.contents = contents
+        self._first = first
+        self._files = contents.files
+        self.written = held
+        self.had = self._part_bytes + sum(entry.size for entry in self._files if entry.path in self._there)
         self.opened_at = time.monotonic()
+        self._number = -1
+        try:
+            for entry in contents.entries:
+                if entry.is_folder:
+                    self._below.folder(entry.path, make=True)
+            self._next_file()
+            while self._number < len(self._files) and first >= self._left:  # those that the stream does not carry
+                first -= self._left
+                self._end_file()
+        except OSError as error:
+            raise self._unwritable(error) from None
+        self._left -= first
+        self._skip = max(0, self._skip - first)
         return True
 
-    def finish(self) -> Path:
-        """The stream has ended: check, sync, and give the file its name. Raises FileError."""
-        if self.manifest is None or self._file is None or self._part is None:
-            raise FileError("the stream ended before the manifest did", Reason.BROKEN_STREAM)
-        if self.written != self.manifest.size:
-            raise FileError("the stream ended before the file did", Reason.BROKEN_STREAM)
-        if self._digest.hexdigest() != self.manifest.sha256:
-            raise FileError(f"{self.manifest.name}: {Reason.WRONG_HASH.text}", Reason.WRONG_HASH)
-        final = self.folder / self.manifest.name
+    def _next_file(self) -> None:
+        """Get ready for the next file's bytes; those without any are made at once."""
+        while True:
+            self._number += 1
+            if self._number >= len(self._files):
+                self._left = self._skip = 0
+                return
+            entry = self._files[self._number]
+            self.current = (entry.path, self._number + 1)
+            self._left = self._skip = entry.size
+            if entry.path not in self._there:
+                if self._part is None or self._part.entry != entry:
+                    self._part = self._open_part(entry)
+                self._skip = self._part.written
+            if entry.size:
+                return
+            if self._number == len(self._files) - 1:
+                continue  # `finish` names the last one
+            if entry.path not in self._there:
+                self._complete(entry)
+
+    def _take(self, data: memoryview) -> None:
+        while data:
+            if self._number >= len(self._files):
+                raise FileError("more bytes arrived than the manifest says", Reason.BROKEN_STREAM)
+            skipped = min(self._skip, len(data))
+            mine = data[skipped : self._left]
+            data = data[skipped + len(mine) :]
+            self._skip -= skipped
+            self._left -= skipped + len(mine)
+            self.received += skipped + len(mine)
+            if mine:
+                self._write(mine)
+            self.written = max(self.written, self._first + self.received)
+            if not self._left:
+                self._end_file()
+
+    def _end_file(self) -> None:
+        entry = self._files[self._number]
+        if entry.path not in self._there and self._number < len(self._files) - 1:
+            self._complete(entry)  # `finish` does so with the last one
+        self._next_file()
+
+    def _write(self, data: memoryview) -> None:
+        assert self._part is not None
+        self._unchecked += len(data)
+        if self._unchecked >= BLOCK_BYTES:
+            self._unchecked = 0
+            self._below.check()
+        self._part.write(data)
+
+    def _complete(self, entry: Entry) -> None:
+        """All bytes of a file are there: check it, and give it its name."""
+        part, self._part = self._part, None
+        assert part is not None
+        if not part.is_right:
+            part.remove()
+            raise FileError(f"{entry.path}: {Reason.WRONG_HASH.text}", Reason.WRONG_HASH)
         try:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-            self._file.close()
-            self._give_name(self._part, final)
-            self._part = None
-            folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
-            try:
-                os.fsync(folder)
-            finally:
-                os.close(folder)
-        except FileExistsError:
-            raise self._taken(final) from None
+            self._below.check()
+            part.become(self.existing)
+        except (OSError, FileError) as error:
+            part.leave() if self._keep else part.remove()
+            if isinstance(error, FileExistsError | IsADirectoryError):
+                raise self._taken(self.folder / entry.path) from None
+            raise
+        self._there.add(entry.path)
+
+    def finish(self) -> Path:
+        """The stream has ended: the last file gets its name, folders get their modes and times. Raises FileError."""
+        contents = self.contents
+        if contents is None:
+            raise FileError("the stream ended before the manifest did", Reason.BROKEN_STREAM)
+        if self._number < len(self._files):
+            raise FileError("the stream ended before the file did", Reason.BROKEN_STREAM)
+        try:
+            if self._part is not None:
+                self._complete(self._part.entry)
+            self._below.check()
+            paths = {entry.folder for entry in self._files} | {e.path for e in contents.entries if e.is_folder}
+            for path in sorted(paths, reverse=True):  # what is below first
+                folder = self._below.folder(path)
+                if folder is not None:
+                    os.fsync(folder)
+            for entry in reversed(contents.entries):
+                if entry.is_folder and (folder := self._below.folder(entry.path)) is not None:
+                    os.fchmod(folder, entry.mode & ~self._below.umask)
+                    with contextlib.suppress(OSError):  # a file system that has no such time
+                        os.utime(folder, ns=(entry.mtime_ns, entry.mtime_ns))
         except OSError as error:
             raise self._unwritable(error) from None
-        self.path = final
-        return final
-
-    def _give_name(self, part: Path, final: Path) -> None:
-        if self.existing == "replace":
-            part.replace(final)
-            return
-        try:
-            os.link(part, final)  # unlike rename, it never overwrites what appeared meanwhile
-        except OSError as error:
-            if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
-                raise
-            if final.exists():
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
-            part.rename(final)  # a file system without hard links
-        else:
-            part.unlink()
+        single = contents.single
+        self.path = self.folder / single.path if single else self.folder
+        return self.path
 
     def discard(self) -> None:
-        """Remove what is unfinished."""
-        if self._file is not None:
-            with contextlib.suppress(OSError):  # what could not be flushed is removed next
-                self._file.close()
-            self._file = None
+        """End: what is unfinished is removed, or kept for the next reception."""
         if self._part is not None:
-            self._part.unlink(missing_ok=True)
+            if self._keep:
+                self.kept = self._part.leave()
+            else:
+                self._part.remove()
             self._part = None
+        self._below.close()
 
     def _taken(self, final: Path) -> FileError:
         what = "" if final.is_dir() else " (--replace puts the new one in its place)"
-        return FileError(f"{final}: {os.strerror(errno.EEXIST)}{what}", Reason.REFUSED_FILE)
+        return FileError(f"{final}: File exists{what}", Reason.REFUSED_FILE)
 
     def _unwritable(self, error: OSError) -> FileError:
-        return FileError(f"{self.folder}: cannot write: {error.strerror}", Reason.CANNOT_WRITE)
+        name = self.folder / self.current[0] if self.current[0] else self.folder
+        return FileError(f"{name}: cannot write: {error.strerror}", Reason.CANNOT_WRITE)
 
     def describe(self) -> Mapping[str, object]:
         """For a summary."""
-        manifest = self.manifest
-        return {
-            "file": manifest.name if manifest else None,
+        contents = self.contents
+        single = contents.single if contents else None
+        about: dict[str, object] = {
+            "file": single.path if single else None,
             "path": str(self.path) if self.path else None,
-            "size_bytes": manifest.size if manifest else None,
-            "sha256": manifest.sha256 if manifest else None,
+            "size_bytes": contents.size if contents else None,
+            "sha256": single.sha256 if single else None,
         }
+        if contents is not None and single is None:
+            files = ({"file": e.path, "size_bytes": e.size, "sha256": e.sha256} for e in contents.files)
+            about["files"] = [one for one in files if one["file"] in self._there]
+        if self._resume:
+            about["had_bytes"] = self.had
+        return about

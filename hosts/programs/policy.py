@@ -1,12 +1,14 @@
 """What a receiver that runs unattended takes into its folder: names, sizes, and how much there may be."""
 
+import os
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from hosts.wire.manifest import FileError, Manifest
+from hosts.wire.contents import Contents
+from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
 
 _SIZE: Final = re.compile(r"(\d+(?:\.\d+)?)([kMGT]?)")
@@ -29,23 +31,25 @@ class Policy:
     max_bytes: int | None = None
     """Of one file."""
     max_files: int | None = None
-    """In the folder, whoever put them there."""
+    """In the folder and below it, whoever put them there."""
     patterns: tuple[str, ...] = ()
     """Names have to match one of them, as a shell's do (`*.iso`); empty: any name."""
 
-    def check(self, manifest: Manifest) -> None:
-        """Raises FileError for a file that is not taken."""
-        name = manifest.name
-        if self.patterns and not any(fnmatchcase(name, pattern) for pattern in self.patterns):
-            raise _refused(f"{name}: its name is none of {', '.join(self.patterns)} (--allow)")
-        if self.max_bytes is not None and manifest.size > self.max_bytes:
-            raise _refused(f"{name}: {manifest.size} bytes, and {self.max_bytes} are the most (--max-size)")
-        if self.max_files is not None and not (self.folder / name).exists() and self._files() >= self.max_files:
-            raise _refused(f"{name}: {self.folder} has {self.max_files} files, which are the most (--max-files)")
+    def check(self, contents: Contents) -> None:
+        """Raises FileError for what is not taken, which is nothing of it then."""
+        new = 0
+        for entry in contents.files:
+            if self.patterns and not any(fnmatchcase(entry.name, pattern) for pattern in self.patterns):
+                raise _refused(f"{entry.path}: its name is none of {', '.join(self.patterns)} (--allow)")
+            if self.max_bytes is not None and entry.size > self.max_bytes:
+                raise _refused(f"{entry.path}: {entry.size} bytes, and {self.max_bytes} are the most (--max-size)")
+            new += self.max_files is not None and not (self.folder / entry.path).exists()
+        if self.max_files is not None and new and self._files() + new > self.max_files:
+            raise _refused(f"{contents.label}: {self.folder} would have more than {self.max_files} files (--max-files)")
 
     def _files(self) -> int:
         """Those that are being received, whose names begin with a dot, count too."""
-        return sum(1 for path in self.folder.iterdir() if path.is_file())
+        return sum(len(names) for _, _, names in os.walk(self.folder))
 
 
 def _refused(message: str) -> FileError:

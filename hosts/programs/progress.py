@@ -53,6 +53,11 @@ class Display:
         self._task = self._progress.add_task(label, total=total, rate="", note="")
         self._progress.start()
 
+    def name(self, label: str) -> None:
+        """What the bar is of, now."""
+        if self._progress is not None and self._task is not None:
+            self._progress.update(self._task, description=label if len(label) <= 40 else f"{label[:39]}…")
+
     @property
     def is_watched(self) -> bool:
         """Whether somebody sees what is shown in passing."""

@@ -1,4 +1,4 @@
-"""One file from a sender to its receivers: what `canopy send` and `canopy recv` do."""
+"""Files from a sender to its receivers: what `canopy send` and `canopy recv` do."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -7,14 +7,16 @@ from typing import Any
 
 from hosts.endpoint import Event, PeerDropped, PeerFinished, PeerJoined, PeerRefused, SessionEnded, SessionStarted
 from hosts.programs.driver import INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
-from hosts.programs.files import Existing, FileSink, FileSource
+from hosts.programs.files import FileSink, FileSource
+from hosts.programs.part import Existing
 from hosts.programs.progress import Display
 from hosts.runtime import sockets
+from hosts.wire.contents import Contents
 
 PROGRESS_INTERVAL_S = 0.2
 
 
-async def send_file(
+async def send_files(
     plan: Plan,
     source: FileSource,
     interface: sockets.Interface,
@@ -22,8 +24,9 @@ async def send_file(
     *,
     status_folder: Path | None = None,
 ) -> Outcome:
-    """Send a file. Raises SocketError and OSError for what is wrong from the start."""
-    manifest = source.manifest
+    """Send what the source has. Raises SocketError and OSError for what is wrong from the start."""
+    contents = source.contents
+    single = contents.single
     narrator = _SenderNarrator(display)
     driver = Driver(plan, plan.sender(), interface, narrator, "sender", source=source)
     observer, runtime = driver.observer, driver.runtime
@@ -32,15 +35,20 @@ async def send_file(
     driver.keep_status(status_folder, source.total_bytes)
     if driver.status is not None:
         driver.status.write(driver.row())
-    runtime.every(PROGRESS_INTERVAL_S, lambda now: _show(display, lambda: observer.row(now), column))
+
+    def progress(now: float) -> None:
+        _name(display, contents, source.current)
+        _show(display, lambda: observer.row(now), column)
+
+    runtime.every(PROGRESS_INTERVAL_S, progress)
     waits = f"; waiting for {plan.session.receivers} receiver(s)" if knows_receivers else ""
     display.say(
-        f"{manifest.name}: {manifest.size} bytes to {plan.session.group} with {plan.protocol.name} "
+        f"{contents.label}: {contents.size} bytes to {plan.session.group} with {plan.protocol.name} "
         f"from {sockets.describe(interface.address)}, session {driver.session}{waits}"
     )
 
     def begin() -> None:
-        display.begin(manifest.name, source.total_bytes)
+        display.begin(contents.label, source.total_bytes)
         if driver.status is not None:
             driver.status.begin()
 
@@ -53,14 +61,15 @@ async def send_file(
     end = await driver.run()
     row = driver.row()
     done, duration = observer.final == "done", narrator.duration
-    goodput = manifest.size * 8 / duration if duration and done else None
+    goodput = source.carried * 8 / duration if duration and done else None
     outcome = driver.outcome(
         end,
         done,
         observer.detail,
-        file=manifest.name,
-        size_bytes=manifest.size,
-        sha256=manifest.sha256,
+        **({"file": single.path} if single else {"files": len(contents.files)}),
+        size_bytes=contents.size,
+        **({"sha256": single.sha256} if single else {}),
+        skipped_bytes=contents.size - source.carried,
         duration_s=duration,
         goodput_bps=goodput,
         cpu_s=narrator.cpu_s,
@@ -77,12 +86,12 @@ async def send_file(
         return driver.blamed(outcome)
     if knows_receivers:
         display.say(
-            f"{manifest.name}: all {len(summary['receivers'])} receivers have it; "
+            f"{contents.label}: all {len(summary['receivers'])} receivers have it; "
             f"{(goodput or 0) / 1e6:.2f} Mbit/s, {summary['repair_packets']} repairs, "
             f"{summary['feedback_packets']} feedback packets"
         )
     else:
-        display.say(f"{manifest.name}: sent for {duration or 0.0:.0f} s, {summary['data_packets']} packets")
+        display.say(f"{contents.label}: sent for {duration or 0.0:.0f} s, {summary['data_packets']} packets")
     return outcome
 
 
@@ -93,7 +102,7 @@ def _missing_receivers(driver: Driver) -> str:
     return "" if joined >= wanted else f"only {joined} of {wanted} receivers joined"
 
 
-async def receive_file(
+async def receive_files(
     plan: Plan,
     folder: Path,
     interface: sockets.Interface,
@@ -101,9 +110,10 @@ async def receive_file(
     *,
     existing: Existing = "refuse",
     wait: float | None = None,
+    resume: bool = False,
 ) -> Outcome:
-    """Receive a file. Raises FileError, SocketError and OSError for what is wrong from the start."""
-    with FileSink(folder, existing) as sink:
+    """Receive a session. Raises FileError, SocketError and OSError for what is wrong from the start."""
+    with FileSink(folder, existing, resume=resume, keep=True) as sink:
         narrator = Narrator(display)
         driver = Driver(
             plan, plan.receiver(), interface, narrator, "receiver", sink=sink, read_rate_bps=plan.read_rate_bps
@@ -111,8 +121,9 @@ async def receive_file(
         observer, runtime = driver.observer, driver.runtime
 
         def progress(now: float) -> None:
-            if sink.manifest is not None:
-                display.begin(sink.manifest.name, sink.manifest.size)
+            if sink.contents is not None:
+                display.begin(sink.contents.label, sink.contents.size)
+                _name(display, sink.contents, sink.current)
                 _show(display, lambda: {**observer.row(now), "file_bytes": sink.written}, "file_bytes")
             elif narrator.started_at is not None and display.is_watched:
                 row = observer.row(now)  # a file that is decoded as a whole has a name and a size only at its end
@@ -129,12 +140,15 @@ async def receive_file(
         begun_at = sink.opened_at if plan.protocol.knows_receivers else narrator.started_at
         if begun_at is not None and narrator.ended_at is not None:
             duration = narrator.ended_at - begun_at
-        goodput = sink.written * 8 / duration if duration and complete else None
+        goodput = sink.received * 8 / duration if duration and complete else None
         outcome = driver.outcome(
             end, complete, "" if complete else reason, **sink.describe(), duration_s=duration, goodput_bps=goodput
         )
         if complete:
-            display.say(f"{sink.path}: {sink.written} bytes, {(goodput or 0) / 1e6:.2f} Mbit/s")
+            assert sink.contents is not None
+            what = "" if sink.contents.single else f"{sink.contents.label}, "
+            before = f", {sink.had} of them were here" if sink.had else ""
+            display.say(f"{sink.path}: {what}{sink.written} bytes{before}, {(goodput or 0) / 1e6:.2f} Mbit/s")
             return outcome
         display.fail(reason)
         return driver.blamed(outcome, *OF_THE_FOLDER)
@@ -169,6 +183,12 @@ class _SenderNarrator(Narrator):
     def _last_change(self, words: str) -> None:
         self.mark_end()
         self.display.say(words)
+
+
+def _name(display: Display, contents: Contents, current: tuple[str, int]) -> None:
+    """Say at the bar which of several files it is."""
+    if contents.single is None:
+        display.name(f"{current[1]} of {contents.label}: {current[0]}")
 
 
 def _show(display: Display, read: Callable[[], Mapping[str, Any]], column: str) -> None:

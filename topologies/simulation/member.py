@@ -28,9 +28,9 @@ class _OpeningSink:
 
     def write(self, data: bytes) -> None:
         """Take the next bytes. Raises FileError."""
-        was_open = self._sink.manifest is not None
+        was_open = self._sink.contents is not None
         self._sink.write(data)
-        if not was_open and self._sink.manifest is not None:
+        if not was_open and self._sink.contents is not None:
             self._on_open()
 
     def finish(self) -> object:

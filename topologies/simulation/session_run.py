@@ -219,8 +219,8 @@ class SessionRun:
         if member is None or member.complete_at is None:
             result.detail = self._why_incomplete(host, member)
             return result
-        manifest = self._sinks[host].manifest
-        result.sha256 = None if manifest is None else manifest.sha256
+        contents = self._sinks[host].contents
+        result.sha256 = None if contents is None else contents.entries[0].sha256
         if result.sha256 != self.source.sha256:
             result.detail = "the file differs from the source"
             return result

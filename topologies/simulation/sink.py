@@ -4,7 +4,8 @@ comes and not kept, so that a thousand receivers need no thousand copies.
 
 import hashlib
 
-from hosts.wire.manifest import FileError, Manifest
+from hosts.wire.contents import Contents
+from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
 
 
@@ -19,37 +20,39 @@ class EndlessSource:
 
 
 class CheckingSink:
-    """Takes the stream of `hosts.programs.files`: a manifest, then the file."""
+    """Takes the stream of `hosts.programs.files` that has one file: its head, then the bytes."""
 
     def __init__(self) -> None:
-        self.manifest: Manifest | None = None
+        self.contents: Contents | None = None
         self.written = 0
         """Bytes of the file so far."""
         self.sha256: str | None = None
-        """Of the whole file, lower-case hex, once it has come and is the manifest's."""
+        """Of the whole file, lower-case hex, once it has come and is the one that the head says."""
         self._head = bytearray()
         self._digest = hashlib.sha256()
 
     def write(self, data: bytes) -> None:
         """Take the next bytes. Raises FileError."""
-        if self.manifest is None:
+        if self.contents is None:
             self._head += data
-            self.manifest = Manifest.take(self._head)
-            if self.manifest is None:
+            taken = Contents.take(self._head)
+            if taken is None:
                 return
+            self.contents = taken[0]
             data = bytes(self._head)
             self._head.clear()
-        if self.written + len(data) > self.manifest.size:
+        if self.written + len(data) > self.contents.size:
             raise FileError("more bytes arrived than the manifest says", Reason.BROKEN_STREAM)
         self._digest.update(data)
         self.written += len(data)
 
     def finish(self) -> None:
         """The stream has ended: check. Raises FileError."""
-        if self.manifest is None:
+        if self.contents is None:
             raise FileError("the stream ended before the manifest did", Reason.BROKEN_STREAM)
-        if self.written != self.manifest.size:
+        if self.written != self.contents.size:
             raise FileError("the stream ended before the file did", Reason.BROKEN_STREAM)
-        if self._digest.hexdigest() != self.manifest.sha256:
-            raise FileError(f"{self.manifest.name}: {Reason.WRONG_HASH.text}", Reason.WRONG_HASH)
-        self.sha256 = self.manifest.sha256
+        expected = self.contents.entries[0].sha256
+        if self._digest.hexdigest() != expected:
+            raise FileError(f"{self.contents.label}: {Reason.WRONG_HASH.text}", Reason.WRONG_HASH)
+        self.sha256 = expected

@@ -125,7 +125,16 @@ def test_a_tree_of_two_levels(tmp_path: Path, file: Path) -> None:
     ("arguments", "message"),
     [
         (["send", "{missing}", "--group", "232.1.1.1", "--port", "5000"], "No such file or directory"),
-        (["send", "{folder}", "--group", "232.1.1.1", "--port", "5000"], "Is a directory"),
+        (["send", "{empty}", "--group", "232.1.1.1", "--port", "5000"], "there is no file in it"),
+        (["send", "{file}", "{file}", "--group", "232.1.1.1", "--port", "5000"], "two files have the name file.bin"),
+        (
+            ["send", "{file}", "{empty}", "--group", "232.1.1.1", "--port", "5000", "--name", "x"],
+            "--name: there are several files",
+        ),
+        (
+            ["send", "{file}", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "webrc"],
+            "a session of webrc has one file; `canopy broadcast`",
+        ),
         (["send", "{file}", "--group", "10.1.1.1", "--port", "5000"], "--group: 10.1.1.1 is not a multicast address"),
         (["send", "{file}", "--group", "nonsense", "--port", "5000"], "--group: 'nonsense' is not an IPv4 address"),
         (["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "x"], "unknown protocol 'x'"),
@@ -153,7 +162,8 @@ def test_a_tree_of_two_levels(tmp_path: Path, file: Path) -> None:
     ],
 )  # fmt: skip
 def test_bad_input_is_one_clear_line(arguments: list[str], message: str, tmp_path: Path, file: Path) -> None:
-    places = {"missing": str(tmp_path / "missing"), "folder": str(tmp_path), "file": str(file)}
+    (tmp_path / "empty").mkdir()
+    places = {name: str(tmp_path / name) for name in ("missing", "empty")} | {"file": str(file)}
     filled = [argument.format(**places) for argument in arguments]
     if "--interface" not in filled:
         filled += ["--interface", "lo"]

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hosts.programs import files, part
 from hosts.programs.files import FileSink, FileSource
 from hosts.wire.manifest import MAGIC, NAME_MAX_BYTES, PREFIX, FileError, Manifest, unsafe_name
 from hosts.wire.reason import Reason
@@ -131,7 +132,7 @@ def test_a_folder_in_the_way_is_not_replaced(original: Path, folder: Path) -> No
 
 
 def test_a_file_system_without_links(original: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def link(*args: object) -> None:
+    def link(*args: object, **rest: object) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
     monkeypatch.setattr(os, "link", link)
@@ -154,13 +155,15 @@ def test_a_full_disk_is_found_before_the_first_byte(
     assert os.listdir(folder) == []
 
 
-def test_a_disk_that_fills_up(original: Path, folder: Path) -> None:
+def full_disk(*arguments: object) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_disk_that_fills_up(original: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pieces = stream_of(original)
     with FileSink(folder) as sink:
         sink.write(pieces[0])
-        assert sink._file is not None
-        sink._file.close()
-        sink._file = open("/dev/full", "wb", buffering=0)  # noqa: SIM115
+        monkeypatch.setattr(os, "write", full_disk)
         with pytest.raises(FileError, match="cannot write: No space left on device"):
             receive(pieces[1:], sink)
 
@@ -259,7 +262,7 @@ def test_another_stream(folder: Path) -> None:
 def test_what_cannot_be_sent(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="No such file"):
         FileSource(tmp_path / "missing")
-    with pytest.raises(FileError, match="Is a directory"):
+    with pytest.raises(FileError, match="there is no file in it"):
         FileSource(tmp_path)
     with pytest.raises(FileError, match="not a regular file"):
         FileSource(Path("/dev/null"))
@@ -290,3 +293,198 @@ def test_a_file_that_grows_is_sent_as_it_was(original: Path, folder: Path) -> No
             sink.write(source.read(4096))
         assert sink.finish().read_bytes() == before
     source.close()
+
+
+# --- several
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A folder with files of all lengths, one of them empty, and an empty folder."""
+    top = tmp_path / "tree"
+    for path, size in {"a": 5000, "b/empty": 0, "b/c/deep": 1, "b/run.sh": 3000, "z": 4096}.items():
+        (top / path).parent.mkdir(parents=True, exist_ok=True)
+        (top / path).write_bytes(os.urandom(size))
+    (top / "nothing").mkdir(mode=0o750)
+    (top / "b" / "run.sh").chmod(0o6751)
+    os.utime(top / "a", ns=(1, 1_600_000_000_123_456_789))
+    os.utime(top / "b", ns=(1, 1_500_000_000_000_000_000))
+    return top
+
+
+def list_of(top: Path) -> dict[str, tuple[int, int, bytes]]:
+    """Permissions, times and bytes of all below a folder."""
+    return {
+        str(path.relative_to(top)): (
+            path.stat().st_mode & 0o777,
+            path.stat().st_mtime_ns,
+            path.read_bytes() if path.is_file() else b"",
+        )
+        for path in sorted(top.rglob("*"))
+    }
+
+
+def all_of(source: FileSource, piece: int = 1000) -> list[bytes]:
+    pieces = []
+    while not source.exhausted:
+        pieces.append(source.read(piece))
+    source.close()
+    assert sum(map(len, pieces)) == source.total_bytes
+    return pieces
+
+
+@pytest.mark.parametrize("piece", [1, 777, 100_000])
+def test_a_folder_there_and_back(tree: Path, folder: Path, piece: int) -> None:
+    with FileSink(folder) as sink:
+        assert receive(all_of(FileSource(tree), piece), sink) == folder
+        assert sink.written == sink.received == 12_097
+    assert list_of(folder / "tree") == list_of(tree)
+    assert (folder / "tree" / "b" / "run.sh").stat().st_mode & 0o7000 == 0
+    assert [one["file"] for one in sink.describe()["files"]] == [  # type: ignore[attr-defined]
+        *("tree/a", "tree/b/c/deep", "tree/b/empty", "tree/b/run.sh", "tree/z")
+    ]
+
+
+def test_files_and_folders_together(tree: Path, original: Path, folder: Path) -> None:
+    with FileSink(folder) as sink:
+        receive(all_of(FileSource([original, tree / "b"])), sink)
+    assert sorted(os.listdir(folder)) == ["a file.bin", "b"]
+
+
+def test_hidden_files_and_links_are_left_out(tree: Path) -> None:
+    (tree / ".git").mkdir()
+    (tree / "link").symlink_to("/etc/passwd")
+    os.mkfifo(tree / "pipe")
+    said: list[str] = []
+    source = FileSource(tree, say=said.append)
+    assert {entry.path for entry in source.contents.files}.isdisjoint({"tree/link", "tree/pipe"})
+    assert said == [f"left out: {tree / '.git'} and 2 more (hidden, a link, or neither file nor folder)"]
+
+
+def test_a_link_in_the_receivers_folder_leads_nowhere(tree: Path, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    folder.mkdir()
+    (folder / "tree").symlink_to(tmp_path / "outside")
+    with FileSink(folder, "replace") as sink, pytest.raises(FileError, match="is a link or no folder") as error:
+        receive(all_of(FileSource(tree)), sink)
+    assert error.value.reason is Reason.REFUSED_FILE
+    assert os.listdir(tmp_path / "outside") == []
+
+
+def test_files_have_their_names_as_soon_as_they_are_right(tree: Path, folder: Path) -> None:
+    pieces = all_of(FileSource(tree), 100)
+    with FileSink(folder) as sink:
+        for piece in pieces[:-5]:
+            sink.write(piece)
+    assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == ["a", "deep", "empty", "run.sh"]
+
+
+def test_one_wrong_byte_spoils_its_file_only(tree: Path, folder: Path) -> None:
+    stream = bytearray(b"".join(all_of(FileSource(tree))))
+    stream[-1] ^= 1
+    with FileSink(folder) as sink, pytest.raises(FileError, match=r"tree/z: .*wrong hash"):
+        receive([bytes(stream)], sink)
+    assert sorted(path.name for path in folder.rglob("*") if path.is_file()) == ["a", "deep", "empty", "run.sh"]
+
+
+def test_any_name_that_is_taken_refuses_all(tree: Path, folder: Path) -> None:
+    (folder / "tree").mkdir(parents=True)
+    (folder / "tree" / "z").write_text("mine")
+    with FileSink(folder) as sink, pytest.raises(FileError, match="tree/z: File exists"):
+        receive(all_of(FileSource(tree)), sink)
+    assert list_of(folder / "tree").keys() == {"z"}
+
+
+@pytest.mark.parametrize("cut", range(0, 12_097, 1111))
+def test_what_was_received_need_not_come_again(
+    tree: Path, folder: Path, cut: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From whichever byte that all have the next session begins."""
+    monkeypatch.setattr(part, "BLOCK_BYTES", 1000)
+    stream = b"".join(all_of(FileSource(tree)))
+    with FileSink(folder, keep=True) as sink:
+        sink.write(stream[: len(stream) - 12_097 + cut])
+    source = FileSource(tree)
+    with FileSink(folder, resume=True, keep=True) as sink:
+        held = sink.prepare(source.contents)
+        assert cut - 1000 < held <= cut
+        source.begin(held if cut % 2 else held // 2)  # another receiver may have less
+        receive(all_of(source), sink)
+    assert list_of(folder / "tree") == list_of(tree)
+    with FileSink(folder, resume=True) as sink:
+        assert sink.prepare(source.contents) == 12_097
+        receive([source.contents.head(12_097)], sink)
+        assert (sink.had, sink.received) == (12_097, 0)
+
+
+def test_a_session_that_begins_behind_what_is_here(original: Path, folder: Path) -> None:
+    source = FileSource(original)
+    source.begin(1)
+    with FileSink(folder, resume=True) as sink, pytest.raises(FileError, match="begins at byte 1, and 0 are here"):
+        receive(all_of(source), sink)
+
+
+def test_a_single_file_that_is_there_already(original: Path, folder: Path) -> None:
+    pieces = stream_of(original)
+    with FileSink(folder) as sink:
+        receive(pieces, sink)
+    with FileSink(folder, resume=True) as sink:
+        receive(pieces, sink)
+        assert sink.had == 10_123
+    (folder / original.name).write_bytes(bytes(10_123))
+    with FileSink(folder, resume=True) as sink, pytest.raises(FileError, match="File exists"):
+        receive(pieces, sink)
+    with FileSink(folder, "replace", resume=True) as sink:
+        assert receive(pieces, sink).read_bytes() == original.read_bytes()
+
+
+def test_a_folder_that_vanishes(tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "BLOCK_BYTES", 1000)
+    large = tmp_path / "large"
+    large.write_bytes(bytes(10_000))
+    pieces = stream_of(large)
+    with FileSink(folder) as sink:
+        for piece in pieces[:3]:
+            sink.write(piece)
+        folder.rename(tmp_path / "elsewhere")
+        with pytest.raises(FileError, match="in: No such file") as error:
+            receive(pieces[3:], sink)
+        assert error.value.reason is Reason.CANNOT_WRITE
+    assert os.listdir(tmp_path / "elsewhere") == []
+
+
+def test_a_disk_that_fills_up_leaves_what_can_be_resumed(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part, "BLOCK_BYTES", 1000)
+    large = tmp_path / "large"
+    large.write_bytes(os.urandom(10_000))
+    pieces = stream_of(large)
+    with FileSink(folder, keep=True) as sink:
+        for piece in pieces[:4]:
+            sink.write(piece)
+        with monkeypatch.context() as full:
+            full.setattr(os, "write", full_disk)
+            with pytest.raises(FileError, match="large: cannot write: No space left on device"):
+                receive(pieces[4:], sink)
+    assert sink.kept == 3000
+    assert not (folder / "large").exists()
+    with FileSink(folder, resume=True) as sink:
+        assert receive(pieces, sink).read_bytes() == large.read_bytes()
+        assert sink.had == 3000
+
+
+def test_a_file_of_several_that_shrinks_or_vanishes(tree: Path) -> None:
+    source = FileSource(tree)
+    source.read(len(source.contents.head()))
+    os.truncate(tree / "a", 1)
+    source.read(1)
+    with pytest.raises(FileError, match="tree/a: it became shorter"):
+        source.read(1)
+    (tree / "z").unlink()
+    source = FileSource([tree / "b"])
+    source.begin(1)
+    (tree / "b" / "run.sh").unlink()
+    source.read(1000)
+    with pytest.raises(FileError, match=r"run\.sh: No such file"):
+        all_of(source)
