@@ -17,6 +17,7 @@ from hosts.endpoint import (
     Event,
     JoinGroup,
     LeaveGroup,
+    Offered,
     ReceiverEndpoint,
     Send,
     SenderEndpoint,
@@ -32,8 +33,8 @@ NetworkEffect: TypeAlias = Send | SendRun | JoinGroup | LeaveGroup
 class Source(Protocol):
     """What a sender sends."""
 
-    def read(self, space: int) -> bytes:
-        """Up to `space` bytes; empty at the end. Raises FileError."""
+    def read(self, space: int) -> bytes | memoryview:
+        """Up to `space` bytes; empty at the end, and when there is nothing yet. Raises FileError."""
 
     @property
     def exhausted(self) -> bool:
@@ -50,6 +51,18 @@ class Sink(Protocol):
         """The stream has ended. It may take its time, as syncing a large file to disk does."""
 
 
+class Behind(Protocol):
+    """A sink that takes what it is given later."""
+
+    @property
+    def excess(self) -> int:
+        """Bytes that wait beyond what may: they still take the receiver's buffer."""
+
+    @property
+    def failure(self) -> FileError | None:
+        """Why it takes no more."""
+
+
 class Application:
     """One endpoint's. `now` is always on the endpoint's clock, seconds."""
 
@@ -63,10 +76,13 @@ class Application:
         read_rate_bps: float | None = None,
         on_event: Callable[[Event], None] = lambda event: None,
         finish: Callable[[Sink], None] | None = None,
+        prepare: Callable[[bytes], None] | None = None,
+        behind: Behind | None = None,
     ) -> None:
         """`take` gets what a real-time session delivers. `read_rate_bps`: how fast it reads, bit/s; None: at once.
         `finish` has the sink finish elsewhere, as in a thread, and `finished` takes what came of it; None: here and
-        now."""
+        now. `prepare` finds out elsewhere what of an offer is here, and `prepared` takes it; None: nothing is.
+        `behind`: the sink, when it is one that takes things later; `settle` is to be called when it has changed."""
         self.endpoint = endpoint
         self.error: FileError | None = None
         """What went wrong with the file, if anything did."""
@@ -80,6 +96,9 @@ class Application:
         self._read_at: float | None = None
         self._on_event = on_event
         self._finish = finish
+        self._prepare = prepare
+        self._behind = behind
+        self._owed = 0  # bytes that were delivered and still take the receiver's buffer
 
     def carry_out(self, effects: Iterable[Effect], now: float) -> list[NetworkEffect]:
         """Carry out what is not for the network, with what that leads to; the rest comes back in order."""
@@ -148,6 +167,24 @@ class Application:
         """What came of a sink that finished elsewhere."""
         return self.carry_out(self._verdict(problem, now), now)
 
+    def prepared(self, size: int, problem: FileError | None, now: float) -> list[NetworkEffect]:
+        """What came of an offer: so many of its first bytes are here."""
+        if self._receiver is None or self.endpoint.closed:
+            return []
+        if problem is not None:
+            self.error = problem
+            return self.carry_out(self.endpoint.close(now=now, reason=str(problem)), now)
+        return self.carry_out(self._receiver.holds(size, now=now), now)
+
+    def settle(self, now: float) -> list[NetworkEffect]:
+        """A sink that takes things later has taken some, or has failed."""
+        behind = self._behind
+        if behind is None or self.endpoint.closed:
+            return []
+        if behind.failure is not None and self.error is None:
+            return self.carry_out(self._failed(behind.failure, now), now)
+        return self.carry_out(self._consumed(0, now), now)
+
     def _postpone(self, item: Deliver | StreamEnded, now: float) -> None:
         self._unread.append(item)
         if self._read_at is None:
@@ -169,7 +206,14 @@ class Application:
 
     def _consumed(self, count: int, now: float) -> Sequence[Effect]:
         assert self._receiver is not None
-        return self._receiver.consumed(count, now=now)
+        if self._behind is None:
+            return self._receiver.consumed(count, now=now)
+        self._owed += count
+        free = self._owed - (0 if self.error else self._behind.excess)
+        if free <= 0:
+            return ()
+        self._owed -= free
+        return self._receiver.consumed(free, now=now)
 
     def _failed(self, error: FileError, now: float) -> Sequence[Effect]:
         self.error = error
@@ -181,6 +225,11 @@ class Application:
         effects: Sequence[Effect] = ()
         if isinstance(event, StreamEnded) and self._receiver is not None and self.error is None:
             effects = self._end_of_stream(now)
+        elif isinstance(event, Offered) and self._receiver is not None:
+            if self._prepare is None:
+                effects = self._receiver.holds(0, now=now)
+            else:
+                self._prepare(event.content)
         self._on_event(event)
         return effects
 

@@ -212,6 +212,15 @@ class SessionStarted:
     """Sender: data may flow. Receiver: admitted by the sender at `peer`."""
 
     peer: Address | None = None
+    held: int = 0
+    """Sender: so many of the first bytes of what it has offered all its receivers have, and need not be sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offered:
+    """Receiver, before it joins: what the sender will send. The application answers with `ReceiverEndpoint.holds`."""
+
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +252,7 @@ Event: TypeAlias = (
     | PeerDropped
     | PeerFinished
     | SessionStarted
+    | Offered
     | StreamEnded
     | SessionEnded
     | CongestionSignal
@@ -327,6 +337,9 @@ class SenderEndpoint(Endpoint):
     def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
         """Append up to `send_space` bytes to the stream. Raises ValueError beyond that or after `finish`."""
 
+    def offer(self, content: bytes, size: int) -> None:
+        """What will be sent, for receivers that ask before they join, and its size, bytes; before `start`."""
+
     @abstractmethod
     def start_now(self, *, now: float) -> Sequence[Effect]:
         """Wait for no more receivers: begin with those that have joined. Nothing when none has, or it has begun."""
@@ -342,6 +355,10 @@ class ReceiverEndpoint(Endpoint):
     @abstractmethod
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
         """The application is through with `count` delivered bytes: their buffer is free again."""
+
+    def holds(self, size: int, *, now: float) -> Sequence[Effect]:
+        """The application's answer to Offered: so many of the first bytes are here."""
+        return ()
 
     @abstractmethod
     def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:

@@ -15,6 +15,7 @@ import typer
 from engine.command.exits import EXIT_INTERRUPTED
 from hosts import protocols
 from hosts.endpoint import Address
+from hosts.parts.offering import with_offers
 from hosts.programs import broadcast
 from hosts.programs.broadcast import EVERY_FILE
 from hosts.programs.daemon_cli import (
@@ -127,7 +128,7 @@ def send(
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
         _check_options(protocol, rate_limit, receivers, wait)
-        starts = {"receivers": receivers or 1, "wait": DEFAULT_WAIT_S if wait is None else wait}
+        starts: dict[str, Any] = {"receivers": receivers or 1, "wait": DEFAULT_WAIT_S if wait is None else wait}
         place = sender_place(group, port, asked=secure, secret_file=secret_file, quiet=quiet)
         plan = _of_files(make_plan(protocol, place, source, session, parameters, seed, trace, **starts))
         plan = dataclasses.replace(plan, local_port=local_port)
@@ -206,7 +207,7 @@ def recv(
         if every:
             parameters[EVERY_FILE] = True
         place = receiver_place(link, group, port, asked=secure, secret_file=secret_file)
-        plan = _of_files(make_plan(protocol, place, source, session, parameters, seed, trace))
+        plan = _of_files(make_plan(protocol, place, source, session, parameters, seed, trace, asks=resume))
         plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate, said=who(place))
         require_source(plan.session)
         address = sockets.resolve_interface(interface, source or place.group)
@@ -260,9 +261,12 @@ def make_plan(
     parameters: dict[str, Any],
     seed: int | None,
     trace: Path | None,
+    *,
+    asks: bool = False,
     **rest: Any,
 ) -> Plan:
-    found: Protocol[Any] = secured(protocols.get(protocol), place.keys)
+    """`asks`: whether a receiver asks what will be sent before it joins."""
+    found: Protocol[Any] = secured(with_offers(protocols.get(protocol), ask=asks), place.keys)
     found.parse_options(parameters)
     for what, text in (("--group", place.group), ("--source", source)):
         if text is not None:

@@ -28,6 +28,7 @@ from hosts.programs.part import Existing, remove_leftovers
 from hosts.programs.policy import Policy
 from hosts.programs.progress import Display
 from hosts.runtime import sockets
+from hosts.wire.contents import Contents
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
 
@@ -284,6 +285,7 @@ class _Reception:
             self._narrator,
             "receiver",
             sink=self.sink,
+            prepare=lambda content: self.sink.prepare(Contents.decode(content)),
             read_rate_bps=plan.read_rate_bps,
         )
 

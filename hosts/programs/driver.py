@@ -11,7 +11,7 @@ from random import Random
 from typing import Any, Final
 
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED
-from hosts.endpoint import Endpoint, Event, SessionEnded, SessionStarted
+from hosts.endpoint import Endpoint, Event, SenderEndpoint, SessionEnded, SessionStarted
 from hosts.programs.observe import STATUS_INTERVAL_S, TRACE_INTERVAL_S, Observer, StatusFile, TraceFile, plain
 from hosts.programs.progress import Display
 from hosts.protocol import Protocol, Session
@@ -46,7 +46,7 @@ class Plan:
     said: str = ""
     """One line for a person, when the session begins."""
 
-    def sender(self) -> Endpoint:
+    def sender(self) -> SenderEndpoint:
         """A sender of this session. ValueError: a bad parameter."""
         return self.protocol.sender(self.session, self.rng, self.parameters)
 
@@ -130,7 +130,8 @@ class Driver:
         role: str,
         **streams: Any,
     ) -> None:
-        """`role`: `sender` or `receiver`; `streams`: the Runtime's source, sink or take. Raises SocketError."""
+        """`role`: `sender` or `receiver`; `streams`: the Runtime's source, content, sink, prepare or take. Raises
+        SocketError."""
         self.plan = plan
         self.role = role
         self.narrator = narrator

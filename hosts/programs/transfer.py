@@ -28,7 +28,9 @@ async def send_files(
     contents = source.contents
     single = contents.single
     narrator = _SenderNarrator(display)
-    driver = Driver(plan, plan.sender(), interface, narrator, "sender", source=source)
+    endpoint = plan.sender()
+    endpoint.offer(contents.encode(), contents.size)
+    driver = Driver(plan, endpoint, interface, narrator, "sender", content=source)
     observer, runtime = driver.observer, driver.runtime
     knows_receivers = plan.protocol.knows_receivers
     column = "acked_bytes" if knows_receivers else "sent_bytes"
@@ -116,7 +118,14 @@ async def receive_files(
     with FileSink(folder, existing, resume=resume, keep=True) as sink:
         narrator = Narrator(display)
         driver = Driver(
-            plan, plan.receiver(), interface, narrator, "receiver", sink=sink, read_rate_bps=plan.read_rate_bps
+            plan,
+            plan.receiver(),
+            interface,
+            narrator,
+            "receiver",
+            sink=sink,
+            prepare=lambda content: sink.prepare(Contents.decode(content)),
+            read_rate_bps=plan.read_rate_bps,
         )
         observer, runtime = driver.observer, driver.runtime
 

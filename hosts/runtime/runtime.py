@@ -4,7 +4,8 @@ import asyncio
 import contextlib
 import socket
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from typing import Any
 
 from hosts.application import Application, NetworkEffect, Sink, Source
 from hosts.endpoint import (
@@ -21,10 +22,12 @@ from hosts.endpoint import (
     SenderEndpoint,
     SendRun,
     SessionEnded,
+    SessionStarted,
 )
 from hosts.runtime import sockets
 from hosts.runtime.clock import PatientLoop
 from hosts.runtime.datagrams import BATCH, Inbox, Outbox
+from hosts.runtime.disk import Content, ReadAhead, WriteBehind
 from hosts.wire.manifest import FileError
 
 
@@ -37,28 +40,38 @@ class Runtime:
         interface: sockets.Interface,
         *,
         source: Source | None = None,
+        content: Content | None = None,
         sink: Sink | None = None,
         take: Callable[[DeliverDatagram], None] = lambda datagram: None,
+        prepare: Callable[[bytes], int] | None = None,
         read_rate_bps: float | None = None,
         on_event: Callable[[Event], None] = lambda event: None,
         on_warning: Callable[[str], None] = lambda text: None,
         port: int = 0,
     ) -> None:
-        """`take` gets what a real-time session delivers; `read_rate_bps`: how fast the application reads, bit/s (None:
-        at once). Raises SocketError."""
+        """`content`: a source that is read ahead in a thread from the session's start on, and left alone when `run` has
+        ended; a `sink` is written in one. `prepare` says how much of an offer is here, in a thread, too. `take` gets
+        what a real-time session delivers; `read_rate_bps`: how fast the application reads, bit/s (None: at once).
+        Raises SocketError."""
         self.endpoint = endpoint
         endpoint.sends_runs = True
         self.counters: Counter[str] = Counter()
         """send_errors, backlog_drops, kernel_drops: what the sockets did not take, and what nobody took from them."""
+        self._content = content
+        self._ahead = None if content is None else ReadAhead(content, self._call_poke)
+        self._behind = None if sink is None else WriteBehind(sink, self._call_poke)
         self._application = Application(
             endpoint,
-            source=source,
-            sink=sink,
+            source=source if self._ahead is None else self._ahead,
+            sink=self._behind,
             take=take,
             read_rate_bps=read_rate_bps,
             on_event=self._event,
             finish=self._finish_elsewhere,
+            prepare=None if prepare is None else self._prepare_elsewhere,
+            behind=self._behind,
         )
+        self._prepare = prepare
         self._interface = interface
         self._on_event = on_event
         self._on_warning = on_warning
@@ -72,7 +85,7 @@ class Runtime:
         self._groups: dict[tuple[Address, str | None], socket.socket] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._periodic: list[asyncio.TimerHandle] = []
-        self._finishing: asyncio.Task[None] | None = None
+        self._elsewhere: set[asyncio.Task[None]] = set()
         self._ended: asyncio.Future[SessionEnded] = self._loop.create_future()
         self.address = Address(*self._unicast.getsockname())
         endpoint.place(self.address)
@@ -96,8 +109,10 @@ class Runtime:
             self._step(self.endpoint.start(now=self._loop.time()))
             return await self._ended
         finally:
-            if self._finishing is not None:
-                await self._finishing
+            await asyncio.gather(*self._elsewhere, return_exceptions=True)
+            for disk in (self._ahead, self._behind):
+                if disk is not None:
+                    await self._loop.run_in_executor(None, disk.close)
             self._close()
 
     def stop(self, reason: str) -> None:
@@ -112,7 +127,16 @@ class Runtime:
     def poke(self) -> None:
         """A source that had nothing has something now, or has ended."""
         if not self._ended.done():
-            self.guarded(self._settle)
+            self.guarded(self._settle_disk)
+
+    def _call_poke(self) -> None:
+        """The same from a thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is over: nobody listens any more
+            self._loop.call_soon_threadsafe(self.poke)
+
+    def _settle_disk(self) -> None:
+        self._put_on_network(self._application.settle(self._loop.time()))
+        self._settle()
 
     def every(self, interval: float, action: Callable[[float], None]) -> None:
         """Call `action(now)` every `interval` seconds, and a last time at the end."""
@@ -255,7 +279,30 @@ class Runtime:
 
     def _finish_elsewhere(self, sink: Sink) -> None:
         """In a thread: syncing a large file to disk takes its time, and the protocol has questions to answer."""
-        self._finishing = self._loop.create_task(self._finish(sink))
+        self._begin_elsewhere(self._finish(sink))
+
+    def _begin_elsewhere(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._elsewhere.add(task)
+        task.add_done_callback(self._elsewhere.discard)
+        task.add_done_callback(lambda done: self.guarded(done.result))  # what it raises ends `run`
+
+    def _prepare_elsewhere(self, content: bytes) -> None:
+        """Likewise: what is here is read to be compared."""
+        self._begin_elsewhere(self._look(content))
+
+    async def _look(self, content: bytes) -> None:
+        assert self._prepare is not None
+        held, problem = 0, None
+        try:
+            held = await self._loop.run_in_executor(None, self._prepare, content)
+        except FileError as error:
+            problem = error
+        self.guarded(lambda: self._prepared(held, problem))
+
+    def _prepared(self, held: int, problem: FileError | None) -> None:
+        self._put_on_network(self._application.prepared(held, problem, self._loop.time()))
+        self._settle()
 
     async def _finish(self, sink: Sink) -> None:
         problem: FileError | None = None
@@ -270,6 +317,9 @@ class Runtime:
         self._settle()
 
     def _event(self, event: Event) -> None:
+        if isinstance(event, SessionStarted) and self._content is not None and self._ahead is not None:
+            self._content.begin(event.held)
+            self._ahead.start()
         self._on_event(event)
         if isinstance(event, SessionEnded) and not self._ended.done():
             self._ended.set_result(event)

@@ -75,6 +75,9 @@ class SecuredSender(SenderEndpoint):
     def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
         return self._sealing.seal(self.core.write(data, now=now))
 
+    def offer(self, content: bytes, size: int) -> None:
+        self.core.offer(content, size)
+
     def start_now(self, *, now: float) -> Sequence[Effect]:
         return self._sealing.seal(self.core.start_now(now=now))
 
@@ -133,6 +136,9 @@ class SecuredReceiver(ReceiverEndpoint):
 
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
         return self._sealing.seal(self.core.consumed(count, now=now))
+
+    def holds(self, size: int, *, now: float) -> Sequence[Effect]:
+        return self._sealing.seal(self.core.holds(size, now=now))
 
     def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
         return self._sealing.seal(self.core.confirm(complete=complete, now=now, reason=reason))

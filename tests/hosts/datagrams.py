@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from hosts import protocols
 from hosts.parts.fec.pieces import BlockStatus
 from hosts.protocols.arbor import packets as arbor
 from hosts.protocols.mtcp import packets as mtcp
@@ -14,6 +15,7 @@ from hosts.protocols.tfmcc import packets as tfmcc
 from hosts.protocols.vlmcc import packets as vlmcc
 from hosts.wire.checks import read_header
 from hosts.wire.farewell import MemberFin
+from hosts.wire.offers import Ask, Held, Offer, offers
 from hosts.wire.reason import Reason
 from tests.hosts.protocols.mtcp.test_packets import examples
 
@@ -71,6 +73,25 @@ def arbor_examples() -> list[bytes]:
     ]
 
 
+def offer_examples() -> list[bytes]:
+    found = []
+    for name in ("mtcp", "rla", "tfmcc", "arbor"):
+        packets = offers(protocols.get(name).number)
+        found += [
+            packets.ask.encode(Ask(7, 3, b"abc")),
+            packets.offer.encode(Offer(7, 3, 9, b"abc")),
+            packets.held.encode(Held(7, 2**40, False)),
+            packets.held.encode(Held(7, 2**40, True)),
+        ]
+    return found
+
+
+def parse_offer(data: bytes) -> Any:
+    """As the endpoints around a protocol's read it."""
+    kind, flags, session = read_header(data, data[1])
+    return next(one for one in offers(data[1]).packets if kind in one.kinds).decode(data, kind, flags, session)
+
+
 def parse_mtcp(data: bytes) -> Any:
     """As the endpoints read it, but for PROGRESS, of which they make FEEDBACK."""
     if data[2] == Type.PROGRESS:
@@ -85,5 +106,6 @@ EXAMPLES: list[tuple[bytes, Callable[[bytes], Any]]] = [
     (blocks.encode_status(BlockStatus(7, 9, 5, 3, ((4, 2), (6, 1)))), blocks.parse_status),
     *((data, vlmcc.parse) for data in vlmcc_examples()),
     *((data, arbor.parse) for data in arbor_examples()),
+    *((data, parse_offer) for data in offer_examples()),
 ]
 """Each with its protocol's parser."""

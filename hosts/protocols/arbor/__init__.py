@@ -10,6 +10,7 @@ from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import NUMBER, PACKETS, Type
 from hosts.protocols.arbor.receiver import ArborReceiver
 from hosts.protocols.arbor.sender import ArborSender
+from hosts.wire.offers import offers
 
 
 def make_sender(session: Session, options: ArborOptions, rng: random.Random) -> SenderEndpoint:
@@ -25,7 +26,7 @@ def make_receiver(session: Session, options: ArborOptions, rng: random.Random) -
 PROTOCOL = Protocol(
     "arbor",
     NUMBER,
-    PACKETS,
+    (*PACKETS, *offers(NUMBER).packets),
     ArborOptions,
     make_sender,
     make_receiver,

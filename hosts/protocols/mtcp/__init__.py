@@ -6,11 +6,12 @@ from hosts.protocols.mtcp.packets import PACKETS
 from hosts.protocols.mtcp.receiver import MtcpReceiver
 from hosts.protocols.mtcp.sender import MtcpSender
 from hosts.protocols.mtcp.wire import NUMBER, Type
+from hosts.wire.offers import offers
 
 PROTOCOL = Protocol(
     "mtcp",
     NUMBER,
-    PACKETS,
+    (*PACKETS, *offers(NUMBER).packets),
     MtcpOptions,
     MtcpSender,
     MtcpReceiver,

@@ -5,5 +5,14 @@ from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.packets import NUMBER, PACKETS, Type
 from hosts.protocols.rla.receiver import RlaReceiver
 from hosts.protocols.rla.sender import RlaSender
+from hosts.wire.offers import offers
 
-PROTOCOL = Protocol("rla", NUMBER, PACKETS, RlaOptions, RlaSender, RlaReceiver, feedback_types=frozenset({Type.ACK}))
+PROTOCOL = Protocol(
+    "rla",
+    NUMBER,
+    (*PACKETS, *offers(NUMBER).packets),
+    RlaOptions,
+    RlaSender,
+    RlaReceiver,
+    feedback_types=frozenset({Type.ACK}),
+)

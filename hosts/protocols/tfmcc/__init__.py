@@ -11,6 +11,7 @@ from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import NUMBER, PACKETS, Type
 from hosts.protocols.tfmcc.receiver import TfmccReceiver
 from hosts.protocols.tfmcc.sender import TfmccSender
+from hosts.wire.offers import offers
 
 
 def make_sender(session: Session, options: TfmccOptions, rng: random.Random) -> SenderEndpoint:
@@ -26,7 +27,7 @@ def make_receiver(session: Session, options: TfmccOptions, rng: random.Random) -
 PROTOCOL = Protocol(
     "tfmcc",
     NUMBER,
-    (*PACKETS, BLOCKS),
+    (*PACKETS, BLOCKS, *offers(NUMBER).packets),
     TfmccOptions,
     make_sender,
     make_receiver,
