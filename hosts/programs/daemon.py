@@ -21,12 +21,13 @@ from typing import Any, Final
 
 from engine.command.notify import notify, watchdog_interval_s
 from hosts.endpoint import Address, Datagram
-from hosts.programs.driver import INTERRUPTED, Driver, Narrator, Plan
+from hosts.programs.driver import INTERRUPTED, Driver, Plan
 from hosts.programs.files import FileSink
 from hosts.programs.observe import STATUS_INTERVAL_S, replace_json
 from hosts.programs.part import Existing, remove_leftovers
 from hosts.programs.policy import Policy
 from hosts.programs.progress import Display
+from hosts.programs.transfer import ReceiverNarrator
 from hosts.runtime import sockets
 from hosts.wire.contents import Contents
 from hosts.wire.manifest import FileError
@@ -277,7 +278,7 @@ class _Reception:
         resume = service.resume
         self.sink = FileSink(service.policy.folder, service.existing, service.policy.check, resume=resume, keep=resume)
         self._display = display
-        self._narrator = Narrator(display)
+        self._narrator = ReceiverNarrator(display, self.sink)
         self._driver = Driver(
             plan,
             plan.receiver(),

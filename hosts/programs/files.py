@@ -138,6 +138,7 @@ class FileSink:
         self._keep = keep
         self._below = Below(folder)
         self._prepared: Contents | None = None
+        self._stopped = False
         self._there: set[str] = set()  # paths of files that are whole
         self._held = 0
         self._first = 0
@@ -176,7 +177,9 @@ class FileSink:
                     if entry is files[0]:
                         break
                     self._held += entry.size
-                self._held += self._resumable(files[0])
+                if self._resume and self._below.folder(files[0].folder) is not None:
+                    self._part = self._open_part(files[0])
+                self._held += self._part_bytes
             space = os.statvfs(self.folder)
             if space.f_bavail * space.f_frsize < sum(entry.size for entry in files) - self._part_bytes:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -184,6 +187,10 @@ class FileSink:
             raise self._unwritable(error) from None
         self._prepared = contents
         return self._held
+
+    def stop(self) -> None:
+        """Look no longer at what is here already: the session is over."""
+        self._stopped = True
 
     def _is_there(self, entry: Entry) -> bool:
         """Whether an entry need not be received. Raises FileError where something else has its name."""
@@ -195,18 +202,12 @@ class FileSink:
             if self._below.folder(entry.path) is None:
                 raise self._taken(final)
             return True
-        if self._resume and is_same(entry, parent):
+        if self._resume and is_same(entry, parent, lambda: not self._stopped):
             self._there.add(entry.path)
             return True
         if self.existing == "refuse" or (final.is_dir() and not final.is_symlink()):
             raise self._taken(final)
         return False
-
-    def _resumable(self, entry: Entry) -> int:
-        if not self._resume or self._below.folder(entry.folder) is None:
-            return 0
-        self._part = self._open_part(entry)
-        return self._part.written
 
     @property
     def _part_bytes(self) -> int:
@@ -217,7 +218,10 @@ class FileSink:
         assert folder is not None
         part = Part(folder, entry, self._below.umask)
         if self._resume:
-            part.resume()
+            part.resume(lambda: not self._stopped)
+        if self._stopped:
+            part.close()
+            raise FileError("stopped")
         part.begin()
         return part
 

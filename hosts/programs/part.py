@@ -13,7 +13,7 @@ import os
 import re
 import stat
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -64,7 +64,7 @@ class Part:
             if entry.size > BLOCK_BYTES:
                 self._journal = _open(journal_name(entry), folder)
         except BaseException:
-            self._close()
+            self.close()
             raise
 
     def _open_locked(self) -> int:
@@ -82,8 +82,8 @@ class Part:
                 return file
             os.close(file)  # somebody tidied up between opening and locking
 
-    def resume(self) -> None:
-        """Take over what is there and right."""
+    def resume(self, going: Callable[[], bool] = lambda: True) -> None:
+        """Take over what is there and right. It takes its time: as much of it as there is while `going`."""
         if self._journal is None:
             return
         known = self._read_journal()
@@ -91,7 +91,7 @@ class Part:
         right = 0
         for expected in known:
             block = digest.copy()
-            if not self._hash_block(block, right * BLOCK_BYTES) or block.digest() != expected:
+            if not going() or not self._hash_block(block, right * BLOCK_BYTES) or block.digest() != expected:
                 break
             digest = block
             right += 1
@@ -163,7 +163,7 @@ class Part:
         os.fsync(self._file)
         self._give_name(existing)
         _unlink(journal_name(entry), self._folder)
-        self._close()
+        self.close()
 
     def _give_name(self, existing: Existing) -> None:
         part, final, folder = part_name(self.entry), self.entry.name, self._folder
@@ -187,16 +187,17 @@ class Part:
         if not kept:
             self.remove()
         else:
-            self._close()
+            self.close()
         return kept
 
     def remove(self) -> None:
         """End without the file, and leave nothing."""
         _unlink(part_name(self.entry), self._folder)
         _unlink(journal_name(self.entry), self._folder)
-        self._close()
+        self.close()
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Leave everything as it is."""
         for descriptor in (self._file, self._journal, self._folder):
             if descriptor is not None and descriptor >= 0:
                 with contextlib.suppress(OSError):  # what could not be written shows in the hashes
@@ -212,8 +213,8 @@ def is_there(name: str, folder: int) -> bool:
     return True
 
 
-def is_same(entry: Entry, folder: int) -> bool:
-    """Whether a file that is there is what the entry says."""
+def is_same(entry: Entry, folder: int, going: Callable[[], bool]) -> bool:
+    """Whether a file that is there is what the entry says. It takes its time, while `going`."""
     try:
         file = os.open(entry.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=folder)
     except OSError:
@@ -223,7 +224,7 @@ def is_same(entry: Entry, folder: int) -> bool:
         if about.st_size != entry.size or not stat.S_ISREG(about.st_mode):
             return False
         digest = hashlib.sha256()
-        while piece := os.read(file, _READ_BYTES):
+        while going() and (piece := os.read(file, _READ_BYTES)):
             digest.update(piece)
         return digest.hexdigest() == entry.sha256
     except OSError:

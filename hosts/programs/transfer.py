@@ -30,7 +30,9 @@ async def send_files(
     narrator = _SenderNarrator(display)
     endpoint = plan.sender()
     endpoint.offer(contents.encode(), contents.size)
-    driver = Driver(plan, endpoint, interface, narrator, "sender", content=source)
+    # A carousel that hears of nobody begins when it has the file; the others begin with what receivers lack.
+    stream = "content" if plan.protocol.knows_receivers else "source"
+    driver = Driver(plan, endpoint, interface, narrator, "sender", **{stream: source})
     observer, runtime = driver.observer, driver.runtime
     knows_receivers = plan.protocol.knows_receivers
     column = "acked_bytes" if knows_receivers else "sent_bytes"
@@ -116,7 +118,7 @@ async def receive_files(
 ) -> Outcome:
     """Receive a session. Raises FileError, SocketError and OSError for what is wrong from the start."""
     with FileSink(folder, existing, resume=resume, keep=True) as sink:
-        narrator = Narrator(display)
+        narrator = ReceiverNarrator(display, sink)
         driver = Driver(
             plan,
             plan.receiver(),
@@ -160,7 +162,20 @@ async def receive_files(
             display.say(f"{sink.path}: {what}{sink.written} bytes{before}, {(goodput or 0) / 1e6:.2f} Mbit/s")
             return outcome
         display.fail(reason)
-        return driver.blamed(outcome, *OF_THE_FOLDER)
+    if sink.kept:
+        display.say(f"{sink.kept} bytes of {sink.current[0]} are kept: --resume goes on from there")
+    return driver.blamed(outcome, *OF_THE_FOLDER)
+
+
+class ReceiverNarrator(Narrator):
+    """Has a sink stop looking at what it has when the session is over."""
+
+    def __init__(self, display: Display, sink: FileSink) -> None:
+        super().__init__(display)
+        self._sink = sink
+
+    def ended(self, event: SessionEnded) -> None:
+        self._sink.stop()
 
 
 class _SenderNarrator(Narrator):

@@ -488,3 +488,26 @@ def test_a_file_of_several_that_shrinks_or_vanishes(tree: Path) -> None:
     source.read(1000)
     with pytest.raises(FileError, match=r"run\.sh: No such file"):
         all_of(source)
+
+
+def test_who_is_interrupted_while_he_looks_loses_nothing(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(part, "BLOCK_BYTES", 1000)
+    large = tmp_path / "large"
+    large.write_bytes(os.urandom(10_000))
+    source = FileSource(large)
+    pieces = all_of(source)
+    with FileSink(folder, keep=True) as sink:
+        receive_some(pieces[:6], sink)
+    with FileSink(folder, resume=True, keep=True) as sink:
+        sink.stop()
+        with pytest.raises(FileError, match="stopped"):
+            sink.prepare(source.contents)
+    with FileSink(folder, resume=True) as sink:
+        assert sink.prepare(source.contents) == 5000
+
+
+def receive_some(pieces: list[bytes], sink: FileSink) -> None:
+    for piece in pieces:
+        sink.write(piece)

@@ -43,7 +43,7 @@ def interrupted(folder: int, size: int) -> None:
     """A reception that is killed after so many bytes: nothing is done in good order."""
     part = begun(folder, resume=False)
     part.write(memoryview(DATA)[:size])
-    part._close()
+    part.close()
 
 
 def finish(part: Part, path: Path) -> None:
@@ -99,6 +99,15 @@ def test_a_part_that_is_shorter_than_its_journal_says(folder: int, tmp_path: Pat
     part = begun(folder)
     assert part.written == BLOCK
     finish(part, tmp_path)
+
+
+def test_looking_may_be_stopped(folder: int, tmp_path: Path) -> None:
+    interrupted(folder, len(DATA))
+    part = Part(folder, ENTRY, 0o022)
+    part.resume(iter([True, False]).__next__)
+    assert part.written == BLOCK
+    part.close()
+    finish(begun(folder), tmp_path)
 
 
 def test_without_resuming_it_begins_anew(folder: int, tmp_path: Path) -> None:

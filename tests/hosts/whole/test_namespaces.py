@@ -170,3 +170,37 @@ def test_a_carousel_over_a_wire(wire: Wire, tmp_path: Path) -> None:
         sender.terminate()
         sender.communicate(timeout=20)
         ear.stop()
+
+
+def test_a_folder_that_meets_a_full_disk_is_resumed(wire: Wire, tmp_path: Path) -> None:
+    """What the disk has taken is kept, and comes only once."""
+    sent, disk = tmp_path / "sent", tmp_path / "disk"
+    sent.mkdir()
+    disk.mkdir()
+    for index in range(20):
+        (sent / f"small-{index}").write_bytes(os.urandom(1000))
+    (sent / "large").write_bytes(os.urandom(20 << 20))
+    common = ["--group", "232.5.5.6", "--port", "5006"]
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(disk)], check=True)
+    try:
+        arguments = ["recv", *common, "--source", "10.9.0.1", "--resume", "-o", str(disk / "in")]
+        for step in range(2):
+            receiver = wire.start(wire.right, *arguments)
+            sender = wire.start(wire.left, "send", str(sent), *common, "--wait", "30")
+            if step == 0:
+                until(lambda: any((disk / "in").glob("sent/.large.hash-*")), "the large file begins")
+                (disk / "ballast").write_bytes(bytes(14 << 20))  # statvfs has said that there is room
+            _, sender_says = sender.communicate(timeout=60)
+            _, says = receiver.communicate(timeout=60)
+            assert (sender.returncode, receiver.returncode) == ((1, 2) if step == 0 else (0, 0)), says + sender_says
+            if step == 0:
+                assert "large: cannot write: No space left on device" in says
+                assert "are kept: --resume" in says
+                assert not (disk / "in" / "sent" / "large").exists()
+                (disk / "ballast").unlink()
+                subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
+        assert "of them were here" in says
+        for path in sent.iterdir():
+            assert (disk / "in" / "sent" / path.name).read_bytes() == path.read_bytes()
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
