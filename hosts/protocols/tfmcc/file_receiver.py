@@ -71,9 +71,12 @@ class TfmccFileReceiver(TfmccReceiver):
     # --- joining
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        if self.state in ("listening", "joining") and parse_data(datagram.data) is not None:
+        data = parse_data(datagram.data) if self.state in ("listening", "joining") else None
+        if data is not None:
             self.counters["drop_premature"] += 1
-            return ()
+            # It missed the announcements: the session has begun. The answer to its JOIN says so, where silence would
+            # leave it listening for good.
+            return self._begin(data.session, data.send_time_us, datagram, now) if self.state == "listening" else ()
         if self.state == "listening":
             return self._listen(datagram, now)
         return super().receive(datagram, now=now)
@@ -82,21 +85,21 @@ class TfmccFileReceiver(TfmccReceiver):
         packet = read_packet(datagram.data, parse, self.counters)
         if packet is None:
             return ()
-        if (
-            not isinstance(packet, Announce)
-            or (self.number is not None and packet.session != self.number)
-            or not self.may_begin_with(datagram)
-        ):
+        if not isinstance(packet, Announce):
             self.counters["drop_other_session"] += 1
             return ()
-        self.number = packet.session
+        return self._begin(packet.session, packet.time_us, datagram, now)
+
+    def _begin(self, session: int, time_us: int, datagram: Datagram, now: float) -> Sequence[Effect]:
+        """Ask the sender of a session that was heard of; `time_us`: its clock when it sent that."""
+        if (self.number is not None and session != self.number) or not self.may_begin_with(datagram):
+            self.counters["drop_other_session"] += 1
+            return ()
+        self.number = session
         self.sender = datagram.source
         self.state = "joining"
-        return self._heard_announce(packet, datagram, now)
-
-    def _heard_announce(self, packet: Announce, datagram: Datagram, now: float) -> Sequence[Effect]:
         self._heard_at = now
-        self._announced = (packet.time_us, datagram.came_at(now))
+        self._announced = (time_us, datagram.came_at(now))
         return self._repeat_join(now)
 
     def _repeat_join(self, now: float) -> Sequence[Effect]:
