@@ -62,6 +62,8 @@ class Protocol(Generic[OptionsT]):
     """Whether it has sessions of real-time data."""
     carries_files: bool = True
     """Whether it has sessions that every receiver gets the whole of."""
+    admits_late: bool = False
+    """Whether a receiver that joins when a file has begun gets it whole; else it is refused."""
     knows_receivers: bool = True
     """Whether its sender hears of its receivers; one that does not can tell nobody what became of them."""
     read_session: Callable[[Datagram], int | None] | None = None
