@@ -1,16 +1,21 @@
 """A progress bar for a person at a terminal, and lines for what must be said anyway. All on standard error."""
 
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # a tenth of a second, which help and errors have no use for
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
 
 
 class Display:
     """Shows one session. Quiet: nothing but errors; verbose: also what is seldom asked for."""
 
     def __init__(self, *, quiet: bool, verbose: bool = False) -> None:
+        from rich.console import Console
+
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._quiet = quiet
         self._verbose = verbose
@@ -40,6 +45,8 @@ class Display:
         """Show a bar, when there is a terminal to show it on."""
         if self._quiet or not self._console.is_terminal or self._progress is not None:
             return
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
