@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:  # a tenth of a second, which help and errors have no use for
-    from rich.console import Console
     from rich.progress import Progress, TaskID
 
 

@@ -122,8 +122,8 @@ class TfmccFileReceiver(TfmccReceiver):
             return ()
         if isinstance(packet, MemberFin) and packet.answer and self.state == "confirming":
             return self._end_as_confirmed()
-        if isinstance(packet, Abort) and self.state == "confirming" and self._verdict[0]:
-            return self._end_as_confirmed()  # it has the whole stream, whatever becomes of the others
+        if isinstance(packet, Abort) and self.state == "confirming":
+            return self._end_as_confirmed()  # nothing is missing but the receipt
         return super()._control(packet, at, now)
 
     # --- blocks
