@@ -35,6 +35,11 @@ class Display:
         """One line, always."""
         self._console.print(f"canopy: {text}", markup=False)
 
+    def complain(self, text: str | None) -> None:
+        """One line, always, when there is something."""
+        if text is not None:
+            self.fail(text)
+
     def stream(self, text: str) -> None:
         """A line that the next one overwrites, when there is a terminal."""
         if self.is_watched:
