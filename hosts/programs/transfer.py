@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from hosts.endpoint import Event, PeerDropped, PeerFinished, PeerJoined, PeerRefused, SessionEnded, SessionStarted
-from hosts.programs.driver import INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
+from hosts.programs.driver import COMPLAINT_INTERVAL_S, INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
 from hosts.programs.files import Existing, FileSink, FileSource
 from hosts.programs.progress import Display
+from hosts.programs.stuck import Stuck
 from hosts.runtime import sockets
 
 PROGRESS_INTERVAL_S = 0.2
@@ -33,6 +34,8 @@ async def send_file(
     if driver.status is not None:
         driver.status.write(driver.row())
     runtime.every(PROGRESS_INTERVAL_S, lambda now: _show(display, lambda: observer.row(now), column))
+    stuck = Stuck()
+    runtime.every(COMPLAINT_INTERVAL_S, lambda now: display.complain(stuck.look(observer.row(now), now)))
     waits = f"; waiting for {plan.session.receivers} receiver(s)" if knows_receivers else ""
     display.say(
         f"{manifest.name}: {manifest.size} bytes to {plan.session.group} with {plan.protocol.name} "

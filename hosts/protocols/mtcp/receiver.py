@@ -380,8 +380,9 @@ class MtcpReceiver(SessionReceiver):
     def _dismissed(self, reason: Reason) -> list[Effect]:
         """The sender has ended the session, or the parent has given us up."""
         told = self._dismiss_children(reason)
-        if self._standing.is_judged and self._standing.complete:
-            return [*told, *self._confirmed()]  # it has the whole stream all the same
+        standing = self._standing
+        if standing.is_judged and (standing.complete or standing.state is ReceiverState.CONFIRMING):
+            return [*told, *self._confirmed()]  # it has the whole stream all the same, or has said that it will not
         return [*told, *self._end(False, f"the sender ended the session: {reason.text}")]
 
     def _dismiss_children(self, reason: Reason) -> list[Effect]:

@@ -212,8 +212,8 @@ class RlaReceiver(SessionReceiver):
         if isinstance(packet, Fin) and packet.answer and self.state == "confirming":
             return self._end_as_confirmed()
         if isinstance(packet, Abort):
-            if self.state == "confirming" and self._verdict[0]:
-                return self._end_as_confirmed()  # it has the whole stream, whatever becomes of the others
+            if self.state == "confirming":
+                return self._end_as_confirmed()  # nothing is missing but the receipt
             return self._end(False, f"the sender ended the session: {packet.reason.text}")
         if not isinstance(packet, Announce):
             self.counters["drop_unexpected"] += 1

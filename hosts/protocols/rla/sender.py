@@ -18,6 +18,7 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
+from hosts.parts.parting import Parting
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
 from hosts.protocols.rla.branch import Branch, Ended
@@ -40,8 +41,6 @@ from hosts.wire.checks import read_packet
 from hosts.wire.farewell import ABORT_COPIES, Abort, Fin
 from hosts.wire.reason import Reason
 
-LINGER_S = 0.5
-"""After the last confirmation the sender stays this long to answer repeated ones (ours: several FIN retries)."""
 ROOM_PART = 16
 """Room in the send buffer is offered when so large a part of it is free, not packet by packet (ours)."""
 MOST_RECEIVERS = 1 << 16
@@ -63,7 +62,7 @@ class RlaSender(StreamSender):
         """What kept the sender from sending the next packet (docs/trace.md)."""
         self.end_sent = False
         """Whether the last packet of the stream has left, so that only repairs and confirmations are missing."""
-        self._closing_at: float | None = None  # closing: when it is over
+        self._parting: Parting | None = None
         self._wait_until = 0.0
         self._announce_at = 0.0
         self._review_at = 0.0
@@ -181,7 +180,7 @@ class RlaSender(StreamSender):
             return []
         if self._finishing and self.end_sent and any(ended.state == "complete" for ended in self.ended.values()):
             self.state = "closing"
-            self._closing_at = now + LINGER_S
+            self._parting = Parting(now)
             return []
         return self._abort(Reason.FAILED, "no receiver is left")
 
@@ -235,7 +234,7 @@ class RlaSender(StreamSender):
             return min(at, self.flow.paced_until) if self.limit == "pacing" else at
         if self.state == "waiting":
             return min(self._announce_at, self._wait_until)
-        return self._closing_at if self.state == "closing" else None
+        return self._parting.at if self.state == "closing" and self._parting is not None else None
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         effects: list[Effect] = []
@@ -247,8 +246,11 @@ class RlaSender(StreamSender):
                 self._review_at = now + REVIEW_S
                 effects += self._review(now)
             return self._transmit(effects, now)
-        if self.state == "closing" and self._closing_at is not None and now >= self._closing_at:
-            effects.append(self._end())
+        if self.state == "closing" and self._parting is not None:
+            if self._parting.says(now):
+                effects.append(Send(encode_abort(self.number, Reason.NONE), self.session.group))
+            elif self._parting.is_over:
+                effects.append(self._end())
         return effects
 
     def _wait(self, now: float) -> list[Effect]:

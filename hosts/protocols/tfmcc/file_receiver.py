@@ -125,21 +125,38 @@ class TfmccFileReceiver(TfmccReceiver):
             return ()
         if isinstance(packet, MemberFin) and packet.answer and self.state == "confirming":
             return self._end_as_confirmed()
-        if isinstance(packet, Abort) and self.state == "confirming" and self._verdict[0]:
-            return self._end_as_confirmed()  # it has the whole stream, whatever becomes of the others
+        if isinstance(packet, Abort) and self.state == "confirming":
+            return self._end_as_confirmed()  # nothing is missing but the receipt
         return super()._control(packet, at, now)
 
     # --- blocks
 
     def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
-        blocks = self._blocks
+        if self._take(seq, packet.payload):
+            self._go_on(now, effects)
+
+    def _deliver_run(
+        self, seq: int, packet: Data, payload: bytes, at: float, now: float, effects: list[Effect]
+    ) -> None:
+        size = len(packet.payload)
+        for start in range(0, len(payload), size):
+            self._take(seq + start // size, payload[start : start + size])
+        self._go_on(now, effects)
+
+    def _take(self, seq: int, payload: bytes) -> bool:
+        """A piece that came in packet `seq`; whether it can be a sender's."""
         try:
-            piece = parse_piece(packet.payload)
+            piece = parse_piece(payload)
             self._seq = max(self._seq, seq)
-            blocks.take(piece)
+            self._blocks.take(piece)
         except (PacketError, ValueError):
             self.counters["drop_block"] += 1
-            return
+            return False
+        return True
+
+    def _go_on(self, now: float, effects: list[Effect]) -> None:
+        """Hand over what is whole, and say by and by what is lacking."""
+        blocks = self._blocks
         if blocks.deliver(effects):
             self._status_at = min(self._status_at or now, now + self.rtt / 2)
         if blocks.next < blocks.passed and self.state == "member":

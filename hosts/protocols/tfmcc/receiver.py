@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from hosts.endpoint import (
     CE,
     Datagram,
+    DatagramRun,
     DeliverDatagram,
     Effect,
     Sample,
@@ -13,6 +14,7 @@ from hosts.endpoint import (
     StreamEnded,
 )
 from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
+from hosts.parts.runs import pieces
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import (
@@ -20,6 +22,7 @@ from hosts.protocols.tfmcc.packets import (
     FLAG_ECHO,
     FLAG_END,
     NO_RECEIVER,
+    STREAM,
     Data,
     Join,
     JoinAck,
@@ -119,6 +122,54 @@ class TfmccReceiver(RealtimeReceiver):
             effects.append(StreamEnded(packet.offset + size))
             effects += self._end(True, "")
         return effects
+
+    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
+        """Data that the sender has sent together are taken together."""
+        if run.source != self.sender:
+            return super().receive_run(run, now=now)
+        effects: list[Effect] = []
+        for part, payload in pieces(STREAM, run):
+            taken = self._take_run(part, payload, now)
+            effects += super().receive_run(part, now=now) if taken is None else taken
+        return effects
+
+    def _take_run(self, run: DatagramRun, payload: bytes, now: float) -> Sequence[Effect] | None:
+        """Data that follow each other and say the same, with all their payload. None: they have to be taken one by
+        one."""
+        count = run.packets
+        if count == 1 or self.state != "member" or run.ecn == CE or run.destination != self.session.group:
+            return None
+        first = run.datagram(0)
+        packet = parse_data(first.data)
+        if packet is None or packet.session != self.number or packet.flags & FLAG_END:
+            return None
+        size = len(packet.payload)
+        path = self.path
+        history = path.history
+        seq = extend(packet.seq, history.highest) if history.highest >= 0 else packet.seq
+        if seq <= history.highest or len(payload) != count * size:
+            return None
+        at, first_at = now if run.arrived_at is None else run.arrived_at, first.came_at(now)
+        self._heard_at = now
+        history.arrived_run(seq, count, first_at, at, path.round_trip.rtt)
+        self.data_packets += count
+        self.received_bytes += len(payload)
+        path.receive_rate.add(count * packet_bytes(size), at, decode_rtt(packet.max_rtt))
+        effects: list[Effect] = []
+        # They left together: how long the way is the first one shows.
+        self._newest(packet._replace(seq=packet.seq + count - 1 & 0xFFFFFFFF), first_at, now, effects)
+        if self._delivers and size:
+            self._deliver_run(seq, packet, payload, at, now, effects)
+        return effects
+
+    def _deliver_run(
+        self, seq: int, packet: Data, payload: bytes, at: float, now: float, effects: list[Effect]
+    ) -> None:
+        """Hand the payloads of packets like this one, from `seq` on, to the application."""
+        size = len(packet.payload)
+        for start in range(0, len(payload), size):
+            one = packet._replace(offset=packet.offset + start, payload=payload[start : start + size])
+            self._deliver(seq + start // size, one, at, now, effects)
 
     def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
         """Hand a payload to the application."""
