@@ -269,7 +269,8 @@ class ArborReceiver(RealtimeReceiver):
             return window.cwnd
         if window.cwnd == window.level:
             return window.cwnd if window.cwnd < LESS * rate * self.rtt else None
-        return window.level if window.level < LESS * self._mean_rate * self.rtt else None
+        # Means are compared; and not while the sender goes by less, for a moment, and would follow nobody.
+        return window.level if window.level < LESS * min(self._mean_rate, rate) * self.rtt else None
 
     def _report(self, cwnd: float, now: float, *, may_suppress: bool = False) -> Send:
         assert self.sender is not None
