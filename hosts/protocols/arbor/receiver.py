@@ -64,6 +64,8 @@ class ArborReceiver(RealtimeReceiver):
         self.options = options
         self.id = rng.randint(NO_RECEIVER + 1, SESSION_MAX)
         self.limits = False
+        self.asks = True
+        """Whether it may ask for less while somebody else limits the rate."""
         self.path = Path(learns_again=True)
         self.path.note_company(True, inf)  # a window that fills queues sees none without one for long
         self.window = EmulatedWindow(options.first_window, options.max_window)
@@ -267,9 +269,12 @@ class ArborReceiver(RealtimeReceiver):
         window = self.window
         if packet.limiting == NO_RECEIVER:
             return window.cwnd
+        if not self.asks:
+            return None
         if window.cwnd == window.level:
             return window.cwnd if window.cwnd < LESS * rate * self.rtt else None
-        return window.level if window.level < LESS * self._mean_rate * self.rtt else None
+        # Means are compared; and not while the sender goes by less, for a moment, and would follow nobody.
+        return window.level if window.level < LESS * min(self._mean_rate, rate) * self.rtt else None
 
     def _report(self, cwnd: float, now: float, *, may_suppress: bool = False) -> Send:
         assert self.sender is not None

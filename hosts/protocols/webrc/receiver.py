@@ -23,12 +23,12 @@ from hosts.endpoint import (
     SessionStarted,
     StreamEnded,
 )
+from hosts.parts.groups import session_groups
 from hosts.parts.receiving import SessionReceiver
 from hosts.protocol import Session
 from hosts.protocols.webrc.control import ReceptionControl
 from hosts.protocols.webrc.description import conflict, described
 from hosts.protocols.webrc.flute.reception import Reception
-from hosts.protocols.webrc.groups import session_groups
 from hosts.protocols.webrc.losses import Losses
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import Alc, parse, payload_bytes

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from hosts.endpoint import ECT_0, NOT_ECT, Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
+from hosts.parts.groups import session_groups
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
 from hosts.protocols.webrc.description import encode_description
 from hosts.protocols.webrc.flute.carousel import Carousel
 from hosts.protocols.webrc.flute.objects import SCHEMES, plan
-from hosts.protocols.webrc.groups import session_groups
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import (
     FDT_TOI,
