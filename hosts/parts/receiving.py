@@ -4,6 +4,7 @@ from collections import Counter
 
 from hosts.endpoint import Datagram, ReceiverEndpoint
 from hosts.protocol import Session
+from hosts.wire.tree.checking import TreeChecker
 
 
 class SessionReceiver(ReceiverEndpoint):
@@ -15,6 +16,8 @@ class SessionReceiver(ReceiverEndpoint):
         """The common header's session; None until one is heard."""
         self.counters: Counter[str] = Counter()
         self.state = "listening"
+        self.checker: TreeChecker | None = None
+        """By which wrong data are known."""
 
     def may_begin_with(self, datagram: Datagram) -> bool:
         """Whether a datagram may be the first that is heard of the session: by unicast anybody could begin one."""

@@ -106,7 +106,7 @@ class TfmccFileReceiver(TfmccReceiver):
         join = Join(self.number or 0, self.id, time_us, max(0, int((now - at) * 1e6)), int(now * 1e6))
         return (Send(encode_join(join), self.sender),)
 
-    def _control(self, packet: Packet, at: float, now: float) -> Sequence[Effect]:
+    def _control(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         if isinstance(packet, JoinAck) and self.state == "joining" and packet.receiver == self.id:
             if packet.reason is not Reason.NONE:
                 return self._end(False, f"refused: {packet.reason.text}")
@@ -114,6 +114,7 @@ class TfmccFileReceiver(TfmccReceiver):
             self._retry_at = None
             self._heard_at = now
             least = 0.0 if self.options.rules == "today" else LEAST_RTT_S
+            at = datagram.came_at(now)
             rtt = max(at - packet.echo_time_us * 1e-6, least)
             self.path.round_trip.measure(rtt, at, packet.time_us * 1e-6, is_clr=False)
             self._status_at = now + STATUS_S
@@ -124,7 +125,11 @@ class TfmccFileReceiver(TfmccReceiver):
             return self._end_as_confirmed()
         if isinstance(packet, Abort) and self.state == "confirming" and self._verdict[0]:
             return self._end_as_confirmed()  # it has the whole stream, whatever becomes of the others
-        return super()._control(packet, at, now)
+        return super()._control(packet, datagram, now)
+
+    def _stream_ends(self, length: int, now: float) -> None:
+        """A file's blocks say where it ends."""
+        self.counters["drop_unexpected"] += 1
 
     # --- blocks
 
