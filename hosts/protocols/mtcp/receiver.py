@@ -156,7 +156,13 @@ class MtcpReceiver(SessionReceiver):
 
     def _first_heard(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         """From somebody, while the sender is not known yet."""
-        if self.number is not None and packet.session != self.number:
+        if isinstance(packet, Announce) and self.may_change_to(packet.session, datagram, now):
+            self.counters["changed_session"] += 1
+            self._premature.take()
+            self.attachment = Attachment(self.options)
+            self.feedback = ReceiverFeedback(self.options, self.counters, self.reception, self.attachment)
+            self._enter(ReceiverState.LISTENING)
+        elif self.number is not None and packet.session != self.number:
             self.counters["drop_other_session"] += 1
             return ()
         # Data instead of an announcement: the session has started without us.
@@ -164,6 +170,7 @@ class MtcpReceiver(SessionReceiver):
             self.counters["drop_stranger"] += 1
             return ()
         self.number = packet.session
+        self.joining_since = now
         self._enter(ReceiverState.JOINING)
         # A leaf waits: agents first, so that there is somebody to be found.
         waits = self.options.given_parents is None and not self.options.agent and isinstance(packet, Announce)

@@ -203,12 +203,16 @@ class RlaReceiver(SessionReceiver):
 
     def _foreign(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         """From someone who is not, or not yet, known as the sender."""
-        if self.number is not None and packet.session != self.number:
+        if isinstance(packet, Announce) and self.may_change_to(packet.session, datagram, now):
+            self.counters["changed_session"] += 1
+            self._premature.clear()
+        elif self.number is not None and packet.session != self.number:
             self.counters["drop_other_session"] += 1
             return ()
-        if not isinstance(packet, (Announce, Data)) or not self.may_begin_with(datagram):
+        elif not isinstance(packet, (Announce, Data)) or not self.may_begin_with(datagram):
             self.counters["drop_stranger"] += 1
             return ()
+        self.joining_since = now
         self.number = packet.session
         self.sender = datagram.source
         self.state = "joining"

@@ -76,6 +76,8 @@ class TfmccFileReceiver(TfmccReceiver):
             return ()
         if self.state == "listening":
             return self._listen(datagram, now)
+        if self.state == "joining" and datagram.source != self.sender:
+            return self._announced_by_another(datagram, now)
         return super().receive(datagram, now=now)
 
     def _listen(self, datagram: Datagram, now: float) -> Sequence[Effect]:
@@ -89,9 +91,21 @@ class TfmccFileReceiver(TfmccReceiver):
         ):
             self.counters["drop_other_session"] += 1
             return ()
+        return self._begin_to_join(packet, datagram, now)
+
+    def _announced_by_another(self, datagram: Datagram, now: float) -> Sequence[Effect]:
+        packet = read_packet(datagram.data, parse, self.counters)
+        if not isinstance(packet, Announce) or not self.may_change_to(packet.session, datagram, now):
+            self.counters["drop_other_session"] += 1
+            return ()
+        self.counters["changed_session"] += 1
+        return self._begin_to_join(packet, datagram, now)
+
+    def _begin_to_join(self, packet: Announce, datagram: Datagram, now: float) -> Sequence[Effect]:
         self.number = packet.session
         self.sender = datagram.source
         self.state = "joining"
+        self.joining_since = now
         return self._heard_announce(packet, datagram, now)
 
     def _heard_announce(self, packet: Announce, datagram: Datagram, now: float) -> Sequence[Effect]:
