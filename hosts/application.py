@@ -7,7 +7,7 @@ read. That is what flow control is for.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from hosts.endpoint import (
     Deliver,
@@ -25,6 +25,9 @@ from hosts.endpoint import (
 )
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
+from hosts.wire.tree.checking import TreeChecker
+from hosts.wire.tree.growing import GrownSource
+from hosts.wire.tree.layout import LEAST_PACKET_BYTES
 
 NetworkEffect: TypeAlias = Send | SendRun | JoinGroup | LeaveGroup
 
@@ -40,8 +43,17 @@ class Source(Protocol):
         """Whether `read` has given everything."""
 
 
+@runtime_checkable
+class FileSource(Source, Protocol):
+    """One that can be read twice, so that hashes of it can be sent ahead, where the protocol checks by them."""
+
+    def rewind(self) -> None:
+        """Begin again. Raises FileError."""
+
+
 class Sink(Protocol):
-    """Where a receiver's bytes go. Both raise FileError with the reason for the sender."""
+    """Where a receiver's bytes go. Both raise FileError with the reason for the sender. One with the attribute
+    `is_of_file` takes what a `FileSource` gives."""
 
     def write(self, data: bytes) -> None:
         """Take the next bytes."""
@@ -66,12 +78,19 @@ class Application:
     ) -> None:
         """`take` gets what a real-time session delivers. `read_rate_bps`: how fast it reads, bit/s; None: at once.
         `finish` has the sink finish elsewhere, as in a thread, and `finished` takes what came of it; None: here and
-        now."""
+        now. Raises FileError."""
         self.endpoint = endpoint
         self.error: FileError | None = None
         """What went wrong with the file, if anything did."""
         self._sender = endpoint if isinstance(endpoint, SenderEndpoint) else None
         self._receiver = endpoint if isinstance(endpoint, ReceiverEndpoint) else None
+        self._checker: TreeChecker | None = None
+        checked = None if self._sender is None else self._sender.checked_bytes
+        if checked is not None and checked[0] >= LEAST_PACKET_BYTES and isinstance(source, FileSource):
+            source = GrownSource(source, *checked)
+        if self._receiver is not None and getattr(sink, "is_of_file", False):
+            self._checker = TreeChecker()
+            self._receiver.check_by(self._checker)
         self._source = source
         self._sink = sink
         self._take = take
@@ -161,8 +180,9 @@ class Application:
     def _deliver(self, effect: Deliver, now: float) -> Sequence[Effect]:
         if self._sink is None or self.error is not None:
             return ()
+        data = effect.data if self._checker is None else self._checker.strip(effect.offset, effect.data)
         try:
-            self._sink.write(effect.data)
+            self._sink.write(data)
         except FileError as error:
             return self._failed(error, now)
         return ()

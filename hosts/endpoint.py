@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
 from hosts.wire.reason import Reason
+from hosts.wire.tree.checking import TreeChecker
 
 UNICAST_TTL: Final = 64
 """Time to live of unicast datagrams when they are sent (RFC 1340's default), so that receivers can count the hops."""
@@ -323,6 +324,12 @@ class SenderEndpoint(Endpoint):
     def send_space(self) -> int:
         """Bytes that `write` takes now; 0 until there is room in the bounded send buffer."""
 
+    @property
+    def checked_bytes(self) -> tuple[int, int] | None:
+        """Bytes of the stream in each packet, and for how many receivers have room, where receivers check packets by
+        hashes that were sent before them (hosts/wire/tree); None: they do not."""
+        return None
+
     @abstractmethod
     def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
         """Append up to `send_space` bytes to the stream. Raises ValueError beyond that or after `finish`."""
@@ -338,6 +345,9 @@ class SenderEndpoint(Endpoint):
 
 class ReceiverEndpoint(Endpoint):
     """A member of a session; it may also serve other receivers as an agent."""
+
+    def check_by(self, checker: TreeChecker) -> None:
+        """Told before `start`, where the stream is to be checked: endpoints that can take nothing that it refuses."""
 
     @abstractmethod
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:

@@ -58,6 +58,13 @@ class FileSource:
         """Of the stream."""
         self._left = size
 
+    def rewind(self) -> None:
+        """Begin again."""
+        assert self._file is not None
+        self._file.seek(0)
+        self._head = self.manifest.encode()
+        self._left = self.manifest.size
+
     def read(self, space: int) -> bytes:
         """The next bytes of the stream, at most `space`; empty at its end."""
         if self._head:
@@ -88,6 +95,9 @@ class FileSource:
 
 class FileSink:
     """Turns a stream back into a file in a folder. Use as a context: what is unfinished at its end is removed."""
+
+    is_of_file: Final = True
+    """See `Sink`."""
 
     def __init__(
         self, folder: Path, existing: Existing = "refuse", check: Callable[[Manifest], None] = lambda manifest: None

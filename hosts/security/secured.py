@@ -12,6 +12,7 @@ from hosts.security.keys import GroupKeys
 from hosts.security.sealing import Sealing
 from hosts.wire.header import SEAL_BYTES
 from hosts.wire.reason import Reason
+from hosts.wire.tree.checking import TreeChecker
 
 OptionsT = TypeVar("OptionsT")
 
@@ -72,6 +73,10 @@ class SecuredSender(SenderEndpoint):
     def send_space(self) -> int:
         return self.core.send_space
 
+    @property
+    def checked_bytes(self) -> tuple[int, int] | None:
+        return self.core.checked_bytes
+
     def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
         return self._sealing.seal(self.core.write(data, now=now))
 
@@ -130,6 +135,9 @@ class SecuredReceiver(ReceiverEndpoint):
 
     def sample(self, *, now: float) -> Sample:
         return self.core.sample(now=now)
+
+    def check_by(self, checker: TreeChecker) -> None:
+        self.core.check_by(checker)
 
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
         return self._sealing.seal(self.core.consumed(count, now=now))

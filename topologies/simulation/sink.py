@@ -3,6 +3,7 @@ comes and not kept, so that a thousand receivers need no thousand copies.
 """
 
 import hashlib
+from typing import Final
 
 from hosts.wire.manifest import FileError, Manifest
 from hosts.wire.reason import Reason
@@ -20,6 +21,9 @@ class EndlessSource:
 
 class CheckingSink:
     """Takes the stream of `hosts.programs.files`: a manifest, then the file."""
+
+    is_of_file: Final = True
+    """See `Sink`."""
 
     def __init__(self) -> None:
         self.manifest: Manifest | None = None

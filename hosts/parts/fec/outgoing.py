@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hosts.parts.fec.block import PAYLOAD_ID_BYTES, BlockEncoder, symbol_bytes
-from hosts.parts.fec.pieces import PAYLOAD, Piece, encode_piece
+from hosts.parts.fec.pieces import PAYLOAD, Piece, block_hash, encode_piece
 
 BLOCK_SYMBOLS: Final = 256
 """Of a full block: a third of a second at 10 Mbit/s (ours)."""
@@ -21,6 +21,7 @@ class _Block:
     offset: int
     encoder: BlockEncoder
     last: bool
+    digest: bytes
     wanted: int = 0
     """Repair packets to send."""
     repairs: deque[int] = field(default_factory=deque)
@@ -70,7 +71,7 @@ class OutgoingBlocks:
         data = bytes(self._unmade) or b"\0"
         offset = self.end_of(self.made)
         # An empty last block's byte is none of the stream's: its offset is the stream's end.
-        self.open[self.made] = _Block(self.made, offset, BlockEncoder(data, self._symbol), last)
+        self.open[self.made] = _Block(self.made, offset, BlockEncoder(data, self._symbol), last, block_hash(data))
         self.made += 1
         self._ends.append(offset + len(self._unmade))
         self._unmade.clear()
@@ -140,7 +141,7 @@ class OutgoingBlocks:
         done = block.encoder.sent >= block.encoder.source_symbols and block.number == self.passed
         passed = self.passed + 1 if done else self.passed
         length = block.encoder.length if self._ends[block.number] > block.offset else 0
-        return encode_piece(Piece(block.number, length, block.last, passed, packet, block.wanted))
+        return encode_piece(Piece(block.number, length, block.last, passed, packet, block.wanted, block.digest))
 
     # --- how far
 

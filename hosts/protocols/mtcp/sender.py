@@ -71,6 +71,10 @@ class MtcpSender(StreamSender):
     # --- the application's side
 
     @property
+    def checked_bytes(self) -> tuple[int, int]:
+        return self.options.payload_bytes, self.options.buffer_bytes
+
+    @property
     def send_space(self) -> int:
         if self._finishing or self.state in ("closing", "closed"):
             return 0

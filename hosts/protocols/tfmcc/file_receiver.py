@@ -79,6 +79,8 @@ class TfmccFileReceiver(TfmccReceiver):
             return self._begin(data.session, data.send_time_us, datagram, now) if self.state == "listening" else ()
         if self.state == "listening":
             return self._listen(datagram, now)
+        if self.state == "joining" and datagram.source != self.sender:
+            return self._announced_by_another(datagram, now)
         return super().receive(datagram, now=now)
 
     def _listen(self, datagram: Datagram, now: float) -> Sequence[Effect]:
@@ -90,14 +92,27 @@ class TfmccFileReceiver(TfmccReceiver):
             return ()
         return self._begin(packet.session, packet.time_us, datagram, now)
 
+    def _announced_by_another(self, datagram: Datagram, now: float) -> Sequence[Effect]:
+        packet = read_packet(datagram.data, parse, self.counters)
+        if not isinstance(packet, Announce) or not self.may_change_to(packet.session, datagram, now):
+            self.counters["drop_other_session"] += 1
+            return ()
+        self.counters["changed_session"] += 1
+        return self._ask(packet.session, packet.time_us, datagram, now)
+
     def _begin(self, session: int, time_us: int, datagram: Datagram, now: float) -> Sequence[Effect]:
-        """Ask the sender of a session that was heard of; `time_us`: its clock when it sent that."""
+        """Ask the sender of the first session that was heard of."""
         if (self.number is not None and session != self.number) or not self.may_begin_with(datagram):
             self.counters["drop_other_session"] += 1
             return ()
+        return self._ask(session, time_us, datagram, now)
+
+    def _ask(self, session: int, time_us: int, datagram: Datagram, now: float) -> Sequence[Effect]:
+        """Join a session; `time_us`: its sender's clock when it sent what was heard of it."""
         self.number = session
         self.sender = datagram.source
         self.state = "joining"
+        self.joining_since = now
         self._heard_at = now
         self._announced = (time_us, datagram.came_at(now))
         return self._repeat_join(now)
@@ -109,7 +124,7 @@ class TfmccFileReceiver(TfmccReceiver):
         join = Join(self.number or 0, self.id, time_us, max(0, int((now - at) * 1e6)), int(now * 1e6))
         return (Send(encode_join(join), self.sender),)
 
-    def _control(self, packet: Packet, at: float, now: float) -> Sequence[Effect]:
+    def _control(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         if isinstance(packet, JoinAck) and self.state == "joining" and packet.receiver == self.id:
             if packet.reason is not Reason.NONE:
                 return self._end(False, f"refused: {packet.reason.text}")
@@ -117,6 +132,7 @@ class TfmccFileReceiver(TfmccReceiver):
             self._retry_at = None
             self._heard_at = now
             least = 0.0 if self.options.rules == "today" else LEAST_RTT_S
+            at = datagram.came_at(now)
             rtt = max(at - packet.echo_time_us * 1e-6, least)
             self.path.round_trip.measure(rtt, at, packet.time_us * 1e-6, is_clr=False)
             self._status_at = now + STATUS_S
@@ -127,7 +143,11 @@ class TfmccFileReceiver(TfmccReceiver):
             return self._end_as_confirmed()
         if isinstance(packet, Abort) and self.state == "confirming":
             return self._end_as_confirmed()  # nothing is missing but the receipt
-        return super()._control(packet, at, now)
+        return super()._control(packet, datagram, now)
+
+    def _stream_ends(self, length: int, now: float) -> None:
+        """A file's blocks say where it ends."""
+        self.counters["drop_unexpected"] += 1
 
     # --- blocks
 

@@ -11,8 +11,8 @@ from hosts.endpoint import (
     Effect,
     Sample,
     Send,
-    StreamEnded,
 )
+from hosts.parts.jump import MOST_AHEAD, Jump
 from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
 from hosts.parts.runs import pieces
 from hosts.protocol import Session
@@ -52,6 +52,7 @@ class TfmccReceiver(RealtimeReceiver):
         self.id = rng.randint(NO_RECEIVER + 1, SESSION_MAX)
         self.path = Path(options)
         self.reporting = Reporting(self.path, options, self.id, rng)
+        self._jump = Jump()
         self._delivers = session.deliver
 
     # --- the application's side
@@ -98,11 +99,15 @@ class TfmccReceiver(RealtimeReceiver):
         elif self.state == "closed":
             return ()
         at = datagram.came_at(now)
-        self._heard_at = now
+        if not packet.flags & FLAG_END:
+            self._heard_at = now
         path = self.path
         history = path.history
         seq = extend(packet.seq, history.highest) if history.highest >= 0 else packet.seq
         newest = seq > history.highest
+        if seq > history.highest + MOST_AHEAD and history.highest >= 0 and not self._jump.is_confirmed(seq):
+            self.counters["drop_far_ahead"] += 1
+            return effects
         if not history.arrived(seq, at, path.round_trip.rtt):
             self.counters["drop_duplicate"] += 1
             return effects
@@ -119,8 +124,7 @@ class TfmccReceiver(RealtimeReceiver):
         if self._delivers and size:
             self._deliver(seq, packet, at, now, effects)
         if packet.flags & FLAG_END:
-            effects.append(StreamEnded(packet.offset + size))
-            effects += self._end(True, "")
+            self._stream_ends(packet.offset + size, now)
         return effects
 
     def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
@@ -177,12 +181,13 @@ class TfmccReceiver(RealtimeReceiver):
 
     def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
         packet = self._told(datagram, parse)
-        return () if packet is None else self._control(packet, datagram.came_at(now), now)
+        return () if packet is None else self._control(packet, datagram, now)
 
-    def _control(self, packet: Packet, at: float, now: float) -> Sequence[Effect]:
-        """What our sender says beside its data; it came at `at`."""
+    def _control(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
+        """What our sender says beside its data."""
+        at = datagram.came_at(now)
         if isinstance(packet, Abort):
-            return self._aborted(packet.reason)
+            return self._aborted(packet.reason, datagram, now)
         if isinstance(packet, JoinAck) and packet.receiver == self.id and packet.reason is Reason.NONE:
             return self._asked(packet, at, now)
         if isinstance(packet, Report) and packet.flags & FLAG_ANSWER and packet.receiver == self.id:
@@ -243,12 +248,15 @@ class TfmccReceiver(RealtimeReceiver):
         if self.state in ("listening", "joining", "closed"):
             return None
         due_at = self.reporting.due_at
-        silent_at = self._heard_at + self.options.silence_s
+        silent_at = min(self._heard_at + self.options.silence_s, self._doubt.wake_at)
         return silent_at if due_at is None or due_at > silent_at else due_at
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if self.state in ("listening", "joining", "closed"):
             return ()
+        over = self._believe(now)
+        if over:
+            return over
         report = self.reporting.fire(now)
         if report is not None:
             return (self._to_sender(report),)

@@ -23,6 +23,7 @@ from hosts.endpoint import (
     SessionStarted,
     StreamEnded,
 )
+from hosts.parts.doubt import Doubt
 from hosts.parts.groups import session_groups
 from hosts.parts.receiving import SessionReceiver
 from hosts.protocol import Session
@@ -72,6 +73,7 @@ class WebrcReceiver(SessionReceiver):
         self._epoch_at = 0.0
         self._heard_at = 0.0
         self._slot_since = 0.0
+        self._doubt = Doubt[bool]()  # whether the session is over
         self._listen_again_at = 0.0
         self._listen_wait_s = 0.0
 
@@ -195,7 +197,8 @@ class WebrcReceiver(SessionReceiver):
                 return ()
             effects += self._first(packet, datagram.source, arrived_at, now)
         elif packet.closes:
-            return self._over()
+            self._doubt.said(True, now, to_one=False)
+            return ()
         elif packet.slot_index != self.slot_index:
             effects += self._other_slot(packet.slot_index, now)
         self._heard_at = now
@@ -215,13 +218,14 @@ class WebrcReceiver(SessionReceiver):
             self.state, self._is_plain = "member", True
             self._sender, self.number = datagram.source, packet.session
             effects.append(SessionStarted(datagram.source))
-        self._heard_at = now
+        if packet.closes:
+            self._doubt.said(True, now, to_one=False)
+        else:
+            self._heard_at = now
         self.counters["data_packets"] += 1
         self.received_bytes += len(packet.symbol)
         if packet.symbol:
             effects += self._contents(packet, datagram.came_at(now), now)
-        if packet.closes and self.state == "member":
-            effects += self._over()
         return effects
 
     def _unwanted(self, packet: Alc, source: Address) -> str:
@@ -333,10 +337,14 @@ class WebrcReceiver(SessionReceiver):
 
     @property
     def wake_at(self) -> float | None:
-        return None if self.closed or self.state == "confirming" else self._epoch_at
+        return None if self.closed or self.state == "confirming" else min(self._epoch_at, self._doubt.wake_at)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        if self.closed or now < self._epoch_at:
+        if self.closed or self.state == "confirming":
+            return ()
+        if self._doubt.believed(self._heard_at, now):
+            return self._over()
+        if now < self._epoch_at:
             return ()
         if self._sender is not None:
             late = self._overdue(now)
