@@ -1,12 +1,13 @@
 """`canopy broadcast`: files for whoever listens, without any feedback."""
 
 import dataclasses
+import functools
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hosts.programs.broadcast import files_of, send_files
+from hosts.programs.broadcast import FolderWatch, files_of, send_files
 from hosts.programs.cli import (
     GroupOption,
     InterfaceOption,
@@ -31,6 +32,7 @@ from hosts.programs.cli import (
 from hosts.programs.progress import Display
 from hosts.programs.report import bad_input
 from hosts.programs.secrecy import SecretFileOption, SecureOption, sender_place, who
+from hosts.programs.shelf import content_of_file
 from hosts.runtime import clock, sockets
 from hosts.wire.manifest import FileError
 
@@ -55,6 +57,9 @@ def broadcast(
     max_rate: Annotated[
         float | None, typer.Option(help="Of all channels together, bit/s: the most that a receiver can have.", min=1)
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Follow the folders: send new files, and no more what is gone.")
+    ] = False,
     duration: Annotated[float | None, typer.Option(help="Stop after so many seconds.", min=0)] = None,
     settings: SetOption = None,
     status_dir: StatusDirOption = None,
@@ -83,7 +88,14 @@ def broadcast(
         plan = dataclasses.replace(plan, local_port=local_port, said=paste)
         if status_dir is not None and not status_dir.is_dir():
             raise ValueError(f"{status_dir}: not a folder")
-        sending = send_files(plan, paths, sockets.Interface(address, ttl), display, status_folder=status_dir)
+        library = None
+        if watch:
+            library = FolderWatch(files, functools.partial(content_of_file, coded=plan.parses("gzip")))
+            library.scan()
+            library.scan()
+        sending = send_files(
+            plan, paths, sockets.Interface(address, ttl), display, library=library, status_folder=status_dir
+        )
         outcome = clock.run(sending, plan.parameters)
     except KeyboardInterrupt:
         raise interrupted(display) from None

@@ -171,6 +171,8 @@ def recv(
     status: StatusOption = None,
     metrics: MetricsOption = None,
     every: Annotated[bool, typer.Option("--all", help="Take all files of a broadcast.")] = False,
+    only: Annotated[str | None, typer.Option(help="Take files whose names match, as in '*.iso'.")] = None,
+    newest: Annotated[bool, typer.Option("--newest", help="Take the file that was added last.")] = False,
     settings: SetOption = None,
     trace: TraceOption = None,
     seed: SeedOption = None,
@@ -191,10 +193,13 @@ def recv(
             parameters["agent"] = True
         if parent is not None:
             parameters["parent"] = parent
-        if every and EVERY_FILE not in protocols.get(protocol).option_names:
-            raise ValueError(f"--all: a session of {protocol} has one file")
-        if every:
-            parameters[EVERY_FILE] = True
+        chosen = {EVERY_FILE: every or None, "pattern": only, "newest": newest or None}
+        for option, value in zip(("--all", "--only", "--newest"), chosen.values(), strict=True):
+            if value is not None and not protocols.get(protocol).takes_files:
+                raise ValueError(f"{option}: a session of {protocol} has one file")
+        if every and newest:
+            raise ValueError("--all and --newest are not for one receiver")
+        parameters |= {name: value for name, value in chosen.items() if value is not None}
         place = receiver_place(link, group, port, asked=secure, secret_file=secret_file)
         plan = _of_files(make_plan(protocol, place, source, session, parameters, seed, trace))
         plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate, said=who(place))
@@ -204,7 +209,7 @@ def recv(
             serving = serve(plan, output, sockets.Interface(address), replace, unattended, display)
             raise typer.Exit(clock.run(serving, plan.parameters))
         make_folder(output, display)
-        receive = receive_files if plan.parameters.get(EVERY_FILE) else receive_file
+        receive = receive_files if plan.protocol.takes_files else receive_file
         receiving = receive(
             plan,
             output,
