@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from hosts.endpoint import SessionEnded, SessionStarted
+from hosts.endpoint import Endpoint, SessionEnded, SessionStarted
 from hosts.programs.driver import INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
 from hosts.programs.files import Existing
 from hosts.programs.progress import Display
@@ -127,13 +127,17 @@ async def send_files(
     *,
     library: Library | None = None,
     status_folder: Path | None = None,
+    describe: Callable[[Endpoint], None] | None = None,
 ) -> Outcome:
     """Send files until the session's time is over, or it is stopped. `library`: what there is now of them and later;
-    None: these, as they are. Raises FileError, SocketError and OSError for what is wrong from the start."""
+    None: these, as they are. `describe` is given the sender before it begins. Raises FileError, SocketError and OSError
+    for what is wrong from the start."""
     coded = plan.parses("gzip")
     source = library or FileLibrary([content_of_file(path, coded=coded) for path in paths])
     narrator = _Narrator(display, f"{len(paths)} files on {plan.session.group}")
     driver = Driver(plan, plan.sender(), interface, narrator, "sender", source=source)
+    if describe is not None:
+        describe(driver.runtime.endpoint)
     size = sum(path.stat().st_size for path in paths)
     driver.keep_status(status_folder, size)
 

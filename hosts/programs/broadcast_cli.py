@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from hosts.endpoint import Endpoint
 from hosts.programs.broadcast import FolderWatch, files_of, send_files
 from hosts.programs.cli import (
     GroupOption,
@@ -29,11 +30,17 @@ from hosts.programs.cli import (
     on_link,
     read_settings,
 )
+from hosts.programs.driver import Plan
 from hosts.programs.progress import Display
 from hosts.programs.report import bad_input
+from hosts.programs.sdp import Description, encode_sdp
 from hosts.programs.secrecy import SecretFileOption, SecureOption, sender_place, who
 from hosts.programs.shelf import content_of_file
+from hosts.protocols.webrc.description import NAMES
+from hosts.protocols.webrc.flute.objects import SCHEMES
+from hosts.protocols.webrc.sender import WebrcSender
 from hosts.runtime import clock, sockets
+from hosts.security.secured import SecuredSender
 from hosts.wire.manifest import FileError
 
 PROTOCOL = "webrc"
@@ -60,6 +67,9 @@ def broadcast(
     watch: Annotated[
         bool, typer.Option("--watch", help="Follow the folders: send new files, and no more what is gone.")
     ] = False,
+    sdp: Annotated[
+        Path | None, typer.Option("--sdp", help="Describe the session in this file: all that a receiver needs.")
+    ] = None,
     duration: Annotated[float | None, typer.Option(help="Stop after so many seconds.", min=0)] = None,
     settings: SetOption = None,
     status_dir: StatusDirOption = None,
@@ -94,7 +104,13 @@ def broadcast(
             library.scan()
             library.scan()
         sending = send_files(
-            plan, paths, sockets.Interface(address, ttl), display, library=library, status_folder=status_dir
+            plan,
+            paths,
+            sockets.Interface(address, ttl),
+            display,
+            library=library,
+            status_folder=status_dir,
+            describe=None if sdp is None else lambda sender: _describe(sender, plan, sdp, address, ttl),
         )
         outcome = clock.run(sending, plan.parameters)
     except KeyboardInterrupt:
@@ -102,3 +118,14 @@ def broadcast(
     except (ValueError, FileError, sockets.SocketError, OSError) as error:
         raise bad_input(display, error) from None
     finish(outcome, as_json)
+
+
+def _describe(sender: Endpoint, plan: Plan, path: Path, address: str, ttl: int) -> None:
+    """Write down what the sender's session is. Raises OSError."""
+    core = sender.core if isinstance(sender, SecuredSender) else sender
+    assert isinstance(core, WebrcSender)
+    options, group = core.options, plan.session.group
+    parameters = {name: getattr(options, name) for name in NAMES}
+    found = Description(group.host, group.port, address, core.number, options.waves().t + 1, parameters)
+    scheme, rate = SCHEMES[options.fec], options.session_rate_bps
+    path.write_text(encode_sdp(found, name="canopy broadcast", scheme=scheme, ttl=ttl, rate_bps=rate), newline="")

@@ -7,6 +7,7 @@ import json
 import random
 import secrets
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,6 +32,7 @@ from hosts.programs.driver import INTERRUPTED, Outcome, Plan
 from hosts.programs.files import FileSource
 from hosts.programs.progress import Display
 from hosts.programs.report import bad_input
+from hosts.programs.sdp import Description, read_sdp
 from hosts.programs.secrecy import (
     AskOption,
     LinkArgument,
@@ -150,6 +152,9 @@ def recv(
     port: PortOption = None,
     output: Annotated[Path, typer.Option("--output", "--out", "-o", help="Folder for the file.")] = Path(),
     protocol: ProtocolOption = "mtcp",
+    sdp: Annotated[
+        Path | None, typer.Option("--sdp", help="The session's description (canopy broadcast --sdp): WEBRC.")
+    ] = None,
     secure: AskOption = False,
     secret_file: SecretFileOption = None,
     interface: InterfaceOption = None,
@@ -189,6 +194,11 @@ def recv(
         unattended = DaemonOptions(daemon, max_size, max_files, allow, max_sessions, status, metrics)
         unattended.check({"session": session, "wait": wait, "trace": trace, "json": as_json, "local-port": local_port})
         parameters = read_settings(settings)
+        if sdp is not None:
+            found = read_sdp(sdp)
+            _check_description(found, sdp, {"--group": group, "--port": port, "--source": source, "--session": session})
+            group, port, source, session = found.group, found.port, found.source, found.session
+            protocol, parameters = "webrc", {**found.parameters, **parameters}
         if agent:
             parameters["agent"] = True
         if parent is not None:
@@ -224,6 +234,14 @@ def recv(
     except (ValueError, FileError, sockets.SocketError, OSError) as error:
         raise bad_input(display, error) from None
     finish(outcome, as_json)
+
+
+def _check_description(found: Description, path: Path, given: Mapping[str, str | int | None]) -> None:
+    """ValueError when the command line says otherwise than the file."""
+    said = {"--group": found.group, "--port": found.port, "--source": found.source, "--session": found.session}
+    for option, value in given.items():
+        if value is not None and value != said[option]:
+            raise ValueError(f"{option} {value}: {path} says {said[option]}; leave the option out")
 
 
 def _check_options(protocol: str, rate_limit: float | None, receivers: int | None, wait: float | None) -> None:
