@@ -3,6 +3,7 @@
 import contextlib
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,8 @@ from hosts.endpoint import Endpoint, SessionEnded, SessionStarted
 from hosts.programs.driver import INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
 from hosts.programs.files import Existing
 from hosts.programs.progress import Display
-from hosts.programs.shelf import FolderShelf, content_of_file
+from hosts.programs.shelf import FolderShelf
+from hosts.programs.times import Rule, Rules
 from hosts.runtime import sockets
 from hosts.storage import Content, FileChange, Library
 from hosts.wire.manifest import FileError, Manifest, unsafe_name
@@ -61,8 +63,18 @@ class FolderWatch(Library):
     """Files, and folders of them, as they change. `scan` looks; a file counts when it has stayed the same from one time
     to the next, so that none is sent while it is being written."""
 
-    def __init__(self, paths: Sequence[Path], make: Callable[[Path], Content]) -> None:
-        """`make` may raise FileError: the file is left out, and said."""
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        make: Callable[[Path, Rule], Content],
+        rules: Rules | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`make` may raise FileError: the file is left out, and said. `rules`: which files are sent when; `clock`: Unix
+        time, seconds."""
+        self._rules = rules or Rules()
+        self._clock = clock
+        self._is_over = False
         self.problems: list[str] = []
         """Why files are left out that are there."""
         self._paths = paths
@@ -73,13 +85,15 @@ class FolderWatch(Library):
 
     def scan(self) -> None:
         """Look what has changed. It may take its time, for new files are read."""
-        found: dict[Path, object] = {}
+        now = self._clock()
+        seen: dict[Path, object] = {}
         for path in _listed(self._paths):
             with contextlib.suppress(OSError):
                 state = path.stat()
-                found[path] = state.st_size, state.st_mtime_ns, state.st_ino
-        steady = {path: state for path, state in found.items() if self._seen.get(path) == state}
-        self._seen = found
+                seen[path] = state.st_size, state.st_mtime_ns, state.st_ino
+        found = {path: known for path, known in seen.items() if self._rules.of(path.name).holds(now)}
+        steady = {path: known for path, known in found.items() if self._seen.get(path) == known}
+        self._seen = seen
         removed = [path for path, state in self._sent.items() if found.get(path) != state]
         for path in removed:
             del self._sent[path]
@@ -88,11 +102,13 @@ class FolderWatch(Library):
             if path not in self._sent:
                 self._sent[path] = known
                 try:
-                    added.append(self._make(path))
+                    added.append(self._make(path, self._rules.of(path.name)))
                 except FileError as error:
                     self.problems.append(str(error))
-        if added or removed:
-            self._changes.put(FileChange(added, [path.name for path in removed]))
+        is_over = self._rules.are_over(now)
+        if added or removed or is_over != self._is_over:
+            self._is_over = is_over
+            self._changes.put(FileChange(added, [path.name for path in removed], is_last=is_over))
 
     def watch(self, stop: threading.Event) -> None:
         """Scan from time to time, in a thread of its own, until it is stopped."""
@@ -125,17 +141,15 @@ async def send_files(
     interface: sockets.Interface,
     display: Display,
     *,
-    library: Library | None = None,
+    library: Library,
     status_folder: Path | None = None,
     describe: Callable[[Endpoint], None] | None = None,
 ) -> Outcome:
-    """Send files until the session's time is over, or it is stopped. `library`: what there is now of them and later;
-    None: these, as they are. `describe` is given the sender before it begins. Raises FileError, SocketError and OSError
+    """Send files until the session's time is over, or it is stopped. `library`: what there is of them now and later.
+    `describe` is given the sender before it begins. Raises FileError, SocketError and OSError
     for what is wrong from the start."""
-    coded = plan.parses("gzip")
-    source = library or FileLibrary([content_of_file(path, coded=coded) for path in paths])
     narrator = _Narrator(display, f"{len(paths)} files on {plan.session.group}")
-    driver = Driver(plan, plan.sender(), interface, narrator, "sender", source=source)
+    driver = Driver(plan, plan.sender(), interface, narrator, "sender", source=library)
     if describe is not None:
         describe(driver.runtime.endpoint)
     size = sum(path.stat().st_size for path in paths)
@@ -148,12 +162,13 @@ async def send_files(
 
     driver.runtime.every(PROGRESS_INTERVAL_S, progress)
     stop = threading.Event()
-    if isinstance(source, FolderWatch):
-        threading.Thread(target=source.watch, args=(stop,), name="watch", daemon=True).start()
+    if isinstance(library, FolderWatch):
+        threading.Thread(target=library.watch, args=(stop,), name="watch", daemon=True).start()
 
         def say(now: float) -> None:
-            while source.problems:
-                display.fail(source.problems.pop(0))
+            while library.problems:
+                display.fail(library.problems.pop(0))
+            driver.runtime.poke()
 
         driver.runtime.every(SCAN_INTERVAL_S, say)
     try:

@@ -1,14 +1,15 @@
 """`canopy broadcast`: files for whoever listens, without any feedback."""
 
 import dataclasses
-import functools
+import math
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hosts.endpoint import Endpoint
-from hosts.programs.broadcast import FolderWatch, files_of, send_files
+from hosts.programs.broadcast import FileLibrary, FolderWatch, files_of, send_files
 from hosts.programs.cli import (
     GroupOption,
     InterfaceOption,
@@ -36,11 +37,13 @@ from hosts.programs.report import bad_input
 from hosts.programs.sdp import Description, encode_sdp
 from hosts.programs.secrecy import SecretFileOption, SecureOption, sender_place, who
 from hosts.programs.shelf import content_of_file
+from hosts.programs.times import Rule, Rules, parse_rule, parse_time
 from hosts.protocols.webrc.description import NAMES
 from hosts.protocols.webrc.flute.objects import SCHEMES
 from hosts.protocols.webrc.sender import WebrcSender
 from hosts.runtime import clock, sockets
 from hosts.security.secured import SecuredSender
+from hosts.storage import Content, Library
 from hosts.wire.manifest import FileError
 
 PROTOCOL = "webrc"
@@ -70,6 +73,15 @@ def broadcast(
     sdp: Annotated[
         Path | None, typer.Option("--sdp", help="Describe the session in this file: all that a receiver needs.")
     ] = None,
+    start: Annotated[
+        str | None, typer.Option(help="Send from then on: 2030-01-31T12:00, or +60 for seconds from now.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Send until then, and end.")] = None,
+    turns: Annotated[int, typer.Option(help="Send all of each file so often; 0: without end.", min=0)] = 0,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(help="Of files whose names match: 'PATTERN priority=2 turns=3 start=TIME until=TIME'."),
+    ] = None,
     duration: Annotated[float | None, typer.Option(help="Stop after so many seconds.", min=0)] = None,
     settings: SetOption = None,
     status_dir: StatusDirOption = None,
@@ -90,6 +102,7 @@ def broadcast(
         if duration is not None:
             parameters["carousel_s"] = duration
         paths = files_of(files)
+        rules = _rules(rule or [], start, until, turns)
         place = sender_place(group, port, asked=secure, secret_file=secret_file, quiet=quiet)
         plan = make_plan(PROTOCOL, place, source, session, parameters, seed, trace)
         address = sockets.resolve_interface(interface, place.group, source)
@@ -98,9 +111,16 @@ def broadcast(
         plan = dataclasses.replace(plan, local_port=local_port, said=paste)
         if status_dir is not None and not status_dir.is_dir():
             raise ValueError(f"{status_dir}: not a folder")
-        library = None
-        if watch:
-            library = FolderWatch(files, functools.partial(content_of_file, coded=plan.parses("gzip")))
+        coded = plan.parses("gzip")
+
+        def make(path: Path, rule: Rule) -> Content:
+            return content_of_file(path, coded=coded, priority=rule.priority, turns=rule.turns)
+
+        library: Library = FileLibrary([])
+        if not watch and not rules.have_times:
+            library = FileLibrary([make(path, rules.of(path.name)) for path in paths])
+        else:
+            library = FolderWatch(files if watch else paths, make, rules)
             library.scan()
             library.scan()
         sending = send_files(
@@ -118,6 +138,23 @@ def broadcast(
     except (ValueError, FileError, sockets.SocketError, OSError) as error:
         raise bad_input(display, error) from None
     finish(outcome, as_json)
+
+
+def _rules(texts: list[str], start: str | None, until: str | None, turns: int) -> Rules:
+    """What the command line says of times and shares. ValueError."""
+    now = time.time()
+    found: dict[str, float] = {}
+    for option, text in (("start", start), ("until", until)):
+        try:
+            if text is not None:
+                found[option] = parse_time(text, now)
+        except ValueError as error:
+            raise ValueError(f"--{option}: {error}") from None
+    default = Rule("*", 1.0, turns, found.get("start", -math.inf), found.get("until", math.inf))
+    rules = Rules([parse_rule(text, now, default) for text in texts], default)
+    if rules.are_over(now):
+        raise ValueError("--until: that time is over")
+    return rules
 
 
 def _describe(sender: Endpoint, plan: Plan, path: Path, address: str, ttl: int) -> None:

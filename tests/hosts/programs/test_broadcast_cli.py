@@ -51,7 +51,15 @@ def test_all_files_of_a_folder_come_and_the_sender_ends_in_time(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [([], "Missing argument"), (["nowhere"], "not a file"), (["."], "no file"), (["--set", "p=2", "here"], "factor P")],
+    [
+        (["--until", "+-5", "here"], "--until: that time is over"),
+        (["--start", "soon", "here"], "--start: 'soon' is no time"),
+        (["--rule", "*.iso", "here"], "--rule '*.iso': a pattern and settings"),
+        ([], "Missing argument"),
+        (["nowhere"], "not a file"),
+        (["."], "no file"),
+        (["--set", "p=2", "here"], "factor P"),
+    ],
 )
 def test_bad_input_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
