@@ -16,6 +16,7 @@ from hosts.endpoint import (
     Endpoint,
     Event,
     JoinGroup,
+    KeepFile,
     LeaveGroup,
     ReceiverEndpoint,
     Send,
@@ -23,6 +24,7 @@ from hosts.endpoint import (
     SendRun,
     StreamEnded,
 )
+from hosts.storage import Library
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
 from hosts.wire.tree.checking import TreeChecker
@@ -69,7 +71,7 @@ class Application:
         self,
         endpoint: Endpoint,
         *,
-        source: Source | None = None,
+        source: Source | Library | None = None,
         sink: Sink | None = None,
         take: Callable[[DeliverDatagram], None] = lambda datagram: None,
         read_rate_bps: float | None = None,
@@ -118,6 +120,8 @@ class Application:
                     queue += self._deliver(effect, now)  # type: ignore[arg-type]
                 elif kind is DeliverDatagram:
                     self._take(effect)  # type: ignore[arg-type]
+                elif kind is KeepFile:
+                    queue += self._keep(effect, now)  # type: ignore[arg-type]
                 else:
                     queue += self._event(effect, now)  # type: ignore[arg-type]
             queue = list(self._consumed(delivered, now)) if delivered else []
@@ -129,6 +133,12 @@ class Application:
         left: list[NetworkEffect] = []
         if source is None or endpoint is None:
             return left
+        if isinstance(source, Library):
+            try:
+                change = source.take()
+            except FileError as error:
+                return self.carry_out(self._failed(error, now), now)
+            return [] if change is None else self.carry_out(endpoint.change(change, now=now), now)
         while (space := endpoint.send_space) and not endpoint.closed:
             try:
                 data = source.read(space)
@@ -183,6 +193,13 @@ class Application:
         data = effect.data if self._checker is None else self._checker.strip(effect.offset, effect.data)
         try:
             self._sink.write(data)
+        except FileError as error:
+            return self._failed(error, now)
+        return ()
+
+    def _keep(self, effect: KeepFile, now: float) -> Sequence[Effect]:
+        try:
+            effect.room.keep(effect.manifest, effect.pieces)
         except FileError as error:
             return self._failed(error, now)
         return ()

@@ -14,10 +14,12 @@ The runtime's contract
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
+from hosts.storage import FileChange, Room
+from hosts.wire.manifest import Manifest
 from hosts.wire.reason import Reason
 from hosts.wire.tree.checking import TreeChecker
 
@@ -159,6 +161,15 @@ class Deliver(NamedTuple):
     data: bytes
 
 
+class KeepFile(NamedTuple):
+    """A file is whole in its room (hosts/storage.py) and wants its name: of a receiver that was given a shelf."""
+
+    manifest: Manifest
+    room: Room
+    pieces: Iterable[bytes] | None = None
+    """The file, where the room has a coded form of it."""
+
+
 class DeliverDatagram(NamedTuple):
     """The payload of one packet of a real-time session, as it arrived: with gaps, and late ones out of order.
 
@@ -248,7 +259,7 @@ Event: TypeAlias = (
     | SessionEnded
     | CongestionSignal
 )
-Effect: TypeAlias = Send | SendRun | JoinGroup | LeaveGroup | Deliver | DeliverDatagram | Event
+Effect: TypeAlias = Send | SendRun | JoinGroup | LeaveGroup | Deliver | KeepFile | DeliverDatagram | Event
 Sample: TypeAlias = Mapping[str, object]
 """One trace row: JSON-ready values, named with their units (docs/trace.md)."""
 
@@ -333,6 +344,10 @@ class SenderEndpoint(Endpoint):
     @abstractmethod
     def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
         """Append up to `send_space` bytes to the stream. Raises ValueError beyond that or after `finish`."""
+
+    def change(self, change: FileChange, *, now: float) -> Sequence[Effect]:
+        """Other files are sent from now on: of a protocol that takes them by place (`Protocol.takes_files`)."""
+        raise NotImplementedError
 
     @abstractmethod
     def start_now(self, *, now: float) -> Sequence[Effect]:

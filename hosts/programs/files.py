@@ -148,7 +148,7 @@ class FileSink:
         try:
             self._file.write(data)
         except OSError as error:
-            raise self._unwritable(error) from None
+            raise unwritable(self.folder, error) from None
         self._digest.update(data)
         self.written += len(data)
 
@@ -159,7 +159,7 @@ class FileSink:
             return False
         final = self.folder / manifest.name
         if final.exists() and (self.existing == "refuse" or final.is_dir()):
-            raise self._taken(final)
+            raise taken(final)
         self._check(manifest)
         try:
             space = os.statvfs(self.folder)
@@ -171,7 +171,7 @@ class FileSink:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._part = self._part if self._file else None
-            raise self._unwritable(error) from None
+            raise unwritable(self.folder, error) from None
         self.manifest = manifest
         self.opened_at = time.monotonic()
         return True
@@ -189,7 +189,7 @@ class FileSink:
             self._file.flush()
             os.fsync(self._file.fileno())
             self._file.close()
-            self._give_name(self._part, final)
+            give_name(self._part, final, self.existing)
             self._part = None
             folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
             try:
@@ -197,26 +197,11 @@ class FileSink:
             finally:
                 os.close(folder)
         except FileExistsError:
-            raise self._taken(final) from None
+            raise taken(final) from None
         except OSError as error:
-            raise self._unwritable(error) from None
+            raise unwritable(self.folder, error) from None
         self.path = final
         return final
-
-    def _give_name(self, part: Path, final: Path) -> None:
-        if self.existing == "replace":
-            part.replace(final)
-            return
-        try:
-            os.link(part, final)  # unlike rename, it never overwrites what appeared meanwhile
-        except OSError as error:
-            if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
-                raise
-            if final.exists():
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
-            part.rename(final)  # a file system without hard links
-        else:
-            part.unlink()
 
     def discard(self) -> None:
         """Remove what is unfinished."""
@@ -228,13 +213,6 @@ class FileSink:
             self._part.unlink(missing_ok=True)
             self._part = None
 
-    def _taken(self, final: Path) -> FileError:
-        what = "" if final.is_dir() else " (--replace puts the new one in its place)"
-        return FileError(f"{final}: {os.strerror(errno.EEXIST)}{what}", Reason.REFUSED_FILE)
-
-    def _unwritable(self, error: OSError) -> FileError:
-        return FileError(f"{self.folder}: cannot write: {error.strerror}", Reason.CANNOT_WRITE)
-
     def describe(self) -> Mapping[str, object]:
         """For a summary."""
         manifest = self.manifest
@@ -244,3 +222,31 @@ class FileSink:
             "size_bytes": manifest.size if manifest else None,
             "sha256": manifest.sha256 if manifest else None,
         }
+
+
+def give_name(part: Path, final: Path, existing: Existing) -> None:
+    """Have a file that is whole under its final name. Raises OSError."""
+    if existing == "replace":
+        part.replace(final)
+        return
+    try:
+        os.link(part, final)  # unlike rename, it never overwrites what appeared meanwhile
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
+            raise
+        if final.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        part.rename(final)  # a file system without hard links
+    else:
+        part.unlink()
+
+
+def taken(final: Path) -> FileError:
+    """Of a name that a file has already."""
+    what = "" if final.is_dir() else " (--replace puts the new one in its place)"
+    return FileError(f"{final}: {os.strerror(errno.EEXIST)}{what}", Reason.REFUSED_FILE)
+
+
+def unwritable(path: Path, error: OSError) -> FileError:
+    """Of a folder, or a file in it."""
+    return FileError(f"{path}: cannot write: {error.strerror}", Reason.CANNOT_WRITE)

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from hosts.endpoint import Event, PeerDropped, PeerFinished, PeerJoined, PeerRefused, SessionEnded, SessionStarted
+from hosts.programs.broadcast import FileLibrary
 from hosts.programs.driver import COMPLAINT_INTERVAL_S, INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
 from hosts.programs.files import Existing, FileSink, FileSource
 from hosts.programs.progress import Display
+from hosts.programs.shelf import content_of_file
 from hosts.programs.stuck import Stuck
 from hosts.runtime import sockets
 
@@ -26,7 +28,10 @@ async def send_file(
     """Send a file. Raises SocketError and OSError for what is wrong from the start."""
     manifest = source.manifest
     narrator = _SenderNarrator(display)
-    driver = Driver(plan, plan.sender(), interface, narrator, "sender", source=source)
+    stream: FileSource | FileLibrary = source
+    if plan.protocol.takes_files:
+        stream = FileLibrary([content_of_file(source.path, manifest.name, coded=plan.parses("gzip"))])
+    driver = Driver(plan, plan.sender(), interface, narrator, "sender", source=stream)
     observer, runtime = driver.observer, driver.runtime
     knows_receivers = plan.protocol.knows_receivers
     column = "acked_bytes" if knows_receivers else "sent_bytes"

@@ -25,6 +25,7 @@ from hosts.endpoint import (
 from hosts.runtime import sockets
 from hosts.runtime.clock import PatientLoop
 from hosts.runtime.datagrams import BATCH, Inbox, Outbox
+from hosts.storage import Library
 from hosts.wire.manifest import FileError
 
 
@@ -36,7 +37,7 @@ class Runtime:
         endpoint: Endpoint,
         interface: sockets.Interface,
         *,
-        source: Source | None = None,
+        source: Source | Library | None = None,
         sink: Sink | None = None,
         take: Callable[[DeliverDatagram], None] = lambda datagram: None,
         read_rate_bps: float | None = None,

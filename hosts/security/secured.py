@@ -10,6 +10,7 @@ from hosts.parts.bounds import most
 from hosts.protocol import Protocol, Session
 from hosts.security.keys import GroupKeys
 from hosts.security.sealing import Sealing
+from hosts.storage import FileChange
 from hosts.wire.header import SEAL_BYTES
 from hosts.wire.reason import Reason
 from hosts.wire.tree.checking import TreeChecker
@@ -79,6 +80,9 @@ class SecuredSender(SenderEndpoint):
 
     def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
         return self._sealing.seal(self.core.write(data, now=now))
+
+    def change(self, change: FileChange, *, now: float) -> Sequence[Effect]:
+        return self._sealing.seal(self.core.change(change, now=now))
 
     def start_now(self, *, now: float) -> Sequence[Effect]:
         return self._sealing.seal(self.core.start_now(now=now))

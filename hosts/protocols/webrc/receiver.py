@@ -29,7 +29,7 @@ from hosts.parts.receiving import SessionReceiver
 from hosts.protocol import Session
 from hosts.protocols.webrc.control import ReceptionControl
 from hosts.protocols.webrc.description import conflict, described
-from hosts.protocols.webrc.flute.reception import Reception
+from hosts.protocols.webrc.flute.reception import Choice, Reception
 from hosts.protocols.webrc.losses import Losses
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import Alc, parse, payload_bytes
@@ -55,8 +55,9 @@ class WebrcReceiver(SessionReceiver):
 
     def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
         super().__init__(session)
-        self.download = Reception(session.ntp_at_zero)
+        self.download = Reception(session.ntp_at_zero, session.shelf, Choice(options.pattern, options.newest))
         self._delivered = 0  # bytes of the stream
+        self._files = 0
         self._is_plain = False
         self.joined: list[int] = []
         """Wave channels, the lowest first."""
@@ -99,6 +100,14 @@ class WebrcReceiver(SessionReceiver):
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         return () if self.closed else self._end(False, reason)
+
+    def _flush(self) -> str:
+        """Write down what a later receiver can go on with; what is wrong with that."""
+        try:
+            self.download.flush()
+        except FileError as error:
+            return str(error)
+        return ""
 
     def sample(self, *, now: float) -> Sample:
         return receiver_sample(
@@ -316,9 +325,12 @@ class WebrcReceiver(SessionReceiver):
             return self._end(False, str(error))
         effects: list[Effect] = []
         for file in files[: None if self.options.every_file else 1]:
-            effects.append(Deliver(self._delivered, file.stream))
-            self._delivered += len(file.stream)
-        if effects and (not self.options.every_file or self.download.has_all):
+            effect = file.effect(self._delivered)
+            effects.append(effect)
+            self._files += 1
+            self._delivered += len(effect.data) if isinstance(effect, Deliver) else 0
+        has_one = bool(self._files + self.download.there)
+        if (has_one and not self.options.every_file) or self.download.has_all:
             effects += self._whole()
         return effects
 
@@ -329,7 +341,7 @@ class WebrcReceiver(SessionReceiver):
 
     def _over(self) -> list[Effect]:
         """The sender has ended the session."""
-        if self._delivered and self.download.has_all_described:
+        if self._files + self.download.there and self.download.has_all_described:
             return self._whole()
         return self._end(False, "the sender ended the session")
 
@@ -445,6 +457,8 @@ class WebrcReceiver(SessionReceiver):
     def _end(self, complete: bool, reason: str) -> list[Effect]:
         effects = [] if self.state == "confirming" else self._leave_all()
         self.state = "closed"
+        if not complete:
+            reason = "; ".join(filter(None, (reason, self._flush())))
         return [*effects, SessionEnded(complete, reason)]
 
     def _leave_all(self) -> list[Effect]:
