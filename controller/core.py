@@ -20,6 +20,7 @@ from controller import igmp
 from controller.bitmaps import BitmapGroups
 from controller.events import EventLog
 from controller.groups import NUM_SLOTS, GroupKey, Slot, SlotRefused, SlotTable
+from controller.last_member import LastMembers
 from controller.members import MemberTable
 from controller.network import Network, SwitchSpec
 from controller.program import MembersChanged, Program, UnknownGroup
@@ -70,6 +71,7 @@ class Core:
         self.slots = SlotTable(quota=_quota(network), rest_s=2 * epoch_s, idle_s=timing.slot_idle_s)
         self.members = MemberTable(lifetime_s=2 * epoch_s)
         self.querier = Querier(timing)
+        self.last_members = LastMembers(timing)
         self._outlets: Mapping[str, Outlet] = {}
         self._groups = {
             switch.name: BitmapGroups(program.flood_group + 1)
@@ -95,13 +97,13 @@ class Core:
         entries.append(program.assist(port for port in spec.ports if (switch, port) not in self._host_ports))
         lan = (port for port in spec.ports if spec.lan and (switch, port) in self._host_ports)
         entries.append(program.lan(lan))
+        entries.append(program.shared(spec.shared))
         entries += program.digests()
         entries += program.report_sessions(spec.ports)
         entries += program.port_groups(spec.ports)
         entries += program.report_limits(port for port in spec.ports if (switch, port) in self._host_ports)
-        for host in self.network.hosts:
-            if host.switch == switch:
-                entries += program.source_guard(host.port, host.ip)
+        for port, hosts in self._hosts_at(switch).items():
+            entries += program.source_guard(port, hosts)
         entries += (program.route(route) for route in self.trees.routes(switch))
         for slot in self.slots:
             source, group = slot.key
@@ -110,6 +112,14 @@ class Core:
         if not bitmap_groups:
             entries += self._slot_groups(switch)
         return entries
+
+    def _hosts_at(self, switch: str) -> dict[int, list[IPv4Address]]:
+        """The hosts' addresses by port: of a shared one there are several."""
+        found: dict[int, list[IPv4Address]] = {}
+        for host in self.network.hosts:
+            if host.switch == switch:
+                found.setdefault(host.port, []).append(host.ip)
+        return found
 
     def _slot_groups(self, switch: str) -> list[Entry]:
         """On a large switch: exact groups for the members that there are."""
@@ -277,6 +287,9 @@ class Core:
                 self._tell(message.change if port in message.ports else "join", slot.key, (switch, port))
             if (switch, port) in self._host_ports:
                 self.slots.charge(slot, (switch, port))
+        if message.change == "leaving":
+            for port in message.ports:
+                self.last_members.left(slot.key, (switch, port), now)
         for port in before - message.members:
             self.members.gone(slot.key, (switch, port))
             self._tell(message.change if port in message.ports else "leave", slot.key, (switch, port))
@@ -290,7 +303,7 @@ class Core:
                 self._outlets[switch].touch()
 
     def _tell(self, change: str, key: GroupKey, where: Attachment) -> None:
-        event = "join" if change == "refresh" else change
+        event = "join" if change in ("refresh", "leaving") else change  # a member of which nothing was known
         self.events.add(event, group=str(key), switch=where[0], port=where[1], peer=self.peer_name(*where))
 
     def _needed(self, slot: Slot) -> set[Attachment]:
@@ -298,7 +311,7 @@ class Core:
         hosts = self.members.ports(slot.key) & self._host_ports.keys()
         return self.trees.memberships(slot.key.source, slot.key.group, hosts)
 
-    def _replay(self, members: Iterable[tuple[GroupKey, Attachment]], *, join: bool = True) -> None:
+    def _replay(self, members: Iterable[tuple[GroupKey, Attachment]], *, join: bool = True, last: bool = False) -> None:
         """Let reports happen (again): each switch takes them as if they had arrived at the port."""
         groups: dict[Attachment, list[GroupKey]] = {}
         for key, where in members:
@@ -307,7 +320,7 @@ class Core:
             mac = self.network.switch_by_name[switch].mac
             for begin in range(0, len(keys), igmp.MAX_RECORDS):
                 frame = igmp.report(mac, NO_ADDRESS, keys[begin : begin + igmp.MAX_RECORDS], join=join)
-                self._outlets[switch].send([self.program.receive_at(frame, port)])
+                self._outlets[switch].send([self.program.receive_at(frame, port, last=last)])
 
     # ---------------------------------------------------------------- links, time
 
@@ -338,22 +351,26 @@ class Core:
                 self._members_moved(slot, {member.switch})
         self._released(self.slots.expire(now))
         self.send_queries(now)
+        asked, left = self.last_members.due(now)
+        for key, (switch, port) in asked:
+            frame = self._query(switch, key, self.network.timing.last_member_s)
+            self._outlets[switch].send([self.program.send_out(frame, [port])])
+        self._replay(left, join=False, last=True)
 
     def send_queries(self, now: float) -> None:
         """Send the queries that are due: one packet-out a switch, to all its hosts' ports."""
-        timing = self.network.timing
         for switch, response_s in self.querier.due(now):
             spec = self.network.switch_by_name[switch]
             ports = [port for port in spec.ports if (switch, port) in self._host_ports]
             if ports:
-                frame = igmp.general_query(
-                    spec.mac,
-                    NO_ADDRESS,
-                    response_s=response_s,
-                    interval_s=timing.query_interval_s,
-                    robustness=timing.robustness,
-                )
+                frame = self._query(switch, None, response_s)
                 self._outlets[switch].send([self.program.send_out(frame, ports)])
+
+    def _query(self, switch: str, key: GroupKey | None, response_s: float) -> bytes:
+        """A query by a switch, of all groups or of one."""
+        mac, timing = self.network.switch_by_name[switch].mac, self.network.timing
+        interval_s, robustness = timing.query_interval_s, timing.robustness
+        return igmp.query(mac, NO_ADDRESS, key, response_s=response_s, interval_s=interval_s, robustness=robustness)
 
     def query_now(self) -> None:
         """Query every switch, as soon as their spacing permits."""

@@ -1,4 +1,4 @@
-"""IGMP packets as the controller sends them: general queries to hosts, and reports that it replays into a switch.
+"""IGMP packets as the controller sends them: queries to hosts, and reports that it replays into a switch.
 
 Built by hand from RFC 3376 and RFC 1112 (mapping to Ethernet): a few fixed fields do not need a packet library in a
 long-running process.
@@ -56,11 +56,24 @@ def encode_time_code(value: int) -> int:
     return 0x80 | exponent << 4 | (value >> (exponent + 3)) & 0x0F
 
 
-def general_query(mac: str, source: IPv4Address, *, response_s: float, interval_s: float, robustness: int) -> bytes:
-    """A general IGMPv3 query (RFC 3376, section 4.1), an Ethernet frame. Hosts answer within `response_s` seconds."""
+def query(
+    mac: str,
+    sender: IPv4Address,
+    asked: tuple[IPv4Address | None, IPv4Address] | None = None,
+    *,
+    response_s: float,
+    interval_s: float,
+    robustness: int,
+) -> bytes:
+    """An IGMPv3 query (RFC 3376, section 4.1), an Ethernet frame: a general one, or who is a member of (source, group),
+    or of (None, group). Hosts answer within `response_s` seconds; `interval_s` is the one of general queries."""
+    source, group = asked or (None, None)
     max_resp_code = max(1, encode_time_code(round(response_s * 10)))  # 0 would mean IGMPv1
-    body = struct.pack("!BBH4sBBH", _QUERY, max_resp_code, 0, b"", robustness, encode_time_code(round(interval_s)), 0)
-    return frame(mac, source, ALL_HOSTS, body)
+    named = group.packed if group is not None else b""
+    sources = source.packed if source is not None else b""
+    interval_code = encode_time_code(round(interval_s))
+    body = struct.pack("!BBH4sBBH", _QUERY, max_resp_code, 0, named, robustness, interval_code, len(sources) // 4)
+    return frame(mac, sender, group or ALL_HOSTS, body + sources)  # section 4.1.12
 
 
 def report(

@@ -58,6 +58,9 @@ class SwitchSpec(_Model):
     mac: Mac
     ports: dict[Port, Name]
     lan: bool = False  # its own hosts are one LAN: a TTL of 1 reaches them
+    shared: frozenset[Port] = (
+        frozenset()
+    )  # ports to a bridge or an unmanaged switch: `ports` names it, hosts are behind
 
     @field_validator("address")
     @classmethod
@@ -135,6 +138,7 @@ class Timing(_Model):
     query_interval_s: Seconds = 10.0
     query_response_s: Seconds = 2.0
     robustness: Annotated[int, Field(ge=1, le=7)] = 2  # the field has three bits (section 4.1.6)
+    last_member_s: Seconds = 1.0  # section 8.8: to answer a query after a leave at a shared port
     slot_idle_s: Annotated[float, Field(gt=0, le=86400)] = 120.0
 
     @model_validator(mode="after")
@@ -247,13 +251,19 @@ def _check_unique(network: Network) -> None:
 
 
 def _check_ports(network: Network) -> None:
-    """A switch port, the host or link on it, and `ports` tell the same story."""
+    """A switch port, the hosts or the link on it, and `ports` tell the same story."""
+    shared = {(switch.name, port) for switch in network.switches for port in switch.shared}
     neighbours: dict[tuple[str, int], tuple[str, str]] = {}
 
     def attach(switch: str, port: int, neighbour: str, place: str) -> None:
         if switch not in network.switch_by_name:
             raise ValueError(f"{place}: there is no switch {switch}")
         listed = network.switch_by_name[switch].ports.get(port)
+        if (switch, port) in shared and listed is not None:
+            if neighbour in network.switch_by_name:
+                raise ValueError(f"{place}: port {port} of {switch} is shared: only hosts may be there")
+            neighbours[switch, port] = (listed, place)
+            return
         if listed != neighbour:
             raise ValueError(f"{place}: port {port} of {switch} leads to {listed or 'nothing'}, not {neighbour}")
         _, previous = neighbours.setdefault((switch, port), (neighbour, place))
@@ -268,6 +278,8 @@ def _check_ports(network: Network) -> None:
         attach(link.a, link.a_port, link.b, f"links[{i}].a")
         attach(link.b, link.b_port, link.a, f"links[{i}].b")
     for i, switch in enumerate(network.switches):
+        for port in sorted(switch.shared - switch.ports.keys()):
+            raise ValueError(f"switches[{i}].shared: there is no port {port} in `ports`")
         for port, neighbour in switch.ports.items():
             if (switch.name, port) not in neighbours:
                 raise ValueError(f"switches[{i}].ports.{port}: no host or link says that {neighbour} is there")

@@ -56,7 +56,7 @@ class UnknownGroup:
 
 @dataclass(frozen=True)
 class MembersChanged:
-    """The members of a slot changed, or were refreshed; `change` is join, leave, expire or refresh."""
+    """The members of a slot changed, or were refreshed; `change` is join, leave, expire, refresh or leaving."""
 
     change: str
     slot: int
@@ -77,7 +77,7 @@ class Program:
         self.table_names = ("ipv4_lpm", "source_guard", "route_sg", "route_g", "slot_group")
         try:
             self.schema = fy.P4Schema(self.p4info_path, self.blob_path)
-            for name in (*self.table_names, "switch_config", "assist", "lan"):
+            for name in (*self.table_names, "switch_config", "assist", "lan", "shared"):
                 self.schema.tables[name]
             for name in self.digest_names:
                 self.schema.digests[name]
@@ -109,6 +109,11 @@ class Program:
         action = fy.Action("set_lan", lan_ports=bitmap(host_ports))
         return self.describe(fy.P4TableEntry("lan", is_default_action=True, action=action))
 
+    def shared(self, ports: Iterable[int]) -> Entry:
+        """The ports with several hosts behind a bridge: a leave there waits until the others had time to answer."""
+        action = fy.Action("set_shared", shared_ports=bitmap(ports))
+        return self.describe(fy.P4TableEntry("shared", is_default_action=True, action=action))
+
     def is_unconfigured(self, entry: Entry) -> bool:
         """Whether a switch's `switch_config` is what the program starts with."""
         return entry.key == "switch_config default" and entry.value.startswith("not_configured")
@@ -123,6 +128,7 @@ class Program:
             fy.P4TableEntry("switch_config", is_default_action=True),
             fy.P4TableEntry("assist", is_default_action=True),
             fy.P4TableEntry("lan", is_default_action=True),
+            fy.P4TableEntry("shared", is_default_action=True),
             fy.P4MulticastGroupEntry(),
             fy.P4CloneSessionEntry(),
             fy.P4MeterEntry(_METER),
@@ -166,10 +172,10 @@ class Program:
         config = fy.P4MeterConfig(cir=rate, cburst=burst, pir=rate, pburst=burst)
         return [self.describe(fy.P4MeterEntry(_METER, index=port, config=config)) for port in sorted(ports)]
 
-    def source_guard(self, port: int, host: IPv4Address) -> list[Entry]:
-        """A host's port takes packets from its own address only, and reports from none (RFC 3376, 4.2.13)."""
+    def source_guard(self, port: int, hosts: Iterable[IPv4Address]) -> list[Entry]:
+        """A port takes packets from its own hosts' addresses only, and reports from none (RFC 3376, 4.2.13)."""
         return [
-            self._entry("source_guard", (("port", port), ("source", f"{host}/32")), "permit", ()),
+            *(self._entry("source_guard", (("port", port), ("source", f"{host}/32")), "permit", ()) for host in hosts),
             self._entry("source_guard", (("port", port), ("source", "0.0.0.0/32")), "permit", ()),
             self._entry("source_guard", (("port", port),), "deny", ()),
         ]
@@ -185,9 +191,11 @@ class Program:
         """A packet-out that leaves by these ports, unchanged."""
         return fy.P4PacketOut(frame, port=0, mode=self._enum("packet_out_mode", "ports"), ports=bitmap(ports))
 
-    def receive_at(self, frame: bytes, port: int) -> fy.P4PacketOut:
-        """A packet-out that the switch takes as if it had arrived at a port."""
-        return fy.P4PacketOut(frame, port=port, mode=self._enum("packet_out_mode", "receive"), ports=0)
+    def receive_at(self, frame: bytes, port: int, *, last: bool = False) -> fy.P4PacketOut:
+        """A packet-out that the switch takes as if it had arrived at a port. `last`: a leave in it holds at a shared
+        port, unless somebody there has reported since it was told."""
+        mode = self._enum("packet_out_mode", "last" if last else "receive")
+        return fy.P4PacketOut(frame, port=port, mode=mode, ports=0)
 
     def packet_in_reason(self, packet: fy.P4PacketIn) -> tuple[str, int]:
         """Why a packet-in was sent, and the port it came from."""

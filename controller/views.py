@@ -162,9 +162,9 @@ class Views:
         return sorted(self._hosts(key) | self._hosts(GroupKey(None, key.group)))
 
     def _hosts(self, key: GroupKey) -> set[str]:
-        hosts = self._core.network.host_by_name
-        names = {self._core.peer_name(*where) for where in self._core.members.ports(key)}
-        return {name for name in names if name in hosts}
+        """The hosts at member ports; at a shared one all that may be members."""
+        ports = self._core.members.ports(key)
+        return {host.name for host in self._core.network.hosts if (host.switch, host.port) in ports}
 
     def _host(self, address: str) -> str | None:
         by_ip = {str(host.ip): host.name for host in self._core.network.hosts}

@@ -1,9 +1,11 @@
-"""`make package-test`: the packages in clean Debian systems, and docs/deploy.md followed to the letter. Needs root,
-debootstrap and systemd-nspawn (package systemd-container), and what `make package` has built.
+"""`make package-test`: packages in clean Debian systems, the image, and docs/deploy.md followed to the letter.
+
+Needs root, debootstrap, buildah and systemd-nspawn (package systemd-container), and what `make package` has built.
 
 Each package is installed by apt into a system of debootstrap's smallest kind, sends a file between two network
-namespaces, and is purged; then no file may be there that was not there before. After that the page's five machines are
-booted, and get what the page says that a reader types. Everything happens in namespaces that go away.
+namespaces, and is purged; then no file may be there that was not there before. The image of deploy/Containerfile is
+built, and a file goes from one container of it to another. After that the page's five machines are booted, and get what
+the page says that a reader types. Everything happens in namespaces that go away.
 """
 
 import contextlib
@@ -16,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from deploy import image
 from deploy.build import AGENTS, EVERYTHING, ROOT, WORK
 from deploy.machines import Machine, booted, link, overlay, run
 from deploy.page import blocks
@@ -66,11 +69,18 @@ def main() -> None:
         again = [sys.executable, "-m", "deploy.proof"]
         private = ["unshare", "--mount", "--propagation", "private"]
         subprocess.run([*private, *again, "clean"], cwd=ROOT, check=True)
+        subprocess.run([*private, *again, "image"], cwd=ROOT, check=True)
+        subprocess.run([*private, "--net", *again, "use-image"], cwd=ROOT, check=True)
         subprocess.run([*private, "--net", *again, "page"], cwd=ROOT, check=True)
         say("all of it holds")
     elif stage == "clean":
         for package in (AGENTS.name, EVERYTHING.name):
             check_clean(package)
+    elif stage == "image":
+        image.build(BASE, PACKAGES)
+    elif stage == "use-image":
+        image.use()
+        say("the image: built; a file came from one container to another")
     else:
         follow_page()
 

@@ -7,7 +7,7 @@ read. That is what flow control is for.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from hosts.endpoint import (
     Deliver,
@@ -16,6 +16,7 @@ from hosts.endpoint import (
     Endpoint,
     Event,
     JoinGroup,
+    KeepFile,
     LeaveGroup,
     Offered,
     ReceiverEndpoint,
@@ -24,8 +25,12 @@ from hosts.endpoint import (
     SendRun,
     StreamEnded,
 )
+from hosts.storage import Library
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
+from hosts.wire.tree.checking import TreeChecker
+from hosts.wire.tree.growing import GrownSource
+from hosts.wire.tree.layout import LEAST_PACKET_BYTES
 
 NetworkEffect: TypeAlias = Send | SendRun | JoinGroup | LeaveGroup
 
@@ -41,8 +46,20 @@ class Source(Protocol):
         """Whether `read` has given everything."""
 
 
+@runtime_checkable
+class FileSource(Source, Protocol):
+    """One that can be read twice, so that hashes of it can be sent ahead, where the protocol checks by them."""
+
+    def read(self, space: int) -> bytes:
+        """As a source's."""
+
+    def rewind(self) -> None:
+        """Begin again. Raises FileError."""
+
+
 class Sink(Protocol):
-    """Where a receiver's bytes go. Both raise FileError with the reason for the sender."""
+    """Where a receiver's bytes go. Both raise FileError with the reason for the sender. One with the attribute
+    `is_of_file` takes what a `FileSource` gives."""
 
     def write(self, data: bytes) -> None:
         """Take the next bytes."""
@@ -63,6 +80,14 @@ class Behind(Protocol):
         """Why it takes no more."""
 
 
+def with_hashes(source: FileSource, checked: tuple[int, int] | None) -> Source:
+    """The source as it is sent where packets are checked (`SenderEndpoint.checked_bytes`): with hashes, for which it is
+    read once. Raises FileError."""
+    if checked is None or checked[0] < LEAST_PACKET_BYTES:
+        return source
+    return GrownSource(source, *checked)
+
+
 class Application:
     """One endpoint's. `now` is always on the endpoint's clock, seconds."""
 
@@ -70,7 +95,7 @@ class Application:
         self,
         endpoint: Endpoint,
         *,
-        source: Source | None = None,
+        source: Source | Library | None = None,
         sink: Sink | None = None,
         take: Callable[[DeliverDatagram], None] = lambda datagram: None,
         read_rate_bps: float | None = None,
@@ -82,12 +107,19 @@ class Application:
         """`take` gets what a real-time session delivers. `read_rate_bps`: how fast it reads, bit/s; None: at once.
         `finish` has the sink finish elsewhere, as in a thread, and `finished` takes what came of it; None: here and
         now. `prepare` finds out elsewhere what of an offer is here, and `prepared` takes it; None: nothing is.
-        `behind`: the sink, when it is one that takes things later; `settle` is to be called when it has changed."""
+        `behind`: the sink, when it is one that takes things later; `settle` is to be called when it has changed.
+        Raises FileError."""
         self.endpoint = endpoint
         self.error: FileError | None = None
         """What went wrong with the file, if anything did."""
         self._sender = endpoint if isinstance(endpoint, SenderEndpoint) else None
         self._receiver = endpoint if isinstance(endpoint, ReceiverEndpoint) else None
+        self._checker: TreeChecker | None = None
+        if self._sender is not None and isinstance(source, FileSource):
+            source = with_hashes(source, self._sender.checked_bytes)
+        if self._receiver is not None and getattr(sink, "is_of_file", False):
+            self._checker = TreeChecker()
+            self._receiver.check_by(self._checker)
         self._source = source
         self._sink = sink
         self._take = take
@@ -118,6 +150,8 @@ class Application:
                     queue += self._deliver(effect, now)  # type: ignore[arg-type]
                 elif kind is DeliverDatagram:
                     self._take(effect)  # type: ignore[arg-type]
+                elif kind is KeepFile:
+                    queue += self._keep(effect, now)  # type: ignore[arg-type]
                 else:
                     queue += self._event(effect, now)  # type: ignore[arg-type]
             queue = list(self._consumed(delivered, now)) if delivered else []
@@ -129,6 +163,12 @@ class Application:
         left: list[NetworkEffect] = []
         if source is None or endpoint is None:
             return left
+        if isinstance(source, Library):
+            try:
+                change = source.take()
+            except FileError as error:
+                return self.carry_out(self._failed(error, now), now)
+            return [] if change is None else self.carry_out(endpoint.change(change, now=now), now)
         while (space := endpoint.send_space) and not endpoint.closed:
             try:
                 data = source.read(space)
@@ -198,8 +238,16 @@ class Application:
     def _deliver(self, effect: Deliver, now: float) -> Sequence[Effect]:
         if self._sink is None or self.error is not None:
             return ()
+        data = effect.data if self._checker is None else self._checker.strip(effect.offset, effect.data)
         try:
-            self._sink.write(effect.data)
+            self._sink.write(data)
+        except FileError as error:
+            return self._failed(error, now)
+        return ()
+
+    def _keep(self, effect: KeepFile, now: float) -> Sequence[Effect]:
+        try:
+            effect.room.keep(effect.manifest, effect.pieces)
         except FileError as error:
             return self._failed(error, now)
         return ()

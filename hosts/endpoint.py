@@ -14,11 +14,14 @@ The runtime's contract
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
+from hosts.storage import FileChange, Room
+from hosts.wire.manifest import Manifest
 from hosts.wire.reason import Reason
+from hosts.wire.tree.checking import TreeChecker
 
 UNICAST_TTL: Final = 64
 """Time to live of unicast datagrams when they are sent (RFC 1340's default), so that receivers can count the hops."""
@@ -158,6 +161,15 @@ class Deliver(NamedTuple):
     data: bytes
 
 
+class KeepFile(NamedTuple):
+    """A file is whole in its room (hosts/storage.py) and wants its name: of a receiver that was given a shelf."""
+
+    manifest: Manifest
+    room: Room
+    pieces: Iterable[bytes] | None = None
+    """The file, where the room has a coded form of it."""
+
+
 class DeliverDatagram(NamedTuple):
     """The payload of one packet of a real-time session, as it arrived: with gaps, and late ones out of order.
 
@@ -257,7 +269,7 @@ Event: TypeAlias = (
     | SessionEnded
     | CongestionSignal
 )
-Effect: TypeAlias = Send | SendRun | JoinGroup | LeaveGroup | Deliver | DeliverDatagram | Event
+Effect: TypeAlias = Send | SendRun | JoinGroup | LeaveGroup | Deliver | KeepFile | DeliverDatagram | Event
 Sample: TypeAlias = Mapping[str, object]
 """One trace row: JSON-ready values, named with their units (docs/trace.md)."""
 
@@ -333,12 +345,22 @@ class SenderEndpoint(Endpoint):
     def send_space(self) -> int:
         """Bytes that `write` takes now; 0 until there is room in the bounded send buffer."""
 
+    @property
+    def checked_bytes(self) -> tuple[int, int] | None:
+        """Bytes of the stream in each packet, and for how many receivers have room, where receivers check packets by
+        hashes that were sent before them (hosts/wire/tree); None: they do not."""
+        return None
+
     @abstractmethod
     def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
         """Append up to `send_space` bytes to the stream. Raises ValueError beyond that or after `finish`."""
 
     def offer(self, content: bytes, size: int) -> None:
         """What will be sent, for receivers that ask before they join, and its size, bytes; before `start`."""
+
+    def change(self, change: FileChange, *, now: float) -> Sequence[Effect]:
+        """Other files are sent from now on: of a protocol that takes them by place (`Protocol.takes_files`)."""
+        raise NotImplementedError
 
     @abstractmethod
     def start_now(self, *, now: float) -> Sequence[Effect]:
@@ -351,6 +373,9 @@ class SenderEndpoint(Endpoint):
 
 class ReceiverEndpoint(Endpoint):
     """A member of a session; it may also serve other receivers as an agent."""
+
+    def check_by(self, checker: TreeChecker) -> None:
+        """Told before `start`, where the stream is to be checked: endpoints that can take nothing that it refuses."""
 
     @abstractmethod
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:

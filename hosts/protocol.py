@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Generic, TypeVar
 
 from hosts.endpoint import Address, Datagram, ReceiverEndpoint, SenderEndpoint
+from hosts.storage import Shelf
 from hosts.wire.header import HEADER, HEADER_BYTES, VERSION
 from hosts.wire.layout import Layout
 
@@ -33,6 +34,10 @@ class Session:
 
     ntp_at_zero: float | None = None
     """The date when the endpoint's clock shows 0, NTP seconds; None: it is not known, as in a simulation."""
+
+    shelf: Shelf | None = None
+    """Receiver: where files come together that come in any order, of a protocol with `takes_files`; None: in memory, to
+    be delivered as a stream."""
 
     def admits(self, sender: Address) -> bool:
         """Whether the session's sender may be there."""
@@ -62,6 +67,10 @@ class Protocol(Generic[OptionsT]):
     """Whether it has sessions of real-time data."""
     carries_files: bool = True
     """Whether it has sessions that every receiver gets the whole of."""
+    admits_late: bool = False
+    """Whether a receiver that joins when a file has begun gets it whole; else it is refused."""
+    takes_files: bool = False
+    """Whether its senders take files by place (`SenderEndpoint.change`) and its receivers put them on a shelf."""
     knows_receivers: bool = True
     """Whether its sender hears of its receivers; one that does not can tell nobody what became of them."""
     read_session: Callable[[Datagram], int | None] | None = None

@@ -60,7 +60,8 @@ control canopy_ingress(inout headers_t hdr, inout metadata_t meta, inout standar
             meta.drop_reason = drop_reason_t.parse_error;
         } else if (meta.configured == 0) {
             meta.drop_reason = drop_reason_t.not_configured;
-        } else if (hdr.packet_out.isValid() && hdr.packet_out.mode != packet_out_mode_t.receive) {
+        } else if (hdr.packet_out.isValid() && hdr.packet_out.mode != packet_out_mode_t.receive
+                   && hdr.packet_out.mode != packet_out_mode_t.last) {
             send_packet_out.apply(hdr, meta, standard_metadata);
         } else if (hdr.ipv4.isValid()) {
             if (meta.cursor.passes == 0) {

@@ -2,7 +2,7 @@
 # Installs what `make package-test` needs beside what set-up has installed.
 set -euo pipefail
 missing=()
-for package in debootstrap systemd-container; do
+for package in buildah debootstrap systemd-container; do
     dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing+=("$package")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0

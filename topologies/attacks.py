@@ -23,6 +23,11 @@ BEFORE: Final = frozenset({"announcement"})
 """Comes before the session, the others into the middle of it."""
 HARMLESS: Final = 0.01
 """Of a session's time; a change of so much is none (ours)."""
+MOST_DELAY_S: Final = 3.0
+"""By which one packet may delay an open session: a block's repair, or the time in which it shows that somebody has not
+gone (ours)."""
+MOST_SLOWER: Final = 0.05
+"""Of an open session without a file, in the seconds that are simulated (ours)."""
 SECURITIES: Final = ("none", "group")
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -55,6 +60,17 @@ class Effect:
         return self.ok and not slow and not (self.slower is not None and self.slower > HARMLESS)
 
     @property
+    def is_survived(self) -> bool:
+        """Whether all had all, and not much later."""
+        late = self.later_s is not None and self.later_s > MOST_DELAY_S
+        return self.ok and not late and not (self.slower is not None and self.slower > MOST_SLOWER)
+
+    @property
+    def colour(self) -> str:
+        """In a table."""
+        return "green" if self.harmless else "yellow" if self.is_survived else "red"
+
+    @property
     def words(self) -> str:
         """For a table."""
         if self.whole < self.receivers:
@@ -74,7 +90,8 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the effects as JSON.")] = False,
 ) -> None:
     """Simulate a scenario with each attack of a stranger who hears everything, sends from any address and has no keys
-    (docs/security.md), on open and on sealed sessions. Exit status: 1 when one on a sealed session is not harmless.
+    (docs/security.md), on open and on sealed sessions. Exit status: 1 when one on a sealed session is not harmless, or
+    one on an open session loses it something or delays it by more than 3 s.
     """
     try:
         loaded = load_scenario(scenario, purpose="simulate")
@@ -87,10 +104,12 @@ def command(
     chosen = [attack for attack in FORGERIES if not only or attack in only]
     effects = list(attacked(scenario, loaded, chosen))
     if as_json:
-        print(json.dumps([{**asdict(effect), "harmless": effect.harmless} for effect in effects], indent=2))
+        verdicts = [{"harmless": effect.harmless, "is_survived": effect.is_survived} for effect in effects]
+        rows = [asdict(effect) | verdict for effect, verdict in zip(effects, verdicts, strict=True)]
+        print(json.dumps(rows, indent=2))
     else:
         Console().print(_table(effects))
-    if not all(effect.harmless for effect in effects if effect.security != "none"):
+    if not all(effect.is_survived if effect.security == "none" else effect.harmless for effect in effects):
         raise typer.Exit(EXIT_FAILED)
 
 
@@ -163,6 +182,6 @@ def _table(effects: list[Effect]) -> Table:
     for session, attack, security in by_place:
         if security == "none":
             shown = [by_place[session, attack, one] for one in SECURITIES]
-            styled = [f"[{'green' if one.harmless else 'red'}]{one.words}[/]" for one in shown]
+            styled = [f"[{one.colour}]{one.words}[/]" for one in shown]
             table.add_row(f"{session} {shown[0].protocol}", attack, *styled)
     return table

@@ -202,11 +202,11 @@ def schema() -> None:
 
 @scenario_app.command()
 def check(files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Scenarios.")]) -> None:
-    """Say what is wrong with scenarios; exit status 2 if something is."""
+    """Say what is wrong with scenarios, with exit status 2 if something is, and what is in doubt."""
     bad = False
     for path in files:
         try:
-            load_scenario(path, check_files=True)
+            load_scenario(path, check_files=True, warn=_warn)
         except ScenarioError as error:
             typer.echo(str(error), err=True)
             bad = True
@@ -259,9 +259,13 @@ def _page(wanted: bool) -> Iterator["Page | None"]:
         yield page
 
 
+def _warn(line: str) -> None:
+    typer.echo(line, err=True)
+
+
 def _load(path: Path, *, check_files: bool, purpose: Purpose) -> Scenario:
     try:
-        return load_scenario(path, check_files=check_files, purpose=purpose)
+        return load_scenario(path, check_files=check_files, purpose=purpose, warn=_warn)
     except ScenarioError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(EXIT_BAD_INPUT) from None

@@ -133,7 +133,10 @@ def run(arguments: Sequence[str]) -> int:
     try:
         status = build(arguments)(args=list(arguments), prog_name="canopy", standalone_mode=False)
     except TyperException as error:
-        if message := error.format_message():  # none when the help was asked for, by saying nothing
+        message = error.format_message()
+        if message.startswith("Usage:"):  # the help was asked for, by saying nothing
+            print(message)
+        elif message:
             print(f"canopy: {message}", file=sys.stderr)
         return error.exit_code
     except Abort:

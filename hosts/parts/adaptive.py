@@ -53,6 +53,7 @@ class AdaptiveWindow:
         "_calm",
         "_company",
         "_cubic",
+        "_filling",
         "_grows",
         "_options",
         "_peak",
@@ -79,6 +80,7 @@ class AdaptiveWindow:
         self._yields = False  # to a long queue, in this round trip
         self._peak = 0.0  # packets/s
         self._seen_at = 0.0  # when that was last looked at
+        self._filling = 0.0  # the greatest since many packets wait; 0: they do not
         self._rtt_s = 0.0  # without queues; 0: not known
         self._before_timeout: float | None = None  # the window before the first of several
         self._recovers = False  # from a timeout, and no whole round trip has gone well since
@@ -112,8 +114,12 @@ class AdaptiveWindow:
         return waiting_s > self._wait_of(self._options.beta, 2 * ALPHA_SHARE)
 
     def waits(self, waiting_s: float) -> None:
-        """What is acknowledged now has waited in queues for so long at least, on the way to who waits longest."""
-        if self.slow_start and self._rtt_s and waiting_s > self._wait_of(self._options.gamma, HYSTART_SHARE):
+        """What is acknowledged now has waited in queues for so long at least, on the way to who waits longest. Only the
+        first slow start ends by that (RFC 9406, 4.3): a later one goes as far as is known to fit, and the queue that it
+        sees is the one which it comes from.
+        """
+        is_first = self.cwnd < self.ssthresh == self.maximum
+        if is_first and self._rtt_s and waiting_s > self._wait_of(self._options.gamma, HYSTART_SHARE):
             self._avoid_from(self.cwnd / 2)  # it was sent a round trip ago, when the window was half as large
 
     def _wait_of(self, packets: float, share: float) -> float:
@@ -146,6 +152,8 @@ class AdaptiveWindow:
             return
         company = self._company
         company.round_trip_ended(waiting_s, many, rtt_s, now)
+        if self._resumes_at is None:
+            self._filling = max(self._filling, rate) if waiting_s > many else 0.0
         if self._resumes_at is not None:
             if not company.draining:
                 self._resume(few)
@@ -172,6 +180,8 @@ class AdaptiveWindow:
         before = self._resumes_at
         if not self._company.present:  # the queue was this window's own
             self._cubic.hold()
+            if self._filling:  # and its rate the link's, which may have fallen
+                self._peak = self._filling
             before = min(before, self.cwnd / UNDERSHOOT + 1 + max(self._options.alpha, self._peak * few_s))
         else:  # and what it gave way for was not
             before = max(before, self._calm)

@@ -29,6 +29,7 @@ from hosts.wire.contents import MOST_BYTES
 from hosts.wire.header import HEADER, VERSION, PacketError
 from hosts.wire.offers import PADDING_BYTES, PIECE_BYTES, Ask, Held, Offer, Offers, Type, kind_of, offers
 from hosts.wire.reason import Reason
+from hosts.wire.tree.checking import TreeChecker
 
 OptionsT = TypeVar("OptionsT")
 
@@ -145,6 +146,10 @@ class OfferingSender(SenderEndpoint):
     @property
     def send_space(self) -> int:
         return self.core.send_space
+
+    @property
+    def checked_bytes(self) -> tuple[int, int] | None:
+        return self.core.checked_bytes
 
     def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
         return self.core.write(data, now=now)
@@ -283,6 +288,9 @@ class AskingReceiver(ReceiverEndpoint):
 
     def sample(self, *, now: float) -> Sample:
         return self.core.sample(now=now)
+
+    def check_by(self, checker: TreeChecker) -> None:
+        self.core.check_by(checker)
 
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
         return self.core.consumed(count, now=now)

@@ -15,9 +15,12 @@ from hosts.endpoint import (
     JoinGroup,
     LeaveGroup,
     Send,
+    SendRun,
     SessionEnded,
     SessionStarted,
+    StreamEnded,
 )
+from hosts.parts.doubt import Doubt
 from hosts.parts.receiving import SessionReceiver
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
@@ -85,6 +88,15 @@ class RealtimeSender(StreamSender):
             self.state = "closed"
             effects.append(SessionEnded(True, ""))
 
+    def _send_data_run(self, encoded: bytes, size: int, payload_bytes: int, ecn: int, effects: list[Effect]) -> None:
+        """Several DATA packets of `size` bytes leave together, none of them with the end."""
+        run = SendRun(encoded, self.session.group, ecn, size)
+        self.seq += run.packets
+        self.sent_bytes += payload_bytes
+        self.counters["data_packets"] += run.packets
+        self.counters["udp_bytes"] += len(encoded)
+        effects.append(run)
+
     @abstractmethod
     def _abort(self, reason: Reason) -> bytes:
         """The packet that ends the session."""
@@ -113,7 +125,9 @@ class RealtimeReceiver(SessionReceiver):
         self.sender: Address | None = None
         self.received_bytes = 0  # of payload
         self.data_packets = 0
-        self._heard_at = 0.0
+        self._heard_at = 0.0  # when data came that are not the end
+        self._doubt = Doubt[Reason | int]()
+        """Of an abort, or of the end of a stream of so many bytes."""
 
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
         """Datagrams take no buffer."""
@@ -160,9 +174,24 @@ class RealtimeReceiver(SessionReceiver):
             return None
         return packet
 
-    def _aborted(self, reason: Reason) -> list[Effect]:
-        """Our sender gives the session up."""
-        return self._end(False, f"the sender ended the session: {reason.text}")
+    def _aborted(self, reason: Reason, datagram: Datagram, now: float) -> list[Effect]:
+        """Our sender gives the session up, it seems."""
+        believed = self._doubt.said(reason, now, to_one=datagram.destination != self.session.group)
+        return self._over(reason) if believed else []
+
+    def _stream_ends(self, length: int, now: float) -> None:
+        """So the packet says."""
+        self._doubt.said(length, now, to_one=False)
+
+    def _believe(self, now: float) -> list[Effect]:
+        """The end, if what was said of it agrees with what has come since."""
+        what = self._doubt.believed(self._heard_at, now)
+        return [] if what is None else self._over(what)
+
+    def _over(self, what: Reason | int) -> list[Effect]:
+        if isinstance(what, Reason):
+            return self._end(False, f"the sender ended the session: {what.text}")
+        return [StreamEnded(what), *self._end(True, "")]
 
     def _end(self, complete: bool, reason: str) -> list[Effect]:
         self.state = "closed"

@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from hosts.endpoint import Deliver
 from hosts.parts.sack import ReceivedSet
+from hosts.wire.tree.checking import TreeChecker
 
 
 class BrokenStreamError(Exception):
@@ -40,10 +41,25 @@ Packet = TypeVar("Packet", bound=Piece)
 class Reassembly(Generic[Packet]):
     """One stream, from packet `first` at byte `offset` on."""
 
-    __slots__ = ("_early", "_first", "_next", "_reach", "buffer_bytes", "consumed", "delivered", "ended", "received")
+    __slots__ = (
+        "_checker",
+        "_early",
+        "_first",
+        "_first_packet",
+        "_next",
+        "_reach",
+        "buffer_bytes",
+        "consumed",
+        "delivered",
+        "ended",
+        "received",
+    )
 
-    def __init__(self, first: int, offset: int, buffer_bytes: int, reach: int) -> None:
-        """`reach`: packets beyond the first missing one that are taken at most."""
+    def __init__(
+        self, first: int, offset: int, buffer_bytes: int, reach: int, checker: TreeChecker | None = None
+    ) -> None:
+        """`reach`: packets beyond the first missing one that are taken at most. `checker`: by which wrong ones are
+        known."""
         self.received = ReceivedSet(first)
         self.delivered = offset
         """Where the next byte to deliver is in the stream."""
@@ -52,15 +68,21 @@ class Reassembly(Generic[Packet]):
         self.ended = False
         """The last byte was delivered."""
         self.buffer_bytes = buffer_bytes
+        self._checker = checker
+        if checker is not None and offset:
+            checker.is_off = True
         self._first = offset
+        self._first_packet = first
         self._reach = reach
         self._next = first  # the packet to deliver next
         self._early: dict[int, tuple[int, Packet]] = {}  # by the first one's number: how many they are, as one
 
     @property
     def advertised_end(self) -> int:
-        """Stream offset up to which data is taken."""
-        return self.consumed + self.buffer_bytes
+        """Stream offset up to which data is taken: what cannot be checked yet is not."""
+        bound = None if self._checker is None else self._checker.open_bytes
+        end = self.consumed + self.buffer_bytes
+        return end if bound is None or end < bound else bound
 
     @property
     def advertised_window(self) -> int:
@@ -99,6 +121,19 @@ class Reassembly(Generic[Packet]):
             and offset + size <= self.advertised_end
         )
 
+    def is_right(self, seq: int, packet: Packet, count: int = 1) -> bool:
+        """Whether what is known of the stream ahead allows `count` packets, as one with all their payload."""
+        checker = self._checker
+        if checker is None or checker.is_off or seq < self.received.cumulative:
+            return True
+        number, payload, layout = seq - self._first_packet, packet.payload, checker.layout
+        size = len(payload) // count if layout is None else layout.packet_bytes
+        if packet.offset != number * size:
+            return False
+        if count > 1:
+            return checker.takes_run(number, payload, count)
+        return checker.takes(number, payload, end=packet.end)
+
     def add(self, seq: int, packet: Packet) -> list[Deliver] | None:
         """Take a packet that fits; what can be delivered now, None for a repeat. Raises BrokenStreamError."""
         if not self.received.add(seq):
@@ -113,6 +148,8 @@ class Reassembly(Generic[Packet]):
             self._next += 1
             self.delivered += len(payload)
             self.ended = packet.end
+            if self._checker is not None:
+                self._checker.learn(payload)
             return [Deliver(offset, payload)] if payload else []
         early[seq] = (1, packet)
         return self._deliver()
@@ -136,6 +173,8 @@ class Reassembly(Generic[Packet]):
                 raise BrokenStreamError
             self._next += count
             self.ended = piece.end
+            if self._checker is not None:
+                self._checker.learn(piece.payload, count)
             if piece.payload:
                 self.delivered += len(piece.payload)
                 delivered.append(Deliver(piece.offset, piece.payload))

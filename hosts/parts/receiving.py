@@ -1,9 +1,15 @@
 """What receivers share: the session that they are in, and how far they have come in it."""
 
 from collections import Counter
+from typing import Final
 
 from hosts.endpoint import Datagram, ReceiverEndpoint
 from hosts.protocol import Session
+from hosts.wire.tree.checking import TreeChecker
+
+UNANSWERED_S: Final = 1.5
+"""After so long without an answer to a JOIN another session in the group may be the right one (ours: several repeats;
+with MTCP's wait for agents)."""
 
 
 class SessionReceiver(ReceiverEndpoint):
@@ -15,11 +21,27 @@ class SessionReceiver(ReceiverEndpoint):
         """The common header's session; None until one is heard."""
         self.counters: Counter[str] = Counter()
         self.state = "listening"
+        self.joining_since = 0.0
+        """When the session that is being joined was heard of."""
+        self.checker: TreeChecker | None = None
+        """By which wrong data are known."""
 
     def may_begin_with(self, datagram: Datagram) -> bool:
         """Whether a datagram may be the first that is heard of the session: by unicast anybody could begin one."""
         return (
             self.state == "listening"
+            and datagram.destination == self.session.group
+            and self.session.admits(datagram.source)
+        )
+
+    def may_change_to(self, session: int, datagram: Datagram, now: float) -> bool:
+        """Whether another session that is announced may be the one that is meant: none was asked for, and who announced
+        the first answers no JOIN."""
+        return (
+            self.session.session is None
+            and self.state == "joining"
+            and session != self.number
+            and now >= self.joining_since + UNANSWERED_S
             and datagram.destination == self.session.group
             and self.session.admits(datagram.source)
         )

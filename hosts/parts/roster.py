@@ -10,8 +10,6 @@ from hosts.wire.reason import Reason
 
 MOST_RECEIVERS: Final = 1 << 16
 """Of one session, those that are through included (ours)."""
-LINGER_S: Final = 0.5
-"""After the last confirmation the sender stays this long to answer repeated ones (ours: two FIN retries)."""
 
 
 @dataclass(slots=True)

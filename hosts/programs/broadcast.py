@@ -1,32 +1,35 @@
 """Files as a broadcast: several of them in one session, which receivers join when they like."""
 
 import contextlib
-from collections.abc import Sequence
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from hosts.endpoint import SessionEnded, SessionStarted
+from hosts.endpoint import Endpoint, SessionEnded, SessionStarted
 from hosts.programs.driver import INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
-from hosts.programs.files import FileSink, FileSource
-from hosts.programs.gathering import hash_of
-from hosts.programs.part import Existing
+from hosts.programs.naming import Existing
 from hosts.programs.progress import Display
+from hosts.programs.shelf import FolderShelf
+from hosts.programs.times import Rule, Rules
 from hosts.runtime import sockets
+from hosts.storage import Content, FileChange, Library
 from hosts.wire.manifest import FileError, Manifest, unsafe_name
-from hosts.wire.reason import Reason
 
 EVERY_FILE: Final = "every_file"
 """The parameter with which a receiver takes all files of a session."""
 PROGRESS_INTERVAL_S: Final = 0.2
+SCAN_INTERVAL_S: Final = 1.0
+"""A folder that is watched is looked at so often (ours)."""
 
 
 def files_of(paths: Sequence[Path]) -> list[Path]:
     """The files that are meant: those in a folder, without those below it or hidden. ValueError: two of one name, or
     none."""
-    found: list[Path] = []
-    for path in paths:
-        within = sorted(path.iterdir()) if path.is_dir() else [path]
-        found += [one for one in within if one == path or (one.is_file() and unsafe_name(one.name) is None)]
+    found = list(_listed(paths))
     if not found:
         raise ValueError("there is no file to send")
     names = [path.name for path in found]
@@ -36,76 +39,100 @@ def files_of(paths: Sequence[Path]) -> list[Path]:
     return found
 
 
-class FilesSource:
-    """Several files as a stream, one after the other. Raises FileError as `FileSource`."""
+def _listed(paths: Sequence[Path]) -> Iterator[Path]:
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        yield from sorted(one for one in path.iterdir() if one.is_file() and unsafe_name(one.name) is None)
 
-    def __init__(self, paths: Sequence[Path]) -> None:
-        for path in paths:
+
+class FileLibrary(Library):
+    """Files that stay as they are; one that changes is sent no further."""
+
+    def __init__(self, contents: Sequence[Content]) -> None:
+        self._change: FileChange | None = FileChange(contents, is_last=True)
+
+    def take(self) -> FileChange | None:
+        """All of them, once."""
+        change, self._change = self._change, None
+        return change
+
+
+class FolderWatch(Library):
+    """Files, and folders of them, as they change. `scan` looks; a file counts when it has stayed the same from one time
+    to the next, so that none is sent while it is being written."""
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        make: Callable[[Path, Rule], Content],
+        rules: Rules | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """`make` may raise FileError: the file is left out, and said. `rules`: which files are sent when; `clock`: Unix
+        time, seconds."""
+        self._rules = rules or Rules()
+        self._clock = clock
+        self._is_over = False
+        self.problems: list[str] = []
+        """Why files are left out that are there."""
+        self._paths = paths
+        self._make = make
+        self._seen: dict[Path, object] = {}
+        self._sent: dict[Path, object] = {}
+        self._changes: queue.SimpleQueue[FileChange] = queue.SimpleQueue()
+
+    def scan(self) -> None:
+        """Look what has changed. It may take its time, for new files are read."""
+        now = self._clock()
+        seen: dict[Path, object] = {}
+        for path in _listed(self._paths):
             with contextlib.suppress(OSError):
-                if path.is_file():
-                    continue
-            raise FileError(f"{path}: not a file")
-        self._left = list(paths)
-        self._now: FileSource | None = None
+                state = path.stat()
+                seen[path] = state.st_size, state.st_mtime_ns, state.st_ino
+        found = {path: known for path, known in seen.items() if self._rules.of(path.name).holds(now)}
+        steady = {path: known for path, known in found.items() if self._seen.get(path) == known}
+        self._seen = seen
+        removed = [path for path, state in self._sent.items() if found.get(path) != state]
+        for path in removed:
+            del self._sent[path]
+        added: list[Content] = []
+        for path, known in steady.items():
+            if path not in self._sent:
+                self._sent[path] = known
+                try:
+                    added.append(self._make(path, self._rules.of(path.name)))
+                except FileError as error:
+                    self.problems.append(str(error))
+        is_over = self._rules.are_over(now)
+        if added or removed or is_over != self._is_over:
+            self._is_over = is_over
+            self._changes.put(FileChange(added, [path.name for path in removed], is_last=is_over))
 
-    def read(self, space: int) -> bytes:
-        """The next bytes of the stream, at most `space`; empty at its end."""
-        if self._now is None:
-            if not self._left:
-                return b""
-            self._now = FileSource(self._left.pop(0))
-        data = self._now.read(space)
-        if self._now.exhausted:
-            self.close()
-        return data
+    def watch(self, stop: threading.Event) -> None:
+        """Scan from time to time, in a thread of its own, until it is stopped."""
+        while not stop.wait(SCAN_INTERVAL_S):
+            self.scan()
 
-    @property
-    def exhausted(self) -> bool:
-        """Whether `read` has given everything."""
-        return self._now is None and not self._left
-
-    def close(self) -> None:
-        """Close the file that is open."""
-        if self._now is not None:
-            self._now.close()
-            self._now = None
+    def take(self) -> FileChange | None:
+        """What a scan has found."""
+        return None if self._changes.empty() else self._changes.get()
 
 
-class FolderSink:
-    """Puts each file of a session into a folder. One that is there already, with the same bytes, is left as it is: a
-    receiver that was interrupted goes on with the others."""
+class Received:
+    """The files that a receiver has: what its shelf tells."""
 
-    def __init__(self, folder: Path, existing: Existing, display: Display) -> None:
+    def __init__(self, folder: Path, display: Display) -> None:
         self._folder = folder
-        self._existing = existing
         self._display = display
         self.files: list[dict[str, object]] = []
         """Names, sizes and hashes of those that are whole."""
-        FileSink(folder, existing).discard()  # whether there can be files
 
-    def write(self, data: bytes) -> None:
-        """Take a file, with its manifest in front. Raises FileError."""
-        manifest = Manifest.take(bytearray(data))
-        if manifest is None:
-            raise FileError("the stream is not a file", Reason.BROKEN_STREAM)
-        if not self._has(manifest):
-            with FileSink(self._folder, self._existing) as sink:
-                sink.write(data)
-                sink.finish()
-            self._display.say(f"{self._folder / manifest.name}: {manifest.size} bytes")
+    def take(self, manifest: Manifest) -> None:
+        """One more."""
+        self._display.say(f"{self._folder / manifest.name}: {manifest.size} bytes")
         self.files.append({"file": manifest.name, "size_bytes": manifest.size, "sha256": manifest.sha256})
-
-    def _has(self, manifest: Manifest) -> bool:
-        path = self._folder / manifest.name
-        try:
-            if not path.is_file() or path.stat().st_size != manifest.size:
-                return False
-            return hash_of(path) == (manifest.size, manifest.sha256)
-        except (OSError, FileError):
-            return False
-
-    def finish(self) -> None:
-        """All files have come, and each was checked and named when it did."""
 
 
 async def send_files(
@@ -114,23 +141,40 @@ async def send_files(
     interface: sockets.Interface,
     display: Display,
     *,
+    library: Library,
     status_folder: Path | None = None,
+    describe: Callable[[Endpoint], None] | None = None,
 ) -> Outcome:
-    """Send files until the session's time is over, or it is stopped. Raises FileError, SocketError and OSError for what
-    is wrong from the start."""
-    with contextlib.closing(FilesSource(paths)) as source:
-        narrator = _Narrator(display, f"{len(paths)} files on {plan.session.group}")
-        driver = Driver(plan, plan.sender(), interface, narrator, "sender", source=source)
-        size = sum(path.stat().st_size for path in paths)
-        driver.keep_status(status_folder, size)
+    """Send files until the session's time is over, or it is stopped. `library`: what there is of them now and later.
+    `describe` is given the sender before it begins. Raises FileError, SocketError and OSError
+    for what is wrong from the start."""
+    narrator = _Narrator(display, f"{len(paths)} files on {plan.session.group}")
+    driver = Driver(plan, plan.sender(), interface, narrator, "sender", source=library)
+    if describe is not None:
+        describe(driver.runtime.endpoint)
+    size = sum(path.stat().st_size for path in paths)
+    driver.keep_status(status_folder, size)
 
-        def progress(now: float) -> None:
-            if display.is_watched:
-                sent = driver.observer.row(now).get("sent_bytes") or 0
-                display.stream(f"sent {sent / 1e6:.1f} MB of {len(paths)} files, {size / 1e6:.1f} MB   ")
+    def progress(now: float) -> None:
+        if display.is_watched:
+            sent = driver.observer.row(now).get("sent_bytes") or 0
+            display.stream(f"sent {sent / 1e6:.1f} MB of {len(paths)} files, {size / 1e6:.1f} MB   ")
 
-        driver.runtime.every(PROGRESS_INTERVAL_S, progress)
+    driver.runtime.every(PROGRESS_INTERVAL_S, progress)
+    stop = threading.Event()
+    if isinstance(library, FolderWatch):
+        threading.Thread(target=library.watch, args=(stop,), name="watch", daemon=True).start()
+
+        def say(now: float) -> None:
+            while library.problems:
+                display.fail(library.problems.pop(0))
+            driver.runtime.poke()
+
+        driver.runtime.every(SCAN_INTERVAL_S, say)
+    try:
         end = await driver.run()
+    finally:
+        stop.set()
     done = end.complete or (end.reason == INTERRUPTED and narrator.started_at is not None)
     row = driver.row()
     outcome = driver.outcome(
@@ -152,10 +196,13 @@ async def receive_files(
     existing: Existing = "refuse",
     wait: float | None = None,
 ) -> Outcome:
-    """Receive all files of a session. Raises FileError, SocketError and OSError for what is wrong from the start."""
-    sink = FolderSink(folder, existing, display)
+    """Receive a session's files, or the first one that is whole. Raises FileError, SocketError and OSError for what is
+    wrong from the start."""
+    sink = Received(folder, display)
+    shelf = FolderShelf(folder, existing, sink.take)
+    plan = replace(plan, session=replace(plan.session, shelf=shelf))
     narrator = Narrator(display)
-    driver = Driver(plan, plan.receiver(), interface, narrator, "receiver", sink=sink)
+    driver = Driver(plan, plan.receiver(), interface, narrator, "receiver")
 
     def progress(now: float) -> None:
         if narrator.started_at is not None and display.is_watched:
@@ -169,9 +216,17 @@ async def receive_files(
     end = await driver.run()
     error = driver.runtime.error
     reason = "" if end.complete else str(error) if error is not None else end.reason
-    outcome = driver.outcome(end, end.complete, reason, files=sink.files, duration_s=narrator.duration)
+    fields: dict[str, object] = {"files": sink.files}
+    if not plan.parses(EVERY_FILE):
+        fields = dict(sink.files[0]) if sink.files else {"file": None, "size_bytes": None, "sha256": None}
+        fields["path"] = str(folder / str(fields["file"])) if end.complete else None
+        duration, size = narrator.duration, fields["size_bytes"]
+        goodput = size * 8 / duration if end.complete and duration and isinstance(size, int) else None
+        fields["goodput_bps"] = goodput
+    outcome = driver.outcome(end, end.complete, reason, **fields, duration_s=narrator.duration)
     if end.complete:
-        display.say(f"{len(sink.files)} files")
+        if plan.parses(EVERY_FILE):
+            display.say(f"{len(sink.files)} files")
         return outcome
     display.fail(reason)
     return driver.blamed(outcome, *OF_THE_FOLDER)

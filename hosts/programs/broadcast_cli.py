@@ -1,12 +1,15 @@
 """`canopy broadcast`: files for whoever listens, without any feedback."""
 
 import dataclasses
+import math
+import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hosts.programs.broadcast import files_of, send_files
+from hosts.endpoint import Endpoint
+from hosts.programs.broadcast import FileLibrary, FolderWatch, files_of, send_files
 from hosts.programs.cli import (
     GroupOption,
     InterfaceOption,
@@ -28,10 +31,19 @@ from hosts.programs.cli import (
     on_link,
     read_settings,
 )
+from hosts.programs.driver import Plan
 from hosts.programs.progress import Display
 from hosts.programs.report import bad_input
+from hosts.programs.sdp import Description, encode_sdp
 from hosts.programs.secrecy import SecretFileOption, SecureOption, sender_place, who
+from hosts.programs.shelf import content_of_file
+from hosts.programs.times import Rule, Rules, parse_rule, parse_time
+from hosts.protocols.webrc.description import NAMES
+from hosts.protocols.webrc.flute.objects import SCHEMES
+from hosts.protocols.webrc.sender import WebrcSender
 from hosts.runtime import clock, sockets
+from hosts.security.secured import SecuredSender
+from hosts.storage import Content, Library
 from hosts.wire.manifest import FileError
 
 PROTOCOL = "webrc"
@@ -55,6 +67,21 @@ def broadcast(
     max_rate: Annotated[
         float | None, typer.Option(help="Of all channels together, bit/s: the most that a receiver can have.", min=1)
     ] = None,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Follow the folders: send new files, and no more what is gone.")
+    ] = False,
+    sdp: Annotated[
+        Path | None, typer.Option("--sdp", help="Describe the session in this file: all that a receiver needs.")
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option(help="Send from then on: 2030-01-31T12:00, or +60 for seconds from now.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Send until then, and end.")] = None,
+    turns: Annotated[int, typer.Option(help="Send all of each file so often; 0: without end.", min=0)] = 0,
+    rule: Annotated[
+        list[str] | None,
+        typer.Option(help="Of files whose names match: 'PATTERN priority=2 turns=3 start=TIME until=TIME'."),
+    ] = None,
     duration: Annotated[float | None, typer.Option(help="Stop after so many seconds.", min=0)] = None,
     settings: SetOption = None,
     status_dir: StatusDirOption = None,
@@ -75,6 +102,7 @@ def broadcast(
         if duration is not None:
             parameters["carousel_s"] = duration
         paths = files_of(files)
+        rules = _rules(rule or [], start, until, turns)
         place = sender_place(group, port, asked=secure, secret_file=secret_file, quiet=quiet)
         plan = make_plan(PROTOCOL, place, source, session, parameters, seed, trace)
         address = sockets.resolve_interface(interface, place.group, source)
@@ -83,10 +111,58 @@ def broadcast(
         plan = dataclasses.replace(plan, local_port=local_port, said=paste)
         if status_dir is not None and not status_dir.is_dir():
             raise ValueError(f"{status_dir}: not a folder")
-        sending = send_files(plan, paths, sockets.Interface(address, ttl), display, status_folder=status_dir)
+        coded = plan.parses("gzip")
+
+        def make(path: Path, rule: Rule) -> Content:
+            return content_of_file(path, coded=coded, priority=rule.priority, turns=rule.turns)
+
+        library: Library = FileLibrary([])
+        if not watch and not rules.have_times:
+            library = FileLibrary([make(path, rules.of(path.name)) for path in paths])
+        else:
+            library = FolderWatch(files if watch else paths, make, rules)
+            library.scan()
+            library.scan()
+        sending = send_files(
+            plan,
+            paths,
+            sockets.Interface(address, ttl),
+            display,
+            library=library,
+            status_folder=status_dir,
+            describe=None if sdp is None else lambda sender: _describe(sender, plan, sdp, address, ttl),
+        )
         outcome = clock.run(sending, plan.parameters)
     except KeyboardInterrupt:
         raise interrupted(display) from None
     except (ValueError, FileError, sockets.SocketError, OSError) as error:
         raise bad_input(display, error) from None
     finish(outcome, as_json)
+
+
+def _rules(texts: list[str], start: str | None, until: str | None, turns: int) -> Rules:
+    """What the command line says of times and shares. ValueError."""
+    now = time.time()
+    found: dict[str, float] = {}
+    for option, text in (("start", start), ("until", until)):
+        try:
+            if text is not None:
+                found[option] = parse_time(text, now)
+        except ValueError as error:
+            raise ValueError(f"--{option}: {error}") from None
+    default = Rule("*", 1.0, turns, found.get("start", -math.inf), found.get("until", math.inf))
+    rules = Rules([parse_rule(text, now, default) for text in texts], default)
+    if rules.are_over(now):
+        raise ValueError("--until: that time is over")
+    return rules
+
+
+def _describe(sender: Endpoint, plan: Plan, path: Path, address: str, ttl: int) -> None:
+    """Write down what the sender's session is. Raises OSError."""
+    core = sender.core if isinstance(sender, SecuredSender) else sender
+    assert isinstance(core, WebrcSender)
+    options, group = core.options, plan.session.group
+    parameters = {name: getattr(options, name) for name in NAMES}
+    found = Description(group.host, group.port, address, core.number, options.waves().t + 1, parameters)
+    scheme, rate = SCHEMES[options.fec], options.session_rate_bps
+    path.write_text(encode_sdp(found, name="canopy broadcast", scheme=scheme, ttl=ttl, rate_bps=rate), newline="")

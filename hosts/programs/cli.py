@@ -7,6 +7,7 @@ import json
 import random
 import secrets
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -31,9 +32,10 @@ from hosts.programs.daemon_cli import (
 )
 from hosts.programs.driver import INTERRUPTED, Outcome, Plan
 from hosts.programs.files import FileSource
-from hosts.programs.part import Existing
+from hosts.programs.naming import Existing
 from hosts.programs.progress import Display
 from hosts.programs.report import bad_input
+from hosts.programs.sdp import Description, read_sdp
 from hosts.programs.secrecy import (
     AskOption,
     LinkArgument,
@@ -157,6 +159,9 @@ def recv(
     port: PortOption = None,
     output: Annotated[Path, typer.Option("--output", "--out", "-o", help="Folder for the files.")] = Path(),
     protocol: ProtocolOption = "mtcp",
+    sdp: Annotated[
+        Path | None, typer.Option("--sdp", help="The session's description (canopy broadcast --sdp): WEBRC.")
+    ] = None,
     secure: AskOption = False,
     secret_file: SecretFileOption = None,
     interface: InterfaceOption = None,
@@ -181,6 +186,8 @@ def recv(
     status: StatusOption = None,
     metrics: MetricsOption = None,
     every: Annotated[bool, typer.Option("--all", help="Take all files of a broadcast.")] = False,
+    only: Annotated[str | None, typer.Option(help="Take files whose names match, as in '*.iso'.")] = None,
+    newest: Annotated[bool, typer.Option("--newest", help="Take the file that was added last.")] = False,
     settings: SetOption = None,
     trace: TraceOption = None,
     seed: SeedOption = None,
@@ -198,14 +205,22 @@ def recv(
         unattended = DaemonOptions(daemon, max_size, max_files, allow, max_sessions, status, metrics)
         unattended.check({"session": session, "wait": wait, "trace": trace, "json": as_json, "local-port": local_port})
         parameters = read_settings(settings)
+        if sdp is not None:
+            found = read_sdp(sdp)
+            _check_description(found, sdp, {"--group": group, "--port": port, "--source": source, "--session": session})
+            group, port, source, session = found.group, found.port, found.source, found.session
+            protocol, parameters = "webrc", {**found.parameters, **parameters}
         if agent:
             parameters["agent"] = True
         if parent is not None:
             parameters["parent"] = parent
-        if every and EVERY_FILE not in protocols.get(protocol).option_names:
-            raise ValueError(f"--all: a session of {protocol} has one file")
-        if every:
-            parameters[EVERY_FILE] = True
+        chosen = {EVERY_FILE: every or None, "pattern": only, "newest": newest or None}
+        for option, value in zip(("--all", "--only", "--newest"), chosen.values(), strict=True):
+            if value is not None and not protocols.get(protocol).takes_files:
+                raise ValueError(f"{option}: a session of {protocol} has one file")
+        if every and newest:
+            raise ValueError("--all and --newest are not for one receiver")
+        parameters |= {name: value for name, value in chosen.items() if value is not None}
         place = receiver_place(link, group, port, asked=secure, secret_file=secret_file)
         plan = _of_files(make_plan(protocol, place, source, session, parameters, seed, trace, asks=resume))
         plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate, said=who(place))
@@ -217,7 +232,7 @@ def recv(
         make_folder(output, display)
         existing: Existing = "replace" if replace else "refuse"
         at = sockets.Interface(address)
-        if plan.parameters.get(EVERY_FILE):
+        if plan.protocol.takes_files:
             receiving = broadcast.receive_files(plan, output, at, display, existing=existing, wait=wait)
         else:
             receiving = receive_files(plan, output, at, display, existing=existing, wait=wait, resume=resume)
@@ -227,6 +242,14 @@ def recv(
     except (ValueError, FileError, sockets.SocketError, OSError) as error:
         raise bad_input(display, error) from None
     finish(outcome, as_json)
+
+
+def _check_description(found: Description, path: Path, given: Mapping[str, str | int | None]) -> None:
+    """ValueError when the command line says otherwise than the file."""
+    said = {"--group": found.group, "--port": found.port, "--source": found.source, "--session": found.session}
+    for option, value in given.items():
+        if value is not None and value != said[option]:
+            raise ValueError(f"{option} {value}: {path} says {said[option]}; leave the option out")
 
 
 def _check_options(protocol: str, rate_limit: float | None, receivers: int | None, wait: float | None) -> None:

@@ -23,8 +23,9 @@ from engine.command.notify import notify, watchdog_interval_s
 from hosts.endpoint import Address, Datagram
 from hosts.programs.driver import INTERRUPTED, Driver, Plan
 from hosts.programs.files import FileSink
+from hosts.programs.naming import Existing
 from hosts.programs.observe import STATUS_INTERVAL_S, replace_json
-from hosts.programs.part import Existing, remove_leftovers
+from hosts.programs.part import remove_leftovers
 from hosts.programs.policy import Policy
 from hosts.programs.progress import Display
 from hosts.programs.transfer import ReceiverNarrator

@@ -46,6 +46,10 @@ class Plan:
     said: str = ""
     """One line for a person, when the session begins."""
 
+    def parses(self, name: str) -> Any:
+        """A parameter's value. ValueError: a bad parameter."""
+        return getattr(self.protocol.parse_options(self.parameters), name)
+
     def sender(self) -> SenderEndpoint:
         """A sender of this session. ValueError: a bad parameter."""
         return self.protocol.sender(self.session, self.rng, self.parameters)

@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, Self
+from typing import BinaryIO, Final, Self
 
 from hosts.programs.below import Below
 from hosts.programs.gathering import PIECE_BYTES, gather
-from hosts.programs.part import BLOCK_BYTES, Existing, Part, is_same, is_there
+from hosts.programs.naming import Existing, is_there, taken, unwritable
+from hosts.programs.part import BLOCK_BYTES, Part, is_same
 from hosts.wire.contents import Contents, Entry
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
@@ -29,14 +30,16 @@ class FileSource:
         self, paths: Path | Sequence[Path], name: str | None = None, say: Callable[[str], None] = lambda text: None
     ) -> None:
         """`name`: of the only file or folder, at the receivers; `say` is told what is left out."""
-        found = gather([paths] if isinstance(paths, Path) else paths, name, say)
+        self.paths = [paths] if isinstance(paths, Path) else paths
+        found = gather(self.paths, name, say)
         self.contents = Contents(tuple(one.entry for one in found))
         self._files = [(one.path, one.entry.size) for one in found if one.entry.size]
         self._file: BinaryIO | None = None
         self.begin(0)
 
     def begin(self, first: int) -> None:
-        """Before anything is read: the stream carries what is behind the first so many bytes of all files."""
+        """From the stream's beginning: it carries what is behind the first so many bytes of all files."""
+        self._first = first
         self._head = self.contents.head(first)
         self.carried = self._left = self.contents.size - first
         """Bytes of files in the stream."""
@@ -48,6 +51,10 @@ class FileSource:
             self._skip -= self._files[self._next][1]
             self._next += 1
         self._in_file = 0
+
+    def rewind(self) -> None:
+        """From the stream's beginning again."""
+        self.begin(self._first)
 
     def read(self, space: int) -> bytes:
         """The next bytes of the stream, at most `space`; empty at its end."""
@@ -103,6 +110,9 @@ class FileSource:
 class FileSink:
     """Turns a stream back into files in a folder. Use as a context: at its end, what is unfinished is removed, or kept
     where it can be resumed."""
+
+    is_of_file: Final = True
+    """See `Sink`."""
 
     def __init__(
         self,
@@ -184,7 +194,7 @@ class FileSink:
             if space.f_bavail * space.f_frsize < sum(entry.size for entry in files) - self._part_bytes:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         except OSError as error:
-            raise self._unwritable(error) from None
+            raise unwritable(self._writing, error) from None
         self._prepared = contents
         return self._held
 
@@ -200,13 +210,13 @@ class FileSink:
         final = self.folder / entry.path
         if entry.is_folder:
             if self._below.folder(entry.path) is None:
-                raise self._taken(final)
+                raise taken(final)
             return True
         if self._resume and is_same(entry, parent, lambda: not self._stopped):
             self._there.add(entry.path)
             return True
         if self.existing == "refuse" or (final.is_dir() and not final.is_symlink()):
-            raise self._taken(final)
+            raise taken(final)
         return False
 
     @property
@@ -239,7 +249,7 @@ class FileSink:
         try:
             self._take(view)
         except OSError as error:
-            raise self._unwritable(error) from None
+            raise unwritable(self._writing, error) from None
 
     def _read_head(self) -> bool:
         """Take the list of files from the head, when it is all there."""
@@ -266,7 +276,7 @@ class FileSink:
                 first -= self._left
                 self._end_file()
         except OSError as error:
-            raise self._unwritable(error) from None
+            raise unwritable(self._writing, error) from None
         self._left -= first
         self._skip = max(0, self._skip - first)
         return True
@@ -335,7 +345,7 @@ class FileSink:
         except (OSError, FileError) as error:
             part.leave() if self._keep else part.remove()
             if isinstance(error, FileExistsError | IsADirectoryError):
-                raise self._taken(self.folder / entry.path) from None
+                raise taken(self.folder / entry.path) from None
             raise
         self._there.add(entry.path)
 
@@ -361,7 +371,7 @@ class FileSink:
                     with contextlib.suppress(OSError):  # a file system that has no such time
                         os.utime(folder, ns=(entry.mtime_ns, entry.mtime_ns))
         except OSError as error:
-            raise self._unwritable(error) from None
+            raise unwritable(self._writing, error) from None
         single = contents.single
         self.path = self.folder / single.path if single else self.folder
         return self.path
@@ -376,13 +386,10 @@ class FileSink:
             self._part = None
         self._below.close()
 
-    def _taken(self, final: Path) -> FileError:
-        what = "" if final.is_dir() else " (--replace puts the new one in its place)"
-        return FileError(f"{final}: File exists{what}", Reason.REFUSED_FILE)
-
-    def _unwritable(self, error: OSError) -> FileError:
-        name = self.folder / self.current[0] if self.current[0] else self.folder
-        return FileError(f"{name}: cannot write: {error.strerror}", Reason.CANNOT_WRITE)
+    @property
+    def _writing(self) -> Path:
+        """What is being written."""
+        return self.folder / self.current[0]
 
     def describe(self) -> Mapping[str, object]:
         """For a summary."""

@@ -15,8 +15,9 @@ import stat
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
+from hosts.programs.naming import Existing, give_name
 from hosts.wire.contents import Entry, Kind
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
@@ -24,7 +25,6 @@ from hosts.wire.reason import Reason
 _LEFT: Final = re.compile(r"(\..+)\.(part|hash)-([0-9a-f]{8})", re.DOTALL)
 """Names of files that are not whole yet, and of their journals. Whoever writes a part has it locked (flock), and a
 killed program's is free."""
-Existing: TypeAlias = Literal["refuse", "replace"]
 BLOCK_BYTES: Final = 4 << 20
 """What an interrupted reception loses at most, and what of it is kept at least (ours)."""
 JOURNAL: Final = struct.Struct("!4sBxxxIQ32s")
@@ -161,25 +161,9 @@ class Part:
         else:
             os.fchmod(self._file, 0o666 & ~self._umask)
         os.fsync(self._file)
-        self._give_name(existing)
+        give_name(part_name(entry), entry.name, existing, self._folder)
         _unlink(journal_name(entry), self._folder)
         self.close()
-
-    def _give_name(self, existing: Existing) -> None:
-        part, final, folder = part_name(self.entry), self.entry.name, self._folder
-        if existing == "replace":
-            os.replace(part, final, src_dir_fd=folder, dst_dir_fd=folder)
-            return
-        try:  # unlike rename, it never overwrites what appeared meanwhile
-            os.link(part, final, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
-        except OSError as error:
-            if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS):
-                raise
-            if is_there(final, folder):
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
-            os.rename(part, final, src_dir_fd=folder, dst_dir_fd=folder)  # a file system without hard links
-        else:
-            os.unlink(part, dir_fd=folder)
 
     def leave(self) -> int:
         """End without the whole file: what can be resumed stays, which are so many bytes."""
@@ -202,15 +186,6 @@ class Part:
             if descriptor is not None and descriptor >= 0:
                 with contextlib.suppress(OSError):  # what could not be written shows in the hashes
                     os.close(descriptor)
-
-
-def is_there(name: str, folder: int) -> bool:
-    """Whether something has the name, be it a link to nothing."""
-    try:
-        os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def is_same(entry: Entry, folder: int, going: Callable[[], bool]) -> bool:

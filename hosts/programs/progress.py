@@ -1,16 +1,20 @@
 """A progress bar for a person at a terminal, and lines for what must be said anyway. All on standard error."""
 
-from collections.abc import Mapping
-from typing import Any
+from __future__ import annotations
 
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # a tenth of a second, which help and errors have no use for
+    from rich.progress import Progress, TaskID
 
 
 class Display:
     """Shows one session. Quiet: nothing but errors; verbose: also what is seldom asked for."""
 
     def __init__(self, *, quiet: bool, verbose: bool = False) -> None:
+        from rich.console import Console
+
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._quiet = quiet
         self._verbose = verbose
@@ -31,6 +35,11 @@ class Display:
         """One line, always."""
         self._console.print(f"canopy: {text}", markup=False)
 
+    def complain(self, text: str | None) -> None:
+        """One line, always, when there is something."""
+        if text is not None:
+            self.fail(text)
+
     def stream(self, text: str) -> None:
         """A line that the next one overwrites, when there is a terminal."""
         if self.is_watched:
@@ -40,6 +49,8 @@ class Display:
         """Show a bar, when there is a terminal to show it on."""
         if self._quiet or not self._console.is_terminal or self._progress is not None:
             return
+        from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
         self._progress = Progress(
             TextColumn("{task.description}"),
             BarColumn(),

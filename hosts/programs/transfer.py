@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from hosts.endpoint import Event, PeerDropped, PeerFinished, PeerJoined, PeerRefused, SessionEnded, SessionStarted
-from hosts.programs.driver import INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
+from hosts.programs.broadcast import FileLibrary
+from hosts.programs.driver import COMPLAINT_INTERVAL_S, INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
 from hosts.programs.files import FileSink, FileSource
-from hosts.programs.part import Existing
+from hosts.programs.naming import Existing
 from hosts.programs.progress import Display
+from hosts.programs.shelf import content_of_file
+from hosts.programs.stuck import Stuck
 from hosts.runtime import sockets
 from hosts.wire.contents import Contents
 
@@ -29,10 +32,14 @@ async def send_files(
     single = contents.single
     narrator = _SenderNarrator(display)
     endpoint = plan.sender()
-    endpoint.offer(contents.encode(), contents.size)
-    # A carousel that hears of nobody begins when it has the file; the others begin with what receivers lack.
-    stream = "content" if plan.protocol.knows_receivers else "source"
-    driver = Driver(plan, endpoint, interface, narrator, "sender", **{stream: source})
+    if plan.protocol.takes_files:
+        path, name = source.paths[0], contents.label
+        library = FileLibrary([content_of_file(path, name, coded=plan.parses("gzip"))])
+        streams: dict[str, Any] = {"source": library}
+    else:
+        endpoint.offer(contents.encode(), contents.size)
+        streams = {"content": source}
+    driver = Driver(plan, endpoint, interface, narrator, "sender", **streams)
     observer, runtime = driver.observer, driver.runtime
     knows_receivers = plan.protocol.knows_receivers
     column = "acked_bytes" if knows_receivers else "sent_bytes"
@@ -45,6 +52,8 @@ async def send_files(
         _show(display, lambda: observer.row(now), column)
 
     runtime.every(PROGRESS_INTERVAL_S, progress)
+    stuck = Stuck()
+    runtime.every(COMPLAINT_INTERVAL_S, lambda now: display.complain(stuck.look(observer.row(now), now)))
     waits = f"; waiting for {plan.session.receivers} receiver(s)" if knows_receivers else ""
     display.say(
         f"{contents.label}: {contents.size} bytes to {plan.session.group} with {plan.protocol.name} "
@@ -136,10 +145,6 @@ async def receive_files(
                 display.begin(sink.contents.label, sink.contents.size)
                 _name(display, sink.contents, sink.current)
                 _show(display, lambda: {**observer.row(now), "file_bytes": sink.written}, "file_bytes")
-            elif narrator.started_at is not None and display.is_watched:
-                row = observer.row(now)  # a file that is decoded as a whole has a name and a size only at its end
-                rate = (row.get("rate_bps") or 0.0) / 1e6
-                display.stream(f"received {(row.get('received_bytes') or 0) / 1e6:.1f} MB, {rate:.2f} Mbit/s   ")
 
         runtime.every(PROGRESS_INTERVAL_S, progress)
         driver.listen(wait)
@@ -147,8 +152,7 @@ async def receive_files(
         reason = str(runtime.error) if runtime.error is not None else end.reason
         complete = sink.path is not None  # whole, checked and named: whatever the sender made of it
         duration = None
-        # Not from the join: a session may wait for others. A carousel waits for nobody, and its file comes at the end.
-        begun_at = sink.opened_at if plan.protocol.knows_receivers else narrator.started_at
+        begun_at = sink.opened_at  # not from the join: a session may wait for others
         if begun_at is not None and narrator.ended_at is not None:
             duration = narrator.ended_at - begun_at
         goodput = sink.received * 8 / duration if duration and complete else None

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from hosts.application import Sink, Source
+from hosts.application import FileSource, Sink, Source
 from hosts.wire.manifest import FileError
 
 AHEAD_BYTES: Final = 8 << 20
@@ -20,7 +20,7 @@ PIECE_BYTES: Final = 256 << 10
 """Read at once, and written at once at most, unless more comes together (ours)."""
 
 
-class Content(Source, Protocol):
+class Content(FileSource, Protocol):
     """A source that may begin behind its first bytes."""
 
     def begin(self, first: int) -> None:
@@ -36,6 +36,7 @@ class ReadAhead:
         self._on_data = on_data
         self._pieces: deque[bytes | memoryview] = deque()
         self._waiting = 0
+        self._begin: Callable[[], Source] | None = None
         self._wanted = False
         self._ended = False
         self._closed = False
@@ -43,8 +44,9 @@ class ReadAhead:
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def start(self) -> None:
-        """Begin to read."""
+    def start(self, begin: Callable[[], Source] | None = None) -> None:
+        """Begin to read. `begin` gives another source, in the thread, and may raise FileError."""
+        self._begin = begin
         self._thread = threading.Thread(target=self._work, name="read ahead", daemon=True)
         self._thread.start()
 
@@ -58,6 +60,8 @@ class ReadAhead:
             failure: Exception | None = None
             ended = False
             try:
+                if self._begin is not None:
+                    self._source, self._begin = self._begin(), None
                 piece = self._source.read(PIECE_BYTES)
                 ended = self._source.exhausted
             except Exception as error:  # the loop raises it again
@@ -111,6 +115,8 @@ class WriteBehind:
     def __init__(self, sink: Sink, on_change: Callable[[], None]) -> None:
         """`on_change` is called in the thread when what waited has become less than was too much, or the disk has
         failed."""
+        self.is_of_file = getattr(sink, "is_of_file", False)
+        """See `Sink`."""
         self._failure: Exception | None = None
         self._sink = sink
         self._on_change = on_change

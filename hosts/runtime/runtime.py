@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
+import functools
 import socket
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
-from hosts.application import Application, NetworkEffect, Sink, Source
+from hosts.application import Application, NetworkEffect, Sink, Source, with_hashes
 from hosts.endpoint import (
     Address,
     Datagram,
@@ -28,6 +29,7 @@ from hosts.runtime import sockets
 from hosts.runtime.clock import PatientLoop
 from hosts.runtime.datagrams import BATCH, Inbox, Outbox
 from hosts.runtime.disk import Content, ReadAhead, WriteBehind
+from hosts.storage import Library
 from hosts.wire.manifest import FileError
 
 
@@ -39,7 +41,7 @@ class Runtime:
         endpoint: Endpoint,
         interface: sockets.Interface,
         *,
-        source: Source | None = None,
+        source: Source | Library | None = None,
         content: Content | None = None,
         sink: Sink | None = None,
         take: Callable[[DeliverDatagram], None] = lambda datagram: None,
@@ -52,13 +54,16 @@ class Runtime:
         """`content`: a source that is read ahead in a thread from the session's start on, and left alone when `run` has
         ended; a `sink` is written in one. `prepare` says how much of an offer is here, in a thread, too. `take` gets
         what a real-time session delivers; `read_rate_bps`: how fast the application reads, bit/s (None: at once).
-        Raises SocketError."""
+        Raises SocketError and FileError."""
         self.endpoint = endpoint
         endpoint.sends_runs = True
         self.counters: Counter[str] = Counter()
         """send_errors, backlog_drops, kernel_drops: what the sockets did not take, and what nobody took from them."""
         self._content = content
-        self._ahead = None if content is None else ReadAhead(content, self._call_poke)
+        self._checked = endpoint.checked_bytes if isinstance(endpoint, SenderEndpoint) else None
+        self._ahead: ReadAhead | None = None
+        if content is not None:
+            self._ahead = ReadAhead(with_hashes(content, self._checked), self._call_poke)
         self._behind = None if sink is None else WriteBehind(sink, self._call_poke)
         self._application = Application(
             endpoint,
@@ -317,12 +322,16 @@ class Runtime:
         self._settle()
 
     def _event(self, event: Event) -> None:
-        if isinstance(event, SessionStarted) and self._content is not None and self._ahead is not None:
-            self._content.begin(event.held)
-            self._ahead.start()
+        if isinstance(event, SessionStarted) and self._ahead is not None:
+            self._ahead.start(functools.partial(self._behind_what_all_have, event.held) if event.held else None)
         self._on_event(event)
         if isinstance(event, SessionEnded) and not self._ended.done():
             self._ended.set_result(event)
+
+    def _behind_what_all_have(self, held: int) -> Source:
+        assert self._content is not None
+        self._content.begin(held)
+        return with_hashes(self._content, self._checked)
 
     def _settle(self) -> None:
         """After a batch of inputs: feed the sender, and set the timer."""

@@ -10,8 +10,10 @@ from hosts.parts.bounds import most
 from hosts.protocol import Protocol, Session
 from hosts.security.keys import GroupKeys
 from hosts.security.sealing import Sealing
+from hosts.storage import FileChange
 from hosts.wire.header import SEAL_BYTES
 from hosts.wire.reason import Reason
+from hosts.wire.tree.checking import TreeChecker
 
 OptionsT = TypeVar("OptionsT")
 
@@ -72,11 +74,18 @@ class SecuredSender(SenderEndpoint):
     def send_space(self) -> int:
         return self.core.send_space
 
+    @property
+    def checked_bytes(self) -> tuple[int, int] | None:
+        return self.core.checked_bytes
+
     def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
         return self._sealing.seal(self.core.write(data, now=now))
 
     def offer(self, content: bytes, size: int) -> None:
         self.core.offer(content, size)
+
+    def change(self, change: FileChange, *, now: float) -> Sequence[Effect]:
+        return self._sealing.seal(self.core.change(change, now=now))
 
     def start_now(self, *, now: float) -> Sequence[Effect]:
         return self._sealing.seal(self.core.start_now(now=now))
@@ -133,6 +142,9 @@ class SecuredReceiver(ReceiverEndpoint):
 
     def sample(self, *, now: float) -> Sample:
         return self.core.sample(now=now)
+
+    def check_by(self, checker: TreeChecker) -> None:
+        self.core.check_by(checker)
 
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
         return self._sealing.seal(self.core.consumed(count, now=now))

@@ -21,7 +21,7 @@ control check_source(in headers_t hdr, inout metadata_t meta) {
         }
         actions = { permit; deny; }
         const default_action = permit();
-        size = 64;      // three per port
+        size = 4096;    // as many as ipv4_lpm has: a shared port has many hosts
     }
 
     apply {

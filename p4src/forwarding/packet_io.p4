@@ -3,7 +3,7 @@
 
 #include "../include/metadata.p4"
 
-// A packet-out that leaves as it is. (Mode `receive` takes the ordinary way.)
+// A packet-out that leaves as it is. (Modes `receive` and `last` take the ordinary way.)
 control send_packet_out(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
     apply {
         if (hdr.packet_out.mode == packet_out_mode_t.egress) {

@@ -260,7 +260,8 @@ enum bit<8> change_t {
     join    = 1,
     leave   = 2,
     expire  = 3,
-    refresh = 4
+    refresh = 4,
+    leaving = 5     // somebody at a shared port left; who else is there, is to be asked
 }
 
 // Why a packet was dropped: the index into the counter `drops`.
@@ -348,7 +349,8 @@ enum bit<8> feedback_t {
 enum bit<7> packet_out_mode_t {
     egress  = 0,    // send it out of `port`, unchanged
     receive = 1,    // process it as if it had arrived at `port`
-    ports   = 2     // send it out of all ports in `ports`, unchanged
+    ports   = 2,    // send it out of all ports in `ports`, unchanged
+    last    = 3     // as `receive`; a leave in it holds at a shared port, unless somebody reported since it was told
 }
 
 enum bit<7> packet_in_reason_t {

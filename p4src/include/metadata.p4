@@ -40,7 +40,7 @@ struct members_changed {
     bit<16>        slot;
     ipv4_address_t source;      // 0: any source
     ipv4_address_t group;
-    port_bitmap_t  ports;       // that joined, left, expired or were refreshed
+    port_bitmap_t  ports;       // that joined, left, expired, were refreshed or are left by somebody
     port_bitmap_t  members;     // all, after the change
     time_us_t      timestamp;
 }
@@ -174,6 +174,7 @@ struct metadata_t {
     port_bitmap_t  ingress_bit;
     request_t      request;
     bit<1>         any_source;      // a report's (*, G)
+    bit<1>         last;            // the controller asked for others at a shared port: a leave holds
     ipv4_address_t source;
     ipv4_address_t group;
     group_route_t  source_route;    // of (S, G)

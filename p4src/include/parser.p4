@@ -79,6 +79,7 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         meta.from_cpu = 1;
         transition select(hdr.packet_out.mode) {
             packet_out_mode_t.receive: received_by_proxy;
+            packet_out_mode_t.last: received_by_proxy;
             default: accept;    // the rest is payload, whatever it is
         }
     }

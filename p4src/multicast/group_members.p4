@@ -2,6 +2,7 @@
 #define CANOPY_MULTICAST_GROUP_MEMBERS_P4
 
 #include "membership.p4"
+#include "shared_ports.p4"
 
 // One word per slot: the tick, the upstream ports that were told of members in it, the members that refreshed in it.
 typedef bit<64> refresh_t;
@@ -42,9 +43,18 @@ control update_members(inout metadata_t meta, in group_route_t route, out port_b
             affected = route.upstream & others;
         }
 
+        bit<1> waits;   // a leave, for what others at the port say
+        bit<1> asks;    // and nobody has asked them yet
+        hear_shared_port.apply(meta, route.slot, waits, asks);
+
         change_t change = change_t.none;
         targets = 0;
-        if (meta.request == request_t.join) {
+        if (waits == 1) {
+            meta.members = before;
+            if (asks == 1 && was_member == 1) {
+                change = change_t.leaving;
+            }
+        } else if (meta.request == request_t.join) {
             meta.members = before | meta.ingress_bit;
             membership.write((bit<32>)route.slot, epoch ++ (recent | meta.ingress_bit) ++ older);
 

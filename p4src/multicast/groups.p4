@@ -28,6 +28,9 @@ control process_group(inout headers_t hdr, inout metadata_t meta, inout standard
             meta.group = hdr.ipv4.destination;
         }
 
+        if (hdr.packet_out.isValid() && hdr.packet_out.mode == packet_out_mode_t.last) {
+            meta.last = 1;
+        }
         if (meta.request != request_t.none) {
             look_up_group.apply(meta);
             if (meta.request == request_t.data) {

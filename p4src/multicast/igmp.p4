@@ -28,8 +28,8 @@ control read_igmp(inout headers_t hdr, inout metadata_t meta, inout standard_met
         meta.any_source = 1;
     }
 
-    // A neighbour is the only one on its link, so that what it does not want nobody wants (RFC 3376 6.4 without the
-    // wait for others): TO_IN ends any-source membership, and a source that is excluded is left.
+    // TO_IN ends any-source membership, and a source that is excluded is left: what the one neighbour of a port does
+    // not want nobody there wants (RFC 3376 6.4 without the wait for others). Of shared ports: shared_ports.p4.
     @name(".igmp_record")
     table igmp_record {
         key = {

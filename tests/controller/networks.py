@@ -55,6 +55,14 @@ def line() -> dict[str, Any]:
     return build([("s1", "s2", 1), ("s2", "s3", 1)], {"h1": "s1", "h2": "s1", "h3": "s2", "h4": "s3"})
 
 
+def shared() -> dict[str, Any]:
+    """h1, h2 behind a bridge `lan` on port 1 of s1, h3 on its port 2."""
+    data = build([], {"h1": "s1", "h2": "s1", "h3": "s1"})
+    data["hosts"][1]["port"], data["hosts"][2]["port"] = 1, 2
+    data["switches"][0] |= {"ports": {1: "lan", 2: "h3"}, "shared": [1]}
+    return data
+
+
 def ring() -> Network:
     """Four switches in a ring, one host each; the link s4-s1 is expensive."""
     return network(

@@ -79,7 +79,7 @@ class World:
         return [event["event"] for event in self.events.recent(1000)]
 
 
-JOIN, LEAVE, EXPIRE, REFRESH = 1, 2, 3, 4
+JOIN, LEAVE, EXPIRE, REFRESH, LEAVING = 1, 2, 3, 4, 5
 
 
 def line(**fields: Any) -> World:
@@ -205,6 +205,27 @@ def test_queries_go_to_all_host_ports_of_a_switch() -> None:
     world.now += 100
     world.core.tick()
     assert len(world.switches["s1"].packets) == 1
+
+
+def test_a_leave_at_a_shared_port_holds_after_two_queries() -> None:
+    world = World(Network.model_validate(networks.shared()))
+    assert "0x1" in str(world.entries("s1", "shared"))
+    guarded = world.entries("s1", "source_guard")
+    assert len(guarded) == 4 + 3  # two hosts, none and the rest; one host, none and the rest
+    world.unknown("s1", 1, KEY)
+    world.changed("s1", KEY, JOIN, [1], [1])
+    world.switches["s1"].packets.clear()
+    world.changed("s1", KEY, LEAVING, [1], [1])
+    sent = []
+    for _ in range(5):
+        world.core.tick()
+        sent.append([(packet["mode"], packet.payload[38]) for packet in world.switches["s1"].packets])
+        world.switches["s1"].packets.clear()
+        world.now += 1.0
+    assert sent == [[(2, 0x11)], [(2, 0x11)], [(3, 0x22)], [], []]
+    assert world.core.members.ports(KEY) == {("s1", 1)}  # until the switch says that it took the leave
+    world.changed("s1", KEY, LEAVE, [1], [])
+    assert not world.core.members.ports(KEY)
 
 
 def test_a_switch_that_lost_its_state_gets_its_members_back() -> None:

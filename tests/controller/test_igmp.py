@@ -43,7 +43,7 @@ def test_time_codes_are_the_greatest_not_above() -> None:
 
 
 def test_general_query() -> None:
-    frame = igmp.general_query(MAC, ZERO, response_s=2.0, interval_s=10.0, robustness=2)
+    frame = igmp.query(MAC, ZERO, response_s=2.0, interval_s=10.0, robustness=2)
     packet = Ether(frame)
     assert (packet.src, packet.dst) == (MAC, "01:00:5e:00:00:01")
     ip = packet[IP]
@@ -57,8 +57,17 @@ def test_general_query() -> None:
     assert (query.s, query.qrv, query.qqic, query.numsrc) == (0, 2, 10, 0)
 
 
+@pytest.mark.parametrize(("source", "sources"), [(SOURCE, ["10.0.0.7"]), (None, [])])
+def test_query_of_one_group(source: IPv4Address | None, sources: list[str]) -> None:
+    packet = Ether(igmp.query(MAC, ZERO, (source, GROUP), response_s=1.0, interval_s=10.0, robustness=2))
+    assert (packet.dst, packet[IP].dst) == ("01:00:5e:01:02:03", str(GROUP))
+    query = packet[IGMPv3_MQ]
+    assert (query.mrcode, query.gaddr, query.numsrc, query.srcaddrs) == (10, str(GROUP), len(sources), sources)
+    assert scapy_checksum(bytes(packet)[38:]) == 0
+
+
 def test_a_response_time_of_zero_would_mean_version_1() -> None:
-    assert igmp.general_query(MAC, ZERO, response_s=0.01, interval_s=10, robustness=2)[39] == 1
+    assert igmp.query(MAC, ZERO, response_s=0.01, interval_s=10, robustness=2)[39] == 1
 
 
 @pytest.mark.parametrize(

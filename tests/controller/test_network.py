@@ -62,6 +62,8 @@ def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
         (change("links", 0, "b", to="s1"), "links[0]: leads from s1 to itself"),
         (drop_host, "switches[0].ports.1: no host or link says that h1 is there"),
         (change("version", to=2), "version: "),
+        (change("switches", 0, "shared", to=[9]), "switches[0].shared: there is no port 9 in `ports`"),
+        (change("switches", 0, "shared", to=[3]), "links[0].a: port 3 of s1 is shared: only hosts may be there"),
         (change("timing", to={"query_interval_s": 1, "query_response_s": 1}), "timing: query_response_s must be below"),
         (
             change("sessions", to=[{"session": 1, "protocol": "mtcp", "group": "224.0.0.5"}]),
@@ -96,6 +98,15 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "net.json").write_bytes(b"\xff\xfe")
     with pytest.raises(NetworkError, match="not UTF-8"):
         load_network(tmp_path / "net.json")
+
+
+def test_a_shared_port_has_several_hosts(tmp_path: Path) -> None:
+    data = networks.shared()
+    network = load_network(write(tmp_path, data))
+    assert [(host.name, host.port) for host in network.hosts] == [("h1", 1), ("h2", 1), ("h3", 2)]
+    data["switches"][0]["shared"] = []
+    with pytest.raises(NetworkError, match="port 1 of s1 leads to lan, not h1"):
+        load_network(write(tmp_path, data))
 
 
 def test_a_network_survives_its_own_json() -> None:

@@ -3,12 +3,13 @@ did."""
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
-from topologies.attacks import FORGERIES, Effect, app, attacked
+from topologies.attacks import FORGERIES, MOST_DELAY_S, Effect, app, attacked
 from topologies.scenario import load_scenario
 from topologies.scenario.activity import Forgery
 
@@ -47,19 +48,22 @@ def test_what_a_stranger_can_do_to_a_file(tmp_path: Path) -> None:
     for attack in FORGERIES:
         assert found["group", attack].words == "harmless", attack
         assert found["group", attack].harmless, attack
-    for harmless in ("announcement", "reports", "garbage"):
-        assert found["none", harmless].harmless, harmless
-    assert found["none", "abort"].words == "lost by 2 of 2", "and so the attacks are attacks"
+        assert found["none", attack].is_survived, attack
 
 
-@pytest.mark.parametrize("protocol", ["rla", "tfmcc"])
-def test_other_protocols_are_sealed_alike(tmp_path: Path, protocol: str) -> None:
-    found = effects(written(tmp_path, protocol), ("data", "abort"))
-    assert {kind: effect.words for (kind, attack), effect in found.items() if attack == "abort"} == {
-        "none": "lost by 2 of 2",
-        "group": "harmless",
-    }
-    assert found["group", "data"].harmless
+@pytest.mark.parametrize("protocol", ["rla", "tfmcc", "arbor"])
+def test_one_packet_ends_no_file(tmp_path: Path, protocol: str) -> None:
+    found = effects(written(tmp_path, protocol), ("data", "end", "far", "abort", "abort-one", "leave"))
+    assert {key: effect.words for key, effect in found.items() if not effect.is_survived} == {}
+    assert all(effect.harmless for (kind, _), effect in found.items() if kind == "group")
+
+
+def test_a_lost_file_is_not_survived() -> None:
+    effect = Effect(1, "mtcp", "none", "abort", False, 1, 2, 1.0, 0.0, None, "")
+    assert not effect.is_survived
+    assert not replace(effect, ok=True, whole=2, later_s=MOST_DELAY_S + 1).is_survived
+    assert replace(effect, ok=True, whole=2, later_s=MOST_DELAY_S).is_survived
+    assert not replace(effect, ok=True, whole=2, later_s=None, slower=0.5).is_survived
 
 
 def test_the_command_prints_a_table_and_json(tmp_path: Path) -> None:
@@ -67,9 +71,11 @@ def test_the_command_prints_a_table_and_json(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, [str(path), "--only", "abort", "--json"])
     assert result.exit_code == 0, result.output
     rows = json.loads(result.stdout)
-    assert [(row["security"], row["harmless"]) for row in rows] == [("none", False), ("group", True)]
+    assert [(row["security"], row["harmless"], row["is_survived"]) for row in rows] == [
+        ("none", True, True),
+        ("group", True, True),
+    ]
     shown = CliRunner().invoke(app, [str(path), "--only", "abort"]).stdout
-    assert "lost by 2 of 2" in shown
     assert "harmless" in shown
 
 

@@ -52,6 +52,22 @@ def check_scenario(scenario: Scenario) -> Iterator[Finding]:
         yield ("duration",), "must be above zero"
 
 
+def find_doubts(scenario: Scenario) -> Iterator[Finding]:
+    """What can be run, but hardly does what its author means: its path and what will happen.
+
+    A file's sender begins when all have joined that are to join until `start`."""
+    for index, session in enumerate(scenario.sessions):
+        if not session.has_file or protocols.get(session.protocol).admits_late:
+            continue
+        for number, receiver in enumerate(session.receivers):
+            if receiver.join > session.start:
+                yield (
+                    ("sessions", index, "receivers", number, "join"),
+                    f"`{receiver.host}` joins after the session's `start` ({format_duration(session.start)}): "
+                    f"{session.protocol} refuses who comes when a file's beginning is gone",
+                )
+
+
 def _check_nodes(scenario: Scenario) -> Iterator[Finding]:
     if not scenario.switches and not scenario.routers:
         yield ("nodes",), "no switch (a node with `kind: p4`)"

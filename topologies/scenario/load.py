@@ -4,7 +4,7 @@ import difflib
 import os.path
 import re
 import reprlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from topologies.scenario import activity, expand, generators, graphs, network, session
-from topologies.scenario.checks import Purpose, check_ability, check_scenario
+from topologies.scenario.checks import Purpose, check_ability, check_scenario, find_doubts
 from topologies.scenario.errors import FieldPath, Finding, Problem, ScenarioError
 from topologies.scenario.expand import Expansion, GeneratedNetwork, may_be_short
 from topologies.scenario.scenario import Scenario
@@ -197,11 +197,17 @@ def _duplicate_keys(node: yaml.Node, path: FieldPath, file: str, seen: set[int])
             yield from _duplicate_keys(value, (*path, name), file, seen)
 
 
-def load_scenario(path: Path, *, check_files: bool = False, purpose: Purpose | None = None) -> Scenario:
+def load_scenario(
+    path: Path,
+    *,
+    check_files: bool = False,
+    purpose: Purpose | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> Scenario:
     """The scenario in `path`. ScenarioError lists everything that is wrong with it.
 
     With `check_files` the files to be sent must exist; a relative path starts at the scenario's folder. With a
-    `purpose`, what cannot be run in that way is wrong too."""
+    `purpose`, what cannot be run in that way is wrong too. `warn` is told what can be run but is hardly meant so."""
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -218,6 +224,9 @@ def load_scenario(path: Path, *, check_files: bool = False, purpose: Purpose | N
         findings += check_ability(scenario, purpose)
     if findings:
         raise _error(document, [_at(document, field, message) for field, message in findings])
+    if warn is not None:
+        for field, message in find_doubts(scenario):
+            warn(str(_at(document, field, f"warning: {message}")))
     return scenario
 
 

@@ -10,6 +10,9 @@ from typing import Any, Final, NamedTuple
 
 from hosts.endpoint import Address, Datagram
 from hosts.protocol import Protocol
+from hosts.protocols.webrc.packets import LCT_VERSION
+from hosts.protocols.webrc.packets import encode as encode_lct
+from hosts.protocols.webrc.packets import parse as parse_lct
 from hosts.wire.farewell import Abort, Fin
 from hosts.wire.format import Format, by_kind
 from hosts.wire.header import HEADER, HEADER_BYTES, VERSION
@@ -95,7 +98,10 @@ def _data(attack: str, heard: Heard, datagram: Datagram) -> Iterator[Datagram]:
     """The packet after the one that was heard, with other bytes; with `end` the stream's last, with `far` far ahead."""
     found = heard.format(DATA)
     octets = datagram.data
-    if octets[0] != VERSION or found is None:  # sealed, or not of the common header: other bytes is all it can do
+    if found is None and octets[0] >> 4 == LCT_VERSION:
+        yield datagram._replace(data=_of_lct(attack, octets))
+        return
+    if octets[0] != VERSION or found is None:  # sealed: other bytes is all it can do
         half = len(octets) // 2
         yield datagram._replace(data=octets[:half] + bytes(octet ^ 0xFF for octet in octets[half:]))
         return
@@ -114,8 +120,22 @@ def _data(attack: str, heard: Heard, datagram: Datagram) -> Iterator[Datagram]:
     yield datagram._replace(data=bytes(forged))
 
 
+def _of_lct(attack: str, octets: bytes) -> bytes:
+    """The same of an LCT packet (RFC 5651): PSN, the flag that ends a session, the symbol's bytes."""
+    packet = parse_lct(octets)
+    wrong = bytes(octet ^ 0xFF for octet in packet.symbol)
+    psn = packet.psn + (FAR if attack == "far" else 1)
+    changed = packet._replace(psn=psn % 2**16, symbol=wrong, payload_id=packet.payload_id + 1, closes=attack == "end")
+    return encode_lct(changed)
+
+
 def _farewell(attack: str, heard: Heard) -> Iterator[Datagram]:
     """The sender's abort to all or to one receiver; a receiver's to the sender."""
+    heard_data = heard.data
+    if heard_data is not None and heard_data.data[0] >> 4 == LCT_VERSION and attack != "leave":
+        to = heard.group if attack == "abort" else heard.receivers[0]
+        yield Datagram(_of_lct("end", heard_data.data), heard.sender, to)
+        return
     made = [layout for layout in heard.protocol.packets if isinstance(layout, Format)]
     aborts = [one.encode(Abort(heard.session, Reason.INTERRUPTED)) for one in made if one.make is Abort]
     if attack == "abort":

@@ -1,6 +1,7 @@
 """One sender or receiver of a simulated session, and what it has come to."""
 
 from collections.abc import Callable
+from typing import Final
 
 from hosts.application import Source
 from hosts.endpoint import (
@@ -21,6 +22,9 @@ from topologies.simulation.sink import CheckingSink
 
 class _OpeningSink:
     """A sink that tells when it has the manifest."""
+
+    is_of_file: Final = True
+    """See `Sink`."""
 
     def __init__(self, sink: FileSink | CheckingSink, on_open: Callable[[], None]) -> None:
         self._sink = sink

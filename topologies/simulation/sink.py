@@ -3,6 +3,7 @@ comes and not kept, so that a thousand receivers need no thousand copies.
 """
 
 import hashlib
+from typing import Final
 
 from hosts.wire.contents import Contents
 from hosts.wire.manifest import FileError
@@ -21,6 +22,9 @@ class EndlessSource:
 
 class CheckingSink:
     """Takes the stream of `hosts.programs.files` that has one file: its head, then the bytes."""
+
+    is_of_file: Final = True
+    """See `Sink`."""
 
     def __init__(self) -> None:
         self.contents: Contents | None = None

@@ -9,7 +9,7 @@ from experiments.harness.row import Case, Experiment, Figure, Row
 from experiments.harness.runs import Finished
 from experiments.rows.networks import access, bottleneck, document
 from experiments.rows.rates import rate
-from hosts.protocols.arbor.packets import DATA_BYTES
+from hosts.protocols.arbor.packets import DATA_BYTES, DEFAULT_PAYLOAD_BYTES
 
 _PACKET_BYTES: Final = 1500
 _SECONDS: Final = 60.0
@@ -87,13 +87,14 @@ def _share_measure(run: Finished) -> Mapping[str, float]:
 # --- many receivers that lose independently
 
 _LOSS: Final = 0.005
-_MANY: Final = (1, 10, 100)
+_MANY: Final = (1, 10, 100, 1000)
 _MANY_BPS: Final = 10e6
 _MANY_MS: Final = 80.0
 
 
 def _many_cases(quick: bool) -> Sequence[Case]:
-    return [Case(f"{count} receivers", _many(count, quick), x=count) for count in _MANY]
+    counts = _MANY[:-1] if quick else _MANY
+    return [Case(f"{count} receivers", _many(count, quick), x=count) for count in counts]
 
 
 def _many(count: int, quick: bool) -> dict[str, Any]:
@@ -103,7 +104,9 @@ def _many(count: int, quick: bool) -> dict[str, Any]:
     links = [bottleneck("left", "right", _MANY_BPS, 200, _MANY_MS), access("s", "left", 10 * _MANY_BPS, 0.1)]
     for number, name in enumerate(names):
         links.append({**access("right", name, 10 * _MANY_BPS, 1 + number % 7), "toward": {name: {"loss": _LOSS}}})
-    return document("arbor-many", _QUICK_SECONDS if quick else 2 * _SECONDS, nodes, links, _session(names))
+    return document(
+        "arbor-many", _QUICK_SECONDS if quick or count == _MANY[-1] else 2 * _SECONDS, nodes, links, _session(names)
+    )
 
 
 def _many_measure(run: Finished) -> Mapping[str, float]:
@@ -194,6 +197,43 @@ def _halved_measure(run: Finished) -> Mapping[str, float]:
     return {"reaction": (until - _HALVED_AT_S) / _HALVED_RTT_S, "later": 100 * later / full}
 
 
+# --- receivers behind links of their own
+
+_LINKS_BPS: Final = (0.5e6, 1.3e6, 3e6, 7e6, 12e6, 20e6)
+_LAYERS_MS: Final = (5.0, 40.0)
+_RUNGS: Final = 17
+_SETTLED: Final = 1 / 2
+"""Of a run: all have found their rung."""
+
+
+def _layers_cases(quick: bool) -> Sequence[Case]:
+    return [Case(f"{delay_ms:g} ms", _layers(delay_ms, quick), x=delay_ms) for delay_ms in _LAYERS_MS]
+
+
+def _layers(delay_ms: float, quick: bool) -> dict[str, Any]:
+    names = [f"r{number}" for number in range(len(_LINKS_BPS))]
+    nodes: dict[str, Any] = {"left": {"kind": "router"}, "right": {"kind": "router"}, "s": _host(_LINKS_BPS[-1])}
+    nodes |= {name: {"kind": "host"} for name in names}
+    fast_bps = 10 * sum(_LINKS_BPS)
+    links = [access("s", "left", fast_bps, 0.1), access("left", "right", fast_bps, 1)]
+    for name, link_bps in zip(names, _LINKS_BPS, strict=True):
+        packets = max(20, int(link_bps * 2 * delay_ms / 8e3 / _PACKET_BYTES))
+        links.append(bottleneck("right", name, link_bps, packets, delay_ms))
+    session = _session(names, realtime=True, parameters={"rungs": _RUNGS})
+    return document("arbor-layers", _QUICK_SECONDS if quick else _SECONDS, nodes, links, session)
+
+
+def _layers_measure(run: Finished) -> Mapping[str, float]:
+    """What the application gets of each receiver's link, whose packets have headers, too."""
+    payload = DEFAULT_PAYLOAD_BYTES / (DEFAULT_PAYLOAD_BYTES + _OVERHEAD_BYTES)
+    since = _SETTLED * run.summary["duration_s"]
+    shares = [
+        100 * rate(_received(run, f"r{number}"), since) / (link_bps / 1e3 * payload)
+        for number, link_bps in enumerate(_LINKS_BPS)
+    ]
+    return {"least": min(shares), "most": max(shares)}
+
+
 _OVERHEAD_BYTES: Final = 14 + 28 + DATA_BYTES
 """Ethernet's, IPv4's, UDP's and DATA's headers."""
 
@@ -223,9 +263,9 @@ ROWS: Final = (
         "arbor-many",
         "arbor",
         "sim",
-        "1 to 100 receivers, 160 ms, each with 0.5 % of loss of its own",
+        "1 to 1,000 receivers, 160 ms, each with 0.5 % of loss of its own",
         "the least of many is not less than each",
-        "at 10 and 100 receivers at least 0.7 of the rate of one; below 20 feedback packets a round trip",
+        "at 10 and more receivers at least 0.7 of the rate of one; below 20 feedback packets a round trip",
         "",
         Experiment(
             _many_cases,
@@ -267,6 +307,21 @@ ROWS: Final = (
             _halved_measure,
             Every([Only(EachBetween(most=6.0), "reaction"), Only(EachBetween(90.0), "later")]),
             Figure("queue: " + ", ".join(_QUEUES), {"reaction": "round trips", "later": "% of the new rate"}),
+        ),
+    ),
+    Row(
+        "arbor-layers",
+        "arbor",
+        "sim",
+        "receivers behind 0.5 to 20 Mbps, 17 rungs, by their delay",
+        "no receiver holds another back",
+        "each has at least 70 % of its own link",
+        "",
+        Experiment(
+            _layers_cases,
+            _layers_measure,
+            Every([Only(EachBetween(70.0), "least")]),
+            Figure("delay, ms", {"least": "% of its link, worst", "most": "% of its link, best"}),
         ),
     ),
 )

@@ -1,10 +1,26 @@
-"""A stream as it comes in: symbols are collected until a block is whole, and blocks are handed over in order (ours)."""
+"""A stream as it comes in: symbols are collected until a block is whole, and blocks are handed over in order (ours).
+
+Packets say how long their block is and what hash it has. Those that say the same are put together, so that one of a
+stranger's stands alone; and a block with another hash than was said is collected anew.
+"""
 
 from collections import deque
+from typing import Final, NamedTuple
 
 from hosts.endpoint import Deliver, Effect, StreamEnded
 from hosts.parts.fec.block import BlockDecoder, symbol_bytes
-from hosts.parts.fec.pieces import PAYLOAD, Piece
+from hosts.parts.fec.pieces import PAYLOAD, Piece, block_hash
+
+MOST_CLAIMS: Final = 3
+"""Of what a block is, that are followed at once; the one with the fewest packets goes first (ours)."""
+
+
+class _Claim(NamedTuple):
+    """What packets say of a block."""
+
+    length: int
+    last: bool
+    digest: bytes
 
 
 class IncomingBlocks:
@@ -21,9 +37,9 @@ class IncomingBlocks:
         """Blocks that the application has consumed."""
         self._symbol = symbol_bytes(payload_bytes - PAYLOAD.size)
         self._most_open = most_open
-        self._decoders: dict[int, BlockDecoder] = {}
-        self._last: int | None = None
-        self._empty_last: int | None = None  # the last block, when its one byte is none of the stream's
+        self._decoders: dict[int, dict[_Claim, BlockDecoder]] = {}
+        self.wrong = 0
+        """Blocks that had to be collected anew."""
         self._ends: deque[int] = deque()  # stream offsets of blocks that the application has not consumed
         self._consumed = 0
 
@@ -33,29 +49,40 @@ class IncomingBlocks:
         block, length = piece.block, piece.length
         if not piece.packet or not self.next <= block < self.next + self._most_open:
             return
-        if piece.last:
-            self._last = block
-            if length == 0:
-                self._empty_last = block
-        decoder = self._decoders.get(block)
+        claims = self._decoders.setdefault(block, {})
+        claim = _Claim(length, piece.last, piece.digest)
+        decoder = claims.get(claim)
         if decoder is None:
-            decoder = self._decoders[block] = BlockDecoder(max(length, 1), self._symbol)
+            decoder = BlockDecoder(max(length, 1), self._symbol)
+            if len(claims) == MOST_CLAIMS:
+                del claims[max(claims, key=lambda one: claims[one].needed)]
+            claims[claim] = decoder
         decoder.add(piece.packet)
+        if decoder.data is not None and block_hash(decoder.data) != claim.digest:
+            self.wrong += 1
+            del claims[claim]
 
     def deliver(self, effects: list[Effect]) -> bool:
         """Hand over what is whole; whether there was something."""
         before = self.next
-        while (decoder := self._decoders.get(self.next)) is not None and decoder.data is not None:
+        while (whole := self._whole(self.next)) is not None:
             del self._decoders[self.next]
-            length = 0 if self._empty_last == self.next else len(decoder.data)
-            if length:
-                effects.append(Deliver(self.delivered_bytes, decoder.data))
-            self.delivered_bytes += length
+            claim, data = whole
+            if claim.length:  # the one byte of an empty block is none of the stream's
+                effects.append(Deliver(self.delivered_bytes, data))
+            self.delivered_bytes += claim.length
             self._ends.append(self.delivered_bytes)
-            if self.next == self._last:
+            if claim.last:
                 effects.append(StreamEnded(self.delivered_bytes))
             self.next += 1
         return self.next > before
+
+    def _whole(self, block: int) -> tuple[_Claim, bytes] | None:
+        """A block that is all there, and what it is."""
+        for claim, decoder in self._decoders.get(block, {}).items():
+            if decoder.data is not None:
+                return claim, decoder.data
+        return None
 
     def consumed(self, count: int) -> None:
         """The application is through with so many more bytes."""
@@ -68,8 +95,7 @@ class IncomingBlocks:
         """Incomplete blocks that should be there, and how many packets each needs; 65,535: as many as it has."""
         found = []
         for block in range(self.next, min(self.passed, self.next + self._most_open)):
-            decoder = self._decoders.get(block)
-            needed = 0xFFFF if decoder is None else decoder.needed
+            needed = min((decoder.needed for decoder in self._decoders.get(block, {}).values()), default=0xFFFF)
             if needed:
                 found.append((block, needed))
         return found

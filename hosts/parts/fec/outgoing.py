@@ -6,8 +6,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from hosts.parts.fec.block import BlockEncoder, symbol_bytes
-from hosts.parts.fec.pieces import PAYLOAD, Piece, encode_piece
+from hosts.parts.fec.block import PAYLOAD_ID_BYTES, BlockEncoder, symbol_bytes
+from hosts.parts.fec.pieces import PAYLOAD, Piece, block_hash, encode_piece
 
 BLOCK_SYMBOLS: Final = 256
 """Of a full block: a third of a second at 10 Mbit/s (ours)."""
@@ -21,6 +21,7 @@ class _Block:
     offset: int
     encoder: BlockEncoder
     last: bool
+    digest: bytes
     wanted: int = 0
     """Repair packets to send."""
     repairs: deque[int] = field(default_factory=deque)
@@ -70,7 +71,7 @@ class OutgoingBlocks:
         data = bytes(self._unmade) or b"\0"
         offset = self.end_of(self.made)
         # An empty last block's byte is none of the stream's: its offset is the stream's end.
-        self.open[self.made] = _Block(self.made, offset, BlockEncoder(data, self._symbol), last)
+        self.open[self.made] = _Block(self.made, offset, BlockEncoder(data, self._symbol), last, block_hash(data))
         self.made += 1
         self._ends.append(offset + len(self._unmade))
         self._unmade.clear()
@@ -117,6 +118,18 @@ class OutgoingBlocks:
                 return piece
         return self.nothing()
 
+    @property
+    def piece_bytes(self) -> int:
+        """Of each payload with a symbol."""
+        return PAYLOAD.size + PAYLOAD_ID_BYTES + self._symbol
+
+    def next_pieces(self, seq: int, most: int) -> bytes:
+        """The payloads of DATA packets from `seq` on, as many as there is something to send, one after the other."""
+        pieces: list[bytes] = []
+        while len(pieces) < most and self.has_piece:
+            pieces.append(self.next_piece(seq + len(pieces)))
+        return b"".join(pieces)
+
     def nothing(self) -> bytes:
         """A payload without a symbol."""
         return encode_piece(Piece(0, 0, False, self.passed, b""))
@@ -128,7 +141,7 @@ class OutgoingBlocks:
         done = block.encoder.sent >= block.encoder.source_symbols and block.number == self.passed
         passed = self.passed + 1 if done else self.passed
         length = block.encoder.length if self._ends[block.number] > block.offset else 0
-        return encode_piece(Piece(block.number, length, block.last, passed, packet, block.wanted))
+        return encode_piece(Piece(block.number, length, block.last, passed, packet, block.wanted, block.digest))
 
     # --- how far
 

@@ -2,12 +2,13 @@
 
 The payload of a DATA packet of a file: block (32 bits); the block's bytes, with how many more repairs of it follow
 and whether it is the last one (32); how many blocks' source symbols have all been sent (32: what is missing of those is
-lost); then nothing or one packet of `hosts.parts.fec.block`.
+lost); the first 8 bytes of the block's SHA-256; then nothing or one packet of `hosts.parts.fec.block`.
 
 BLOCKS is unicast to the sender; its type and the protocol's number are the protocols' own.
 """
 
 import enum
+import hashlib
 import struct
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeVar
@@ -28,7 +29,9 @@ LENGTH_BITS: Final = 24
 MOST_LENGTH: Final = (1 << LENGTH_BITS) - 1
 MOST_COMING: Final = 127
 """Repairs to come that a piece tells of; more are told of by those."""
-PAYLOAD: Final = struct.Struct("!III")
+HASH_BYTES: Final = 8
+"""Of the block's SHA-256: another block of the same takes 2^64 trials (ours)."""
+PAYLOAD: Final = struct.Struct(f"!III{HASH_BYTES}s")
 LEAST_PAYLOAD_BYTES: Final = PAYLOAD.size + LEAST_PACKET_BYTES
 """Of a DATA packet of a file."""
 MOST_NEEDS: Final = 64
@@ -44,6 +47,7 @@ class Piece(NamedTuple):
     passed: int
     packet: bytes
     coming: int = 0
+    digest: bytes = bytes(HASH_BYTES)
 
 
 class Need(NamedTuple):
@@ -95,13 +99,18 @@ def first_needs(needs: Sequence[tuple[int, int]]) -> tuple[Need, ...]:
 def encode_piece(piece: Piece) -> bytes:
     """A payload. `coming` is cut off at `MOST_COMING`."""
     length = piece.length | min(piece.coming, MOST_COMING) << LENGTH_BITS | (FLAG_LAST if piece.last else 0)
-    return PAYLOAD.pack(piece.block, length, piece.passed) + piece.packet
+    return PAYLOAD.pack(piece.block, length, piece.passed, piece.digest) + piece.packet
+
+
+def block_hash(data: bytes) -> bytes:
+    """Of a block."""
+    return hashlib.sha256(data).digest()[:HASH_BYTES]
 
 
 def parse_piece(payload: bytes) -> Piece:
     """Raises PacketError."""
     if len(payload) < PAYLOAD.size:
         raise PacketError("truncated")
-    block, length, passed = PAYLOAD.unpack_from(payload)
+    block, length, passed, digest = PAYLOAD.unpack_from(payload)
     coming = length >> LENGTH_BITS & MOST_COMING
-    return Piece(block, length & MOST_LENGTH, bool(length & FLAG_LAST), passed, payload[PAYLOAD.size :], coming)
+    return Piece(block, length & MOST_LENGTH, bool(length & FLAG_LAST), passed, payload[PAYLOAD.size :], coming, digest)

@@ -10,17 +10,35 @@ from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import NUMBER, PACKETS, Type
 from hosts.protocols.arbor.receiver import ArborReceiver
 from hosts.protocols.arbor.sender import ArborSender
+from hosts.protocols.arbor.simulcast_receiver import SimulcastReceiver
+from hosts.protocols.arbor.simulcast_sender import SimulcastSender
 from hosts.wire.offers import offers
 
 
 def make_sender(session: Session, options: ArborOptions, rng: random.Random) -> SenderEndpoint:
     """Of real-time data, or of a file."""
+    if options.rungs > 1:
+        _check_rungs(session)
+        return SimulcastSender(session, options, rng)
     return (ArborSender if session.realtime else ArborFileSender)(session, options, rng)
 
 
 def make_receiver(session: Session, options: ArborOptions, rng: random.Random) -> ReceiverEndpoint:
     """Of real-time data, or of a file."""
+    if options.rungs > 1:
+        _check_rungs(session)
+        return SimulcastReceiver(session, options, rng)
     return (ArborReceiver if session.realtime else ArborFileReceiver)(session, options, rng)
+
+
+def _check_rungs(session: Session) -> None:
+    if not session.realtime:
+        raise ValueError("parameter 'rungs' is for real-time data: a file has one rate")
+
+
+def count_groups(options: ArborOptions) -> int:
+    """One for each rung."""
+    return options.rungs
 
 
 PROTOCOL = Protocol(
@@ -32,4 +50,5 @@ PROTOCOL = Protocol(
     make_receiver,
     feedback_types=frozenset({Type.REPORT, Type.JOIN, Type.LEAVE, Type.BLOCKS}),
     carries_realtime=True,
+    count_groups=count_groups,
 )

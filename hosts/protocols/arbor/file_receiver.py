@@ -79,13 +79,16 @@ class ArborFileReceiver(ArborReceiver):
         self._blocks.deliver(effects)
         return effects
 
-    def _control(self, packet: Packet, at: float, now: float) -> Sequence[Effect]:
+    def _control(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         if self.state == "confirming":
             is_answer = isinstance(packet, MemberFin) and packet.answer and packet.receiver == self.id
-            # Who has the whole stream has it, whatever becomes of the others.
-            if is_answer or (isinstance(packet, Abort) and self._verdict[0]):
+            if is_answer or isinstance(packet, Abort):  # nothing is missing but the receipt
                 return self._end_as_confirmed()
-        return super()._control(packet, at, now)
+        return super()._control(packet, datagram, now)
+
+    def _stream_ends(self, length: int, now: float) -> None:
+        """A file's blocks say where it ends."""
+        self.counters["drop_unexpected"] += 1
 
     # --- blocks
 

@@ -6,12 +6,12 @@ somebody lacks packets, as many new symbols as the neediest of those that spoke 
 
 import random
 from collections.abc import Sequence
-from math import inf
 from typing import Final
 
 from hosts.endpoint import Address, Effect, PeerJoined, PeerRefused, Sample, Send, SessionStarted
 from hosts.parts.file_sending import FileSending
-from hosts.parts.roster import LINGER_S, Member
+from hosts.parts.parting import Parting
+from hosts.parts.roster import Member
 from hosts.protocol import Session
 from hosts.protocols.arbor.lacking import OPEN_BLOCKS, turn_s
 from hosts.protocols.arbor.options import ArborOptions
@@ -35,7 +35,7 @@ class ArborFileSender(ArborSender):
         self._file = FileSending(self.counters, options.payload_bytes, OPEN_BLOCKS)
         self.roster, self.blocks = self._file.roster, self._file.blocks
         self._wait_until = 0.0
-        self._closing_at = inf
+        self._parting: Parting | None = None
 
     # --- the application's side
 
@@ -113,7 +113,7 @@ class ArborFileSender(ArborSender):
         self._left(receiver, now)
         if not self.roster.members and self.state == "sending":
             self.state = "closing"
-            self._closing_at = now + LINGER_S
+            self._parting = Parting(now)
         return effects
 
     # --- blocks
@@ -139,12 +139,18 @@ class ArborFileSender(ArborSender):
     def wake_at(self) -> float | None:
         if self.state == "waiting":
             return min(self._sent_at + HEARTBEAT_S, self._wait_until)
-        return self._closing_at if self.state == "closing" else super().wake_at
+        if self.state == "closing" and self._parting is not None:
+            return self._parting.at
+        return super().wake_at
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if self.state == "waiting":
             return self._wait(now)
-        if self.state == "closing" and now >= self._closing_at:
+        if self.state == "closing" and self._parting is not None:
+            if self._parting.says(now):
+                return [Send(encode_abort(self.number, Reason.NONE), self.session.group)]
+            if not self._parting.is_over:
+                return []
             self.state = "closed"
             end = self.roster.end(all_sent=self.blocks.all_made)
             self.detail = end.reason

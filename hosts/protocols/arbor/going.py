@@ -54,6 +54,7 @@ class Going:
         self._rtt = DelayEstimator(0.0)
         self._acked = -1  # the last packet that is known to have left the network
         self._next_at = -inf  # when the next may leave, by the pace
+        self._opened_at = -inf  # when a report last let packets leave
         self._ramp = inf  # packets under way at most, after a time-out
         self._timeouts = 0  # on end
         self._quiet_since = 0.0  # the last report, or what has taken its place
@@ -94,6 +95,7 @@ class Going:
             self._timeouts = 0
             self._ramp += seq - self._acked
             self._acked = seq
+            self._opened_at = now
         # Nobody's word makes more of the window than it would have doubled to (or what it is, while it is not in use).
         self.cwnd = max(1.0, min(report.cwnd / UNIT, self._maximum, 2 * self.cwnd))
         self.note(report)
@@ -124,7 +126,8 @@ class Going:
 
     def sent(self, now: float) -> None:
         """A packet left."""
-        self._next_at = max(self._next_at, now - LATE_S) + 1 / (self._pace * self.rate)
+        # Who waited for a report, and not for a timer, has nothing to make up for.
+        self._next_at = max(self._next_at, self._opened_at, now - LATE_S) + 1 / (self._pace * self.rate)
 
     # --- silence
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hosts.parts.bounds import check, not_negative, one_of, period, seconds, within
+from hosts.parts.bounds import at_least, check, not_negative, one_of, period, seconds, within
 from hosts.parts.fec.pieces import LEAST_PAYLOAD_BYTES
 from hosts.protocols.arbor.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES, packet_bytes
 
@@ -25,6 +25,10 @@ class ArborOptions:
     send_buffer_s: float = seconds(0.2)  # data of the application that waits, in time at the current rate
     # Of a file: a receiver silent or stalled for so long (and for four of its words) no longer holds the others back.
     drop_after_s: float = seconds(30.0)
+    # Of real-time data: how many rates, the least bound, and the ratio of one bound to the next (ladder.py).
+    rungs: int = within(1, 1, 32)
+    least_rung_bps: float = at_least(300e3, 1e3, below=1e12)
+    rung_step: float = at_least(4 / 3, 1.1, below=10.0)
     assist: str = one_of("none", "switch")  # switch: switches on the way may suppress what others have said
     silence_s: float = seconds(30.0)  # a receiver gives a silent sender up after this
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from math import inf
 from typing import Final
 
-from hosts.endpoint import CE, Datagram, DeliverDatagram, Effect, Sample, Send, StreamEnded
+from hosts.endpoint import CE, Datagram, DeliverDatagram, Effect, Sample, Send
 from hosts.parts.base_delay import BaseDelay
 from hosts.parts.gaps import Gaps
+from hosts.parts.jump import MOST_AHEAD, Jump
 from hosts.parts.path import Path
 from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
 from hosts.parts.spread import Wait, spread_rtts
@@ -64,6 +65,8 @@ class ArborReceiver(RealtimeReceiver):
         self.options = options
         self.id = rng.randint(NO_RECEIVER + 1, SESSION_MAX)
         self.limits = False
+        self.asks = True
+        """Whether it may ask for less while somebody else limits the rate."""
         self.path = Path(learns_again=True)
         self.path.note_company(True, inf)  # a window that fills queues sees none without one for long
         self.window = EmulatedWindow(options.first_window, options.max_window)
@@ -71,6 +74,7 @@ class ArborReceiver(RealtimeReceiver):
         self.rtt = 0.0  # smoothed; 0: not known
         self._longest_wait = BaseDelay()  # of the last while, negated
         self._rng = rng
+        self._jump = Jump()
         self._delivers = session.deliver
         self._of_file = 0  # the flag that data have
         self._begun = False  # an rtt is known, and the window follows what comes
@@ -131,10 +135,14 @@ class ArborReceiver(RealtimeReceiver):
         elif self.state == "closed":
             return ()
         at = datagram.came_at(now)
-        self._heard_at = now
+        if not packet.flags & FLAG_END:
+            self._heard_at = now
         gaps = self.gaps
         seq = extend(packet.seq, gaps.highest) if gaps.highest >= 0 else packet.seq
         newest = seq > gaps.highest
+        if seq > gaps.highest + MOST_AHEAD and gaps.highest >= 0 and not self._jump.is_confirmed(seq):
+            self.counters["drop_far_ahead"] += 1
+            return effects
         if not gaps.arrived(seq):
             self.counters["drop_duplicate"] += 1
             return effects
@@ -146,8 +154,7 @@ class ArborReceiver(RealtimeReceiver):
         if size and self._delivers:
             self._deliver(seq, packet, at, now, effects)
         if packet.flags & FLAG_END:
-            effects.append(StreamEnded(packet.offset + size))
-            effects += self._end(True, "")
+            self._stream_ends(packet.offset + size, now)
         return effects
 
     def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
@@ -156,14 +163,15 @@ class ArborReceiver(RealtimeReceiver):
 
     def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
         packet = self._told(datagram, parse)
-        return () if packet is None else self._control(packet, datagram.came_at(now), now)
+        return () if packet is None else self._control(packet, datagram, now)
 
-    def _control(self, packet: Packet, at: float, now: float) -> Sequence[Effect]:
-        """What our sender says beside its data; it came at `at`."""
+    def _control(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
+        """What our sender says beside its data."""
+        at = datagram.came_at(now)
         if isinstance(packet, Welcome):
             return self._welcomed(packet, at, now)
         if isinstance(packet, Abort):
-            return self._aborted(packet.reason)
+            return self._aborted(packet.reason, datagram, now)
         self.counters["drop_unexpected"] += 1
         return ()
 
@@ -267,9 +275,12 @@ class ArborReceiver(RealtimeReceiver):
         window = self.window
         if packet.limiting == NO_RECEIVER:
             return window.cwnd
+        if not self.asks:
+            return None
         if window.cwnd == window.level:
             return window.cwnd if window.cwnd < LESS * rate * self.rtt else None
-        return window.level if window.level < LESS * self._mean_rate * self.rtt else None
+        # Means are compared; and not while the sender goes by less, for a moment, and would follow nobody.
+        return window.level if window.level < LESS * min(self._mean_rate, rate) * self.rtt else None
 
     def _report(self, cwnd: float, now: float, *, may_suppress: bool = False) -> Send:
         assert self.sender is not None
@@ -311,12 +322,14 @@ class ArborReceiver(RealtimeReceiver):
     def wake_at(self) -> float | None:
         if not self._takes_part:
             return None
-        return min(self._join_at, self._wait.at, self._heard_at + self.options.silence_s)
+        return min(self._join_at, self._wait.at, self._doubt.wake_at, self._heard_at + self.options.silence_s)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if not self._takes_part:
             return ()
-        effects: list[Effect] = []
+        effects = self._believe(now)
+        if effects:
+            return effects
         if now >= self._join_at and self._last is not None:
             effects.append(self._join(now))
         if now >= self._wait.at and self._last is not None:

@@ -12,6 +12,7 @@ Windows are in packets; times in seconds. What was sent before a cut could be fe
 whole microseconds.
 """
 
+from math import inf
 from typing import Final, NamedTuple
 
 from hosts.parts.cubic import BETA, SLOW_START_CUT, Cubic
@@ -26,9 +27,9 @@ SHORT_QUEUE_S: Final = 0.0025
 SHORT_QUEUE_PACKETS: Final = 2
 """On slow links a packet or two take longer than that."""
 REFERENCE_RTT_S: Final = 0.025
-"""Prague's, 2.4.4: flows of a shorter round trip time grow as if it were this."""
+"""Prague's, 2.4.4: flows of a shorter round trip time grow as if it were this, and look so long for marks."""
 UNMARKED_ROUNDS: Final = 8
-"""After so many round trips without a mark the link has room: growth is CUBIC's again (ours)."""
+"""After so many of Prague's round trips without a mark the link has room: growth is CUBIC's again (ours)."""
 HIGH_QUEUE: Final = 1 / 2
 """Of the longest wait of the last while: a loss behind no more than this is the link's, not the queue's (ours)."""
 NOISE_S: Final = 0.001
@@ -63,6 +64,7 @@ class EmulatedWindow:
         "_gap",
         "_marks",
         "_maximum",
+        "_observed_at",
         "_rounds",
         "_unmarked",
         "_waiting",
@@ -84,6 +86,7 @@ class EmulatedWindow:
         self._maximum = float(maximum)
         self._cubic = Cubic()
         self._marks = Marks()
+        self._observed_at = -inf  # for marks
         self._rounds = Rounds()
         self._cautious: int | None = None  # rounds of conservative slow start so far
         self._cut_until_us = 0  # what was sent before knew nothing of the last cut
@@ -98,7 +101,7 @@ class EmulatedWindow:
         self._gap = packet.rtt / self.cwnd
         self._marks.arrived(packet.marked)
         if self._rounds.add(packet.transit, sent_us, sent_us + int(packet.rtt * 1e6)):
-            self._round_ended()
+            self._round_ended(packet.at)
         if packet.marked and sent_us >= self._cut_until_us:
             self._marked(packet)
             return True
@@ -107,8 +110,10 @@ class EmulatedWindow:
             self.level = max(self.level, self.cwnd)
         return False
 
-    def _round_ended(self) -> None:
-        self._unmarked = 0 if self._marks.round_ended() else self._unmarked + 1
+    def _round_ended(self, at: float) -> None:
+        if at >= self._observed_at + REFERENCE_RTT_S:
+            self._observed_at = at
+            self._unmarked = 0 if self._marks.round_ended() else self._unmarked + 1
         if self.cwnd < self.level:
             self.level += LEVEL_GAIN * (self.cwnd - self.level)
         if self._cautious is not None:

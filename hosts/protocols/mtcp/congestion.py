@@ -221,7 +221,8 @@ class Congestion:
             if delay < waiting < inf:
                 delay = waiting
             if self._own_clock and child.rtd.samples:
-                rtt_s = max(rtt_s, child.rtd.mean)
+                # The mean lags behind a queue that has just become longer than the path.
+                rtt_s = max(rtt_s, child.rtd.mean, child.rtd_min + waiting if waiting < inf else 0.0)
         if elapsed > 0:
             # Of another agent's paths only differences of delays are known; a round is hardly longer than they.
             self.rtt_s = rtt_s or elapsed

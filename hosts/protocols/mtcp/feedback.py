@@ -153,7 +153,7 @@ class ReceiverFeedback:
         keep_offset = agent.keep_offset
         end = reception.advertised_end
         if keep_offset is not None and keep_offset < reception.consumed:
-            end = keep_offset + reception.buffer_bytes
+            end = min(end, keep_offset + reception.buffer_bytes)
         return int(min(end, agent.kept_end))
 
     @property

@@ -23,6 +23,7 @@ from hosts.endpoint import (
     SessionStarted,
     StreamEnded,
 )
+from hosts.parts.doubt import Doubt
 from hosts.parts.reassembly import BrokenStreamError, Reassembly
 from hosts.parts.receiving import SessionReceiver
 from hosts.parts.runs import pieces
@@ -40,6 +41,7 @@ from hosts.wire.checks import read_packet
 from hosts.wire.farewell import ABORT_COPIES, Abort, Fin
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
+from hosts.wire.tree.checking import TreeChecker
 
 ELSEWHERE = (Reason.NOT_A_CHILD, Reason.MOVED)
 """A parent that says so is not the end of the session: there are others."""
@@ -60,12 +62,17 @@ class MtcpReceiver(SessionReceiver):
         self.serving: Serving | None = None
         """What it does for others; None while nobody has asked."""
         self._premature = Premature()
+        self._doubt = Doubt[tuple[Reason, Address]]()
+        """Of an abort, and whose it is said to be."""
 
     def _enter(self, state: ReceiverState) -> None:
         self._standing.enter(state)
         self.state = state.value
 
     # --- the application's side
+
+    def check_by(self, checker: TreeChecker) -> None:
+        self.checker = checker
 
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
         self.reception.consume(count)
@@ -149,7 +156,13 @@ class MtcpReceiver(SessionReceiver):
 
     def _first_heard(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         """From somebody, while the sender is not known yet."""
-        if self.number is not None and packet.session != self.number:
+        if isinstance(packet, Announce) and self.may_change_to(packet.session, datagram, now):
+            self.counters["changed_session"] += 1
+            self._premature.take()
+            self.attachment = Attachment(self.options)
+            self.feedback = ReceiverFeedback(self.options, self.counters, self.reception, self.attachment)
+            self._enter(ReceiverState.LISTENING)
+        elif self.number is not None and packet.session != self.number:
             self.counters["drop_other_session"] += 1
             return ()
         # Data instead of an announcement: the session has started without us.
@@ -157,6 +170,7 @@ class MtcpReceiver(SessionReceiver):
             self.counters["drop_stranger"] += 1
             return ()
         self.number = packet.session
+        self.joining_since = now
         self._enter(ReceiverState.JOINING)
         # A leaf waits: agents first, so that there is somebody to be found.
         waits = self.options.given_parents is None and not self.options.agent and isinstance(packet, Announce)
@@ -180,9 +194,10 @@ class MtcpReceiver(SessionReceiver):
         if isinstance(packet, Move) and self._standing.state is ReceiverState.MEMBER:
             return self._look_elsewhere(now, packet.parent) if place.search is None else ()
         if isinstance(packet, Abort):
-            if (packet.reason in ELSEWHERE and place.parent != place.sender) or packet.reason is Reason.NOT_A_CHILD:
+            elsewhere = packet.reason in ELSEWHERE and place.parent != place.sender
+            if elsewhere or (packet.reason is Reason.NOT_A_CHILD and not self._doubt.is_open(now)):
                 return self._look_elsewhere(now) if self._standing.takes_part else ()
-            return self._dismissed(packet.reason)
+            return self._aborted(packet.reason, datagram, now)
         return self._from_others(packet, datagram, now)
 
     def _from_others(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
@@ -199,7 +214,7 @@ class MtcpReceiver(SessionReceiver):
             if isinstance(packet, Announce):
                 return ()
             if isinstance(packet, Abort) and packet.reason not in TO_A_CHILD:
-                return self._dismissed(packet.reason)
+                return self._aborted(packet.reason, datagram, now)
         is_joined = place.search is not None and source == place.search.target  # its answer may be late
         if self._standing.takes_part and place.address is not None and not is_joined:
             if self.serving is None and Serving.is_wanted(packet):
@@ -232,7 +247,10 @@ class MtcpReceiver(SessionReceiver):
         if accepted:
             joins = self._standing.state is ReceiverState.JOINING
             if joins:
-                self.reception = Reassembly(packet.first, packet.offset, self.options.buffer_bytes, self.options.reach)
+                options = self.options
+                self.reception = Reassembly(
+                    packet.first, packet.offset, options.buffer_bytes, options.reach, self.checker
+                )
             self.feedback.begin(self.reception, packet, now)
             if joins:
                 self._enter(ReceiverState.MEMBER)
@@ -284,6 +302,9 @@ class MtcpReceiver(SessionReceiver):
         if not reception.takes(seq, packet.offset, len(packet.payload)):
             self.counters["drop_outside_window"] += 1
             return ()
+        if not reception.is_right(seq, packet):
+            self.counters["drop_wrong"] += 1
+            return ()
         self.counters["data_packets" if type(packet) is Data else "repair_packets"] += 1
         effects: list[Effect] = []
         gap = seq > received.end
@@ -322,6 +343,8 @@ class MtcpReceiver(SessionReceiver):
         whole = packet._replace(payload=payload)
         gap = seq > reception.received.end
         if seq < reception.received.cumulative or not reception.takes(seq, packet.offset, len(payload), count):
+            return None
+        if not reception.is_right(seq, whole, count):
             return None
         try:
             delivered = reception.add_run(seq, count, whole)
@@ -377,11 +400,32 @@ class MtcpReceiver(SessionReceiver):
 
     # --- the end, at once
 
+    def _aborted(self, reason: Reason, datagram: Datagram, now: float) -> list[Effect]:
+        """The sender or the parent has said that it is over."""
+        if self._standing.is_judged and self._standing.complete:
+            return self._dismissed(reason)
+        doubt = self._doubt
+        if doubt.said((reason, datagram.source), now, to_one=datagram.destination != self.session.group):
+            return self._dismissed(reason if doubt.what is None else doubt.what[0])
+        return []
+
+    def _believe(self, now: float) -> list[Effect]:
+        """The end, if what was said of it agrees with what has come since."""
+        doubt, place = self._doubt, self.attachment
+        if now < doubt.wake_at or doubt.what is None:
+            return []
+        reason, source = doubt.what
+        heard_at = place.sender_heard_at if source == place.sender else place.heard_at
+        if doubt.believed(heard_at, now) is not None:
+            return self._dismissed(reason)
+        return self.feedback.send(False, now) if doubt.is_open(now) and place.parent is not None else []
+
     def _dismissed(self, reason: Reason) -> list[Effect]:
         """The sender has ended the session, or the parent has given us up."""
         told = self._dismiss_children(reason)
-        if self._standing.is_judged and self._standing.complete:
-            return [*told, *self._confirmed()]  # it has the whole stream all the same
+        standing = self._standing
+        if standing.is_judged and (standing.complete or standing.state is ReceiverState.CONFIRMING):
+            return [*told, *self._confirmed()]  # it has the whole stream all the same, or has said that it will not
         return [*told, *self._end(False, f"the sender ended the session: {reason.text}")]
 
     def _dismiss_children(self, reason: Reason) -> list[Effect]:
@@ -409,7 +453,7 @@ class MtcpReceiver(SessionReceiver):
             return self._standing.retry_at
         if state is ReceiverState.LISTENING or state is ReceiverState.CLOSED:
             return None
-        at = self.attachment.sender_heard_at + self.options.silence_s
+        at = min(self.attachment.sender_heard_at + self.options.silence_s, self._doubt.wake_at)
         other = self.feedback.wake_at
         if other is not None and other < at:
             at = other
@@ -430,6 +474,8 @@ class MtcpReceiver(SessionReceiver):
             return self._send_fin(now) if retry_at is not None and now >= retry_at else ()
         if state is ReceiverState.LISTENING or state is ReceiverState.CLOSED:
             return ()
+        if now >= self._doubt.wake_at and (over := self._believe(now)):
+            return over
         if now >= self.attachment.sender_heard_at + self.options.silence_s:
             told = self._dismiss_children(Reason.SENDER_SILENT)
             return [*told, *self._end(False, f"the sender was silent for {self.options.silence_s:g} s")]

@@ -19,6 +19,7 @@ from hosts.endpoint import (
     SessionStarted,
 )
 from hosts.parts.naming import receiver_names
+from hosts.parts.parting import Parting
 from hosts.parts.runs import run_packets
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
@@ -35,8 +36,6 @@ from hosts.wire.checks import read_packet
 from hosts.wire.farewell import ABORT_COPIES
 from hosts.wire.reason import Reason
 
-LINGER_S = 0.5
-"""After the last confirmation the sender stays this long to answer repeated ones (ours: several FIN retries)."""
 QUIET_S = 1.0
 """A sender that had nothing to send for so long announces itself again, for those that come late (ours)."""
 MANY_CHILDREN = 5
@@ -64,12 +63,16 @@ class MtcpSender(StreamSender):
         """What kept the next packet back: cwnd, pacing, advertised_window, sack, rate, application."""
         self._pacer = Pacer()
         self._cwnd_seen = 0.0  # when it last looked at what the windows allow
-        self._closing_at: float | None = None  # closing: when it is over
+        self._parting: Parting | None = None
         self._wait_until = 0.0
         self._announce_at = 0.0
         self._rate_at: float | None = None  # rate limit: when the next packet may leave
 
     # --- the application's side
+
+    @property
+    def checked_bytes(self) -> tuple[int, int]:
+        return self.options.payload_bytes, self.options.buffer_bytes
 
     @property
     def send_space(self) -> int:
@@ -166,7 +169,7 @@ class MtcpSender(StreamSender):
         elif self.state == "sending" and not self._membership.active and not self.agent.children:
             self.state = "closing"
             self._membership.refusal = Reason.STARTED
-            self._closing_at = now + LINGER_S
+            self._parting = Parting(now)
             self._unsent.clear()
 
     def _end(self) -> SessionEnded:
@@ -289,8 +292,8 @@ class MtcpSender(StreamSender):
 
     @property
     def wake_at(self) -> float | None:
-        if self.state == "closing":
-            return self._closing_at
+        if self.state == "closing" and self._parting is not None:
+            return self._parting.at
         if self.state == "closed":
             return None
         at = self._announce_at
@@ -306,8 +309,10 @@ class MtcpSender(StreamSender):
         return at
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        if self.state == "closing" and self._closing_at is not None and now >= self._closing_at:
-            return (self._end(),)
+        if self.state == "closing" and self._parting is not None:
+            if self._parting.says(now):
+                return (Send(encode_abort(self.number, Reason.NONE), self.session.group),)
+            return (self._end(),) if self._parting.is_over else ()
         if self.state not in ("waiting", "sending"):
             return ()
         effects = self.family.handle_timer(now, blocked=self.limit == "advertised_window")

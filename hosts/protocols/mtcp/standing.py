@@ -25,7 +25,7 @@ class ReceiverState(enum.Enum):
 
 NEXT: Final = {
     ReceiverState.LISTENING: (ReceiverState.JOINING, ReceiverState.CLOSED),
-    ReceiverState.JOINING: (ReceiverState.MEMBER, ReceiverState.CLOSED),
+    ReceiverState.JOINING: (ReceiverState.MEMBER, ReceiverState.LISTENING, ReceiverState.CLOSED),
     ReceiverState.MEMBER: (ReceiverState.LEAVING, ReceiverState.CONFIRMING, ReceiverState.CLOSED),
     ReceiverState.LEAVING: (ReceiverState.LEAVING, ReceiverState.CONFIRMING, ReceiverState.CLOSED),
     ReceiverState.CONFIRMING: (ReceiverState.CLOSED,),

@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hosts.endpoint import Address
+from hosts.parts.doubt import Doubt
 from hosts.parts.rounds import Rounds
 from hosts.parts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
 from hosts.protocols.rla.packets import WINDOW_PACKETS
+from hosts.wire.farewell import Abort, Fin
 
 LOSS_DISTANCE = 3
 """3.3, rule 1: a packet is lost when one at least three higher has been selectively acknowledged."""
@@ -34,6 +36,7 @@ class Branch:
         "backoff",
         "cperiod_start",
         "cumulative",
+        "doubt",
         "heard_at",
         "highest",
         "losses",
@@ -68,6 +71,7 @@ class Branch:
         self.merges = 0  # acknowledgments of switches that stood for it too
         self.met_at = -1e18  # when the last packet was sent that met congestion on its way
         self.heard_at = now
+        self.doubt = Doubt[Fin | Abort]()  # whether it is through
         self.answered_at = now  # data, or a switch did for it
         self.back_below: int | None = None  # set aside, it has answered again: all packets below had been sent then
         self.progress_at = now

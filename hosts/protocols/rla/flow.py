@@ -101,7 +101,10 @@ class Flow:
         """Whether the window does not wait for it."""
         return branch.number in self._inflight.set_aside
 
-    def _put_aside(self, branch: Branch, now: float) -> None:
+    def put_aside(self, branch: Branch, now: float) -> None:
+        """The window waits for it no longer, until it answers."""
+        if self.is_aside(branch) or len(self._inflight.set_aside) + 1 >= len(self.branches):
+            return
         self._repairs.forget(branch)
         branch.back_below = None
         base = self.base
@@ -388,7 +391,7 @@ class Flow:
             effects.append(CongestionSignal("timeout"))
         if len(silent) + len(self._inflight.set_aside) < len(self.branches):  # else it may be the sender's own link
             for branch in silent:
-                self._put_aside(branch, now)
+                self.put_aside(branch, now)
         return effects
 
     def _is_silent(self, branch: Branch, lacking: int, now: float) -> bool:

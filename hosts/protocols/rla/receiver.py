@@ -24,6 +24,7 @@ from hosts.endpoint import (
     SessionStarted,
     StreamEnded,
 )
+from hosts.parts.doubt import Doubt
 from hosts.parts.reassembly import BrokenStreamError, Reassembly
 from hosts.parts.receiving import SessionReceiver
 from hosts.parts.runs import pieces
@@ -50,6 +51,7 @@ from hosts.wire.checks import read_packet
 from hosts.wire.farewell import ABORT_COPIES, FIN_TRIES, Abort, Fin
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
+from hosts.wire.tree.checking import TreeChecker
 
 PREMATURE_PACKETS = 16
 """Data that overtook the answer to our join, kept until that comes (ours)."""
@@ -71,7 +73,8 @@ class RlaReceiver(SessionReceiver):
         self._index = 0  # ours, among the sender's receivers
         self._merge = False  # switches may merge what we send
         self._premature: deque[Data] = deque(maxlen=PREMATURE_PACKETS)
-        self._heard_at = 0.0
+        self._heard_at = 0.0  # when the sender said anything but that it is over
+        self._doubt = Doubt[Reason]()
         # Acknowledgments in processing or waiting: when, of which packet; when that came if the wait is no round trip.
         self._answers: deque[tuple[float, Data, float | None]] = deque()
         self._advertised_end = 0  # stream offset that the last acknowledgment allowed
@@ -87,6 +90,9 @@ class RlaReceiver(SessionReceiver):
         self._verdict = (False, Reason.NONE)
 
     # --- the application's side
+
+    def check_by(self, checker: TreeChecker) -> None:
+        self.checker = checker
 
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
         stream = self.stream
@@ -142,6 +148,8 @@ class RlaReceiver(SessionReceiver):
             return ()
         if packet.session != self.number or datagram.source != self.sender:
             return self._foreign(packet, datagram, now)
+        if isinstance(packet, Abort):
+            return self._aborted(packet.reason, datagram, now)
         self._heard_at = now
         if not isinstance(packet, Data):
             return self._control(packet, now)
@@ -177,10 +185,11 @@ class RlaReceiver(SessionReceiver):
         stream = self.stream
         seq = extend(packet.seq, stream.received.cumulative)
         fits = stream.takes(seq, packet.offset, len(payload), count)
-        if seq < stream.received.cumulative or not fits:
+        whole = packet._replace(payload=payload)
+        if seq < stream.received.cumulative or not fits or not stream.is_right(seq, whole, count):
             return None
         try:
-            delivered = stream.add_run(seq, count, packet._replace(payload=payload))
+            delivered = stream.add_run(seq, count, whole)
         except BrokenStreamError:
             return self.confirm(complete=False, now=now, reason=Reason.BROKEN_STREAM)
         if delivered is None:
@@ -194,12 +203,16 @@ class RlaReceiver(SessionReceiver):
 
     def _foreign(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         """From someone who is not, or not yet, known as the sender."""
-        if self.number is not None and packet.session != self.number:
+        if isinstance(packet, Announce) and self.may_change_to(packet.session, datagram, now):
+            self.counters["changed_session"] += 1
+            self._premature.clear()
+        elif self.number is not None and packet.session != self.number:
             self.counters["drop_other_session"] += 1
             return ()
-        if not isinstance(packet, (Announce, Data)) or not self.may_begin_with(datagram):
+        elif not isinstance(packet, (Announce, Data)) or not self.may_begin_with(datagram):
             self.counters["drop_stranger"] += 1
             return ()
+        self.joining_since = now
         self.number = packet.session
         self.sender = datagram.source
         self.state = "joining"
@@ -211,13 +224,18 @@ class RlaReceiver(SessionReceiver):
             return self._joined(packet, now)
         if isinstance(packet, Fin) and packet.answer and self.state == "confirming":
             return self._end_as_confirmed()
-        if isinstance(packet, Abort):
-            if self.state == "confirming" and self._verdict[0]:
-                return self._end_as_confirmed()  # it has the whole stream, whatever becomes of the others
-            return self._end(False, f"the sender ended the session: {packet.reason.text}")
         if not isinstance(packet, Announce):
             self.counters["drop_unexpected"] += 1
         return ()
+
+    def _aborted(self, reason: Reason, datagram: Datagram, now: float) -> Sequence[Effect]:
+        if self.state == "confirming":
+            return self._end_as_confirmed()  # nothing is missing but the receipt
+        believed = self._doubt.said(reason, now, to_one=datagram.destination != self.session.group)
+        return self._over(reason) if believed else ()
+
+    def _over(self, reason: Reason) -> list[Effect]:
+        return self._end(False, f"the sender ended the session: {reason.text}")
 
     def _joined(self, answer: JoinAck, now: float) -> Sequence[Effect]:
         if answer.reason is not Reason.NONE:
@@ -225,7 +243,9 @@ class RlaReceiver(SessionReceiver):
         if self.options.from_start and answer.offset:
             return self._end(False, f"refused: {Reason.STARTED.text}")
         self.state = "member"
-        self.stream = Reassembly(answer.first, answer.offset, self.options.buffer_bytes, WINDOW_PACKETS - 1)
+        self.stream = Reassembly(
+            answer.first, answer.offset, self.options.buffer_bytes, WINDOW_PACKETS - 1, self.checker
+        )
         self._index, self._merge = answer.number, answer.merge
         self._examined = answer.first
         self._retry_at = None
@@ -243,6 +263,9 @@ class RlaReceiver(SessionReceiver):
         seq = extend(packet.seq, stream.received.cumulative)
         if not stream.takes(seq, packet.offset, len(packet.payload)):
             self.counters["drop_outside_window"] += 1
+            return ()
+        if not stream.is_right(seq, packet):
+            self.counters["drop_wrong"] += 1
             return ()
         self.counters["repair_packets" if packet.again else "data_packets"] += 1
         effects: list[Effect]
@@ -394,10 +417,19 @@ class RlaReceiver(SessionReceiver):
             at, silent_at = self._heartbeat_at, self._heard_at + self.options.silence_s
             at = at if at < silent_at else silent_at
             at = at if at < self._hurry_at else self._hurry_at
+            at = at if at < self._doubt.wake_at else self._doubt.wake_at
             return min(at, self._answers[0][0]) if self._answers else at
-        return self._retry_at if self.state in ("joining", "confirming") else None
+        if self.state in ("joining", "confirming"):
+            return self._doubt.wake_at if self._retry_at is None else min(self._retry_at, self._doubt.wake_at)
+        return None
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        if now >= self._doubt.wake_at and self.state not in ("listening", "closed"):
+            reason = self._doubt.believed(self._heard_at, now)
+            if reason is not None:
+                return self._over(reason)
+            if self.state == "member" and self._doubt.is_open(now):  # who is none is told so again
+                return (self._acknowledge(None, now),)
         silent = now >= self._heard_at + self.options.silence_s
         if self.state == "member":
             if silent:

@@ -18,6 +18,7 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
+from hosts.parts.parting import Parting
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
 from hosts.protocols.rla.branch import Branch, Ended
@@ -40,8 +41,6 @@ from hosts.wire.checks import read_packet
 from hosts.wire.farewell import ABORT_COPIES, Abort, Fin
 from hosts.wire.reason import Reason
 
-LINGER_S = 0.5
-"""After the last confirmation the sender stays this long to answer repeated ones (ours: several FIN retries)."""
 ROOM_PART = 16
 """Room in the send buffer is offered when so large a part of it is free, not packet by packet (ours)."""
 MOST_RECEIVERS = 1 << 16
@@ -63,12 +62,16 @@ class RlaSender(StreamSender):
         """What kept the sender from sending the next packet (docs/trace.md)."""
         self.end_sent = False
         """Whether the last packet of the stream has left, so that only repairs and confirmations are missing."""
-        self._closing_at: float | None = None  # closing: when it is over
+        self._parting: Parting | None = None
         self._wait_until = 0.0
         self._announce_at = 0.0
         self._review_at = 0.0
 
     # --- the application's side
+
+    @property
+    def checked_bytes(self) -> tuple[int, int]:
+        return self.options.payload_bytes, self.options.buffer_bytes
 
     @property
     def send_space(self) -> int:
@@ -107,6 +110,11 @@ class RlaSender(StreamSender):
 
     def _acknowledge(self, ack: Ack, datagram: Datagram, now: float) -> Sequence[Effect]:
         branch = self.flow.branches.get(datagram.source)
+        if branch is None and self.ended.get(datagram.source) is not None:
+            self.counters["drop_late"] += 1
+            return (Send(encode_abort(self.number, Reason.NOT_A_CHILD), datagram.source),)
+        if branch is not None and self.state == "waiting":
+            branch.heard_at = now
         if branch is None or self.state != "sending":
             self.counters["drop_stranger"] += 1
             return ()
@@ -131,21 +139,40 @@ class RlaSender(StreamSender):
             answer = Send(encode_fin(self.number, True, packet.complete, packet.reason), source)
             if source in self.ended:
                 return (answer,)
-            if source in self.flow.branches:
-                state, reason = ("complete", "") if packet.complete else ("left", packet.reason.text)
-                effects: list[Effect] = [answer, PeerFinished(source, packet.complete, reason)]
-                return effects + self._remove(source, state, reason, now)
+            branch = self.flow.branches.get(source)
+            if branch is not None and (self.end_sent or not packet.complete):
+                if packet.complete:  # it may stand for acknowledgments that were not sent any more
+                    return [answer, *self._finished(branch, packet, now)]
+                return [answer, *self._doubt(branch, packet, now)]
         if isinstance(packet, Abort) and source in self.flow.branches:
-            effects = [PeerFinished(source, False, packet.reason.text)]
-            return effects + self._remove(source, "left", packet.reason.text, now)
+            return self._doubt(self.flow.branches[source], packet, now)
         self.counters["drop_unexpected"] += 1
         return ()
+
+    def _doubt(self, branch: Branch, farewell: Fin | Abort, now: float) -> list[Effect]:
+        """Somebody says in a receiver's name that it is through: the others wait for it no longer, and it is so when
+        nothing comes from it any more."""
+        branch.doubt.said(farewell, now, to_one=False)
+        if len(self.flow.branches) > 1:
+            self.flow.put_aside(branch, now)
+        return self._transmit([], now)
+
+    def _finished(self, branch: Branch, farewell: Fin | Abort, now: float) -> list[Effect]:
+        complete = isinstance(farewell, Fin) and farewell.complete
+        reason = "" if complete else farewell.reason.text
+        event = PeerFinished(branch.address, complete, reason)
+        return [event, *self._remove(branch.address, "complete" if complete else "left", reason, now)]
 
     def _join(self, join: Join, source: Address, now: float) -> Sequence[Effect]:
         flow = self.flow
         branch = flow.branches.get(source)
         if branch is not None:
             return (self._welcome(branch),)
+        effects: list[Effect] = []
+        if len(flow.branches) >= self.options.max_receivers:
+            doubted = next((one for one in flow.branches.values() if one.doubt.what is not None), None)
+            if doubted is not None and doubted.doubt.what is not None:  # who is said to have left leaves its place
+                effects += self._finished(doubted, doubted.doubt.what, now)
         reason = Reason.NONE
         if self.state == "closing" or self.end_sent or (join.from_start and flow.base > 0) or source in self.ended:
             reason = Reason.STARTED
@@ -153,11 +180,16 @@ class RlaSender(StreamSender):
             reason = Reason.FULL
         if reason is not Reason.NONE:
             refusal = encode_join_ack(JoinAck(self.number, False, reason, 0, 0, 0))
-            return (Send(refusal, source), PeerRefused(source, reason.text))
-        effects: list[Effect] = [self._welcome(flow.add(source, join.window, now)), PeerJoined(source)]
-        if self.state == "waiting" and len(flow.branches) >= self.session.receivers:
+            return (*effects, Send(refusal, source), PeerRefused(source, reason.text))
+        effects += [self._welcome(flow.add(source, join.window, now)), PeerJoined(source)]
+        if self.state == "waiting" and self._present >= self.session.receivers:
             effects += self._begin(now)
         return effects
+
+    @property
+    def _present(self) -> int:
+        """Receivers that are not said to have left."""
+        return sum(branch.doubt.what is None for branch in self.flow.branches.values())
 
     def _welcome(self, branch: Branch) -> Send:
         flow = self.flow
@@ -171,6 +203,9 @@ class RlaSender(StreamSender):
         self.state = "sending"
         self.detail = ""
         self._review_at = now + REVIEW_S
+        for branch in self.flow.branches.values():
+            if branch.doubt.what is not None:
+                self.flow.put_aside(branch, now)
         return self._transmit([SessionStarted()], now)
 
     def _remove(self, address: Address, state: str, reason: str, now: float) -> list[Effect]:
@@ -181,7 +216,7 @@ class RlaSender(StreamSender):
             return []
         if self._finishing and self.end_sent and any(ended.state == "complete" for ended in self.ended.values()):
             self.state = "closing"
-            self._closing_at = now + LINGER_S
+            self._parting = Parting(now)
             return []
         return self._abort(Reason.FAILED, "no receiver is left")
 
@@ -235,7 +270,7 @@ class RlaSender(StreamSender):
             return min(at, self.flow.paced_until) if self.limit == "pacing" else at
         if self.state == "waiting":
             return min(self._announce_at, self._wait_until)
-        return self._closing_at if self.state == "closing" else None
+        return self._parting.at if self.state == "closing" and self._parting is not None else None
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         effects: list[Effect] = []
@@ -247,27 +282,40 @@ class RlaSender(StreamSender):
                 self._review_at = now + REVIEW_S
                 effects += self._review(now)
             return self._transmit(effects, now)
-        if self.state == "closing" and self._closing_at is not None and now >= self._closing_at:
-            effects.append(self._end())
+        if self.state == "closing" and self._parting is not None:
+            if self._parting.says(now):
+                effects.append(Send(encode_abort(self.number, Reason.NONE), self.session.group))
+            elif self._parting.is_over:
+                effects.append(self._end())
         return effects
 
     def _wait(self, now: float) -> list[Effect]:
+        effects = self._believe(now)
         joined = len(self.flow.branches)
         self.detail = f"{joined} of {self.session.receivers} receivers have joined"
         if now >= self._wait_until:
             if joined:
-                return self._begin(now)
-            return self._abort(Reason.NONE, f"no receiver joined within {self.session.wait:g} s")
+                return [*effects, *self._begin(now)]
+            return [*effects, *self._abort(Reason.NONE, f"no receiver joined within {self.session.wait:g} s")]
         if now < self._announce_at:
-            return []
+            return effects
         self._announce_at = now + self.options.announce_s
-        return [Send(encode_announce(self.number, self.options.payload_bytes), self.session.group)]
+        return [*effects, Send(encode_announce(self.number, self.options.payload_bytes), self.session.group)]
+
+    def _believe(self, now: float) -> list[Effect]:
+        """Who is through, if what was said of it agrees with what has come since."""
+        effects: list[Effect] = []
+        for branch in list(self.flow.branches.values()):
+            farewell = branch.doubt.believed(branch.heard_at, now)
+            if farewell is not None and not self.closed:
+                effects += self._finished(branch, farewell, now)
+        return effects
 
     def _review(self, now: float) -> list[Effect]:
         """Drop who is silent, stalled while there was something to make progress with, or (when that is wanted) the
         slowest by far.
         """
-        effects: list[Effect] = []
+        effects = self._believe(now)
         flow = self.flow
         blocked = flow.end_offset + self.options.payload_bytes if self.limit == "advertised_window" else 0
         for branch in list(flow.branches.values()):

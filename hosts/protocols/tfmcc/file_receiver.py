@@ -71,32 +71,50 @@ class TfmccFileReceiver(TfmccReceiver):
     # --- joining
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        if self.state in ("listening", "joining") and parse_data(datagram.data) is not None:
+        data = parse_data(datagram.data) if self.state in ("listening", "joining") else None
+        if data is not None:
             self.counters["drop_premature"] += 1
-            return ()
+            # It missed the announcements: the session has begun. The answer to its JOIN says so, where silence would
+            # leave it listening for good.
+            return self._begin(data.session, data.send_time_us, datagram, now) if self.state == "listening" else ()
         if self.state == "listening":
             return self._listen(datagram, now)
+        if self.state == "joining" and datagram.source != self.sender:
+            return self._announced_by_another(datagram, now)
         return super().receive(datagram, now=now)
 
     def _listen(self, datagram: Datagram, now: float) -> Sequence[Effect]:
         packet = read_packet(datagram.data, parse, self.counters)
         if packet is None:
             return ()
-        if (
-            not isinstance(packet, Announce)
-            or (self.number is not None and packet.session != self.number)
-            or not self.may_begin_with(datagram)
-        ):
+        if not isinstance(packet, Announce):
             self.counters["drop_other_session"] += 1
             return ()
-        self.number = packet.session
+        return self._begin(packet.session, packet.time_us, datagram, now)
+
+    def _announced_by_another(self, datagram: Datagram, now: float) -> Sequence[Effect]:
+        packet = read_packet(datagram.data, parse, self.counters)
+        if not isinstance(packet, Announce) or not self.may_change_to(packet.session, datagram, now):
+            self.counters["drop_other_session"] += 1
+            return ()
+        self.counters["changed_session"] += 1
+        return self._ask(packet.session, packet.time_us, datagram, now)
+
+    def _begin(self, session: int, time_us: int, datagram: Datagram, now: float) -> Sequence[Effect]:
+        """Ask the sender of the first session that was heard of."""
+        if (self.number is not None and session != self.number) or not self.may_begin_with(datagram):
+            self.counters["drop_other_session"] += 1
+            return ()
+        return self._ask(session, time_us, datagram, now)
+
+    def _ask(self, session: int, time_us: int, datagram: Datagram, now: float) -> Sequence[Effect]:
+        """Join a session; `time_us`: its sender's clock when it sent what was heard of it."""
+        self.number = session
         self.sender = datagram.source
         self.state = "joining"
-        return self._heard_announce(packet, datagram, now)
-
-    def _heard_announce(self, packet: Announce, datagram: Datagram, now: float) -> Sequence[Effect]:
+        self.joining_since = now
         self._heard_at = now
-        self._announced = (packet.time_us, datagram.came_at(now))
+        self._announced = (time_us, datagram.came_at(now))
         return self._repeat_join(now)
 
     def _repeat_join(self, now: float) -> Sequence[Effect]:
@@ -106,7 +124,7 @@ class TfmccFileReceiver(TfmccReceiver):
         join = Join(self.number or 0, self.id, time_us, max(0, int((now - at) * 1e6)), int(now * 1e6))
         return (Send(encode_join(join), self.sender),)
 
-    def _control(self, packet: Packet, at: float, now: float) -> Sequence[Effect]:
+    def _control(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         if isinstance(packet, JoinAck) and self.state == "joining" and packet.receiver == self.id:
             if packet.reason is not Reason.NONE:
                 return self._end(False, f"refused: {packet.reason.text}")
@@ -114,6 +132,7 @@ class TfmccFileReceiver(TfmccReceiver):
             self._retry_at = None
             self._heard_at = now
             least = 0.0 if self.options.rules == "today" else LEAST_RTT_S
+            at = datagram.came_at(now)
             rtt = max(at - packet.echo_time_us * 1e-6, least)
             self.path.round_trip.measure(rtt, at, packet.time_us * 1e-6, is_clr=False)
             self._status_at = now + STATUS_S
@@ -122,21 +141,42 @@ class TfmccFileReceiver(TfmccReceiver):
             return ()
         if isinstance(packet, MemberFin) and packet.answer and self.state == "confirming":
             return self._end_as_confirmed()
-        if isinstance(packet, Abort) and self.state == "confirming" and self._verdict[0]:
-            return self._end_as_confirmed()  # it has the whole stream, whatever becomes of the others
-        return super()._control(packet, at, now)
+        if isinstance(packet, Abort) and self.state == "confirming":
+            return self._end_as_confirmed()  # nothing is missing but the receipt
+        return super()._control(packet, datagram, now)
+
+    def _stream_ends(self, length: int, now: float) -> None:
+        """A file's blocks say where it ends."""
+        self.counters["drop_unexpected"] += 1
 
     # --- blocks
 
     def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
-        blocks = self._blocks
+        if self._take(seq, packet.payload):
+            self._go_on(now, effects)
+
+    def _deliver_run(
+        self, seq: int, packet: Data, payload: bytes, at: float, now: float, effects: list[Effect]
+    ) -> None:
+        size = len(packet.payload)
+        for start in range(0, len(payload), size):
+            self._take(seq + start // size, payload[start : start + size])
+        self._go_on(now, effects)
+
+    def _take(self, seq: int, payload: bytes) -> bool:
+        """A piece that came in packet `seq`; whether it can be a sender's."""
         try:
-            piece = parse_piece(packet.payload)
+            piece = parse_piece(payload)
             self._seq = max(self._seq, seq)
-            blocks.take(piece)
+            self._blocks.take(piece)
         except (PacketError, ValueError):
             self.counters["drop_block"] += 1
-            return
+            return False
+        return True
+
+    def _go_on(self, now: float, effects: list[Effect]) -> None:
+        """Hand over what is whole, and say by and by what is lacking."""
+        blocks = self._blocks
         if blocks.deliver(effects):
             self._status_at = min(self._status_at or now, now + self.rtt / 2)
         if blocks.next < blocks.passed and self.state == "member":

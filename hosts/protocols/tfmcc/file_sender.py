@@ -21,7 +21,8 @@ from hosts.endpoint import (
 )
 from hosts.parts.fec.pieces import BlockStatus
 from hosts.parts.file_sending import FileSending
-from hosts.parts.roster import LINGER_S, Member
+from hosts.parts.parting import Parting
+from hosts.parts.roster import Member
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.blocks import is_blocks, parse_status
 from hosts.protocols.tfmcc.options import TfmccOptions
@@ -59,7 +60,7 @@ class TfmccFileSender(TfmccSender):
         self.roster, self.blocks = self._file.roster, self._file.blocks
         self._wait_until = 0.0
         self._announce_at = 0.0
-        self._closing_at: float | None = None
+        self._parting: Parting | None = None
 
     # --- the application's side
 
@@ -166,7 +167,7 @@ class TfmccFileSender(TfmccSender):
         self._left(receiver, now)
         if not self.roster.members and self.state == "sending":
             self.state = "closing"
-            self._closing_at = now + LINGER_S
+            self._parting = Parting(now)
         return effects
 
     # --- blocks
@@ -185,6 +186,13 @@ class TfmccFileSender(TfmccSender):
     def _has_payload(self) -> bool:
         return self.blocks.has_piece
 
+    @property
+    def _full_bytes(self) -> int:
+        return self.blocks.piece_bytes
+
+    def _next_payloads(self, most: int) -> bytes:
+        return self.blocks.next_pieces(self.seq, most)
+
     def _next_payload(self) -> tuple[bytes, int]:
         return self.blocks.next_piece(self.seq), 0
 
@@ -194,15 +202,17 @@ class TfmccFileSender(TfmccSender):
     def wake_at(self) -> float | None:
         if self.state == "waiting":
             return min(self._announce_at, self._wait_until)
-        if self.state == "closing":
-            return self._closing_at
+        if self.state == "closing" and self._parting is not None:
+            return self._parting.at
         return super().wake_at
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if self.state == "waiting":
             return self._wait(now)
-        if self.state == "closing":
-            return [self._end()] if self._closing_at is not None and now >= self._closing_at else []
+        if self.state == "closing" and self._parting is not None:
+            if self._parting.says(now):
+                return [Send(encode_abort(self.number, Reason.NONE), self.session.group)]
+            return [self._end()] if self._parting.is_over else []
         effects: list[Effect] = []
         for receiver, reason in self.roster.overdue(self.blocks.passed, self.options.drop_after_s, now):
             effects.append(Send(encode_abort(self.number, reason), self.roster.members[receiver].address))

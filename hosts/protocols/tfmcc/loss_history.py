@@ -140,6 +140,15 @@ class LossHistory:
         self._settle(rtt)
         return True
 
+    def arrived_run(self, seq: int, count: int, first_at: float, now: float, rtt: float) -> None:
+        """Note packets from `seq` on, the first at `first_at` and the last at `now`, all beyond what has arrived."""
+        self.arrived(seq, first_at, rtt)
+        self.highest += count - 1
+        self.highest_at = now
+        self._advanced += count - 1
+        if self._gaps:
+            self._settle(rtt)
+
     def marked(self, seq: int, now: float, rtt: float) -> None:
         """A packet that has arrived was marked by a queue on its way: as good as a loss (RFC 4654, 2.3; RFC 5348)."""
         if self.events and seq <= self._event_first:

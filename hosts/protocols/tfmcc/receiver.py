@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from hosts.endpoint import (
     CE,
     Datagram,
+    DatagramRun,
     DeliverDatagram,
     Effect,
     Sample,
     Send,
-    StreamEnded,
 )
+from hosts.parts.jump import MOST_AHEAD, Jump
 from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
+from hosts.parts.runs import pieces
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import (
@@ -20,6 +22,7 @@ from hosts.protocols.tfmcc.packets import (
     FLAG_ECHO,
     FLAG_END,
     NO_RECEIVER,
+    STREAM,
     Data,
     Join,
     JoinAck,
@@ -49,6 +52,7 @@ class TfmccReceiver(RealtimeReceiver):
         self.id = rng.randint(NO_RECEIVER + 1, SESSION_MAX)
         self.path = Path(options)
         self.reporting = Reporting(self.path, options, self.id, rng)
+        self._jump = Jump()
         self._delivers = session.deliver
 
     # --- the application's side
@@ -95,11 +99,15 @@ class TfmccReceiver(RealtimeReceiver):
         elif self.state == "closed":
             return ()
         at = datagram.came_at(now)
-        self._heard_at = now
+        if not packet.flags & FLAG_END:
+            self._heard_at = now
         path = self.path
         history = path.history
         seq = extend(packet.seq, history.highest) if history.highest >= 0 else packet.seq
         newest = seq > history.highest
+        if seq > history.highest + MOST_AHEAD and history.highest >= 0 and not self._jump.is_confirmed(seq):
+            self.counters["drop_far_ahead"] += 1
+            return effects
         if not history.arrived(seq, at, path.round_trip.rtt):
             self.counters["drop_duplicate"] += 1
             return effects
@@ -116,9 +124,56 @@ class TfmccReceiver(RealtimeReceiver):
         if self._delivers and size:
             self._deliver(seq, packet, at, now, effects)
         if packet.flags & FLAG_END:
-            effects.append(StreamEnded(packet.offset + size))
-            effects += self._end(True, "")
+            self._stream_ends(packet.offset + size, now)
         return effects
+
+    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
+        """Data that the sender has sent together are taken together."""
+        if run.source != self.sender:
+            return super().receive_run(run, now=now)
+        effects: list[Effect] = []
+        for part, payload in pieces(STREAM, run):
+            taken = self._take_run(part, payload, now)
+            effects += super().receive_run(part, now=now) if taken is None else taken
+        return effects
+
+    def _take_run(self, run: DatagramRun, payload: bytes, now: float) -> Sequence[Effect] | None:
+        """Data that follow each other and say the same, with all their payload. None: they have to be taken one by
+        one."""
+        count = run.packets
+        if count == 1 or self.state != "member" or run.ecn == CE or run.destination != self.session.group:
+            return None
+        first = run.datagram(0)
+        packet = parse_data(first.data)
+        if packet is None or packet.session != self.number or packet.flags & FLAG_END:
+            return None
+        size = len(packet.payload)
+        path = self.path
+        history = path.history
+        seq = extend(packet.seq, history.highest) if history.highest >= 0 else packet.seq
+        if seq <= history.highest or len(payload) != count * size:
+            return None
+        at, first_at = now if run.arrived_at is None else run.arrived_at, first.came_at(now)
+        self._heard_at = now
+        history.arrived_run(seq, count, first_at, at, path.round_trip.rtt)
+        self.data_packets += count
+        self.received_bytes += len(payload)
+        path.receive_rate.add(count * packet_bytes(size), at, decode_rtt(packet.max_rtt))
+        effects: list[Effect] = []
+        # They left together: how long the way is the first one shows.
+        self._newest(packet._replace(seq=packet.seq + count - 1 & 0xFFFFFFFF), first_at, now, effects)
+        if self._delivers and size:
+            self._deliver_run(seq, packet, payload, at, now, effects)
+        return effects
+
+    def _deliver_run(
+        self, seq: int, packet: Data, payload: bytes, at: float, now: float, effects: list[Effect]
+    ) -> None:
+        """Hand the payloads of packets like this one, from `seq` on, to the application."""
+        size = len(packet.payload)
+        for start in range(0, len(payload), size):
+            one = packet._replace(offset=packet.offset + start, payload=payload[start : start + size])
+            self._deliver(seq + start // size, one, at, now, effects)
 
     def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
         """Hand a payload to the application."""
@@ -126,12 +181,13 @@ class TfmccReceiver(RealtimeReceiver):
 
     def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
         packet = self._told(datagram, parse)
-        return () if packet is None else self._control(packet, datagram.came_at(now), now)
+        return () if packet is None else self._control(packet, datagram, now)
 
-    def _control(self, packet: Packet, at: float, now: float) -> Sequence[Effect]:
-        """What our sender says beside its data; it came at `at`."""
+    def _control(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
+        """What our sender says beside its data."""
+        at = datagram.came_at(now)
         if isinstance(packet, Abort):
-            return self._aborted(packet.reason)
+            return self._aborted(packet.reason, datagram, now)
         if isinstance(packet, JoinAck) and packet.receiver == self.id and packet.reason is Reason.NONE:
             return self._asked(packet, at, now)
         if isinstance(packet, Report) and packet.flags & FLAG_ANSWER and packet.receiver == self.id:
@@ -192,12 +248,15 @@ class TfmccReceiver(RealtimeReceiver):
         if self.state in ("listening", "joining", "closed"):
             return None
         due_at = self.reporting.due_at
-        silent_at = self._heard_at + self.options.silence_s
+        silent_at = min(self._heard_at + self.options.silence_s, self._doubt.wake_at)
         return silent_at if due_at is None or due_at > silent_at else due_at
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if self.state in ("listening", "joining", "closed"):
             return ()
+        over = self._believe(now)
+        if over:
+            return over
         report = self.reporting.fire(now)
         if report is not None:
             return (self._to_sender(report),)

@@ -123,7 +123,9 @@ class AdaptiveControl(WindowControl[AdaptiveWindow]):
         elapsed = now - self._round_began
         if elapsed > 0 and self._round_waiting < inf:
             rate = self._acked_in_round / elapsed
-            self.window.round_trip_ended(self._round_waiting, rate, self.smoothed_rtt, not self.starved, now)
+            # The mean lags behind a queue that has just become longer than the path.
+            rtt = max(self.smoothed_rtt, self.base_rtt + self._round_waiting)
+            self.window.round_trip_ended(self._round_waiting, rate, rtt, not self.starved, now)
 
     def _cut(self) -> None:
         self._losses.lost()

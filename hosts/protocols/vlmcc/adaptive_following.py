@@ -96,7 +96,7 @@ class AdaptiveFollowing(Following[AdaptiveWindow]):
         assert self._next_round_at is not None
         if now < self._next_round_at:
             return False
-        self._end_round(now, in_flight, leads=leads)
+        self._end_round(now, in_flight, base_rtt, leads=leads)
         self._begin_round(now, mean)
         return True
 
@@ -111,7 +111,7 @@ class AdaptiveFollowing(Following[AdaptiveWindow]):
         self._arrived = 0
         self._drained = False
 
-    def _end_round(self, now: float, in_flight: float, *, leads: bool) -> None:
+    def _end_round(self, now: float, in_flight: float, base_rtt: float, *, leads: bool) -> None:
         window, mean = self.window, self.rtt.mean
         if self._own_start or leads:
             self.should_lead = False
@@ -119,7 +119,9 @@ class AdaptiveFollowing(Following[AdaptiveWindow]):
         if window.cwnd > in_flight and window.is_long(self._waiting) and not window.beside_others:
             window.continue_from(in_flight)
         rate = self._arrived / (now - self._round_began)
-        window.round_trip_ended(self._waiting, rate, mean, window.cwnd <= UNUSED * in_flight, now)
+        # The mean lags behind a queue that has just become longer than the path.
+        rtt = max(mean, base_rtt + self._waiting)
+        window.round_trip_ended(self._waiting, rate, rtt, window.cwnd <= UNUSED * in_flight, now)
         if self._drained:
             self._has_seen = True
             self.should_lead = False

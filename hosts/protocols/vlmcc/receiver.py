@@ -11,9 +11,9 @@ from hosts.endpoint import (
     Effect,
     Sample,
     Send,
-    StreamEnded,
 )
 from hosts.parts.gaps import Gaps
+from hosts.parts.jump import MOST_AHEAD, Jump
 from hosts.parts.path import Path
 from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
 from hosts.parts.spread import Wait, spread_rtts
@@ -75,6 +75,7 @@ class VlmccReceiver(RealtimeReceiver):
         self.gaps = Gaps()
         self._arrivals = Arrivals()
         self._marked = 0  # packets that came with a mark of congestion
+        self._jump = Jump()
         self._rng = rng
         self._last: Data | None = None  # the newest packet
         self._last_at = 0.0
@@ -127,10 +128,14 @@ class VlmccReceiver(RealtimeReceiver):
         elif self.state == "closed":
             return ()
         at = datagram.came_at(now)
-        self._heard_at = now
+        if not packet.flags & FLAG_END:
+            self._heard_at = now
         gaps = self.gaps
         seq = extend(packet.seq, gaps.highest) if gaps.highest >= 0 else packet.seq
         newest = seq > gaps.highest
+        if seq > gaps.highest + MOST_AHEAD and gaps.highest >= 0 and not self._jump.is_confirmed(seq):
+            self.counters["drop_far_ahead"] += 1
+            return effects
         if not gaps.arrived(seq):
             self.counters["drop_duplicate"] += 1
             return effects
@@ -153,8 +158,7 @@ class VlmccReceiver(RealtimeReceiver):
         if size and self.session.deliver:
             effects.append(DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * _MICRO, at))
         if packet.flags & FLAG_END:
-            effects.append(StreamEnded(packet.offset + size))
-            effects += self._end(True, "")
+            self._stream_ends(packet.offset + size, now)
         return effects
 
     def _other(self, datagram: Datagram, now: float) -> Sequence[Effect]:
@@ -165,7 +169,7 @@ class VlmccReceiver(RealtimeReceiver):
             self._started(packet, datagram.came_at(now))
             return ()
         if isinstance(packet, Abort):
-            return self._aborted(packet.reason)
+            return self._aborted(packet.reason, datagram, now)
         self.counters["drop_unexpected"] += 1
         return ()
 
@@ -311,12 +315,14 @@ class VlmccReceiver(RealtimeReceiver):
     def wake_at(self) -> float | None:
         if self.state != "member":
             return None
-        return min(self._request_at, self._wait.at, self._heard_at + self.options.silence_s)
+        return min(self._request_at, self._wait.at, self._doubt.wake_at, self._heard_at + self.options.silence_s)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if self.state != "member":
             return ()
-        effects: list[Effect] = []
+        effects = self._believe(now)
+        if effects:
+            return effects
         if now >= self._request_at:
             effects.append(self._request(now))
         if now >= self._wait.at:

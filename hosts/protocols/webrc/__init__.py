@@ -34,6 +34,8 @@ PROTOCOL = Protocol(
     make_receiver,
     feedback_types=frozenset(),
     carries_realtime=True,
+    admits_late=True,
+    takes_files=True,
     knows_receivers=False,
     read_session=read_session,
     count_groups=count_groups,

@@ -52,6 +52,8 @@ class WebrcOptions:
     flute_version: int = within(2, 1, 2)  # what the sender says it is (RFC 3926, RFC 6726)
     # A receiver takes all files of the session, one after the other, and not the first one that is whole only.
     every_file: bool = False
+    pattern: str = "*"  # of the names of the files that a receiver takes (fnmatch)
+    newest: bool = False  # a receiver takes the file that was described last, and no other
     # The sender of a file stops after so long; 0: when it is stopped.
     carousel_s: float = seconds(0.0, below=MOST, or_zero=True)
 

@@ -23,12 +23,13 @@ from hosts.endpoint import (
     SessionStarted,
     StreamEnded,
 )
+from hosts.parts.doubt import Doubt
+from hosts.parts.groups import session_groups
 from hosts.parts.receiving import SessionReceiver
 from hosts.protocol import Session
 from hosts.protocols.webrc.control import ReceptionControl
 from hosts.protocols.webrc.description import conflict, described
-from hosts.protocols.webrc.flute.reception import Reception
-from hosts.protocols.webrc.groups import session_groups
+from hosts.protocols.webrc.flute.reception import Choice, Reception
 from hosts.protocols.webrc.losses import Losses
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import Alc, parse, payload_bytes
@@ -54,8 +55,9 @@ class WebrcReceiver(SessionReceiver):
 
     def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
         super().__init__(session)
-        self.download = Reception(session.ntp_at_zero)
+        self.download = Reception(session.ntp_at_zero, session.shelf, Choice(options.pattern, options.newest))
         self._delivered = 0  # bytes of the stream
+        self._files = 0
         self._is_plain = False
         self.joined: list[int] = []
         """Wave channels, the lowest first."""
@@ -72,6 +74,7 @@ class WebrcReceiver(SessionReceiver):
         self._epoch_at = 0.0
         self._heard_at = 0.0
         self._slot_since = 0.0
+        self._doubt = Doubt[bool]()  # whether the session is over
         self._listen_again_at = 0.0
         self._listen_wait_s = 0.0
 
@@ -97,6 +100,14 @@ class WebrcReceiver(SessionReceiver):
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         return () if self.closed else self._end(False, reason)
+
+    def _flush(self) -> str:
+        """Write down what a later receiver can go on with; what is wrong with that."""
+        try:
+            self.download.flush()
+        except FileError as error:
+            return str(error)
+        return ""
 
     def sample(self, *, now: float) -> Sample:
         return receiver_sample(
@@ -195,7 +206,8 @@ class WebrcReceiver(SessionReceiver):
                 return ()
             effects += self._first(packet, datagram.source, arrived_at, now)
         elif packet.closes:
-            return self._over()
+            self._doubt.said(True, now, to_one=False)
+            return ()
         elif packet.slot_index != self.slot_index:
             effects += self._other_slot(packet.slot_index, now)
         self._heard_at = now
@@ -215,13 +227,14 @@ class WebrcReceiver(SessionReceiver):
             self.state, self._is_plain = "member", True
             self._sender, self.number = datagram.source, packet.session
             effects.append(SessionStarted(datagram.source))
-        self._heard_at = now
+        if packet.closes:
+            self._doubt.said(True, now, to_one=False)
+        else:
+            self._heard_at = now
         self.counters["data_packets"] += 1
         self.received_bytes += len(packet.symbol)
         if packet.symbol:
             effects += self._contents(packet, datagram.came_at(now), now)
-        if packet.closes and self.state == "member":
-            effects += self._over()
         return effects
 
     def _unwanted(self, packet: Alc, source: Address) -> str:
@@ -312,9 +325,12 @@ class WebrcReceiver(SessionReceiver):
             return self._end(False, str(error))
         effects: list[Effect] = []
         for file in files[: None if self.options.every_file else 1]:
-            effects.append(Deliver(self._delivered, file.stream))
-            self._delivered += len(file.stream)
-        if effects and (not self.options.every_file or self.download.has_all):
+            effect = file.effect(self._delivered)
+            effects.append(effect)
+            self._files += 1
+            self._delivered += len(effect.data) if isinstance(effect, Deliver) else 0
+        has_one = bool(self._files + self.download.there)
+        if (has_one and not self.options.every_file) or self.download.has_all:
             effects += self._whole()
         return effects
 
@@ -325,7 +341,7 @@ class WebrcReceiver(SessionReceiver):
 
     def _over(self) -> list[Effect]:
         """The sender has ended the session."""
-        if self._delivered and self.download.has_all_described:
+        if self._files + self.download.there and self.download.has_all_described:
             return self._whole()
         return self._end(False, "the sender ended the session")
 
@@ -333,10 +349,14 @@ class WebrcReceiver(SessionReceiver):
 
     @property
     def wake_at(self) -> float | None:
-        return None if self.closed or self.state == "confirming" else self._epoch_at
+        return None if self.closed or self.state == "confirming" else min(self._epoch_at, self._doubt.wake_at)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        if self.closed or now < self._epoch_at:
+        if self.closed or self.state == "confirming":
+            return ()
+        if self._doubt.believed(self._heard_at, now):
+            return self._over()
+        if now < self._epoch_at:
             return ()
         if self._sender is not None:
             late = self._overdue(now)
@@ -437,6 +457,8 @@ class WebrcReceiver(SessionReceiver):
     def _end(self, complete: bool, reason: str) -> list[Effect]:
         effects = [] if self.state == "confirming" else self._leave_all()
         self.state = "closed"
+        if not complete:
+            reason = "; ".join(filter(None, (reason, self._flush())))
         return [*effects, SessionEnded(complete, reason)]
 
     def _leave_all(self) -> list[Effect]:

@@ -6,7 +6,7 @@ import math
 from hosts.endpoint import Sample
 from hosts.parts.receiving import SessionReceiver
 from hosts.protocols.webrc.control import ReceptionControl
-from hosts.protocols.webrc.flute.objects import ObjectDecoder
+from hosts.protocols.webrc.flute.decoding import ObjectDecoder
 
 
 def receiver_sample(

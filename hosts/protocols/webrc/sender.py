@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from hosts.endpoint import ECT_0, NOT_ECT, Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
+from hosts.parts.groups import session_groups
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
 from hosts.protocols.webrc.description import encode_description
 from hosts.protocols.webrc.flute.carousel import Carousel
+from hosts.protocols.webrc.flute.content import content_of
 from hosts.protocols.webrc.flute.objects import SCHEMES, plan
-from hosts.protocols.webrc.groups import session_groups
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import (
     FDT_TOI,
@@ -26,6 +27,7 @@ from hosts.protocols.webrc.packets import (
     payload_bytes,
 )
 from hosts.protocols.webrc.schedule import Packet, Schedule
+from hosts.storage import FileChange
 from hosts.wire.manifest import FileError, Manifest
 
 FDT_SHARE: Final = 2
@@ -57,8 +59,8 @@ class WebrcSender(StreamSender):
             SCHEMES[options.fec],
             symbol=self._payload,
             table=self._payload - len(self._description),
+            rate=self.waves.session_rate,
             version=options.flute_version,
-            encoding="gzip" if options.gzip else "",
             ntp_at_zero=session.ntp_at_zero,
         )
         self._manifest: Manifest | None = None
@@ -87,7 +89,8 @@ class WebrcSender(StreamSender):
             return ()
         try:
             while (head := self._take_head()) is not None and len(self._unsent) >= head.size:
-                self.carousel.add(head.name, bytes(self._unsent[: head.size]))
+                data = bytes(self._unsent[: head.size])
+                self.carousel.add(content_of(head.name, data, "gzip" if self.options.gzip else ""))
                 del self._unsent[: head.size]
                 self._manifest = None
         except (FileError, ValueError) as error:
@@ -113,6 +116,20 @@ class WebrcSender(StreamSender):
             return self._end(False, "what is to be sent is not a file")
         self.carousel.end()
         return self._begin(now)
+
+    def change(self, change: FileChange, *, now: float) -> Sequence[Effect]:
+        if self.closed:
+            return ()
+        self.carousel.remove(self.carousel.named(change.removed))
+        for content in change.added:
+            try:
+                self.carousel.add(content)
+            except ValueError as error:
+                return self.close(now=now, reason=f"{content.manifest.name} cannot be sent: {error}")
+        if change.is_last:
+            self._finishing = True
+            self.carousel.end()
+        return self._begin(now) if self.state == "reading" else ()
 
     def start_now(self, *, now: float) -> Sequence[Effect]:
         return ()
@@ -168,6 +185,9 @@ class WebrcSender(StreamSender):
                 self._skip(now)
             packet = self._schedule.packet(self._next)
             effects.append(self._send(packet, now))
+            if self.carousel.is_complete and self.carousel.is_through:
+                withdrawn = "; ".join(self.carousel.withdrawn)
+                return [*effects, *self.close(now=now, reason=withdrawn)]
             self._next += 1
             self._next_at = self._origin + (self._next - self._first + 1) / self.waves.session_rate
         return effects
@@ -200,10 +220,12 @@ class WebrcSender(StreamSender):
             symbol = self._realtime_payload(self._payload - len(description))
             packet_of_data = Alc(session, slot_index, channel, psn, is_long, OBJECT_TOI, NO_CODE, number, symbol)
             data = encode(packet_of_data._replace(description=description) if description else packet_of_data)
-        elif (channel == self.waves.t and psn % FDT_SHARE == 0) or not self.carousel.has_symbols:
+        elif (channel == self.waves.t and psn % FDT_SHARE == 0) or (
+            found := self.carousel.next_symbol(channel)
+        ) is None:
             symbol, data = self._table(packet, description, now)
         else:
-            toi, number, symbol = self.carousel.next_symbol(channel)
+            toi, number, symbol = found
             data = encode(Alc(session, slot_index, channel, psn, is_long, toi, self.carousel.scheme, number, symbol))
         self.counters["data_packets"] += 1
         self.counters["udp_bytes"] += len(data)

@@ -85,6 +85,28 @@ def test_only_the_part_asked_for_is_loaded() -> None:
     assert result.stdout.strip() == "False"
 
 
+def test_help_is_quick() -> None:
+    """Most of half a second would be what draws tables and bars."""
+    script = (
+        "import atexit, sys\n"
+        "slow = {'rich', 'numpy', 'scapy', 'finsy'}\n"
+        "atexit.register(lambda: print(sorted(slow & set(sys.modules))))\n"
+        "sys.argv = ['canopy', 'recv', '--help']\n"
+        "from engine.command.entry import main\n"
+        "main()\n"
+    )
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert result.stdout.startswith("Usage: canopy recv")
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_nothing_said_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["keys"]) == 2
+    said = capsys.readouterr()
+    assert "Usage:" in said.out
+    assert said.err == ""
+
+
 @pytest.mark.parametrize(
     "arguments", [["no-such"], ["send"], ["send", "x", "--port", "99999"], ["ctl", "switches", "--no"]]
 )

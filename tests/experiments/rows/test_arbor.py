@@ -4,7 +4,7 @@ import pytest
 
 from experiments.rows.arbor.rows import ROWS
 
-SHARE, MANY, REPAIRS, HALVED = ROWS
+SHARE, MANY, REPAIRS, HALVED, LAYERS = ROWS
 
 
 def test_each_kind_of_tcp_is_beside_it_behind_each_queue() -> None:
@@ -38,3 +38,11 @@ def test_the_link_is_halved_behind_each_queue() -> None:
         (fault,) = case.document["faults"]
         assert fault["rate"] == "1e+07 bps"
         assert fault["link"] == case.document["links"][0]["between"]
+
+
+def test_each_receiver_has_a_link_of_its_own_rate() -> None:
+    assert LAYERS.experiment is not None
+    for case in LAYERS.experiment.cases(True):
+        rates = [str(link["rate"]) for link in case.document["links"] if str(link["between"][1]).startswith("r")]
+        assert len(set(rates)) >= 6
+        assert case.document["sessions"][0]["parameters"]["rungs"] > 1

@@ -23,6 +23,7 @@ class Path:
         self.base_s = base_s
         self.least_s = base_s
         self.others = 0.0
+        self.rate = RATE
         self.now = 0.0
         self.shares: list[float] = []
 
@@ -31,10 +32,10 @@ class Path:
         window = self.window
         until = self.now + seconds
         while self.now < until:
-            queue = max(0.0, window.cwnd + self.others - RATE * self.base_s)
-            wait = queue / RATE
+            queue = max(0.0, window.cwnd + self.others - self.rate * self.base_s)
+            wait = queue / self.rate
             rtt = self.base_s + wait
-            rate = min(window.cwnd / rtt, RATE)
+            rate = min(window.cwnd / rtt, self.rate)
             self.now += rtt
             seen = self.base_s - self.least_s + wait
             window.waits(seen)
@@ -42,7 +43,7 @@ class Path:
             if queue > limit:
                 window.lost(seen)
             window.round_trip_ended(seen, rate, rtt, True, self.now)
-            self.shares.append(rate / RATE)
+            self.shares.append(rate / self.rate)
 
 
 def settled(base_s: float = RTT_S) -> Path:
@@ -210,3 +211,24 @@ def test_what_gave_way_to_others_is_there_again_when_they_are_known() -> None:
     while not path.window.beside_others:
         path.run(RTT_S)
     assert path.window.cwnd >= before - 2
+
+
+def test_slow_start_after_a_timeout_leads_back_whatever_waits_still() -> None:
+    """The queue is that of the window before, which was too large for a link that has become slower."""
+    window = settled().window
+    window.timed_out()
+    known = window.ssthresh
+    window.round_trip_ended(0.3, RATE, RTT_S + 0.3, True, 10.2)
+    window.waits(0.3)
+    assert window.slow_start
+    assert window.ssthresh == known
+
+
+def test_a_few_packets_are_as_many_when_the_link_has_become_slower() -> None:
+    """They wait for five times as long, which was a long queue for the rate before."""
+    path = settled()
+    path.rate = RATE / 5
+    path.run(8)
+    waiting = path.window.cwnd - path.rate * RTT_S
+    assert OPTIONS.alpha <= waiting <= OPTIONS.beta + 1
+    assert not path.window.beside_others

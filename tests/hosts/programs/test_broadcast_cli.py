@@ -9,6 +9,7 @@ import pytest
 import typer.testing
 
 from hosts.programs import broadcast_cli, cli
+from tests.hosts.programs.test_sdp import TEXT
 
 RUNNER = typer.testing.CliRunner()
 WHERE = ["--group", "239.255.7.29", "--port", "5929", "--interface", "lo"]
@@ -25,9 +26,16 @@ def test_all_files_of_a_folder_come_and_the_sender_ends_in_time(tmp_path: Path) 
     for number in range(3):
         (folder / f"file {number}").write_bytes(bytes(range(256)) * 100 * number)
     settings = ["--max-rate", "8e6", "--set", "base_rate=20", "--set", "slot_s=2", "--set", "quiescence_s=4"]
-    receiving = program("hosts.programs.cli", "recv", *WHERE, "--protocol", "webrc", "--all", "-o", str(out), "--json")
-    sending = program("hosts.programs.broadcast_cli", str(folder), *WHERE, "--duration", "40", *settings, "--json")
+    sdp = str(tmp_path / "session.sdp")
+    sending = program(
+        "hosts.programs.broadcast_cli", str(folder), *WHERE, "--duration", "40", *settings, "--json", "--sdp", sdp
+    )
     try:
+        while not Path(sdp).exists():
+            assert sending.poll() is None
+        receiving = program(
+            "hosts.programs.cli", "recv", "--sdp", sdp, "--interface", "lo", "--all", "-o", str(out), "--json"
+        )
         shown, _ = receiving.communicate(timeout=60)
         assert receiving.returncode == 0
     finally:
@@ -43,7 +51,15 @@ def test_all_files_of_a_folder_come_and_the_sender_ends_in_time(tmp_path: Path) 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
-    [([], "Missing argument"), (["nowhere"], "not a file"), (["."], "no file"), (["--set", "p=2", "here"], "factor P")],
+    [
+        (["--until", "+-5", "here"], "--until: that time is over"),
+        (["--start", "soon", "here"], "--start: 'soon' is no time"),
+        (["--rule", "*.iso", "here"], "--rule '*.iso': a pattern and settings"),
+        ([], "Missing argument"),
+        (["nowhere"], "not a file"),
+        (["."], "no file"),
+        (["--set", "p=2", "here"], "factor P"),
+    ],
 )
 def test_bad_input_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str
@@ -54,6 +70,23 @@ def test_bad_input_is_refused(
     result = RUNNER.invoke(broadcast_cli.app, [*arguments, *WHERE])
     assert result.exit_code == 2
     assert words in result.output
+
+
+def test_a_description_is_not_contradicted(tmp_path: Path) -> None:
+    path = tmp_path / "a.sdp"
+    path.write_text(TEXT, newline="")
+    for arguments, words in (
+        (["--port", "5001"], "--port 5001"),
+        (["--group", "232.6.0.1"], "says 232.6.0.0"),
+        (["--source", "10.0.0.2"], "--source 10.0.0.2"),
+    ):
+        result = RUNNER.invoke(cli.app, ["recv", "--sdp", str(path), *arguments])
+        assert result.exit_code == 2
+        assert words in result.output
+    path.write_text("v=0\r\nnothing")
+    result = RUNNER.invoke(cli.app, ["recv", "--sdp", str(path)])
+    assert result.exit_code == 2
+    assert "line 2" in result.output
 
 
 def test_only_a_broadcast_has_more_files_than_one() -> None:

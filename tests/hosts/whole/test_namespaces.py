@@ -204,3 +204,26 @@ def test_a_folder_that_meets_a_full_disk_is_resumed(wire: Wire, tmp_path: Path) 
             assert (disk / "in" / "sent" / path.name).read_bytes() == path.read_bytes()
     finally:
         subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+@pytest.mark.parametrize(("side", "arrives"), [("left", True), ("right", False)])
+def test_an_mtu_falls_in_the_middle(side: str, arrives: bool, wire: Wire, tmp_path: Path) -> None:
+    """The sender's own kernel sends what is too long in parts. What vanishes on the way nobody tells: the sender's user
+    hears what it may be, and the session ends."""
+    file = tmp_path / "file.bin"
+    file.write_bytes(os.urandom(6_000_000))
+    common = ["--group", "232.5.5.7", "--port", "5007", "--set", "drop_after_s=7"]
+    receiver = wire.start(wire.right, "recv", *common, "--source", "10.9.0.1", "-o", str(tmp_path / "in"))
+    sender = wire.start(wire.left, "send", str(file), *common, "--wait", "30", "--rate-limit", "20e6")
+    inside = tmp_path / "in"
+    until(lambda: sum(path.stat().st_size for path in inside.glob(".*")) > 100_000, "some of it arrives")
+    _ip("-n", getattr(wire, side), "link", "set", "wire", "mtu", "1300")
+    _, errors = sender.communicate(timeout=60)
+    receiver.communicate(timeout=60)
+    assert ("no data have reached" in errors) != arrives
+    assert sender.returncode == receiver.returncode == (0 if arrives else 1), errors
+    if arrives:
+        assert (inside / "file.bin").read_bytes() == file.read_bytes()
+    else:
+        assert "made no progress for too long" in errors
+        assert list(inside.iterdir()) == []

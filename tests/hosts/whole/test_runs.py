@@ -40,7 +40,7 @@ def seconds(hosts: list[Host]) -> float:
     return max(host.progress[-1][0] for host in receivers) - min(host.progress[0][0] for host in receivers)
 
 
-@pytest.mark.parametrize("name", ["mtcp", "rla"])
+@pytest.mark.parametrize("name", ["mtcp", "rla", "tfmcc"])
 @pytest.mark.parametrize(("loss", "jitter_s"), [(0.0, 0.0), (0.01, 0.0), (0.0, 0.0005)])
 def test_a_file_in_runs_arrives_as_fast_as_packet_by_packet(name: str, loss: float, jitter_s: float) -> None:
     size = 1_200_000
@@ -51,4 +51,4 @@ def test_a_file_in_runs_arrives_as_fast_as_packet_by_packet(name: str, loss: flo
     assert all(host.runs > 10 for host in together[1:])
     assert seconds(together) < 1.25 * seconds(alone)
     sent = [hosts[0].endpoint.counters["data_packets"] for hosts in (alone, together)]
-    assert sent[0] == sent[1]
+    assert sent[1] == pytest.approx(sent[0], rel=0.01 if name == "tfmcc" else 0)  # whose timers ask for a repair

@@ -102,3 +102,22 @@ def test_what_both_have_is_fine(tmp_path: Path, purpose: Purpose) -> None:
     path = tmp_path / "x.yaml"
     path.write_text(TEXT)
     assert load_scenario(path, purpose=purpose).traffic
+
+
+@pytest.mark.parametrize(
+    ("protocol", "join", "told"), [("mtcp", 2, True), ("tfmcc", 2, True), ("mtcp", 1, False), ("webrc", 2, False)]
+)
+def test_who_joins_a_file_after_its_start_is_in_doubt(tmp_path: Path, protocol: str, join: int, told: bool) -> None:
+    path = tmp_path / "late.yaml"
+    session = f"{{id: 1, protocol: {protocol}, sender: a, group: 232.1.0.1, port: 5000, size: 1 MB, start: 1 s,"
+    path.write_text(f"{TEXT}sessions:\n  - {session}\n     receivers: [{{host: b, join: {join} s}}]}}\n")
+    said: list[str] = []
+    load_scenario(path, warn=said.append)
+    assert (
+        said
+        == [
+            f"{path}:14: sessions[0].receivers[0].join: warning: `b` joins after the session's `start` (1 s): "
+            f"{protocol} refuses who comes when a file's beginning is gone"
+        ]
+        * told
+    )

@@ -1,5 +1,5 @@
 //! RaptorQ (RFC 6330) for the hosts: one source block, and its symbols as they are asked for. What is sent has one
-//! sub-block; what others send may have more.
+//! sub-block; what others send may have more. Other Python threads run while symbols are made.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -55,7 +55,7 @@ impl RaptorqEncoder {
         if after.is_none_or(|after| after > MOST_ID + 1) {
             return Err(PyValueError::new_err("no such repair symbols"));
         }
-        let packets = self.encoder.repair_packets(first, count);
+        let packets = py.detach(|| self.encoder.repair_packets(first, count));
         PyList::new(py, packets.iter().map(|packet| PyBytes::new(py, packet.data())))
     }
 }
@@ -82,7 +82,7 @@ impl RaptorqDecoder {
             return Err(PyValueError::new_err("not a symbol of this block"));
         }
         let packet = EncodingPacket::new(PayloadId::new(0, id), symbol.to_vec());
-        let whole = self.decoder.decode([packet]);
+        let whole = py.detach(|| self.decoder.decode([packet]));
         Ok(whole.map(|data| PyBytes::new(py, &data[..self.length])))
     }
 }

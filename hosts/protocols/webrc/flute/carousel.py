@@ -1,19 +1,27 @@
 """A sender's session: its files' objects in turns without end, and the FDT instances that describe them.
 
-Each channel shares its packets among the objects by their sizes, so that a receiver of any channels has all of them at
-about the same time, one of twice the priority in half of it.
+Objects have visits in turn, some packets of all channels each, and more of them the larger they are: so a receiver of
+any channels has all objects at about the same time, one of twice the priority in half of it.
 """
 
-import hashlib
 from collections.abc import Iterable
-from heapq import heapify, heapreplace
+from heapq import heapify, heappush, heapreplace
 from typing import Final, NamedTuple
 
-from hosts.protocols.webrc.flute.content import GZIP_CENC, encoded, md5
+from hosts.protocols.webrc.flute.coding import Encoders
+from hosts.protocols.webrc.flute.content import GZIP_CENC, encoded, in_base64
 from hosts.protocols.webrc.flute.fdt import MOST_EXPIRES, FdtInstance, FileEntry, encode_fdt, location_of
-from hosts.protocols.webrc.flute.objects import ObjectEncoder, object_encoder, plan
+from hosts.protocols.webrc.flute.objects import (
+    MOST_VISIT,
+    SYMBOLS_PER_S,
+    ObjectEncoder,
+    object_encoder,
+    plan,
+)
 from hosts.protocols.webrc.flute.transmission import NO_CODE, Transmission
 from hosts.protocols.webrc.packets import FDT_EXTENSION_BYTES
+from hosts.storage import Content
+from hosts.wire.manifest import FileError
 
 LIFETIME_S: Final = 3600.0
 """Of an FDT instance, which is followed by the next one when half of it is over (ours)."""
@@ -36,11 +44,19 @@ class TableSymbol(NamedTuple):
     symbol: bytes
 
 
-class _Object(NamedTuple):
-    file: FileEntry
-    encoder: ObjectEncoder | None
-    """None: of no bytes."""
-    weight: float
+class _Object:
+    """A file that is sent."""
+
+    def __init__(
+        self, content: Content, file: FileEntry, encoder: ObjectEncoder | None, weight: float, left: int
+    ) -> None:
+        self.content = content
+        self.file = file
+        self.encoder = encoder
+        """None: of no bytes."""
+        self.weight = weight
+        self.left = left
+        """Packets that are sent of it yet; negative: without end."""
 
 
 class Carousel:
@@ -52,21 +68,24 @@ class Carousel:
         *,
         symbol: int,
         table: int,
+        rate: float = 0.0,
         version: int = 2,
-        encoding: str = "",
         ntp_at_zero: float | None = None,
     ) -> None:
-        """`scheme`: FEC Encoding ID of the files'; `version`: FLUTE's; `encoding`: the files' content encoding.
+        """`scheme`: FEC Encoding ID of the files'; `rate`: of all channels together, packets/s; `version`: FLUTE's.
         `ntp_at_zero`: the date when the clock shows 0, NTP seconds; None: not known, and the FDT never expires."""
         self.scheme = scheme
         self._symbol = symbol
         self._table = table - FDT_EXTENSION_BYTES
+        self._share = min(rate / SYMBOLS_PER_S, MOST_VISIT)
         self._version = version
-        self._encoding = encoding
         self._ntp_at_zero = ntp_at_zero
         self.is_complete = False
         """No files will follow."""
+        self.withdrawn: list[str] = []
+        """Why files are sent no more that could not be read."""
         self._objects: dict[int, _Object] = {}
+        self._encoders = Encoders()
         self._next_toi = FIRST_TOI
         self._instance = 0
         self._instance_until = -1.0
@@ -74,65 +93,95 @@ class Carousel:
         self._transmission = Transmission(NO_CODE, 0, 1, 1)
         self._cenc = 0
         self._table_turn = 0
-        self._turns: dict[int, list[tuple[float, int]]] = {}  # by channel: a heap of (when it is its turn, TOI)
+        self._turns: list[tuple[float, int]] = []  # a heap of (when it is its turn, TOI)
+        self._visited = 0  # TOI
+        self._left = 0  # packets of the visit
 
     def __len__(self) -> int:
         return len(self._objects)
 
-    def add(self, name: str, data: bytes, priority: float = 1.0) -> int:
+    def add(self, content: Content) -> int:
         """One more file; its TOI. ValueError: it is too long."""
-        coded = encoded(data, self._encoding)
-        transmission = plan(self.scheme, len(coded), self._symbol)
+        transmission = plan(self.scheme, content.data.size, self._symbol)
         toi = self._next_toi
         self._next_toi += 1
+        manifest = content.manifest
         file = FileEntry(
             toi,
-            location_of(name),
-            len(coded),
+            location_of(manifest.name),
+            content.data.size,
             transmission,
-            len(data),
-            self._encoding,
-            md5(data),
-            hashlib.sha256(data).hexdigest(),
+            manifest.size,
+            content.encoding,
+            in_base64(content.md5),
+            manifest.sha256,
         )
-        encoder = object_encoder(coded, transmission) if coded else None
-        self._objects[toi] = _Object(file, encoder, priority * max(1, transmission.symbols))
-        self._changed()
+        encoder = object_encoder(toi, content.data, transmission, self._encoders) if content.data.size else None
+        left = content.turns * transmission.symbols if content.turns else -1
+        weight = content.priority * max(1, transmission.symbols)
+        self._objects[toi] = _Object(content, file, encoder, weight, left)
+        if encoder is not None:
+            now = self._turns[0][0] if self._turns else 0.0
+            heappush(self._turns, (now, toi))
+        self._instance_until = -1.0
         return toi
 
     def remove(self, tois: Iterable[int]) -> None:
         """These files are sent no more. Receivers that have begun with them do not get the rest."""
         for toi in tois:
-            del self._objects[toi]
-        self._changed()
+            self._objects.pop(toi).content.data.close()
+            self._encoders.forget(toi)
+        self._turns = [turn for turn in self._turns if turn[1] in self._objects]
+        heapify(self._turns)
+        self._left = 0
+        self._instance_until = -1.0
+
+    def named(self, names: Iterable[str]) -> list[int]:
+        """The TOIs of the files of these names."""
+        wanted = set(names)
+        return [toi for toi, found in self._objects.items() if found.content.manifest.name in wanted]
 
     def end(self) -> None:
         """No file will follow."""
         self.is_complete = True
-        self._changed()
-
-    def _changed(self) -> None:
         self._instance_until = -1.0
-        self._turns.clear()
 
     @property
-    def has_symbols(self) -> bool:
-        """Whether any file has bytes."""
-        return any(found.encoder is not None for found in self._objects.values())
+    def is_through(self) -> bool:
+        """Whether all files have been sent as often as they should, or cannot be read any more."""
+        return not self._objects and self._next_toi > FIRST_TOI
 
-    def next_symbol(self, channel: int) -> tuple[int, int, bytes]:
-        """TOI, FEC Payload ID and symbol of a channel's next packet. Some file has bytes."""
-        turns = self._turns.get(channel)
-        if turns is None:
-            turns = [(1 / found.weight, toi) for toi, found in self._objects.items() if found.encoder is not None]
-            heapify(turns)
-            self._turns[channel] = turns
-        at, toi = turns[0]
-        _, encoder, weight = self._objects[toi]
-        assert encoder is not None
-        if len(turns) > 1:
-            heapreplace(turns, (at + 1 / weight, toi))
-        return toi, *encoder.next_packet(channel)
+    def next_symbol(self, channel: int) -> tuple[int, int, bytes] | None:
+        """TOI, FEC Payload ID and symbol of a channel's next packet. None: no file has any more."""
+        while self._left or self._visit():
+            self._left -= 1
+            toi = self._visited
+            encoder = self._objects[toi].encoder
+            assert encoder is not None
+            try:
+                return toi, *encoder.next_packet(channel)
+            except FileError as error:
+                self.withdrawn.append(str(error))
+                self.remove([toi])
+        return None
+
+    def _visit(self) -> bool:
+        """Go on to the next object; whether there is one."""
+        while self._turns:
+            at, toi = self._turns[0]
+            found = self._objects[toi]
+            assert found.encoder is not None
+            if found.left == 0:
+                self.remove([toi])
+                continue
+            packets = found.encoder.visit(self._share)
+            if found.left > 0:
+                packets = min(packets, found.left)
+                found.left -= packets
+            heapreplace(self._turns, (at + packets / found.weight, toi))
+            self._visited, self._left = toi, packets
+            return True
+        return False
 
     def next_table(self, now: float) -> TableSymbol:
         """The FDT's next symbol; `now` in seconds, from 0 on."""

@@ -1,27 +1,27 @@
-"""An object as symbols for receivers that get any part of what is sent, and from them.
+"""An object as symbols for receivers that get any part of what is sent.
 
-Each channel goes through the blocks in turn, on its own: whichever channels a receiver has joined, its packets are
-spread evenly over the blocks, so that all become whole at about the same time. RaptorQ's symbols are all new, whatever
-the channel. Without a code, and with Reed-Solomon's few repair symbols, they come again; a receiver of several channels
-then gets some of them twice.
+A sender has the object on disk and at most two blocks in memory. RaptorQ's blocks are visited in turn, and during a
+visit all channels send symbols of the one block, each of them new: whichever channels a receiver has joined, its
+packets are spread over the blocks, so that all become whole at about the same time. The turns begin at another block
+each time, so that a channel whose packets come as slowly as the turns meets all of them.
+
+Without a code, and with Reed-Solomon's few repair symbols, what is sent comes again; each channel goes through the
+object on its own, from a place of its own, so that a receiver of several channels gets little twice.
 """
 
-from collections import Counter
-from collections.abc import Iterator
 from typing import Final, TypeAlias
 
-from hosts.protocols.webrc.flute.coding import BlockSink, FiniteSource, RaptorqSource, block_sink
-from hosts.protocols.webrc.flute.reed_solomon import POINTS, RFC_POINTS
+from hosts.protocols.webrc.flute.coding import MOST_SENT, Encoders, finite_symbol, finite_symbols
 from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON, Transmission
-from hosts.wire.header import PacketError
+from hosts.storage import Readable
 
 SCHEMES: Final = {"raptorq": RAPTORQ, "reed-solomon": REED_SOLOMON, "no-code": NO_CODE}
 """By the name that the parameter `fec` has for them."""
 ALIGNMENT: Final = 8
 """Al: bytes that RaptorQ's symbols are multiples of, as RFC 6330, 4.3 recommends."""
 BLOCK_SYMBOLS: Final = 2048
-"""Of one RaptorQ block as long as there are few enough of them (ours): coding one takes some 30 ms, and only the first
-repair has to wait for it; the more blocks, the more packets beyond K receivers need."""
+"""Of one RaptorQ block as long as there are few enough of them (ours): coding one takes some 20 ms; the more blocks,
+the more packets beyond K receivers need."""
 MAX_BLOCK_SYMBOLS: Final = 8192
 """Of one RaptorQ block that is sent (ours): of the largest files."""
 MAX_BLOCKS: Final = 256
@@ -32,6 +32,15 @@ RS_ENCODING: Final = 80
 NO_CODE_SYMBOLS: Final = 1024
 """Of a block without a code (ours): the most that a file of this size has to be cut for is 2^16 blocks."""
 MOST_NO_CODE: Final = 2**16
+AT_ONCE: Final = 32
+"""Symbols that are read or made by one call (ours): a fraction of a millisecond."""
+SYMBOLS_PER_S: Final = 40_000
+"""For how many symbols a second of an encoder's visits is enough (ours): making one ready takes 2 to 5 microseconds a
+symbol of its block, so that a visit that long makes it a tenth of the time."""
+MOST_VISIT: Final = 0.5
+"""Of a block's symbols that leave in one visit, at most (ours): what receivers need beyond K comes with a visit."""
+RS_SECTION: Final = 64
+"""Reed-Solomon: blocks whose symbols take turns (ours), so that a run of losses takes few of each."""
 GOLDEN: Final = (5**0.5 - 1) / 2
 """Channels begin so far apart, of the whole: neighbours, and their neighbours, meet as late as can be."""
 
@@ -57,104 +66,98 @@ def plan(scheme: int, length: int, symbol: int) -> Transmission:
 class RaptorqObject:
     """A sender's object that never runs out of symbols."""
 
-    def __init__(self, data: bytes, transmission: Transmission) -> None:
+    def __init__(self, toi: int, data: Readable, transmission: Transmission, encoders: Encoders) -> None:
         self.transmission = transmission
-        pieces = [data[slice(*transmission.block(number))] for number in range(transmission.blocks)]
-        self._blocks = [RaptorqSource(piece, transmission.symbol) for piece in pieces]
-        self._turns: Counter[int] = Counter()
+        self._toi = toi
+        self._data = data
+        self._encoders = encoders
+        self._sent = [0] * transmission.blocks  # symbols
+        self._turn = 0
+        self._number = 0
+        self._left = 1
+        self._ready: list[bytes] = []
+        """Of the block that is visited, in the order in which they leave, from behind."""
+
+    def visit(self, share: float) -> int:
+        """Go on to the next block; how many packets of it shall be sent, a share of its source symbols."""
+        blocks = self.transmission.blocks
+        turns, at = divmod(self._turn, blocks)
+        self._turn += 1
+        self._number = (at + int(turns * GOLDEN % 1 * blocks)) % blocks
+        self._ready = []
+        self._left = max(1, int(self._source * share))
+        return self._left
+
+    @property
+    def _source(self) -> int:
+        begin, end = self.transmission.block(self._number)
+        return -(-(end - begin) // self.transmission.symbol)
 
     def next_packet(self, channel: int) -> tuple[int, bytes]:
-        """FEC Payload ID and symbol of the channel's next packet."""
-        turn = self._turns[channel]
-        self._turns[channel] = turn + 1
-        number = (turn + channel) % len(self._blocks)
-        symbol, data = self._blocks[number].take()
-        return self.transmission.payload_id(number, symbol), data
+        """FEC Payload ID and symbol of the next packet, whatever its channel. Raises FileError."""
+        number = self._number
+        symbol = self._sent[number]
+        if symbol >= MOST_SENT:
+            symbol = self._sent[number] = 0
+            self._ready = []
+        if not self._ready:
+            self._make(number, symbol, max(1, min(self._left, AT_ONCE)))
+        self._left -= 1
+        self._sent[number] = symbol + 1
+        return self.transmission.payload_id(number, symbol), self._ready.pop()
+
+    def _make(self, number: int, symbol: int, count: int) -> None:
+        size = self.transmission.symbol
+        begin, end = self.transmission.block(number)
+        source = self._source
+        if symbol < source:
+            at = begin + symbol * size
+            data = self._data.read(at, min(count * size, end - at))
+            self._ready = [data[at : at + size].ljust(size, b"\0") for at in range(0, len(data), size)]
+        else:
+            encoder = self._encoders.get(self._toi, number, lambda: self._data.read(begin, end - begin), size)
+            self._ready = encoder.repair(symbol - source, count)
+        self._ready.reverse()
 
 
 class FiniteObject:
-    """A sender's object of so many symbols, which each channel goes through from a place of its own."""
+    """A sender's object of so many symbols, which each channel goes through from a place of its own: block by block, or
+    with Reed-Solomon section by section, and in a section through its blocks in turn."""
 
-    def __init__(self, data: bytes, transmission: Transmission) -> None:
+    def __init__(self, data: Readable, transmission: Transmission) -> None:
         self.transmission = transmission
-        pieces = [data[slice(*transmission.block(number))] for number in range(transmission.blocks)]
-        self._blocks = [FiniteSource(piece, transmission) for piece in pieces]
-        self._most = sum(block.count for block in self._blocks)
+        self._data = data
+        self._together = RS_SECTION if transmission.scheme == REED_SOLOMON else 1
+        self._most = finite_symbols(transmission, transmission.largest_block)
+        self._whole = self._most * transmission.blocks
         self._turns: dict[int, int] = {}
 
+    def visit(self, share: float) -> int:
+        """How many packets shall be sent before other objects have their turn."""
+        return max(1, int(self.transmission.largest_block * share))
+
     def next_packet(self, channel: int) -> tuple[int, bytes]:
-        """FEC Payload ID and symbol of the channel's next packet."""
-        turn = self._turns.setdefault(channel, int(channel * GOLDEN % 1 * self._most))
-        self._turns[channel] = turn + 1
-        symbol, number = divmod(turn, len(self._blocks))
-        symbol %= self._blocks[number].count
-        return self.transmission.payload_id(number, symbol), self._blocks[number].symbol(symbol)
+        """FEC Payload ID and symbol of the channel's next packet. Raises FileError."""
+        turn = self._turns.setdefault(channel, int(channel * GOLDEN % 1 * self._whole))
+        while True:
+            section, at = divmod(turn, self._together * self._most)
+            first = section * self._together
+            symbol, number = divmod(at, min(self._together, self.transmission.blocks - first))
+            turn = (turn + 1) % self._whole
+            begin, end = self.transmission.block(first + number)
+            source = -(-(end - begin) // self.transmission.symbol)
+            if symbol < finite_symbols(self.transmission, source):  # some blocks have one symbol less
+                break
+        self._turns[channel] = turn
+        symbol_data = finite_symbol(self._data, self.transmission, first + number, symbol)
+        return self.transmission.payload_id(first + number, symbol), symbol_data
 
 
 ObjectEncoder: TypeAlias = RaptorqObject | FiniteObject
 
 
-def object_encoder(data: bytes, transmission: Transmission) -> ObjectEncoder:
+def object_encoder(toi: int, data: Readable, transmission: Transmission, encoders: Encoders) -> ObjectEncoder:
     """The sender's, of an object of one byte or more."""
-    return (RaptorqObject if transmission.scheme == RAPTORQ else FiniteObject)(data, transmission)
-
-
-class ObjectDecoder:
-    """A receiver's. An object of no bytes is whole at once."""
-
-    def __init__(self, transmission: Transmission) -> None:
-        self.transmission = transmission
-        self.packets = 0
-        """Received until the object was whole: repeated ones too."""
-        self._blocks: dict[int, BlockSink] = {}  # those of which something has come: hostile objects have many
-        self._missing = transmission.blocks
-
-    def add(self, payload_id: int, payload: bytes) -> bool:
-        """Take a packet's encoding symbols, one or several on end; whether the object is whole now. PacketError: they
-        are none of it."""
-        transmission = self.transmission
-        number, symbol = transmission.place(payload_id)
-        size = transmission.symbol
-        # Only an object's last symbol may be shorter than the others (RFC 5445, 3.4.1).
-        if not payload or (len(payload) % size and transmission.scheme == RAPTORQ):
-            raise PacketError("symbol")
-        if not self._missing:
-            return True
-        self.packets += 1
-        block = self._blocks.get(number)
-        if block is None:
-            begin, end = transmission.block(number)
-            block = self._blocks[number] = block_sink(transmission, end - begin)
-        was_whole = block.is_whole
-        for at in range(0, len(payload), size):
-            block.add(symbol + at // size, payload[at : at + size])
-        self._missing -= block.is_whole and not was_whole
-        return not self._missing
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether every block is there."""
-        return not self._missing
-
-    def candidates(self) -> Iterator[bytes]:
-        """The object, once it is whole; more than one where its sender may have meant several codes."""
-        codes = (POINTS, RFC_POINTS) if self.transmission.scheme == REED_SOLOMON else (POINTS,)
-        for points in codes:
-            yield b"".join(self._blocks[number].data(points) for number in range(self.transmission.blocks))
-
-    def release(self) -> None:
-        """The object has been taken: keep nothing of it."""
-        self._blocks.clear()
-
-    @property
-    def needed(self) -> int:
-        """How many more symbols it takes, at least."""
-        if self.is_whole:
-            return 0
-        opened = sum(block.source_symbols for block in self._blocks.values())
-        return self.transmission.symbols - opened + sum(block.needed for block in self._blocks.values())
-
-    @property
-    def overhead(self) -> float:
-        """Packets received beyond the source symbols, as a share of them; once the object is whole."""
-        return self.packets / max(1, self.transmission.symbols) - 1
+    if transmission.scheme == RAPTORQ:
+        return RaptorqObject(toi, data, transmission, encoders)
+    return FiniteObject(data, transmission)

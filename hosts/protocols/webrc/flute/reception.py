@@ -1,19 +1,23 @@
 """A receiver's session: FDT instances, and the objects that they describe, whichever comes first.
 
-All that is kept has a bound: FDT instances that are not whole, packets of objects of which nothing is known yet, and
-the objects themselves, which grow with what has come only.
+All that is kept in memory has a bound: FDT instances that are not whole, packets of objects of which nothing is known
+yet, and symbols of blocks that are not whole. Where a receiver has no disk, as in a simulation, objects grow with what
+has come of them.
 """
 
-import hashlib
 import math
 from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
-from hosts.protocols.webrc.flute.content import CENC, decoded, matching
+from hosts.endpoint import Deliver, KeepFile
+from hosts.protocols.webrc.flute.content import CENC, DamagedError, decoded, matching
+from hosts.protocols.webrc.flute.decoding import ObjectDecoder
 from hosts.protocols.webrc.flute.fdt import MOST_BYTES, FdtInstance, FileEntry, parse_fdt
-from hosts.protocols.webrc.flute.objects import ObjectDecoder
-from hosts.protocols.webrc.flute.transmission import Transmission
+from hosts.protocols.webrc.flute.transmission import NO_CODE, Transmission
 from hosts.protocols.webrc.packets import FDT_TOI, Alc
+from hosts.storage import MemoryRoom, MemoryShelf, Room, Shelf
 from hosts.wire.header import PacketError
 from hosts.wire.manifest import FileError, Manifest
 
@@ -25,18 +29,46 @@ EARLY_BYTES: Final = 4 << 20
 """Of packets that come before what describes their objects (ours)."""
 MOST_OBJECTS: Final = 1024
 """With packets that have come, at a time (ours)."""
+MOST_BLOCKS: Final = 1 << 23
+"""Of these objects together (ours): each takes two bytes, whatever has come of it."""
+HELD_BYTES: Final = 16 << 20
+"""Of symbols that wait in memory for the rest of their block (ours): beyond it they wait on the disk."""
 
 
 class Received(NamedTuple):
     """A file that is whole, and is what its FDT says."""
 
     manifest: Manifest
-    data: bytes
+    room: Room
+    content_encoding: str
+    pieces: Callable[[], Iterator[bytes]]
+    """Of what was transferred."""
 
     @property
-    def stream(self) -> bytes:
-        """As an application is given it."""
-        return self.manifest.encode() + self.data
+    def data(self) -> bytes:
+        """All of the file."""
+        return b"".join(decoded(self.pieces(), self.content_encoding, self.manifest.size))
+
+    def effect(self, offset: int) -> KeepFile | Deliver:
+        """The file to the application: as it lies on its disk, or as bytes behind so many others."""
+        if not self.room.lasts:
+            return Deliver(offset, self.manifest.encode() + self.data)
+        if not self.content_encoding:
+            return KeepFile(self.manifest, self.room)
+        return KeepFile(self.manifest, self.room, decoded(self.pieces(), self.content_encoding, self.manifest.size))
+
+
+class Choice(NamedTuple):
+    """Which of a session's files are received."""
+
+    pattern: str = "*"
+    """Of their names (fnmatch)."""
+    newest: bool = False
+    """Only the one that was described last, of several the one with the highest TOI."""
+
+    def wants(self, name: str) -> bool:
+        """Whether it may be one of them."""
+        return fnmatchcase(name, self.pattern)
 
 
 class _Described(NamedTuple):
@@ -48,9 +80,17 @@ class _Described(NamedTuple):
 class Reception:
     """Of one session. `now` is in seconds."""
 
-    def __init__(self, ntp_at_zero: float | None = None) -> None:
+    def __init__(
+        self, ntp_at_zero: float | None = None, shelf: Shelf | None = None, choice: Choice | None = None
+    ) -> None:
         """`ntp_at_zero`: the date when the clock shows 0, NTP seconds; None: it is not known. Senders that say the time
-        (EXT_TIME) are believed more."""
+        (EXT_TIME) are believed more. `shelf`: None: all stays in memory."""
+        self._shelf = shelf or MemoryShelf()
+        self._choice = choice or Choice()
+        self._rooms: dict[int, Room] = {}
+        self._newest = 0
+        self._blocks = 0
+        self._held = 0
         self._ntp_at_zero = ntp_at_zero
         self._tables: OrderedDict[int, tuple[ObjectDecoder, str]] = OrderedDict()  # instances that are not whole yet
         self._read: dict[int, bool] = {}  # instances that were whole
@@ -59,6 +99,8 @@ class Reception:
         self._early: dict[int, list[Alc]] = {}
         self._early_bytes = 0
         self._done: dict[int, FileEntry] = {}
+        self.there = 0
+        """Files that were there already, and are not received again."""
         self._last: ObjectDecoder | None = None
         self.is_complete = False
         """No file will follow that is not described."""
@@ -79,12 +121,17 @@ class Reception:
     @property
     def has_all_described(self) -> bool:
         """Whether all files that have been described so far have come."""
-        return all(self._is_done(file) for file, _ in self._files.values())
+        return all(self._is_done(file) for file, _ in self._files.values() if self._is_wanted(file))
 
     @property
     def decoder(self) -> ObjectDecoder | None:
         """Of the object that came first of those that are not whole, or the last one that was."""
         return next(iter(self._objects.values()), self._last)
+
+    def _is_wanted(self, file: FileEntry) -> bool:
+        if not self._choice.wants(file.name):
+            return False
+        return not self._choice.newest or file.toi == self._newest
 
     def _is_done(self, file: FileEntry) -> bool:
         done = self._done.get(file.toi)
@@ -100,14 +147,35 @@ class Reception:
             return []
         if packet.toi in self._done:
             return []
+        if described is not None and not self._is_wanted(described.file):
+            return []
         decoder = self._decoder(packet, described)
         if decoder is None:
             self._keep(packet)
             return []
         if decoder.transmission.scheme != packet.encoding:
             raise PacketError("object")
+        if described is None and self._held > HELD_BYTES:  # without a description it has no room
+            return []
+        before = decoder.held
         decoder.add(packet.payload_id, packet.symbol)
-        return self._finished(packet.toi)
+        self._held += decoder.held - before
+        if self._held > HELD_BYTES:
+            self._spill(HELD_BYTES // 2)
+        return self._finished(packet.toi) if decoder.is_whole else []
+
+    def flush(self) -> None:
+        """Write down what has come of objects that are not whole. Raises FileError."""
+        self._spill(-1)
+
+    def _spill(self, most: int) -> None:
+        """Have at most so many bytes of symbols in memory, where objects have room for others."""
+        for decoder in self._objects.values():
+            while self._held > most:
+                before = decoder.held
+                if not decoder.spill():
+                    break
+                self._held += decoder.held - before
 
     # --- objects
 
@@ -120,9 +188,33 @@ class Reception:
             transmission = Transmission.parse(packet.encoding, packet.fti)
         if transmission is None or len(self._objects) >= MOST_OBJECTS:
             return None
+        if self._blocks + transmission.blocks > MOST_BLOCKS:
+            return None
         if described is not None and transmission.length != described.file.transfer_length:
             raise PacketError("fti")
         found = self._objects[packet.toi] = ObjectDecoder(transmission)
+        self._blocks += transmission.blocks
+        if described is not None:
+            self._settle(found, described.file)
+        return found
+
+    def _settle(self, decoder: ObjectDecoder, file: FileEntry) -> None:
+        """Give an object that is described its room. Raises FileError."""
+        room = self._rooms.get(file.toi) or MemoryRoom()
+        if not _key(file):
+            room.clear()
+        before = decoder.held
+        decoder.settle(room, repr((_key(file), decoder.transmission)))
+        self._held += decoder.held - before
+        self.counters["resumed_symbols"] += decoder.resumed
+
+    def _drop(self, toi: int) -> ObjectDecoder | None:
+        """An object is kept no longer."""
+        self._rooms.pop(toi, None)
+        found = self._objects.pop(toi, None)
+        if found is not None:
+            self._held -= found.held
+            self._blocks -= found.transmission.blocks
         return found
 
     def _keep(self, packet: Alc) -> None:
@@ -137,21 +229,30 @@ class Reception:
         if decoder is None or described is None or not decoder.is_whole:
             return []
         file = described.file
-        data = matching(decoder.candidates(), file) if decoder.transmission.length == file.transfer_length else None
-        if data is None:
+        room = self._rooms.get(toi) or MemoryRoom()
+        found: list[Received] = []
+        if decoder.transmission.length == file.transfer_length:
+            for _ in decoder.candidates():
+                checked = matching(decoder.pieces, file)
+                if checked is not None:
+                    manifest = self._checked(file, checked.size, checked.sha256)
+                    found.append(Received(manifest, room, file.content_encoding, decoder.pieces))
+                    break
+        if found:
+            self._done[toi] = file
+            self._last = self._drop(toi)
+        else:
             self.counters["damaged"] += 1
-            del self._objects[toi]
-            return []
-        self._last = self._objects.pop(toi)
-        self._last.release()
-        return [self._give(file, data)]
+            self._drop(toi)
+            room.clear()
+            self._rooms[toi] = room
+        return found
 
-    def _give(self, file: FileEntry, data: bytes) -> Received:
-        self._done[file.toi] = file
-        manifest = Manifest(file.name, len(data), file.sha256 or hashlib.sha256(data).hexdigest())
-        checked = Manifest.take(bytearray(manifest.encode()))  # by its own reader
-        assert checked is not None
-        return Received(checked, data)
+    def _checked(self, file: FileEntry, size: int, sha256: str) -> Manifest:
+        """By its own reader. Raises FileError."""
+        found = Manifest.take(bytearray(Manifest(file.name, size, sha256).encode()))
+        assert found is not None
+        return found
 
     # --- FDT instances
 
@@ -167,7 +268,9 @@ class Reception:
             transmission = Transmission.parse(packet.encoding, packet.fti)
             if not 0 < transmission.length <= MOST_BYTES:
                 raise PacketError("fdt")
-            self._tables[instance] = ObjectDecoder(transmission), CENC.get(packet.content_encoding, "?")
+            opened = ObjectDecoder(transmission)
+            opened.settle(MemoryRoom(), "")
+            self._tables[instance] = opened, CENC.get(packet.content_encoding, "?")
             if len(self._tables) > MOST_INSTANCES:
                 self._tables.popitem(last=False)
         decoder, encoding = self._tables[instance]
@@ -176,12 +279,11 @@ class Reception:
         if not decoder.add(packet.payload_id, packet.symbol):
             return []
         del self._tables[instance]
-        for candidate in decoder.candidates():
-            document = decoded(candidate, encoding, None)
+        for _ in decoder.candidates():
             try:
-                if document is not None:
-                    return self._described(instance, parse_fdt(document), packet, now)
-            except PacketError:
+                document = b"".join(decoded(decoder.pieces(), encoding, None))
+                return self._described(instance, parse_fdt(document), packet, now)
+            except (PacketError, DamagedError):
                 continue
         raise PacketError("fdt")
 
@@ -204,14 +306,27 @@ class Reception:
                 self.counters["contradicted"] += 1
                 continue
             self._files[file.toi] = _Described(file, until if before is None else max(until, before.until))
-            found += self._begin(file, now)
+        if self._choice.newest:
+            self._turn_to_newest()
+        for file in table.files[:MOST_FILES]:
+            if file.toi in self._files and self._files[file.toi].file == file:
+                found += self._begin(file, now)
         return found
+
+    def _turn_to_newest(self) -> None:
+        """Others' symbols are of no use any more."""
+        wanted = [toi for toi, (file, _) in self._files.items() if self._choice.wants(file.name)]
+        newest = max(wanted, default=0)
+        if newest != self._newest:
+            self._newest = newest
+            for toi in [toi for toi in self._objects if toi in self._files and toi != newest]:
+                self._drop(toi)
 
     def _forget(self, now: float) -> None:
         """What is described no more: its TOI may be another file's from now on."""
         for toi in [toi for toi, (_, until) in self._files.items() if until < now]:
             del self._files[toi]
-            self._objects.pop(toi, None)
+            self._drop(toi)
             self._done.pop(toi, None)
 
     def _lifetime(self, expires: int, packet: Alc, now: float) -> float:
@@ -222,11 +337,22 @@ class Reception:
 
     def _begin(self, file: FileEntry, now: float) -> list[Received]:
         """A file is described from now on: what had come of it before counts."""
-        if self._is_done(file):
+        if self._is_done(file) or not self._is_wanted(file):
             return []
-        if file.transfer_length == 0:
-            empty = matching([b""], file)
-            return [] if empty is None else [self._give(file, empty)]
+        if file.toi not in self._rooms:
+            self._checked(file, 0, "0" * 64)  # before anything bears its name
+            room = self._shelf.room(file.name, file.sha256, _key(file))
+            if room is None:
+                self._done[file.toi] = file
+                self.there += 1
+                self._drop(file.toi)
+                return []
+            self._rooms[file.toi] = room
+        decoder = self._objects.get(file.toi)
+        if decoder is None and file.transfer_length == 0:
+            decoder = self._objects[file.toi] = ObjectDecoder(Transmission(NO_CODE, 0, 1, 1))
+        if decoder is not None and not decoder.is_settled:
+            self._settle(decoder, file)
         found = self._finished(file.toi)
         for packet in self._early.pop(file.toi, ()):
             self._early_bytes -= len(packet.symbol)
@@ -235,3 +361,10 @@ class Reception:
             except (PacketError, FileError):
                 self.counters["damaged"] += 1
         return found
+
+
+def _key(file: FileEntry) -> str:
+    """What an object of the same key has the same symbols of; empty: nobody can know."""
+    if not (file.sha256 or file.md5):
+        return ""
+    return repr((file.location, file.transfer_length, file.content_encoding, file.sha256, file.md5))

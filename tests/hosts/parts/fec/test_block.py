@@ -1,4 +1,5 @@
 from random import Random
+from time import thread_time
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from hosts.parts.fec.block import (
     source_symbols,
     symbol_bytes,
 )
+from hosts.parts.fec.outgoing import BLOCK_SYMBOLS
 
 
 @settings(max_examples=40, deadline=None)
@@ -85,3 +87,17 @@ def test_a_symbol_costs_the_same_whatever_its_number() -> None:
         encoder.next_packet()
     assert {count for _, count in asked} == {REPAIRS_AT_ONCE}
     assert [first for first, _ in asked] == list(range(0, 900, REPAIRS_AT_ONCE))
+
+
+def test_no_packet_of_a_file_holds_its_program_up() -> None:
+    """Not even the first repair, for which the whole block is read, nor the last packet that makes a block whole."""
+    data = Random(5).randbytes(BLOCK_SYMBOLS * 1368)
+    encoder, decoder, longest = BlockEncoder(data, 1368), BlockDecoder(len(data), 1368), 0.0
+    for number in range(2 * BLOCK_SYMBOLS):
+        begun = thread_time()
+        packet = encoder.next_packet()
+        if number % 10 and decoder.data is None:
+            decoder.add(packet)
+        longest = max(longest, thread_time() - begun)
+    assert decoder.data == data
+    assert longest < 0.005

@@ -1,9 +1,10 @@
 import random
+from typing import Any
 
 import pytest
 
 from hosts.endpoint import Deliver, Effect, StreamEnded
-from hosts.parts.fec.incoming import IncomingBlocks
+from hosts.parts.fec.incoming import MOST_CLAIMS, IncomingBlocks
 from hosts.parts.fec.outgoing import BLOCK_SYMBOLS, OutgoingBlocks
 from hosts.parts.fec.pieces import LEAST_PAYLOAD_BYTES, Piece, parse_piece
 
@@ -53,6 +54,48 @@ def test_a_block_is_free_when_the_application_has_consumed_it() -> None:
     assert incoming.free == 0
     incoming.consumed(2 * BLOCK_BYTES - 1)
     assert incoming.free == 1
+
+
+def test_a_wrong_packet_costs_its_block_a_repair() -> None:
+    data = random.Random(1).randbytes(2 * BLOCK_BYTES)
+    pieces = pieces_of(data)
+    wrong = pieces[3]._replace(packet=pieces[3].packet[:4] + bytes(8))
+    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
+    effects: list[Effect] = []
+    for piece in [wrong, *pieces]:
+        incoming.take(piece)
+        incoming.deliver(effects)
+    assert not effects
+    assert incoming.wrong == 1
+    assert incoming.needs() == [(0, 0xFFFF)]
+    for piece in pieces[:BLOCK_SYMBOLS]:
+        incoming.take(piece)
+    incoming.deliver(effects)
+    assert b"".join(effect.data for effect in effects if isinstance(effect, Deliver)) == data
+
+
+@pytest.mark.parametrize(
+    "changes", [{"last": True}, {"length": 8}, {"length": 0, "last": True}, {"digest": b"another!"}]
+)
+def test_a_packet_that_contradicts_the_others_stands_alone(changes: dict[str, Any]) -> None:
+    data = random.Random(1).randbytes(2 * BLOCK_BYTES)
+    pieces = pieces_of(data)
+    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
+    effects: list[Effect] = []
+    for number, piece in enumerate(pieces):
+        if number == 0:
+            incoming.take(piece._replace(**changes, packet=piece.packet[:4] + bytes(8)))
+        incoming.take(piece)
+        incoming.deliver(effects)
+    assert b"".join(effect.data for effect in effects if isinstance(effect, Deliver)) == data
+    assert effects[-1] == StreamEnded(len(data))
+
+
+def test_what_blocks_are_said_to_be_is_bounded() -> None:
+    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 2)
+    for number in range(100):
+        incoming.take(Piece(0, BLOCK_BYTES, False, 1, bytes(12), digest=number.to_bytes(8, "big")))
+    assert len(incoming._decoders[0]) == MOST_CLAIMS
 
 
 def test_what_is_too_far_ahead_is_not_kept() -> None:

@@ -1,11 +1,13 @@
 """What is congestion and what is not, who governs, and congestion summaries: Fig. 4 of the paper."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.endpoint import Address
+from hosts.parts.adaptive import AdaptiveWindow
 from hosts.protocols.mtcp.children import Child
-from hosts.protocols.mtcp.congestion import Summaries, Summary, TransitWindow
+from hosts.protocols.mtcp.congestion import Congestion, Summaries, Summary, TransitWindow
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Feedback
 from hosts.protocols.mtcp.wire import UNLIMITED
@@ -145,6 +147,25 @@ def test_never_negative(steps: list[str]) -> None:
         elif step == "reset":
             transit.reset(seq)
         assert transit.size == 10 * sum(transit.counts(number) for number in outstanding)
+
+
+def test_a_queue_that_is_suddenly_longer_than_the_path_leaves_the_path_its_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The mean round trip time lags behind: less the wait it would be nothing, and a drain would stop the session."""
+    options = MtcpOptions()
+    congestion = Congestion(options, 0, 0, own_clock=True)
+    child = Child(0, Address("10.0.0.1", 1), options, 0.0, first=0, first_offset=0, buffer_bytes=1 << 20)
+    bases: list[float] = []
+
+    def ended(_: AdaptiveWindow, waiting_s: float, rate: float, rtt_s: float, used: bool, now: float) -> None:
+        bases.append(rtt_s - waiting_s)
+
+    monkeypatch.setattr(AdaptiveWindow, "round_trip_ended", ended)
+    for number, rtt in enumerate([0.1] * 20 + [0.6] * 5):
+        child.add_rtd(rtt, 0.0, number)
+        congestion.end_round(number, number, [child], number)
+    assert min(bases) > 0.099
 
 
 SEGMENT = 1400

@@ -220,3 +220,22 @@ def test_marks_are_as_good_as_losses() -> None:
     assert marked.events == lost.events == 42
     marked.marked(3, 99.0, 0.1)  # overtaken by all that is known
     assert marked.events == 42
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(1, 40)), min_size=1, max_size=40), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_a_run_counts_as_its_packets(runs: list[tuple[int, int]], discounting: bool) -> None:
+    """`runs`: packets lost before each, and how many come together then."""
+    alone, together = (LossHistory(WEIGHTS, lambda: 50.0, discounting=discounting) for _ in range(2))
+    seq = 0
+    for number, (lost, count) in enumerate(runs):
+        seq += lost
+        at = number * 0.02
+        for one in range(count):
+            alone.arrived(seq + one, at + one * 1e-4, 0.05)
+        together.arrived_run(seq, count, at, at + (count - 1) * 1e-4, 0.05)
+        seq += count
+        assert together.highest == alone.highest
+        assert together.highest_at == pytest.approx(alone.highest_at)
+    assert (together.events, together.lost_packets) == (alone.events, alone.lost_packets)
+    assert together.loss_event_rate == pytest.approx(alone.loss_event_rate)

@@ -3,6 +3,7 @@
 import pytest
 
 from hosts.endpoint import ECT_0, Datagram, Send
+from hosts.parts.adaptive import AdaptiveWindow
 from hosts.protocols.vlmcc.adaptive_control import HOLD_RTTS
 from hosts.protocols.vlmcc.packets import FLAG_BESIDE_OTHERS, FLAG_DRAINING, Ack, encode_ack, parse
 from tests.hosts.protocols.vlmcc.talk import OWN, RTT, Talk, address, steady
@@ -152,3 +153,20 @@ def test_a_mark_tells_of_others() -> None:
     talk.marked = 3
     talk.run(RTT / 4)
     assert talk.sender.control.window.beside_others  # type: ignore[union-attr]
+
+
+def test_a_queue_that_is_suddenly_longer_than_the_path_leaves_the_path_its_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The mean round trip time lags behind: less the wait it would be nothing, and a drain would stop the session."""
+    talk = steady(rules="adaptive")
+    bases: list[float] = []
+
+    def ended(_: AdaptiveWindow, waiting_s: float, rate: float, rtt_s: float, used: bool, now: float) -> None:
+        bases.append(rtt_s - waiting_s)
+
+    monkeypatch.setattr(AdaptiveWindow, "round_trip_ended", ended)
+    talk.rtt = talk.base + 5 * RTT
+    talk.run(15 * RTT)
+    assert len(bases) > 1
+    assert min(bases) > 0.99 * talk.base

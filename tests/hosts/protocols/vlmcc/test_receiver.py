@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hosts.endpoint import Address, Datagram, DeliverDatagram, Effect, JoinGroup, Send, SessionEnded, StreamEnded
+from hosts.parts.doubt import SILENCE_S
 from hosts.protocol import Session
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import (
@@ -238,11 +239,20 @@ def test_the_end_and_an_abort() -> None:
     ear = Ear()
     ear.run(1)
     ear.data(flags=FLAG_END)
+    ear.run(2)
+    assert not ear.receiver.closed, "data go on"
+    ear.data(flags=FLAG_END)
+    assert not ear.receiver.closed, "they may"
+    ear.now += SILENCE_S
+    ear.take(ear.receiver.handle_timer(now=ear.now))
     assert isinstance(ear.events[-3], StreamEnded)
     assert ear.events[-1] == SessionEnded(True, "")
     ear = Ear()
     ear.run(1)
     ear.take(ear.receiver.receive(Datagram(encode_abort(7, Reason.INTERRUPTED), SENDER, GROUP), now=ear.now))
+    assert not ear.receiver.closed
+    ear.now += SILENCE_S
+    ear.take(ear.receiver.handle_timer(now=ear.now))
     assert ear.receiver.closed
     assert ear.receiver.wake_at is None
 

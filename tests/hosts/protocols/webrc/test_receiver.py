@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.endpoint import Address, Datagram, JoinGroup, LeaveGroup, SessionEnded
-from hosts.protocols.webrc.groups import channel_group, session_groups
+from hosts.parts.groups import channel_group, session_groups
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import Alc, encode
 from hosts.protocols.webrc.receiver import WebrcReceiver

@@ -17,7 +17,7 @@ FAN_OUT = 12
 EDGES = tuple(f"e{index}" for index in range(RECEIVERS // FAN_OUT))
 
 
-def scenario(assist: str) -> str:
+def scenario(assist: str, faults: Sequence[str] = ()) -> str:
     """A file to receivers that lose independently."""
     hosts = [f"r{index}" for index in range(RECEIVERS)]
     lines = [f"  {name}: {{kind: p4}}" for name in ("s0", *EDGES)]
@@ -38,6 +38,7 @@ def scenario(assist: str) -> str:
             "sessions:",
             f"  - {{id: 1, protocol: arbor, sender: sender, group: 232.6.0.1, port: 5001, size: {SIZE} B,",
             f"     assist: {assist}, parameters: {{challenges_per_rtt: 0}}, receivers: [{', '.join(hosts)}]}}",
+            *(("faults:", *(f"  - {fault}" for fault in faults)) if faults else ()),
         )
     )
 
@@ -65,3 +66,8 @@ def test_all_speak_at_once_and_fewer_are_heard(tmp_path: Path, heard: Counter[st
         found[assist] = heard["requests"], run.summary.sessions[0].repair_packets or 0
     assert 0 < found["switch"][0] <= 0.7 * found["none"][0]
     assert max(repairs for _, repairs in found.values()) <= 0.1 * SIZE / 1384
+
+
+def test_a_switch_that_restarts_costs_no_receiver_the_file(tmp_path: Path) -> None:
+    faults = ("{kind: switch-restart, at: 1 s, switch: s0, outage: 500 ms}",)
+    assert simulate(tmp_path, scenario("switch", faults)).summary.ok

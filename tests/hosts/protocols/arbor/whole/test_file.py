@@ -55,7 +55,7 @@ def test_it_fills_a_link() -> None:
     world = World(size=6_000_000)
     world.finish()
     world.check()
-    # Joining, half a second in which the sender lingers and the time step of the world included.
+    # Joining, the sender's parting and the time step of the world included.
     assert 6_000_000 * 8 / world.network.now > 0.75 * 10e6
 
 

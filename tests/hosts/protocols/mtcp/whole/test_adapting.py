@@ -34,6 +34,19 @@ def test_a_longer_path_is_not_a_queue_for_good() -> None:
     assert world.share(18, 30) > 0.85
 
 
+@pytest.mark.parametrize("limit_packets", [20, 60])
+def test_a_link_that_becomes_slower_has_a_smaller_window_and_no_less(limit_packets: int) -> None:
+    """A fifth of the rate: behind the shorter queue much of a window is lost, behind the longer one all of it waits."""
+    world = _world(limit_packets, delay_s=0.05)
+    world.network.at(8.0, lambda: setattr(world.bottleneck, "rate_bps", RATE_BPS / 5))
+    largest = 0.0
+    for second in range(11, 25):
+        world.network.run(second)
+        largest = max(largest, world.sender_core.agent.congestion.window.cwnd)
+    assert world.share(11, 24) > 0.85
+    assert largest < 25
+
+
 @pytest.mark.parametrize(
     ("receivers", "limit_packets", "least"), [(2, 10, 0.4), (2, 20, 0.5), (2, 60, 0.5), (8, 20, 0.6)]
 )

@@ -11,6 +11,7 @@ from hosts.endpoint import (
     PeerRefused,
     SessionStarted,
 )
+from hosts.parts.doubt import SILENCE_S
 from hosts.protocols.mtcp.packets import DATA_BYTES
 from hosts.protocols.mtcp.wire import Type
 from tests.hosts.network import Clock
@@ -215,7 +216,7 @@ def test_an_interrupted_sender_tells_all() -> None:
     world = World(2, size=2_000_000)
     world.network.at(1.0, lambda: world.sender.apply(world.sender_core.close(now=world.sender.now, reason="stop")))
     world.finish()
-    assert world.network.now < 1.5
+    assert world.network.now < 1.5 + SILENCE_S
     for host in world.receivers:
         assert host.end is not None
         assert host.end.reason == "the sender ended the session: interrupted"

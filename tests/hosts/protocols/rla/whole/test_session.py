@@ -240,6 +240,7 @@ def test_a_receiver_in_a_hurry_is_served_before_the_others_were_heard() -> None:
         while world.sender.end is None:
             world.network.run(world.network.now + 0.02)
             blocked += bool(near.stream.early_packets)
+        world.network.run_until_ended(world.network.now + 5)
         check_complete(world)
         waiting.append(blocked)
     assert waiting[1] < waiting[0] / 2, waiting

@@ -1,5 +1,6 @@
 """Files over TFMCC, in an in-memory network: every receiver ends with the exact bytes, whatever the network does."""
 
+import random
 from typing import Any
 
 import pytest
@@ -7,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hosts import protocols
-from hosts.endpoint import Address, Datagram, PeerDropped
+from hosts.endpoint import Address, Datagram, PeerDropped, SessionEnded
 from hosts.parts.fec.pieces import LEAST_PAYLOAD_BYTES, MOST_NEEDS, BlockStatus
+from hosts.protocol import Session
 from hosts.protocols.tfmcc.blocks import encode_status, is_blocks, parse_status
 from hosts.wire.header import PacketError
 from tests.hosts.files import GROUP, FileWorld
@@ -53,6 +55,20 @@ def test_the_smallest_packets_carry_a_file_and_smaller_ones_are_refused() -> Non
     world.check()
     with pytest.raises(ValueError, match=f"'payload_bytes' must be in {LEAST_PAYLOAD_BYTES}"):
         TFMCC.parse_options({"payload_bytes": LEAST_PAYLOAD_BYTES - 1})
+
+
+def test_who_comes_too_late_is_told_so() -> None:
+    world = World(2, size=2_000_000)
+    network = world.network
+    network.run(0.8)
+    network.link("edge", "late", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
+    receiver = TFMCC.receiver(Session(GROUP, network.address("sender").host), random.Random(3))
+    late = network.host("late", receiver)
+    late.start()
+    network.run(1.0)
+    assert late.end == SessionEnded(False, "refused: the session has already started")
+    world.finish()
+    world.check()
 
 
 def test_it_fills_a_link() -> None:

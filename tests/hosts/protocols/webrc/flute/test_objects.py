@@ -5,16 +5,22 @@ from random import Random
 import pytest
 from canopy_engine import RaptorqEncoder
 
-from hosts.protocols.webrc.flute.objects import (
-    MAX_BLOCK_SYMBOLS,
-    SCHEMES,
-    ObjectDecoder,
-    RaptorqObject,
-    object_encoder,
-    plan,
-)
+from hosts.protocols.webrc.flute.coding import Encoders
+from hosts.protocols.webrc.flute.decoding import ObjectDecoder
+from hosts.protocols.webrc.flute.objects import MAX_BLOCK_SYMBOLS, SCHEMES, object_encoder, plan
 from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON, Transmission
+from hosts.storage import BytesContent, MemoryRoom
 from hosts.wire.header import PacketError
+
+
+def decoder_of(transmission: Transmission) -> ObjectDecoder:
+    found = ObjectDecoder(transmission)
+    found.settle(MemoryRoom(), "")
+    return found
+
+
+def wholes(decoder: ObjectDecoder) -> list[bytes]:
+    return [b"".join(decoder.pieces()) for _ in decoder.candidates()]
 
 
 def test_raptorq_blocks_are_small_as_long_as_there_are_not_too_many() -> None:
@@ -33,21 +39,27 @@ def test_files_of_a_hundred_gigabytes_fit_the_other_schemes() -> None:
         assert transmission.block(transmission.blocks - 1)[1] == 10**11
 
 
-def test_raptorq_channels_go_through_all_blocks_and_the_carousel_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_raptorq_blocks_have_visits_and_the_carousel_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hosts.protocols.webrc.flute.objects.BLOCK_SYMBOLS", 8)
-    monkeypatch.setattr("hosts.protocols.webrc.flute.coding.MOST_SENT", 32)
+    monkeypatch.setattr("hosts.protocols.webrc.flute.objects.MOST_SENT", 32)
     data = Random(1).randbytes(40 * 30 - 7)
     transmission = plan(RAPTORQ, len(data), 40)
-    encoder = RaptorqObject(data, transmission)
+    encoder = object_encoder(1, BytesContent(data), transmission, Encoders())
     assert transmission.blocks == 4
-    decoder = ObjectDecoder(transmission)
-    sent = [encoder.next_packet(channel=3) for _ in range(40 * 8)]
-    assert [payload_id >> 24 for payload_id, _ in sent[:5]] == [3, 0, 1, 2, 3]
+    decoder = decoder_of(transmission)
+    sent = []
+    for _ in range(80):
+        count = encoder.visit(0.5)
+        sent += [encoder.next_packet(channel=3) for _ in range(count)]
+    numbers = [payload_id >> 24 for payload_id, _ in sent]
+    assert set(numbers[:16]) == {0, 1, 2, 3}
+    assert numbers[0] == numbers[1] == numbers[2]
+    assert [numbers.count(number) for number in range(4)] == [80, 80, 60, 60]
     assert len(set(sent)) == 4 * 32  # all that may be sent, then the same again
     taken = Random(2).sample(sent, len(sent))
     while not decoder.add(*taken.pop()):
         assert decoder.needed > 0
-    assert list(decoder.candidates()) == [data]
+    assert wholes(decoder) == [data]
     assert decoder.needed == 0
     with pytest.raises(PacketError):
         decoder.add(4 << 24, bytes(40))
@@ -58,31 +70,31 @@ def test_raptorq_channels_go_through_all_blocks_and_the_carousel_turns(monkeypat
 def test_any_one_channel_brings_all_symbols_of_the_finite_schemes(scheme: int, size: int) -> None:
     data = Random(size).randbytes(size)
     transmission = plan(scheme, size, 40)
-    encoder = object_encoder(data, transmission)
+    encoder = object_encoder(1, BytesContent(data), transmission, Encoders())
     for channel in (0, 5):
-        decoder = ObjectDecoder(transmission)
+        decoder = decoder_of(transmission)
         packets = 0
         while not decoder.add(*encoder.next_packet(channel)):
             packets += 1
         # In the worst order all of Reed-Solomon's repair, a quarter of the source, comes first.
         assert packets <= transmission.symbols * 1.3 + 1
-        assert data in list(decoder.candidates())
+        assert data in wholes(decoder)
 
 
 def test_a_packet_may_have_several_symbols() -> None:
     data = Random(3).randbytes(4 * 24 + 5)
     transmission = plan(SCHEMES["no-code"], len(data), 24)
-    decoder = ObjectDecoder(transmission)
+    decoder = decoder_of(transmission)
     assert not decoder.add(0, data[:72])
     assert decoder.add(3, data[72:])
-    assert list(decoder.candidates()) == [data]
+    assert wholes(decoder) == [data]
 
 
 def test_raptorq_with_sub_blocks_is_read() -> None:
     """RFC 6330, 4.4.1.2: of N = 2 sub-blocks each symbol has a part."""
     data = Random(4).randbytes(20 * 24)
     transmission = Transmission(RAPTORQ, len(data), 24, z=1, n=2, al=4)
-    decoder = ObjectDecoder(transmission)
+    decoder = decoder_of(transmission)
     halves = [data[: 20 * 12], data[20 * 12 :]]
     source = [halves[0][12 * number :][:12] + halves[1][12 * number :][:12] for number in range(20)]
     for number, symbol in enumerate(source[3:], 3):
@@ -90,15 +102,15 @@ def test_raptorq_with_sub_blocks_is_read() -> None:
     for number, symbol in enumerate(RaptorqEncoder(data, 24, 2, 4).repair(0, 6), 20):
         if decoder.add(number, symbol):
             break
-    assert list(decoder.candidates()) == [data]
+    assert wholes(decoder) == [data]
 
 
 def test_hostile_packets_are_refused() -> None:
-    decoder = ObjectDecoder(plan(RAPTORQ, 1000, 40))
+    decoder = decoder_of(plan(RAPTORQ, 1000, 40))
     for payload in (b"", bytes(39), bytes(41)):
         with pytest.raises(PacketError):
             decoder.add(0, payload)
-    decoder = ObjectDecoder(plan(REED_SOLOMON, 1000, 40))
+    decoder = decoder_of(plan(REED_SOLOMON, 1000, 40))
     assert not decoder.add(200, bytes(40))  # no symbol of the block
     assert not decoder.add(0, bytes(400))
     assert decoder.needed == 15

@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from hosts.protocols.webrc.flute.carousel import LIFETIME_S, Carousel
+from hosts.protocols.webrc.flute.content import content_of
 from hosts.protocols.webrc.flute.reception import Received, Reception
 from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON
 from hosts.protocols.webrc.packets import FDT_TOI, Alc
@@ -18,7 +19,7 @@ SMALL = {f"file {number}": RNG.randbytes(300 * number) for number in range(12)}
 def carousel(files: dict[str, bytes], scheme: int = RAPTORQ, **how: object) -> Carousel:
     found = Carousel(scheme, symbol=100, table=160, **how)  # type: ignore[arg-type]
     for name, data in files.items():
-        found.add(name, data)
+        found.add(content_of(name, data))
     return found
 
 
@@ -41,7 +42,9 @@ def table(sender: Carousel, now: float = 0.0) -> Alc:
 
 
 def symbol(sender: Carousel, channel: int = 0) -> Alc:
-    toi, payload_id, data = sender.next_symbol(channel)
+    found = sender.next_symbol(channel)
+    assert found is not None
+    toi, payload_id, data = found
     return Alc(1, 0, channel, 1, toi=toi, encoding=sender.scheme, payload_id=payload_id, symbol=data)
 
 
@@ -67,7 +70,7 @@ def test_several_files_and_a_table_of_several_symbols_in_any_order(scheme: int) 
 
 def test_files_of_a_session_become_whole_at_about_the_same_time_and_sooner_with_priority() -> None:
     sender = carousel({"a": RNG.randbytes(20_000), "b": RNG.randbytes(200)})
-    sender.add("c", RNG.randbytes(20_000), priority=2.0)
+    sender.add(content_of("c", RNG.randbytes(20_000), priority=2.0))
     reception, seen = Reception(), {}
     take(reception, [table(sender) for _ in range(40)])
     for number in range(900):
@@ -84,7 +87,7 @@ def test_new_files_come_with_another_instance_and_old_ones_go() -> None:
     assert take(reception, first + [symbol(sender) for _ in range(20)]) == {"a": b"1" * 500}
     assert not reception.has_all  # nobody said that there is no more
     sender.remove([1])
-    sender.add("b", b"2" * 700)
+    sender.add(content_of("b", b"2" * 700))
     sender.end()
     second = [table(sender) for _ in range(8)]
     assert second[0].fdt_instance != first[0].fdt_instance

@@ -1,4 +1,4 @@
-"""The groups of a session's channels: the base channel has the session's own, wave channel i the (i + 1)th after it."""
+"""The groups of a session that has several: one channel has the session's own, channel i the (i + 1)th after it."""
 
 from ipaddress import IPv4Address
 

@@ -1,0 +1,175 @@
+"""Files by place: for protocols that send and receive them in any order, and that keep no file in memory.
+
+A program gives a sender `Content` to read from, and a receiver a `Shelf` with room for what comes. Both are called like
+functions, at once, and do the reading and writing of files that a protocol core does not; their memory stands in for
+them where there is no disk (`BytesContent`, `MemoryShelf`). What cannot be read or written raises FileError.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from hosts.wire.manifest import Manifest
+
+
+class Readable(Protocol):
+    """Bytes that can be read from any place on."""
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+
+    def read(self, begin: int, count: int) -> bytes:
+        """`count` of them from `begin` on; fewer only at the end."""
+
+    def close(self) -> None:
+        """They are read no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file to be sent."""
+
+    manifest: Manifest
+    md5: bytes
+    """Of the file."""
+    data: Readable
+    """What is transferred: the file, or its coded form."""
+    encoding: str = ""
+    """`gzip` where `data` is coded so."""
+    priority: float = 1.0
+    """How large a share it has of the packets, for its size."""
+    turns: int = 0
+    """How often all of it is sent; 0: without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """A sender's files become others."""
+
+    added: Sequence[Content] = ()
+    removed: Sequence[str] = ()
+    """Names. A name may be among both: then the file is another one from now on."""
+    is_last: bool = False
+    """No more files follow."""
+
+
+class Library(ABC):
+    """A sender's files, in place of a stream."""
+
+    @abstractmethod
+    def take(self) -> FileChange | None:
+        """What has changed since it was asked last; None: nothing."""
+
+
+class Space(Protocol):
+    """Bytes that are written and read in any order."""
+
+    def read(self, begin: int, count: int) -> bytes:
+        """What is there; fewer where nothing has been written yet, or zeros."""
+
+    def write(self, begin: int, data: bytes) -> None:
+        """Put bytes there."""
+
+
+class Room(Protocol):
+    """Where one object comes together."""
+
+    lasts: bool
+    """Whether a later receiver finds it again."""
+    object: Space
+    """The object itself."""
+    symbols: Space
+    """What is known of it so far otherwise."""
+
+    def clear(self) -> None:
+        """What is there is of another object, or damaged: begin with nothing."""
+
+    def keep(self, manifest: Manifest, pieces: Iterable[bytes] | None) -> None:
+        """The object is whole and right: give the file its name. `pieces`: the file, where the object is a coded form
+        of it; None: the object is the file."""
+
+
+class Shelf(Protocol):
+    """A receiver's place for files."""
+
+    def room(self, name: str, sha256: str, key: str) -> Room | None:
+        """Room for a file; the same that an earlier receiver left for an object of the same key. None: the file is
+        there already (`sha256`: hex, empty where it is not known), or is not wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class BytesContent:
+    """Bytes in memory."""
+
+    data: bytes
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return len(self.data)
+
+    def read(self, begin: int, count: int) -> bytes:
+        """`count` of them from `begin` on."""
+        return self.data[begin : begin + count]
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+class MemorySpace:
+    """Of a room in memory."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def read(self, begin: int, count: int) -> bytes:
+        """What is there."""
+        return bytes(self.data[begin : begin + count])
+
+    def write(self, begin: int, data: bytes) -> None:
+        """Put bytes there."""
+        if len(self.data) < begin:
+            self.data.extend(bytes(begin - len(self.data)))
+        self.data[begin : begin + len(data)] = data
+
+
+class MemoryRecords:
+    """Of a room in memory: what is read was written in one piece, from the same place on."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[int, bytes] = {}
+
+    def read(self, begin: int, count: int) -> bytes:
+        """What is there."""
+        return self._pieces.get(begin, b"")[:count]
+
+    def write(self, begin: int, data: bytes) -> None:
+        """Put bytes there."""
+        self._pieces[begin] = data
+
+
+class MemoryRoom:
+    """One object's, until it is delivered as a stream."""
+
+    lasts = False
+
+    def __init__(self) -> None:
+        self.object: Space = MemorySpace()
+        self.symbols: Space = MemoryRecords()
+
+    def clear(self) -> None:
+        """Begin with nothing."""
+        self.object, self.symbols = MemorySpace(), MemoryRecords()
+
+    def keep(self, manifest: Manifest, pieces: Iterable[bytes] | None) -> None:
+        """Nothing is kept here."""
+
+
+class MemoryShelf:
+    """Room for everything."""
+
+    def room(self, name: str, sha256: str, key: str) -> Room | None:
+        """Nothing is there yet."""
+        return MemoryRoom()

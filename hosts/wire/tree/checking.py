@@ -1,0 +1,146 @@
+"""What a receiver takes of a stream that has its hashes in it (layout.py): nothing that contradicts them.
+
+Until the root has come nothing can be checked. What is taken unchecked is bounded, and so is what hashes are kept of.
+"""
+
+from collections import deque
+from typing import Final
+
+from hosts.wire.tree.layout import HASH_BYTES, ROOT, TreeLayout, packet_hash
+
+UNCHECKED_PACKETS: Final = 64
+"""From the stream's beginning on: what may be under way before the root and the first tables have come (ours)."""
+
+
+class TreeChecker:
+    """One stream, whose packets count from 0. One without a tree, or that is heard from its middle on, goes unchecked.
+
+    `learn` is told of what is delivered, in order, and `strip` takes the tree out of it for the application.
+    """
+
+    def __init__(self) -> None:
+        self.layout: TreeLayout | None = None
+        self.is_off = False
+        """There is nothing to check by."""
+        self._open = UNCHECKED_PACKETS  # packets of the stream that may come so far
+        self._hashes: dict[int, bytes] = {}
+        self._learnt = 0
+        """Packets."""
+        self._block = -1
+        """Whose tables or content come next."""
+        self._due: deque[tuple[int, int]] = deque()
+        """Tables before it: level and index."""
+        self._next_block_at = 1
+        self._stripped_block = 0
+        """Which the application has come to."""
+
+    def takes(self, number: int, payload: bytes, *, end: bool) -> bool:
+        """Whether packet `number` may be the stream's."""
+        layout = self.layout
+        if self.is_off:
+            return True
+        if layout is None:
+            return number == 0 or (number < UNCHECKED_PACKETS and not end)
+        is_last = number == layout.packets - 1
+        if end != is_last or len(payload) != (layout.last_bytes if is_last else layout.packet_bytes):
+            return False
+        known = self._hashes.get(number)
+        return number < UNCHECKED_PACKETS if known is None else packet_hash(payload) == known
+
+    def takes_run(self, number: int, payload: bytes, count: int) -> bool:
+        """Whether `count` packets of one size may be, from `number` on, none of them the stream's end."""
+        if self.is_off:
+            return True
+        size = len(payload) // count
+        cuts = enumerate(range(0, len(payload), size), number)
+        return all(self.takes(one, payload[at : at + size], end=False) for one, at in cuts)
+
+    @property
+    def open_bytes(self) -> int | None:
+        """Up to where in the stream packets are taken so far; None: there is no such bound, or it is not known."""
+        layout = self.layout
+        if self.is_off or layout is None or self._open >= layout.packets:
+            return None
+        return self._open * layout.packet_bytes
+
+    # --- what has come
+
+    def learn(self, payload: bytes, count: int = 1) -> None:
+        """The next `count` packets of the stream, all of one size."""
+        if self.is_off:
+            return
+        size = len(payload) // count
+        for number in range(self._learnt, self._learnt + count):
+            at = (number - self._learnt) * size
+            if number == 0:
+                self._take_root(payload[:size])
+            elif self._due:
+                self._take_table(number, payload[at : at + size])
+            self._hashes.pop(number, None)
+            if self.is_off or self.layout is None:
+                return
+            if number + 1 == self._next_block_at:
+                self._block += 1
+                self._due.extend(self.layout.before(self._block))
+                self._next_block_at = self.layout.begins_at(self._block + 1)
+        self._learnt += count
+
+    def _take_root(self, packet: bytes) -> None:
+        try:
+            self.layout = TreeLayout.read(packet)
+        except ValueError:
+            self.layout = None
+        if self.layout is None:
+            self.is_off = True
+            return
+        self._take_hashes(self.layout.levels, 0, self.layout.counts[-1], packet[ROOT.size :])
+
+    def _take_table(self, number: int, packet: bytes) -> None:
+        layout = self.layout
+        assert layout is not None
+        level, index = self._due.popleft()
+        if packet_hash(packet) != self._hashes.get(number):  # one that had to be taken unchecked
+            self.is_off = True
+            return
+        first = index * layout.hashes
+        self._take_hashes(level - 1, first, min(layout.hashes, layout.counts[level - 1] - first), packet)
+        if level == 1:
+            self._opened(layout.packets if index + 1 == layout.counts[1] else layout.begins_at(index + 1))
+
+    def _take_hashes(self, level: int, first: int, count: int, table: bytes) -> None:
+        """Of so many packets of the content, or tables of a level."""
+        layout = self.layout
+        assert layout is not None
+        if level == 0:  # they follow each other
+            start = layout.place(0, first)
+            places = list(range(start, start + count))
+        else:
+            places = [layout.place(level, first + number) for number in range(count)]
+        for number, place in enumerate(places):
+            self._hashes[place] = table[number * HASH_BYTES : (number + 1) * HASH_BYTES]
+        if first == 0 and level <= 1:
+            self._opened(layout.content_at(0) if level else layout.begins_at(1))
+
+    def _opened(self, packets: int) -> None:
+        self._open = max(self._open, packets)
+
+    # --- what the application has of it
+
+    def strip(self, offset: int, data: bytes) -> bytes:
+        """What was delivered from there on, without the tree."""
+        layout = self.layout
+        if layout is None:
+            return data
+        size = layout.packet_bytes
+        kept = bytearray()
+        while data:
+            number = offset // size
+            while number >= layout.begins_at(self._stripped_block + 1):
+                self._stripped_block += 1
+            begins = layout.content_at(self._stripped_block)
+            ends = layout.begins_at(self._stripped_block + 1)
+            length = min(len(data), ((ends if number >= begins else begins) - number) * size)
+            if number >= begins:
+                kept += data[:length]
+            offset, data = offset + length, data[length:]
+        return bytes(kept)

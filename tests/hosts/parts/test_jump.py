@@ -1,0 +1,13 @@
+"""Packets that are far ahead."""
+
+from hosts.parts.jump import MOST_AHEAD, Jump
+
+
+def test_one_alone_is_not_taken_and_two_are() -> None:
+    jump = Jump()
+    assert not jump.is_confirmed(1000)
+    assert not jump.is_confirmed(1000), "the same once more says nothing"
+    assert jump.is_confirmed(1001)
+    assert not jump.is_confirmed(1001 + MOST_AHEAD + 1)
+    assert jump.is_confirmed(1000 + MOST_AHEAD), "or the one before it"
+    assert not Jump().is_confirmed(3)

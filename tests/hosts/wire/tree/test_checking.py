@@ -1,0 +1,135 @@
+"""A stream with its hashes in it: what a receiver takes and what not."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from hosts.wire.tree.checking import UNCHECKED_PACKETS, TreeChecker
+from hosts.wire.tree.growing import GrownSource
+
+SIZE = 104
+
+
+class Bytes:
+    """A content."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def read(self, space: int) -> bytes:
+        piece = self.data[self.at : self.at + min(space, 1000)]
+        self.at += len(piece)
+        return piece
+
+    def rewind(self) -> None:
+        self.at = 0
+
+
+def stream(length: int, window: int = 3000, seed: int = 1) -> tuple[bytes, list[bytes]]:
+    """A content, and the packets of its stream."""
+    content = random.Random(seed).randbytes(length)
+    source = GrownSource(Bytes(content), SIZE, window)
+    data = b"".join(iter(lambda: source.read(77), b""))
+    assert source.exhausted
+    assert len(data) == source.layout.stream_bytes
+    return content, [data[at : at + SIZE] for at in range(0, len(data), SIZE)]
+
+
+LENGTHS = [1, SIZE, SIZE * 9, SIZE * 11 + 1, SIZE * 500 + 7, SIZE * 4000]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_what_was_sent_is_taken_and_the_content_comes_out(length: int) -> None:
+    content, packets = stream(length)
+    checker = TreeChecker()
+    got = b""
+    for number, packet in enumerate(packets):
+        assert checker.takes(number, packet, end=number == len(packets) - 1), number
+        checker.learn(packet)
+        got += checker.strip(number * SIZE, packet)
+    assert got == content
+    assert not checker._hashes, "nothing is kept"
+    assert checker.open_bytes is None
+
+
+def test_within_the_window_everything_can_be_checked() -> None:
+    _, packets = stream(SIZE * 4000, window=3000)
+    checker = TreeChecker()
+    for number, packet in enumerate(packets):
+        checker.learn(packet)
+        bound = checker.open_bytes
+        if bound is None:
+            break
+        assert bound - (number + 1) * SIZE >= min(3000, (UNCHECKED_PACKETS - number - 1) * SIZE)
+        for later in range(max(number + 1, UNCHECKED_PACKETS), bound // SIZE):
+            assert checker.takes(later, packets[later], end=False)
+
+
+def test_runs() -> None:
+    content, packets = stream(SIZE * 500)
+    checker = TreeChecker()
+    got = b""
+    for at in range(0, len(packets) - 1, 10):
+        run = packets[at : min(at + 10, len(packets) - 1)]
+        joined = b"".join(run)
+        assert checker.takes_run(at, joined, len(run))
+        checker.learn(joined, len(run))
+        got += checker.strip(at * SIZE, joined)
+        if at > UNCHECKED_PACKETS:
+            assert not checker.takes_run(at, joined[:-1] + b"?", len(run))
+    assert content.startswith(got)
+    assert len(got) == len(content) - SIZE
+
+
+def wrong(packets: list[bytes], number: int) -> Iterator[tuple[int, bytes, bool]]:
+    """Packets of a stranger's, when all before `number` have been delivered."""
+    true = packets[number]
+    yield number, true[:-1] + bytes([true[-1] ^ 1]), False
+    yield number, true, True
+    yield number, true[:-1], False
+    yield number + 1, true, False
+    yield number + 300, true, False
+    yield len(packets) + 5, true, False
+
+
+def test_what_contradicts_the_hashes_is_not_taken() -> None:
+    _, packets = stream(SIZE * 4000)
+    checker = TreeChecker()
+    for number, packet in enumerate(packets[:-1]):
+        if number >= 20 and number % 7 == 0:
+            assert not any(checker.takes(at, data, end=end) for at, data, end in wrong(packets, number)), number
+        assert checker.takes(number, packet, end=False)
+        checker.learn(packet)
+    assert not checker.takes(len(packets) - 1, packets[-1], end=False), "the end is where it was said to be"
+
+
+def test_a_stream_without_a_tree_goes_unchecked() -> None:
+    checker = TreeChecker()
+    assert checker.takes(3, b"any", end=False)
+    assert not checker.takes(3, b"any", end=True), "not before it is known that there is none"
+    assert checker.takes(0, b"any", end=True)
+    checker.learn(b"any")
+    assert checker.is_off
+    assert checker.takes(99999, b"any", end=True)
+    assert checker.strip(0, b"any") == b"any"
+
+
+def test_a_wrong_table_before_the_root_ends_the_checking() -> None:
+    _, packets = stream(SIZE * 500)
+    checker = TreeChecker()
+    assert checker.takes(1, bytes(SIZE), end=False), "nothing is known yet"
+    checker.learn(packets[0])
+    checker.learn(bytes(SIZE))
+    assert checker.is_off, "and the whole file's hash says the rest"
+
+
+def test_hostile_roots() -> None:
+    rng = random.Random(1)
+    for _ in range(300):
+        packet = bytearray(stream(SIZE * 500)[1][0] if rng.random() < 0.02 else b"CTRE\1" + rng.randbytes(SIZE - 5))
+        packet[8:10] = SIZE.to_bytes(2, "big")
+        checker = TreeChecker()
+        for _ in range(20):
+            checker.learn(bytes(packet))
+        assert len(checker._hashes) < 20 * SIZE
