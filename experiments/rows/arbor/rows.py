@@ -103,9 +103,7 @@ def _many(count: int, quick: bool) -> dict[str, Any]:
     links = [bottleneck("left", "right", _MANY_BPS, 200, _MANY_MS), access("s", "left", 10 * _MANY_BPS, 0.1)]
     for number, name in enumerate(names):
         links.append({**access("right", name, 10 * _MANY_BPS, 1 + number % 7), "toward": {name: {"loss": _LOSS}}})
-    return document(
-        "arbor-many", _QUICK_SECONDS if quick else 2 * _SECONDS, nodes, links, _session(names)
-    )
+    return document("arbor-many", _QUICK_SECONDS if quick else 2 * _SECONDS, nodes, links, _session(names))
 
 
 def _many_measure(run: Finished) -> Mapping[str, float]:
@@ -124,7 +122,7 @@ _FILE_BYTES: Final = 3_000_000
 _FILE_LOSS: Final = 0.01
 _FILE_BPS: Final = 10e6
 _FILE_MS: Final = 10.0
-_FILE_MANY: Final = (1, 10, 100)
+_FILE_MANY: Final = (1, 10, 100, 1000)
 _SYMBOL_BYTES: Final = 1384
 """Of a packet with the default payload."""
 _FILE_SECONDS: Final = 120.0
