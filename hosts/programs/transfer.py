@@ -122,10 +122,6 @@ async def receive_file(
             if sink.manifest is not None:
                 display.begin(sink.manifest.name, sink.manifest.size)
                 _show(display, lambda: {**observer.row(now), "file_bytes": sink.written}, "file_bytes")
-            elif narrator.started_at is not None and display.is_watched:
-                row = observer.row(now)  # a file that is decoded as a whole has a name and a size only at its end
-                rate = (row.get("rate_bps") or 0.0) / 1e6
-                display.stream(f"received {(row.get('received_bytes') or 0) / 1e6:.1f} MB, {rate:.2f} Mbit/s   ")
 
         runtime.every(PROGRESS_INTERVAL_S, progress)
         driver.listen(wait)
@@ -133,8 +129,7 @@ async def receive_file(
         reason = str(runtime.error) if runtime.error is not None else end.reason
         complete = sink.path is not None  # whole, checked and named: whatever the sender made of it
         duration = None
-        # Not from the join: a session may wait for others. A carousel waits for nobody, and its file comes at the end.
-        begun_at = sink.opened_at if plan.protocol.knows_receivers else narrator.started_at
+        begun_at = sink.opened_at  # not from the join: a session may wait for others
         if begun_at is not None and narrator.ended_at is not None:
             duration = narrator.ended_at - begun_at
         goodput = sink.written * 8 / duration if duration and complete else None
