@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from hosts.parts.adaptive import AdaptiveWindow
 from hosts.parts.base_delay import WINDOW_S
+from hosts.parts.loss_events import LossEvents
 from hosts.protocols.mtcp.children import BASE_ROUNDS, HYSTART_SAMPLES, Child
 from hosts.protocols.mtcp.losses import Losses, note_loss
 from hosts.protocols.mtcp.options import MtcpOptions
@@ -24,10 +25,18 @@ class AdaptiveControl(WindowControl):
         self.renew()
 
     def renew(self) -> None:
+        self._events = LossEvents()
+        self._is_marked = False
         self.window = AdaptiveWindow(self._options.vegas, self._options.reach)
 
     def acknowledged(self, packets: int, rtt_s: float, now: float) -> None:
         self.window.acknowledged(packets, rtt_s, now)
+        self._events.arrived(packets)
+        if self.window.is_first_slow_start:
+            self._events.forget()
+        elif self._is_marked or self._events.are_heavy:
+            self.window.signalled(rtt_s, now)
+        self._is_marked = False
 
     def round_trip_ended(
         self, delay_s: float, rate: float, rtt_s: float, used: bool, children: Iterable[Child], now: float
@@ -46,12 +55,14 @@ class AdaptiveControl(WindowControl):
         note_loss(child, seq)
         if not self._losses.means_congestion(child, seq, end, children):
             return False
+        self._events.lost()
         return self.window.lost(min(child.waits, default=0.0), child.loss_share)
 
     def marked(self, child: Child, seq: int, end: int, children: Iterable[Child]) -> bool:
         """A mark is no link's own, however few there are (RFC 3168, 6.1.2)."""
         if not self._losses.means_congestion(child, seq, end, children):
             return False
+        self._is_marked = not self.window.is_first_slow_start
         return self.window.lost(min(child.waits, default=0.0))
 
     def timed_out(self, end: int, *, again: bool) -> None:
