@@ -1,6 +1,7 @@
 """What the default rules make of losses and marks that no long queue explains."""
 
 from hosts.endpoint import Address
+from hosts.parts.adaptive import AdaptiveWindow
 from hosts.protocols.mtcp.adaptive_control import AdaptiveControl
 from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.options import MtcpOptions
@@ -29,7 +30,9 @@ class Parent:
 
     @property
     def is_beside_others(self) -> bool:
-        return self.control.window.beside_others
+        window = self.control.window
+        assert isinstance(window, AdaptiveWindow)
+        return window.beside_others
 
 
 def test_losses_that_links_do_not_have_tell_of_others_and_few_do_not() -> None:
