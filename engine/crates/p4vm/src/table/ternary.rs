@@ -11,8 +11,8 @@ use super::key::{EntryKey, RangeKey};
 use super::map::Map;
 use super::memo::Memo;
 
-/// With more tuples than so many, what a key hits is remembered (ours: fewer cost no more than the look). Tests always do.
-const MANY_TUPLES: usize = if cfg!(test) { 0 } else { 8 };
+/// From so many tuples on, what a key hits is remembered (ours: fewer cost no more than the look). Tests always do.
+const MANY_TUPLES: usize = if cfg!(test) { 1 } else { 9 };
 
 /// Entries that agree in mask and masked value, best first.
 #[derive(Debug)]
@@ -213,7 +213,7 @@ impl Ternary {
     }
 
     pub(crate) fn lookup(&mut self, key: &[u64]) -> Option<u32> {
-        if self.tuples <= MANY_TUPLES {
+        if self.tuples < MANY_TUPLES {
             return self.search(key);
         }
         if let Some(known) = self.memo.get(key) {
