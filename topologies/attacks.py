@@ -119,7 +119,9 @@ def attacked(path: Path, scenario: Scenario, attacks: Sequence[Forgery]) -> Iter
         for security in SECURITIES:
             base = _run(path, _secured(scenario, security), Path(place) / security)
             for attack in attacks:
-                faults = [_fault(attack, session.id, session.start, base) for session in scenario.sessions]
+                faults = [
+                    _fault(attack, session.id, session.start, base, scenario.duration) for session in scenario.sessions
+                ]
                 changed = _secured(scenario, security).model_copy(update={"faults": [*scenario.faults, *faults]})
                 results = _run(path, changed, Path(place) / f"{security}-{attack}")
                 for session in scenario.sessions:
@@ -132,10 +134,10 @@ def _secured(scenario: Scenario, security: str) -> Scenario:
     return scenario.model_copy(update={"sessions": [one.model_copy(update=update) for one in scenario.sessions]})
 
 
-def _fault(attack: Forgery, session: int, start: float, base: dict[int, SessionResult]) -> Attack:
-    """The attack, in the middle of what the session takes without it."""
+def _fault(attack: Forgery, session: int, start: float, base: dict[int, SessionResult], duration: float) -> Attack:
+    """The attack, in the middle of what the session takes without it, which is all the time where it has no end."""
     ended = _ended(base[session])
-    middle = start if attack in BEFORE or ended is None else (start + ended) / 2
+    middle = start if attack in BEFORE else (start + (duration if ended is None else ended)) / 2
     return Attack.model_construct(kind="attack", at=middle, session=session, forgery=attack)
 
 

@@ -18,6 +18,12 @@ local header = {
     type = ProtoField.uint8("canopy.type", "Type"),
     flags = ProtoField.uint8("canopy.flags", "Flags", base.HEX),
     session = ProtoField.uint32("canopy.session", "Session"),
+    epoch = ProtoField.uint8("canopy.sealed.epoch", "Epoch"),
+    sender = ProtoField.uint64("canopy.sealed.sender", "Sender", base.HEX),
+    counter = ProtoField.uint32("canopy.sealed.counter", "Counter"),
+    sealed_at = ProtoField.uint32("canopy.sealed.sealed_at", "Sealed at"),
+    sealed = ProtoField.bytes("canopy.sealed.packet", "Packet"),
+    tag = ProtoField.bytes("canopy.sealed.tag", "Tag"),
 }
 
 -- Every field of every layer, by its place in the tables.
@@ -112,7 +118,33 @@ local function layer_of(tvb)
     return layer, protocol
 end
 
+local function is_sealed(tvb)
+    return tvb:len() >= SEALED_BYTES + TAG_BYTES and tvb(0, 1):uint() == SEALED_VERSION and
+        tvb(3, 1):uint() > 0 and (tvb(1, 1):uint() == 0 or PROTOCOLS[tvb(1, 1):uint()] ~= nil)
+end
+
+-- Of a sealed packet only the beginning can be read.
+local function dissect_sealed(tvb, pinfo, root)
+    local protocol = PROTOCOLS[tvb(1, 1):uint()]
+    local layer = protocol and protocol.types[tvb(2, 1):uint()]
+    local title = (protocol and protocol.name or "packet") .. (layer and " " .. layer.types[tvb(2, 1):uint()] or "")
+    pinfo.cols.protocol = "CANOPY"
+    pinfo.cols.info = "sealed " .. title .. " epoch=" .. tvb(3, 1):uint() .. " counter=" .. tvb(12, 4):uint()
+    local tree = root:add(canopy, tvb(), "Canopy, sealed " .. title)
+    tree:add(header.version, tvb(0, 1))
+    tree:add(header.protocol, tvb(1, 1))
+    tree:add(header.type, tvb(2, 1))
+    tree:add(header.epoch, tvb(3, 1))
+    tree:add(header.sender, tvb(4, 8))
+    tree:add(header.counter, tvb(12, 4))
+    tree:add(header.sealed_at, tvb(16, 4))
+    tree:add(header.sealed, tvb(SEALED_BYTES, tvb:len() - SEALED_BYTES - TAG_BYTES))
+    tree:add(header.tag, tvb(tvb:len() - TAG_BYTES, TAG_BYTES))
+    return tvb:len()
+end
+
 function canopy.dissector(tvb, pinfo, root)
+    if is_sealed(tvb) then return dissect_sealed(tvb, pinfo, root) end
     local layer, protocol = layer_of(tvb)
     if not layer then return 0 end
     pinfo.cols.protocol = protocol.name
@@ -138,6 +170,10 @@ function canopy.dissector(tvb, pinfo, root)
 end
 
 canopy:register_heuristic("udp", function(tvb, pinfo, root)
+    if is_sealed(tvb) then
+        canopy.dissector(tvb, pinfo, root)
+        return true
+    end
     local layer = layer_of(tvb)
     if not layer or tvb:len() < HEADER_BYTES + least_bytes(layer) then return false end
     canopy.dissector(tvb, pinfo, root)

@@ -35,8 +35,9 @@ from scapy.packet import Packet, bind_layers, split_layers
 from hosts import protocols
 from hosts.wire.fields import Bitmap, Host, Number, Payload, Size, Words
 from hosts.wire.format import Format
-from hosts.wire.header import COMMON, VERSION
+from hosts.wire.header import COMMON, SEALED_VERSION, VERSION
 from hosts.wire.layout import Items, Layout, Place
+from hosts.wire.sealed import SEALED
 
 PROTOCOLS: Final = {protocols.get(name).number: name.upper() for name in protocols.names()}
 """Their names by the number in the common header."""
@@ -130,6 +131,21 @@ class CanopyHeader(Packet):
     name = "Canopy"
     fields_desc = [  # noqa: RUF012
         _HEADER_FIELDS.get(place.name) or _scapy_field("", COMMON, place) for place in COMMON.places()
+    ]
+
+    @classmethod
+    def dispatch_hook(cls, data: bytes = b"", *_: object, **__: object) -> type[Packet]:
+        """Scapy asks: a sealed packet is another."""
+        return SealedHeader if data[:1] == bytes([SEALED_VERSION]) else cls
+
+
+class SealedHeader(Packet):
+    """hosts.wire.sealed; what is behind it cannot be read, and ends with the tag."""
+
+    name = "Canopy, sealed"
+    fields_desc = [  # noqa: RUF012
+        _HEADER_FIELDS["protocol"] if place.name == "protocol" else _scapy_field("", SEALED, place)
+        for place in SEALED.places()
     ]
 
 

@@ -17,8 +17,9 @@ from engine.command.exits import EXIT_BAD_INPUT
 from hosts import protocols as registry
 from hosts.wire.fields import Bitmap, Field, Host, Payload, Size
 from hosts.wire.format import Format
-from hosts.wire.header import HEADER_BYTES, VERSION
+from hosts.wire.header import HEADER_BYTES, SEALED_VERSION, VERSION
 from hosts.wire.layout import Items, Layout
+from hosts.wire.sealed import SEALED, TAG_BYTES
 
 # Where Wireshark looks for a user's own plugins ("Personal Lua Plugins" in its Help, About, Folders).
 PLUGINS = Path.home() / ".local/lib/wireshark/plugins"
@@ -77,7 +78,9 @@ def _tables() -> str:
         definitions += "".join(f"{variable}.types = {{ {kinds} }}\n" for variable in local)
         protocols.append(f"[{number}] = {{ name = {_lua(name.upper())}, types = {{ {types} }} }}")
     inner = "".join(f"local {variable} = {text}\n" for variable, text in items.items())
-    header = f"local HEADER_BYTES = {HEADER_BYTES}\nlocal VERSION = {VERSION}\n\n"
+    header = f"local HEADER_BYTES = {HEADER_BYTES}\nlocal VERSION = {VERSION}\n"
+    header += f"local SEALED_BYTES = {SEALED.size}\nlocal TAG_BYTES = {TAG_BYTES}\n"
+    header += f"local SEALED_VERSION = {SEALED_VERSION}\n\n"
     return f"{header}{inner}{definitions}local PROTOCOLS = {{\n    {f',{chr(10)}    '.join(protocols)}\n}}\n"
 
 

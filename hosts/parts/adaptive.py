@@ -92,6 +92,11 @@ class AdaptiveWindow:
         return self.cwnd < self.ssthresh
 
     @property
+    def is_first_slow_start(self) -> bool:
+        """Whether it doubles and nothing is known yet of what fits."""
+        return self.cwnd < self.ssthresh == self.maximum
+
+    @property
     def beside_others(self) -> bool:
         """Whether somebody else fills the queue."""
         return self._company.present
@@ -118,8 +123,9 @@ class AdaptiveWindow:
         first slow start ends by that (RFC 9406, 4.3): a later one goes as far as is known to fit, and the queue that it
         sees is the one which it comes from.
         """
-        is_first = self.cwnd < self.ssthresh == self.maximum
-        if is_first and self._rtt_s and waiting_s > self._wait_of(self._options.gamma, HYSTART_SHARE):
+        if not self.is_first_slow_start or not self._rtt_s:
+            return
+        if waiting_s > self._wait_of(self._options.gamma, HYSTART_SHARE):
             self._avoid_from(self.cwnd / 2)  # it was sent a round trip ago, when the window was half as large
 
     def _wait_of(self, packets: float, share: float) -> float:

@@ -14,3 +14,8 @@ def patience_s(rtt_s: float, sooner_s: float = inf) -> float:
     the round trips.
     """
     return max(SILENT_ROUNDS * rtt_s, min(SILENT_S, sooner_s))
+
+
+def behind_text(behind_bytes: int) -> str:
+    """Why one is dropped who is silent and lacks all that is kept of the stream, which lies that far behind its end."""
+    return f"silent, and {behind_bytes / (1 << 20):.3g} MiB behind"

@@ -65,6 +65,7 @@ def test_a_switch_gets_exactly_this_state(make_world: MakeWorld, tmp_path: Path)
                 "switch_config default -> set_config(bitmap_groups=0x1, epoch_shift=0x19, mac=0x20000000002)",
                 "assist default -> set_assist(switch_ports=0x6)",
                 "lan default -> set_lan(lan_ports=0x0)",
+                "shared default -> set_shared(shared_ports=0x0)",
                 "source_guard port=0x1 source=0xa000003 -> permit()",
                 "source_guard port=0x1 source=0x0 -> permit()",
                 "source_guard port=0x1 -> deny()",

@@ -58,6 +58,13 @@ def test_one_packet_ends_no_file(tmp_path: Path, protocol: str) -> None:
     assert all(effect.harmless for (kind, _), effect in found.items() if kind == "group")
 
 
+def test_one_packet_ends_no_stream(tmp_path: Path) -> None:
+    path = written(tmp_path, "vlmcc", "realtime: true")
+    path.write_text(path.read_text().replace("slow_receivers: {drop_after: 3 s}, ", "").replace("12 s", "3 s"))
+    found = effects(path, ("end", "far"))
+    assert {key: effect.words for key, effect in found.items() if not effect.is_survived} == {}
+
+
 def test_a_lost_file_is_not_survived() -> None:
     effect = Effect(1, "mtcp", "none", "abort", False, 1, 2, 1.0, 0.0, None, "")
     assert not effect.is_survived

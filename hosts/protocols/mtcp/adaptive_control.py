@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from hosts.parts.adaptive import AdaptiveWindow
 from hosts.parts.base_delay import WINDOW_S
+from hosts.parts.loss_events import LossEvents
 from hosts.protocols.mtcp.children import BASE_ROUNDS, HYSTART_SAMPLES, Child
 from hosts.protocols.mtcp.losses import Losses, note_loss
 from hosts.protocols.mtcp.options import MtcpOptions
@@ -15,8 +16,6 @@ from hosts.protocols.mtcp.window_control import WindowControl
 class AdaptiveControl(WindowControl):
     """See the module."""
 
-    window: AdaptiveWindow
-
     def __init__(self, options: MtcpOptions, first: int) -> None:
         """`first` is the first packet's sequence number."""
         self._options = options
@@ -24,43 +23,53 @@ class AdaptiveControl(WindowControl):
         self.renew()
 
     def renew(self) -> None:
-        self.window = AdaptiveWindow(self._options.vegas, self._options.reach)
+        self._events = LossEvents()
+        self._is_marked = False
+        self.window = self._adaptive = AdaptiveWindow(self._options.vegas, self._options.reach)
 
     def acknowledged(self, packets: int, rtt_s: float, now: float) -> None:
-        self.window.acknowledged(packets, rtt_s, now)
+        self._adaptive.acknowledged(packets, rtt_s, now)
+        self._events.arrived(packets)
+        if self._adaptive.is_first_slow_start:
+            self._events.forget()
+        elif self._is_marked or self._events.are_heavy:
+            self._adaptive.signalled(rtt_s, now)
+        self._is_marked = False
 
     def round_trip_ended(
         self, delay_s: float, rate: float, rtt_s: float, used: bool, children: Iterable[Child], now: float
     ) -> None:
         for child in children:
             child.base.window_s = max(WINDOW_S, BASE_ROUNDS * rtt_s)
-        self.window.round_trip_ended(delay_s, rate, max(rtt_s, delay_s), used, now)
+        self._adaptive.round_trip_ended(delay_s, rate, max(rtt_s, delay_s), used, now)
 
     def measured(self, child: Child) -> None:
         # The least since the round trip began: what doubles in each comes as bursts, whose last packets wait for the
         # first ones (RFC 9406, 4.2).
-        if self.window.slow_start and child.round_samples >= HYSTART_SAMPLES:
-            self.window.waits(max(0.0, child.round_rtd - child.rtd_min))
+        if self._adaptive.slow_start and child.round_samples >= HYSTART_SAMPLES:
+            self._adaptive.waits(max(0.0, child.round_rtd - child.rtd_min))
 
     def lost(self, child: Child, seq: int, end: int, children: Iterable[Child]) -> bool:
         note_loss(child, seq)
         if not self._losses.means_congestion(child, seq, end, children):
             return False
-        return self.window.lost(min(child.waits, default=0.0), child.loss_share)
+        self._events.lost()
+        return self._adaptive.lost(min(child.waits, default=0.0), child.loss_share)
 
     def marked(self, child: Child, seq: int, end: int, children: Iterable[Child]) -> bool:
         """A mark is no link's own, however few there are (RFC 3168, 6.1.2)."""
         if not self._losses.means_congestion(child, seq, end, children):
             return False
-        return self.window.lost(min(child.waits, default=0.0))
+        self._is_marked = not self._adaptive.is_first_slow_start
+        return self._adaptive.lost(min(child.waits, default=0.0))
 
     def timed_out(self, end: int, *, again: bool) -> None:
-        self.window.timed_out(again=again)
+        self._adaptive.timed_out(again=again)
         self._losses.reacted(end)
 
     def forgive(self) -> None:
-        self.window.forgive()
+        self._adaptive.forgive()
 
     def cut(self, end: int) -> None:
         self._losses.reacted(end)
-        self.window.cut()
+        self._adaptive.cut()

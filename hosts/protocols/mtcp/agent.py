@@ -192,6 +192,10 @@ class Agent:
         """Place in the stream up to which those allow to send who are set aside."""
         return self._silence.aside.end
 
+    def given_up(self, child: Child, now: float) -> bool:
+        """Whether a child is silent for which no more can be kept."""
+        return self._silence.aside.given_up(child, now)
+
     @property
     def advertised_end(self) -> int:
         """Place in the stream up to which may be sent: the least of the advertised windows, and `kept_end`."""

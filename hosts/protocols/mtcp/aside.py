@@ -10,6 +10,7 @@ from math import inf
 from typing import Final
 
 from hosts.parts.sack import Scoreboard
+from hosts.parts.silence import SILENT_ROUNDS, patience_s
 from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.delays import Delays
 from hosts.protocols.mtcp.least import Least
@@ -19,9 +20,9 @@ from hosts.protocols.mtcp.repairs import Repairs
 from hosts.protocols.mtcp.store import PacketStore
 
 KEPT_BUFFERS: Final = 4
-"""Of `buffer_bytes`, that are kept of the stream for those who are set aside: by default what 18 Mbps send until they
-are dropped. Then the others wait for them. A parent of agents keeps as much more, for what they do not say in their
-advertised windows is what their own silent children lack, who come to it when the agent dies (ours)."""
+"""Of `buffer_bytes`, that are kept of the stream for those who are set aside. Who is still silent then is dropped, and
+others are waited for. A parent of agents keeps as much more, for what they do not say in their advertised windows is
+what their own silent children lack, who come to it when the agent dies (ours)."""
 CHECK_S: Final = 0.1
 """Silence is looked for so often (ours)."""
 MAX_ASK_S: Final = 1.0
@@ -107,8 +108,20 @@ class Aside:
         """Place in the stream behind which one of them, or somebody below it, needs everything."""
         return self._keep_offsets.value
 
+    def given_up(self, child: Child, now: float) -> bool:
+        """Whether it answers no question, and no more is kept of the stream for it, so that all others would wait."""
+        record = self._records.get(child.number)
+        if record is None or record.asked < SILENT_ROUNDS:
+            return False
+        kept_end = self._kept_from_of(child) + KEPT_BUFFERS * self._options.buffer_bytes
+        patience = patience_s(child.rtt.mean if child.rtt.samples else 0.0)
+        return now - child.answered_at > patience and self._store.end_offset + self._options.payload_bytes > kept_end
+
     def _keep(self, child: Child) -> None:
-        self._keep_offsets.set(child.number, min(self._place(child), child.keep_offset))
+        self._keep_offsets.set(child.number, self._kept_from_of(child))
+
+    def _kept_from_of(self, child: Child) -> int:
+        return min(self._place(child), child.keep_offset)
 
     def _place(self, child: Child) -> int:
         """Where in the stream it is."""

@@ -370,7 +370,9 @@ class Family:
         return Send(packet, child.address)
 
     def _hopeless(self, now: float, blocked: bool) -> list[tuple[Child, Reason]]:
-        """Children that were silent, or made no progress though there was something to make it with, for too long."""
+        """Children that were silent, or made no progress though there was something to make it with, for too long. Who
+        is silent has less time when no more can be kept for it; not so an agent, whose children may come for it.
+        """
         limit = self.options.drop_after_s
         found = []
         for child in self.children.values():
@@ -380,7 +382,7 @@ class Family:
             if not behind:
                 child.progress_at = now
             patience = limit * (SERVING_PATIENCE if child.agent else 1)
-            if child.heard_at <= now - limit:
+            if child.heard_at <= now - limit or (not child.agent and self.agent.given_up(child, now)):
                 found.append((child, Reason.SILENT))
             elif child.progress_at <= now - patience and child.heard_at > now - 2 * self.options.probe_interval_s:
                 found.append((child, Reason.STALLED))  # it lives; one that does not is about to count as silent

@@ -12,22 +12,20 @@ from hosts.protocols.mtcp.window_control import WindowControl
 class PaperControl(WindowControl):
     """See the module."""
 
-    window: VegasWindow
-
     def __init__(self, options: MtcpOptions) -> None:
         self._options = options
         self.renew()
 
     def renew(self) -> None:
-        self.window = VegasWindow(self._options.vegas, SACK_BITS)
+        self.window = self._vegas = VegasWindow(self._options.vegas, SACK_BITS)
 
     def acknowledged(self, packets: int, rtt_s: float, now: float) -> None:
-        self.window.acknowledged(packets)
+        self._vegas.acknowledged(packets)
 
     def round_trip_ended(
         self, delay_s: float, rate: float, rtt_s: float, used: bool, children: Iterable[Child], now: float
     ) -> None:
-        self.window.round_trip_ended(delay_s * rate, used)
+        self._vegas.round_trip_ended(delay_s * rate, used)
 
     def measured(self, child: Child) -> None:
         """Vegas looks at a whole round trip."""
@@ -39,10 +37,10 @@ class PaperControl(WindowControl):
         return False
 
     def timed_out(self, end: int, *, again: bool) -> None:
-        self.window.timed_out(again=again)
+        self._vegas.timed_out(again=again)
 
     def forgive(self) -> None:
         """It waits for everybody."""
 
     def cut(self, end: int) -> None:
-        self.window.cut()
+        self._vegas.cut()

@@ -10,6 +10,7 @@ from collections import Counter
 
 from hosts.endpoint import Address, CongestionSignal, Effect, Send
 from hosts.parts.sack import bits
+from hosts.parts.silence import patience_s
 from hosts.protocols.rla.advertised import Advertised
 from hosts.protocols.rla.answers import EACH, Answers, Unheard, wanted
 from hosts.protocols.rla.branch import LOSS_DISTANCE, Branch
@@ -152,11 +153,27 @@ class Flow:
             return "advertised_window"
         if end - inflight.base >= WINDOW_PACKETS:
             return "sack"
-        if inflight.set_aside:
-            kept_from = inflight.kept_from
-            if end - kept_from >= WINDOW_PACKETS or until - inflight.offset(kept_from) > self.options.kept_bytes:
-                return "kept"
+        if inflight.set_aside and not self._is_kept(inflight.kept_from, size):
+            return "kept"
         return None
+
+    def _is_kept(self, first: int, size: int) -> bool:
+        """Whether all from packet `first` on may be kept with `size` bytes more."""
+        inflight = self._inflight
+        kept_bytes = inflight.end_offset + size - inflight.offset(first)
+        return inflight.end - first < WINDOW_PACKETS and kept_bytes <= self.options.kept_bytes
+
+    def behind_of(self, branch: Branch, now: float) -> int | None:
+        """Bytes by which a silent one is behind that it is given up for: no more than that is kept. None: it is not."""
+        inflight = self._inflight
+        if self.options.rules == "paper" or not self.is_aside(branch):
+            return None
+        if now - branch.answered_at <= patience_s(branch.rtt.mean) + self._answer_delay(branch):
+            return None
+        first = inflight.aside.acknowledged(branch.number)
+        return (
+            None if self._is_kept(first, self.options.payload_bytes) else inflight.end_offset - inflight.offset(first)
+        )
 
     def send(self, payload: bytes, end: bool, now: float) -> Send:
         """Multicast the next packet."""
@@ -396,9 +413,12 @@ class Flow:
 
     def _is_silent(self, branch: Branch, lacking: int, now: float) -> bool:
         """Of one that lacks that packet and is listened to."""
-        sample_s = self.options.sample_s if branch.merges else 0.0
         listened = len(self.branches) - len(self._inflight.set_aside)
-        return is_silent(branch, self._inflight, listened, lacking, now, self._longest_wait + sample_s)
+        return is_silent(branch, self._inflight, listened, lacking, now, self._answer_delay(branch))
+
+    def _answer_delay(self, branch: Branch) -> float:
+        """For how long an answer of it may be kept back, in seconds."""
+        return self._longest_wait + (self.options.sample_s if branch.merges else 0.0)
 
     def _merged_timeout(self) -> float:
         """The longest timeout of those that switches' summaries tell of: what a summary says of a fast receiver it

@@ -29,7 +29,7 @@ class RlaOptions:
     processing_s: float = seconds(0.0, or_zero=True)
     # Receive buffer, and the sender's of data not yet sent (ours: of 1 Gbit/s and 130 ms).
     buffer_bytes: int = 1 << 24
-    # Sent data that is kept at most for receivers that are set aside: then the others wait for them (ours).
+    # Sent data that is kept at most for receivers that are set aside: then who is silent is dropped (ours).
     kept_bytes: int = at_least(1 << 26, 1)
     # Receiver: 3.3, footnote 8: ask for an immediate repeat of what has been missing for so long, by unicast; 0:
     # never, it waits until the sender has heard from everybody (ours: the paper gives no time).

@@ -20,6 +20,7 @@ from hosts.endpoint import (
 )
 from hosts.parts.parting import Parting
 from hosts.parts.sending import StreamSender
+from hosts.parts.silence import behind_text
 from hosts.protocol import Session
 from hosts.protocols.rla.branch import Branch, Ended
 from hosts.protocols.rla.flow import Flow
@@ -313,7 +314,7 @@ class RlaSender(StreamSender):
 
     def _review(self, now: float) -> list[Effect]:
         """Drop who is silent, stalled while there was something to make progress with, or (when that is wanted) the
-        slowest by far.
+        slowest by far. Who is silent has less time when no more can be kept for it.
         """
         effects = self._believe(now)
         flow = self.flow
@@ -321,8 +322,8 @@ class RlaSender(StreamSender):
         for branch in list(flow.branches.values()):
             if branch.cumulative >= flow.end and branch.window_end >= blocked:
                 branch.progress_at = now
-            reason = None
-            if now - branch.heard_at > self.options.drop_after_s:
+            reason, behind = None, flow.behind_of(branch, now) if self.limit == "kept" else None
+            if behind is not None or now - branch.heard_at > self.options.drop_after_s:
                 reason = Reason.SILENT
             elif now - branch.progress_at > self.options.drop_after_s:
                 reason = Reason.STALLED
@@ -330,8 +331,9 @@ class RlaSender(StreamSender):
                 reason = Reason.SLOWEST
             if reason is not None and self.state == "sending":
                 effects += [Send(encode_abort(self.number, reason), branch.address)] * ABORT_COPIES
-                effects.append(PeerDropped(branch.address, reason.text))
-                effects += self._remove(branch.address, "lost", reason.text, now)
+                text = reason.text if behind is None else behind_text(behind)
+                effects.append(PeerDropped(branch.address, text))
+                effects += self._remove(branch.address, "lost", text, now)
         return effects
 
     def _much_slower(self, branch: Branch, now: float) -> bool:

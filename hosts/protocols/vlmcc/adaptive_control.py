@@ -8,8 +8,8 @@ from typing import Final
 
 from hosts.parts.adaptive import AdaptiveWindow
 from hosts.parts.gaps import REORDERING
+from hosts.parts.loss_events import LossEvents
 from hosts.protocols.vlmcc.control import WindowControl
-from hosts.protocols.vlmcc.loss_events import LossEvents
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import REPORTED_BEFORE, Report
 from hosts.wire.units import MAX_U16

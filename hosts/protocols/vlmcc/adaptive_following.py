@@ -12,9 +12,9 @@ from typing import Final
 
 from hosts.parts.adaptive import HYSTART_SHARE, NOISE_S, AdaptiveWindow
 from hosts.parts.coexistence import FollowedCompany
+from hosts.parts.loss_events import LossEvents
 from hosts.protocols.vlmcc.adaptive_control import QUEUE_SAMPLES
 from hosts.protocols.vlmcc.following import Following
-from hosts.protocols.vlmcc.loss_events import LossEvents
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import FLAG_BESIDE_OTHERS, FLAG_DRAINING, FLAG_SLOW_START
 

@@ -177,7 +177,7 @@ def read_session(datagram: Datagram) -> int | None:
 
 def parse(data: bytes) -> Alc:
     """The packet in a datagram. PacketError: it is none, or of a kind that cannot be used."""
-    if len(data) < FIXED_BYTES + 4:
+    if len(data) < FIXED_BYTES:  # as long as LCT's header with identifiers of half a word each, and no more
         raise PacketError("short")
     flags, words, encoding = _FIRST.unpack_from(data)
     if flags >> 12 != LCT_VERSION:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from canopy_engine import Seal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scapy.layers.inet import IP, UDP
@@ -72,3 +73,12 @@ def test_scapy_can_make_packets() -> None:
     header = CanopyHeader(type=int(Type.DATA), session=9)
     made = bytes(header / dissect.LAYERS[NUMBER][Type.DATA](seq=4, send_time_us=5, offset=6, data=b"abc"))
     assert made == packets.encode_data(9, False, 4, 5, 6, b"abc")
+
+
+def test_a_sealed_packet_is_another_layer() -> None:
+    data = Seal([(3, bytes([7] * 32))], 9).seal(EXAMPLES[0][0], ("10.0.0.1", 1), ("10.0.0.2", 2), 1_800_000_000)
+    layer = CanopyHeader(data)
+    assert isinstance(layer, dissect.SealedHeader)
+    assert (layer.protocol, layer.type) == (data[1], data[2])
+    assert (layer.epoch, layer.sender, layer.counter, layer.sealed_at) == (3, 9, 0, 1_800_000_000)
+    assert len(layer.payload) == len(data) - 20

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from canopy_engine import Seal
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 from scapy.packet import Packet
@@ -24,12 +25,12 @@ def in_frames(datagrams: list[bytes]) -> list[Packet]:
     return [Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / udp / datagram for datagram in datagrams]
 
 
-def dissected(folder: Path, datagrams: list[bytes]) -> list[list[tuple[str, str]]]:
+def dissected(folder: Path, datagrams: list[bytes], *options: str) -> list[list[tuple[str, str]]]:
     """For each datagram, (field, value as tshark shows it) in order; empty where it saw none of Canopy's."""
     script, capture = folder / "canopy.lua", folder / "capture.pcap"
     script.write_text(plugin())
     wrpcap(str(capture), in_frames(datagrams))
-    command = ["tshark", "-X", f"lua_script:{script}", "-r", str(capture), "-T", "pdml"]
+    command = ["tshark", "-X", f"lua_script:{script}", "-r", str(capture), "-T", "pdml", *options]
     shown = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "Lua" not in shown.stderr, shown.stderr
     packets = ElementTree.fromstring(shown.stdout).findall("packet")
@@ -137,3 +138,26 @@ def test_it_is_installed_where_wireshark_looks(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["install", "--folder", str(tmp_path / "file/plugins")])
     assert result.exit_code == 2
     assert result.stderr.startswith("canopy wireshark: ")
+
+
+def test_of_a_sealed_packet_the_beginning_is_shown(tmp_path: Path) -> None:
+    data = Seal([(1, bytes([7] * 32))], 0x0102030405060708).seal(
+        EXAMPLES[0], ("10.0.0.1", 40000), ("10.0.0.2", 5000), 1_800_000_000
+    )
+    # As "Decode As" does, for other protocols' heuristics may come first.
+    (fields,) = dissected(tmp_path, [data], "-d", "udp.port==5000,canopy")
+    assert (
+        dict(fields).items()
+        >= {
+            "canopy.version": "2",
+            "canopy.protocol": str(EXAMPLES[0][1]),
+            "canopy.type": str(EXAMPLES[0][2]),
+            "canopy.sealed.epoch": "1",
+            "canopy.sealed.sender": "0x0102030405060708",
+            "canopy.sealed.counter": "0",
+            "canopy.sealed.sealed_at": "1800000000",
+            "canopy.sealed.packet": data[20:-16].hex(":"),
+            "canopy.sealed.tag": data[-16:].hex(":"),
+        }.items()
+    )
+    assert dissected(tmp_path, [data[:30]], "-d", "udp.port==5000,canopy") == [[]], "too short"

@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.parts.reassembly import BrokenStreamError, Reassembly
+from hosts.wire.tree.checking import TreeChecker
+from hosts.wire.tree.growing import GrownSource
 
 
 class Piece(NamedTuple):
@@ -100,3 +102,42 @@ def test_a_repeat_delivers_nothing() -> None:
     stream: Reassembly[Piece] = Reassembly(5, 0, 100, 8)
     assert stream.add(5, Piece(0, 0, b"abc", False))
     assert stream.add(5, Piece(0, 0, b"abc", False)) is None
+
+
+def test_what_contradicts_the_hashes_that_came_before_is_not_right() -> None:
+    content = random.Random(1).randbytes(88 * 300)
+
+    class Content:
+        at = 0
+
+        def read(self, space: int) -> bytes:
+            piece = content[self.at : self.at + space]
+            self.at += len(piece)
+            return piece
+
+        def rewind(self) -> None:
+            self.at = 0
+
+    source = GrownSource(Content(), 88, 2000)
+    data = source.read(1 << 20)
+    while not source.exhausted:
+        data += source.read(1 << 20)
+    cuts = range(0, len(data), 88)
+    pieces = [Piece(seq, at, data[at : at + 88], at + 88 >= len(data)) for seq, at in enumerate(cuts)]
+    checker = TreeChecker()
+    stream = Reassembly[Piece](0, 0, 1 << 20, 1000, checker)
+    for piece in pieces[:100]:
+        assert stream.is_right(piece.seq, piece)
+        stream.add(piece.seq, piece)
+    right = pieces[100]
+    assert stream.is_right(100, right)
+    assert not stream.is_right(100, right._replace(payload=bytes(88)))
+    assert not stream.is_right(100, right._replace(offset=right.offset + 88))
+    assert not stream.is_right(100, right._replace(end=True))
+    assert not stream.is_right(101, right)
+    assert stream.is_right(99, right), "a repeat is for `add` to see"
+    assert stream.advertised_end == checker.open_bytes
+    assert stream.advertised_end - stream.delivered >= 2000
+    late = TreeChecker()
+    assert Reassembly[Piece](7, 700, 1 << 20, 1000, late).is_right(7, right)
+    assert late.is_off, "who comes late knows no hashes"

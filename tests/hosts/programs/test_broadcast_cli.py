@@ -52,7 +52,7 @@ def test_all_files_of_a_folder_come_and_the_sender_ends_in_time(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--until", "+-5", "here"], "--until: that time is over"),
+        (["--until", "2001-02-03", "here"], "--until: that time is over"),
         (["--start", "soon", "here"], "--start: 'soon' is no time"),
         (["--rule", "*.iso", "here"], "--rule '*.iso': a pattern and settings"),
         ([], "Missing argument"),

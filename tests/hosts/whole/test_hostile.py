@@ -163,9 +163,10 @@ def check_sizes(world: Any) -> None:
 @pytest.mark.parametrize("member", [False, True], ids=["stranger", "member"])
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_forgeries(name: str, seed: int, *, member: bool) -> None:
-    world = WORLDS[name.split("-")[0]](3, seed=seed, size=300_000, parameters=PARAMETERS[name])
     # Where a session begins as soon as so many have joined, those that are forged count as well.
-    honest, forger = attack(world, seed, member=member, start_s=0.6 if name in ("tfmcc", "arbor") else 0.01)
+    start_s, size = (0.6, 600_000) if name in ("tfmcc", "arbor") else (0.01, 300_000)
+    world = WORLDS[name.split("-")[0]](3, seed=seed, size=size, parameters=PARAMETERS[name])
+    honest, forger = attack(world, seed, member=member, start_s=start_s)
     world.network.run_until_ended(LIMIT_S)
     assert forger.forged > 20
     for host in honest:

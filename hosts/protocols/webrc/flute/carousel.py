@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from hosts.protocols.webrc.flute.coding import Encoders
 from hosts.protocols.webrc.flute.content import GZIP_CENC, encoded, in_base64
-from hosts.protocols.webrc.flute.fdt import MOST_EXPIRES, FdtInstance, FileEntry, encode_fdt, location_of
+from hosts.protocols.webrc.flute.fdt import INSTANCES, MOST_EXPIRES, FdtInstance, FileEntry, encode_fdt, location_of
 from hosts.protocols.webrc.flute.objects import (
     MOST_VISIT,
     SYMBOLS_PER_S,
@@ -25,8 +25,6 @@ from hosts.wire.manifest import FileError
 
 LIFETIME_S: Final = 3600.0
 """Of an FDT instance, which is followed by the next one when half of it is over (ours)."""
-INSTANCES: Final = 2**20
-"""FDT Instance IDs (RFC 6726, 3.4.1)."""
 FIRST_TOI: Final = 1
 
 
@@ -200,7 +198,7 @@ class Carousel:
         if self._ntp_at_zero is not None:
             expires, self._instance_until = int(self._ntp_at_zero + now + LIFETIME_S), now + LIFETIME_S / 2
         files = [found.file for found in self._objects.values()]
-        document = encode_fdt(FdtInstance(files, expires, self.is_complete), self._version)
+        document = encode_fdt(FdtInstance(files, expires, self.is_complete, is_full=True), self._version)
         self._cenc = GZIP_CENC if len(document) > self._table else 0
         self._document = encoded(document, "gzip") if self._cenc else document
         symbols = -(-len(self._document) // self._table)  # one block of them

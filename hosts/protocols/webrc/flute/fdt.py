@@ -18,8 +18,13 @@ NAMESPACES: Final = {1: "http://www.example.com/flute", 2: "urn:ietf:params:xml:
 CANOPY: Final = "urn:canopy:fdt"
 MOST_BYTES: Final = 4 << 20
 """Of an FDT instance that a receiver takes (ours): some ten thousand files."""
+INSTANCES: Final = 2**20
+"""FDT Instance IDs (RFC 6726, 3.4.1)."""
 MOST_EXPIRES: Final = 2**32 - 1
 """NTP seconds: as long as the session lasts, by any clock."""
+MBMS: Final = "urn:3GPP:metadata:2008:MBMS:FLUTE:FDT"
+"""3GPP TS 26.346, 7.2.10: release 8's extension."""
+_FULL: Final = f"{{{MBMS}}}FullFDT"
 _SHA256: Final = f"{{{CANOPY}}}SHA-256"
 
 
@@ -66,15 +71,20 @@ class FdtInstance:
     """NTP seconds."""
     is_complete: bool = False
     """No file will follow that is not described."""
+    is_full: bool = False
+    """What it does not describe is sent no more (FullFDT)."""
 
 
 def encode_fdt(instance: FdtInstance, version: int = 2) -> bytes:
     """The XML document, in UTF-8."""
     namespace = NAMESPACES[version]
     ET.register_namespace("canopy", CANOPY)
+    ET.register_namespace("mbms2008", MBMS)
     root = ET.Element("FDT-Instance", {"xmlns": namespace, "Expires": str(instance.expires)})
     if instance.is_complete:
         root.set("Complete", "true")
+    if instance.is_full:
+        root.set(_FULL, "true")
     for file in instance.files:
         element = ET.SubElement(root, "File", {"TOI": str(file.toi), "Content-Location": file.location})
         if file.content_length is not None:
@@ -104,9 +114,9 @@ def parse_fdt(data: bytes) -> FdtInstance:
         expires = int(root.attrib["Expires"])
     except (ET.ParseError, LookupError, ValueError):
         raise PacketError("fdt") from None
-    complete = {value for name, value in root.attrib.items() if _local(name) in ("Complete", "FullFDT")}
+    said = {_local(name) for name, value in root.attrib.items() if value in ("true", "1")}
     files = [file for element in root if _local(element.tag) == "File" if (file := _file(element, root.attrib))]
-    return FdtInstance(files, expires, bool(complete & {"true", "1"}))
+    return FdtInstance(files, expires, "Complete" in said, "FullFDT" in said)
 
 
 def _local(name: str) -> str:

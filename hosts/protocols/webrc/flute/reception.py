@@ -7,14 +7,14 @@ has come of them.
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from typing import Final, NamedTuple
 
 from hosts.endpoint import Deliver, KeepFile
 from hosts.protocols.webrc.flute.content import CENC, DamagedError, decoded, matching
 from hosts.protocols.webrc.flute.decoding import ObjectDecoder
-from hosts.protocols.webrc.flute.fdt import MOST_BYTES, FdtInstance, FileEntry, parse_fdt
+from hosts.protocols.webrc.flute.fdt import INSTANCES, MOST_BYTES, FdtInstance, FileEntry, parse_fdt
 from hosts.protocols.webrc.flute.transmission import NO_CODE, Transmission
 from hosts.protocols.webrc.packets import FDT_TOI, Alc
 from hosts.storage import MemoryRoom, MemoryShelf, Room, Shelf
@@ -89,6 +89,7 @@ class Reception:
         self._choice = choice or Choice()
         self._rooms: dict[int, Room] = {}
         self._newest = 0
+        self._full: int | None = None  # the last instance that described all
         self._blocks = 0
         self._held = 0
         self._ntp_at_zero = ntp_at_zero
@@ -297,6 +298,9 @@ class Reception:
             return []
         self.is_complete = self.is_complete or table.is_complete
         self._forget(now)
+        if table.is_full and (self._full is None or 0 < (number - self._full) % INSTANCES < INSTANCES // 2):
+            self._full = number
+            self._withdraw(table.files)
         found: list[Received] = []
         for file in table.files[:MOST_FILES]:
             before = self._files.get(file.toi)
@@ -322,12 +326,24 @@ class Reception:
             for toi in [toi for toi in self._objects if toi in self._files and toi != newest]:
                 self._drop(toi)
 
+    def _withdraw(self, files: Sequence[FileEntry]) -> None:
+        """Nothing comes any more of files that are not among these. What has come of them is removed."""
+        left = {file.toi for file in files}
+        for toi in [toi for toi in self._files if toi not in left]:
+            room = self._rooms.get(toi)
+            self._discard(toi)
+            if room is not None:
+                room.clear()
+
+    def _discard(self, toi: int) -> None:
+        del self._files[toi]
+        self._drop(toi)
+        self._done.pop(toi, None)
+
     def _forget(self, now: float) -> None:
         """What is described no more: its TOI may be another file's from now on."""
         for toi in [toi for toi, (_, until) in self._files.items() if until < now]:
-            del self._files[toi]
-            self._drop(toi)
-            self._done.pop(toi, None)
+            self._discard(toi)
 
     def _lifetime(self, expires: int, packet: Alc, now: float) -> float:
         """Seconds that an FDT instance holds from now on."""

@@ -23,7 +23,6 @@ PACKET_BITS: Final = "0:2400"
 """A packet's least and greatest length: what our headers need and some payload."""
 TIME_LIMIT_S: Final = 3_600.0
 PROGRAMS: Final[dict[str, int]] = {
-    "p4src/canopy": 200,
     **{f"topologies/mininet/programs/{name}": 60 for name in ("basic", "ecn", "telemetry")},
     **{f"experiments/bench/switch/programs/{name}": 80 for name in ("l2", "l3", "tables")},
     **{f"engine/crates/p4vm/tests/data/{name}": 60 for name in ("checksums", "commands", "l2", "matching")},

@@ -71,3 +71,15 @@ def test_one_that_falls_silent_again_holds_nobody() -> None:
     for _ in range(2):
         bench.aside.ask(bench.aside.wake_at)
     assert bench.aside.end == 50_000 + KEPT_BUFFERS * OPTIONS.buffer_bytes > held
+
+
+def test_who_is_silent_when_no_more_is_kept_is_given_up() -> None:
+    bench = Bench()
+    bench.store.end_offset = 10_000 + KEPT_BUFFERS * OPTIONS.buffer_bytes
+    for _ in range(3):
+        assert not bench.aside.given_up(bench.child, 100.0)
+        bench.aside.ask(bench.aside.wake_at)
+    assert bench.aside.given_up(bench.child, 100.0)
+    assert not bench.aside.given_up(bench.child, bench.child.answered_at + 0.9)
+    bench.store.end_offset -= OPTIONS.payload_bytes
+    assert not bench.aside.given_up(bench.child, 100.0)

@@ -5,6 +5,7 @@ mod exact;
 pub(crate) mod key;
 mod lpm;
 mod map;
+mod memo;
 pub(crate) mod profile;
 mod ternary;
 mod trie;

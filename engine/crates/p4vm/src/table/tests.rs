@@ -112,6 +112,14 @@ fn check(lookup: Lookup, kinds: [MatchKind; 3], steps: Vec<Step>) -> Result<(), 
     let (fields, layout) = (fields(kinds), KeyLayout::new(BITS));
     let mut index = Index::new(lookup, &layout);
     let (mut entries, mut next_id) = (Vec::<Entry>::new(), 0);
+    // After each step what was looked up last is looked up again: it may have changed, and is remembered.
+    let mut last = None;
+    let steps = steps.into_iter().flat_map(|step| {
+        if let Step::Look(values) = &step {
+            last = Some(*values);
+        }
+        std::iter::once(step).chain(last.map(Step::Look))
+    });
     for step in steps {
         match step {
             Step::Add(models, priority) => {

@@ -16,6 +16,7 @@ from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import SACK_BITS, Feedback, Repair, parse
+from hosts.protocols.mtcp.paper_control import PaperControl
 from hosts.protocols.mtcp.wire import UNLIMITED
 from tests.hosts.protocols.mtcp.parent import make_agent, multicast
 from tests.p4src.models.aggregation import AggregationModel
@@ -88,7 +89,9 @@ class Trial:
         self.model = AggregationModel()
         self.agent: Agent = make_agent(OPTIONS, own_clock=True)
         self.window = RecordingWindow(OPTIONS.vegas, SACK_BITS)
-        self.agent.congestion.control.window = self.window
+        control = self.agent.congestion.control
+        assert isinstance(control, PaperControl)
+        control.window = control._vegas = self.window
         self.leaves: list[Leaf] = []
         for number, delay in enumerate(delays_s):
             record = self.agent.add_child(Address(f"10.0.1.{number}", 1), 10**7, START)

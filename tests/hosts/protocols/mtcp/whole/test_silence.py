@@ -46,6 +46,17 @@ def test_below_an_agent() -> None:
     assert world.sender_core.counters["set_aside"] == 0
 
 
+def test_when_no_more_can_be_kept_who_is_silent_is_dropped() -> None:
+    """At the sender, and at an agent; by then the others have waited for a second or two."""
+    for parents in ({}, {1: 0, 2: 0}):
+        world = World(3, size=None, rate_bps=RATE_BPS, parents=parents, parameters={"buffer_bytes": 100_000})
+        world.network.at(5.0, world.receivers[2].kill)
+        world.network.run(12)
+        core = world.core(0) if parents else world.sender_core
+        assert core.counters["dropped"] == 1
+        assert _least(world, 10, 12, (0, 1)) > 0.8 * _least(world, 3, 5, (0, 1))
+
+
 def test_who_was_silent_gets_everything() -> None:
     world = World(3, size=4_000_000, rate_bps=RATE_BPS)
     _cut_off(world, 2, 2.0, 5.0)

@@ -118,8 +118,39 @@ def test_a_silent_receiver_stops_nobody_and_gets_all_when_it_is_back() -> None:
     assert world.sender.events_of(PeerDropped) == []
 
 
-def test_what_is_kept_for_a_silent_receiver_is_bounded() -> None:
+def test_who_is_silent_when_no_more_is_kept_is_dropped_and_stops_nobody() -> None:
     world = World(2, size=None, parameters={"kept_bytes": 500_000})
+    world.network.run(1.0)
+    world.links[1].up = False
+    received = []
+    for step in range(20):
+        world.network.run(1.0 + 0.5 * step)
+        received.append(len(world.receivers[0].received))
+    (dropped,) = world.sender.events_of(PeerDropped)
+    assert dropped.peer == world.receivers[1].address
+    assert dropped.reason == "silent, and 0.477 MiB behind"
+    # It is silent for a second before it is set aside; from when no more is kept until it is looked at, half a second.
+    assert all(later > now for now, later in zip(received[4:], received[6:], strict=False))
+
+
+def test_who_has_answered_lately_is_waited_for_when_no_more_is_kept() -> None:
+    world = World(2, size=None, parameters={"kept_bytes": 500_000})
+    world.network.run(1.0)
+    world.links[1].up = False
+    core, flow = world.sender_core, world.sender_core.flow
+    while core.limit != "kept":
+        world.network.run(world.network.now + 0.02)
+    (branch,) = [branch for branch in flow.branches.values() if flow.is_aside(branch)]
+    now = world.sender.now
+    assert flow.behind_of(branch, now) is not None
+    branch.answered_at = now - 0.9
+    assert flow.behind_of(branch, now) is None
+    branch.answered_at, branch.rtt.mean = now - 1.1, 0.4
+    assert flow.behind_of(branch, now) is None
+
+
+def test_by_the_papers_rules_what_is_kept_for_a_silent_receiver_is_bounded() -> None:
+    world = World(2, size=None, parameters={"kept_bytes": 500_000, "rules": "paper"})
     world.network.run(1.0)
     world.links[1].up = False
     world.network.run(10.0)

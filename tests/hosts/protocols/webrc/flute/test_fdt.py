@@ -34,7 +34,8 @@ def test_what_is_written_is_read(version: int) -> None:
 def test_other_senders_tables_are_read() -> None:
     """What the instance says holds for its files; a file that cannot be received is left out."""
     table = parse_fdt(OTHERS)
-    assert table.is_complete
+    assert table.is_full
+    assert not table.is_complete
     (file,) = table.files
     assert (file.toi, file.name, file.transfer_length) == (7, "a.bin", 1500)
     assert file.transmission == plan(NO_CODE, 1500, 1424).__class__(NO_CODE, 1500, 1424, 64)

@@ -1,16 +1,19 @@
 """A receiver's session: tables and objects in any order, and all that a sender may do to it."""
 
+from pathlib import Path
 from random import Random
 
 import pytest
 
+from hosts.endpoint import KeepFile
+from hosts.programs.shelf import FolderShelf
 from hosts.protocols.webrc.flute.carousel import LIFETIME_S, Carousel
 from hosts.protocols.webrc.flute.content import content_of
-from hosts.protocols.webrc.flute.reception import Received, Reception
+from hosts.protocols.webrc.flute.reception import Choice, Received, Reception
 from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON
 from hosts.protocols.webrc.packets import FDT_TOI, Alc
 from hosts.wire.header import PacketError
-from hosts.wire.manifest import FileError
+from hosts.wire.manifest import FileError, Manifest
 
 RNG = Random(8)
 SMALL = {f"file {number}": RNG.randbytes(300 * number) for number in range(12)}
@@ -93,6 +96,60 @@ def test_new_files_come_with_another_instance_and_old_ones_go() -> None:
     assert second[0].fdt_instance != first[0].fdt_instance
     assert take(reception, second + [symbol(sender) for _ in range(20)]) == {"b": b"2" * 700}
     assert reception.has_all
+
+
+def test_what_the_sender_takes_out_is_not_waited_for_and_leaves_nothing() -> None:
+    sender = carousel({"a": b"1" * 5000, "b": b"2" * 500})
+    reception = Reception()
+    first = [table(sender) for _ in range(12)]
+    take(reception, first + [symbol(sender) for _ in range(8)])
+    sender.remove([1])
+    sender.end()
+    second = [table(sender) for _ in range(12)]
+    assert take(reception, second + [symbol(sender) for _ in range(20)]) == {"b": b"2" * 500}
+    assert reception.has_all
+    assert not reception._objects
+    again = Reception()  # instances that overtake each other: the later one counts
+    take(again, second + first)
+    assert again._full == second[0].fdt_instance
+
+
+@pytest.mark.parametrize(("choice", "names"), [(Choice("*.b"), {"a.b", "c.b"}), (Choice("*.b", newest=True), {"c.b"})])
+def test_a_receiver_may_choose(choice: Choice, names: set[str]) -> None:
+    sender = carousel({"a.b": b"1" * 500, "b.a": b"2" * 500, "c.b": b"3" * 500, "d": b"4" * 500})
+    sender.end()
+    reception = Reception(choice=choice)
+    found = take(reception, [table(sender) for _ in range(20)] + [symbol(sender) for _ in range(80)])
+    assert set(found) == names
+    assert reception.has_all
+    sender.add(content_of("e.b", b"5" * 300))
+    later = [table(sender) for _ in range(20)] + [symbol(sender) for _ in range(80)]
+    assert set(take(reception, later)) == {"e.b"}
+
+
+def test_symbols_beyond_the_bound_wait_on_the_shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hosts.protocols.webrc.flute.reception.HELD_BYTES", 20_000)
+    files = {"a": RNG.randbytes(30_000), "b": RNG.randbytes(30_000)}
+    sender = carousel(files)
+    sender.end()
+    kept: list[Manifest] = []
+    resumed = 0
+    while len(kept) < 2:
+        reception = Reception(shelf=FolderShelf(tmp_path, "refuse", kept.append))
+        packets = [table(sender) for _ in range(8)] + [symbol(sender) for _ in range(200)]
+        for number, packet in enumerate(packets):
+            for file in reception.add(packet, 0.0):
+                effect = file.effect(0)
+                assert isinstance(effect, KeepFile)
+                effect.room.keep(effect.manifest, effect.pieces)
+            assert reception._held <= 20_000 + 100 * 300
+            if number == 150:
+                reception.flush()
+                assert reception._held == 0
+        reception.flush()
+        resumed += reception.counters["resumed_symbols"]
+    assert resumed > 0
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == files
 
 
 def test_instances_expire_by_the_sender_s_clock_or_one_s_own_and_are_renewed() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hosts.endpoint import Datagram, Deliver, Effect, SessionEnded, StreamEnded
+from hosts.parts.doubt import SILENCE_S
 from hosts.protocol import Session
 from hosts.protocols.webrc.flute.reception import Reception
 from hosts.protocols.webrc.options import WebrcOptions
@@ -86,6 +87,7 @@ def test_a_receiver_takes_a_session_without_congestion_control(tmp_path: Path) -
             now = 0.001 * number
             effects += receiver.handle_timer(now=now)
             effects += receiver.receive(Datagram(packet, SENDER, GROUP), now=now)
+        effects += receiver.handle_timer(now=now + 2 * SILENCE_S)  # nothing came after the close, so it was one
         streams = [bytearray(effect.data) for effect in effects if isinstance(effect, Deliver)]
         assert sum(isinstance(effect, StreamEnded) for effect in effects) == 1
         manifests = [Manifest.take(stream) for stream in streams]

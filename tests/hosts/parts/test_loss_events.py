@@ -1,4 +1,4 @@
-from hosts.protocols.vlmcc.loss_events import LossEvents
+from hosts.parts.loss_events import LossEvents
 
 
 def events(count: int, every: int) -> LossEvents:
