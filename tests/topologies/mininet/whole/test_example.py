@@ -1,6 +1,7 @@
 """Two of the programs in Mininet, in one network: what each switch runs is its own affair."""
 
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -47,6 +48,10 @@ def test_probes_bring_back_where_they_were(net: Mininet) -> None:
 def test_tcp_works_with_hosts_that_came_with_offloads(net: Mininet) -> None:
     server = net["h3"].popen(["iperf", "-s", "-P", "1"], text=True)
     try:
+        for _ in range(100):  # until it listens
+            if ":5001 " in net["h3"].cmd("ss --no-header --listening --tcp --numeric"):
+                break
+            time.sleep(0.05)
         said = net["h1"].cmd("iperf -n 200K -c", net["h3"].IP())
         assert "connected" in said
         assert "Kbits/sec" in said or "Mbits/sec" in said
