@@ -74,7 +74,6 @@ class LossHistory:
         "highest_at",
         "initial_interval",
         "lost_packets",
-        "unanswered_below",
     )
 
     def __init__(
@@ -100,9 +99,6 @@ class LossHistory:
         self.lost_packets = 0
         self.initial_interval: float | None = None
         """What `first_interval` said, until the first event was remodelled or longer ago than the history reaches."""
-        self.unanswered_below = 0
-        """Packets before this one left before the sender knew of the first event: what is lost of them belongs to it,
-        for no cut could have spared it (RFC 6675, 5: one recovery; ours)."""
         self._advanced = 0  # packets that arrived in order
         self._gaps: deque[_Gap] = deque()
         self._event_first = 0
@@ -197,8 +193,6 @@ class LossHistory:
         if self.events == 0:
             self.initial_interval = max(1.0, self._first_interval())
             self._begin(seq, gap.time_of(seq), self.initial_interval)
-        if self.events == 1 and gap.last < self.unanswered_below:
-            return
         spacing = (gap.after_at - gap.before_at) / (gap.after - gap.before)
         if gap.time_of(gap.last) <= self._event_at + rtt:
             return

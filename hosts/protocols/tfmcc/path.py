@@ -12,7 +12,7 @@ from hosts.parts.throughput import (
 )
 from hosts.protocols.tfmcc.loss_history import LossHistory, interval_weights
 from hosts.protocols.tfmcc.options import TfmccOptions
-from hosts.protocols.tfmcc.packets import FLAG_SLOWSTART, PATH_UNIT_US, Data, packet_bytes
+from hosts.protocols.tfmcc.packets import PATH_UNIT_US, Data, packet_bytes
 from hosts.protocols.tfmcc.rate_float import decode_rate, decode_rtt, encode_rtt
 from hosts.protocols.tfmcc.receive_rate import ReceiveRate
 from hosts.protocols.tfmcc.rtt import RoundTrip
@@ -65,12 +65,6 @@ class Path:
         if size > self._largest_payload:
             self._largest_payload = size
             self.packet_bytes = packet_bytes(size)
-
-    def comes(self, seq: int) -> None:
-        """Packet `seq` is the newest, and not noted yet: what is lost before it was sent in slowstart, if the packet
-        before was. A slowstart sends twice what the path takes, and queues delay what shows that it is over."""
-        if self._ours and self.last is not None and self.last.flags & FLAG_SLOWSTART:
-            self.history.unanswered_below = seq
 
     def echoed(self, packet: Data, at: float, *, is_clr: bool) -> bool | None:
         """A packet brings our report's time back: a round trip time.

@@ -108,8 +108,6 @@ class TfmccReceiver(RealtimeReceiver):
         if seq > history.highest + MOST_AHEAD and history.highest >= 0 and not self._jump.is_confirmed(seq):
             self.counters["drop_far_ahead"] += 1
             return effects
-        if newest:
-            path.comes(seq)
         if not history.arrived(seq, at, path.round_trip.rtt):
             self.counters["drop_duplicate"] += 1
             return effects
@@ -157,7 +155,6 @@ class TfmccReceiver(RealtimeReceiver):
             return None
         at, first_at = now if run.arrived_at is None else run.arrived_at, first.came_at(now)
         self._heard_at = now
-        path.comes(seq)
         history.arrived_run(seq, count, first_at, at, path.round_trip.rtt)
         self.data_packets += count
         self.received_bytes += len(payload)

@@ -239,14 +239,3 @@ def test_a_run_counts_as_its_packets(runs: list[tuple[int, int]], discounting: b
         assert together.highest_at == pytest.approx(alone.highest_at)
     assert (together.events, together.lost_packets) == (alone.events, alone.lost_packets)
     assert together.loss_event_rate == pytest.approx(alone.loss_event_rate)
-
-
-def test_what_left_before_the_sender_knew_of_the_first_event_belongs_to_it() -> None:
-    for unanswered_below, events in ((60, 1), (50, 2), (0, 2)):
-        history = LossHistory(WEIGHTS, lambda: 1000.0)
-        history.unanswered_below = unanswered_below
-        for seq in range(100):
-            if seq not in (10, 50):
-                history.arrived(seq, seq * 0.01, 0.1)
-        assert history.events == events
-        assert history.lost_packets == 2
