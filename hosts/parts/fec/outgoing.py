@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from hosts.parts.fec.block import PAYLOAD_ID_BYTES, BlockEncoder, symbol_bytes
+from hosts.parts.fec.block import BlockEncoder, symbol_bytes
 from hosts.parts.fec.pieces import PAYLOAD, Piece, block_hash, encode_piece
 
 BLOCK_SYMBOLS: Final = 256
@@ -117,18 +117,6 @@ class OutgoingBlocks:
                     self.passed += 1
                 return piece
         return self.nothing()
-
-    @property
-    def piece_bytes(self) -> int:
-        """Of each payload with a symbol."""
-        return PAYLOAD.size + PAYLOAD_ID_BYTES + self._symbol
-
-    def next_pieces(self, seq: int, most: int) -> bytes:
-        """The payloads of DATA packets from `seq` on, as many as there is something to send, one after the other."""
-        pieces: list[bytes] = []
-        while len(pieces) < most and self.has_piece:
-            pieces.append(self.next_piece(seq + len(pieces)))
-        return b"".join(pieces)
 
     def nothing(self) -> bytes:
         """A payload without a symbol."""
