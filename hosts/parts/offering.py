@@ -19,17 +19,15 @@ from hosts.endpoint import (
     PeerFinished,
     PeerJoined,
     ReceiverEndpoint,
-    Sample,
     Send,
     SenderEndpoint,
     SessionStarted,
 )
+from hosts.parts.wrapping import WrappedReceiver, WrappedSender
 from hosts.protocol import Protocol, Session
 from hosts.wire.contents import MOST_BYTES
 from hosts.wire.header import HEADER, VERSION, PacketError
 from hosts.wire.offers import PADDING_BYTES, PIECE_BYTES, Ask, Held, Offer, Offers, Type, kind_of, offers
-from hosts.wire.reason import Reason
-from hosts.wire.tree.checking import TreeChecker
 
 OptionsT = TypeVar("OptionsT")
 
@@ -41,12 +39,11 @@ MOST_HOLDERS: Final = 1 << 16
 """Receivers whose words are remembered (ours)."""
 
 
-class OfferingSender(SenderEndpoint):
+class OfferingSender(WrappedSender):
     """A sender that answers."""
 
     def __init__(self, core: SenderEndpoint, packets: Offers) -> None:
-        self.core = core
-        self.counters = core.counters
+        super().__init__(core)
         self._packets = packets
         self._content = b""
         self._size = 0
@@ -58,21 +55,10 @@ class OfferingSender(SenderEndpoint):
         self._content = content
         self._size = size
 
-    @property
-    def session_id(self) -> int | None:
-        return self.core.session_id
-
-    def place(self, address: Address) -> None:
-        self.core.place(address)
-
-    def start(self, *, now: float) -> Sequence[Effect]:
-        self.core.sends_runs = self.sends_runs
-        return self._watched(self.core.start(now=now))
-
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         kind = kind_of(datagram.data, self._packets.number)
         if kind is None:
-            return self._watched(self.core.receive(datagram, now=now))
+            return super().receive(datagram, now=now)
         version, _, _, flags, session = HEADER.unpack_from(datagram.data)
         if version != VERSION or session != self.session_id or not self._content:
             return ()
@@ -98,7 +84,7 @@ class OfferingSender(SenderEndpoint):
             self._held[source] = held.size
         return (Send(self._packets.held.encode(held._replace(heard=True)), source),)
 
-    def _watched(self, effects: Sequence[Effect]) -> Sequence[Effect]:
+    def _passed(self, effects: Sequence[Effect]) -> Sequence[Effect]:
         """Who takes part when data begin to flow, and what all of them have then."""
         if self._begun:
             return effects
@@ -119,54 +105,15 @@ class OfferingSender(SenderEndpoint):
 
     def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
         if kind_of(run.data, self._packets.number) is None:
-            return self._watched(self.core.receive_run(run, now=now))
-        return super().receive_run(run, now=now)
-
-    def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        return self._watched(self.core.handle_timer(now=now))
-
-    @property
-    def wake_at(self) -> float | None:
-        return self.core.wake_at
-
-    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
-        return self._watched(self.core.close(now=now, reason=reason))
-
-    @property
-    def closed(self) -> bool:
-        return self.core.closed
-
-    @property
-    def patience_s(self) -> float:
-        return self.core.patience_s
-
-    def sample(self, *, now: float) -> Sample:
-        return self.core.sample(now=now)
-
-    @property
-    def send_space(self) -> int:
-        return self.core.send_space
-
-    @property
-    def checked_bytes(self) -> tuple[int, int] | None:
-        return self.core.checked_bytes
-
-    def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
-        return self.core.write(data, now=now)
-
-    def start_now(self, *, now: float) -> Sequence[Effect]:
-        return self._watched(self.core.start_now(now=now))
-
-    def finish(self, *, now: float) -> Sequence[Effect]:
-        return self.core.finish(now=now)
+            return super().receive_run(run, now=now)
+        return SenderEndpoint.receive_run(self, run, now=now)
 
 
-class AskingReceiver(ReceiverEndpoint):
+class AskingReceiver(WrappedReceiver):
     """A receiver that asks before it joins."""
 
     def __init__(self, core: ReceiverEndpoint, session: Session, packets: Offers) -> None:
-        self.core = core
-        self.counters = core.counters
+        super().__init__(core)
         self.state = "listening"
         """listening, asking, offered (the application looks at what is here), telling, through."""
         self._session = session
@@ -178,17 +125,6 @@ class AskingReceiver(ReceiverEndpoint):
         self._size = 0
         self._again_at: float | None = None
         self._tries = 0
-
-    @property
-    def session_id(self) -> int | None:
-        return self.core.session_id
-
-    def place(self, address: Address) -> None:
-        self.core.place(address)
-
-    def start(self, *, now: float) -> Sequence[Effect]:
-        self.core.sends_runs = self.sends_runs
-        return self.core.start(now=now)
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         if self.state == "through":
@@ -254,8 +190,8 @@ class AskingReceiver(ReceiverEndpoint):
 
     def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
         if self.state == "through":
-            return self.core.receive_run(run, now=now)
-        return super().receive_run(run, now=now)
+            return super().receive_run(run, now=now)
+        return ReceiverEndpoint.receive_run(self, run, now=now)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         effects = list(self.core.handle_timer(now=now))
@@ -277,26 +213,6 @@ class AskingReceiver(ReceiverEndpoint):
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         self.state = "through"
         return self.core.close(now=now, reason=reason)
-
-    @property
-    def closed(self) -> bool:
-        return self.core.closed
-
-    @property
-    def patience_s(self) -> float:
-        return self.core.patience_s
-
-    def sample(self, *, now: float) -> Sample:
-        return self.core.sample(now=now)
-
-    def check_by(self, checker: TreeChecker) -> None:
-        self.core.check_by(checker)
-
-    def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
-        return self.core.consumed(count, now=now)
-
-    def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
-        return self.core.confirm(complete=complete, now=now, reason=reason)
 
 
 def with_offers(protocol: Protocol[OptionsT], *, ask: bool) -> Protocol[OptionsT]:

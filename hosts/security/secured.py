@@ -5,15 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from hosts.endpoint import Address, Datagram, DatagramRun, Effect, Endpoint, ReceiverEndpoint, Sample, SenderEndpoint
+from hosts.endpoint import Address, Datagram, DatagramRun, Effect, Endpoint, ReceiverEndpoint, SenderEndpoint
 from hosts.parts.bounds import most
+from hosts.parts.wrapping import WrappedReceiver, WrappedSender
 from hosts.protocol import Protocol, Session
 from hosts.security.keys import GroupKeys
 from hosts.security.sealing import Sealing
-from hosts.storage import FileChange
 from hosts.wire.header import SEAL_BYTES
-from hosts.wire.reason import Reason
-from hosts.wire.tree.checking import TreeChecker
 
 OptionsT = TypeVar("OptionsT")
 
@@ -21,139 +19,50 @@ SIZES: Final = ("payload_bytes", "packet_bytes")
 """What protocols call the size of their packets."""
 
 
-class SecuredSender(SenderEndpoint):
+class SecuredSender(WrappedSender):
     """A sender behind a seal."""
 
     def __init__(self, core: SenderEndpoint, sealing: Sealing) -> None:
         """`sealing` counts into the core's counters."""
-        self.core = core
-        self.counters = core.counters
+        super().__init__(core)
         self._sealing = sealing
 
-    @property
-    def session_id(self) -> int | None:
-        return self.core.session_id
+    def _passed(self, effects: Sequence[Effect]) -> Sequence[Effect]:
+        return self._sealing.seal(effects)
 
     def place(self, address: Address) -> None:
         self._sealing.place(address)
-        self.core.place(address)
-
-    def start(self, *, now: float) -> Sequence[Effect]:
-        self.core.sends_runs = self.sends_runs
-        return self._sealing.seal(self.core.start(now=now))
+        super().place(address)
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         opened = self._sealing.open(datagram)
-        return () if opened is None else self._sealing.seal(self.core.receive(opened, now=now))
+        return () if opened is None else super().receive(opened, now=now)
 
     def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
-        return self._sealing.seal(_received(self.core, self._sealing.open_run(run), now))
-
-    def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        return self._sealing.seal(self.core.handle_timer(now=now))
-
-    @property
-    def wake_at(self) -> float | None:
-        return self.core.wake_at
-
-    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
-        return self._sealing.seal(self.core.close(now=now, reason=reason))
-
-    @property
-    def closed(self) -> bool:
-        return self.core.closed
-
-    @property
-    def patience_s(self) -> float:
-        return self.core.patience_s
-
-    def sample(self, *, now: float) -> Sample:
-        return self.core.sample(now=now)
-
-    @property
-    def send_space(self) -> int:
-        return self.core.send_space
-
-    @property
-    def checked_bytes(self) -> tuple[int, int] | None:
-        return self.core.checked_bytes
-
-    def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
-        return self._sealing.seal(self.core.write(data, now=now))
-
-    def offer(self, content: bytes, size: int) -> None:
-        self.core.offer(content, size)
-
-    def change(self, change: FileChange, *, now: float) -> Sequence[Effect]:
-        return self._sealing.seal(self.core.change(change, now=now))
-
-    def start_now(self, *, now: float) -> Sequence[Effect]:
-        return self._sealing.seal(self.core.start_now(now=now))
-
-    def finish(self, *, now: float) -> Sequence[Effect]:
-        return self._sealing.seal(self.core.finish(now=now))
+        return self._passed(_received(self.core, self._sealing.open_run(run), now))
 
 
-class SecuredReceiver(ReceiverEndpoint):
+class SecuredReceiver(WrappedReceiver):
     """A receiver behind a seal."""
 
     def __init__(self, core: ReceiverEndpoint, sealing: Sealing) -> None:
         """`sealing` counts into the core's counters."""
-        self.core = core
-        self.counters = core.counters
+        super().__init__(core)
         self._sealing = sealing
 
-    @property
-    def session_id(self) -> int | None:
-        return self.core.session_id
+    def _passed(self, effects: Sequence[Effect]) -> Sequence[Effect]:
+        return self._sealing.seal(effects)
 
     def place(self, address: Address) -> None:
         self._sealing.place(address)
-        self.core.place(address)
-
-    def start(self, *, now: float) -> Sequence[Effect]:
-        self.core.sends_runs = self.sends_runs
-        return self._sealing.seal(self.core.start(now=now))
+        super().place(address)
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         opened = self._sealing.open(datagram)
-        return () if opened is None else self._sealing.seal(self.core.receive(opened, now=now))
+        return () if opened is None else super().receive(opened, now=now)
 
     def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
-        return self._sealing.seal(_received(self.core, self._sealing.open_run(run), now))
-
-    def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        return self._sealing.seal(self.core.handle_timer(now=now))
-
-    @property
-    def wake_at(self) -> float | None:
-        return self.core.wake_at
-
-    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
-        return self._sealing.seal(self.core.close(now=now, reason=reason))
-
-    @property
-    def closed(self) -> bool:
-        return self.core.closed
-
-    @property
-    def patience_s(self) -> float:
-        return self.core.patience_s
-
-    def sample(self, *, now: float) -> Sample:
-        return self.core.sample(now=now)
-
-    def check_by(self, checker: TreeChecker) -> None:
-        self.core.check_by(checker)
-
-    def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
-        return self._sealing.seal(self.core.consumed(count, now=now))
-
-    def holds(self, size: int, *, now: float) -> Sequence[Effect]:
-        return self._sealing.seal(self.core.holds(size, now=now))
-
-    def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
-        return self._sealing.seal(self.core.confirm(complete=complete, now=now, reason=reason))
+        return self._passed(_received(self.core, self._sealing.open_run(run), now))
 
 
 def _received(core: Endpoint, opened: Iterable[Datagram | DatagramRun], now: float) -> list[Effect]:

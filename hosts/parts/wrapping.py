@@ -1,0 +1,147 @@
+"""Endpoints around endpoints: what seals packets, or speaks before a session begins, without its protocol's knowing.
+
+A wrapper passes everything on, and all effects through `_passed`; it overrides what it is there for. There are two, for
+compiled classes have one base only.
+"""
+
+from collections.abc import Sequence
+
+from hosts.endpoint import Address, Datagram, DatagramRun, Effect, ReceiverEndpoint, Sample, SenderEndpoint
+from hosts.storage import FileChange
+from hosts.wire.reason import Reason
+from hosts.wire.tree.checking import TreeChecker
+
+
+class WrappedSender(SenderEndpoint):
+    """A sender around a sender."""
+
+    def __init__(self, core: SenderEndpoint) -> None:
+        self.core = core
+        self.counters = core.counters
+
+    def _passed(self, effects: Sequence[Effect]) -> Sequence[Effect]:
+        """What becomes of the core's effects."""
+        return effects
+
+    @property
+    def session_id(self) -> int | None:
+        return self.core.session_id
+
+    def place(self, address: Address) -> None:
+        self.core.place(address)
+
+    def start(self, *, now: float) -> Sequence[Effect]:
+        self.core.sends_runs = self.sends_runs
+        return self._passed(self.core.start(now=now))
+
+    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
+        return self._passed(self.core.receive(datagram, now=now))
+
+    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
+        return self._passed(self.core.receive_run(run, now=now))
+
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        return self._passed(self.core.handle_timer(now=now))
+
+    @property
+    def wake_at(self) -> float | None:
+        return self.core.wake_at
+
+    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
+        return self._passed(self.core.close(now=now, reason=reason))
+
+    @property
+    def closed(self) -> bool:
+        return self.core.closed
+
+    @property
+    def patience_s(self) -> float:
+        return self.core.patience_s
+
+    def sample(self, *, now: float) -> Sample:
+        return self.core.sample(now=now)
+
+    @property
+    def send_space(self) -> int:
+        return self.core.send_space
+
+    @property
+    def checked_bytes(self) -> tuple[int, int] | None:
+        return self.core.checked_bytes
+
+    def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
+        return self._passed(self.core.write(data, now=now))
+
+    def offer(self, content: bytes, size: int) -> None:
+        self.core.offer(content, size)
+
+    def change(self, change: FileChange, *, now: float) -> Sequence[Effect]:
+        return self._passed(self.core.change(change, now=now))
+
+    def start_now(self, *, now: float) -> Sequence[Effect]:
+        return self._passed(self.core.start_now(now=now))
+
+    def finish(self, *, now: float) -> Sequence[Effect]:
+        return self._passed(self.core.finish(now=now))
+
+
+class WrappedReceiver(ReceiverEndpoint):
+    """A receiver around a receiver."""
+
+    def __init__(self, core: ReceiverEndpoint) -> None:
+        self.core = core
+        self.counters = core.counters
+
+    def _passed(self, effects: Sequence[Effect]) -> Sequence[Effect]:
+        """What becomes of the core's effects."""
+        return effects
+
+    @property
+    def session_id(self) -> int | None:
+        return self.core.session_id
+
+    def place(self, address: Address) -> None:
+        self.core.place(address)
+
+    def start(self, *, now: float) -> Sequence[Effect]:
+        self.core.sends_runs = self.sends_runs
+        return self._passed(self.core.start(now=now))
+
+    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
+        return self._passed(self.core.receive(datagram, now=now))
+
+    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
+        return self._passed(self.core.receive_run(run, now=now))
+
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        return self._passed(self.core.handle_timer(now=now))
+
+    @property
+    def wake_at(self) -> float | None:
+        return self.core.wake_at
+
+    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
+        return self._passed(self.core.close(now=now, reason=reason))
+
+    @property
+    def closed(self) -> bool:
+        return self.core.closed
+
+    @property
+    def patience_s(self) -> float:
+        return self.core.patience_s
+
+    def sample(self, *, now: float) -> Sample:
+        return self.core.sample(now=now)
+
+    def check_by(self, checker: TreeChecker) -> None:
+        self.core.check_by(checker)
+
+    def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
+        return self._passed(self.core.consumed(count, now=now))
+
+    def holds(self, size: int, *, now: float) -> Sequence[Effect]:
+        return self._passed(self.core.holds(size, now=now))
+
+    def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
+        return self._passed(self.core.confirm(complete=complete, now=now, reason=reason))
