@@ -31,17 +31,17 @@ class Doubt(Generic[What]):
         self._said_at = -inf
         self._to_one = False
 
-    def said(self, what: What, now: float, *, to_one: bool) -> bool:
-        """A farewell has come. Whether it is believed at once."""
+    def said(self, what: What, now: float, *, to_one: bool) -> What | None:
+        """A farewell has come. The first one, if that is believed now: it says why, what is said again may not."""
         again = now - self._said_at
         if to_one and self._to_one and GRACE_S <= again <= FORGOTTEN_S:
-            return True
+            return self.what
         if self.wake_at == inf and not (to_one and again <= FORGOTTEN_S):
             self.what = what
             self._said_at = now
             self._to_one = to_one
             self.wake_at = now + (GRACE_S if to_one else SILENCE_S)
-        return False
+        return None
 
     def is_open(self, now: float) -> bool:
         """Whether one alone has been told, not long ago."""

@@ -16,6 +16,10 @@ class Jump:
     def __init__(self) -> None:
         self._at = -1  # the packet that was far ahead
 
+    def refuses(self, seq: int, highest: int) -> bool:
+        """Whether packet `seq` is not to be taken; `highest` came before it, or -1: none."""
+        return seq > highest + MOST_AHEAD and highest >= 0 and not self.is_confirmed(seq)
+
     def is_confirmed(self, seq: int) -> bool:
         """Packet `seq` is more than `MOST_AHEAD` ahead. Whether one near it came before; else it is not to be taken."""
         before, self._at = self._at, seq

@@ -166,8 +166,8 @@ class RealtimeReceiver(SessionReceiver):
 
     def _aborted(self, reason: Reason, datagram: Datagram, now: float) -> list[Effect]:
         """Our sender gives the session up, it seems."""
-        believed = self._doubt.said(reason, now, to_one=datagram.destination != self.session.group)
-        return self._over(reason) if believed else []
+        first = self._doubt.said(reason, now, to_one=self.is_to_one(datagram))
+        return [] if first is None else self._over(first)
 
     def _stream_ends(self, length: int, now: float) -> None:
         """So the packet says."""

@@ -1,9 +1,13 @@
 """What receivers share: the session that they are in, and how far they have come in it."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
-from hosts.endpoint import Datagram, ReceiverEndpoint
+from canopy_engine import StreamFraming
+
+from hosts.endpoint import Datagram, DatagramRun, Effect, ReceiverEndpoint
+from hosts.parts.runs import pieces
 from hosts.protocol import Session
 from hosts.wire.tree.checking import TreeChecker
 
@@ -26,6 +30,10 @@ class SessionReceiver(ReceiverEndpoint):
         self.checker: TreeChecker | None = None
         """By which wrong data are known."""
 
+    def is_to_one(self, datagram: Datagram) -> bool:
+        """Whether it was sent to this receiver alone."""
+        return datagram.destination != self.session.group
+
     def may_begin_with(self, datagram: Datagram) -> bool:
         """Whether a datagram may be the first that is heard of the session: by unicast anybody could begin one."""
         return (
@@ -45,6 +53,18 @@ class SessionReceiver(ReceiverEndpoint):
             and datagram.destination == self.session.group
             and self.session.admits(datagram.source)
         )
+
+    def receive_pieces(self, stream: StreamFraming, run: DatagramRun, now: float) -> list[Effect]:
+        """Take a run of DATA: what follows each other together, if `_take_run` can, and the rest one by one."""
+        effects: list[Effect] = []
+        for part, payload in pieces(stream, run):
+            taken = self._take_run(part, payload, now)
+            effects += super().receive_run(part, now=now) if taken is None else taken
+        return effects
+
+    def _take_run(self, run: DatagramRun, payload: bytes, now: float) -> Sequence[Effect] | None:
+        """DATA that follow each other, with all their payload. None: they have to be taken one by one."""
+        return None
 
     @property
     def session_id(self) -> int | None:

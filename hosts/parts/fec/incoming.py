@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from hosts.endpoint import Deliver, Effect, StreamEnded
 from hosts.parts.fec.block import BlockDecoder, symbol_bytes
-from hosts.parts.fec.pieces import PAYLOAD, Piece, block_hash
+from hosts.parts.fec.pieces import PAYLOAD, Piece
+from hosts.wire.short_hash import short_hash
 
 MOST_CLAIMS: Final = 3
 """Of what a block is, that are followed at once; the one with the fewest packets goes first (ours)."""
@@ -57,8 +58,7 @@ class IncomingBlocks:
             if len(claims) == MOST_CLAIMS:
                 del claims[max(claims, key=lambda one: claims[one].needed)]
             claims[claim] = decoder
-        decoder.add(piece.packet)
-        if decoder.data is not None and block_hash(decoder.data) != claim.digest:
+        if decoder.add(piece.packet) and decoder.data is not None and short_hash(decoder.data) != claim.digest:
             self.wrong += 1
             del claims[claim]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hosts.parts.fec.block import BlockEncoder, symbol_bytes
-from hosts.parts.fec.pieces import PAYLOAD, Piece, block_hash, encode_piece
+from hosts.parts.fec.pieces import PAYLOAD, Piece, encode_piece
+from hosts.wire.short_hash import short_hash
 
 BLOCK_SYMBOLS: Final = 256
 """Of a full block: a third of a second at 10 Mbit/s (ours)."""
@@ -71,7 +72,7 @@ class OutgoingBlocks:
         data = bytes(self._unmade) or b"\0"
         offset = self.end_of(self.made)
         # An empty last block's byte is none of the stream's: its offset is the stream's end.
-        self.open[self.made] = _Block(self.made, offset, BlockEncoder(data, self._symbol), last, block_hash(data))
+        self.open[self.made] = _Block(self.made, offset, BlockEncoder(data, self._symbol), last, short_hash(data))
         self.made += 1
         self._ends.append(offset + len(self._unmade))
         self._unmade.clear()

@@ -8,7 +8,6 @@ BLOCKS is unicast to the sender; its type and the protocol's number are the prot
 """
 
 import enum
-import hashlib
 import struct
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeVar
@@ -19,6 +18,7 @@ from hosts.wire.fields import Flag, Number, Reserved, Size
 from hosts.wire.format import Format
 from hosts.wire.header import PacketError
 from hosts.wire.layout import Items, Layout
+from hosts.wire.short_hash import HASH_BYTES
 
 S = TypeVar("S", bound=OfSession)
 
@@ -29,8 +29,6 @@ LENGTH_BITS: Final = 24
 MOST_LENGTH: Final = (1 << LENGTH_BITS) - 1
 MOST_COMING: Final = 127
 """Repairs to come that a piece tells of; more are told of by those."""
-HASH_BYTES: Final = 8
-"""Of the block's SHA-256: another block of the same takes 2^64 trials (ours)."""
 PAYLOAD: Final = struct.Struct(f"!III{HASH_BYTES}s")
 LEAST_PAYLOAD_BYTES: Final = PAYLOAD.size + LEAST_PACKET_BYTES
 """Of a DATA packet of a file."""
@@ -100,11 +98,6 @@ def encode_piece(piece: Piece) -> bytes:
     """A payload. `coming` is cut off at `MOST_COMING`."""
     length = piece.length | min(piece.coming, MOST_COMING) << LENGTH_BITS | (FLAG_LAST if piece.last else 0)
     return PAYLOAD.pack(piece.block, length, piece.passed, piece.digest) + piece.packet
-
-
-def block_hash(data: bytes) -> bytes:
-    """Of a block."""
-    return hashlib.sha256(data).digest()[:HASH_BYTES]
 
 
 def parse_piece(payload: bytes) -> Piece:

@@ -10,7 +10,7 @@ from typing import Final
 from hosts.endpoint import CE, Datagram, DeliverDatagram, Effect, Sample, Send
 from hosts.parts.base_delay import BaseDelay
 from hosts.parts.gaps import Gaps
-from hosts.parts.jump import MOST_AHEAD, Jump
+from hosts.parts.jump import Jump
 from hosts.parts.path import Path
 from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
 from hosts.parts.spread import Wait, spread_rtts
@@ -140,7 +140,7 @@ class ArborReceiver(RealtimeReceiver):
         gaps = self.gaps
         seq = extend(packet.seq, gaps.highest) if gaps.highest >= 0 else packet.seq
         newest = seq > gaps.highest
-        if seq > gaps.highest + MOST_AHEAD and gaps.highest >= 0 and not self._jump.is_confirmed(seq):
+        if self._jump.refuses(seq, gaps.highest):
             self.counters["drop_far_ahead"] += 1
             return effects
         if not gaps.arrived(seq):

@@ -26,7 +26,6 @@ from hosts.endpoint import (
 from hosts.parts.doubt import Doubt
 from hosts.parts.reassembly import BrokenStreamError, Reassembly
 from hosts.parts.receiving import SessionReceiver
-from hosts.parts.runs import pieces
 from hosts.protocol import Session
 from hosts.protocols.mtcp.attachment import Attachment
 from hosts.protocols.mtcp.control import Announce, JoinAck, Move, Offer, Probe, ProbeAck, ReportAck, encode_abort
@@ -148,11 +147,7 @@ class MtcpReceiver(SessionReceiver):
         acknowledge at the same packets."""
         if run.source != self.attachment.sender or self.feedback.merge:
             return super().receive_run(run, now=now)
-        effects: list[Effect] = []
-        for part, payload in pieces(STREAM, run):
-            taken = self._take_run(part, payload, now)
-            effects += super().receive_run(part, now=now) if taken is None else taken
-        return effects
+        return self.receive_pieces(STREAM, run, now)
 
     def _first_heard(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         """From somebody, while the sender is not known yet."""
@@ -402,17 +397,15 @@ class MtcpReceiver(SessionReceiver):
 
     def _aborted(self, reason: Reason, datagram: Datagram, now: float) -> list[Effect]:
         """The sender or the parent has said that it is over."""
-        if self._standing.is_judged and self._standing.complete:
+        if self._standing.wants_no_more:
             return self._dismissed(reason)
-        doubt = self._doubt
-        if doubt.said((reason, datagram.source), now, to_one=datagram.destination != self.session.group):
-            return self._dismissed(reason if doubt.what is None else doubt.what[0])
-        return []
+        first = self._doubt.said((reason, datagram.source), now, to_one=self.is_to_one(datagram))
+        return [] if first is None else self._dismissed(first[0])
 
     def _believe(self, now: float) -> list[Effect]:
         """The end, if what was said of it agrees with what has come since."""
         doubt, place = self._doubt, self.attachment
-        if now < doubt.wake_at or doubt.what is None:
+        if doubt.what is None:
             return []
         reason, source = doubt.what
         heard_at = place.sender_heard_at if source == place.sender else place.heard_at
@@ -423,9 +416,8 @@ class MtcpReceiver(SessionReceiver):
     def _dismissed(self, reason: Reason) -> list[Effect]:
         """The sender has ended the session, or the parent has given us up."""
         told = self._dismiss_children(reason)
-        standing = self._standing
-        if standing.is_judged and (standing.complete or standing.state is ReceiverState.CONFIRMING):
-            return [*told, *self._confirmed()]  # it has the whole stream all the same, or has said that it will not
+        if self._standing.wants_no_more:
+            return [*told, *self._confirmed()]
         return [*told, *self._end(False, f"the sender ended the session: {reason.text}")]
 
     def _dismiss_children(self, reason: Reason) -> list[Effect]:

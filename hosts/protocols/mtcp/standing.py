@@ -71,6 +71,11 @@ class Standing:
         self.state = state
 
     @property
+    def wants_no_more(self) -> bool:
+        """Whether an end costs it nothing: it has the whole stream, or has said that it will not."""
+        return self.is_judged and (self.complete or self.state is ReceiverState.CONFIRMING)
+
+    @property
     def takes_part(self) -> bool:
         """Whether it has a place in the tree, or had one and looks for another."""
         return self.state is ReceiverState.MEMBER or self.state is ReceiverState.LEAVING

@@ -27,7 +27,6 @@ from hosts.endpoint import (
 from hosts.parts.doubt import Doubt
 from hosts.parts.reassembly import BrokenStreamError, Reassembly
 from hosts.parts.receiving import SessionReceiver
-from hosts.parts.runs import pieces
 from hosts.protocol import Session
 from hosts.protocols.rla.branch import LOSS_DISTANCE
 from hosts.protocols.rla.options import RlaOptions
@@ -167,11 +166,7 @@ class RlaReceiver(SessionReceiver):
         processing time is to be had by each."""
         if run.source != self.sender or self._merge or self.options.processing_s:
             return super().receive_run(run, now=now)
-        effects: list[Effect] = []
-        for part, payload in pieces(STREAM, run):
-            taken = self._take_run(part, payload, now)
-            effects += super().receive_run(part, now=now) if taken is None else taken
-        return effects
+        return self.receive_pieces(STREAM, run, now)
 
     def _take_run(self, run: DatagramRun, payload: bytes, now: float) -> Sequence[Effect] | None:
         """Data that follow each other, with all their payload: they have one answer together, if any of them has one.
@@ -231,8 +226,8 @@ class RlaReceiver(SessionReceiver):
     def _aborted(self, reason: Reason, datagram: Datagram, now: float) -> Sequence[Effect]:
         if self.state == "confirming":
             return self._end_as_confirmed()  # nothing is missing but the receipt
-        believed = self._doubt.said(reason, now, to_one=datagram.destination != self.session.group)
-        return self._over(reason) if believed else ()
+        first = self._doubt.said(reason, now, to_one=self.is_to_one(datagram))
+        return () if first is None else self._over(first)
 
     def _over(self, reason: Reason) -> list[Effect]:
         return self._end(False, f"the sender ended the session: {reason.text}")

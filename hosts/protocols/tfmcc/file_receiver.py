@@ -77,10 +77,8 @@ class TfmccFileReceiver(TfmccReceiver):
             # It missed the announcements: the session has begun. The answer to its JOIN says so, where silence would
             # leave it listening for good.
             return self._begin(data.session, data.send_time_us, datagram, now) if self.state == "listening" else ()
-        if self.state == "listening":
+        if self.state == "listening" or (self.state == "joining" and datagram.source != self.sender):
             return self._listen(datagram, now)
-        if self.state == "joining" and datagram.source != self.sender:
-            return self._announced_by_another(datagram, now)
         return super().receive(datagram, now=now)
 
     def _listen(self, datagram: Datagram, now: float) -> Sequence[Effect]:
@@ -90,15 +88,10 @@ class TfmccFileReceiver(TfmccReceiver):
         if not isinstance(packet, Announce):
             self.counters["drop_other_session"] += 1
             return ()
+        if self.may_change_to(packet.session, datagram, now):
+            self.counters["changed_session"] += 1
+            return self._ask(packet.session, packet.time_us, datagram, now)
         return self._begin(packet.session, packet.time_us, datagram, now)
-
-    def _announced_by_another(self, datagram: Datagram, now: float) -> Sequence[Effect]:
-        packet = read_packet(datagram.data, parse, self.counters)
-        if not isinstance(packet, Announce) or not self.may_change_to(packet.session, datagram, now):
-            self.counters["drop_other_session"] += 1
-            return ()
-        self.counters["changed_session"] += 1
-        return self._ask(packet.session, packet.time_us, datagram, now)
 
     def _begin(self, session: int, time_us: int, datagram: Datagram, now: float) -> Sequence[Effect]:
         """Ask the sender of the first session that was heard of."""

@@ -12,9 +12,8 @@ from hosts.endpoint import (
     Sample,
     Send,
 )
-from hosts.parts.jump import MOST_AHEAD, Jump
+from hosts.parts.jump import Jump
 from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
-from hosts.parts.runs import pieces
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import (
@@ -105,7 +104,7 @@ class TfmccReceiver(RealtimeReceiver):
         history = path.history
         seq = extend(packet.seq, history.highest) if history.highest >= 0 else packet.seq
         newest = seq > history.highest
-        if seq > history.highest + MOST_AHEAD and history.highest >= 0 and not self._jump.is_confirmed(seq):
+        if self._jump.refuses(seq, history.highest):
             self.counters["drop_far_ahead"] += 1
             return effects
         if not history.arrived(seq, at, path.round_trip.rtt):
@@ -131,11 +130,7 @@ class TfmccReceiver(RealtimeReceiver):
         """Data that the sender has sent together are taken together."""
         if run.source != self.sender:
             return super().receive_run(run, now=now)
-        effects: list[Effect] = []
-        for part, payload in pieces(STREAM, run):
-            taken = self._take_run(part, payload, now)
-            effects += super().receive_run(part, now=now) if taken is None else taken
-        return effects
+        return self.receive_pieces(STREAM, run, now)
 
     def _take_run(self, run: DatagramRun, payload: bytes, now: float) -> Sequence[Effect] | None:
         """Data that follow each other and say the same, with all their payload. None: they have to be taken one by

@@ -6,7 +6,8 @@ Until the root has come nothing can be checked. What is taken unchecked is bound
 from collections import deque
 from typing import Final
 
-from hosts.wire.tree.layout import HASH_BYTES, ROOT, TreeLayout, packet_hash
+from hosts.wire.short_hash import HASH_BYTES, short_hash
+from hosts.wire.tree.layout import ROOT, TreeLayout
 
 UNCHECKED_PACKETS: Final = 64
 """From the stream's beginning on: what may be under way before the root and the first tables have come (ours)."""
@@ -45,7 +46,7 @@ class TreeChecker:
         if end != is_last or len(payload) != (layout.last_bytes if is_last else layout.packet_bytes):
             return False
         known = self._hashes.get(number)
-        return number < UNCHECKED_PACKETS if known is None else packet_hash(payload) == known
+        return number < UNCHECKED_PACKETS if known is None else short_hash(payload) == known
 
     def takes_run(self, number: int, payload: bytes, count: int) -> bool:
         """Whether `count` packets of one size may be, from `number` on, none of them the stream's end."""
@@ -99,7 +100,7 @@ class TreeChecker:
         layout = self.layout
         assert layout is not None
         level, index = self._due.popleft()
-        if packet_hash(packet) != self._hashes.get(number):  # one that had to be taken unchecked
+        if short_hash(packet) != self._hashes.get(number):  # one that had to be taken unchecked
             self.is_off = True
             return
         first = index * layout.hashes

@@ -5,7 +5,8 @@ from tempfile import SpooledTemporaryFile
 from typing import Final, Protocol
 
 from hosts.wire.manifest import FileError
-from hosts.wire.tree.layout import HASH_BYTES, TreeLayout, packet_hash
+from hosts.wire.short_hash import HASH_BYTES, short_hash
+from hosts.wire.tree.layout import TreeLayout
 
 IN_MEMORY_BYTES: Final = 1 << 24
 """Of hashes; more are in a temporary file: 8 bytes a packet, 0.6 % of the content (ours)."""
@@ -52,10 +53,10 @@ class GrownSource:
             data = memoryview(rest + piece)
             whole = len(data) // packet_bytes * packet_bytes
             cuts = range(0, whole, packet_bytes)
-            self._levels[0].write(b"".join([packet_hash(data[at : at + packet_bytes]) for at in cuts]))
+            self._levels[0].write(b"".join([short_hash(data[at : at + packet_bytes]) for at in cuts]))
             rest = bytes(data[whole:])
         if rest:
-            self._levels[0].write(packet_hash(rest))
+            self._levels[0].write(short_hash(rest))
         return length
 
     def _grow(self) -> bytes:
@@ -63,7 +64,7 @@ class GrownSource:
         for level in range(1, self.layout.levels + 1):
             self._levels.append(_hashes())
             for index in range(self.layout.counts[level]):
-                self._levels[level].write(packet_hash(self._table(level, index)))
+                self._levels[level].write(short_hash(self._table(level, index)))
         return self._read(self.layout.levels, 0, self.layout.counts[-1])
 
     def _table(self, level: int, index: int) -> bytes:

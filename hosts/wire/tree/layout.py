@@ -8,28 +8,21 @@ root those of the highest level. A table of level l is sent l * `ahead` blocks b
 So who has the stream up to some packet has the hashes of all that may come within its window, and takes nothing else.
 """
 
-import hashlib
 import struct
 from collections.abc import Iterator
 from typing import Final
 
+from hosts.wire.short_hash import HASH_BYTES
+
 MAGIC: Final = b"CTRE"
 VERSION: Final = 1
 ROOT: Final = struct.Struct("!4sBxHHxxQ")
-HASH_BYTES: Final = 8
-"""Of SHA-256, the first: another packet of the same hash takes 2^64 trials, and has to be found before the true one
-comes (ours)."""
 LEAST_HASHES: Final = 8
 """In a table; shorter packets have no tree (ours)."""
 LEAST_PACKET_BYTES: Final = LEAST_HASHES * HASH_BYTES
 """Of the stream."""
 MOST_LEVELS: Final = 6
 """Of tables: with 175 hashes in one, 10^16 bytes (ours)."""
-
-
-def packet_hash(payload: bytes | memoryview) -> bytes:
-    """Of a packet's part of the stream."""
-    return hashlib.sha256(payload).digest()[:HASH_BYTES]
 
 
 class TreeLayout:

@@ -45,3 +45,9 @@ def test_one_forged_word_is_forgotten() -> None:
     later = 10.0 + FORGOTTEN_S + 1
     assert not doubt.is_open(later)
     assert not doubt.said("dropped", later, to_one=True)
+
+
+def test_the_first_farewell_says_why() -> None:
+    doubt = Doubt[str]()
+    doubt.said("dropped", 10.0, to_one=True)
+    assert doubt.said("no member", 10.0 + 2 * GRACE_S, to_one=True) == "dropped"

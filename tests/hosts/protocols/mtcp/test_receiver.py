@@ -168,6 +168,13 @@ def test_a_verdict_before_the_end() -> None:
     )
 
 
+def test_who_has_said_that_it_will_not_have_the_stream_needs_no_more_than_the_receipt() -> None:
+    bench = Bench()
+    bench.data(0)
+    bench.core.confirm(complete=False, now=bench.now, reason=Reason.CANNOT_WRITE)
+    assert SessionEnded(False, "the file cannot be written") in bench.get(encode_abort(7, Reason.NONE))
+
+
 def test_a_stream_that_contradicts_itself() -> None:
     for broken in (
         encode_data(7, False, 1, 1, 11, b"x"),  # a byte is missing between the offsets
