@@ -116,7 +116,7 @@ def broadcast(
         def make(path: Path, rule: Rule) -> Content:
             return content_of_file(path, coded=coded, priority=rule.priority, turns=rule.turns)
 
-        library: Library = FileLibrary([])
+        library: Library
         if not watch and not rules.have_times:
             library = FileLibrary([make(path, rules.of(path.name)) for path in paths])
         else:

@@ -21,16 +21,15 @@ from typing import Any, Final
 
 from engine.command.notify import notify, watchdog_interval_s
 from hosts.endpoint import Address, Datagram
-from hosts.programs.driver import INTERRUPTED, Driver, Plan
+from hosts.programs.driver import INTERRUPTED, Plan
 from hosts.programs.files import FileSink
 from hosts.programs.naming import Existing
 from hosts.programs.observe import STATUS_INTERVAL_S, replace_json
 from hosts.programs.part import remove_leftovers
 from hosts.programs.policy import Policy
 from hosts.programs.progress import Display
-from hosts.programs.transfer import ReceiverNarrator
+from hosts.programs.transfer import ReceiverNarrator, receiver_driver
 from hosts.runtime import sockets
-from hosts.wire.contents import Contents
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
 
@@ -280,16 +279,11 @@ class _Reception:
         self.sink = FileSink(service.policy.folder, service.existing, service.policy.check, resume=resume, keep=resume)
         self._display = display
         self._narrator = ReceiverNarrator(display, self.sink)
-        self._driver = Driver(
-            plan,
-            plan.receiver(),
-            service.interface,
-            self._narrator,
-            "receiver",
-            sink=self.sink,
-            prepare=lambda content: self.sink.prepare(Contents.decode(content)),
-            read_rate_bps=plan.read_rate_bps,
-        )
+        try:
+            self._driver = receiver_driver(plan, service.interface, self._narrator, self.sink)
+        except BaseException:
+            self.sink.discard()  # it has its folder open
+            raise
 
     async def run(self) -> str:
         """To the session's end: received, refused or failed."""
@@ -305,7 +299,7 @@ class _Reception:
             given_up.cancel()
         who = f"session {self.number} from {self.host}"
         if self.sink.path is not None:
-            # As in transfer.py: of a carousel the file's bytes come at the end, together.
+            # Of a carousel the file's bytes come at the end, together.
             began = self.sink.opened_at if self._driver.plan.protocol.knows_receivers else self._narrator.started_at
             rate = self.sink.received * 8e-6 / max(1e-9, time.monotonic() - began) if began is not None else 0.0
             self._display.say(f"{who}: {self.sink.path}, {self.sink.written} bytes, {rate:.2f} Mbit/s")

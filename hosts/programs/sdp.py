@@ -38,17 +38,14 @@ class Description:
     """WEBRC's, as a receiver is given them."""
 
 
-def encode_sdp(
-    found: Description, *, name: str, scheme: int, ttl: int, rate_bps: float, begin: int = 0, end: int = 0
-) -> str:
-    """The file. `scheme`: FEC Encoding ID; `rate_bps`: of all channels together; `begin`, `end`: NTP seconds, 0 where
-    there is no such time."""
+def encode_sdp(found: Description, *, name: str, scheme: int, ttl: int, rate_bps: float) -> str:
+    """The file, of a session without a time. `scheme`: FEC Encoding ID; `rate_bps`: of all channels together."""
     parameters = " ".join(f"{key}={value!r}" for key, value in found.parameters.items())
     lines = [
         "v=0",
         f"o=- {found.session} 1 IN IP4 {found.source}",
         f"s={name}",
-        f"t={begin} {end}",
+        "t=0 0",
         f"a=source-filter: incl IN IP4 * {found.source}",
         f"a=flute-tsi:{found.session}",
         f"a=flute-ch:{found.channels}",

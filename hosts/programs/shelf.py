@@ -235,6 +235,8 @@ class FolderShelf:
         return FolderRoom(self._folder, name, mark, self._existing, self._on_file)
 
     def _there(self, path: Path, sha256: str) -> Manifest | None:
+        if not sha256:  # nobody has said what it is
+            return None
         try:
             if not path.is_file():
                 return None

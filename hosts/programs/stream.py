@@ -1,7 +1,6 @@
 """Real-time data from one sender to many receivers: an input of any kind, sent as fast as the network allows."""
 
 import asyncio
-import contextlib
 import io
 import math
 import time
@@ -82,11 +81,9 @@ async def send_stream(
     status_folder: Path | None = None,
 ) -> Outcome:
     """Send what a stream gives until it ends. Raises SocketError."""
-    loop = asyncio.get_running_loop()
 
-    def tell() -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is over: nobody reads any more
-            loop.call_soon_threadsafe(driver.runtime.poke)
+    def tell() -> None:  # there is no runtime yet
+        driver.runtime.poke_from_thread()
 
     source = InputSource(stream, tell)
     driver = Driver(plan, plan.sender(), interface, Narrator(display), "sender", source=source)

@@ -40,7 +40,7 @@ class Rules:
 
     def of(self, name: str) -> Rule:
         """The one for a file."""
-        return next(rule for rule in self._rules if rule.pattern == "*" or fnmatchcase(name, rule.pattern))
+        return next(rule for rule in self._rules if fnmatchcase(name, rule.pattern))
 
     def are_over(self, now: float) -> bool:
         """Whether no file is sent any more."""

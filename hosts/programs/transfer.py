@@ -52,8 +52,9 @@ async def send_files(
         _show(display, lambda: observer.row(now), column)
 
     runtime.every(PROGRESS_INTERVAL_S, progress)
-    stuck = Stuck()
-    runtime.every(COMPLAINT_INTERVAL_S, lambda now: display.complain(stuck.look(observer.row(now), now)))
+    if knows_receivers:
+        stuck = Stuck()
+        runtime.every(COMPLAINT_INTERVAL_S, lambda now: display.complain(stuck.look(observer.row(now), now)))
     waits = f"; waiting for {plan.session.receivers} receiver(s)" if knows_receivers else ""
     display.say(
         f"{contents.label}: {contents.size} bytes to {plan.session.group} with {plan.protocol.name} "
@@ -115,6 +116,20 @@ def _missing_receivers(driver: Driver) -> str:
     return "" if joined >= wanted else f"only {joined} of {wanted} receivers joined"
 
 
+def receiver_driver(plan: Plan, interface: sockets.Interface, narrator: Narrator, sink: FileSink) -> Driver:
+    """Drives a receiver of files, which looks in the sink's folder for what is offered. Raises SocketError."""
+    return Driver(
+        plan,
+        plan.receiver(),
+        interface,
+        narrator,
+        "receiver",
+        sink=sink,
+        prepare=lambda content: sink.prepare(Contents.decode(content)),
+        read_rate_bps=plan.read_rate_bps,
+    )
+
+
 async def receive_files(
     plan: Plan,
     folder: Path,
@@ -128,21 +143,13 @@ async def receive_files(
     """Receive a session. Raises FileError, SocketError and OSError for what is wrong from the start."""
     with FileSink(folder, existing, resume=resume, keep=True) as sink:
         narrator = ReceiverNarrator(display, sink)
-        driver = Driver(
-            plan,
-            plan.receiver(),
-            interface,
-            narrator,
-            "receiver",
-            sink=sink,
-            prepare=lambda content: sink.prepare(Contents.decode(content)),
-            read_rate_bps=plan.read_rate_bps,
-        )
+        driver = receiver_driver(plan, interface, narrator, sink)
         observer, runtime = driver.observer, driver.runtime
 
         def progress(now: float) -> None:
-            if sink.contents is not None:
-                display.begin(sink.contents.label, sink.contents.size)
+            if sink.contents is not None and display.is_watched:
+                if not display.shows_progress:
+                    display.begin(sink.contents.label, sink.contents.size)
                 _name(display, sink.contents, sink.current)
                 _show(display, lambda: {**observer.row(now), "file_bytes": sink.written}, "file_bytes")
 
@@ -215,7 +222,7 @@ class _SenderNarrator(Narrator):
 
 def _name(display: Display, contents: Contents, current: tuple[str, int]) -> None:
     """Say at the bar which of several files it is."""
-    if contents.single is None:
+    if contents.single is None and display.shows_progress:
         display.name(f"{current[1]} of {contents.label}: {current[0]}")
 
 

@@ -63,8 +63,8 @@ class Runtime:
         self._checked = endpoint.checked_bytes if isinstance(endpoint, SenderEndpoint) else None
         self._ahead: ReadAhead | None = None
         if content is not None:
-            self._ahead = ReadAhead(with_hashes(content, self._checked), self._call_poke)
-        self._behind = None if sink is None else WriteBehind(sink, self._call_poke)
+            self._ahead = ReadAhead(with_hashes(content, self._checked), self.poke_from_thread)
+        self._behind = None if sink is None else WriteBehind(sink, self.poke_from_thread)
         self._application = Application(
             endpoint,
             source=source if self._ahead is None else self._ahead,
@@ -134,7 +134,7 @@ class Runtime:
         if not self._ended.done():
             self.guarded(self._settle_disk)
 
-    def _call_poke(self) -> None:
+    def poke_from_thread(self) -> None:
         """The same from a thread."""
         with contextlib.suppress(RuntimeError):  # the loop is over: nobody listens any more
             self._loop.call_soon_threadsafe(self.poke)

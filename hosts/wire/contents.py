@@ -8,7 +8,6 @@ entries, and then the files' bytes one file after the other, from that first byt
 A single file that is sent from its first byte on has the head of `hosts.wire.manifest`.
 """
 
-import hashlib
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -106,11 +105,6 @@ class Contents:
     def encode(self) -> bytes:
         """The entries."""
         return b"".join(map(_encoded, self.entries))
-
-    @property
-    def identity(self) -> bytes:
-        """Two sessions that have the same carry the same."""
-        return hashlib.sha256(self.encode()).digest()
 
     def head(self, first: int = 0) -> bytes:
         """The head of the stream that begins with byte `first` of all files' bytes."""

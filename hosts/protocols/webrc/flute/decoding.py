@@ -72,7 +72,7 @@ class ObjectDecoder:
         for number in range(self.transmission.blocks):
             if store.is_whole(number):
                 self._close(number)
-                self.resumed += self._source(number)
+                self.resumed += self.transmission.source(number)
                 continue
             count, found = store.read(number, store.slots)
             self._stored[number] = count
@@ -83,10 +83,6 @@ class ObjectDecoder:
         if not self._is_signed:
             store.sign()
             self._is_signed = True
-
-    def _source(self, number: int) -> int:
-        begin, end = self.transmission.block(number)
-        return -(-(end - begin) // self.transmission.symbol)
 
     def spill(self) -> bool:
         """Write the symbols of the block that has waited longest to the room; whether there were any. FileError."""
@@ -123,7 +119,7 @@ class ObjectDecoder:
             return False
         block = self._open.get(number)
         if block is None:
-            block = self._open[number] = _Block(self._source(number))
+            block = self._open[number] = _Block(self.transmission.source(number))
         found = block.found
         for at in range(0, len(payload), size):
             if symbol not in found and self._is_known(number, symbol):
@@ -143,7 +139,9 @@ class ObjectDecoder:
         if scheme == RAPTORQ:
             return True
         # Others send as much repair of a smaller block as of the largest.
-        return symbol < (self.transmission.most_encoding if scheme == REED_SOLOMON else self._source(number))
+        return symbol < (
+            self.transmission.most_encoding if scheme == REED_SOLOMON else self.transmission.source(number)
+        )
 
     def _try(self, number: int) -> None:
         """Make a block whole, if its symbols are enough and there is room for it."""
@@ -175,12 +173,12 @@ class ObjectDecoder:
         self._close(number)
 
     def _is_guess(self, number: int, block: _Block) -> bool:
-        return self.transmission.scheme == REED_SOLOMON and max(block.found) >= self._source(number)
+        return self.transmission.scheme == REED_SOLOMON and max(block.found) >= self.transmission.source(number)
 
     def _close(self, number: int) -> None:
         assert self._stored is not None
         self._stored[number] = WHOLE
-        self._symbols += self._source(number)
+        self._symbols += self.transmission.source(number)
         self._missing -= 1
 
     # --- the object
@@ -197,7 +195,7 @@ class ObjectDecoder:
             store = self._store
             for number in range(self.transmission.blocks):
                 begin, end = self.transmission.block(number)
-                _, found = store.read(number, self._source(number))
+                _, found = store.read(number, self.transmission.source(number))
                 other = decoded_block(self.transmission, end - begin, found, RFC_POINTS) if found else None
                 if other is not None:
                     store.room.object.write(begin, other)

@@ -90,8 +90,7 @@ class RaptorqObject:
 
     @property
     def _source(self) -> int:
-        begin, end = self.transmission.block(self._number)
-        return -(-(end - begin) // self.transmission.symbol)
+        return self.transmission.source(self._number)
 
     def next_packet(self, channel: int) -> tuple[int, bytes]:
         """FEC Payload ID and symbol of the next packet, whatever its channel. Raises FileError."""
@@ -144,8 +143,7 @@ class FiniteObject:
             first = section * self._together
             symbol, number = divmod(at, min(self._together, self.transmission.blocks - first))
             turn = (turn + 1) % self._whole
-            begin, end = self.transmission.block(first + number)
-            source = -(-(end - begin) // self.transmission.symbol)
+            source = self.transmission.source(first + number)
             if symbol < finite_symbols(self.transmission, source):  # some blocks have one symbol less
                 break
         self._turns[channel] = turn

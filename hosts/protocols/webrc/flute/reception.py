@@ -110,11 +110,6 @@ class Reception:
         says; `contradicted`: files that one FDT instance describes in another way than one before it."""
 
     @property
-    def has_table(self) -> bool:
-        """Whether an FDT instance has come."""
-        return bool(self._read)
-
-    @property
     def has_all(self) -> bool:
         """Whether all files of a session that is complete have come."""
         return self.is_complete and self.has_all_described

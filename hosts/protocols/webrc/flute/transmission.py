@@ -100,6 +100,11 @@ class Transmission:
         count = small + (number < larger)
         return first * self.symbol, min((first + count) * self.symbol, self.length)
 
+    def source(self, number: int) -> int:
+        """Source symbols of a block."""
+        begin, end = self.block(number)
+        return -(-(end - begin) // self.symbol)
+
     def payload_id(self, block: int, symbol: int) -> int:
         """FEC Payload ID of a block's encoding symbol."""
         return block << SYMBOL_BITS[self.scheme] | symbol
