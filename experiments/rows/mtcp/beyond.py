@@ -13,7 +13,7 @@ from experiments.rows.mtcp.scalability import multilevel, nodes_of_fig8
 
 _RECEIVERS, _QUICK_RECEIVERS = (1, 3, 10, 30, 100), (1, 10, 30)
 _FEEDBACK_SECONDS = 40
-_QUICK_FEEDBACK_SECONDS = 10
+_QUICK_FEEDBACK_SECONDS = 8
 _MOST_WITH = 1.2
 """Feedback packets at the sender for each data packet."""
 _WITH, _WITHOUT = "with assistance", "without"
