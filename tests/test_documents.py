@@ -14,7 +14,12 @@ import yaml
 from engine.command.assemble import build
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "experiments/results/NOTES.md"]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "p4src/README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+    ROOT / "experiments/results/NOTES.md",
+]
 COLUMNS = 120
 
 FOLDERS = ("controller", "deploy", "docs", "engine", "experiments", "hosts", "p4src", "scripts", "tests", "topologies")
