@@ -62,7 +62,7 @@ setup: $(ENGINE_STAMP) $(PROGRAM_JSON) ## install and build all that is needed (
 run: setup ## send a real file to eight receivers over three P4 switches (FILE=path for your own)
 	@$(BIN)/canopy emulate $(SCENARIO) $(if $(FILE),--file '$(FILE)')
 
-fast: setup ## compile the protocols (mypyc), so that simulations and hosts take less of the processor; optional
+fast: setup ## compile the protocols (mypyc), so that simulations take less of the processor; optional
 	@$(BIN)/python -m experiments.fast
 
 docs: $(DOCS_STAMP) ## the documentation as a site: open site/index.html
