@@ -143,9 +143,15 @@ class Core:
     # ---------------------------------------------------------------- what switch apps tell
 
     async def adopt(self, switch: str, found: Sequence[Entry]) -> bool:
-        """A switch was read. Take over what it has from a controller before this one; wait, at the start, for the other
-        switches to be read too. False when it has a slot for a group whose slot here serves another one: its registers
-        may have members of the wrong group."""
+        """`take_over`, and wait, at the start, for the other switches to be read too."""
+        if not self.take_over(switch, found):
+            return False
+        await self._begun.wait()
+        return True
+
+    def take_over(self, switch: str, found: Sequence[Entry]) -> bool:
+        """A switch was read. Take over what it has from a controller before this one. False when it has a slot for a
+        group whose slot here serves another one: its registers may have members of the wrong group."""
         now = self.clock()
         for entry in found:
             held = self.program.slot_of(entry)
@@ -161,7 +167,6 @@ class Core:
         self._not_read.discard(switch)
         if not self._not_read:
             self.begin()
-        await self._begun.wait()
         return True
 
     def _adopt_large(self, switch: str, entry: Entry, now: float) -> None:

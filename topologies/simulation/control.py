@@ -1,6 +1,5 @@
 """The controller of a simulated run: its own core, at virtual times, over lines that take a while."""
 
-import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -89,7 +88,7 @@ class ControlPlane:
         self._events.add("controller_start", network=self._network.name)
         there = [switch for name, switch in self._switches.items() if name not in self._away]
         fresh = {switch.name: not switch.has for switch in there}
-        asyncio.run(_adopt(core, there))
+        _take_over(core, there)
         for switch in there:
             switch.connect(core, fresh=fresh[switch.name])
 
@@ -130,11 +129,9 @@ class ControlPlane:
             self._core.tick()
 
 
-async def _adopt(core: Core, switches: list[SimulatedSwitch]) -> None:
+def _take_over(core: Core, switches: list[SimulatedSwitch]) -> None:
     """Let a controller take over what the switches have. It need not wait for any: all are read at one moment."""
-    tasks = [asyncio.create_task(core.adopt(switch.name, list(switch.has.values()))) for switch in switches]
-    await asyncio.sleep(0)  # each has told of its switch by now
+    refused = [switch for switch in switches if not core.take_over(switch.name, list(switch.has.values()))]
     core.begin()
-    for switch, adopted in zip(switches, await asyncio.gather(*tasks), strict=True):
-        if not adopted:
-            switch.restart()
+    for switch in refused:
+        switch.restart()
