@@ -68,7 +68,7 @@ fast: setup ## compile the protocols (mypyc), so that simulations take less of t
 docs: $(DOCS_STAMP) ## the documentation as a site: open site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-test: setup $(P4RUNTIME_SHELL_STAMP) $(TESTS_STAMP) ## every check: formatting, lints, types, unit, packet-level and emulation tests
+test: setup $(DOCS_STAMP) $(P4RUNTIME_SHELL_STAMP) $(TESTS_STAMP) ## every check: formatting, lints, types, unit, packet-level and emulation tests
 	@scripts/test.sh
 
 check: setup ## formatting, lints, types and the tests of what has changed: a minute
@@ -88,7 +88,7 @@ lint-rust: setup
 test-rust: setup ## the engine's own tests
 	cd engine && cargo test --profile tests --tests --locked --quiet
 
-test-python: setup $(P4RUNTIME_SHELL_STAMP) ## unit and packet-level tests; the ones that need root are in test-emulation
+test-python: setup $(DOCS_STAMP) $(P4RUNTIME_SHELL_STAMP) ## unit and packet-level tests; the ones that need root are in test-emulation
 	$(BIN)/pytest -n 2 -m 'not root and not emulation'
 
 test-emulation: setup ## tests in network namespaces (root)
