@@ -66,7 +66,7 @@ fast: setup ## compile the protocols (mypyc), so that simulations take less of t
 	@$(BIN)/python -m experiments.fast
 
 docs: $(DOCS_STAMP) ## the documentation as a site: open site/index.html
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 test: setup $(DOCS_STAMP) $(P4RUNTIME_SHELL_STAMP) $(TESTS_STAMP) ## every check: formatting, lints, types, unit, packet-level and emulation tests
 	@scripts/test.sh

@@ -1,6 +1,7 @@
 """The documentation as a site (mkdocs.yml): every page is in it, and it builds."""
 
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,6 +11,8 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
+OUTSIDE = ("p4src/README.md", "experiments/results/NOTES.md", "experiments/results/compare.svg")
+"""Pages and pictures of the site that are not in docs/ (scripts/docs_site.py)."""
 
 
 class _Loader(yaml.SafeLoader):
@@ -36,10 +39,31 @@ def test_every_page_is_in_the_site_once() -> None:
     assert all((ROOT / page).is_file() for page in outside)
 
 
+def build(folder: Path, site: Path) -> subprocess.CompletedProcess[str]:
+    """As `make docs` does."""
+    words = re.search(r"mkdocs (build .*)", (ROOT / "Makefile").read_text("utf-8"))
+    assert words is not None
+    command = [sys.executable, "-m", "mkdocs", *words[1].split(), "--site-dir", str(site)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
 def test_it_builds_and_needs_no_network_to_be_read(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
-    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    built = build(ROOT, tmp_path)
     assert built.returncode == 0, built.stderr
     for page in tmp_path.rglob("*.html"):
         loaded = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"', page.read_text("utf-8"))
         assert loaded == [], page
+
+
+def test_a_link_to_nowhere_fails_it(tmp_path: Path) -> None:
+    """`--strict` counts warnings, of which `--quiet` makes none."""
+    for name in ("docs", "scripts"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    for name in ("mkdocs.yml", *OUTSIDE):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    with (tmp_path / "docs/glossary.md").open("a", encoding="utf-8") as page:
+        page.write("[missing](nowhere.md) [missing](mtcp.md#nowhere)\n")
+    built = build(tmp_path, tmp_path / "site")
+    assert built.returncode == 1
+    assert "2 warnings in strict mode" in built.stderr
