@@ -66,4 +66,5 @@ def test_a_link_to_nowhere_fails_it(tmp_path: Path) -> None:
         page.write("[missing](nowhere.md) [missing](mtcp.md#nowhere)\n")
     built = build(tmp_path, tmp_path / "site")
     assert built.returncode == 1
-    assert "2 warnings in strict mode" in built.stderr
+    assert "'nowhere.md'" in built.stderr
+    assert "'#nowhere'" in built.stderr
