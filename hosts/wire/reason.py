@@ -42,7 +42,7 @@ _TEXTS: Final = {
     Reason.STALLED: "made no progress for too long",
     Reason.WRONG_HASH: "what arrived has the wrong hash",
     Reason.CANNOT_WRITE: "the file cannot be written",
-    Reason.REFUSED_FILE: "the file is refused: it has one of that name, or cannot have one",
+    Reason.REFUSED_FILE: "the file is refused: there is one of that name, or none such is taken",
     Reason.BROKEN_STREAM: "the stream contradicts itself",
     Reason.FAILED: "failed",
     Reason.TOO_SLOW: "cannot take the session's least rate",

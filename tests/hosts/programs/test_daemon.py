@@ -24,6 +24,7 @@ from hosts.programs.progress import Display
 from hosts.protocol import Session
 from hosts.runtime.runtime import Runtime
 from hosts.wire.manifest import FileError
+from hosts.wire.reason import Reason
 from tests.hosts.runtime.test_runtime import free_port
 from tests.hosts.runtime.test_sockets import LOOPBACK
 
@@ -97,6 +98,7 @@ def test_the_policy_refuses(folder: Path, file: Path) -> None:
     async def body(daemon: Daemon) -> None:
         ends = [await send(file, group, number, name) for number, name in enumerate(("a.txt", "b.bin"), 1)]
         assert [end.complete for end in ends] == [False, True]
+        assert Reason.REFUSED_FILE.text in ends[0].reason
 
     serve(service(folder, group, Policy(folder, patterns=("*.bin",))), body)
     assert os.listdir(folder) == ["b.bin"]
