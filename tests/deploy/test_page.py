@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import yaml
+
 from deploy.page import Block, blocks
 
 ROOT = Path(__file__).parents[2]
@@ -38,3 +40,14 @@ def test_the_page_of_this_repository() -> None:
     found = blocks(ROOT / "docs/deploy.md")
     assert {name for block in found for name in block.machines} == {"head", "s1", "s2", "v1", "v2"}
     assert [block.at_end for block in found] == sorted(block.at_end for block in found)
+
+
+def test_prometheus_asks_where_the_page_has_metrics_served() -> None:
+    page = (ROOT / "docs/deploy.md").read_text("utf-8")
+    config = yaml.safe_load((ROOT / "deploy/examples/prometheus.yml").read_text("utf-8"))
+    targets = [target for job in config["scrape_configs"] for at in job["static_configs"] for target in at["targets"]]
+    assert len(targets) == 5
+    for target in targets:
+        address, _, port = target.partition(":")
+        assert address in page
+        assert f"--metrics 127.0.0.1:{port}" in page
