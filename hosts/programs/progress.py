@@ -9,6 +9,14 @@ if TYPE_CHECKING:  # a tenth of a second, which help and errors have no use for
     from rich.progress import Progress, TaskID
 
 
+def visible(text: str) -> str:
+    """The text with characters that a terminal would obey, or not show, written as escapes: of file names that users
+    have, and words that come from elsewhere. Line ends stay."""
+    return "".join(
+        character if character.isprintable() or character == "\n" else ascii(character)[1:-1] for character in text
+    )
+
+
 class Display:
     """Shows one session. Quiet: nothing but errors; verbose: also what is seldom asked for."""
 
@@ -24,7 +32,7 @@ class Display:
     def say(self, text: str) -> None:
         """One line, unless quiet."""
         if not self._quiet:
-            self._console.print(text, markup=False)
+            self._console.print(visible(text), markup=False)
 
     def detail(self, text: str) -> None:
         """One line, when it is asked for."""
@@ -33,7 +41,7 @@ class Display:
 
     def fail(self, text: str) -> None:
         """One line, always."""
-        self._console.print(f"canopy: {text}", markup=False)
+        self._console.print(f"canopy: {visible(text)}", markup=False)
 
     def complain(self, text: str | None) -> None:
         """One line, always, when there is something."""
@@ -43,12 +51,13 @@ class Display:
     def stream(self, text: str) -> None:
         """A line that the next one overwrites, when there is a terminal."""
         if self.is_watched:
-            self._console.print(text, markup=False, end="\r")
+            self._console.print(visible(text), markup=False, end="\r")
 
     def begin(self, label: str, total: int) -> None:
         """Show a bar, when there is a terminal to show it on."""
         if self._quiet or not self._console.is_terminal or self._progress is not None:
             return
+        from rich.markup import escape
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._progress = Progress(
@@ -61,13 +70,16 @@ class Display:
             console=self._console,
             auto_refresh=False,
         )
-        self._task = self._progress.add_task(label, total=total, rate="", note="")
+        self._task = self._progress.add_task(escape(visible(label)), total=total, rate="", note="")
         self._progress.start()
 
     def name(self, label: str) -> None:
         """What the bar is of, now."""
         if self._progress is not None and self._task is not None:
-            self._progress.update(self._task, description=label if len(label) <= 40 else f"{label[:39]}…")
+            from rich.markup import escape
+
+            label = visible(label)
+            self._progress.update(self._task, description=escape(label if len(label) <= 40 else f"{label[:39]}…"))
 
     @property
     def is_watched(self) -> bool:
@@ -83,11 +95,13 @@ class Display:
         """Move the bar."""
         if self._progress is None or self._task is None:
             return
+        from rich.markup import escape
+
         rate = row.get("rate_bps")
         limiting = row.get("limiting") or {}
         note = f"limited by {limiting['receiver']} ({limiting['reason']})" if limiting else ""
         text = "" if rate is None else f"{rate / 1e6:.2f} Mbit/s"
-        self._progress.update(self._task, completed=done, rate=text, note=note, refresh=True)
+        self._progress.update(self._task, completed=done, rate=text, note=escape(visible(note)), refresh=True)
 
     def end(self) -> None:
         """Leave the terminal as it was."""

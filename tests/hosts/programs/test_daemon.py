@@ -10,6 +10,7 @@ import socket
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +19,10 @@ from hosts.endpoint import Address, SessionEnded
 from hosts.programs.daemon import Daemon, Service
 from hosts.programs.daemon_metrics import serve_metrics
 from hosts.programs.driver import Plan
-from hosts.programs.files import FileSource
+from hosts.programs.files import FileSink, FileSource
 from hosts.programs.policy import Policy
 from hosts.programs.progress import Display
-from hosts.protocol import Session
+from hosts.protocol import Protocol, Session
 from hosts.runtime.runtime import Runtime
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
@@ -36,8 +37,8 @@ def service(folder: Path, group: Address, policy: Policy | None = None, status: 
     return Service(plan, policy or Policy(folder), LOOPBACK, max_sessions=2, status=status)
 
 
-async def send(path: Path, group: Address, session: int, name: str) -> SessionEnded:
-    endpoint = MTCP.sender(Session(group, None, session), random.Random(session))
+async def send(path: Path, group: Address, session: int, name: str, protocol: Protocol[Any] = MTCP) -> SessionEnded:
+    endpoint = protocol.sender(Session(group, None, session), random.Random(session))
     return await Runtime(endpoint, LOOPBACK, source=FileSource(path, name)).run()
 
 
@@ -102,6 +103,44 @@ def test_the_policy_refuses(folder: Path, file: Path) -> None:
 
     serve(service(folder, group, Policy(folder, patterns=("*.bin",))), body)
     assert os.listdir(folder) == ["b.bin"]
+
+
+@pytest.mark.parametrize("name", ["mtcp", "tfmcc"])
+def test_a_session_that_has_begun_is_over_for_who_comes_back_and_the_next_sends_what_lacks(
+    name: str, folder: Path, tmp_path: Path
+) -> None:
+    """A daemon that was killed and begins anew: the running session refuses it and serves the others."""
+    protocol = protocols.get(name)
+    group = Address("232.9.9.10", free_port())
+    file = tmp_path / "file"
+    file.write_bytes(random.Random(1).randbytes(1_500_000))
+    other = tmp_path / "other"
+    other.mkdir()
+    plan = Plan(protocol, Session(group), {}, random.Random(1), None)
+
+    async def run() -> None:
+        receiver = protocol.receiver(Session(group), random.Random(2))
+        receiving = asyncio.ensure_future(Runtime(receiver, LOOPBACK, sink=FileSink(other)).run())
+        sender = protocol.sender(Session(group, None, 1), random.Random(1), {"rate_limit_bps": 8e6})
+        sending = asyncio.ensure_future(Runtime(sender, LOOPBACK, source=FileSource(file)).run())
+        while not any(other.iterdir()):
+            await asyncio.sleep(0.01)
+        daemon = Daemon(Service(plan, Policy(folder), LOOPBACK, resume=True), Display(quiet=True))
+        running = asyncio.ensure_future(daemon.run())
+        while not daemon.tally.results["failed"]:
+            await asyncio.sleep(0.01)
+        assert (await sending).complete
+        await receiving
+        assert os.listdir(folder) == []
+        assert (await send(file, group, 2, "file", protocol)).complete
+        while daemon.sessions:
+            await asyncio.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+        await running
+        assert dict(daemon.tally.results) == {"failed": 1, "received": 1}
+
+    asyncio.run(run())
+    assert (folder / "file").read_bytes() == (other / "file").read_bytes() == file.read_bytes()
 
 
 def test_a_signal_in_mid_session_leaves_nothing_behind(folder: Path, tmp_path: Path) -> None:

@@ -46,3 +46,21 @@ def test_a_bar_with_the_rate_and_who_limits_it() -> None:
     for part in ("file.bin", "0.5/1.0 kB", "7.50 Mbit/s", "limited by 10.0.0.5 (cwnd)"):
         assert part in text
     assert "again" not in text
+
+
+def test_names_cannot_move_the_cursor_or_style_the_bar() -> None:
+    hostile = "a\x1b[2J\r\u202egpj.[red]\n"
+    for terminal in (False, True):
+        shown, output = display(terminal=terminal)
+        shown.say(hostile)
+        shown.fail(hostile)
+        shown.begin(hostile, 1000)
+        shown.name(hostile)
+        shown.update(500, {"limiting": {"receiver": hostile, "reason": "cwnd"}})
+        shown.end()
+        text = output.getvalue()
+        assert "\x1b[2J" not in text
+        assert "\u202e" not in text
+        assert text.count("a\\x1b[2J\\r\\u202egpj.[red]") >= (4 if terminal else 2)
+        if not terminal:
+            assert "\r" not in text
