@@ -28,7 +28,7 @@ BASE: Final = WORK / "base"
 ARCHIVES: Final = WORK / "archives"
 """What apt downloads, so that the next run does not."""
 PAGE: Final = ROOT / "docs" / "deploy.md"
-MACHINES_NEED: Final = ("systemd-sysv", "iproute2", "iputils-ping", "procps")
+MACHINES_NEED: Final = ("systemd-sysv", "iproute2", "iputils-ping", "nftables", "procps")
 """What any Debian server has and debootstrap's smallest does not."""
 LARGEST_MB: Final = 40
 """What canopy-agents may take, besides Python."""
