@@ -77,6 +77,8 @@ class Protocol(Generic[OptionsT]):
     """The number of the session that a datagram belongs to, of a protocol without the common header."""
     count_groups: Callable[[OptionsT], int] = lambda options: 1
     """Multicast groups of a session, one after the other from its own on."""
+    check_size: Callable[[OptionsT, int], object] = lambda options, size: None
+    """ValueError: no file of so many bytes can be sent."""
 
     def is_feedback(self, data: bytes) -> bool:
         """Whether a datagram is of these types."""
@@ -111,6 +113,10 @@ class Protocol(Generic[OptionsT]):
     def group_count(self, parameters: Mapping[str, Any] | None = None) -> int:
         """Multicast groups of a session with these parameters. ValueError as `parse_options`."""
         return self.count_groups(self.parse_options(parameters or {}))
+
+    def check_file(self, size: int, parameters: Mapping[str, Any] | None = None) -> None:
+        """ValueError when no file of so many bytes can be sent with these parameters, or as `parse_options`."""
+        self.check_size(self.parse_options(parameters or {}), size)
 
     def parse_options(self, parameters: Mapping[str, Any]) -> OptionsT:
         """The defaults with `parameters` (numbers, booleans, or their text) put in. ValueError names a bad one."""

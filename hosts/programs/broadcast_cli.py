@@ -114,6 +114,11 @@ def broadcast(
         coded = plan.parses("gzip")
 
         def make(path: Path, rule: Rule) -> Content:
+            if path.is_file():
+                try:
+                    plan.check_file(path)
+                except ValueError as error:
+                    raise FileError(str(error)) from None
             return content_of_file(path, coded=coded, priority=rule.priority, turns=rule.turns)
 
         library: Library

@@ -50,6 +50,13 @@ class Plan:
         """A parameter's value. ValueError: a bad parameter."""
         return getattr(self.protocol.parse_options(self.parameters), name)
 
+    def check_file(self, path: Path) -> None:
+        """ValueError when the protocol cannot carry so much; to be asked before the file is read, which takes time."""
+        try:
+            self.protocol.check_file(path.stat().st_size, self.parameters)
+        except ValueError as error:
+            raise ValueError(f"{path} cannot be sent: {error}") from None
+
     def sender(self) -> SenderEndpoint:
         """A sender of this session. ValueError: a bad parameter."""
         return self.protocol.sender(self.session, self.rng, self.parameters)

@@ -4,8 +4,9 @@ import random
 
 from hosts.endpoint import ReceiverEndpoint, SenderEndpoint
 from hosts.protocol import Protocol, Session
+from hosts.protocols.webrc.flute.objects import SCHEMES, plan
 from hosts.protocols.webrc.options import WebrcOptions
-from hosts.protocols.webrc.packets import LONG, NUMBER, SHORT, read_session
+from hosts.protocols.webrc.packets import LONG, NUMBER, SHORT, payload_bytes, read_session
 from hosts.protocols.webrc.receiver import WebrcReceiver
 from hosts.protocols.webrc.sender import WebrcSender
 
@@ -25,6 +26,11 @@ def count_groups(options: WebrcOptions) -> int:
     return options.waves().t + 1
 
 
+def check_size(options: WebrcOptions, size: int) -> None:
+    """ValueError: it needs more blocks, or larger ones, than the code has."""
+    plan(SCHEMES[options.fec], size, payload_bytes(options.packet_bytes, is_long=options.waves().is_long))
+
+
 PROTOCOL = Protocol(
     "webrc",
     NUMBER,
@@ -39,4 +45,5 @@ PROTOCOL = Protocol(
     knows_receivers=False,
     read_session=read_session,
     count_groups=count_groups,
+    check_size=check_size,
 )

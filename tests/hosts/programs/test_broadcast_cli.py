@@ -59,6 +59,7 @@ def test_all_files_of_a_folder_come_and_the_sender_ends_in_time(tmp_path: Path) 
         (["nowhere"], "not a file"),
         (["."], "no file"),
         (["--set", "p=2", "here"], "factor P"),
+        (["huge"], "huge cannot be sent: it has 1000000000000 bytes"),
     ],
 )
 def test_bad_input_is_refused(
@@ -66,6 +67,8 @@ def test_bad_input_is_refused(
 ) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "here").write_bytes(b"x")
+    with (tmp_path / "huge").open("wb") as huge:
+        huge.truncate(10**12)  # sparse: who read it would not end
     monkeypatch.chdir(tmp_path / "empty" if arguments == ["."] else tmp_path)
     result = RUNNER.invoke(broadcast_cli.app, [*arguments, *WHERE])
     assert result.exit_code == 2

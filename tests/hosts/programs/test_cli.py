@@ -153,6 +153,10 @@ def test_a_tree_of_two_levels(tmp_path: Path, file: Path) -> None:
             ["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "webrc", "--receivers", "2"],
             "--receivers: a sender of webrc hears of no receivers",
         ),
+        (
+            ["send", "{huge}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "webrc"],
+            "cannot be sent: it has 1000000000000 bytes, and with RaptorQ in such packets at most 2868903936",
+        ),
         (["recv", "--group", "232.1.1.1", "--port", "5000"], "is source-specific (RFC 4607): give --source"),
         (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "{file}"], "File exists"),
         (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "/proc/nowhere"], "/proc/nowhere"),
@@ -163,7 +167,9 @@ def test_a_tree_of_two_levels(tmp_path: Path, file: Path) -> None:
 )  # fmt: skip
 def test_bad_input_is_one_clear_line(arguments: list[str], message: str, tmp_path: Path, file: Path) -> None:
     (tmp_path / "empty").mkdir()
-    places = {name: str(tmp_path / name) for name in ("missing", "empty")} | {"file": str(file)}
+    with (tmp_path / "huge").open("wb") as huge:
+        huge.truncate(10**12)  # sparse: who read it would not end
+    places = {name: str(tmp_path / name) for name in ("missing", "empty", "huge")} | {"file": str(file)}
     filled = [argument.format(**places) for argument in arguments]
     if "--interface" not in filled:
         filled += ["--interface", "lo"]

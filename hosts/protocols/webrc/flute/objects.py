@@ -55,7 +55,10 @@ def plan(scheme: int, length: int, symbol: int) -> Transmission:
         blocks = max(min(-(-symbols // BLOCK_SYMBOLS), MAX_BLOCKS), -(-symbols // MAX_BLOCK_SYMBOLS))
         if blocks > MAX_BLOCKS:
             most = MAX_BLOCKS * MAX_BLOCK_SYMBOLS * size
-            raise ValueError(f"it has {length} bytes, and with RaptorQ in such packets at most {most} can be sent")
+            raise ValueError(
+                f"it has {length} bytes, and with RaptorQ in such packets at most {most} can be sent; "
+                "reed-solomon and no-code take more"
+            )
         return Transmission(scheme, length, size, z=blocks, al=ALIGNMENT)
     if scheme == REED_SOLOMON:
         return Transmission(scheme, length, symbol, RS_SOURCE, RS_ENCODING)
