@@ -186,6 +186,10 @@ class Expansion:
             return
         switches = made.names or _numbered(network.switches, made.switches)
         hosts = _numbered(network.hosts, made.hosts)
+        if twice := sorted(set(switches) & set(hosts)):
+            why = f"a node of the file and a generated host have the name `{twice[0]}`; give `hosts` another name"
+            self._wrong(key, ("network",), why)
+            return
         given = {part.value: below for part, below in value.value}
         nodes = [(_scalar(name, key), _mapping({"kind": network.kind}, key)) for name in switches]
         nodes += [(_scalar(name, key), _mapping({"kind": "host"}, key)) for name in hosts]

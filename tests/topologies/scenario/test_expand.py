@@ -130,6 +130,20 @@ def test_a_file_is_looked_for_beside_the_scenario(tmp_path: Path) -> None:
     assert (len(scenario.switches), len(scenario.hosts)) == (2, 6)
 
 
+def test_a_graphs_labels_and_the_generated_hosts_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "net.gml").write_text(
+        'graph [ node [ id 1 label "R1" ] node [ id 2 label "r2" ] edge [ source 1 target 2 ] ]'
+    )
+    text = SHORT.partition("network:")[0] + "network: {graph: {file: net.gml}, hosts: HOSTS}\n"
+    with pytest.raises(ScenarioError) as caught:
+        parse_scenario(text.replace("HOSTS", "r"), str(tmp_path / "short.yaml"))
+    assert [str(problem).partition("network: ")[2] for problem in caught.value.problems] == [
+        "a node of the file and a generated host have the name `r1`; give `hosts` another name"
+    ]
+    scenario = parse_scenario(text.replace("HOSTS", "v"), str(tmp_path / "short.yaml"))
+    assert ([*scenario.switches], [*scenario.hosts]) == (["r1", "r2"], ["v1", "v2"])
+
+
 def test_the_documents_network_is_one() -> None:
     page = (Path(__file__).parents[3] / "docs" / "scenario.md").read_text("utf-8")
     block = next(part for part in page.split("\n\n") if part.startswith("    network:"))
