@@ -106,7 +106,7 @@ def test_the_policy_refuses(folder: Path, file: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["mtcp", "tfmcc"])
-def test_a_session_that_has_begun_is_over_for_who_comes_back_and_the_next_sends_what_lacks(
+def test_a_session_that_has_begun_is_over_for_who_comes_back_and_the_next_is_received(
     name: str, folder: Path, tmp_path: Path
 ) -> None:
     """A daemon that was killed and begins anew: the running session refuses it and serves the others."""

@@ -73,9 +73,15 @@ def test_stopping() -> None:
     async def run() -> SessionEnded:
         group = Address("232.8.8.3", free_port())
         runtime = Runtime(MTCP.receiver(Session(group), random.Random(1)), LOOPBACK, on_event=events.append)
-        runtime.every(0.01, ticks.append)
-        asyncio.get_running_loop().call_later(0.1, runtime.stop, "enough")
-        return await runtime.run()
+
+        def tick(now: float) -> None:
+            ticks.append(now)
+            if len(ticks) == 3:
+                asyncio.get_running_loop().call_soon(runtime.stop, "enough")
+
+        runtime.every(0.01, tick)
+        async with asyncio.timeout(30):
+            return await runtime.run()
 
     end = asyncio.run(run())
     assert end == SessionEnded(False, "enough")
