@@ -114,11 +114,7 @@ def broadcast(
         coded = plan.parses("gzip")
 
         def make(path: Path, rule: Rule) -> Content:
-            if path.is_file():
-                try:
-                    plan.check_file(path)
-                except ValueError as error:
-                    raise FileError(str(error)) from None
+            plan.check_file(path)
             return content_of_file(path, coded=coded, priority=rule.priority, turns=rule.turns)
 
         library: Library

@@ -142,7 +142,7 @@ def send(
         plan = dataclasses.replace(plan, said=paste)
         if len(files) > 1 or files[0].is_dir():
             _check_several(plan)
-        elif files[0].is_file():
+        else:
             plan.check_file(files[0])
         with contextlib.closing(FileSource(files, name, display.say)) as content:
             sending = send_files(plan, content, sockets.Interface(address, ttl), display, status_folder=status_dir)

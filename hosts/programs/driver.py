@@ -18,6 +18,7 @@ from hosts.protocol import Protocol, Session
 from hosts.runtime import sockets
 from hosts.runtime.runtime import Runtime
 from hosts.security.complaint import complaint
+from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
 
 INTERRUPTED: Final = "interrupted"
@@ -51,11 +52,13 @@ class Plan:
         return getattr(self.protocol.parse_options(self.parameters), name)
 
     def check_file(self, path: Path) -> None:
-        """ValueError when the protocol cannot carry so much; to be asked before the file is read, which takes time."""
+        """FileError when the protocol cannot carry so much; to be asked before the file is read, which takes time. What
+        is no file is for the reader to refuse."""
         try:
-            self.protocol.check_file(path.stat().st_size, self.parameters)
+            if path.is_file():
+                self.protocol.check_file(path.stat().st_size, self.parameters)
         except ValueError as error:
-            raise ValueError(f"{path} cannot be sent: {error}") from None
+            raise FileError(f"{path} cannot be sent: {error}") from None
 
     def sender(self) -> SenderEndpoint:
         """A sender of this session. ValueError: a bad parameter."""

@@ -57,29 +57,26 @@ class Display:
         """Show a bar, when there is a terminal to show it on."""
         if self._quiet or not self._console.is_terminal or self._progress is not None:
             return
-        from rich.markup import escape
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             DownloadColumn(),
             TextColumn("{task.fields[rate]}"),
             TimeRemainingColumn(),
-            TextColumn("{task.fields[note]}"),
+            TextColumn("{task.fields[note]}", markup=False),
             console=self._console,
             auto_refresh=False,
         )
-        self._task = self._progress.add_task(escape(visible(label)), total=total, rate="", note="")
+        self._task = self._progress.add_task(visible(label), total=total, rate="", note="")
         self._progress.start()
 
     def name(self, label: str) -> None:
         """What the bar is of, now."""
         if self._progress is not None and self._task is not None:
-            from rich.markup import escape
-
             label = visible(label)
-            self._progress.update(self._task, description=escape(label if len(label) <= 40 else f"{label[:39]}…"))
+            self._progress.update(self._task, description=label if len(label) <= 40 else f"{label[:39]}…")
 
     @property
     def is_watched(self) -> bool:
@@ -95,13 +92,11 @@ class Display:
         """Move the bar."""
         if self._progress is None or self._task is None:
             return
-        from rich.markup import escape
-
         rate = row.get("rate_bps")
         limiting = row.get("limiting") or {}
         note = f"limited by {limiting['receiver']} ({limiting['reason']})" if limiting else ""
         text = "" if rate is None else f"{rate / 1e6:.2f} Mbit/s"
-        self._progress.update(self._task, completed=done, rate=text, note=escape(visible(note)), refresh=True)
+        self._progress.update(self._task, completed=done, rate=text, note=visible(note), refresh=True)
 
     def end(self) -> None:
         """Leave the terminal as it was."""
