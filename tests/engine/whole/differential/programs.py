@@ -1,6 +1,7 @@
 """The programs that both switches run: small ones of our own, each about a part of v1model, and a folder's."""
 
 import functools
+import gzip
 import json
 import subprocess
 from collections.abc import Mapping
@@ -37,8 +38,17 @@ class Program:
 
 
 def read(folder: Path, name: str) -> Program:
+    """A program that is kept."""
     p4info = text_format.Parse((folder / f"{name}.p4info.txtpb").read_text(), p4i.P4Info())
-    return Program(name, (folder / f"{name}.json").read_text(), p4info)
+    return Program(name, read_json(folder / name), p4info)
+
+
+def read_json(program: Path) -> str:
+    """What p4c wrote of a program that is kept, its path given without a suffix; the larger ones are packed."""
+    packed = program.with_name(f"{program.name}.json.gz")
+    if packed.exists():
+        return gzip.decompress(packed.read_bytes()).decode()
+    return program.with_name(f"{program.name}.json").read_text()
 
 
 def own_programs() -> list[Program]:

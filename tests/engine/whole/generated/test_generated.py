@@ -5,6 +5,7 @@ import re
 import pytest
 
 from engine.switch.stf.runner import run_test
+from tests.engine.whole.differential.programs import read_json
 from tests.engine.whole.generated.make import ROOT, Generated, read
 
 ALL = read()
@@ -27,7 +28,7 @@ def test_there_are_enough_of_them() -> None:
 
 @pytest.mark.parametrize("generated", ALL, ids=lambda generated: generated.program)
 def test_both_back_ends_do_what_the_program_says(generated: Generated) -> None:
-    program_json = (ROOT / f"{generated.program}.json").read_text()
+    program_json = read_json(ROOT / generated.program)
     explained = re.compile(DIFFERENT.get(generated.program, "(?!)"))
     differences = 0
     for number, test in enumerate(generated.tests):

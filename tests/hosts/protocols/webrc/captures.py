@@ -1,6 +1,6 @@
 """Captures of each kind of session, kept as they were: what is received today must be received tomorrow.
 
-`sessions.pcap` has one session a UDP port, from the base and wave channels of a sender of each kind, and last what
+`sessions.pcap.gz` has one session a UDP port, from the base and wave channels of a sender of each kind, and last what
 flute-alc 1.11.7 sends of `DATA` in RaptorQ symbols of two sub-blocks (its Rust crate does: its Python module cannot).
 `python -m tests.hosts.protocols.webrc.captures` makes ours again; flute-alc's stays.
 """
@@ -20,7 +20,7 @@ from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.sender import WebrcSender
 from tests.hosts.protocols.webrc.memory import FAST, GROUP, SENDER, FromTheStart, packets
 
-PATH: Final = Path(__file__).parent / "sessions.pcap"
+PATH: Final = Path(__file__).parent / "sessions.pcap.gz"
 DATA: Final = Random(11).randbytes(9001)
 KINDS: Final[dict[str, dict[str, Any]]] = {
     "raptorq": {},
@@ -64,7 +64,7 @@ def _keep() -> None:
     for port, group, data in [*ours, *((PEER, group, data) for group, data in peer)]:
         link = Ether(src="02:00:00:00:00:01", dst="01:00:5e:06:00:00")
         frames.append(link / IP(src=SENDER.host, dst=group) / UDP(sport=SENDER.port, dport=port) / data)
-    wrpcap(str(PATH), frames)
+    wrpcap(str(PATH), frames, gz=1)
 
 
 if __name__ == "__main__":
