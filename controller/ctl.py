@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, RenderableType
-from rich.measure import Measurement
+from rich.console import Console
 
 from controller import tables
 from controller.api import ApiClient, ApiError
 from controller.statedir import SOCKET_NAME, StateDirError, check_socket_path, find_running
 from engine.command.exits import EXIT_BAD_INPUT
+from engine.command.tables import print_table
 
 app = typer.Typer(help="Show the live state of a running emulation.", no_args_is_help=True, add_completion=False)
 
@@ -25,8 +25,6 @@ StateDir = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 Wide = Annotated[bool, typer.Option("--wide", help="Each row on one line, however narrow the terminal is.")]
-
-UNBOUNDED = 1 << 20  # columns, more than any table has
 
 
 @app.command()
@@ -110,17 +108,7 @@ def _show(method: str, table: Callable[[Any], Any], state_dir: Path | None, *, a
         json.dump(result, sys.stdout, indent=2)
         print()
     else:
-        _print(table(result), wide=wide)
-
-
-def _print(table: RenderableType, *, wide: bool) -> None:
-    """Print it so that it fits the terminal; in a pipe or a file, where there is nothing to fit, and when it is to be
-    `wide`, as wide as its widest line is."""
-    console = Console(highlight=False)
-    if wide or not console.is_terminal:
-        unbounded = console.options.update(width=UNBOUNDED)
-        console.width = max(1, Measurement.get(console, unbounded, table).maximum)
-    console.print(table, soft_wrap=wide)
+        print_table(table(result), wide=wide)
 
 
 @contextmanager

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated, Final, get_args
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from engine.command.exits import EXIT_FAILED
 from engine.command.fail import fail
+from engine.command.tables import print_table
 from topologies.results.summary import SessionResult
 from topologies.scenario import ScenarioError, load_scenario
 from topologies.scenario.activity import Attack, Forgery
@@ -108,7 +108,7 @@ def command(
         rows = [asdict(effect) | verdict for effect, verdict in zip(effects, verdicts, strict=True)]
         print(json.dumps(rows, indent=2))
     else:
-        Console().print(_table(effects))
+        print_table(_table(effects))
     if not all(effect.is_survived if effect.security == "none" else effect.harmless for effect in effects):
         raise typer.Exit(EXIT_FAILED)
 

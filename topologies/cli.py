@@ -151,8 +151,7 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Show two runs' results beside each other (canopy web RUN RUN shows how they came about)."""
-    from rich.console import Console
-
+    from engine.command.tables import print_table
     from topologies.results.compare import compare as rows_of
     from topologies.results.compare import comparison_table
     from topologies.results.run_folder import RunFolder, RunFolderError
@@ -164,7 +163,7 @@ def compare(
     if as_json:
         typer.echo(json.dumps({name: [first, second] for name, first, second in rows}, indent=2))
     else:
-        Console().print(comparison_table(rows))
+        print_table(comparison_table(rows))
 
 
 @app.command(name="exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})

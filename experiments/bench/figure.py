@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rich.console import Console
 from rich.table import Table
+
+from engine.command.tables import print_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,4 +34,4 @@ def print_figures(title: str, figures: Iterable[Figure]) -> None:
         style = "green" if figure.is_met else "red"
         bound = "at most " if figure.at_most else ""
         table.add_row(figure.name, f"[{style}]{figure.value:,.0f}[/]", f"{bound}{figure.target:,.0f}", figure.unit)
-    Console().print(table)
+    print_table(table)

@@ -6,31 +6,33 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
+from engine.command.tables import print_table
 from experiments.harness.kept import KeptRow, State
 from experiments.harness.reproduce import RowResult
 from experiments.harness.row import Row
 from experiments.harness.statistics import Estimate
 
 _STATE_STYLES: Mapping[State, str] = {"current": "green", "scenario changed": "red", "unknown": "yellow"}
+_COMMIT_DIGITS = 8
 _NAMED_CASES = 2
 """Of those whose scenario has changed, in a table's cell."""
 
 
 def print_rows(console: Console, rows: Sequence[Row]) -> None:
     """All rows, with what each needs before it can be run."""
-    table = Table("row", "world", "setting", "the paper's result, and what counts", "built")
+    table = Table(_row(), "world", "setting", "the paper's result, and what counts", "built")
     for row in rows:
         built = Text("yes", style="green") if row.experiment else Text(f"not built: needs {row.missing}")
         table.add_row(row.id, row.world, row.title, f"{row.value}; {row.counts}", built)
-    console.print(table)
+    print_table(table, console=console)
 
 
 def print_kept(console: Console, entries: Sequence[KeptRow]) -> None:
     """What is kept of each row: when and by which code it was made, its runs and verdict, and whose scenario it is."""
-    table = Table("row", "made", "commit", "runs", "holds", "scenario")
+    table = Table(_row(), "made", "commit", "runs", "holds", "scenario")
     for entry in entries:
         kept, standing = entry.kept, entry.standing
         if kept is None or standing is None:
@@ -43,13 +45,13 @@ def print_kept(console: Console, entries: Sequence[KeptRow]) -> None:
         if named:
             more = len(named) - _NAMED_CASES
             state.append(f" ({', '.join(named[:_NAMED_CASES])}{f' and {more} more' if more > 0 else ''})")
-        table.add_row(entry.row.id, kept.made.date or "", kept.made.commit or "", runs, holds, state)
-    console.print(table)
+        table.add_row(entry.row.id, kept.made.date or "", (kept.made.commit or "")[:_COMMIT_DIGITS], runs, holds, state)
+    print_table(table, console=console)
 
 
 def print_results(console: Console, results: Sequence[RowResult]) -> None:
     """The paper's value beside ours, and whether the relation holds."""
-    table = Table("row", "the paper", "counts", "ours [95 %]", "holds")
+    table = Table(_row(), "the paper", "counts", "ours [95 %]", "holds")
     for result in results:
         judgement = result.judgement
         ours = ""
@@ -61,7 +63,7 @@ def print_results(console: Console, results: Sequence[RowResult]) -> None:
         else:
             holds = Text("yes", style="green") if result.holds else Text("no", style="red")
         table.add_row(result.row.id, result.row.value, result.row.counts, ours, holds)
-    console.print(table)
+    print_table(table, console=console)
     for result in results:
         for note in result.notes:
             console.print(f"{result.row.id}: {note}", markup=False, highlight=False, soft_wrap=True)
@@ -73,6 +75,11 @@ def format_estimate(estimate: Estimate) -> str:
     if math.isfinite(estimate.low) and math.isfinite(estimate.high):
         text += f" [{_number(estimate.low)}, {_number(estimate.high)}]"
     return text
+
+
+def _row() -> Column:
+    """Of rows' names, which one types next: whole in the narrowest terminal."""
+    return Column("row", no_wrap=True)
 
 
 def _number(value: float) -> str:

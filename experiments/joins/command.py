@@ -8,11 +8,11 @@ from functools import partial
 from typing import Annotated, Final
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from engine.command.exits import EXIT_FAILED
 from engine.command.fail import fail
+from engine.command.tables import print_table
 from experiments.joins.compare import CompareError, Measured, over_bridge, over_switch
 from experiments.lan.namespaces import BedError
 
@@ -49,4 +49,4 @@ def compare_joins(
     table = Table("joins answered by", "MRTT, ms", "of the links", "wasted")
     for title, measured in found.items():
         table.add_row(title, f"{1e3 * measured.mrtt_s:.1f}", f"{measured.used:.1%}", f"{measured.wasted:.2%}")
-    Console().print(table)
+    print_table(table)

@@ -19,6 +19,7 @@ from rich.table import Table
 from engine.command.exits import EXIT_FAILED, SIGNALLED
 from engine.command.fail import fail
 from engine.command.signals import Interrupted, interruptible
+from engine.command.tables import print_table
 from experiments.lan.namespaces import BedError
 from experiments.peers.contenders import CONTENDERS, Contender
 from experiments.peers.fast import FAST, FastTransfer, fast_transfer, median_line
@@ -183,7 +184,7 @@ def _compare_fast(
         for line in lines:
             cpu = f"{line.sender_cpu_s:.2f}, {line.receiver_cpu_s:.2f}"
             table.add_row(CONTENDERS[line.contender].title, f"{line.goodput_bps / 1e6:.0f}", f"{line.whole_s:.2f}", cpu)
-        Console().print(table)
+        print_table(table)
     if failures:
         raise typer.Exit(EXIT_FAILED)
 
@@ -205,4 +206,4 @@ def _print(lines: Sequence[Line], size: float) -> None:
             f"{line.loss:.2%}",
             f"{line.sender_cpu_s:.2f}, {line.receiver_cpu_s:.2f}",
         )
-    Console().print(table)
+    print_table(table)

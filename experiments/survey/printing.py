@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from engine.command.tables import print_table
 from experiments.survey import page, table
 from experiments.survey.survey import Surveyed
 from experiments.survey.verdict import Count, Verdicts
@@ -19,7 +20,7 @@ def print_verdicts(console: Console, surveyed: Surveyed, verdicts: Verdicts, fol
         counts = [_count(count) for count in (one.enough, one.fair, one.recovers, one.moves, one.stands)]
         holds = Text("yes", style="green") if one.holds else Text("no", style="red")
         shown.add_row(one.protocol, str(one.done), *counts, holds)
-    console.print(shown)
+    print_table(shown, console=console)
     for one in verdicts.protocols:
         for worst in page.worst(surveyed.outcomes, one.protocol)[:1]:
             _print(console, f"{one.protocol}'s worst: {page.faults(worst)}: {page.command(worst, folder)}")

@@ -6,16 +6,12 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Coroutine
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from rich.console import Console
-from rich.table import Table
 from typer.testing import CliRunner, Result
 
-from controller import ctl as ctl_module
 from controller.ctl import app
 from tests.controller import networks
 from tests.controller.conftest import MakeWorld
@@ -161,14 +157,3 @@ def test_nothing_runs_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_state_that_no_link_has(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["link", "s1-s2", "sideways", "--state-dir", str(tmp_path)])
     assert (result.exit_code, result.output) == (2, "canopy ctl: the state of a link is up or down, not sideways\n")
-
-
-@pytest.mark.parametrize(("wide", "lines"), [(False, 3), (True, 2)])
-def test_a_table_fits_the_terminal_or_keeps_its_lines(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *, wide: bool, lines: int
-) -> None:
-    monkeypatch.setattr(ctl_module, "Console", partial(Console, force_terminal=True, width=20, color_system=None))
-    table = Table("group", box=None)
-    table.add_row("(10.0.0.1, 232.1.0.1)")
-    ctl_module._print(table, wide=wide)
-    assert len(capsys.readouterr().out.splitlines()) == lines

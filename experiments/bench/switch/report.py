@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from rich.console import Console
 from rich.table import Table
 
+from engine.command.tables import print_table
+
 
 class BenchError(Exception):
     """A measurement could not be made; the message says why."""
@@ -68,6 +70,6 @@ def print_figures(figures: Iterable[Figure], notes: Iterable[str]) -> None:
         peer, ratio = _number(figure.peer_value), _number(figure.ratio)
         table.add_row(figure.name, measured, figure.unit, peer, ratio, _wanted(figure))
     console = Console()
-    console.print(table)
+    print_table(table, console=console)
     for note in notes:
         console.print(note, highlight=False)
