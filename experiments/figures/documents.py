@@ -7,6 +7,7 @@ A page has marks, between which its tables are made anew from experiments/result
     <!-- figures: quantities ROW... [| ...] -->    a line for each quantity, a column for each case
     <!-- figures: grid ROW... [| quantity...] -->  cases called `a, b`, or `a b`: a line for each a, a column for each b
     <!-- figures: survey SEED... -->               verdicts on protocols, from experiments/results/survey/SEED.json
+    <!-- figures: goals SEED... -->                the same survey's networks that the protocols' goals name
     <!-- end -->
 
 Quantities are separated by `;`. A cell is a mean over the runs, half of its 95 % interval, and in brackets what theory
@@ -24,7 +25,7 @@ from typing import Final, TypeAlias
 from pydantic import BaseModel, ValidationError
 
 from experiments.figures.bars import half_width
-from experiments.figures.survey import survey_lines
+from experiments.figures.survey import goals_lines, survey_lines
 from experiments.harness.printing import format_estimate
 from experiments.harness.results_folder import RESULTS
 from experiments.harness.row import Bars, Figure, Row, with_assistance
@@ -136,8 +137,9 @@ def _skip_to_end(lines: Iterator[str], mark: str) -> None:
 
 def _table(mark: re.Match[str], folder: Path) -> list[str]:
     names = mark["rows"].split()
-    if mark["layout"] == "survey":
-        return [line for name in names for line in ("", *_markdown(_survey(folder / "survey" / f"{name}.json")))][1:]
+    if mark["layout"] in _SURVEYS:
+        tables = [_survey(folder / "survey" / f"{name}.json", _SURVEYS[mark["layout"]]) for name in names]
+        return [line for table in tables for line in ("", *_markdown(table))][1:]
     wanted = [name.strip() for name in (mark["quantities"] or "").split(";") if name.strip()]
     try:
         rows = select(names)
@@ -153,6 +155,8 @@ def _table(mark: re.Match[str], folder: Path) -> list[str]:
         raise DocumentError(f"{mark[0]}: no such layout")
     return _pivot(cells, *_LAYOUTS[mark["layout"]](cells))
 
+
+_SURVEYS: Final[Mapping[str, Callable[[str], list[list[str]]]]] = {"survey": survey_lines, "goals": goals_lines}
 
 _Layout: TypeAlias = tuple[str, list[tuple[str, str]]]
 """A table's corner, and line and column of each cell."""
@@ -209,9 +213,9 @@ def _cells(rows: Sequence[Row], wanted: Sequence[str], folder: Path) -> Iterator
                 yield _Cell(row, case.case, case.quantity, text)
 
 
-def _survey(path: Path) -> list[list[str]]:
+def _survey(path: Path, lines: Callable[[str], list[list[str]]]) -> list[list[str]]:
     try:
-        return survey_lines(path.read_text(encoding="utf-8"))
+        return lines(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise DocumentError(f"{path.stem}: no result in {path.parent}") from None
     except ValidationError as error:

@@ -13,6 +13,17 @@ class _Count(BaseModel):
     holds: int
 
 
+class _Goals(BaseModel):
+    """In the kinds of networks that the protocols' goals name."""
+
+    lossless: _Count
+    lossless_least: float | None
+    beside_loss_based: _Count
+    beside_least: float | None
+    beside_most: float | None
+    as_tcp: _Count
+
+
 class _Verdict(BaseModel):
     """On one protocol."""
 
@@ -30,6 +41,7 @@ class _Verdict(BaseModel):
     of_tcp_tenth: float | None
     share_median: float | None
     queue_p99_median_s: float | None
+    goals: _Goals
 
 
 class _Survey(BaseModel):
@@ -57,12 +69,42 @@ _HEAD: Final = (
     "holds",
 )
 
+_GOALS_HEAD: Final = (
+    "protocol",
+    "alone, no losses but in queues: 90 % of TCP's",
+    "least",
+    "beside Reno and CUBIC only: share 0.5 to 2",
+    "least, most",
+    "beside TCPs of any kind: 0.5 to 2 times a TCP in its place",
+)
+
 
 def survey_lines(text: str) -> list[list[str]]:
     """A head and a line for each protocol. ValidationError when the text is no survey's."""
     survey = _Survey.model_validate_json(text)
-    kind = f"{_HEAD[0]} (seed {survey.seed}, for {survey.kind}; {survey.cells} cells{', full' * survey.full})"
-    return [[kind, *_HEAD[1:]], *(list(_line(verdict)) for verdict in survey.protocols)]
+    return [[_kind(survey), *_HEAD[1:]], *(list(_line(verdict)) for verdict in survey.protocols)]
+
+
+def goals_lines(text: str) -> list[list[str]]:
+    """Likewise, of the networks that the protocols' goals name."""
+    survey = _Survey.model_validate_json(text)
+    return [[_kind(survey), *_GOALS_HEAD[1:]], *(list(_goals_line(verdict)) for verdict in survey.protocols)]
+
+
+def _kind(survey: _Survey) -> str:
+    return f"{_HEAD[0]} (seed {survey.seed}, for {survey.kind}; {survey.cells} cells{', full' * survey.full})"
+
+
+def _goals_line(verdict: _Verdict) -> Sequence[str]:
+    goals = verdict.goals
+    return (
+        verdict.protocol,
+        _count(goals.lossless),
+        _part(goals.lossless_least),
+        _count(goals.beside_loss_based),
+        f"{_number(goals.beside_least)}, {_number(goals.beside_most)}",
+        _count(goals.as_tcp),
+    )
 
 
 def _line(verdict: _Verdict) -> Sequence[str]:
@@ -75,7 +117,7 @@ def _line(verdict: _Verdict) -> Sequence[str]:
         _count(verdict.enough),
         f"{_part(verdict.of_tcp_median)}, {_part(verdict.of_tcp_tenth)}",
         _count(verdict.fair),
-        "-" if verdict.share_median is None else f"{verdict.share_median:.2g}",
+        _number(verdict.share_median),
         _count(verdict.recovers),
         _count(verdict.moves),
         _count(verdict.stands),
@@ -90,3 +132,7 @@ def _count(count: _Count) -> str:
 
 def _part(value: float | None) -> str:
     return "-" if value is None else f"{value:.0%}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2g}"

@@ -11,10 +11,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from experiments.harness.jobs import write_whole
 from experiments.survey import pictures
+from experiments.survey.goals import Count
 from experiments.survey.outcome import Outcome
 from experiments.survey.scenario import describe
 from experiments.survey.survey import Surveyed, scenario_path
-from experiments.survey.verdict import Count, Verdicts
+from experiments.survey.verdict import Verdicts
 
 FILE_NAME: Final = "survey.html"
 WORST: Final = 10
@@ -26,7 +27,7 @@ def write_page(surveyed: Surveyed, verdicts: Verdicts, table: pl.DataFrame, fold
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    environment.filters.update(image=_image, part=_part, number=_number, count=_count)
+    environment.filters.update(image=_image, part=part, number=number, count=_count)
     protocols = surveyed.plan.protocols
     page = environment.get_template("page.html.j2").render(
         verdicts=verdicts,
@@ -53,9 +54,9 @@ def faults(outcome: Outcome) -> str:
     """What is not as it should be, for a person."""
     found = []
     if outcome.is_enough is False:
-        found.append(f"{_part(outcome.of_tcp)} of TCP's")
+        found.append(f"{part(outcome.of_tcp)} of TCP's")
     if outcome.is_fair is False:
-        found.append(f"{_number(outcome.share)} times the TCPs beside it")
+        found.append(f"{number(outcome.share)} times the TCPs beside it")
     if outcome.recovers is False:
         after = "in this run" if outcome.recovery_s is None else f"before {outcome.recovery_s:.0f} s"
         found.append(f"no recovery {after}")
@@ -85,9 +86,11 @@ def _count(count: Count) -> str:
     return f"{count.holds} of {count.cells}" if count.cells else "-"
 
 
-def _part(value: float | None) -> str:
+def part(value: float | None) -> str:
+    """As a percentage, for a person."""
     return "-" if value is None else f"{value:.0%}"
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """With two digits, for a person."""
     return "-" if value is None else f"{value:.2g}"

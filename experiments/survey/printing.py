@@ -8,8 +8,9 @@ from rich.text import Text
 
 from engine.command.tables import print_table
 from experiments.survey import page, table
+from experiments.survey.goals import Count
 from experiments.survey.survey import Surveyed
-from experiments.survey.verdict import Count, Verdicts
+from experiments.survey.verdict import Verdicts
 
 
 def print_verdicts(console: Console, surveyed: Surveyed, verdicts: Verdicts, folder: Path) -> None:
@@ -21,6 +22,7 @@ def print_verdicts(console: Console, surveyed: Surveyed, verdicts: Verdicts, fol
         holds = Text("yes", style="green") if one.holds else Text("no", style="red")
         shown.add_row(one.protocol, str(one.done), *counts, holds)
     print_table(shown, console=console)
+    print_table(_goals(verdicts), console=console)
     for one in verdicts.protocols:
         for worst in page.worst(surveyed.outcomes, one.protocol)[:1]:
             _print(console, f"{one.protocol}'s worst: {page.faults(worst)}: {page.command(worst, folder)}")
@@ -31,6 +33,22 @@ def print_verdicts(console: Console, surveyed: Surveyed, verdicts: Verdicts, fol
         _print(console, f"{surveyed.reused} runs were there already")
     _print(console, f"seed {verdicts.seed} is one for {verdicts.kind}")
     _print(console, f"page: {folder / page.FILE_NAME}; table: {folder / table.FILE_NAME}")
+
+
+def _goals(verdicts: Verdicts) -> Table:
+    shown = Table("protocol", "alone, no losses: 90 %", "least", "beside Reno, CUBIC: 0.5 to 2", "least, most",
+                  "0.5 to 2 times a TCP in its place")  # fmt: skip
+    for one in verdicts.protocols:
+        goals = one.goals
+        shown.add_row(
+            one.protocol,
+            _count(goals.lossless),
+            page.part(goals.lossless_least),
+            _count(goals.beside_loss_based),
+            f"{page.number(goals.beside_least)}, {page.number(goals.beside_most)}",
+            _count(goals.as_tcp),
+        )
+    return shown
 
 
 def _count(count: Count) -> str:

@@ -8,18 +8,12 @@ from pydantic import BaseModel
 
 from experiments.harness.origin import Made
 from experiments.survey.distribution import FIRST_REPORTED_SEED
+from experiments.survey.goals import Count, Goals, count, goals
 from experiments.survey.outcome import Outcome
 from experiments.survey.survey import Plan, Surveyed
 
 FILE_NAME: Final = "verdicts.json"
 SeedKind: TypeAlias = Literal["development", "reporting"]
-
-
-class Count(BaseModel):
-    """In how many cells something holds, of those to which it applies."""
-
-    cells: int
-    holds: int
 
 
 class Verdict(BaseModel):
@@ -50,6 +44,8 @@ class Verdict(BaseModel):
     queue_p99_median_s: float | None
     variation_median: float | None
     feedback_median: float | None
+    goals: Goals
+    """In the kinds of networks that the protocols' goals name."""
 
 
 class Verdicts(BaseModel):
@@ -89,18 +85,18 @@ def verdict(protocol: str, outcomes: Sequence[Outcome]) -> Verdict:
     """Of one protocol."""
     states = [outcome.state for outcome in outcomes]
     counts = {
-        "enough": _count(outcome.is_enough for outcome in outcomes),
-        "fair": _count(outcome.is_fair for outcome in outcomes),
-        "recovers": _count(outcome.recovers for outcome in outcomes),
-        "moves": _count(None if outcome.stalls is None else not outcome.stalls for outcome in outcomes),
-        "stands": _count(None if outcome.collapses is None else not outcome.collapses for outcome in outcomes),
+        "enough": count(outcome.is_enough for outcome in outcomes),
+        "fair": count(outcome.is_fair for outcome in outcomes),
+        "recovers": count(outcome.recovers for outcome in outcomes),
+        "moves": count(None if outcome.stalls is None else not outcome.stalls for outcome in outcomes),
+        "stands": count(None if outcome.collapses is None else not outcome.collapses for outcome in outcomes),
     }
     is_whole = states.count("done") > 0 and states.count("failed") == 0
     alone = [outcome.of_tcp for outcome in outcomes if outcome.of_tcp is not None and not outcome.cell.tcps]
     metrics: list[Mapping[str, Any]] = [outcome.metrics for outcome in outcomes if outcome.metrics is not None]
     return Verdict(
         protocol=protocol,
-        holds=is_whole and all(count.holds == count.cells for count in counts.values()),
+        holds=is_whole and all(one.holds == one.cells for one in counts.values()),
         done=states.count("done"),
         left_out=states.count("left out"),
         failed=states.count("failed"),
@@ -112,12 +108,8 @@ def verdict(protocol: str, outcomes: Sequence[Outcome]) -> Verdict:
         queue_p99_median_s=_median(one["queue_p99_s"] for one in metrics),
         variation_median=_median(one["variation"] for one in metrics),
         feedback_median=_median(one["feedback"] for one in metrics),
+        goals=goals(outcomes),
     )
-
-
-def _count(answers: Iterable[bool | None]) -> Count:
-    given = [answer for answer in answers if answer is not None]
-    return Count(cells=len(given), holds=sum(given))
 
 
 def _median(values: Iterable[float | None]) -> float | None:

@@ -1,8 +1,9 @@
 from experiments.harness.origin import Made
 from experiments.survey.distribution import Tcp
+from experiments.survey.goals import Count
 from experiments.survey.outcome import Outcome, judge
 from experiments.survey.survey import Plan, Surveyed
-from experiments.survey.verdict import Count, verdict, verdicts
+from experiments.survey.verdict import verdict, verdicts
 from tests.experiments.survey.cells import small
 from tests.experiments.survey.test_outcome import run
 
@@ -30,6 +31,7 @@ def test_a_verdict_counts_cells() -> None:
     assert found.moves == found.stands == Count(cells=4, holds=3)
     assert (found.of_tcp_median, found.of_tcp_tenth, found.share_median) == (0.7, 0.5, 0.8)
     assert (found.queue_p99_median_s, found.variation_median, found.feedback_median) == (0.7, None, 0.5)
+    assert found.goals.as_tcp == Count(cells=2, holds=1)
     assert not found.holds
 
 

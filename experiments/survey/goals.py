@@ -1,0 +1,70 @@
+"""How a protocol does in the kinds of networks that its goals name, which are a part of a survey's.
+
+A verdict counts all cells. But chance losses hold a TCP back, too, and beside a BBR a CUBIC gets little: there, what a
+TCP gets in a protocol's place says more of it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from pydantic import BaseModel
+
+from experiments.survey.outcome import FAIR, Outcome
+
+NEARLY_ALL: Final = 0.9
+"""Of what TCP gets, alone and without losses."""
+_LOSS_BASED: Final = frozenset({"reno", "cubic"})
+
+
+class Count(BaseModel):
+    """In how many cells something holds, of those to which it applies."""
+
+    cells: int
+    holds: int
+
+
+class Goals(BaseModel):
+    """A protocol's. The least and the most are over the cells; null where there is none."""
+
+    lossless: Count
+    """Alone, nothing lost but in queues: 90 % of what TCP gets."""
+    lossless_least: float | None
+    """The least of these, of what TCP gets."""
+    beside_loss_based: Count
+    """Beside Reno and CUBIC only: 0.5 to 2 times their mean rate."""
+    beside_least: float | None
+    beside_most: float | None
+    as_tcp: Count
+    """Beside TCPs of any kind: 0.5 to 2 times what a TCP gets in its place beside them."""
+
+
+def goals(outcomes: Sequence[Outcome]) -> Goals:
+    """Of one protocol's outcomes."""
+    lossless = [
+        outcome.of_tcp
+        for outcome in outcomes
+        if outcome.of_tcp is not None and not outcome.cell.tcps and outcome.cell.losses.kind == "none"
+    ]
+    beside = [
+        outcome.share
+        for outcome in outcomes
+        if outcome.share is not None and {tcp.kind for tcp in outcome.cell.tcps} <= _LOSS_BASED
+    ]
+    in_place = [outcome.of_tcp for outcome in outcomes if outcome.of_tcp is not None and outcome.cell.tcps]
+    return Goals(
+        lossless=count(part >= NEARLY_ALL for part in lossless),
+        lossless_least=min(lossless, default=None),
+        beside_loss_based=count(_is_fair(share) for share in beside),
+        beside_least=min(beside, default=None),
+        beside_most=max(beside, default=None),
+        as_tcp=count(_is_fair(part) for part in in_place),
+    )
+
+
+def count(answers: Iterable[bool | None]) -> Count:
+    """Those that are given, and those that are yes."""
+    given = [answer for answer in answers if answer is not None]
+    return Count(cells=len(given), holds=sum(given))
+
+
+def _is_fair(ratio: float) -> bool:
+    return FAIR[0] <= ratio <= FAIR[1]
