@@ -314,6 +314,10 @@ class DatagramSender:
         field, length of each), without waiting, until the kernel has no more room. Returns how many datagrams are done
         with, and how many of these the kernel refused (no route, too large). ValueError: not an address, no length."""
 
+def short_hashes(data: bytes, size: int) -> bytes:
+    """The first 8 bytes of the SHA-256 of each piece of `size` bytes (the last may be shorter), one after the other; other
+    threads run meanwhile. ValueError: no size."""
+
 class StreamFraming:
     """Runs of packets of a stream: datagrams with heads of `head` bytes that are the same but for two numbers in
     network order, at `seq` one of 32 bits that counts packets (modulo 2^32), at `offset` one of 64 bits, the place

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
 from typing import Final, Protocol
 
+from canopy_engine import short_hashes
+
 from hosts.wire.manifest import FileError
 from hosts.wire.short_hash import HASH_BYTES, short_hash
 from hosts.wire.tree.layout import TreeLayout
@@ -50,11 +52,10 @@ class GrownSource:
         length, rest = 0, b""
         while piece := content.read(PIECE_BYTES):
             length += len(piece)
-            data = memoryview(rest + piece)
+            data = rest + piece
             whole = len(data) // packet_bytes * packet_bytes
-            cuts = range(0, whole, packet_bytes)
-            self._levels[0].write(b"".join([short_hash(data[at : at + packet_bytes]) for at in cuts]))
-            rest = bytes(data[whole:])
+            self._levels[0].write(short_hashes(data[:whole], packet_bytes))
+            rest = data[whole:]
         if rest:
             self._levels[0].write(short_hash(rest))
         return length
