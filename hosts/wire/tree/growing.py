@@ -30,6 +30,14 @@ class Content(Protocol):
         """From the beginning again. Raises FileError."""
 
 
+def layout_for(content_bytes: int, packet_bytes: int, window_bytes: int) -> TreeLayout:
+    """Of the stream that carries so much. `window_bytes`: what receivers have room for. ValueError: packets are too
+    short."""
+    hashes = packet_bytes // HASH_BYTES
+    ahead = -(-window_bytes // max(1, hashes * packet_bytes)) + 1
+    return TreeLayout(packet_bytes, content_bytes, max(1, min(ahead, hashes - 1)))
+
+
 class GrownSource:
     """See the module. Raises FileError as the content does."""
 
@@ -38,10 +46,7 @@ class GrownSource:
         too short."""
         self._content = content
         self._levels = [_hashes()]
-        length = self._hash(content, packet_bytes)
-        hashes = packet_bytes // HASH_BYTES
-        ahead = -(-window_bytes // max(1, hashes * packet_bytes)) + 1
-        self.layout = TreeLayout(packet_bytes, length, max(1, min(ahead, hashes - 1)))
+        self.layout = layout_for(self._hash(content, packet_bytes), packet_bytes, window_bytes)
         self._top = self._grow()
         content.rewind()
         self._pieces = self._packets()
