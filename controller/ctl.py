@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from controller import tables
 from controller.api import ApiClient, ApiError
@@ -60,7 +60,7 @@ def links(state_dir: StateDir = None, as_json: AsJson = False, wide: Wide = Fals
 @app.command()
 def sessions(state_dir: StateDir = None, as_json: AsJson = False, wide: Wide = False) -> None:
     """Each session: who limits its rate, and what that receiver measures."""
-    _show("sessions", tables.sessions, state_dir, as_json=as_json, wide=wide)
+    _show("sessions", tables.sessions, state_dir, as_json=as_json, wide=wide, narrow=tables.narrow_sessions)
 
 
 @app.command()
@@ -101,14 +101,23 @@ def watch(
             typer.echo("the emulation ended", err=True)
 
 
-def _show(method: str, table: Callable[[Any], Any], state_dir: Path | None, *, as_json: bool, wide: bool) -> None:
+def _show(
+    method: str,
+    table: Callable[[Any], RenderableType],
+    state_dir: Path | None,
+    *,
+    as_json: bool,
+    wide: bool,
+    narrow: Callable[[Any], RenderableType] | None = None,
+) -> None:
+    """`narrow`: what it is shown as where the table does not fit."""
     with _client(state_dir) as client:
         result = client.call(method)
     if as_json:
         json.dump(result, sys.stdout, indent=2)
         print()
     else:
-        print_table(table(result), wide=wide)
+        print_table(table(result), wide=wide, narrow=None if narrow is None else narrow(result))
 
 
 @contextmanager

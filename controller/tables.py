@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.console import Group
@@ -113,12 +113,32 @@ def sessions(found: Json) -> Group:
             number(session.get("cwnd")),
             milliseconds(session.get("rtt_s")),
             _receiver_name(limiting, limiting["receiver"]) if limiting else UNKNOWN,
-            _reason(limiting),
+            escape(_reason(limiting)),
         )
     parts: list[Any] = [overview]
     for session in found["sessions"]:
         if session.get("receivers"):
             parts.append(_receivers(session))
+    parts += [Text(f"{problem['file']}: {problem['problem']}", style="red") for problem in found["problems"]]
+    return Group(*parts)
+
+
+def narrow_sessions(found: Json) -> Group:
+    """The same for a terminal in which that does not fit: sentences, and of receivers what tells them apart most."""
+    parts: list[Any] = []
+    for session in found["sessions"]:
+        limiting = session.get("limiting")
+        group = f"{session['group']}:{session['port']}" if session.get("port") else session["group"]
+        sender = session.get("source_host") or session.get("source") or UNKNOWN
+        measured = [rate(session.get("rate_bps")), f"window {number(session.get('cwnd'))}"]
+        if session.get("rtt_s") is not None:
+            measured.append(f"rtt {milliseconds(session['rtt_s'])}")
+        head = f"session {session['session']}: {session['protocol']} from {sender} to {group}, "
+        parts.append(Text.assemble((head, "bold"), _state(session), f", {', '.join(measured)}"))
+        if limiting:
+            parts.append(Text(f"limited by {_receiver_name(limiting, limiting['receiver'])}: {_reason(limiting)}"))
+        if session.get("receivers"):
+            parts.append(_narrow_receivers(session))
     parts += [Text(f"{problem['file']}: {problem['problem']}", style="red") for problem in found["problems"]]
     return Group(*parts)
 
@@ -207,7 +227,7 @@ def _reason(limiting: Json | None) -> str:
         )
         if shown != UNKNOWN
     ]
-    return escape(f"{limiting['reason'] or 'limits'} ({', '.join(measured)})" if measured else limiting["reason"] or "")
+    return f"{limiting['reason'] or 'limits'} ({', '.join(measured)})" if measured else limiting["reason"] or ""
 
 
 def _receivers(session: Json) -> Table:
@@ -216,19 +236,13 @@ def _receivers(session: Json) -> Table:
     )
     table.title = f"session {session['session']}"
     table.title_justify = "left"
-    total = session.get("total_bytes")
-    limiting = (session.get("limiting") or {}).get("receiver")
-    ordered = sorted(
-        session["receivers"].items(), key=lambda item: (item[0] != limiting, natural(item[1].get("host") or item[0]))
-    )
-    for address, receiver in ordered:
-        acked = receiver["acked_bytes"]
-        done = f" ({acked / total:.0%})" if acked is not None and total else ""
+    for address, receiver, is_limiting in _in_order(session):
+        acked, done = receiver["acked_bytes"], _done(session, receiver)
         table.add_row(
             _receiver_name(receiver, address),
-            f"{receiver['switch']}:{receiver['port']}" if "switch" in receiver else UNKNOWN,
+            _port(receiver),
             receiver["state"] or UNKNOWN,
-            UNKNOWN if acked is None else f"{acked}{done}",
+            UNKNOWN if acked is None else f"{acked} ({done})" if done else str(acked),
             number(receiver["cwnd"]),
             milliseconds(receiver["rtt_s"]),
             percent(receiver["loss_rate"]),
@@ -236,9 +250,50 @@ def _receivers(session: Json) -> Table:
             number(receiver["lost_packets"]),
             number(receiver["repaired_packets"]),
             rate(receiver["rate_bps"]),
-            style="bold" if address == limiting else None,
+            style="bold" if is_limiting else None,
         )
     return table
+
+
+def _narrow_receivers(session: Json) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+    for column in ("receiver", "at", "state", "acked", "cwnd", "rtt", "loss", "lost", "repairs", "rate"):
+        table.add_column(column, overflow="fold", no_wrap=column in ("acked", "rtt", "rate"))
+    for address, receiver, is_limiting in _in_order(session):
+        table.add_row(
+            receiver.get("host") or address,
+            _port(receiver),
+            receiver["state"] or UNKNOWN,
+            _done(session, receiver) or number(receiver["acked_bytes"]),
+            number(receiver["cwnd"]),
+            milliseconds(receiver["rtt_s"]),
+            percent(receiver["loss_rate"]),
+            number(receiver["lost_packets"]),
+            number(receiver["repaired_packets"]),
+            rate(receiver["rate_bps"]),
+            style="bold" if is_limiting else None,
+        )
+    return table
+
+
+def _in_order(session: Json) -> Iterator[tuple[str, Json, bool]]:
+    """Receivers with their addresses: first the one that limits."""
+    limiting = (session.get("limiting") or {}).get("receiver")
+    ordered = sorted(
+        session["receivers"].items(), key=lambda item: (item[0] != limiting, natural(item[1].get("host") or item[0]))
+    )
+    for address, receiver in ordered:
+        yield address, receiver, address == limiting
+
+
+def _port(receiver: Json) -> str:
+    return f"{receiver['switch']}:{receiver['port']}" if "switch" in receiver else UNKNOWN
+
+
+def _done(session: Json, receiver: Json) -> str:
+    """How much of the whole it has acknowledged; empty when either is unknown."""
+    acked, total = receiver["acked_bytes"], session.get("total_bytes")
+    return f"{acked / total:.0%}" if acked is not None and total else ""
 
 
 def _receiver_name(receiver: Json, address: str) -> str:

@@ -29,7 +29,7 @@ from hosts.storage import Library
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
 from hosts.wire.tree.checking import TreeChecker
-from hosts.wire.tree.growing import GrownSource
+from hosts.wire.tree.growing import GrownSource, layout_for
 from hosts.wire.tree.layout import LEAST_PACKET_BYTES
 
 NetworkEffect: TypeAlias = Send | SendRun | JoinGroup | LeaveGroup
@@ -86,6 +86,13 @@ def with_hashes(source: FileSource, checked: tuple[int, int] | None) -> Source:
     if checked is None or checked[0] < LEAST_PACKET_BYTES:
         return source
     return GrownSource(source, *checked)
+
+
+def stream_bytes(source_bytes: int, checked: tuple[int, int] | None) -> int:
+    """Of a source of so many bytes as `with_hashes` sends it."""
+    if checked is None or checked[0] < LEAST_PACKET_BYTES:
+        return source_bytes
+    return layout_for(source_bytes, *checked).stream_bytes
 
 
 class Application:

@@ -1,5 +1,6 @@
 """The documentation as a site (mkdocs.yml): every page is in it, and it builds."""
 
+import asyncio
 import re
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from experiments.bench.browser import browsing, chromium
 
 ROOT = Path(__file__).resolve().parents[1]
 OUTSIDE = ("p4src/README.md", "experiments/results/NOTES.md", "experiments/results/compare.svg")
@@ -47,12 +50,24 @@ def build(folder: Path, site: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def test_it_builds_and_needs_no_network_to_be_read(tmp_path: Path) -> None:
+async def search_from_disk(page: Path) -> None:
+    async with browsing() as browser:
+        await browser.open(f"{page.as_uri()}?q=bottleneck")
+        found = "[...document.querySelectorAll('.md-search-result__link')].map(link => link.href)"
+        links = await browser.wait_for(f"(found => found.length && found)({found})")
+        assert (page.parents[1] / "glossary.html").as_uri() in {link.split("?")[0] for link in links}
+        assert browser.problems == []
+        assert {address.split(":")[0] for address in browser.requests} <= {"file", "data", "about"}
+
+
+def test_it_builds_and_is_read_and_searched_from_disk(tmp_path: Path) -> None:
     built = build(ROOT, tmp_path)
     assert built.returncode == 0, built.stderr
     for page in tmp_path.rglob("*.html"):
         loaded = re.findall(r'<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"', page.read_text("utf-8"))
         assert loaded == [], page
+    if chromium() is not None:
+        asyncio.run(search_from_disk(tmp_path / "tutorial/1-tree.html"))
 
 
 def test_a_link_to_nowhere_fails_it(tmp_path: Path) -> None:

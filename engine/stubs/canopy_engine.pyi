@@ -314,6 +314,10 @@ class DatagramSender:
         field, length of each), without waiting, until the kernel has no more room. Returns how many datagrams are done
         with, and how many of these the kernel refused (no route, too large). ValueError: not an address, no length."""
 
+def short_hashes(data: bytes, size: int) -> bytes:
+    """The first 8 bytes of the SHA-256 of each piece of `size` bytes (the last may be shorter), one after the other;
+    other threads run meanwhile. ValueError: no size."""
+
 class StreamFraming:
     """Runs of packets of a stream: datagrams with heads of `head` bytes that are the same but for two numbers in
     network order, at `seq` one of 32 bits that counts packets (modulo 2^32), at `offset` one of 64 bits, the place
@@ -340,12 +344,29 @@ class Seal:
         """Whether `renew` is due before `seal`."""
     def renew(self, sender: int) -> None:
         """Go on as another sender."""
+    def change(self, epochs: Sequence[tuple[int, bytes]], sender: int) -> None:
+        """Go on with these epochs, of which the last one seals, as another sender; what was heard in those that stay is
+        remembered. ValueError: there is no epoch."""
     def seal(self, packet: bytes, source: tuple[str, int], destination: tuple[str, int], time_s: int) -> bytes:
         """`time_s`: Unix time modulo 2^32. ValueError: `is_exhausted`."""
     def open(
         self, sealed: bytes, source: tuple[str, int], destination: tuple[str, int], time_s: int
     ) -> bytes | Literal["open", "epoch", "forged", "replayed", "stale", "own", "crowded"]:
         """The packet, or why there is none."""
+
+class Signer:
+    """Signs with Ed25519 (RFC 8032)."""
+
+    def __init__(self, seed: bytes) -> None:
+        """`seed`: 32 random bytes; else ValueError."""
+    @property
+    def public(self) -> bytes:
+        """32 bytes, by which others check."""
+    def sign(self, message: bytes) -> bytes:
+        """A signature of 64 bytes."""
+
+def verify_signature(public: bytes, message: bytes, signature: bytes) -> bool:
+    """Whether the owner of `public` has signed `message`; anything may be given."""
 
 class RaptorqEncoder:
     """Repair symbols of one source block (RFC 6330). `symbol`: bytes of a symbol, a multiple of `alignment`;

@@ -69,10 +69,8 @@ class RealtimeSender(StreamSender):
 
     def _take_payload(self, most: int) -> tuple[bytes, bool]:
         """What the next packet carries, `most` bytes at most, and whether the stream ends with it."""
-        unsent = self._unsent
-        payload = bytes(unsent[:most])
-        del unsent[: len(payload)]
-        ends = self._finishing and not unsent
+        payload = self._unsent.take(most)
+        ends = self._finishing and not self._unsent
         self._ends_left -= ends
         return payload, ends
 

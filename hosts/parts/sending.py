@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hosts.endpoint import Effect, SenderEndpoint
+from hosts.parts.unsent import Unsent
 from hosts.protocol import Session
 from hosts.wire.header import SESSION_MAX
 
@@ -19,7 +20,7 @@ class StreamSender(SenderEndpoint):
         self.counters: Counter[str] = Counter()
         self.state = "waiting"
         self.detail = ""
-        self._unsent = bytearray()
+        self._unsent = Unsent()
         self._finishing = False
 
     @abstractmethod
@@ -29,7 +30,7 @@ class StreamSender(SenderEndpoint):
     def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
         if len(data) > self.send_space:
             raise ValueError(f"write of {len(data)} bytes where send_space is {self.send_space}")
-        self._unsent += data
+        self._unsent.add(data)
         return self._resume(now)
 
     def finish(self, *, now: float) -> Sequence[Effect]:

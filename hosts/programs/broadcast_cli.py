@@ -103,7 +103,7 @@ def broadcast(
             parameters["carousel_s"] = duration
         paths = files_of(files)
         rules = _rules(rule or [], start, until, turns)
-        place = sender_place(group, port, asked=secure, secret_file=secret_file, quiet=quiet)
+        place = sender_place(group, port, asked=secure, secret_file=secret_file, display=display)
         plan = make_plan(PROTOCOL, place, source, session, parameters, seed, trace)
         address = sockets.resolve_interface(interface, place.group, source)
         plan = on_link(plan, address)

@@ -131,7 +131,7 @@ def send(
             parameters["rate_limit_bps"] = rate_limit
         _check_options(protocol, rate_limit, receivers, wait)
         starts: dict[str, Any] = {"receivers": receivers or 1, "wait": DEFAULT_WAIT_S if wait is None else wait}
-        place = sender_place(group, port, asked=secure, secret_file=secret_file, quiet=quiet)
+        place = sender_place(group, port, asked=secure, secret_file=secret_file, display=display)
         plan = _of_files(make_plan(protocol, place, source, session, parameters, seed, trace, **starts))
         plan = dataclasses.replace(plan, local_port=local_port)
         address = sockets.resolve_interface(interface, place.group, source)
@@ -223,7 +223,7 @@ def recv(
         if every and newest:
             raise ValueError("--all and --newest are not for one receiver")
         parameters |= {name: value for name, value in chosen.items() if value is not None}
-        place = receiver_place(link, group, port, asked=secure, secret_file=secret_file)
+        place = receiver_place(link, group, port, asked=secure, secret_file=secret_file, display=display)
         plan = _of_files(make_plan(protocol, place, source, session, parameters, seed, trace, asks=resume))
         plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate, said=who(place))
         require_source(plan.session)

@@ -4,10 +4,14 @@ import os
 import secrets
 import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from hosts.security.keys import SECRET_BYTES, GroupKeys, KeysError, parse_keys
+from hosts.security.link import SCHEME, Link, parse_link
+
+ParsedT = TypeVar("ParsedT")
 
 MOST_BYTES: Final = 1 << 16
 """A file that is longer is no key file (ours)."""
@@ -27,26 +31,46 @@ def roll(keys: GroupKeys) -> GroupKeys:
 def read_keys(path: Path) -> GroupKeys:
     """Keys from a file, `-`: from standard input. KeysError: others could read it, or it has no keys; OSError."""
     if str(path) == "-":
-        return _parsed("standard input", sys.stdin.read(MOST_BYTES))
+        return _parsed("standard input", sys.stdin.read(MOST_BYTES), parse_keys)
+    return _parsed(str(path), read_private(path, MOST_BYTES), parse_keys)
+
+
+def read_secret(path: Path) -> GroupKeys | Link:
+    """Likewise, or a line that was given to one member."""
+    name = "standard input" if str(path) == "-" else str(path)
+    text = sys.stdin.read(MOST_BYTES) if str(path) == "-" else read_private(path, MOST_BYTES)
+    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
+    if len(lines) == 1 and lines[0].startswith(SCHEME):
+        return _parsed(name, lines[0], parse_link)
+    return _parsed(name, text, parse_keys)
+
+
+def read_private(path: Path, most_bytes: int) -> str:
+    """A file's text. KeysError: others could read or change it, or it is too long; OSError."""
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
         if status.st_uid not in (os.geteuid(), 0):
             raise KeysError(f"{path}: not yours, so its owner could change it")
         if status.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise KeysError(f"{path}: others may read or write it (mode {status.st_mode & 0o777:o}): chmod 600 {path}")
-        text = file.read(MOST_BYTES + 1)
-    if len(text) > MOST_BYTES:
+        text = file.read(most_bytes + 1)
+    if len(text) > most_bytes:
         raise KeysError(f"{path}: too long for a key file")
-    return _parsed(str(path), text.decode("utf-8", errors="replace"))
+    return text.decode("utf-8", errors="replace")
 
 
 def write_keys(path: Path, keys: GroupKeys, *, replace: bool = False) -> None:
     """For its owner only; whole or not at all. FileExistsError, unless it is to `replace` one; OSError."""
+    write_private(path, HEAD + keys.text, replace=replace)
+
+
+def write_private(path: Path, text: str, *, replace: bool = False) -> None:
+    """Likewise of any text."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(HEAD + keys.text)
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
         if replace:
@@ -57,8 +81,8 @@ def write_keys(path: Path, keys: GroupKeys, *, replace: bool = False) -> None:
         partial.unlink(missing_ok=True)
 
 
-def _parsed(name: str, text: str) -> GroupKeys:
+def _parsed(name: str, text: str, parse: Callable[[str], ParsedT]) -> ParsedT:
     try:
-        return parse_keys(text)
+        return parse(text)
     except KeysError as error:
         raise KeysError(f"{name}: {error}") from None

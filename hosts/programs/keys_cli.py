@@ -1,19 +1,27 @@
 """`canopy keys`: files with a group's keys, and certificates for switches and controllers."""
 
+import asyncio
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from engine.command.exits import EXIT_BAD_INPUT
-from hosts.programs.keyfile import new_keys, read_keys, roll, write_keys
+from hosts.programs.keyfile import new_keys, read_keys, roll, write_keys, write_private
 from hosts.programs.progress import Display
+from hosts.programs.registry import Place, Registry
 from hosts.programs.report import bad_input
+from hosts.programs.secrecy import chance_group, chance_port
 from hosts.security.keys import KeysError
+from hosts.security.link import SCHEME, parse_link
+from hosts.security.ticket import parse_server
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
-KeyFile = Annotated[Path, typer.Argument(help="A key file.", show_default=False)]
+KeyFile = Annotated[Path, typer.Argument(help="A key file, or a registrar's folder.", show_default=False)]
+RegistrarFolder = Annotated[
+    Path, typer.Argument(help="A registrar's folder (canopy keys new --at).", show_default=False)
+]
 
 
 @app.callback()
@@ -25,19 +33,102 @@ def main() -> None:
 def new(
     group: Annotated[str, typer.Argument(help="The group's name, of your choice.", show_default=False)],
     folder: Annotated[Path, typer.Option("--output", "-o", help="Folder for the file.")] = Path(),
+    at: Annotated[
+        str | None, typer.Option(help="With a registrar there, HOST:PORT, which hands out keys that change.")
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option(help="With a registrar: the session's GROUP:PORT.", show_default="by chance")
+    ] = None,
+    every: Annotated[float, typer.Option(help="With a registrar: seconds until keys change.", min=10)] = 3600.0,
 ) -> None:
     """Make keys for a group, in the file GROUP.keys that only you may read. Bring it to the members over a channel that
-    you trust (ssh, scp); all of them name it with --secret-file.
+    you trust (ssh, scp); all of them name it with --secret-file. With --at: a registrar in the folder GROUP, for
+    `canopy keys serve`, where members are enrolled one by one and may be expelled.
     """
     display = Display(quiet=False)
-    path = folder / f"{group}.keys"
+    path = folder / (f"{group}.keys" if at is None else group)
     try:
         if path.parent != folder or not group:
             raise KeysError(f"'{group}' is not a file's name")
+        if at is not None:
+            place = session or f"{chance_group()}:{chance_port()}"
+            host, port = parse_server(at)
+            session_at = parse_link(SCHEME + place).group
+            try:
+                Registry(path).create(Place(host, port, session_at, every))
+            except ModuleNotFoundError:
+                raise KeysError("a registrar is made by the package canopy; canopy-agents can `serve` it") from None
+            display.say(f"{path}: canopy keys enroll {path} NAME for each member, canopy keys serve {path}")
+            return
+        if session is not None:
+            raise KeysError("--session: a key file does not say where its session is; a registrar (--at) does")
         write_keys(path, new_keys())
     except (KeysError, OSError) as error:
         raise bad_input(display, error) from None
     display.say(f"{path}: canopy send --secret-file {path} .., canopy recv --secret-file {path} ..")
+
+
+@app.command()
+def enroll(
+    registrar: RegistrarFolder,
+    name: Annotated[str, typer.Argument(help="The member's name, of your choice.", show_default=False)],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Write the line to this file, for --secret-file.")
+    ] = None,
+) -> None:
+    """Make a ticket for a member, who pastes it (`canopy recv LINE`) or names its file (`--secret-file`). Whoever has
+    it is that member. A name that is enrolled again gets another ticket, and the old one is void.
+    """
+    display = Display(quiet=False)
+    try:
+        registry = Registry(registrar)
+        if output is not None and output.exists():
+            raise KeysError(f"{output}: is there already")
+        text = registry.enroll(name).text
+        if output is not None:
+            write_private(output, text + "\n")
+    except (KeysError, OSError) as error:
+        raise bad_input(display, error) from None
+    print(text if output is None else output)
+
+
+@app.command()
+def revoke(
+    registrar: RegistrarFolder,
+    name: Annotated[str, typer.Argument(help="The member's name.", show_default=False)],
+) -> None:
+    """Expel a member: it is told of no later epoch, and the registrar begins one at once."""
+    display = Display(quiet=False)
+    try:
+        Registry(registrar).expel(name)
+    except (KeysError, OSError) as error:
+        raise bad_input(display, error) from None
+    display.say(f"{name}: expelled")
+
+
+@app.command()
+def members(registrar: RegistrarFolder) -> None:
+    """Who is enrolled, and who was expelled."""
+    try:
+        found = Registry(registrar).members().members
+    except (KeysError, OSError) as error:
+        raise bad_input(Display(quiet=False), error) from None
+    for name, member in sorted(found.items()):
+        print(f"{name}\t{'expelled' if member.expelled else 'member'}")
+
+
+@app.command()
+def serve(registrar: RegistrarFolder) -> None:
+    """Run a group's registrar until SIGTERM: it tells members the keys over TLS 1.3, and new ones before they are used.
+    While it does not run, sessions go on with the keys that they have.
+    """
+    from hosts.programs.registrar_server import RegistrarServer
+
+    display = Display(quiet=False)
+    try:
+        asyncio.run(RegistrarServer(Registry(registrar), display.say).run())
+    except (KeysError, OSError) as error:
+        raise bad_input(display, error) from None
 
 
 @app.command()
@@ -67,10 +158,13 @@ def ca(
 @app.command("roll")
 def roll_command(path: KeyFile) -> None:
     """Begin a new epoch: what starts from now on seals with a new secret, and still opens what the last one sealed.
-    Bring the file to the members again.
+    Bring the file to the members again. A registrar, whose folder this may be, tells its members itself.
     """
     display = Display(quiet=False)
     try:
+        if path.is_dir():
+            Registry(path).ask_roll()
+            return
         keys = roll(read_keys(path))
         write_keys(path, keys, replace=True)
     except (KeysError, OSError) as error:

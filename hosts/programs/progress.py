@@ -24,14 +24,14 @@ class Display:
         from rich.console import Console
 
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._quiet = quiet
+        self.is_quiet = quiet
         self._verbose = verbose
         self._progress: Progress | None = None
         self._task: TaskID | None = None
 
     def say(self, text: str) -> None:
         """One line, unless quiet."""
-        if not self._quiet:
+        if not self.is_quiet:
             self._console.print(visible(text), markup=False)
 
     def detail(self, text: str) -> None:
@@ -55,7 +55,7 @@ class Display:
 
     def begin(self, label: str, total: int) -> None:
         """Show a bar, when there is a terminal to show it on."""
-        if self._quiet or not self._console.is_terminal or self._progress is not None:
+        if self.is_quiet or not self._console.is_terminal or self._progress is not None:
             return
         from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -81,7 +81,7 @@ class Display:
     @property
     def is_watched(self) -> bool:
         """Whether somebody sees what is shown in passing."""
-        return not self._quiet and self._console.is_terminal
+        return not self.is_quiet and self._console.is_terminal
 
     @property
     def shows_progress(self) -> bool:

@@ -11,11 +11,15 @@ from typing import Annotated, Any, Final, NamedTuple
 import typer
 
 from hosts.endpoint import Address
-from hosts.programs.keyfile import new_keys, read_keys
+from hosts.programs.keyfile import new_keys, read_secret
+from hosts.programs.progress import Display
+from hosts.programs.registration import Registration
 from hosts.protocol import Protocol
-from hosts.security.keys import GroupKeys, KeysError, parse_keys
-from hosts.security.link import Link, parse_link
+from hosts.security.keyring import KeyRing
+from hosts.security.keys import GroupKeys, KeysError
+from hosts.security.link import Link, parse_link, parse_secret
 from hosts.security.secured import secure
+from hosts.security.ticket import Ticket
 
 FIRST_DYNAMIC_PORT: Final = 49152
 """RFC 6335, section 6."""
@@ -26,7 +30,7 @@ SecureOption = Annotated[
 AskOption = Annotated[bool, typer.Option("--secure", help="Ask for the secret, which takes no part in the command.")]
 SecretFileOption = Annotated[
     Path | None,
-    typer.Option(help="Only who has the keys in this file takes part (canopy keys new); -: standard input."),
+    typer.Option(help="Only who has the keys or a ticket (canopy keys new, enroll) takes part; -: standard input."),
 ]
 LinkArgument = Annotated[
     str | None, typer.Argument(help="What the sender printed: canopy://GROUP:PORT#SECRET.", show_default=False)
@@ -38,44 +42,86 @@ class Place(NamedTuple):
 
     group: str
     port: int
-    keys: GroupKeys | None
+    keys: GroupKeys | KeyRing | None
     """None: whoever reaches the group."""
     is_new: bool = False
     """Keys that nobody else has yet."""
 
 
-def sender_place(group: str | None, port: int | None, *, asked: bool, secret_file: Path | None, quiet: bool) -> Place:
+def chance_group() -> str:
+    """One that does not leave the site: RFC 2365, 6.1."""
+    return f"239.255.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}"
+
+
+def chance_port() -> int:
+    """Of those that nobody is assigned."""
+    return FIRST_DYNAMIC_PORT + secrets.randbelow(65536 - FIRST_DYNAMIC_PORT)
+
+
+def sender_place(
+    group: str | None, port: int | None, *, asked: bool, secret_file: Path | None, display: Display
+) -> Place:
     """A sender's; a session that is sealed may have a group and port of chance. KeysError, OSError."""
-    keys = None if secret_file is None else read_keys(secret_file)
+    link = None if secret_file is None else _from_file(secret_file)
+    if link is not None and link.group is not None:
+        group, port = _only(link.group, group, port)
+    keys = None if link is None else _keys(link.keys, display)
     is_new = asked and keys is None
     if is_new:
-        if quiet:
+        if display.is_quiet:
             raise KeysError("--secure: --quiet would hide the secret; use --secret-file")
         keys = new_keys()
     if keys is not None:
-        # RFC 2365, 6.1: 239.255.0.0/16 does not leave the site.
-        group = group or f"239.255.{secrets.randbelow(256)}.{1 + secrets.randbelow(254)}"
-        port = port or FIRST_DYNAMIC_PORT + secrets.randbelow(65536 - FIRST_DYNAMIC_PORT)
+        group, port = group or chance_group(), port or chance_port()
     if group is None or port is None:
         raise KeysError("give --group and --port; with --secure they may be left out")
     return Place(group, port, keys, is_new)
 
 
 def receiver_place(
-    link: str | None, group: str | None, port: int | None, *, asked: bool, secret_file: Path | None
+    link: str | None, group: str | None, port: int | None, *, asked: bool, secret_file: Path | None, display: Display
 ) -> Place:
     """A receiver's. KeysError, OSError."""
-    keys = None if secret_file is None else read_keys(secret_file)
-    if link is not None:
-        if group is not None or port is not None:
-            raise KeysError(f"--{'port' if group is None else 'group'}: the line that begins with canopy:// has it")
-        found = parse_link(link)
-        group, port, keys = found.group.host, found.group.port, keys or found.keys
+    filed = None if secret_file is None else _from_file(secret_file)
+    found = None if link is None else parse_link(link)
+    for said in (found, filed):
+        if said is not None and said.group is not None:
+            group, port = _only(said.group, group, port)
     if group is None or port is None:
         raise KeysError("give what the sender printed (canopy://..), or --group and --port")
-    if asked and keys is None:
-        keys = parse_keys(_ask())
-    return Place(group, port, keys)
+    secret = (filed.keys if filed is not None else None) or (found.keys if found is not None else None)
+    if asked and secret is None:
+        secret = parse_secret(_ask())
+    return Place(group, port, _keys(secret, display))
+
+
+class _Filed(NamedTuple):
+    """What a file says, which may be where the session is, too."""
+
+    group: Address | None
+    keys: GroupKeys | Ticket | None
+
+
+def _from_file(path: Path) -> _Filed:
+    said = read_secret(path)
+    if isinstance(said, GroupKeys):
+        return _Filed(None, said)
+    if said.keys is None:
+        raise KeysError(f"{path}: says where a session is, but has no secret")
+    return _Filed(said.group, said.keys)
+
+
+def _only(said: Address, group: str | None, port: int | None) -> tuple[str, int]:
+    """Where the line says that the session is, unless somebody else says otherwise."""
+    for option, given, known in (("group", group, said.host), ("port", port, said.port)):
+        if given not in (None, known):
+            raise KeysError(f"--{option} {given}: the line that begins with canopy:// says {known}")
+    return said.host, said.port
+
+
+def _keys(secret: GroupKeys | Ticket | None, display: Display) -> GroupKeys | KeyRing | None:
+    """What endpoints seal with: of a ticket, what its registrar says, now and from now on."""
+    return Registration(secret, display.fail).begin() if isinstance(secret, Ticket) else secret
 
 
 def _ask() -> str:
@@ -85,7 +131,7 @@ def _ask() -> str:
     return sys.stdin.readline() if sys.stdin is not None else ""
 
 
-def secured(protocol: Protocol[Any], keys: GroupKeys | None) -> Protocol[Any]:
+def secured(protocol: Protocol[Any], keys: GroupKeys | KeyRing | None) -> Protocol[Any]:
     """The protocol as a session's members run it."""
     return protocol if keys is None else secure(protocol, keys, random.SystemRandom(), time.time)
 
@@ -95,7 +141,7 @@ def who(place: Place, command: str = "", source: str | None = None, protocol: st
     sender's address, where receivers have to name it; `protocol`: likewise, unless it is the default."""
     if place.keys is None:
         return f"open to whoever reaches {place.group}:{place.port} (--secure closes it)"
-    if not place.is_new:
+    if not place.is_new or isinstance(place.keys, KeyRing):
         return ""
     words = ["receivers:", command, Link(Address(place.group, place.port), place.keys).text]
     words += ["--protocol", protocol] if protocol else []

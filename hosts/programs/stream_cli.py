@@ -93,7 +93,7 @@ def send(
         parameters = {**_packet_size(protocol), **read_settings(settings)}
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
-        place = sender_place(group, port, asked=secure, secret_file=secret_file, quiet=quiet)
+        place = sender_place(group, port, asked=secure, secret_file=secret_file, display=display)
         plan = _realtime(make_plan(protocol, place, source, session, parameters, seed, trace), local_port)
         address = sockets.resolve_interface(interface, place.group, source)
         plan = on_link(plan, address)
@@ -138,7 +138,7 @@ def recv(
     """
     display = Display(quiet=quiet)
     try:
-        place = receiver_place(link, group, port, asked=secure, secret_file=secret_file)
+        place = receiver_place(link, group, port, asked=secure, secret_file=secret_file, display=display)
         plan = _realtime(make_plan(protocol, place, source, session, read_settings(settings), seed, trace), local_port)
         require_source(plan.session)
         address = sockets.resolve_interface(interface, source or place.group)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hosts.application import stream_bytes
 from hosts.endpoint import Event, PeerDropped, PeerFinished, PeerJoined, PeerRefused, SessionEnded, SessionStarted
 from hosts.programs.broadcast import FileLibrary
 from hosts.programs.driver import COMPLAINT_INTERVAL_S, INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
@@ -43,7 +44,7 @@ async def send_files(
     observer, runtime = driver.observer, driver.runtime
     knows_receivers = plan.protocol.knows_receivers
     column = "acked_bytes" if knows_receivers else "sent_bytes"
-    driver.keep_status(status_folder, source.total_bytes)
+    driver.keep_status(status_folder, stream_bytes(source.total_bytes, endpoint.checked_bytes))
     if driver.status is not None:
         driver.status.write(driver.row())
 
@@ -62,7 +63,7 @@ async def send_files(
     )
 
     def begin() -> None:
-        display.begin(contents.label, source.total_bytes)
+        display.begin(contents.label, stream_bytes(source.total_bytes, endpoint.checked_bytes))
         if driver.status is not None:
             driver.status.begin()
 

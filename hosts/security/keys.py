@@ -20,6 +20,9 @@ class KeysError(ValueError):
 class GroupKeys:
     """What all members of a group know."""
 
+    version: Final = 0
+    """They stay as they are; a KeyRing's do not."""
+
     def __init__(self, epochs: Sequence[tuple[int, bytes]]) -> None:
         """`epochs`: number and secret, the newest last. KeysError."""
         numbers = [number for number, _ in epochs]

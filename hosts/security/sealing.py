@@ -8,6 +8,7 @@ from canopy_engine import Seal
 
 from hosts.endpoint import Address, Datagram, DatagramRun, Effect, Send, SendRun
 from hosts.parts.runs import run_packets
+from hosts.security.keyring import KeyRing
 from hosts.security.keys import GroupKeys
 from hosts.wire.header import SEAL_BYTES
 
@@ -24,13 +25,15 @@ class Sealing:
     """One endpoint's. It counts into the endpoint's own counters: `opened`, and `drop_..` with what was wrong."""
 
     def __init__(
-        self, keys: GroupKeys, ids: random.Random, wall: Callable[[], float], counters: dict[str, int]
+        self, keys: GroupKeys | KeyRing, ids: random.Random, wall: Callable[[], float], counters: dict[str, int]
     ) -> None:
         """`ids` must be good for cryptography where packets leave the program, and never be seeded there; `wall`: the
         time since 1970, seconds."""
         self._ids = ids
         self._wall = wall
         self._counters = counters
+        self._keys = keys
+        self._version = keys.version
         self._seal = Seal(keys.epochs, ids.getrandbits(SENDER_BITS))
         self._own: Address | None = None
 
@@ -40,6 +43,7 @@ class Sealing:
 
     def seal(self, effects: Iterable[Effect]) -> list[Effect]:
         """The effects, with what is sent sealed."""
+        self._keep_up()
         sealed: list[Effect] = []
         for effect in effects:
             if type(effect) is Send:
@@ -71,6 +75,7 @@ class Sealing:
         return [run.datagram(at)._replace(data=one) for at, one in enumerate(packets) if one is not None]
 
     def _opened(self, sealed: bytes, source: Address, destination: Address, time: int) -> bytes | None:
+        self._keep_up()
         opened = self._seal.open(sealed, source, destination, time)
         counters = self._counters
         if isinstance(opened, bytes):
@@ -78,6 +83,8 @@ class Sealing:
             return opened
         name = f"drop_{opened}"
         counters[name] = counters.get(name, 0) + 1
+        if opened == "epoch" and isinstance(self._keys, KeyRing):
+            self._keys.is_behind = True
         return None
 
     def _sealed_run(self, run: SendRun) -> list[SendRun]:
@@ -95,6 +102,13 @@ class Sealing:
         if self._seal.is_exhausted:
             self._seal.renew(self._ids.getrandbits(SENDER_BITS))
         return self._seal.seal(packet, self._own, destination, time)
+
+    def _keep_up(self) -> None:
+        """Take the epochs that there are now."""
+        version = self._keys.version
+        if version != self._version:
+            self._version = version
+            self._seal.change(self._keys.epochs, self._ids.getrandbits(SENDER_BITS))
 
     def _time(self) -> int:
         return int(self._wall()) % UNIX_TIME

@@ -9,6 +9,7 @@ from hosts.endpoint import Address, Datagram, DatagramRun, Effect, Endpoint, Rec
 from hosts.parts.bounds import most
 from hosts.parts.wrapping import WrappedReceiver, WrappedSender
 from hosts.protocol import Protocol, Session
+from hosts.security.keyring import KeyRing
 from hosts.security.keys import GroupKeys
 from hosts.security.sealing import Sealing
 from hosts.wire.header import SEAL_BYTES
@@ -73,7 +74,7 @@ def _received(core: Endpoint, opened: Iterable[Datagram | DatagramRun], now: flo
 
 
 def secure(
-    protocol: Protocol[OptionsT], keys: GroupKeys, ids: random.Random, wall: Callable[[], float]
+    protocol: Protocol[OptionsT], keys: GroupKeys | KeyRing, ids: random.Random, wall: Callable[[], float]
 ) -> Protocol[OptionsT]:
     """The protocol, with endpoints that seal; `ids` and `wall` are as `Sealing` has them. They raise ValueError for
     options that cannot be had."""

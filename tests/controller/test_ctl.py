@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner, Result
 
+from controller import tables
 from controller.ctl import app
+from engine.command.tables import print_table
 from tests.controller import networks
 from tests.controller.conftest import MakeWorld
 from tests.controller.world import all_ready, controller, eventually
 
 GROUP, SOURCE = "232.1.0.1", "10.0.0.1"
-STATUS = {
+STATUS: dict[str, Any] = {
     "version": 1,
     "session": 1,
     "protocol": "mtcp",
@@ -157,3 +160,40 @@ def test_nothing_runs_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_state_that_no_link_has(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["link", "s1-s2", "sideways", "--state-dir", str(tmp_path)])
     assert (result.exit_code, result.output) == (2, "canopy ctl: the state of a link is up or down, not sideways\n")
+
+
+def test_sessions_of_thirty_receivers_fit_eighty_columns() -> None:
+    console = Console(force_terminal=True, width=80, color_system=None, highlight=False)
+    receiver = {
+        "state": "complete",
+        "acked_bytes": 204_012_800,
+        "cwnd": 1431.5,
+        "rtt_s": 0.2311,
+        "loss_rate": 0.0123,
+        "advertised_window": 11983.1,
+        "lost_packets": 12345,
+        "repaired_packets": 12345,
+        "rate_bps": 941.2e6,
+    }
+    receivers = {
+        f"10.0.0.{1 + n}": receiver | {"host": f"r{n}", "switch": "s12", "port": n % 16, "parent": None}
+        for n in range(1, 31)
+    }
+    limiting = {"receiver": "10.0.0.18", "host": "r17", "reason": "cwnd", "advertised_window": None}
+    session = {
+        **STATUS,
+        "source_host": "sender",
+        "stale": False,
+        "total_bytes": 204_012_800,
+        "receivers": receivers,
+        "limiting": {**STATUS["limiting"], **limiting},
+    }
+    found = {"sessions": [session], "problems": []}
+    with console.capture() as capture:
+        print_table(tables.sessions(found), console=console, narrow=tables.narrow_sessions(found))
+    lines = capture.get().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0].startswith("session 1: mtcp from sender to 232.1.0.1:5001, sending")
+    assert "limited by r17 (10.0.0.18): cwnd (cwnd 31.5, rtt 41.0 ms, loss 1.10 %)" in lines
+    rows = [line.split()[0] for line in lines if "100%" in line]
+    assert rows == ["r17", *(f"r{n}" for n in range(1, 31) if n != 17)]

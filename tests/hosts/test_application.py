@@ -1,9 +1,12 @@
 """The application's end of a stream: reading as it comes or slowly, the end, and files that fail."""
 
+from pathlib import Path
+
 import pytest
 
-from hosts.application import Application, Sink
+from hosts.application import Application, Sink, stream_bytes, with_hashes
 from hosts.endpoint import Datagram, Deliver, Event, JoinGroup, Send, StreamEnded
+from hosts.programs.files import FileSource
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
 from tests.hosts.recorder import GROUP, PEER, FullSink, ListSink, Recorder
@@ -82,3 +85,15 @@ def test_a_slow_application_that_waited_begins_anew() -> None:
     application.read(1.0)
     application.carry_out([Deliver(10, bytes(10))], 100.0)
     assert application.read_at == 101.0
+
+
+@pytest.mark.parametrize("checked", [None, (32, 1 << 20), (1400, 1 << 20)])
+@pytest.mark.parametrize("size", [1, 2_000_000])
+def test_the_length_of_a_stream_is_known_before_it_is_read(
+    tmp_path: Path, size: int, checked: tuple[int, int] | None
+) -> None:
+    (tmp_path / "file").write_bytes(bytes(size))
+    source = FileSource(tmp_path / "file")
+    expected = stream_bytes(source.total_bytes, checked)
+    stream = with_hashes(source, checked)
+    assert sum(len(piece) for piece in iter(lambda: stream.read(1 << 16), b"")) == expected

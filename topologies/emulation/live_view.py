@@ -3,7 +3,7 @@
 import time
 from typing import Protocol
 
-from rich.console import Console, Group
+from rich.console import Console, Group, JustifyMethod
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -103,7 +103,7 @@ class TableView:
         parts: list[Text | Table] = [Text(f"{elapsed_s:.1f} s", style="dim")]
         titles = {number: Text(session_title(status, sampler)) for number, status in sampler.sessions.items()}
         width = max(self._console.width, 1)
-        used = 2 + sum(-(-len(title) // width) + _LINES_BESIDE for title in titles.values())
+        used = 2 + sum(len(title.wrap(self._console, width)) + _LINES_BESIDE for title in titles.values())
         room = max((self._console.height - used) // max(len(titles), 1), 1)
         for number, status in sampler.sessions.items():
             parts += [titles[number], self._table(status, sampler, room)]
@@ -120,11 +120,16 @@ class TableView:
     def _table(self, status: SessionStatus, sampler: Sampler, room: int) -> Table:
         """At most `room` receivers, the others in one line."""
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-        table.add_column("receiver", no_wrap=True, max_width=_NAME_WIDTH)
-        table.add_column("progress", no_wrap=True)
-        for column in ("%", "rate", "RTT", "lost", "repaired"):
-            table.add_column(column, justify="right", no_wrap=True)
-        table.add_column("state", no_wrap=True)
+        shown_columns = [name for name, least_width in _COLUMNS.items() if self._console.width >= least_width]
+        for column in shown_columns:
+            width = _NAME_WIDTH if column == "receiver" else None
+            justify: JustifyMethod = "left" if column in _WORDS else "right"
+            table.add_column(column, no_wrap=True, max_width=width, justify=justify)
+
+        def add_row(*cells: Text | str) -> None:
+            row = dict(zip(_COLUMNS, cells, strict=True))
+            table.add_row(*(row[column] for column in shown_columns))
+
         limiting = None if status.limiting is None else status.limiting.receiver
         rates = {
             address: self._meters.setdefault((status.session, address), RateMeter()).update(
@@ -139,7 +144,7 @@ class TableView:
         for address in shown:
             receiver, limits = status.receivers[address], address == limiting
             share = _share(receiver, status)
-            table.add_row(
+            add_row(
                 Text(sampler.host_name(address), style="bold" if limits else ""),
                 bar(share),
                 f"{share:.0%}",
@@ -153,7 +158,7 @@ class TableView:
         if rest:
             share = sum(_share(receiver, status) for receiver in rest) / len(rest)
             complete = sum(receiver.state == "complete" for receiver in rest)
-            table.add_row(
+            add_row(
                 Text(f"{len(rest)} others", style="dim"),
                 bar(share),
                 f"{share:.0%}",
@@ -169,6 +174,9 @@ class TableView:
 _LINES_BESIDE = 1
 """Of a session's table: its head."""
 _NAME_WIDTH = 14
+_COLUMNS = {"receiver": 0, "progress": 72, "%": 0, "rate": 0, "RTT": 60, "lost": 50, "repaired": 72, "state": 0}
+"""Of a table, each with the least width of a terminal that shows it."""
+_WORDS = ("receiver", "progress", "state")
 _BAR_WIDTH = 12
 
 

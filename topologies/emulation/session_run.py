@@ -58,6 +58,7 @@ class SessionRun:
             write_keys(self._key_file, new_keys())
         self._dismissed: dict[str, str] = {}
         self._ended_early: set[str] = set()  # receivers of a session that had not ended
+        self._cut_short: list[Child] = []  # processes that the end of the run ended
 
     def join_receiver(self, host: str) -> None:
         """Start a receiver's agent. ChildError when that cannot be."""
@@ -105,6 +106,7 @@ class SessionRun:
     def note_endings(self) -> None:
         """Remember who has ended by now, before the others are ended."""
         self._ended_early = {host for host, child in self.receivers.items() if child.returncode is not None}
+        self._cut_short += [child for child in self.children if child.returncode is None]
 
     @property
     def children(self) -> list[Child]:
@@ -211,14 +213,16 @@ class SessionRun:
         child = self.receivers.get(host)
         if child is None:
             return "had not joined yet"
-        if child.returncode is None:
+        if child.returncode is None or child in self._cut_short:
             return "was still receiving"
         ending = f"killed by signal {-child.returncode}" if child.returncode < 0 else f"status {child.returncode}"
-        return f"ended with {ending}: {child.last_words()}"
+        return f"ended with {ending}: {self._own_words(host).get('detail') or child.last_words()}"
 
     def _sender_ending(self) -> str:
-        if self.sender is not None and self.sender.returncode not in (None, 0):
-            return f"the sender ended with status {self.sender.returncode}: {self.sender.last_words()}"
+        sender = self.sender
+        if sender is not None and sender not in self._cut_short and sender.returncode not in (None, 0):
+            why = self._own_words("sender").get("detail") or sender.last_words()
+            return f"the sender ended with status {sender.returncode}: {why}"
         return ""
 
 

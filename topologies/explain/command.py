@@ -11,6 +11,9 @@ import typer
 from engine.command.exits import EXIT_FAILED
 from engine.command.fail import fail
 
+STEP, PAGE_STEP = 25, 1
+"""Per cent from one word on progress to the next: in a log, and where it moves."""
+
 app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 
 
@@ -36,13 +39,15 @@ def explain(
 
     folder = RunFolder(run.absolute())
     try:
+        if not run.is_dir():
+            raise ExplainError(f"{run}: no such folder")
         summary = json.loads(folder.summary.read_text(encoding="utf-8")) if folder.summary.exists() else None
-        store = recorded(folder, summary, _tell)
+        store = recorded(folder, summary, _Told(PAGE_STEP if record or sys.stderr.isatty() else STEP))
         if record:
             return
         explainer = Explainer(store)
         if packet is None:
-            lines = list_lines(explainer.packets(switch, at))
+            lines = list_lines(explainer, explainer.packets(switch, at))
         else:
             stops = explainer.journey(packet)
             lines = iter(store.text(stop.account).rstrip() for stop in stops) if full else journey_lines(stops)
@@ -52,22 +57,26 @@ def explain(
             typer.echo(line)
     except ExplainError as error:
         fail(f"explain: {error}")
+    except BrokenPipeError:
+        raise  # who read the output went away: no failure of ours
     except (OSError, ValueError, TypeError, sqlite3.Error) as error:
         fail(f"explain: {run}: {error}", EXIT_FAILED)
 
 
-_told = -1
+class _Told:
+    """Says how far it is, every so many per cent: on a terminal in place, else a line each, which the page's server
+    reads."""
 
+    def __init__(self, step: int) -> None:
+        self._step, self._next = step, 0
 
-def _tell(share: float) -> None:
-    """Once for each per cent: on a terminal in place, else a line each, which the page's server reads."""
-    global _told
-    if int(share * 100) > _told:
-        _told = int(share * 100)
-        end = "\r" if sys.stderr.isatty() else "\n"
-        if _told == 100 and sys.stderr.isatty():
-            end = "\r\033[K"
-        print(f"playing the run again: {_told} %", end=end, file=sys.stderr, flush=True)
+    def __call__(self, share: float) -> None:
+        percent = int(share * 100)
+        if percent < self._next:
+            return
+        self._next = percent + self._step
+        end = "\n" if not sys.stderr.isatty() else "\r" if percent < 100 else "\r\033[K"
+        print(f"playing the run again: {percent} %", end=end, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

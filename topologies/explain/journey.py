@@ -58,9 +58,8 @@ class Stop:
     @property
     def title(self) -> str:
         """What it is, in a line."""
-        ip = self.passage.headers.get("ipv4", {})
-        ends = f"{dotted(ip['source'])} → {dotted(ip['destination'])}, " if {"source", "destination"} <= set(ip) else ""
-        return f"{ends}{self.account.kind.replace('_', ' ')}, {self.account.size} bytes"
+        ends = _ends(self.passage)
+        return f"{ends}{', ' if ends else ''}{self.account.kind.replace('_', ' ')}, {self.account.size} bytes"
 
 
 class Explainer:
@@ -97,6 +96,10 @@ class Explainer:
         if wire is None:
             raise ExplainError(f"{switch} has no link to {towards}")
         return self._store.departures(switch, wire.port, since, since + LONGEST_DELAY_US, limit)
+
+    def ends(self, account: Account) -> str:
+        """From where to where an arrived packet goes, by its addresses; empty when it has none."""
+        return _ends(read_passage(self._store.text(account)))
 
     # --- within
 
@@ -183,3 +186,8 @@ class Explainer:
     def _outcomes(self, passage: Passage) -> "list[str]":
         names = self._names
         return [names[cell] for counter, cell in passage.counted if counter == _FEEDBACK and cell < len(names)]
+
+
+def _ends(passage: Passage) -> str:
+    ip = passage.headers.get("ipv4", {})
+    return f"{dotted(ip['source'])} → {dotted(ip['destination'])}" if {"source", "destination"} <= set(ip) else ""

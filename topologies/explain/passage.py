@@ -12,8 +12,9 @@ _READ = re.compile(r"\s+register (\w+)\[(\d+)\] is read")
 _COUNTER = re.compile(r"\s+counter (\w+)\[(\d+)\] counts")
 _SMALL = 1 << 16
 _ENDS = ("Multicast group", "Dropping", "Cloning", "Resubmitting", "Recirculating", "Egress port")
-_WITHOUT_WIRE = frozenset({"scalars", "standard_metadata"})
-"""Not headers of the packet: the program's own variables."""
+_MOST_DIGITS = 16
+"""Of a value in full: a register's word. Of a longer one, beginning and end tell it from others."""
+_KEPT_DIGITS = 6
 
 
 @dataclass(slots=True)
@@ -38,7 +39,7 @@ class Passage:
 def read_passage(text: str) -> Passage:
     """The account of a packet's arrival, or of a copy."""
     passage = Passage()
-    changed: dict[str, tuple[str, str]] = {}
+    changed: dict[tuple[str, str], tuple[str, str]] = {}
     waiting: str | None = None
     for line in text.splitlines():
         if match := _TABLE.match(line):
@@ -49,7 +50,7 @@ def read_passage(text: str) -> Passage:
                 passage.tables[-1] = f"{waiting}: {match[1].rpartition('.')[2]}({match[2]})"
             waiting = None
         elif match := _REGISTER.match(line):
-            passage.written.append(f"{match[1]}[{match[2]}] = {match[3]}")
+            passage.written.append(f"{match[1]}[{match[2]}] = {_shortened(match[3])}")
         elif match := _READ.match(line):
             passage.read.append(f"{match[1]}[{match[2]}]")
         elif match := _COUNTER.match(line):
@@ -57,18 +58,16 @@ def read_passage(text: str) -> Passage:
         elif match := _HEADER.match(line):
             passage.headers.setdefault(match[1], _fields(match[2]))
         elif match := _CHANGE.match(line):
-            if match[1] not in _WITHOUT_WIRE:
-                name = f"{match[1]}.{match[2]}"
-                changed[name] = (changed.get(name, (match[4], ""))[0], match[3])
+            key = (match[1], match[2])
+            changed[key] = (changed.get(key, (match[4], ""))[0], match[3])
         elif line.startswith(
             ("Multicast group", "Dropping", "Cloning", "Resubmitting", "Recirculating", "Egress port")
         ):
             passage.ends.append(line)
-    passage.changes = [
-        f"{name} {_value(name, before)} → {_value(name, after)}"
-        for name, (before, after) in changed.items()
-        if not name.endswith("checksum")
-    ]
+    for (header, member), (before, after) in changed.items():
+        name = f"{header}.{member}"
+        if header in passage.headers and member != "checksum":  # others are the program's own variables
+            passage.changes.append(f"{name} {_value(name, before)} → {_value(name, after)}")
     return passage
 
 
@@ -90,7 +89,15 @@ def _value(name: str, text: str) -> str:
         return ":".join(f"{octet:02x}" for octet in value.to_bytes(6, "big"))
     if name in ("ipv4.source", "ipv4.destination"):
         return dotted(value)
-    return str(value) if value < _SMALL else text
+    return str(value) if value < _SMALL else _shortened(text)
+
+
+def _shortened(text: str) -> str:
+    """A value of many digits by its first and last ones, and how many there are."""
+    digits = len(text) - len("0x")
+    if digits <= _MOST_DIGITS:
+        return text
+    return f"{text[: _KEPT_DIGITS + len('0x')]}…{text[-_KEPT_DIGITS:]} ({digits} digits)"
 
 
 def dotted(address: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from topologies.explain.journey import Stop
+from topologies.explain.journey import Explainer, Stop
 from topologies.explain.store import Account
 
 
@@ -60,10 +60,12 @@ def journey_lines(stops: Sequence[Stop]) -> Iterator[str]:
             yield f"  {name:<17} {line}"
 
 
-def list_lines(accounts: Sequence[Account]) -> Iterator[str]:
+def list_lines(explainer: Explainer, accounts: Sequence[Account]) -> Iterator[str]:
     """Packets to choose from."""
     for account in accounts:
-        yield f"{account.name:<12} {seconds(account.us):>14}  {account.size:>5} bytes  {account.kind.replace('_', ' ')}"
+        kind = account.kind.replace("_", " ")
+        what = f"{account.size:>5} bytes  {kind:<14} {explainer.ends(account)}".rstrip()
+        yield f"{account.name:<10} {seconds(account.us):>12} {what}"
 
 
 def journey_json(stops: Sequence[Stop]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -37,6 +38,8 @@ def print_summary(console: Console, summary: Summary) -> None:
             name += f", {format_size(session.bytes)}, SHA-256 {session.sha256}"
         print_note(console, f"session {session.id}: {name}")
         console.print(_session_table(session))
+        for hosts, detail in _details(session):
+            print_note(console, f"{', '.join(hosts)}: {detail}")
         counts = [
             f"{number} {what}"
             for number, what in (
@@ -81,7 +84,6 @@ def _session_table(session: SessionResult) -> Table:
     for column in ("goodput", "losses", "repairs"):
         table.add_column(column, justify="right")
     table.add_column("parent")
-    table.add_column("detail", overflow="fold")
     for receiver in session.receivers:
         if receiver.complete:
             verdict = Text("same" if session.sha256 else "", style="green")
@@ -96,9 +98,16 @@ def _session_table(session: SessionResult) -> Table:
             "" if receiver.lost_packets is None else str(receiver.lost_packets),
             "" if receiver.repaired_packets is None else str(receiver.repaired_packets),
             receiver.parent or "",
-            Text(receiver.detail),
         )
     return table
+
+
+def _details(session: SessionResult) -> Iterator[tuple[list[str], str]]:
+    """What there is to say of receivers, with those of whom it is: below the table, for it is often longer than a
+    terminal's line."""
+    details = dict.fromkeys(receiver.detail for receiver in session.receivers if receiver.detail)
+    for detail in details:
+        yield [receiver.host for receiver in session.receivers if receiver.detail == detail], detail
 
 
 def _detail(text: str) -> str:

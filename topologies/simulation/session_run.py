@@ -10,6 +10,7 @@ from typing import Any
 from controller.sessions import SessionStatus
 from hosts import endpoint as seam
 from hosts import protocols
+from hosts.application import stream_bytes
 from hosts.endpoint import Address, Endpoint
 from hosts.programs.driver import INTERRUPTED
 from hosts.programs.files import FileSink, FileSource
@@ -103,10 +104,11 @@ class SessionRun:
         total = None
         if self.session.has_file:
             content = self._open_files.enter_context(contextlib.closing(FileSource(self.source.path)))
-            total = content.total_bytes
         self._expected = max(1, sum(receiver.join <= self.session.start for receiver in self.session.receivers))
         session = replace(self._host_session(), receivers=self._expected, link_bps=self._link_bps(host))
         endpoint = self._protocol.sender(session, self._rng("sender"), self._parameters(host))
+        if isinstance(content, FileSource):
+            total = stream_bytes(content.total_bytes, endpoint.checked_bytes)
         self.sender = Member(host, endpoint, self._conditions(host), source=content, on_end=self._sender_ended)
         trace = self._trace("sender", self.sender, "sender")
         self._status = StatusReport(

@@ -65,6 +65,7 @@ class EmulatedWindow:
         "_marks",
         "_maximum",
         "_observed_at",
+        "_reduced_at",
         "_rounds",
         "_unmarked",
         "_waiting",
@@ -87,6 +88,7 @@ class EmulatedWindow:
         self._cubic = Cubic()
         self._marks = Marks()
         self._observed_at = -inf  # for marks
+        self._reduced_at = -inf  # for marks of a short queue
         self._rounds = Rounds()
         self._cautious: int | None = None  # rounds of conservative slow start so far
         self._cut_until_us = 0  # what was sent before knew nothing of the last cut
@@ -102,10 +104,11 @@ class EmulatedWindow:
         self._marks.arrived(packet.marked)
         if self._rounds.add(packet.transit, sent_us, sent_us + int(packet.rtt * 1e6)):
             self._round_ended(packet.at)
-        if packet.marked and sent_us >= self._cut_until_us:
-            self._marked(packet)
-            return True
-        if sent_us >= self._cut_until_us:
+        is_due = sent_us >= self._cut_until_us
+        if packet.marked:
+            return is_due and self._marked(packet)
+        # Prague's window grows by what comes unmarked while it is reduced, too.
+        if is_due or self.scalable:
             self._grow(packet, min(most, self._maximum))
             self.level = max(self.level, self.cwnd)
         return False
@@ -146,11 +149,17 @@ class EmulatedWindow:
         self.slow_start = False
         self._cautious = None
 
-    def _marked(self, packet: Arrival) -> None:
-        """A queue marks instead of dropping."""
+    def _marked(self, packet: Arrival) -> bool:
+        """A queue marks instead of dropping. Whether the window is cut for it."""
         self.scalable = self._waiting <= max(SHORT_QUEUE_S, SHORT_QUEUE_PACKETS * self._gap)
-        self._cut(1 - self._marks.alpha / 2 if self.scalable else BETA, packet)
+        if self.scalable and packet.at < self._reduced_at + REFERENCE_RTT_S:
+            return False
+        if self.scalable:
+            self._reduced_at = packet.at
+            self._unmarked = 0
+        self._cut(1 - self._marks.share() / 2 if self.scalable else BETA, packet)
         self.level = self.cwnd
+        return True
 
     def lost(self, packet: Arrival, longest_wait: float) -> bool:
         """Packets before this one were lost, where packets of late have waited for so long at most. Whether the window

@@ -244,8 +244,7 @@ class MtcpSender(StreamSender):
                     continue
             end = self._finishing and size == len(unsent)
             time_us = int(now * 1e6)
-            data = encode_data(self.number, end, agent.end, time_us, offset, bytes(unsent[:size]), cwnd)
-            del unsent[:size]
+            data = encode_data(self.number, end, agent.end, time_us, offset, unsent.take(size), cwnd)
             agent.buffer(data, offset, size, time_us, now)
             if pace is not None:
                 self._pacer.sent(pace, now)
@@ -271,8 +270,7 @@ class MtcpSender(StreamSender):
         if pace is not None:
             self._pacer.sent(pace, now, count)
         offset, time_us = agent.end_offset, int(now * 1e6)
-        payload = bytes(unsent[: count * size])
-        del unsent[: count * size]
+        payload = unsent.take(count * size)
         data = encode_run(self.number, agent.end, time_us, offset, payload, size, cwnd)
         agent.buffer_run(data, offset, size, time_us, now)
         self.counters["data_packets"] += count

@@ -256,8 +256,7 @@ class RlaSender(StreamSender):
                 self.limit = limit
                 return effects
             self.end_sent = self._finishing and size == len(unsent)
-            effects.append(flow.send(bytes(unsent[:size]), self.end_sent, now))
-            del unsent[:size]
+            effects.append(flow.send(unsent.take(size), self.end_sent, now))
         self.limit = "burst"
         return effects
 

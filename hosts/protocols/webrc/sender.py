@@ -63,6 +63,7 @@ class WebrcSender(StreamSender):
             version=options.flute_version,
             ntp_at_zero=session.ntp_at_zero,
         )
+        self._stream = bytearray()  # of files, as it was written: what is not a whole file yet
         self._manifest: Manifest | None = None
         self._origin = 0.0  # of the packets' times
         # A session begins anywhere in its cycle (ours): those that begin together shall not rise and fall together.
@@ -87,11 +88,12 @@ class WebrcSender(StreamSender):
         refused as soon as its head says so."""
         if self.session.realtime:
             return ()
+        self._stream += self._unsent.take(len(self._unsent))
         try:
-            while (head := self._take_head()) is not None and len(self._unsent) >= head.size:
-                data = bytes(self._unsent[: head.size])
+            while (head := self._take_head()) is not None and len(self._stream) >= head.size:
+                data = bytes(self._stream[: head.size])
                 self.carousel.add(content_of(head.name, data, "gzip" if self.options.gzip else ""))
-                del self._unsent[: head.size]
+                del self._stream[: head.size]
                 self._manifest = None
         except (FileError, ValueError) as error:
             name = "" if self._manifest is None else f"{self._manifest.name} "
@@ -101,7 +103,7 @@ class WebrcSender(StreamSender):
     def _take_head(self) -> Manifest | None:
         """The next file's manifest, once it is there. ValueError: such a file cannot be sent."""
         if self._manifest is None:
-            self._manifest = Manifest.take(self._unsent)
+            self._manifest = Manifest.take(self._stream)
             if self._manifest is not None:
                 plan(self.carousel.scheme, self._manifest.size, self._payload)
         return self._manifest
@@ -112,7 +114,7 @@ class WebrcSender(StreamSender):
         self._finishing = True
         if self.session.realtime:
             return self.close(now=now, reason="")
-        if self._manifest is not None or self._unsent or not len(self.carousel):
+        if self._manifest is not None or self._stream or not len(self.carousel):
             return self._end(False, "what is to be sent is not a file")
         self.carousel.end()
         return self._begin(now)
@@ -259,11 +261,10 @@ class WebrcSender(StreamSender):
 
     def _realtime_payload(self, space: int) -> bytes:
         """What the application has; packets keep their length, as rates are counted in packets."""
-        data = bytes(self._unsent[:space])
-        del self._unsent[: len(data)]
-        return data.ljust(space, b"\0")
+        return self._unsent.take(space).ljust(space, b"\0")
 
     def _end(self, complete: bool, reason: str) -> list[Effect]:
         self.state = "closed"
         self._unsent.clear()
+        self._stream.clear()
         return [SessionEnded(complete, reason)]

@@ -6,6 +6,8 @@ Until the root has come nothing can be checked. What is taken unchecked is bound
 from collections import deque
 from typing import Final
 
+from canopy_engine import short_hashes
+
 from hosts.wire.short_hash import HASH_BYTES, short_hash
 from hosts.wire.tree.layout import ROOT, TreeLayout
 
@@ -25,6 +27,9 @@ class TreeChecker:
         """There is nothing to check by."""
         self._open = UNCHECKED_PACKETS  # packets of the stream that may come so far
         self._hashes: dict[int, bytes] = {}
+        """Of tables, by their places."""
+        self._blocks: deque[tuple[int, int, bytes]] = deque()
+        """Of content, in order: from which packet on and up to which, with their hashes."""
         self._learnt = 0
         """Packets."""
         self._block = -1
@@ -45,16 +50,41 @@ class TreeChecker:
         is_last = number == layout.packets - 1
         if end != is_last or len(payload) != (layout.last_bytes if is_last else layout.packet_bytes):
             return False
-        known = self._hashes.get(number)
+        known = self._known(number, number + 1)
         return number < UNCHECKED_PACKETS if known is None else short_hash(payload) == known
 
     def takes_run(self, number: int, payload: bytes, count: int) -> bool:
         """Whether `count` packets of one size may be, from `number` on, none of them the stream's end."""
         if self.is_off:
             return True
-        size = len(payload) // count
-        cuts = enumerate(range(0, len(payload), size), number)
-        return all(self.takes(one, payload[at : at + size], end=False) for one, at in cuts)
+        layout, size, after = self.layout, len(payload) // count, number + count
+        if layout is None:
+            return after <= UNCHECKED_PACKETS
+        if size != layout.packet_bytes or after >= layout.packets:
+            return False
+        hashes = short_hashes(payload, size)
+        one = number
+        while one < after:
+            known = self._known(one, after)
+            if known is not None:
+                at = (one - number) * HASH_BYTES
+                if hashes[at : at + len(known)] != known:
+                    return False
+                one += len(known) // HASH_BYTES
+            elif one < UNCHECKED_PACKETS:
+                one += 1
+            else:
+                return False
+        return True
+
+    def _known(self, number: int, after: int) -> bytes | None:
+        """The hashes of packet `number`, and of those before `after` that follow it in the same block's content."""
+        for first, end, table in self._blocks:
+            if number < first:
+                break
+            if number < end:
+                return table[(number - first) * HASH_BYTES : (min(after, end) - first) * HASH_BYTES]
+        return self._hashes.get(number)
 
     @property
     def open_bytes(self) -> int | None:
@@ -71,20 +101,27 @@ class TreeChecker:
         if self.is_off:
             return
         size = len(payload) // count
-        for number in range(self._learnt, self._learnt + count):
-            at = (number - self._learnt) * size
+        first, after = self._learnt, self._learnt + count
+        while self._learnt < after:
+            number = self._learnt
+            at = (number - first) * size
             if number == 0:
                 self._take_root(payload[:size])
+                self._learnt += 1
             elif self._due:
                 self._take_table(number, payload[at : at + size])
-            self._hashes.pop(number, None)
+                self._hashes.pop(number, None)
+                self._learnt += 1
+            else:  # content up to the next block, or what lies beyond the end and was taken unchecked
+                self._learnt = min(after, self._next_block_at) if number < self._next_block_at else after
             if self.is_off or self.layout is None:
                 return
-            if number + 1 == self._next_block_at:
+            while self._blocks and self._blocks[0][1] <= self._learnt:
+                self._blocks.popleft()
+            if self._learnt == self._next_block_at:
                 self._block += 1
                 self._due.extend(self.layout.before(self._block))
                 self._next_block_at = self.layout.begins_at(self._block + 1)
-        self._learnt += count
 
     def _take_root(self, packet: bytes) -> None:
         try:
@@ -112,13 +149,14 @@ class TreeChecker:
         """Of so many packets of the content, or tables of a level."""
         layout = self.layout
         assert layout is not None
-        if level == 0:  # they follow each other
+        if level == 0:  # of packets that follow each other
             start = layout.place(0, first)
-            places = list(range(start, start + count))
+            length = count * HASH_BYTES
+            self._blocks.append((start, start + count, table[:length].ljust(length, b"\0")))
         else:
-            places = [layout.place(level, first + number) for number in range(count)]
-        for number, place in enumerate(places):
-            self._hashes[place] = table[number * HASH_BYTES : (number + 1) * HASH_BYTES]
+            for number in range(count):
+                place = layout.place(level, first + number)
+                self._hashes[place] = table[number * HASH_BYTES : (number + 1) * HASH_BYTES]
         if first == 0 and level <= 1:
             self._opened(layout.content_at(0) if level else layout.begins_at(1))
 
@@ -133,15 +171,18 @@ class TreeChecker:
         if layout is None:
             return data
         size = layout.packet_bytes
-        kept = bytearray()
-        while data:
+        kept: list[bytes | memoryview] = []
+        rest = memoryview(data)
+        while rest:
             number = offset // size
             while number >= layout.begins_at(self._stripped_block + 1):
                 self._stripped_block += 1
             begins = layout.content_at(self._stripped_block)
             ends = layout.begins_at(self._stripped_block + 1)
-            length = min(len(data), ((ends if number >= begins else begins) - number) * size)
+            length = min(len(rest), ((ends if number >= begins else begins) - number) * size)
             if number >= begins:
-                kept += data[:length]
-            offset, data = offset + length, data[length:]
-        return bytes(kept)
+                if length == len(data):
+                    return data
+                kept.append(rest[:length])
+            offset, rest = offset + length, rest[length:]
+        return b"".join(kept)

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from tempfile import SpooledTemporaryFile
 from typing import Final, Protocol
 
+from canopy_engine import short_hashes
+
 from hosts.wire.manifest import FileError
 from hosts.wire.short_hash import HASH_BYTES, short_hash
 from hosts.wire.tree.layout import TreeLayout
@@ -28,6 +30,14 @@ class Content(Protocol):
         """From the beginning again. Raises FileError."""
 
 
+def layout_for(content_bytes: int, packet_bytes: int, window_bytes: int) -> TreeLayout:
+    """Of the stream that carries so much. `window_bytes`: what receivers have room for. ValueError: packets are too
+    short."""
+    hashes = packet_bytes // HASH_BYTES
+    ahead = -(-window_bytes // max(1, hashes * packet_bytes)) + 1
+    return TreeLayout(packet_bytes, content_bytes, max(1, min(ahead, hashes - 1)))
+
+
 class GrownSource:
     """See the module. Raises FileError as the content does."""
 
@@ -36,10 +46,7 @@ class GrownSource:
         too short."""
         self._content = content
         self._levels = [_hashes()]
-        length = self._hash(content, packet_bytes)
-        hashes = packet_bytes // HASH_BYTES
-        ahead = -(-window_bytes // max(1, hashes * packet_bytes)) + 1
-        self.layout = TreeLayout(packet_bytes, length, max(1, min(ahead, hashes - 1)))
+        self.layout = layout_for(self._hash(content, packet_bytes), packet_bytes, window_bytes)
         self._top = self._grow()
         content.rewind()
         self._pieces = self._packets()
@@ -50,11 +57,10 @@ class GrownSource:
         length, rest = 0, b""
         while piece := content.read(PIECE_BYTES):
             length += len(piece)
-            data = memoryview(rest + piece)
+            data = rest + piece
             whole = len(data) // packet_bytes * packet_bytes
-            cuts = range(0, whole, packet_bytes)
-            self._levels[0].write(b"".join([short_hash(data[at : at + packet_bytes]) for at in cuts]))
-            rest = bytes(data[whole:])
+            self._levels[0].write(short_hashes(data[:whole], packet_bytes))
+            rest = data[whole:]
         if rest:
             self._levels[0].write(short_hash(rest))
         return length

@@ -2,8 +2,10 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from hosts.programs.keyfile import read_keys
+from hosts.programs.keyfile import read_keys, read_secret
 from hosts.programs.keys_cli import app
+from hosts.security.link import Link
+from hosts.security.ticket import Ticket
 
 
 def run(*arguments: str) -> tuple[int, str]:
@@ -35,3 +37,34 @@ def test_certificates_of_a_control_plane_in_one_command(tmp_path: Path) -> None:
     assert (tmp_path / "tls" / "10.0.0.2.key").exists()
     assert run("ca", str(tmp_path / "tls"), "10.0.0.1")[0] == 2
     assert run("ca", str(tmp_path / "other"), "controller")[0] == 2
+
+
+def test_a_registrar_s_members_from_the_first_to_the_last(tmp_path: Path) -> None:
+    folder, ticket = tmp_path / "lecture", tmp_path / "alice.ticket"
+    where = ("--at", "10.0.0.1:7400", "--session", "239.1.1.1:5000")
+    assert run("new", "lecture", "-o", str(tmp_path), *where)[0] == 0
+    assert run("new", "lecture", "-o", str(tmp_path), *where)[0] == 2
+    code, line = run("enroll", str(folder), "bob")
+    assert (code, line.startswith("canopy://239.1.1.1:5000#bob:")) == (0, True)
+    code, output = run("enroll", str(folder), "alice", "-o", str(ticket))
+    assert (code, output) == (0, f"{ticket}\n")
+    link = read_secret(ticket)
+    assert isinstance(link, Link)
+    assert isinstance(link.keys, Ticket)
+    assert link.keys.name == "alice"
+    assert run("enroll", str(folder), "alice", "-o", str(ticket))[0] == 2
+    assert run("revoke", str(folder), "bob") == (0, "bob: expelled\n")
+    assert run("roll", str(folder))[0] == 0
+    assert run("members", str(folder)) == (0, "alice\tmember\nbob\texpelled\n")
+
+
+def test_what_a_registrar_s_command_cannot_do_is_one_line(tmp_path: Path) -> None:
+    for arguments in (
+        ["new", "x", "-o", str(tmp_path), "--at", "10.0.0.1"],
+        ["new", "x", "-o", str(tmp_path), "--at", "10.0.0.1:1", "--session", "10.1"],
+        ["new", "x", "-o", str(tmp_path), "--session", "239.1.1.1:5000"],
+        *(["enroll", str(tmp_path), "x"], ["revoke", str(tmp_path), "x"], ["members", str(tmp_path)]),
+        ["serve", str(tmp_path)],
+    ):
+        code, output = run(*arguments)
+        assert (code, len(output.splitlines())) == (2, 1), (arguments, output)

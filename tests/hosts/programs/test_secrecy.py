@@ -5,26 +5,28 @@ import pytest
 
 from hosts.programs import secrecy
 from hosts.programs.keyfile import new_keys, write_keys
+from hosts.programs.progress import Display
 from hosts.programs.secrecy import Place, receiver_place, sender_place, who
 from hosts.security.keys import GroupKeys, KeysError
 from hosts.security.link import parse_link
 
 KEYS = GroupKeys([(1, bytes(32))])
+LOUD = Display(quiet=False)
 LINK = "canopy://239.1.2.3:5000#1." + "A" * 43
 
 
 def test_an_open_session_says_so() -> None:
-    place = sender_place("239.1.1.1", 5000, asked=False, secret_file=None, quiet=False)
+    place = sender_place("239.1.1.1", 5000, asked=False, secret_file=None, display=LOUD)
     assert place == Place("239.1.1.1", 5000, None)
     assert who(place) == "open to whoever reaches 239.1.1.1:5000 (--secure closes it)"
 
 
 def test_what_a_sender_says_is_what_a_receiver_takes() -> None:
-    place = sender_place(None, None, asked=True, secret_file=None, quiet=False)
+    place = sender_place(None, None, asked=True, secret_file=None, display=LOUD)
     words = who(place, "canopy recv", "10.0.0.1", "rla").split()
     assert words[:3] == ["receivers:", "canopy", "recv"]
     assert words[4:] == ["--protocol", "rla", "--source", "10.0.0.1"]
-    found = receiver_place(words[3], None, None, asked=False, secret_file=None)
+    found = receiver_place(words[3], None, None, asked=False, secret_file=None, display=LOUD)
     assert place.keys is not None
     assert found.keys is not None
     assert (found.group, found.port, found.keys.epochs) == (place.group, place.port, place.keys.epochs)
@@ -35,17 +37,17 @@ def test_what_a_sender_says_is_what_a_receiver_takes() -> None:
 def test_a_file_s_keys_are_not_said(tmp_path: Path) -> None:
     path, keys = tmp_path / "group.keys", new_keys()
     write_keys(path, keys)
-    place = sender_place("239.1.1.1", 5000, asked=True, secret_file=path, quiet=True)
+    place = sender_place("239.1.1.1", 5000, asked=True, secret_file=path, display=Display(quiet=True))
     assert place.keys is not None
     assert (place.keys.epochs, who(place, "canopy recv")) == (keys.epochs, "")
-    found = receiver_place("canopy://239.1.1.1:5000", None, None, asked=True, secret_file=path)
+    found = receiver_place("canopy://239.1.1.1:5000", None, None, asked=True, secret_file=path, display=LOUD)
     assert found.keys is not None
     assert found.keys.epochs == keys.epochs
 
 
 def test_a_secret_may_be_told_on_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrecy.sys, "stdin", io.StringIO(parse_link(LINK).keys.newest + "\n"))  # type: ignore
-    place = receiver_place(None, "239.1.1.1", 5000, asked=True, secret_file=None)
+    place = receiver_place(None, "239.1.1.1", 5000, asked=True, secret_file=None, display=LOUD)
     assert place.keys is not None
     assert place.keys.epochs == KEYS.epochs
 
@@ -55,18 +57,18 @@ def test_a_secret_may_be_told_on_standard_input(monkeypatch: pytest.MonkeyPatch)
     [
         (None, None, None, "give what the sender printed"),
         (None, "239.1.1.1", None, "give what the sender printed"),
-        (LINK, "239.1.1.1", None, "--group: the line"),
-        (LINK, None, 5000, "--port: the line"),
+        (LINK, "239.1.1.1", None, "--group 239.1.1.1: the line .* says 239.1.2.3"),
+        (LINK, None, 5001, "--port 5001: the line .* says 5000"),
         ("x", None, None, "'x' is not canopy://"),
     ],
 )
 def test_where_a_receiver_cannot_go(link: str | None, group: str | None, port: int | None, message: str) -> None:
     with pytest.raises(KeysError, match=message):
-        receiver_place(link, group, port, asked=False, secret_file=None)
+        receiver_place(link, group, port, asked=False, secret_file=None, display=LOUD)
 
 
 def test_where_a_sender_cannot_be() -> None:
     with pytest.raises(KeysError, match="give --group and --port"):
-        sender_place("239.1.1.1", None, asked=False, secret_file=None, quiet=False)
+        sender_place("239.1.1.1", None, asked=False, secret_file=None, display=LOUD)
     with pytest.raises(KeysError, match="--quiet would hide the secret"):
-        sender_place(None, None, asked=True, secret_file=None, quiet=True)
+        sender_place(None, None, asked=True, secret_file=None, display=Display(quiet=True))

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hosts.endpoint import Address
 from hosts.security.keys import SECRET_BYTES, GroupKeys, KeysError
 from hosts.security.link import Link, parse_link
+from hosts.security.ticket import Ticket
 
 SECRET = bytes(range(SECRET_BYTES))
 WORD = "1.AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8"
@@ -14,10 +15,13 @@ def test_a_link_is_one_word() -> None:
     link = Link(Address("239.1.2.3", 5000), GroupKeys([(1, SECRET)]))
     assert link.text == f"canopy://239.1.2.3:5000#{WORD}"
     found = parse_link(f" {link.text}\n")
-    assert found.keys is not None
+    assert isinstance(found.keys, GroupKeys)
     assert (found.group, found.keys.epochs) == (link.group, ((1, SECRET),))
     assert parse_link("canopy://239.1.2.3:5000") == Link(link.group, None)
     assert Link(link.group, None).text == "canopy://239.1.2.3:5000"
+    member = Link(link.group, Ticket("alice", SECRET, "10.0.0.1", 7400, SECRET))
+    assert member.text == f"canopy://239.1.2.3:5000#alice:{WORD[2:]}@10.0.0.1:7400/{WORD[2:]}"
+    assert parse_link(member.text) == member
 
 
 @pytest.mark.parametrize(

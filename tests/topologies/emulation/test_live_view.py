@@ -52,18 +52,22 @@ def test_the_table_shows_who_limits_and_how_far_everyone_is(sampled: Sampler) ->
     assert any("limits" not in row and row.startswith("b ") for row in rows)
 
 
-def test_thirty_receivers_fit_a_small_terminal(sampler: Sampler, tmp_path: Path) -> None:
+@pytest.mark.parametrize("width", [40, 80])
+def test_thirty_receivers_fit_a_small_terminal(sampler: Sampler, tmp_path: Path, width: int) -> None:
     receivers = {f"10.9.0.{n}": {"acked_bytes": 10 * n, "lost_packets": 1, "state": "active"} for n in range(1, 31)}
     limiting = {"receiver": "10.9.0.20", "reason": "cwnd"}
     content = status(3, sampler.epoch) | {"total_bytes": 1000, "receivers": receivers, "limiting": limiting}
     (tmp_path / "state" / "sessions" / "3.json").write_text(json.dumps(content))
     sampler.sample()
-    screen = Console(file=io.StringIO(), force_terminal=True, width=80, height=24, color_system="standard")
+    screen = Console(file=io.StringIO(), force_terminal=True, width=width, height=24, color_system="standard")
     view = TableView(screen)
     view.update(sampler, 1.0)
     view.close()
     lines = [re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", line) for line in text(screen).splitlines()]
-    assert max(map(len, lines)) <= 80
+    assert max(map(len, lines)) <= width
+    assert "…" not in "".join(lines)
+    frames = [number for number, line in enumerate(lines) if line.startswith("1.0 s")]
+    assert len(lines) - frames[-1] <= 24
     drawn = [line for line in lines if line.startswith("10.9.0.")]
     assert "limits" in drawn[0]
     assert drawn[0].startswith("10.9.0.20")

@@ -6,11 +6,13 @@
 #![deny(unsafe_code)]
 
 mod framing;
+mod hashing;
 mod runs;
 mod sending;
 mod sys;
 
 pub use framing::Framing;
+pub use hashing::{short_hashes, HASH_BYTES};
 pub use runs::{runs, Run};
 pub use sending::{Sender, SEGMENTS};
 pub use sys::{Outgoing, Reader, Received};

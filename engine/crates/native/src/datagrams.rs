@@ -3,7 +3,7 @@
 use std::io;
 use std::net::Ipv4Addr;
 
-use ::datagrams::{runs, Framing, Outgoing, Reader, Sender};
+use ::datagrams::{runs, Framing, Outgoing, Reader, Sender, HASH_BYTES};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString};
@@ -116,6 +116,18 @@ impl DatagramSender {
         }
         Ok((done, refused))
     }
+}
+
+/// Short hashes of pieces of `size` bytes, one after the other.
+#[pyfunction]
+pub fn short_hashes<'py>(py: Python<'py>, data: &[u8], size: usize) -> PyResult<Bound<'py, PyBytes>> {
+    if size == 0 {
+        return Err(PyValueError::new_err("pieces have some length"));
+    }
+    PyBytes::new_with(py, data.len().div_ceil(size) * HASH_BYTES, |room| {
+        py.detach(|| ::datagrams::short_hashes(data, size, room));
+        Ok(())
+    })
 }
 
 /// Runs of one protocol's packets of a stream.

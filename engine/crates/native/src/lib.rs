@@ -28,7 +28,10 @@ fn canopy_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<datagrams::DatagramReader>()?;
     module.add_class::<datagrams::DatagramSender>()?;
     module.add_class::<datagrams::StreamFraming>()?;
+    module.add_function(wrap_pyfunction!(datagrams::short_hashes, module)?)?;
     module.add_class::<seal::Seal>()?;
+    module.add_class::<seal::Signer>()?;
+    module.add_function(wrap_pyfunction!(seal::verify_signature, module)?)?;
     module.add_class::<fec::RaptorqEncoder>()?;
     module.add_class::<fec::RaptorqDecoder>()?;
     module.add_function(wrap_pyfunction!(load::bench, module)?)?;

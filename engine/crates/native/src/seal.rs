@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use ::seal::{Endpoint, Refused, GROWTH};
+use ::seal::{Endpoint, Refused, GROWTH, SEED};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -39,6 +39,14 @@ impl Seal {
 
     fn renew(&mut self, sender: u64) {
         self.seal.renew(sender);
+    }
+
+    fn change(&mut self, epochs: Vec<(u8, Vec<u8>)>, sender: u64) -> PyResult<()> {
+        let epochs: Vec<(u8, &[u8])> = epochs.iter().map(|(number, secret)| (*number, &secret[..])).collect();
+        match self.seal.change(&epochs, sender) {
+            true => Ok(()),
+            false => Err(PyValueError::new_err("no epoch")),
+        }
     }
 
     fn seal<'py>(
@@ -84,4 +92,34 @@ impl Seal {
         };
         Ok(reason.clone().into_any())
     }
+}
+
+/// Signs as one member.
+#[pyclass(module = "canopy_engine")]
+pub struct Signer {
+    signer: ::seal::Signer,
+}
+
+#[pymethods]
+impl Signer {
+    #[new]
+    fn new(seed: &[u8]) -> PyResult<Self> {
+        let seed: &[u8; SEED] = seed.try_into().map_err(|_| PyValueError::new_err("a seed has 32 bytes"))?;
+        Ok(Self { signer: ::seal::Signer::new(seed) })
+    }
+
+    #[getter]
+    fn public<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.signer.public())
+    }
+
+    fn sign<'py>(&self, py: Python<'py>, message: &[u8]) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.signer.sign(message))
+    }
+}
+
+/// Whether the owner of a public key has signed a message.
+#[pyfunction]
+pub fn verify_signature(public: &[u8], message: &[u8], signature: &[u8]) -> bool {
+    ::seal::verify(public, message, signature)
 }

@@ -7,7 +7,9 @@
 
 mod key;
 mod seal;
+mod sign;
 mod window;
 
 pub use seal::{Endpoint, Refused, Seal, FRESH_S, GROWTH, MOST_SENDERS};
+pub use sign::{verify, Signer, PUBLIC, SEED, SIGNATURE};
 pub use window::{Window, WINDOW};

@@ -55,7 +55,8 @@ struct Sender {
 pub struct Seal {
     epochs: Vec<(u8, Prk)>,
     senders: HashMap<(u8, u64), Box<Sender>>,
-    own: Vec<u64>,
+    /// Numbers that it has sealed under, with their epochs.
+    own: Vec<(u8, u64)>,
     key: LessSafeKey,
     counter: u32,
     most: usize,
@@ -66,14 +67,32 @@ impl Seal {
     /// no epoch.
     pub fn new(epochs: &[(u8, &[u8])], sender: u64) -> Option<Self> {
         let epochs: Vec<_> = epochs.iter().map(|(number, secret)| (*number, key::extract(secret))).collect();
-        let key = key::of_sender(&epochs.last()?.1, sender);
-        Some(Self { epochs, senders: HashMap::new(), own: vec![sender], key, counter: 0, most: MOST_SENDERS })
+        let (number, last) = epochs.last()?;
+        let (key, own) = (key::of_sender(last, sender), vec![(*number, sender)]);
+        Some(Self { epochs, senders: HashMap::new(), own, key, counter: 0, most: MOST_SENDERS })
+    }
+
+    /// Go on with these epochs, as another sender: nonces count from 0 again. What was heard of senders in epochs that
+    /// stay is remembered, the others are forgotten. Whether it was: not without an epoch.
+    pub fn change(&mut self, epochs: &[(u8, &[u8])], sender: u64) -> bool {
+        let Some(mut next) = Self::new(epochs, sender) else {
+            return false;
+        };
+        let stays = |number: u8| epochs.iter().any(|(one, _)| *one == number);
+        next.senders = std::mem::take(&mut self.senders);
+        next.senders.retain(|(number, _), _| stays(*number));
+        self.own.retain(|(number, _)| stays(*number));
+        next.own.splice(..0, self.own.drain(..));
+        next.most = self.most;
+        *self = next;
+        true
     }
 
     /// Go on as another sender, for this one has no numbers left.
     pub fn renew(&mut self, sender: u64) {
-        self.own.push(sender);
-        self.key = key::of_sender(&self.epochs[self.epochs.len() - 1].1, sender);
+        let (number, last) = &self.epochs[self.epochs.len() - 1];
+        self.own.push((*number, sender));
+        self.key = key::of_sender(last, sender);
         self.counter = 0;
     }
 
@@ -101,7 +120,7 @@ impl Seal {
         let (header, rest) = sealed.split_at_mut(HEADER);
         let (body, end) = rest.split_at_mut(packet.len());
         header[..4].copy_from_slice(&[VERSION, protocol, kind, self.epochs[self.epochs.len() - 1].0]);
-        header[4..12].copy_from_slice(&self.own[self.own.len() - 1].to_be_bytes());
+        header[4..12].copy_from_slice(&self.own[self.own.len() - 1].1.to_be_bytes());
         header[12..16].copy_from_slice(&self.counter.to_be_bytes());
         header[16..].copy_from_slice(&time_s.to_be_bytes());
         body.copy_from_slice(packet);
@@ -145,7 +164,7 @@ impl Seal {
             sender.window.take(counter);
             return Ok(());
         }
-        if self.own.contains(&sender) {
+        if self.own.contains(&(number, sender)) {
             return Err(Refused::Own);
         }
         let key = key::of_sender(epoch, sender);
@@ -278,6 +297,27 @@ mod tests {
         let packet = sealed(&mut of(3), b"old");
         assert_eq!(opened(&mut new, &packet, at(1), at(2), NOW).unwrap(), b"old");
         assert!(Seal::new(&[], 1).is_none());
+    }
+
+    #[test]
+    fn epochs_change_and_nothing_comes_twice() {
+        let (mut one, mut two) = (of(1), of(2));
+        let first = sealed(&mut one, b"first");
+        assert_eq!(opened(&mut two, &first, at(1), at(2), NOW).unwrap(), b"first");
+        let both: [(u8, &[u8]); 2] = [(1, &SECRET), (2, &[9; 32])];
+        assert!(one.change(&both, 3) && two.change(&[both[1], both[0]], 4));
+        let second = sealed(&mut one, b"second");
+        assert_eq!((second[3], sealed(&mut two, b"")[3]), (2, 1));
+        assert_eq!(opened(&mut two, &second, at(1), at(2), NOW).unwrap(), b"second");
+        for packet in [&first, &second] {
+            assert_eq!(opened(&mut two, packet, at(1), at(2), NOW), Err(Refused::Replayed));
+            assert_eq!(opened(&mut one, packet, at(1), at(2), NOW), Err(Refused::Own));
+        }
+        assert!(two.change(&both[1..], 5));
+        assert_eq!(opened(&mut two, &first, at(1), at(2), NOW), Err(Refused::Epoch));
+        assert_eq!((two.senders.len(), two.own.len()), (1, 1));
+        assert!(!two.change(&[], 6));
+        assert_eq!(sealed(&mut two, b"")[3], 2);
     }
 
     #[test]

@@ -49,7 +49,7 @@ def test_what_was_sent_is_taken_and_the_content_comes_out(length: int) -> None:
         checker.learn(packet)
         got += checker.strip(number * SIZE, packet)
     assert got == content
-    assert not checker._hashes, "nothing is kept"
+    assert (len(checker._hashes), len(checker._blocks)) == (0, 0), "nothing is kept"
     assert checker.open_bytes is None
 
 
@@ -80,6 +80,36 @@ def test_runs() -> None:
             assert not checker.takes_run(at, joined[:-1] + b"?", len(run))
     assert content.startswith(got)
     assert len(got) == len(content) - SIZE
+
+
+def test_runs_that_lie_across_blocks_and_tables_are_checked_wherever_they_are_wrong() -> None:
+    _, packets = stream(SIZE * 500)
+    rng = random.Random(3)
+    checker = TreeChecker()
+    at = 0
+    while at < len(packets) - 1:
+        count = min(rng.randrange(1, 60), len(packets) - 1 - at)
+        run = packets[at : at + count]
+        ahead = (checker.open_bytes or SIZE * len(packets)) // SIZE - at
+        assert checker.takes_run(at, b"".join(run), count) == (count <= ahead or at + count <= UNCHECKED_PACKETS), at
+        wrong_one = rng.randrange(count)
+        changed = [packet if number != wrong_one else bytes(SIZE) for number, packet in enumerate(run)]
+        if at + wrong_one >= UNCHECKED_PACKETS:
+            assert not checker.takes_run(at, b"".join(changed), count), at
+        assert not checker.takes_run(at, b"".join(packet[:-1] for packet in run), count) or checker.layout is None
+        count = min(count, max(1, ahead))
+        checker.learn(b"".join(packets[at : at + count]), count)
+        at += count
+    assert not checker.takes_run(at - 5, b"".join(packets[at - 5 :]), 6), "the end is no run's"
+
+
+def test_what_was_taken_unchecked_beyond_the_end_ends_nothing() -> None:
+    _, packets = stream(SIZE * 2)
+    checker = TreeChecker()
+    checker.learn(packets[0])
+    for _ in range(3):
+        checker.learn(bytes(SIZE * 10), 10)
+    assert checker.is_off or not checker._blocks
 
 
 def wrong(packets: list[bytes], number: int) -> Iterator[tuple[int, bytes, bool]]:
@@ -132,4 +162,4 @@ def test_hostile_roots() -> None:
         checker = TreeChecker()
         for _ in range(20):
             checker.learn(bytes(packet))
-        assert len(checker._hashes) < 20 * SIZE
+        assert len(checker._hashes) + sum(len(table) for _, _, table in checker._blocks) < 20 * SIZE

@@ -45,7 +45,10 @@ def test_ctrl_c_leaves_nothing(start: Start) -> None:
     used = namespaces(run)
     assert len(used) == 4  # the switches', and three hosts'
     assert run.interrupt() == 130
-    assert run.summary()["outcome"] == "interrupted"
+    summary = run.summary()
+    assert summary["outcome"] == "interrupted"
+    assert {receiver["detail"] for receiver in summary["sessions"][0]["receivers"]} <= {"was still receiving"}
+    assert "interrupted" not in summary["sessions"][0]["detail"]
     assert not run.processes()
     assert not used & inhabited()
     assert run.state is None

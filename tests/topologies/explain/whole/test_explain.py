@@ -1,6 +1,8 @@
 """Packets of a simulated run, followed through its switches."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,3 +91,25 @@ def test_runs_that_cannot_be_played_again_are_refused(run: Run, tmp_path: Path) 
         with pytest.raises(ExplainError, match=words):
             recorded(RunFolder(tmp_path), summary_of, lambda _: None)
     assert not (tmp_path / FILE_NAME).exists()
+
+
+def explain(folder: Path, *arguments: str, reader: str = "cat") -> subprocess.CompletedProcess[str]:
+    """The command, with what it says to a reader."""
+    command = [sys.executable, "-m", "topologies.explain.command", str(folder), *arguments]
+    with subprocess.Popen([reader], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as reading:
+        return subprocess.run(command, stdout=reading.stdin, stderr=subprocess.PIPE, text=True, check=False)
+
+
+def test_who_lists_packets_sees_their_ends_and_a_few_lines_of_progress(run: Run) -> None:
+    (run.folder / FILE_NAME).unlink(missing_ok=True)
+    command = [sys.executable, "-m", "topologies.explain.command", str(run.folder), "--switch", "s3", "--at", "0.1"]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "mtcp data      10.0.0.1 → 232.1.0.1" in listed.stdout
+    assert max(map(len, listed.stdout.splitlines())) <= 80
+    assert 1 <= len(listed.stderr.splitlines()) <= 5
+
+
+def test_a_reader_that_goes_away_and_a_folder_that_is_none_are_told_so(run: Run, tmp_path: Path) -> None:
+    assert explain(run.folder, "s1:5", reader="true").stderr == ""
+    nowhere = explain(tmp_path / "nowhere")
+    assert (nowhere.returncode, nowhere.stderr) == (2, f"canopy: explain: {tmp_path}/nowhere: no such folder\n")

@@ -1,27 +1,38 @@
 //! Pacing: packets leave in small bursts at a rate, not as acknowledgments come (Linux's sk_pacing_rate).
 
-use crate::time::{from_seconds, to_seconds, Nanos, MILLISECOND};
+use crate::time::{from_seconds, to_seconds, Nanos, MICROSECOND, MILLISECOND};
 
 /// Of the window over the round trip time, in slow start and after (tcp_pacing_ss_ratio, tcp_pacing_ca_ratio).
-const SLOW_START_RATIO: f64 = 2.0;
+pub const SLOW_START_RATIO: f64 = 2.0;
 const AVOIDANCE_RATIO: f64 = 1.2;
-/// A burst takes so long at the rate (sk_pacing_shift of 10), within these bounds in packets (tcp_min_tso_segs, and
-/// 64 KiB).
-const BURST: Nanos = MILLISECOND;
-const LEAST_BURST: f64 = 2.0;
+/// 64 KiB.
 const MOST_BURST: f64 = 44.0;
+
+/// What leaves together: so long at the rate, but so many packets at least.
+#[derive(Clone, Copy, Debug)]
+pub struct Burst {
+    length: Nanos,
+    least: f64,
+}
+
+impl Burst {
+    /// sk_pacing_shift of 10, and tcp_min_tso_segs.
+    pub const LINUX: Self = Self { length: MILLISECOND, least: 2.0 };
+    /// 250 us, and no pairs (draft-briscoe-iccrg-prague-congestion-control; prague_burst_shift of 12).
+    pub const PRAGUE: Self = Self { length: 250 * MICROSECOND, least: 1.0 };
+
+    /// Packets that leave together at a rate.
+    pub fn packets(self, rate: f64) -> f64 {
+        (rate * to_seconds(self.length)).floor().clamp(self.least, MOST_BURST)
+    }
+}
 
 #[derive(Debug)]
 pub struct Pacer {
+    burst: Burst,
     /// Packets a second; infinite: not paced.
     rate: f64,
     next_at: Nanos,
-}
-
-impl Default for Pacer {
-    fn default() -> Self {
-        Self { rate: f64::INFINITY, next_at: 0 }
-    }
 }
 
 /// Packets a second of a window over a round trip time, as Linux paces congestion controls that have no rate.
@@ -30,12 +41,11 @@ pub fn window_rate(cwnd: f64, ssthresh: f64, srtt: Nanos) -> f64 {
     ratio * cwnd / to_seconds(srtt.max(1))
 }
 
-/// Packets that leave together at a rate.
-pub fn burst(rate: f64) -> f64 {
-    (rate * to_seconds(BURST)).floor().clamp(LEAST_BURST, MOST_BURST)
-}
-
 impl Pacer {
+    pub fn new(burst: Burst) -> Self {
+        Self { burst, rate: f64::INFINITY, next_at: 0 }
+    }
+
     /// `rate` in packets a second, above 0.
     pub fn set_rate(&mut self, rate: f64) {
         self.rate = rate;
@@ -51,7 +61,7 @@ impl Pacer {
         match self.rate.is_infinite() {
             true => u64::MAX,
             false if now < self.next_at => 0,
-            false => burst(self.rate) as u64,
+            false => self.burst.packets(self.rate) as u64,
         }
     }
 
@@ -75,13 +85,15 @@ mod tests {
 
     #[test]
     fn bursts_keep_the_rate() {
-        for rate in [100.0, 5_000.0, 80_000.0] {
-            let mut pacer = Pacer::default();
+        for (rate, burst, least) in
+            [100.0, 5_000.0, 80_000.0].into_iter().flat_map(|rate| [(rate, Burst::LINUX, 2), (rate, Burst::PRAGUE, 1)])
+        {
+            let mut pacer = Pacer::new(burst);
             pacer.set_rate(rate);
             let (mut now, mut sent) = (0, 0);
             while now < SECOND {
                 let count = pacer.allowance(now);
-                assert!((2..=44).contains(&count), "{count}");
+                assert!((least..=44).contains(&count), "{count}");
                 pacer.send(now, count);
                 assert_eq!(pacer.allowance(pacer.next_at() - 1), 0);
                 sent += count;

@@ -131,7 +131,7 @@ impl Sender {
             phase: Phase::Open,
             prr: Prr::new(1),
             rates: RateSampler::default(),
-            pacer: Pacer::default(),
+            pacer: Pacer::new(config.congestion_control.burst()),
             paces: config.pacing || control.is_model_based(),
             ecn: EcnSender::new(config.ecn.unwrap_or(config.congestion_control.ecn())),
             // Linux bounds the variation, not the sum: a steady path keeps its distance from spurious time-outs.

@@ -18,6 +18,11 @@ impl Default for Alpha {
 }
 
 impl Alpha {
+    /// Nothing was marked so far.
+    pub fn zero() -> Self {
+        Self { value: 0.0, delivered: 0.0, marked: 0.0 }
+    }
+
     /// The part, from 0 to 1.
     pub fn value(&self) -> f64 {
         self.value

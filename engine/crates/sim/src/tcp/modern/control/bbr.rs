@@ -3,7 +3,7 @@
 
 use link::random::Stream;
 
-use super::super::pacing::burst;
+use super::super::pacing::Burst;
 use super::super::rate::RateSample;
 use super::super::window::{Ack, Phase, Window};
 use super::congestion_control::{CongestionControl, Trouble};
@@ -116,7 +116,7 @@ impl Bbr {
     fn pipe(&self, gain: f64, window: &Window) -> f64 {
         let Some(min_rtt) = self.min_rtt else { return self.initial_window };
         let product = self.rate.max() * to_seconds(min_rtt);
-        let bursts = 3.0 * burst(window.pacing_rate.unwrap_or(0.0));
+        let bursts = 3.0 * Burst::LINUX.packets(window.pacing_rate.unwrap_or(0.0));
         let even = 2.0 * ((gain * product + bursts).ceil() / 2.0).ceil();
         even + if self.mode == (Mode::ProbeBandwidth { step: 0 }) { 2.0 } else { 0.0 }
     }

@@ -3,7 +3,7 @@
 
 use link::random::Stream;
 
-use super::super::pacing::burst;
+use super::super::pacing::Burst;
 use super::super::rate::RateSample;
 use super::super::window::{Ack, Phase, Window};
 use super::bbr3_model::{Model, BETA, LEAST_WINDOW, LOSS_THRESHOLD};
@@ -126,7 +126,7 @@ impl Bbr3 {
         if product.is_infinite() {
             return self.initial_window;
         }
-        let bursts = 3.0 * burst(window.pacing_rate.unwrap_or(0.0));
+        let bursts = 3.0 * Burst::LINUX.packets(window.pacing_rate.unwrap_or(0.0));
         (gain * product).max(bursts).max(LEAST_WINDOW) + if self.mode == Mode::Up { 2.0 } else { 0.0 }
     }
 

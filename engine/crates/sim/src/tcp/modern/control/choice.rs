@@ -3,6 +3,7 @@
 use link::random::Stream;
 
 use super::super::ecn::Ecn;
+use super::super::pacing::Burst;
 use super::super::window::Window;
 use super::bbr::Bbr;
 use super::bbr3::Bbr3;
@@ -43,6 +44,15 @@ impl Name {
             Name::Dctcp => Ecn::Accurate,
             Name::Prague => Ecn::Scalable,
             _ => Ecn::Off,
+        }
+    }
+
+    /// What leaves together when it is paced.
+    pub fn burst(self) -> Burst {
+        if self == Name::Prague {
+            Burst::PRAGUE
+        } else {
+            Burst::LINUX
         }
     }
 

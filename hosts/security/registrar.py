@@ -1,0 +1,73 @@
+"""Who belongs to a group, and which keys they are told: a registrar's rules, without I/O, clock or randomness.
+
+Epochs roll on a schedule, when somebody asks for it, and when a member is expelled. An expelled member may have been
+told of the epoch that is coming; so another roll follows as soon as that one is over.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from hosts.security.messages import Hello, Refusal
+from hosts.security.schedule import LEAD_S, OVERLAP_S, Schedule
+from hosts.security.ticket import is_token
+
+MOST_MEMBERS: Final = 16_384
+"""Of a group: as many senders as an endpoint remembers (engine/crates/seal)."""
+
+
+class Member(NamedTuple):
+    """One that was enrolled."""
+
+    kept: bytes
+    """Of its token (ticket.py)."""
+    expelled: bool = False
+
+
+class Members(NamedTuple):
+    """What a file says of them."""
+
+    members: Mapping[str, Member]
+    turns: int = 0
+    """Rolls that were asked for so far, each expulsion among them."""
+
+
+class Registrar:
+    """One group's."""
+
+    def __init__(
+        self, members: Members, schedule: Schedule, turns: int, every_s: float, draw: Callable[[], bytes]
+    ) -> None:
+        """`turns`: as many as the newest epoch was made after; `every_s`: how long an epoch seals, at least a roll's
+        time; `draw`: a new secret."""
+        self.members = members
+        self.schedule = schedule
+        self.turns = turns
+        self._every_s = max(every_s, LEAD_S + OVERLAP_S)
+        self._draw = draw
+
+    def admit(self, hello: Hello) -> Refusal | None:
+        """Whether this is a member, and if not, why."""
+        member = self.members.members.get(hello.name)
+        if member is None or not is_token(hello.token, member.kept):
+            return Refusal("this registrar knows no such member")  # whether the name is right is nobody's business
+        return Refusal("this member was expelled") if member.expelled else None
+
+    def is_member(self, hello: Hello) -> bool:
+        """Whether who was admitted still is one."""
+        return self.admit(hello) is None
+
+    def handle_timer(self, now: float) -> bool:
+        """Roll if it is time. Whether members have to be told something; it has to be kept before that."""
+        if now < self.wake_at(now):
+            return False
+        self.turns = self.members.turns
+        self.schedule = self.schedule.rolled(self._draw(), now)
+        return True
+
+    def wake_at(self, now: float) -> float:
+        """When it rolls next, as far as is known now."""
+        over = max((epoch.closes_at for epoch in self.schedule.epochs[:-1]), default=-math.inf)
+        free = max(over, self.schedule.newest.seals_at)
+        due = now if self.turns < self.members.turns else self.schedule.newest.seals_at + self._every_s
+        return max(free, due)
