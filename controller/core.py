@@ -78,6 +78,7 @@ class Core:
             for switch in network.switches
             if not program.has_bitmap_groups(switch.ports)
         }
+        self._standing: dict[str, list[Entry]] = {}  # what each should have whatever groups there are
         self._host_ports = {(host.switch, host.port): host.name for host in network.hosts}
         self._not_read = {switch.name for switch in network.switches}
         self._begun = asyncio.Event()  # slots were adopted, and known sessions have theirs
@@ -91,8 +92,21 @@ class Core:
 
     def wanted(self, switch: str) -> list[Entry]:
         """Everything that a switch should have now."""
+        if switch not in self._standing:
+            self._standing[switch] = self._wanted_always(switch)
+        entries = [*self._standing[switch]]
+        for slot in self.slots:
+            source, group = slot.key
+            upstream = self.trees.upstream_ports(switch, source, group)
+            entries.append(self.program.slot(slot, upstream, self.trees.accept_ports(switch, source, group)))
+        if switch in self._groups:
+            entries += self._slot_groups(switch)
+        return entries
+
+    def _wanted_always(self, switch: str) -> list[Entry]:
+        """What it should have whatever groups there are, as long as no link goes down or comes up."""
         spec = self.network.switch_by_name[switch]
-        program, bitmap_groups = self.program, self.program.has_bitmap_groups(spec.ports)
+        program, bitmap_groups = self.program, switch not in self._groups
         entries = [program.switch_config(spec.mac, self.epoch_shift, bitmap_groups=bitmap_groups)]
         entries.append(program.assist(port for port in spec.ports if (switch, port) not in self._host_ports))
         lan = (port for port in spec.ports if spec.lan and (switch, port) in self._host_ports)
@@ -105,12 +119,6 @@ class Core:
         for port, hosts in self._hosts_at(switch).items():
             entries += program.source_guard(port, hosts)
         entries += (program.route(route) for route in self.trees.routes(switch))
-        for slot in self.slots:
-            source, group = slot.key
-            upstream = self.trees.upstream_ports(switch, source, group)
-            entries.append(program.slot(slot, upstream, self.trees.accept_ports(switch, source, group)))
-        if not bitmap_groups:
-            entries += self._slot_groups(switch)
         return entries
 
     def _hosts_at(self, switch: str) -> dict[int, list[IPv4Address]]:
@@ -334,6 +342,7 @@ class Core:
         Raises KeyError when there is no such link."""
         if not self.trees.set_link(name, up=up):
             return False
+        self._standing.clear()
         self.events.add("link_up" if up else "link_down", link=self.trees.find_link(name).name)
         self._touch_all()
         joins, leaves = [], []

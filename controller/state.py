@@ -80,12 +80,14 @@ class Difference:
 
 def difference(have: State, want: State) -> Difference:
     """What turns `have` into `want`."""
-    inserts = [entry for key, entry in want.items() if key not in have and not _always_there(entry)]
-    modifies = [
-        entry
-        for key, entry in want.items()
-        if (key in have and have[key].value != entry.value) or (key not in have and _always_there(entry))
-    ]
+    inserts: list[Entry] = []
+    modifies: list[Entry] = []
+    for key, entry in want.items():
+        had = have.get(key)
+        if had is None:
+            (modifies if _always_there(entry) else inserts).append(entry)
+        elif had is not entry and had.value != entry.value:
+            modifies.append(entry)
     deletes = [entry for key, entry in have.items() if key not in want and not _always_there(entry)]
     return Difference(
         tuple(sorted(inserts, key=_groups_first)),

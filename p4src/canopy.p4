@@ -97,6 +97,7 @@ control canopy_ingress(inout headers_t hdr, inout metadata_t meta, inout standar
 
 control canopy_egress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata) {
     apply {
+        tell_queue.apply(hdr, meta, standard_metadata);
         if (meta.copies != 0) {
             count_copy.apply(meta, standard_metadata);
             if (meta.repair_port != 0 && standard_metadata.egress_port != meta.repair_port) {

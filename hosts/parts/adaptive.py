@@ -8,7 +8,8 @@ does.
                      and how long the path is without a queue (coexistence.py)
 
 A loss does not mean congestion while it is alone, few packets wait and few are lost: such losses are the
-links' own (Veno, Fu and Liew 2003; BBRv3 bounds their share).
+links' own (Veno, Fu and Liew 2003; BBRv3 bounds their share). But to a TCP they do, and one that they keep down shows
+itself by no queue: so they count where the window is above a multiple of what a TCP has that loses as much.
 
 Windows are in packets, times in seconds on the owner's clock.
 """
@@ -17,6 +18,7 @@ from typing import Final
 
 from hosts.parts.coexistence import Company
 from hosts.parts.cubic import BETA, SLOW_START_CUT, Cubic
+from hosts.parts.throughput import mixed_packets_per_rtt
 from hosts.parts.vegas import INITIAL_CWND, LEAST_CWND, VegasOptions
 
 SHORT_QUEUE_CUT: Final = 0.85
@@ -25,6 +27,8 @@ is cut by more than a short queue holds leaves the link idle. It is half again w
 FEW_LOSSES: Final = 0.02
 """Of the packets: more of them lost mean congestion even where no queue shows it, as of a policer (BBRv3's
 BBR.LossThresh, draft-ietf-ccwg-bbr, 2.4)."""
+LOSSY_SHARE: Final = 1.5
+"""Of a TCP's window, that losses which no queue explains leave: within twice a TCP's, which is fair (ours)."""
 ALPHA_SHARE: Final = 1 / 32
 """Of the round trip, that may always wait: a few packets of a large window are less than hosts' own delays (ours)."""
 NOISE_S: Final = 0.0005
@@ -55,6 +59,7 @@ class AdaptiveWindow:
         "_cubic",
         "_filling",
         "_grows",
+        "_lossy_share",
         "_options",
         "_peak",
         "_recovers",
@@ -67,9 +72,14 @@ class AdaptiveWindow:
         "ssthresh",
     )
 
-    def __init__(self, options: VegasOptions, maximum: float, company: Company | None = None) -> None:
-        """`maximum`: packets that the owner can keep in flight at all. `company`: whose drains it follows; its own."""
+    def __init__(
+        self, options: VegasOptions, maximum: float, company: Company | None = None, *, lossy_share: float = LOSSY_SHARE
+    ) -> None:
+        """`maximum`: packets that the owner can keep in flight at all. `company`: whose drains it follows; its own.
+        `lossy_share`: LOSSY_SHARE.
+        """
         self._options = options
+        self._lossy_share = lossy_share
         self.maximum = float(maximum)
         self.cwnd = INITIAL_CWND
         self.ssthresh = self.maximum
@@ -203,10 +213,10 @@ class AdaptiveWindow:
         """A loss, once a round trip; packets waited in queues for so long on the way to who lost it, and that `share`
         of them has been lost lately. Whether it is taken for congestion.
         """
-        if share < FEW_LOSSES and not self._company.present and not self.is_long(waiting_s):
+        before = self.cwnd if self._resumes_at is None else self._resumes_at
+        if not self._company.present and not self.is_long(waiting_s) and self._bears(share, before):
             return False
         short = waiting_s < self._wait_of(self._options.alpha, ALPHA_SHARE)
-        before = self.cwnd if self._resumes_at is None else self._resumes_at
         self._calm = 0.0
         if self.slow_start:
             self._cubic.lost(before)
@@ -219,6 +229,16 @@ class AdaptiveWindow:
             self._resumes_at = after
             self._avoid_from(min(self.cwnd, after))
         return True
+
+    def _bears(self, share: float, cwnd: float) -> bool:
+        """Whether losses of that share of the packets, which no queue explains, leave such a window as it is. The first
+        slow start knows of too few to tell the share.
+        """
+        if share >= FEW_LOSSES:
+            return False
+        if not share or not self._rtt_s or self.is_first_slow_start:
+            return True
+        return cwnd <= self._lossy_share * mixed_packets_per_rtt(share, self._rtt_s)
 
     def cut(self, share: float = BETA) -> None:
         """Repairs were lost, too: that share is left."""

@@ -54,7 +54,7 @@ control assist_feedback(inout headers_t hdr, inout metadata_t meta, inout standa
                     note_round.apply(hdr, meta);
                 } else if (meta.assisted.kind == assisted_t.vlmcc_data) {
                     note_leader.apply(hdr, meta);
-                } else if (meta.assisted.kind == assisted_t.arbor_data) {
+                } else if (meta.assisted.kind == assisted_t.arbor_told_data) {
                     note_round_trip.apply(hdr, meta);
                 }
             } else {

@@ -93,7 +93,7 @@ const bit<16> VLMCC_DATA_UDP_BYTES = 52;        // at least
 const bit<16> VLMCC_CHALLENGE_UDP_BYTES = 48;
 
 // Arbor's
-const bit<16> ARBOR_DATA_UDP_BYTES   = 52;      // at least
+const bit<16> ARBOR_TOLD_DATA_UDP_BYTES = 68;    // at least
 const bit<16> ARBOR_REPORT_UDP_BYTES = 44;
 const bit<16> ARBOR_BLOCKS_UDP_BYTES = 40;      // with one need
 
@@ -223,9 +223,9 @@ enum bit<8> vlmcc_type_t {
 }
 
 enum bit<8> arbor_type_t {
-    data   = 1,
-    report = 2,
-    blocks = 9
+    report    = 2,
+    blocks    = 9,
+    told_data = 10
 }
 
 enum bit<8> igmp_type_t {
@@ -312,7 +312,7 @@ enum bit<8> assisted_t {
     vlmcc_challenge = 11,
     tfmcc_join_ack  = 12,
     mtcp_repair   = 13,
-    arbor_data    = 14,
+    arbor_told_data = 14,
     arbor_report  = 15,
     arbor_blocks  = 16
 }

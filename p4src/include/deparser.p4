@@ -22,7 +22,7 @@ control canopy_deparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.tfmcc_report);
         packet.emit(hdr.vlmcc_data);
         packet.emit(hdr.vlmcc_challenge);
-        packet.emit(hdr.arbor_data);
+        packet.emit(hdr.arbor_told_data);
         packet.emit(hdr.arbor_report);
         packet.emit(hdr.arbor_blocks);
     }

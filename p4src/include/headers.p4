@@ -161,12 +161,18 @@ header vlmcc_challenge_t {
     bit<64> time_comp_us;
 }
 
-// Arbor's DATA up to what a switch reads, its REPORT, and its BLOCKS with one need (hosts/protocols/arbor/packets.py).
-header arbor_data_t {
+// Arbor's TOLD_DATA up to what a switch reads and writes, its REPORT, and its BLOCKS with one need (hosts/protocols/arbor/packets.py).
+header arbor_told_data_t {
     bit<32> seq;
     bit<32> limiting;
     bit<32> rate;
     bit<32> rtt_us;
+    bit<32> waited_us;          // in the queues of the switches so far
+    bit<32> longest_us;         // in one of them
+    bit<32> gap_us;             // how long the link after that one took for the packet before; 0: it was idle
+    bit<16> gap_bytes;          // that packet's length
+    bit<8>  at;                 // which switch that was, from 1
+    bit<8>  hops;               // switches so far
 }
 
 header arbor_report_t {
@@ -222,7 +228,7 @@ struct headers_t {
     tfmcc_report_t  tfmcc_report;
     vlmcc_data_t    vlmcc_data;
     vlmcc_challenge_t vlmcc_challenge;
-    arbor_data_t    arbor_data;
+    arbor_told_data_t arbor_told_data;
     arbor_report_t  arbor_report;
     arbor_blocks_t  arbor_blocks;
 }

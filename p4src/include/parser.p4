@@ -161,7 +161,7 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             KIND(tfmcc, join_ack, 0): tfmcc_join_ack;
             KIND(vlmcc, data, FLAG(BIT_ASSIST)): vlmcc_data;
             KIND(vlmcc, challenge, FLAG(BIT_MAY_SUPPRESS)): vlmcc_challenge_length;
-            KIND(arbor, data, FLAG(BIT_ASSIST)): arbor_data;
+            KIND(arbor, told_data, FLAG(BIT_ASSIST)): arbor_told_data;
             KIND(arbor, report, FLAG(BIT_MAY_SUPPRESS)): arbor_report_length;
             KIND(arbor, blocks, FLAG(BIT_MAY_SUPPRESS)): arbor_blocks_length;
             default: accept;
@@ -307,11 +307,11 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         transition accept;
     }
 
-    state arbor_data {
+    state arbor_told_data {
         packet.extract(hdr.udp);
         packet.extract(hdr.canopy);
-        packet.extract(hdr.arbor_data);
-        meta.assisted.kind = assisted_t.arbor_data;
+        packet.extract(hdr.arbor_told_data);
+        meta.assisted.kind = assisted_t.arbor_told_data;
         transition accept;
     }
 

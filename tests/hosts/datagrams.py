@@ -62,6 +62,7 @@ def vlmcc_examples() -> list[bytes]:
 def arbor_examples() -> list[bytes]:
     return [
         arbor.encode_data(arbor.Data(7, 1, 5, 9, 1000, 20_000, 12, 13, 2, b"abc")),
+        arbor.TOLD_DATA.encode(arbor.ToldData(7, 1, 5, 9, 1000, 20_000, 12, 13, 2, b"abc", 30, 20, 10, 1514, 1, 2)),
         arbor.encode_report(arbor.Report(7, 9, 2000, 30_000, 66_666, 5, 12, True, False, True)),
         arbor.JOIN.encode(arbor.Join(7, 9, 12, 13)),
         arbor.WELCOME.encode(arbor.Welcome(7, 9, 12, 13)),

@@ -163,12 +163,22 @@ _SETTLES_S: Final = 5.0
 """A reaction that has not come by then is said to take so long."""
 
 
+_ASSISTED: Final = "switches"
+"""The series of cases with P4 switches that help."""
+
+
 def _halved_cases(quick: bool) -> Sequence[Case]:
-    return [Case(queue, _halved(given), x=number) for number, (queue, given) in enumerate(_QUEUES.items())]
+    """Behind routers, and behind switches."""
+    return [
+        Case(queue if not series else f"{queue}, {series}", _halved(given, bool(series)), x=number, series=series)
+        for series in ("", _ASSISTED)
+        for number, (queue, given) in enumerate(_QUEUES.items())
+    ]
 
 
-def _halved(queue: Mapping[str, Any]) -> dict[str, Any]:
-    nodes: dict[str, Any] = {"left": {"kind": "router"}, "right": {"kind": "router"}, "s": _host(_HALVED_BPS)}
+def _halved(queue: Mapping[str, Any], assisted: bool) -> dict[str, Any]:
+    kind = {"kind": "p4" if assisted else "router"}
+    nodes: dict[str, Any] = {"left": kind, "right": dict(kind), "s": _host(_HALVED_BPS)}
     nodes |= {"r0": {"kind": "host"}, "r1": {"kind": "host"}}
     links = [{**bottleneck("left", "right", _HALVED_BPS, delay_ms=_DELAY_MS), "queue": dict(queue)}]
     links += [access("s", "left", 10 * _HALVED_BPS, 0.1)]
@@ -181,6 +191,7 @@ def _halved(queue: Mapping[str, Any]) -> dict[str, Any]:
     }
     fine = {"trace": "10 ms", "sample": "500 ms"}
     session = _session(["r0", "r1"])
+    session |= {"assist": "switch"} if assisted else {}
     return document("arbor-halved", _HALVED_S, nodes, links, session, faults=[fault], simulation=fine)
 
 
@@ -297,12 +308,18 @@ ROWS: Final = (
         "sim",
         "20 Mbps become 10 after 20 s, 30 ms, by the kind of the queue",
         "the reaction takes some round trips",
-        "within 6 round trips no more is sent than the link carries; from the 20th on 90 % of it arrive",
+        "within 6 round trips (3 with switches) no more is sent than the link carries; after 20 come 90 % of it",
         "",
         Experiment(
             _halved_cases,
             _halved_measure,
-            Every([Only(EachBetween(most=6.0), "reaction"), Only(EachBetween(90.0), "later")]),
+            Every(
+                [
+                    Only(EachBetween(most=6.0), "reaction"),
+                    Only(EachBetween(most=3.0), "reaction", _ASSISTED),
+                    Only(EachBetween(90.0), "later"),
+                ]
+            ),
             Figure("queue: " + ", ".join(_QUEUES), {"reaction": "round trips", "later": "% of the new rate"}),
         ),
     ),

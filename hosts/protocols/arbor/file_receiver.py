@@ -11,7 +11,7 @@ from hosts.parts.fec.pieces import parse_piece
 from hosts.protocol import Session
 from hosts.protocols.arbor.lacking import OPEN_BLOCKS, Lacking, spread_s, turn_s
 from hosts.protocols.arbor.options import ArborOptions
-from hosts.protocols.arbor.packets import FIN, FLAG_ASSIST, FLAG_FILE, Blocks, Data, Packet, Welcome, encode_blocks
+from hosts.protocols.arbor.packets import FIN, FLAG_ASSIST, FLAG_FILE, AnyData, Blocks, Packet, Welcome, encode_blocks
 from hosts.protocols.arbor.receiver import ArborReceiver
 from hosts.wire.farewell import FIN_TRIES, Abort, MemberFin
 from hosts.wire.header import PacketError
@@ -105,7 +105,7 @@ class ArborFileReceiver(ArborReceiver):
         """Within which the sender answers."""
         return FIN_RETRY_S if self._last is None or not self.rtt else self._loop(self._last)
 
-    def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
+    def _deliver(self, seq: int, packet: AnyData, at: float, now: float, effects: list[Effect]) -> None:
         blocks, lacking = self._blocks, self._lacking
         try:
             piece = parse_piece(packet.payload)

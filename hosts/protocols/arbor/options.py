@@ -29,7 +29,8 @@ class ArborOptions:
     rungs: int = within(1, 1, 32)
     least_rung_bps: float = at_least(300e3, 1e3, below=1e12)
     rung_step: float = at_least(4 / 3, 1.1, below=10.0)
-    assist: str = one_of("none", "switch")  # switch: switches on the way may suppress what others have said
+    # switch: switches on the way may suppress what others have said, and tell of their queues.
+    assist: str = one_of("none", "switch")
     silence_s: float = seconds(30.0)  # a receiver gives a silent sender up after this
 
     def __post_init__(self) -> None:
@@ -40,4 +41,4 @@ class ArborOptions:
     @property
     def packet_bytes(self) -> int:
         """Of a full IP packet."""
-        return packet_bytes(self.payload_bytes)
+        return packet_bytes(self.payload_bytes, self.assist == "switch")

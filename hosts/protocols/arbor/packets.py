@@ -1,6 +1,7 @@
 """Arbor's packets: fixed-size fields after the common header, in network order.
 
-DATA is multicast by the sender. A receiver's REPORTs, its JOIN and its LEAVE are unicast to it; WELCOME is the answer
+DATA is multicast by the sender; where switches help it is TOLD_DATA, into which they write what they know of the way.
+A receiver's REPORTs, its JOIN and its LEAVE are unicast to it; WELCOME is the answer
 to a JOIN. ABORT ends the session. A file's receivers say by BLOCKS what they have and lack, and by FIN that they are
 through, which FIN_ACK answers.
 
@@ -35,6 +36,7 @@ class Type(enum.IntEnum):
     FIN = 7
     FIN_ACK = 8
     BLOCKS = 9
+    TOLD_DATA = 10
 
 
 FLAG_END: Final = 0x01
@@ -69,28 +71,59 @@ class Data(NamedTuple):
     payload: bytes
 
 
-DATA: Final = Format(
-    NUMBER,
-    Type.DATA,
-    Data,
+class ToldData(NamedTuple):
+    """One packet of the stream, and what the switches on its way have told."""
+
+    session: int
+    flags: int
+    seq: int
+    limiting: int
+    rate: int
+    rtt_us: int
+    send_time_us: int
+    offset: int
+    receivers: int
+    payload: bytes
+    waited_us: int = 0
+    longest_us: int = 0
+    gap_us: int = 0
+    gap_bytes: int = 0
+    at: int = 0
+    hops: int = 0
+
+
+_BEGINNING: Final = (
     Number("seq", 32, "counts DATA packets from 0", wraps=True),
     Number("limiting", 32, "receiver id of whose window the sender goes by; 0: nobody's"),
     Number("rate", 32, "that window over its rtt, in packets per 1,000 s"),
     Number("rtt_us", 32, "that rtt, as the sender measures it; 0: not yet"),
+)
+_TOLD: Final = (
+    Number("waited_us", 32, "by switches: the time in their queues so far"),
+    Number("longest_us", 32, "the longest of these waits"),
+    Number("gap_us", 32, "how long the link after that queue took for the packet before; 0: the link was idle"),
+    Number("gap_bytes", 16, "that packet's length on the link"),
+    Number("at", 8, "which of the switches that was, from 1"),
+    Number("hops", 8, "switches that have told"),
+)
+_END: Final = (
     Number("send_time_us", 64, "sender's clock"),
     Number("offset", 64, "of the payload's first byte in the stream"),
     Size("length", 16, "bytes of payload", of="payload"),
     Number("receivers", 16, "how many the sender knows of (65,535: that many or more)", cut=True),
     Payload("data", "the stream's bytes, or a file's blocks", "payload"),
-    flags=(
-        Flag("end", FLAG_END, "the stream ends here"),
-        Flag("starved", FLAG_STARVED, "something else than the window limits the rate"),
-        Flag("restarting", FLAG_RESTARTING, "reports have failed to come: the window is not in use yet"),
-        Flag("file", FLAG_FILE, "the payload is a piece of a file"),
-        Flag("assist", FLAG_ASSIST, "switches may suppress what others have said"),
-        Flag("suppressed", FLAG_SUPPRESSED, "set on the way by a switch that does so: all may speak at once"),
-    ),
 )
+_DATA_FLAGS: Final = (
+    Flag("end", FLAG_END, "the stream ends here"),
+    Flag("starved", FLAG_STARVED, "something else than the window limits the rate"),
+    Flag("restarting", FLAG_RESTARTING, "reports have failed to come: the window is not in use yet"),
+    Flag("file", FLAG_FILE, "the payload is a piece of a file"),
+    Flag("assist", FLAG_ASSIST, "switches may suppress what others have said, and tell of their queues"),
+    Flag("suppressed", FLAG_SUPPRESSED, "set on the way by a switch that does so: all may speak at once"),
+)
+
+DATA: Final = Format(NUMBER, Type.DATA, Data, *_BEGINNING, *_END, flags=_DATA_FLAGS)
+TOLD_DATA: Final = Format(NUMBER, Type.TOLD_DATA, ToldData, *_BEGINNING, *_TOLD, *_END, flags=_DATA_FLAGS)
 
 
 class Report(NamedTuple):
@@ -205,23 +238,26 @@ class Blocks(NamedTuple):
 
 BLOCKS: Final = blocks_format(NUMBER, Type.BLOCKS, Blocks, _MAY_SUPPRESS)
 
-PACKETS: Final = (DATA, REPORT, JOIN, WELCOME, LEAVE, ABORT, FIN, BLOCKS)
-Packet: TypeAlias = Data | Report | Join | Welcome | Leave | Abort | MemberFin | Blocks
+PACKETS: Final = (DATA, REPORT, JOIN, WELCOME, LEAVE, ABORT, FIN, BLOCKS, TOLD_DATA)
+AnyData: TypeAlias = Data | ToldData
+Packet: TypeAlias = AnyData | Report | Join | Welcome | Leave | Abort | MemberFin | Blocks
 
 # Hot paths pack and unpack with the structs themselves.
 _DATA: Final = DATA.struct
+_TOLD_DATA: Final = TOLD_DATA.struct
 _REPORT: Final = REPORT.struct
 _CONTROL: Final[dict[int, Format[Packet]]] = by_kind((JOIN, WELCOME, LEAVE, ABORT, FIN, BLOCKS))
 
 DATA_BYTES: Final = _DATA.size
-MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - DATA_BYTES
+TOLD_DATA_BYTES: Final = _TOLD_DATA.size
+MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - TOLD_DATA_BYTES
 DEFAULT_PAYLOAD_BYTES: Final = 1400
-"""With DATA's header, UDP and IPv4 it fits an MTU of 1,500."""
+"""With TOLD_DATA's header, UDP and IPv4 it fits an MTU of 1,500."""
 
 
-def packet_bytes(payload_bytes: int) -> int:
-    """Bytes of the IP packet that carries so much payload."""
-    return payload_bytes + DATA_BYTES + IPV4_UDP_BYTES
+def packet_bytes(payload_bytes: int, told: bool = False) -> int:
+    """Bytes of the IP packet that carries so much payload, in DATA or TOLD_DATA."""
+    return payload_bytes + (TOLD_DATA_BYTES if told else DATA_BYTES) + IPV4_UDP_BYTES
 
 
 def encode_data(data: Data) -> bytes:
@@ -237,6 +273,34 @@ def encode_data(data: Data) -> bytes:
             data.limiting,
             data.rate,
             data.rtt_us,
+            data.send_time_us,
+            data.offset,
+            len(data.payload),
+            min(data.receivers, MAX_U16),
+        )
+        + data.payload
+    )
+
+
+def encode_told_data(data: Data) -> bytes:
+    """A TOLD_DATA packet of which nothing was told yet. As `encode_data`."""
+    return (
+        _TOLD_DATA.pack(
+            VERSION,
+            NUMBER,
+            Type.TOLD_DATA,
+            data.flags,
+            data.session,
+            data.seq & MAX_U32,
+            data.limiting,
+            data.rate,
+            data.rtt_us,
+            0,
+            0,
+            0,
+            0,
+            0,
+            0,
             data.send_time_us,
             data.offset,
             len(data.payload),
@@ -279,6 +343,8 @@ def parse(data: bytes) -> Packet:
     kind, flags, session = read_header(data, NUMBER)
     if kind == Type.DATA:
         return _parse_data(data)
+    if kind == Type.TOLD_DATA:
+        return _parse_told_data(data)
     if kind == Type.REPORT:
         check_size(len(data), _REPORT.size)
         said = tuple(bool(flags & flag) for flag in (FLAG_SLOW_START, FLAG_SCALABLE, FLAG_MAY_SUPPRESS))
@@ -297,5 +363,18 @@ def _parse_data(data: bytes) -> Data:
     return Data._make((session, flags, *fields, receivers, data[DATA_BYTES:]))
 
 
-parse_data: Final = DataReader(NUMBER, Type.DATA, _parse_data)
+def _parse_told_data(data: bytes) -> ToldData:
+    if len(data) < TOLD_DATA_BYTES:
+        raise PacketError("truncated")
+    _, _, _, flags, session, *fields = _TOLD_DATA.unpack_from(data)
+    seq, limiting, rate, rtt_us, waited_us, longest_us, gap_us, gap_bytes, at, hops, *fields, length, receivers = fields
+    check_size(len(data), TOLD_DATA_BYTES + length)
+    told = (waited_us, longest_us, gap_us, gap_bytes, at, hops)
+    payload = data[TOLD_DATA_BYTES:]
+    return ToldData._make((session, flags, seq, limiting, rate, rtt_us, *fields, receivers, payload, *told))
+
+
+parse_data: Final = DataReader[AnyData](NUMBER, Type.DATA, _parse_data)
 """A DATA packet, or None for anything else, which `parse` then judges."""
+parse_told_data: Final = DataReader[AnyData](NUMBER, Type.TOLD_DATA, _parse_told_data)
+"""The same of TOLD_DATA."""

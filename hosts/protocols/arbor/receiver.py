@@ -15,6 +15,7 @@ from hosts.parts.path import Path
 from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
 from hosts.parts.spread import Wait, spread_rtts
 from hosts.protocol import Session
+from hosts.protocols.arbor.link_rate import LinkRate
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import (
     FLAG_ASSIST,
@@ -26,15 +27,17 @@ from hosts.protocols.arbor.packets import (
     JOIN,
     LEAVE,
     NO_RECEIVER,
-    Data,
+    AnyData,
     Join,
     Leave,
     Packet,
     Report,
+    ToldData,
     Welcome,
     encode_report,
     parse,
     parse_data,
+    parse_told_data,
 )
 from hosts.protocols.arbor.window import LEVEL_GAIN, Arrival, EmulatedWindow
 from hosts.wire.farewell import Abort
@@ -52,6 +55,8 @@ UNUSED_GROWTH: Final = 2.0
 """Of what the sender has in flight: what the window of who does not limit the rate may grow to (RFC 7661, 4.3)."""
 HEARD_RTTS: Final = 1.5
 """After so many round trips what the sender does about a loss or a report has been heard for certain (ours)."""
+HEADER_BYTES: Final = 42
+"""Of Ethernet, IPv4 and UDP, before a packet on a link."""
 LESS: Final = 0.95
 """Of the sender's rate: who wants less than this says so (ours)."""
 _MICRO: Final = 1e-6
@@ -76,9 +81,11 @@ class ArborReceiver(RealtimeReceiver):
         self._rng = rng
         self._jump = Jump()
         self._delivers = session.deliver
+        self._parse_data = parse_told_data if options.assist == "switch" else parse_data
+        self._link = LinkRate()
         self._of_file = 0  # the flag that data have
         self._begun = False  # an rtt is known, and the window follows what comes
-        self._last: Data | None = None  # the newest packet
+        self._last: AnyData | None = None  # the newest packet
         self._last_at = 0.0
         self._mean_rate = 0.0  # the sender's, as `EmulatedWindow.level` is of the window
         self._unreported = 0  # packets since the last report
@@ -118,7 +125,7 @@ class ArborReceiver(RealtimeReceiver):
     # --- inputs
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        packet = parse_data(datagram.data)
+        packet = self._parse_data(datagram.data)
         if packet is None:
             return self._other(datagram, now)
         effects: list[Effect] = []
@@ -150,14 +157,14 @@ class ArborReceiver(RealtimeReceiver):
         self.data_packets += 1
         self.received_bytes += size
         if newest:
-            self._newest(packet, datagram.ecn == CE, at, now, effects)
+            self._newest(packet, len(datagram.data) + HEADER_BYTES, datagram.ecn == CE, at, now, effects)
         if size and self._delivers:
             self._deliver(seq, packet, at, now, effects)
         if packet.flags & FLAG_END:
             self._stream_ends(packet.offset + size, now)
         return effects
 
-    def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
+    def _deliver(self, seq: int, packet: AnyData, at: float, now: float, effects: list[Effect]) -> None:
         """Hand a payload to the application."""
         effects.append(DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * _MICRO, at))
 
@@ -187,11 +194,11 @@ class ArborReceiver(RealtimeReceiver):
         self._join_at = at + min(self._join_gap, self.options.join_interval_s) * self._rng.uniform(0.75, 1)
         return ()
 
-    def _newest(self, packet: Data, marked: bool, at: float, now: float, effects: list[Effect]) -> None:
-        """The newest packet moves the window."""
+    def _newest(self, packet: AnyData, size: int, marked: bool, at: float, now: float, effects: list[Effect]) -> None:
+        """The newest packet, of `size` bytes on a link, moves the window."""
         path = self.path
         transit = at - packet.send_time_us * _MICRO
-        path.arrived(at, transit)
+        path.arrived(at, transit - self._waited(packet))
         self._last, self._last_at = packet, at
         begins = packet.limiting == self.id and not self.limits
         self.limits = packet.limiting == self.id
@@ -213,6 +220,9 @@ class ArborReceiver(RealtimeReceiver):
         cut = window.arrived(arrival, self._most(packet, rate))
         if lost:
             cut |= window.lost(arrival, -self._longest_wait.least)
+        if isinstance(packet, ToldData) and (left := self._link.add(packet, size, at)) < 1:
+            window.slowed(arrival, left)
+            cut = True
         self._mean_rate += LEVEL_GAIN / max(1.0, window.cwnd) * (rate - self._mean_rate)
         self._wait.stretch(rtt)
         if self.limits:
@@ -224,6 +234,13 @@ class ArborReceiver(RealtimeReceiver):
         else:
             self._challenge_as_due(packet, rate, now, effects)
 
+    def _waited(self, packet: AnyData) -> float:
+        """For how long it was in switches' queues, as far as these tell: without that it shows what the way takes when
+        all queues are empty. Other queues are not in it, nor is what cannot be.
+        """
+        waited = packet.waited_us * _MICRO if isinstance(packet, ToldData) else 0.0
+        return waited if waited < (self.rtt or self.options.largest_rtt_s) else 0.0
+
     def _begin(self, rate: float) -> None:
         """What is sent so far is what its path is taken to bear; more or less shows soon."""
         self._begun = True
@@ -231,11 +248,11 @@ class ArborReceiver(RealtimeReceiver):
         window = self.window
         window.cwnd = window.level = max(window.cwnd, rate * self.rtt)
 
-    def _loop(self, packet: Data) -> float:
+    def _loop(self, packet: AnyData) -> float:
         """The time in which the sender reacts."""
         return min(max(self.rtt, packet.rtt_us * _MICRO), self.options.largest_rtt_s)
 
-    def _most(self, packet: Data, rate: float) -> float:
+    def _most(self, packet: AnyData, rate: float) -> float:
         """What the window may grow to."""
         if self.limits:
             return self.window.cwnd if packet.flags & (FLAG_STARVED | FLAG_RESTARTING) else inf
@@ -251,7 +268,7 @@ class ArborReceiver(RealtimeReceiver):
             self._reported_at = now
             effects.append(self._report(cwnd, now))
 
-    def _challenge_as_due(self, packet: Data, rate: float, now: float, effects: list[Effect]) -> None:
+    def _challenge_as_due(self, packet: AnyData, rate: float, now: float, effects: list[Effect]) -> None:
         wanted = self._wanted(packet, rate)
         if wanted is None:
             self._wait.end()
@@ -266,11 +283,11 @@ class ArborReceiver(RealtimeReceiver):
             self._wait.begin(HEARD_RTTS, self._loop(packet), now)
             effects.append(self._report(wanted, now, may_suppress=packet.flags & FLAG_ASSIST > 0))
 
-    def _others(self, packet: Data) -> int:
+    def _others(self, packet: AnyData) -> int:
         """How many must not all speak at once."""
         return 1 if packet.flags & FLAG_SUPPRESSED else packet.receivers
 
-    def _wanted(self, packet: Data, rate: float) -> float | None:
+    def _wanted(self, packet: AnyData, rate: float) -> float | None:
         """The window to challenge with; None: it wants no less than what comes."""
         window = self.window
         if packet.limiting == NO_RECEIVER:

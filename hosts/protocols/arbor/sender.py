@@ -36,6 +36,7 @@ from hosts.protocols.arbor.packets import (
     Welcome,
     encode_abort,
     encode_data,
+    encode_told_data,
     parse,
 )
 from hosts.wire.checks import read_packet
@@ -233,7 +234,7 @@ class ArborSender(RealtimeSender):
             self._receivers,
             payload,
         )
-        encoded = encode_data(data)
+        encoded = encode_told_data(data) if self._assist else encode_data(data)
         going.sent(now)
         self._sent_at = now
         self._limit.sent(len(encoded), now)

@@ -174,6 +174,14 @@ class EmulatedWindow:
             self.level = self.cwnd
         return True
 
+    def slowed(self, packet: Arrival, share: float) -> None:
+        """The link carries this share of what it did: this window's part of it is that of before."""
+        self.cuts += 1
+        self._avoid()
+        self._cubic.hold()
+        self.cwnd = self.level = max(LEAST_CWND, share * self.cwnd)
+        self._cut_until_us = packet.sent_us + int(packet.loop / _MICRO)
+
     def begin(self, most: float) -> None:
         """The sender goes by this window from now on: by its level, if that is what was asked for."""
         if self.cwnd < self.level:

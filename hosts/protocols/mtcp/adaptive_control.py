@@ -25,7 +25,8 @@ class AdaptiveControl(WindowControl):
     def renew(self) -> None:
         self._events = LossEvents()
         self._is_marked = False
-        self.window = self._adaptive = AdaptiveWindow(self._options.vegas, self._options.reach)
+        options = self._options
+        self.window = self._adaptive = AdaptiveWindow(options.vegas, options.reach, lossy_share=options.lossy_share)
 
     def acknowledged(self, packets: int, rtt_s: float, now: float) -> None:
         self._adaptive.acknowledged(packets, rtt_s, now)

@@ -176,6 +176,12 @@ class Congestion:
             return None
         return GAIN * self.window.cwnd / self._measured_s
 
+    @property
+    def beside_others(self) -> bool:
+        """Whether somebody else is known to fill the queue."""
+        window = self.window
+        return isinstance(window, AdaptiveWindow) and window.beside_others
+
     def begin(self, end: int) -> None:
         """The first child of an agent whose session is under way: slow start would halt everybody for it. The window
         that governs the sender is where it begins (ours).

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address
 
 from hosts.endpoint import Address
+from hosts.parts.adaptive import LOSSY_SHARE
 from hosts.parts.bounds import check, not_negative, one_of, period, seconds, within
 from hosts.parts.vegas import VegasOptions
 from hosts.protocols.mtcp.packets import DEFAULT_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES, REACH, SACK_BITS
@@ -32,6 +33,9 @@ class MtcpOptions:
     alpha: float = 2.0
     beta: float = 4.0
     gamma: float = not_negative(2.0)
+    # Of the window that a TCP has which loses as much: up to it losses cost nothing that no queue explains. 100 or so
+    # where nobody else is on paths that lose packets by themselves; 0: each means congestion (ours).
+    lossy_share: float = not_negative(LOSSY_SHARE)
     # 2: "several consecutive duplicate NACKs"; three, as TCP's duplicate ACKs (RFC 5681).
     duplicate_nacks: int = within(3, 1, 0xFFFF)
     # Least distance of a timeout above the mean delay: Linux' TCP_RTO_MIN.

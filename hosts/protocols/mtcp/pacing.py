@@ -2,9 +2,12 @@
 with fq, and RFC 9002, 7.7).
 
 The pace is somewhat more than a window a round trip, so that it is the window, by its acknowledgments, that limits the
-rate. Times are seconds on the sender's clock.
+rate. Beside others times between packets are random. Packets of one size in regular times hit upon a full queue again
+and again, or never, while a TCP's that come between them are lost (phase effects, Floyd and Jacobson 1992, who have
+senders wait for up to a packet's time likewise). Times are seconds on the sender's clock.
 """
 
+import random
 from math import inf
 from typing import Final
 
@@ -17,9 +20,10 @@ QUANTUM_S: Final = 0.001
 class Pacer:
     """See the module."""
 
-    __slots__ = ("_sent_until", "at")
+    __slots__ = ("_rng", "_sent_until", "at")
 
-    def __init__(self) -> None:
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
         self._sent_until = -inf  # when all that was sent will have left at the pace
         self.at = -inf
         """When it is to be asked again."""
@@ -36,6 +40,9 @@ class Pacer:
         """How many may leave at once."""
         return max(1, int(packets_a_second * QUANTUM_S))
 
-    def sent(self, packets_a_second: float, now: float, packets: int = 1) -> None:
-        """They have left. What was not used before counts for two quanta: as long as a timer may be late."""
+    def sent(self, packets_a_second: float, now: float, packets: float = 1, *, beside_others: bool = False) -> None:
+        """They have left. What was not used before counts for two quanta: as long as a timer may be late. Beside others
+        the next ones leave up to a packet's time sooner or later than they would."""
+        if beside_others:
+            packets += self._rng.uniform(-1.0, 1.0)
         self._sent_until = max(self._sent_until, now - 2 * QUANTUM_S) + packets / packets_a_second

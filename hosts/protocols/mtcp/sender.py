@@ -61,7 +61,7 @@ class MtcpSender(StreamSender):
         )
         self.limit = "application"
         """What kept the next packet back: cwnd, pacing, advertised_window, sack, rate, application."""
-        self._pacer = Pacer()
+        self._pacer = Pacer(rng)
         self._cwnd_seen = 0.0  # when it last looked at what the windows allow
         self._parting: Parting | None = None
         self._wait_until = 0.0
@@ -247,7 +247,7 @@ class MtcpSender(StreamSender):
             data = encode_data(self.number, end, agent.end, time_us, offset, unsent.take(size), cwnd)
             agent.buffer(data, offset, size, time_us, now)
             if pace is not None:
-                self._pacer.sent(pace, now)
+                self._pacer.sent(pace, now, beside_others=congestion.beside_others)
             current_window -= size
             self.counters["data_packets"] += 1
             self.counters["udp_bytes"] += len(data)
@@ -268,7 +268,7 @@ class MtcpSender(StreamSender):
         if count < 2:
             return 0
         if pace is not None:
-            self._pacer.sent(pace, now, count)
+            self._pacer.sent(pace, now, count, beside_others=agent.congestion.beside_others)
         offset, time_us = agent.end_offset, int(now * 1e6)
         payload = unsent.take(count * size)
         data = encode_run(self.number, agent.end, time_us, offset, payload, size, cwnd)

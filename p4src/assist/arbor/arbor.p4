@@ -3,6 +3,7 @@
 
 #include "../sessions.p4"
 #include "../suppressed.p4"
+#include "queues.p4"
 
 // What a switch keeps of Arbor: soft state, written by ingress only. Sessions have rows, by their low bits; who sends a
 // session's data has its row until he is silent. Each packet reads and writes one place of one register, once: on an ASIC
@@ -33,10 +34,10 @@ control note_round_trip(inout headers_t hdr, inout metadata_t meta) {
         bit<32> ms = MS_NOW(meta);
         bit<32> index = SESSION_ROW(hdr.canopy.session);
         arbor_sessions.read(row, index);
-        if (hdr.udp.length >= ARBOR_DATA_UDP_BYTES
+        if (hdr.udp.length >= ARBOR_TOLD_DATA_UDP_BYTES
                 && (ARBOR_MS_OF(row) == 0 || ms - ARBOR_MS_OF(row) > FEEDBACK_IDLE_MS
                     || (ARBOR_SESSION_OF(row) == hdr.canopy.session && ARBOR_SENDER_OF(row) == meta.source))) {
-            bit<32> rtt_us = hdr.arbor_data.rtt_us;
+            bit<32> rtt_us = hdr.arbor_told_data.rtt_us;
             if (rtt_us > ARBOR_LONGEST_RTT_US) {
                 rtt_us = ARBOR_LONGEST_RTT_US;
             }

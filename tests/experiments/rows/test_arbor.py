@@ -38,6 +38,7 @@ def test_the_link_is_halved_behind_each_queue() -> None:
         (fault,) = case.document["faults"]
         assert fault["rate"] == "1e+07 bps"
         assert fault["link"] == case.document["links"][0]["between"]
+        assert (case.document["nodes"]["left"]["kind"] == "p4") == (case.series == "switches")
 
 
 def test_each_receiver_has_a_link_of_its_own_rate() -> None:

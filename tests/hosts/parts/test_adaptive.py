@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hosts.parts.adaptive import RESTART_CWND, SHORT_QUEUE_CUT, AdaptiveWindow
+from hosts.parts.adaptive import LOSSY_SHARE, RESTART_CWND, SHORT_QUEUE_CUT, AdaptiveWindow
 from hosts.parts.cubic import BETA
 from hosts.parts.vegas import LEAST_CWND, VegasOptions
 
@@ -46,8 +46,8 @@ class Path:
             self.shares.append(rate / self.rate)
 
 
-def settled(base_s: float = RTT_S) -> Path:
-    path = Path(AdaptiveWindow(OPTIONS, 512), base_s)
+def settled(base_s: float = RTT_S, lossy_share: float = LOSSY_SHARE) -> Path:
+    path = Path(AdaptiveWindow(OPTIONS, 512, lossy_share=lossy_share), base_s)
     path.run(10)
     return path
 
@@ -109,14 +109,37 @@ def test_losses() -> None:
 
 
 def test_few_losses_without_a_queue_are_no_congestion_when_alone() -> None:
-    window = settled().window
+    window = settled(lossy_share=100.0).window
     before = window.cwnd
+    assert before > 40
     assert not window.lost(0.0, 0.01)
     assert window.cwnd == before
     assert window.lost(0.0, 0.03), "too many"
     assert window.lost(0.5, 0.01), "a queue"
     window.beside_others = True
     assert window.lost(0.0, 0.01), "not alone"
+
+
+@pytest.mark.parametrize(("share", "tcp"), [(0.01, 12.0), (0.001, 39.0)])
+def test_losses_that_no_queue_explains_leave_half_more_than_a_tcp_has(share: float, tcp: float) -> None:
+    """Padhye's window, or CUBIC's where that is above it; nobody knows whether a TCP is there that loses as much."""
+    window = settled().window
+    window.continue_from(1.4 * tcp)
+    assert not window.lost(0.0, share)
+    window.continue_from(1.7 * tcp)
+    assert window.lost(0.0, share)
+    assert window.cwnd == pytest.approx(1.7 * tcp * SHORT_QUEUE_CUT)
+    window.continue_from(1000.0)
+    assert not window.lost(0.0, 0.0), "nothing has been lost"
+
+
+def test_the_first_slow_start_bears_few_losses() -> None:
+    """It has sent too few packets to tell their share, which a single loss makes large."""
+    window = AdaptiveWindow(OPTIONS, 512)
+    window.round_trip_ended(0.0, 20.0, RTT_S, True, RTT_S)
+    window.acknowledged(100, RTT_S, RTT_S)
+    assert not window.lost(0.0, 0.01)
+    assert window.is_first_slow_start
 
 
 def test_one_lost_flight_does_not_make_ssthresh_collapse() -> None:

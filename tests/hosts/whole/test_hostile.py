@@ -23,6 +23,11 @@ INTERESTING = (0, 1, 2, 511, 512, 513, 2**31 - 1, 2**31, 2**32 - 2, 2**32 - 1)
 SUMMARIES = {(1, 3), (1, 4), (4, 2)}
 """Protocol and type of feedback that switches merge."""
 FORGED_PER_S = 400
+REALTIME_S = 24.0
+MOST_ITEMS = 0.9 * REALTIME_S * FORGED_PER_S
+"""What a container may have: less than one for each packet that was forged."""
+BUFFERED_BYTES = 2000
+"""Count as one item: buffers hold 16 MiB."""
 LIMIT_S = 400.0
 
 
@@ -37,7 +42,7 @@ def sizes(root: object) -> Counter[str]:
             continue
         seen.add(id(thing))
         if isinstance(thing, (bytes, bytearray)):
-            found[name] += len(thing) // 1000
+            found[name] += len(thing) // BUFFERED_BYTES
         elif isinstance(thing, (dict, set, frozenset, list, tuple, deque)):
             found[name] += len(thing)
             items = [*thing.keys(), *thing.values()] if isinstance(thing, dict) else list(thing)
@@ -156,7 +161,7 @@ def attack(world: Any, seed: int, *, member: bool, start_s: float = 0.01) -> tup
 def check_sizes(world: Any) -> None:
     for host in world.network.hosts.values():
         largest = sizes(host.endpoint).most_common(3)
-        assert not largest or largest[0][1] < 20_000, largest
+        assert not largest or largest[0][1] < MOST_ITEMS, largest
 
 
 @pytest.mark.parametrize("seed", range(1, 3))
@@ -180,7 +185,7 @@ def test_forgeries(name: str, seed: int, *, member: bool) -> None:
 def test_forgeries_in_real_time(name: str, seed: int, *, member: bool) -> None:
     world = RealtimeWorld(name, seed)
     honest, forger = attack(world, seed, member=member)
-    world.network.run(40.0)
+    world.network.run(REALTIME_S)
     assert forger.forged > 20
     assert not world.sender.endpoint.closed
     for host in honest:

@@ -44,7 +44,7 @@ NUMBERS = [
     ("TFMCC_REPORTS", network.MAX_PORT / 2),
     ("VLMCC_DATA_UDP_BYTES", UDP_BYTES + vlmcc.DATA_BYTES),
     ("VLMCC_CHALLENGE_UDP_BYTES", UDP_BYTES + len(vlmcc.encode_challenge(vlmcc.Challenge._make([0] * 10)))),
-    ("ARBOR_DATA_UDP_BYTES", UDP_BYTES + arbor.DATA_BYTES),
+    ("ARBOR_TOLD_DATA_UDP_BYTES", UDP_BYTES + arbor.TOLD_DATA_BYTES),
     ("ARBOR_REPORT_UDP_BYTES", UDP_BYTES + len(arbor.encode_report(arbor.Report._make([0] * 10)))),
     ("ARBOR_BLOCKS_UDP_BYTES", UDP_BYTES + len(arbor.encode_blocks(arbor.Blocks(0, 0, 0, 0, ((0, 0),))))),
     ("ARBOR_LONGEST_RTT_US", ArborOptions().largest_rtt_s * 1e6),

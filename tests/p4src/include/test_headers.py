@@ -6,8 +6,7 @@ from typing import Any, Final
 import pytest
 
 from hosts import protocols
-from hosts.protocols.arbor.packets import BLOCKS
-from hosts.protocols.arbor.packets import DATA as ARBOR_DATA
+from hosts.protocols.arbor.packets import BLOCKS, TOLD_DATA
 from hosts.protocols.arbor.packets import REPORT as ARBOR_REPORT
 from hosts.protocols.mtcp.packets import FEEDBACK
 from hosts.protocols.rla.packets import ACK
@@ -27,11 +26,11 @@ DECLARED: Final[dict[str, Layout[Any]]] = {
     "tfmcc_report_t": REPORT,
     "vlmcc_data_t": VLMCC_DATA,
     "vlmcc_challenge_t": CHALLENGE,
-    "arbor_data_t": ARBOR_DATA,
+    "arbor_told_data_t": TOLD_DATA,
     "arbor_report_t": ARBOR_REPORT,
     "arbor_blocks_t": BLOCKS,
 }
-BEGINNINGS: Final = {"tfmcc_data_t": "send_time_us", "vlmcc_data_t": "rate", "arbor_data_t": "send_time_us"}
+BEGINNINGS: Final = {"tfmcc_data_t": "send_time_us", "vlmcc_data_t": "rate", "arbor_told_data_t": "send_time_us"}
 """Headers that end before the packet does, and the field that a switch does not read any more."""
 
 UNREAD: Final = {"sack_start", "need_reserved"}

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from hosts.protocols.arbor.packets import FLAG_ASSIST, FLAG_SUPPRESSED, Blocks, Data, Report
+from hosts.protocols.arbor.packets import FLAG_ASSIST, FLAG_SUPPRESSED, Blocks, Report, ToldData
 from tests.p4src.bench.program import number
 from tests.p4src.models.passed import IDLE_MS, SESSIONS
 
@@ -30,10 +30,11 @@ class RequestModel:
         self.outcomes: Counter[str] = Counter()
         self._known: dict[int, Known] = {}
 
-    def data(self, source: str, packet: Data, now: int) -> Data:
+    def data(self, source: str, packet: ToldData, now: int) -> ToldData:
         """A data packet that was accepted; how it leaves."""
         if not packet.flags & FLAG_ASSIST:
             return packet
+        packet = packet._replace(hops=min(packet.hops + 1, 255))
         assert packet.session < SESSIONS
         ms = now >> 10 | 1
         known = self._known.get(packet.session)

@@ -8,6 +8,7 @@ from hosts.protocols.arbor.packets import (
     JOIN,
     LEAVE,
     NUMBER,
+    TOLD_DATA,
     WELCOME,
     Blocks,
     Data,
@@ -15,13 +16,16 @@ from hosts.protocols.arbor.packets import (
     Leave,
     Packet,
     Report,
+    ToldData,
     Welcome,
     encode_abort,
     encode_blocks,
     encode_data,
     encode_report,
+    encode_told_data,
     parse,
     parse_data,
+    parse_told_data,
 )
 from hosts.wire.farewell import Abort, MemberFin
 from hosts.wire.header import PacketError
@@ -33,10 +37,12 @@ positive = st.integers(1, 2**32 - 1)
 reasons = st.sampled_from(Reason)
 reports = st.builds(Report, u32, positive, positive, positive, u32, u32, u64, *[st.booleans()] * 3)
 needs = st.lists(st.builds(Need, u32, u16), max_size=MOST_NEEDS).map(tuple)
+data = st.builds(Data, u32, u8, u32, u32, u32, u32, u64, u64, u16, st.binary(max_size=64))
 packets: st.SearchStrategy[tuple[Packet, bytes]] = st.one_of(
-    st.builds(Data, u32, u8, u32, u32, u32, u32, u64, u64, u16, st.binary(max_size=64)).map(
-        lambda packet: (packet, encode_data(packet))
-    ),
+    data.map(lambda packet: (packet, encode_data(packet))),
+    st.builds(
+        ToldData, u32, u8, u32, u32, u32, u32, u64, u64, u16, st.binary(max_size=64), u32, u32, u32, u16, u8, u8
+    ).map(lambda packet: (packet, TOLD_DATA.encode(packet))),
     reports.map(lambda packet: (packet, encode_report(packet))),
     st.builds(Join, u32, positive, u64, u64).map(lambda packet: (packet, JOIN.encode(packet))),
     st.builds(Welcome, u32, positive, u64, u64, reasons).map(lambda packet: (packet, WELCOME.encode(packet))),
@@ -55,6 +61,13 @@ def test_what_is_encoded_is_parsed(pair: tuple[Packet, bytes]) -> None:
     packet, encoded = pair
     assert parse(encoded) == packet
     assert parse_data(encoded) == (packet if isinstance(packet, Data) else None)
+    assert parse_told_data(encoded) == (packet if isinstance(packet, ToldData) else None)
+
+
+@settings(deadline=None)
+@given(data)
+def test_at_first_nothing_is_told(packet: Data) -> None:
+    assert parse(encode_told_data(packet)) == ToldData(*packet)
 
 
 @settings(deadline=None)

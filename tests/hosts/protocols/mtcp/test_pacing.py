@@ -1,16 +1,19 @@
 """When the next packet may leave."""
 
+import itertools
+import random
+
 import pytest
 
 from hosts.protocols.mtcp.pacing import QUANTUM_S, Pacer
 
 
-def _departures(pace: float, seconds: float) -> list[float]:
+def _departures(pace: float, seconds: float, *, beside_others: bool = False) -> list[float]:
     """Of a sender that always has something, and is woken when it asks for it."""
-    pacer, now, times = Pacer(), 50.0, []
+    pacer, now, times = Pacer(random.Random(1)), 50.0, []
     while now < 50.0 + seconds:
         while pacer.allows(now):
-            pacer.sent(pace, now)
+            pacer.sent(pace, now, beside_others=beside_others)
             times.append(now)
         assert now < pacer.at
         now = pacer.at
@@ -29,10 +32,20 @@ def test_it_is_woken_once_a_quantum_at_most() -> None:
 
 
 def test_a_pause_is_made_up_for_by_no_more_than_two_quanta() -> None:
-    pacer = Pacer()
+    pacer = Pacer(random.Random(1))
     pacer.sent(1000.0, 1.0)
     at_once = 0
     while pacer.allows(9.0):
         pacer.sent(1000.0, 9.0)
         at_once += 1
     assert at_once == 3
+
+
+def test_beside_others_no_packet_leaves_at_a_regular_time() -> None:
+    """Anything from at once to two packets' times after the one before, and the pace is the same."""
+    times = _departures(100.0, 100.0, beside_others=True)
+    assert len(times) == pytest.approx(10_000, rel=0.02)
+    gaps = [later - sooner for sooner, later in itertools.pairwise(times)]
+    assert max(gaps) < 0.0201
+    assert 0.2 < sum(gap < 0.005 for gap in gaps) / len(gaps) < 0.3
+    assert 0.2 < sum(gap > 0.015 for gap in gaps) / len(gaps) < 0.3

@@ -52,7 +52,7 @@ def test_each_packet_of_feedback_takes_its_time(tmp_path: Path, sort: str) -> No
     protocol, kind = sort.split()
     session_text = REALTIME % protocol if kind == "realtime" else session("300 kB").replace("mtcp", protocol)
     text = tree().replace("sender: {kind: host}", f"sender: {{kind: host, feedback: {{time: {FEEDBACK_S} s}}}}")
-    found = simulate(tmp_path / "run", text.replace("duration: 60 s", "duration: 20 s") + session_text, report=True)
+    found = simulate(tmp_path / "run", text.replace("duration: 60 s", "duration: 8 s") + session_text, report=True)
     (result,) = found.summary.sessions
     assert result.feedback_packets
     assert result.cpu_s == pytest.approx(FEEDBACK_S * result.feedback_packets, rel=0.05)
@@ -60,7 +60,7 @@ def test_each_packet_of_feedback_takes_its_time(tmp_path: Path, sort: str) -> No
 
 def test_a_sender_that_hears_of_no_reception_needs_no_time_for_it(tmp_path: Path) -> None:
     text = tree().replace("sender: {kind: host}", "sender: {kind: host, feedback: {time: 1 s}}")
-    text = text.replace("duration: 60 s", "duration: 10 s")
+    text = text.replace("duration: 60 s", "duration: 5 s")
     found = simulate(tmp_path / "run", text + REALTIME % "webrc", report=True)
     assert found.summary.sessions[0].cpu_s == 0
     assert all(receiver.goodput_bps for receiver in found.summary.sessions[0].receivers)

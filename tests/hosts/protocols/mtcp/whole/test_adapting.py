@@ -98,20 +98,33 @@ def test_marks_are_congestion_once_for_all() -> None:
     assert marks[1] < 1.5 * marks[0]
 
 
-def _window(loss: float) -> tuple[float, set[str]]:
+def _window(loss: float, seconds: float = 8, **parameters: float) -> tuple[float, set[str]]:
     """Packets in flight of a session alone to eight receivers that lose other packets each, and what was congestion."""
     world = World(
-        8, size=None, rate_bps=50e6, delays_s=(0.017,), limit_packets=200, losses=dict.fromkeys(range(8), loss)
+        8,
+        size=None,
+        rate_bps=50e6,
+        delays_s=(0.017,),
+        limit_packets=200,
+        losses=dict.fromkeys(range(8), loss),
+        parameters=parameters,
     )
-    world.network.run(8)
-    rate = min(host.rate_bps(3, 8) for host in world.receivers)
+    world.network.run(seconds)
+    rate = min(host.rate_bps(3, seconds) for host in world.receivers)
     return rate * 0.04 / (1400 * 8), {event.kind for event in world.sender.events_of(CongestionSignal)}
 
 
 def test_one_percent_of_loss_without_a_queue_is_no_congestion() -> None:
-    """A TCP would have some 12 packets in flight."""
-    window, signals = _window(0.01)
+    """Where that is asked for. A TCP would have some 12 packets in flight."""
+    window, signals = _window(0.01, lossy_share=100.0)
     assert window > 80
+    assert "timeout" not in signals
+
+
+def test_losses_that_no_queue_explains_leave_about_as_much_as_a_tcp_has() -> None:
+    """That of one who loses as much as each of them, which may be kept down by its losses beside them, unseen."""
+    window, signals = _window(0.01, seconds=20)
+    assert 12 < window < 24
     assert "timeout" not in signals
 
 

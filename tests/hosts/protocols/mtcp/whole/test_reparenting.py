@@ -11,6 +11,8 @@ from tests.hosts.protocols.mtcp.whole.test_joining import parents
 from tests.hosts.protocols.mtcp.world import World
 
 BUSH = {2: 0, 3: 0, 4: 1, 5: 1, 6: 2, 7: 2}
+RATE_BPS = 5e6
+"""At which they are half through when somebody dies."""
 QUICK = {"drop_after_s": 8, "parent_timeout_s": 2.0, "probe_interval_s": 0.5, "silence_s": 60}
 
 
@@ -33,7 +35,15 @@ def survivors_have_it(world: World, dead: set[int]) -> None:
 def test_an_agent_is_killed(victim: int, seed: int) -> None:
     """Its children lack up to a window of packets that it had, and that its parent must still have."""
     loss = 0.05 * (seed % 3)
-    world = World(8, size=2_000_000, seed=seed, parents=BUSH, losses=dict.fromkeys(range(8), loss), parameters=QUICK)
+    world = World(
+        8,
+        size=1_200_000,
+        rate_bps=RATE_BPS,
+        seed=seed,
+        parents=BUSH,
+        losses=dict.fromkeys(range(8), loss),
+        parameters=QUICK,
+    )
     world.network.at(0.8 + 0.1 * seed, world.receivers[victim].kill)
     world.finish(300)
     survivors_have_it(world, {victim})
@@ -43,7 +53,7 @@ def test_an_agent_is_killed(victim: int, seed: int) -> None:
 
 
 def test_the_grandparent_is_asked_first() -> None:
-    world = World(8, size=2_000_000, parents=BUSH, parameters=QUICK)
+    world = World(8, size=1_200_000, rate_bps=RATE_BPS, parents=BUSH, parameters=QUICK)
     world.network.at(1.0, world.receivers[2].kill)
     world.finish(300)
     found = parents(world)
@@ -51,7 +61,7 @@ def test_the_grandparent_is_asked_first() -> None:
 
 
 def test_a_parent_and_its_own_parent_die_at_once() -> None:
-    world = World(8, size=2_000_000, parents=BUSH, parameters=QUICK)
+    world = World(8, size=1_200_000, rate_bps=RATE_BPS, parents=BUSH, parameters=QUICK)
     world.network.at(1.0, world.receivers[2].kill)
     world.network.at(1.0, world.receivers[0].kill)
     world.finish(300)
@@ -60,7 +70,7 @@ def test_a_parent_and_its_own_parent_die_at_once() -> None:
 
 def test_a_whole_branch_dies() -> None:
     """Nobody is left to tell of those further down: the sender gives them up."""
-    world = World(8, size=2_000_000, parents=BUSH, parameters=QUICK)
+    world = World(8, size=1_200_000, rate_bps=RATE_BPS, parents=BUSH, parameters=QUICK)
     for index in (0, 2, 6, 7):
         world.network.at(1.0, world.receivers[index].kill)
     world.finish(300)
@@ -75,7 +85,13 @@ def leave(host: Host) -> None:
 def test_an_agent_leaves(seed: int) -> None:
     """It hands its children over and stays until they have gone: nothing times out."""
     world = World(
-        8, size=2_000_000, seed=seed, parents=BUSH, losses=dict.fromkeys(range(8), 0.02 * seed), parameters=QUICK
+        8,
+        size=1_200_000,
+        rate_bps=RATE_BPS,
+        seed=seed,
+        parents=BUSH,
+        losses=dict.fromkeys(range(8), 0.02 * seed),
+        parameters=QUICK,
     )
     world.network.at(1.0, leave, world.receivers[2])
     world.finish(300)
@@ -93,7 +109,7 @@ def test_an_agent_leaves(seed: int) -> None:
 
 def test_an_agent_that_is_cut_off_for_a_while_comes_back() -> None:
     """Its parent gives it up meanwhile, and so do its children."""
-    world = World(8, size=4_000_000, parents=BUSH, parameters={**QUICK, "drop_after_s": 4})
+    world = World(8, size=2_000_000, rate_bps=RATE_BPS, parents=BUSH, parameters={**QUICK, "drop_after_s": 4})
 
     def switch(up: bool) -> None:
         for link in world.links[2]:
