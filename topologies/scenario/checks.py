@@ -224,6 +224,8 @@ def _check_protocol(path: FieldPath, session: Session) -> Iterator[Finding]:
         yield (*path, "assist"), f"{protocol.name} has no help by switches"
     if session.security != "none" and "switch" in (session.assist, session.parameters.get("assist")):
         yield (*path, "security"), "switches cannot merge what they cannot read: without `assist: switch`"
+    if session.security == "signed" and session.agents:
+        yield (*path, "security"), "an agent speaks for itself: a session that its sender signs has one level"
     policy = {} if session.slow_receivers is None else {"drop_after_s": session.slow_receivers.drop_after}
     for field, parameters in (("parameters", session.parameters), ("slow_receivers", {**session.parameters, **policy})):
         try:
