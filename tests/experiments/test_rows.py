@@ -3,15 +3,15 @@ import re
 from collections.abc import Mapping
 
 import pytest
-import yaml
 
 from experiments.harness.row import SUFFIX, Row, with_assistance
 from experiments.rows import PAPERS, ROWS, select
 from experiments.rows.tcp_validation.equations import cubic_goodput, padhye_goodput
 from experiments.rows.tcp_validation.queues import md1_wait, mm1k
-from topologies.scenario import parse_scenario
-from topologies.scenario.checks import Purpose, check_ability
+from topologies.scenario.checks import Purpose, check_ability, check_scenario
+from topologies.scenario.expand import may_be_short
 from topologies.scenario.names import UnknownNameError
+from topologies.scenario.scenario import Scenario
 
 TARGETS = re.findall(
     r"\S+",
@@ -33,7 +33,6 @@ lan
 """,
 )
 
-DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 PURPOSES: Mapping[str, Purpose] = {"sim": "simulate", "emu": "emulate"}
 
 
@@ -67,8 +66,10 @@ DOCUMENTS = {(json.dumps(case.document), PURPOSES[case.world]): name for name, c
 
 @pytest.mark.parametrize(("document", "purpose"), DOCUMENTS, ids=DOCUMENTS.values())
 def test_a_rows_scenarios_can_be_run(document: str, purpose: Purpose) -> None:
-    scenario = parse_scenario(yaml.dump(json.loads(document), Dumper=DUMPER, sort_keys=False))
-    assert list(check_ability(scenario, purpose)) == []
+    data = json.loads(document)
+    assert not may_be_short(document, data), "then it is to go through YAML here as well"
+    scenario = Scenario.model_validate(data)
+    assert [*check_scenario(scenario), *check_ability(scenario, purpose)] == []
 
 
 def test_cases_of_a_row_have_names_of_their_own() -> None:
