@@ -1,5 +1,5 @@
-"""`canopy bench`, and its `sim`: how fast the simulator is, beside what it should reach on two cores; `seal`; and
-`broadcast`."""
+"""`canopy bench`, and its `sim` (how fast the simulator is, beside what it should reach on two cores), `control`,
+`seal` and `broadcast`."""
 
 import json
 import time
@@ -12,6 +12,7 @@ from canopy_engine import Sim
 
 from engine.command.exits import EXIT_FAILED
 from experiments.bench import broadcast as bench_broadcast
+from experiments.bench import control as bench_control
 from experiments.bench import networks as bench_networks
 from experiments.bench import receivers as bench_receivers
 from experiments.bench import seal as bench_seal
@@ -19,6 +20,7 @@ from experiments.bench.figure import Figure, print_figures
 from experiments.bench.page import page_command
 from experiments.bench.switch.cli import app
 from hosts.wire.manifest import FileError
+from topologies.scenario import ScenarioError
 
 __all__ = ["app"]
 
@@ -45,6 +47,24 @@ def sim_command(
         print(json.dumps({"figures": [asdict(figure) for figure in figures]}))
         return
     print_figures(f"The simulator on one processor, best of {repeat}", figures)
+
+
+@app.command("control")
+def control_command(
+    k: Annotated[
+        int, typer.Option(min=2, max=32, help="Ports of the fat tree's switches: 32 are 1,280 switches.")
+    ] = 32,
+    as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
+) -> None:
+    """Processor time and memory of a controller and the switches of a fat tree."""
+    try:
+        figures = bench_control.measure(k)
+    except ScenarioError as error:
+        raise typer.BadParameter(str(error)) from None
+    if as_json:
+        print(json.dumps({"figures": [asdict(figure) for figure in figures]}))
+        return
+    print_figures("A controller and its switches, processor time", figures)
 
 
 @app.command("seal")

@@ -144,6 +144,10 @@ def _check_link_pairs(scenario: Scenario) -> Iterator[Finding]:
 
 def _check_attachment(scenario: Scenario) -> Iterator[Finding]:
     degree = Counter(name for link in scenario.links for name in link.between)
+    highest: dict[str, int] = {}
+    for link in scenario.links:
+        for name, port in link.ports.items():
+            highest[name] = max(port, highest.get(name, 1))
     for name in scenario.nodes:
         if degree[name] == 0:
             yield ("nodes", name), "is connected to nothing"
@@ -151,8 +155,9 @@ def _check_attachment(scenario: Scenario) -> Iterator[Finding]:
             yield ("nodes", name), f"is a host with {degree[name]} links; a host has one"
         elif name in scenario.switches and degree[name] > MAX_PORT:
             yield ("nodes", name), f"has {degree[name]} links; a switch has {MAX_PORT} ports"
-        if name in scenario.switches and len(f"{name}-eth{MAX_PORT}") > MAX_INTERFACE_NAME:
-            yield ("nodes", name), f"too long for a switch: interface names such as {name}-eth{MAX_PORT} have 15 bytes"
+        interface = f"{name}-eth{max(degree[name], highest.get(name, 1))}"
+        if name in scenario.switches and len(interface) > MAX_INTERFACE_NAME:
+            yield ("nodes", name), f"too long for a switch: interface names such as {interface} have 15 bytes"
     graph = networkx.Graph([link.between for link in scenario.links])
     parts = sorted(networkx.connected_components(graph), key=len, reverse=True)
     for part in parts[1:]:
