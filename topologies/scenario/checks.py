@@ -178,8 +178,12 @@ def _check_sessions(scenario: Scenario) -> Iterator[Finding]:
         path = ("sessions", index)
         yield from _check_members(scenario, path, session)
         yield from _check_group(path, session)
-        if [session.file is not None, session.size is not None, session.realtime, session.endless].count(True) != 1:
+        what = {"file": session.file, "size": session.size, "realtime": session.realtime, "endless": session.endless}
+        given = [name for name, value in what.items() if value not in (None, False)]
+        if not given:
             yield path, "needs something to send: one of `file`, `size`, `realtime: true` and `endless: true`"
+        elif len(given) > 1:
+            yield path, f"has {' and '.join(f'`{name}`' for name in given)}, and can send only one of them"
         yield from _check_tree(path, session)
         yield from _check_protocol(path, session)
     yield from _check_conflicts(scenario)

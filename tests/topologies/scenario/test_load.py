@@ -164,7 +164,11 @@ BAD = {
         "x.yaml:21: sessions[0].membership: groups in",
     ),
     "no data": ("    size: 1 MB\n", "", "x.yaml:16: sessions[0]: needs something to send"),
-    "two data": ("size: 1 MB", "size: 1 MB\n    file: x", "x.yaml:16: sessions[0]: needs something to send"),
+    "two data": (
+        "size: 1 MB",
+        "size: 1 MB\n    file: x",
+        "x.yaml:16: sessions[0]: has `file` and `size`, and can send only one of them",
+    ),
     "sender receives": ("- b\n", "- a\n", "x.yaml:23: sessions[0].receivers[0]: `a` is the sender"),
     "receiver twice": ("- b\n", "- c\n", "x.yaml:24: sessions[0].receivers[1]: `c` is listed twice"),
     "switch receives": ("- b\n", "- s1\n", "x.yaml:23: sessions[0].receivers[0]: `s1` is a switch"),
