@@ -34,6 +34,8 @@ LOSS: Final = 0.01
 WAKE_S: Final = 1e-3
 """A program sleeps for whole milliseconds (epoll_wait(2))."""
 PEER: Final = "flute-alc"
+PEER_BYTES: Final = 20_000_000
+"""Of the file, for the peer: its Reed-Solomon code takes no more than 22,848,000."""
 _GROUP: Final = Address("232.255.77.0", 5077)
 _SENDER: Final = Address("127.0.0.1", 5078)
 _SEED: Final = 1
@@ -59,10 +61,13 @@ def measure(megabytes: int) -> list[Figure]:
         with path.open("wb") as file:
             for _ in range(megabytes):
                 file.write(data.randbytes(1_000_000))
+        part = Path(folder) / "part"
+        with path.open("rb") as file:
+            part.write_bytes(file.read(PEER_BYTES))
         (received := Path(folder) / "received").mkdir()
         late_s, skipped, sent, taken = _webrc(path, received)
         (theirs := Path(folder) / "peer").mkdir()
-        peer_sent, peer_taken = _peer(path, theirs)
+        peer_sent, peer_taken = _peer(part, theirs)
     return [
         Figure("latest packet of a carousel of 1 Gbit/s", late_s * 1e3, "ms", LATE_MS, at_most=True),
         Figure("packets left out of it, being too late", skipped, "packets", 0, at_most=True),

@@ -10,6 +10,7 @@ from experiments.bench.figure import Figure
 
 def test_a_small_broadcast_is_measured_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(broadcast, "RATE_BPS", 20e6)  # a schedule of 1 Gbit/s takes seconds to make
+    monkeypatch.setattr(broadcast, "PEER_BYTES", 500_000)
     found = {figure.name: figure for figure in broadcast.measure(1)}
     latest, left_out, sends, decodes = found.values()
     assert latest.value > 0
