@@ -83,7 +83,7 @@ class Core:
         for host in network.hosts:  # by port: at a shared one there are several
             self._hosts_at[host.switch].setdefault(host.port, []).append(host.ip)
         self._fixed_entries: dict[str, tuple[Entry, ...]] = {}
-        self._routed: dict[str, dict[Route, Entry]] = {}
+        self._routed: dict[str, tuple[tuple[Route, ...], dict[Route, Entry]]] = {}
         self._not_read = {switch.name for switch in network.switches}
         self._begun = asyncio.Event()  # slots were adopted, and known sessions have theirs
         self._refusals: dict[Attachment, tuple[float, int]] = {}
@@ -114,10 +114,11 @@ class Core:
 
     def _route_entries(self, switch: str) -> Iterable[Entry]:
         """The entries of its routes: to make one costs more than all else, so those that are the same stay."""
-        routes, known = self.trees.routes(switch), self._routed.get(switch, {})
-        if known.keys() != set(routes):
+        routes = self.trees.routes(switch)
+        before, known = self._routed.get(switch, ((), {}))
+        if before is not routes:
             known = {route: known.get(route) or self.program.route(route) for route in routes}
-            self._routed[switch] = known
+            self._routed[switch] = routes, known
         return known.values()
 
     def _make_fixed(self, switch: str) -> list[Entry]:

@@ -21,11 +21,12 @@ def merged(ways: Iterable[tuple[int, int, W]]) -> Iterator[tuple[int, int, W]]:
     way put together."""
     stack: list[tuple[int, int, W]] = []
     for prefix in ways:
-        stack.append(prefix)
-        while len(stack) > 1:
-            (one, length, way), (other, other_length, other_way) = stack[-2:]
-            half = 1 << (BITS - length)
-            if length != other_length or way != other_way or one ^ other != half or one & half:
+        first, length, way = prefix
+        while stack:
+            before, its_length, its_way = stack[-1]
+            if its_length != length or before ^ first != 1 << (BITS - length) or before > first or its_way != way:
                 break
-            stack[-2:] = [(one, length - 1, way)]
+            stack.pop()
+            first, length = before, length - 1
+        stack.append((first, length, way))
     return iter(stack)

@@ -20,8 +20,8 @@ from topologies.simulation.switch import SimulatedSwitch
 
 _DELAY_S = 0.001
 """Of each way between controller and switch."""
-_SETTLED_S = 0.2
-"""What is to be done is done by then, and no query is due."""
+_SETTLED_S = 4 * _DELAY_S
+"""What is to be done is done by then: a link is told of, and entries are written, each with the delay."""
 
 _SCENARIO = """\
 name: control
