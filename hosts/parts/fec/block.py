@@ -16,8 +16,6 @@ SYMBOL_ALIGNMENT: Final = 8
 """RFC 6330, 4.3: symbols are multiples of this, as the RFC recommends: sub-symbols have no other length."""
 LEAST_PACKET_BYTES: Final = PAYLOAD_ID_BYTES + SYMBOL_ALIGNMENT
 """A packet with the smallest symbol."""
-MAX_SYMBOL_BYTES: Final = 2**16 - 1
-"""RFC 6330, 3.3.2: 16 bits."""
 MAX_SOURCE_SYMBOLS: Final = 1024
 """Of one block (ours): decoding takes milliseconds, and a block is a second at 10 Mbit/s."""
 MAX_ESI: Final = 2**24 - 1
