@@ -40,6 +40,9 @@ class WrappedSender(SenderEndpoint):
     def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
         return self._passed(self.core.receive_run(run, now=now), now)
 
+    def handed_over(self, *, now: float) -> None:
+        self.core.handed_over(now=now)
+
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         return self._passed(self.core.handle_timer(now=now), now)
 
@@ -112,6 +115,9 @@ class WrappedReceiver(ReceiverEndpoint):
 
     def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
         return self._passed(self.core.receive_run(run, now=now), now)
+
+    def handed_over(self, *, now: float) -> None:
+        self.core.handed_over(now=now)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         return self._passed(self.core.handle_timer(now=now), now)
