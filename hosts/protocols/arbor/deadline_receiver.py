@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 from math import inf
-from typing import Final
+from typing import Final, NamedTuple
 
 from hosts.endpoint import DeliverDatagram, Effect, Send
 from hosts.parts.fec.block import PAYLOAD_ID_BYTES, BlockDecoder
@@ -35,6 +35,17 @@ MOST_OPEN: Final = 8
 _MICRO: Final = 1e-6
 
 
+class _Open(NamedTuple):
+    """A block with a repair that lacks something, and until when that is worth asking for."""
+
+    decoder: BlockDecoder
+    until: float
+
+    @property
+    def packets(self) -> int:
+        return self.decoder.source_symbols
+
+
 class DeadlineReceiver(ArborReceiver):
     """States: listening (for data), member, closed."""
 
@@ -45,9 +56,7 @@ class DeadlineReceiver(ArborReceiver):
         self._first = -1  # number of the first packet of the stream that came
         self._highest = -1  # and of the newest one
         self._symbols: dict[int, bytes] = {}  # by their numbers, as they came
-        self._open: dict[
-            int, BlockDecoder
-        ] = {}  # by their first packet's number: those with a repair that lack something
+        self._open: dict[int, _Open] = {}  # by their first packet's number
         self._lacking: dict[int, float] = {}  # packets of the stream, and until when it is worth while to ask for them
         self._ask_at = inf
         self._word_at = inf  # on what was lost
@@ -101,8 +110,8 @@ class DeadlineReceiver(ArborReceiver):
             del symbols[next(iter(symbols))]
         self.received_bytes += len(packet.data)
         effects.append(DeliverDatagram(number, packet.offset, packet.data, packet.send_time_us * _MICRO, at))
-        for first, decoder in list(self._open.items()):
-            if first <= number < first + decoder.source_symbols:
+        for first, block in list(self._open.items()):
+            if first <= number < first + block.packets:
                 self._add(first, number - first, symbol, at, effects)
 
     def _repair(self, first: int, head: Head, payload: bytes, at: float, now: float, effects: list[Effect]) -> None:
@@ -112,36 +121,37 @@ class DeadlineReceiver(ArborReceiver):
             is_own = 0 <= self._first <= first and first > self._highest - KEPT
             if not is_own or all(number in self._symbols for number in numbers):
                 return
-            self._open[first] = BlockDecoder(head.packets * self._size, self._size, MOST_PACKETS)
+            decoder = BlockDecoder(head.packets * self._size, self._size, MOST_PACKETS)
+            self._open[first] = _Open(decoder, now + self.options.deadline_s)
             if len(self._open) > MOST_OPEN:
                 del self._open[next(iter(self._open))]
             for number in numbers:
                 if number in self._symbols:
                     self._add(first, number - first, self._symbols[number], at, effects)
-        decoder = self._open.get(first)
-        if decoder is None or decoder.source_symbols != head.packets:
+        block = self._open.get(first)
+        if block is None or block.packets != head.packets:
             return
-        decoder.add(payload[HEAD.size :])
+        block.decoder.add(payload[HEAD.size :])
         self._complete(first, at, effects)
         if first in self._open and head.coming == 0:
             self._ask_at = min(self._ask_at, now + self._round_trip * self._spread_rtts)
 
     def _add(self, first: int, esi: int, symbol: bytes, at: float, effects: list[Effect]) -> None:
-        decoder = self._open.get(first)
-        if decoder is not None:
-            decoder.add(esi.to_bytes(PAYLOAD_ID_BYTES, "big") + symbol)
+        block = self._open.get(first)
+        if block is not None:
+            block.decoder.add(esi.to_bytes(PAYLOAD_ID_BYTES, "big") + symbol)
             self._complete(first, at, effects)
 
     def _complete(self, first: int, at: float, effects: list[Effect]) -> None:
         """Hand over what was lacking, if the block is whole."""
-        decoder = self._open.get(first)
-        if decoder is None or decoder.data is None:
+        block = self._open.get(first)
+        if block is None or block.decoder.data is None:
             return
         del self._open[first]
-        for number in range(first, first + decoder.source_symbols):
+        for number in range(first, first + block.packets):
             if number not in self._symbols:
                 begin = (number - first) * self._size
-                symbol = decoder.data[begin : begin + self._size]
+                symbol = block.decoder.data[begin : begin + self._size]
                 self.counters["repaired"] += 1
                 self._take(number, of_symbol(symbol), symbol, at, effects)
 
@@ -167,8 +177,9 @@ class DeadlineReceiver(ArborReceiver):
 
     def _needs(self, now: float) -> tuple[tuple[int, int], ...]:
         """Packets of a block, and how many of it are lacking."""
-        found = [(first, decoder.needed) for first, decoder in self._open.items()]
-        known = {one for first, decoder in self._open.items() for one in range(first, first + decoder.source_symbols)}
+        self._open = {first: block for first, block in self._open.items() if now < block.until}
+        found = [(first, block.decoder.needed) for first, block in self._open.items()]
+        known = {one for first, block in self._open.items() for one in range(first, first + block.packets)}
         begins = 0
         lacking = sorted(number for number, end in self._lacking.items() if now < end and number not in known)
         for place, number in enumerate(lacking):  # a run of them is of a block, or of two

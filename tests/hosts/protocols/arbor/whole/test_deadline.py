@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hosts.endpoint import Address, Datagram, Effect, SenderEndpoint
+from hosts.endpoint import Address, Datagram, Effect, Send, SenderEndpoint
 from hosts.parts.playout import PlayoutBuffer
 from hosts.protocol import Session
 from hosts.protocols.arbor import PROTOCOL
 from hosts.protocols.arbor.deadline_receiver import KEPT, MOST_OPEN, DeadlineReceiver
 from hosts.protocols.arbor.deadline_sender import DeadlineSender
 from hosts.protocols.arbor.options import ArborOptions
-from hosts.protocols.arbor.packets import FLAG_REPAIRED, JOIN, Blocks, Data, Join, encode_blocks, encode_data
+from hosts.protocols.arbor.packets import FLAG_REPAIRED, JOIN, Blocks, Data, Join, encode_blocks, encode_data, parse
 from hosts.protocols.arbor.receiver import ArborReceiver
-from hosts.protocols.arbor.repairs import HEAD, MOST_PACKETS
+from hosts.protocols.arbor.repairs import HEAD, MOST_PACKETS, of_stream, repair, symbol_size
 from hosts.protocols.arbor.sender import ArborSender
 from tests.hosts.protocols.arbor.world import PAYLOAD
 from tests.hosts.star import GROUP, Greedy, Star
@@ -168,3 +168,23 @@ def test_nobody_s_words_make_the_sender_send_much(said: list[tuple[int, int, int
         sender.handle_timer(now=now)
         assert 0 <= sender.loss <= 1
         assert sum(block.wanted for block in sender._owing) <= MOST_PACKETS * (DEADLINE_S / 0.03 + 2)
+
+
+def test_nothing_is_asked_for_when_it_would_come_too_late() -> None:
+    receiver = DeadlineReceiver(SESSION, OPTIONS, Random(1))
+    receiver.start(now=0.0)
+    said: list[tuple[float, object]] = []
+
+    def hear(effects: Sequence[Effect], now: float) -> None:
+        for effect in effects:
+            if isinstance(effect, Send) and isinstance(words := parse(effect.data), Blocks) and words.needs:
+                said.append((now, words.needs))
+
+    size = symbol_size(OPTIONS.payload_bytes)
+    for seq, payload in enumerate((of_stream(0, b"x"), repair(0, 4, 0, bytes(3) + b"\4" + bytes(size)))):
+        data = encode_data(Data(7, FLAG_REPAIRED, seq, 1, 1000, 20_000, 0, 0, 1, payload))
+        hear(receiver.receive(Datagram(data, SENDER, GROUP), now=0.01), 0.01)
+    for step in range(2, 300):
+        hear(receiver.handle_timer(now=0.01 * step), 0.01 * step)
+    assert said
+    assert all(now < 0.01 + DEADLINE_S and needs == ((0, 2),) for now, needs in said)
