@@ -135,7 +135,7 @@ def _window(loss: float, seconds: float = 8, **parameters: float) -> tuple[float
 
 def test_one_percent_of_loss_without_a_queue_is_no_congestion() -> None:
     """Where that is asked for. A TCP would have some 12 packets in flight."""
-    window, signals = _window(0.01, lossy_share=100.0)
+    window, signals = _window(0.01, seconds=5, lossy_share=100.0)
     assert window > 80
     assert "timeout" not in signals
 
