@@ -1,15 +1,11 @@
 """What all tests share."""
 
 import gc
-import os
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-# Sources are tested, not a compiled copy of them; with CANOPY_FAST=.venv/fast it is that.
-os.environ.setdefault("CANOPY_FAST", "0")
 
 # A busy machine is no failure: what a test may take is bounded by the test run, not by each example.
 # The same examples each time; `--hypothesis-profile=default` looks for others.
