@@ -147,7 +147,9 @@ class Congestion:
         """
         self._options = options
         self._own_clock = own_clock
-        self.control: WindowControl = AdaptiveControl(options, first) if options.adaptive else PaperControl(options)
+        self.control: WindowControl = (
+            AdaptiveControl(options, first, own_clock=own_clock) if options.adaptive else PaperControl(options)
+        )
         """What the session's rules make of the window."""
         self.twnd = TransitWindow()
         self.summaries = Summaries(first_offset)

@@ -147,6 +147,16 @@ def test_losses_that_no_queue_explains_leave_about_as_much_as_a_tcp_has() -> Non
     assert "timeout" not in signals
 
 
+def test_a_near_receivers_losses_leave_the_rate_of_a_tcp_as_near() -> None:
+    """It loses 1 %, 20 ms away, beside one that is 84 ms away: a TCP to it would have 12 packets in 20 ms. Of what both
+    have in flight that is four times as many.
+    """
+    world = World(2, size=None, rate_bps=50e6, delays_s=(0.007, 0.039), limit_packets=200, losses={0: 0.01})
+    world.network.run(20)
+    rate = min(host.rate_bps(5, 20) for host in world.receivers)
+    assert 0.8 < rate * 0.02 / (1400 * 8) / 12 < 2
+
+
 def test_many_losses_are_answered_as_tcp_would_though_no_queue_explains_them() -> None:
     """Eight that lose other packets each are no worse than one of them: some 6 packets in flight."""
     window, signals = _window(0.04)
