@@ -20,7 +20,7 @@ DOCS_STAMP := $(VENV)/.stamp-docs
 RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \
 	engine/Cargo.toml engine/Cargo.lock
 
-.PHONY: help setup run fast docs test check lint lint-python lint-rust test-python test-rust test-emulation fuzz bench \
+.PHONY: help setup run docs test check lint lint-python lint-rust test-python test-rust test-emulation fuzz bench \
 	package package-test p4 format clean
 
 help: ## what can be made
@@ -61,9 +61,6 @@ setup: $(ENGINE_STAMP) $(PROGRAM_JSON) ## install and build all that is needed (
 
 run: setup ## send a real file to eight receivers over three P4 switches (FILE=path for your own)
 	@$(BIN)/canopy emulate $(SCENARIO) $(if $(FILE),--file '$(FILE)')
-
-fast: setup ## compile the protocols (mypyc), so that simulations take less of the processor; optional
-	@$(BIN)/python -m experiments.fast
 
 docs: $(DOCS_STAMP) ## the documentation as a site: open site/index.html
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

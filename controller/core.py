@@ -26,7 +26,7 @@ from controller.network import Network, SwitchSpec
 from controller.program import MembersChanged, Program, UnknownGroup
 from controller.querier import Querier
 from controller.state import Difference, Entry
-from controller.trees import Attachment, Trees
+from controller.trees import Attachment, Route, Trees
 
 LOG = logging.getLogger("canopy.controller")
 
@@ -78,8 +78,12 @@ class Core:
             for switch in network.switches
             if not program.has_bitmap_groups(switch.ports)
         }
-        self._standing: dict[str, list[Entry]] = {}  # what each should have whatever groups there are
-        self._host_ports = {(host.switch, host.port): host.name for host in network.hosts}
+        self._host_ports = {(host.switch, host.port) for host in network.hosts}
+        self._hosts_at: dict[str, dict[int, list[IPv4Address]]] = {switch.name: {} for switch in network.switches}
+        for host in network.hosts:  # by port: at a shared one there are several
+            self._hosts_at[host.switch].setdefault(host.port, []).append(host.ip)
+        self._fixed_entries: dict[str, tuple[Entry, ...]] = {}
+        self._routed: dict[str, tuple[tuple[Route, ...], dict[Route, Entry]]] = {}
         self._not_read = {switch.name for switch in network.switches}
         self._begun = asyncio.Event()  # slots were adopted, and known sessions have theirs
         self._refusals: dict[Attachment, tuple[float, int]] = {}
@@ -92,9 +96,7 @@ class Core:
 
     def wanted(self, switch: str) -> list[Entry]:
         """Everything that a switch should have now."""
-        if switch not in self._standing:
-            self._standing[switch] = self._wanted_always(switch)
-        entries = [*self._standing[switch]]
+        entries = [*self._fixed(switch), *self._route_entries(switch)]
         for slot in self.slots:
             source, group = slot.key
             upstream = self.trees.upstream_ports(switch, source, group)
@@ -103,31 +105,36 @@ class Core:
             entries += self._slot_groups(switch)
         return entries
 
-    def _wanted_always(self, switch: str) -> list[Entry]:
-        """What it should have whatever groups there are, as long as no link goes down or comes up."""
-        spec = self.network.switch_by_name[switch]
-        program, bitmap_groups = self.program, switch not in self._groups
-        entries = [program.switch_config(spec.mac, self.epoch_shift, bitmap_groups=bitmap_groups)]
-        entries.append(program.assist(port for port in spec.ports if (switch, port) not in self._host_ports))
-        lan = (port for port in spec.ports if spec.lan and (switch, port) in self._host_ports)
-        entries.append(program.lan(lan))
+    def _fixed(self, switch: str) -> tuple[Entry, ...]:
+        """What a switch has whatever happens."""
+        known = self._fixed_entries.get(switch)
+        if known is None:
+            known = self._fixed_entries[switch] = tuple(self._make_fixed(switch))
+        return known
+
+    def _route_entries(self, switch: str) -> Iterable[Entry]:
+        """The entries of its routes: to make one costs more than all else, so those that are the same stay."""
+        routes = self.trees.routes(switch)
+        before, known = self._routed.get(switch, ((), {}))
+        if before is not routes:
+            known = {route: known.get(route) or self.program.route(route) for route in routes}
+            self._routed[switch] = routes, known
+        return known.values()
+
+    def _make_fixed(self, switch: str) -> list[Entry]:
+        program, spec = self.program, self.network.switch_by_name[switch]
+        host_ports = self._hosts_at[switch]
+        entries = [program.switch_config(spec.mac, self.epoch_shift, bitmap_groups=switch not in self._groups)]
+        entries.append(program.assist(port for port in spec.ports if port not in host_ports))
+        entries.append(program.lan(port for port in spec.ports if spec.lan and port in host_ports))
         entries.append(program.shared(spec.shared))
         entries += program.digests()
         entries += program.report_sessions(spec.ports)
         entries += program.port_groups(spec.ports)
-        entries += program.report_limits(port for port in spec.ports if (switch, port) in self._host_ports)
-        for port, hosts in self._hosts_at(switch).items():
+        entries += program.report_limits(port for port in spec.ports if port in host_ports)
+        for port, hosts in host_ports.items():
             entries += program.source_guard(port, hosts)
-        entries += (program.route(route) for route in self.trees.routes(switch))
         return entries
-
-    def _hosts_at(self, switch: str) -> dict[int, list[IPv4Address]]:
-        """The hosts' addresses by port: of a shared one there are several."""
-        found: dict[int, list[IPv4Address]] = {}
-        for host in self.network.hosts:
-            if host.switch == switch:
-                found.setdefault(host.port, []).append(host.ip)
-        return found
 
     def _slot_groups(self, switch: str) -> list[Entry]:
         """On a large switch: exact groups for the members that there are."""
@@ -146,7 +153,7 @@ class Core:
         return entries
 
     def _ports_on(self, switch: str, key: GroupKey) -> frozenset[int]:
-        return frozenset(port for at, port in self.members.ports(key) if at == switch)
+        return self.members.ports_on(key, switch)
 
     # ---------------------------------------------------------------- what switch apps tell
 
@@ -310,7 +317,7 @@ class Core:
 
     def _members_moved(self, slot: Slot, switches: Iterable[str]) -> None:
         """After a change of members: the slot's idle clock, and exact groups on the large switches among `switches`."""
-        self.slots.set_idle(slot, not self.members.ports(slot.key), self.clock())
+        self.slots.set_idle(slot, not self.members.any_of(slot.key), self.clock())
         for switch in switches:
             if switch in self._groups:
                 self._outlets[switch].touch()
@@ -321,7 +328,7 @@ class Core:
 
     def _needed(self, slot: Slot) -> set[Attachment]:
         """The ports that must be members for the hosts that are to be served."""
-        hosts = self.members.ports(slot.key) & self._host_ports.keys()
+        hosts = self.members.ports(slot.key) & self._host_ports
         return self.trees.memberships(slot.key.source, slot.key.group, hosts)
 
     def _replay(self, members: Iterable[tuple[GroupKey, Attachment]], *, join: bool = True, last: bool = False) -> None:
@@ -340,11 +347,15 @@ class Core:
     def set_link(self, name: str, *, up: bool) -> bool:
         """A link went down or came up: new trees, and every member served along them. False when nothing changed.
         Raises KeyError when there is no such link."""
-        if not self.trees.set_link(name, up=up):
+        moved = self.trees.set_link(name, up=up)
+        if moved is None:
             return False
-        self._standing.clear()
         self.events.add("link_up" if up else "link_down", link=self.trees.find_link(name).name)
-        self._touch_all()
+        if moved.spanning_tree and len(self.slots):
+            self._touch_all()
+        else:
+            for switch in sorted(moved.switches):
+                self._outlets[switch].touch()
         joins, leaves = [], []
         for slot in self.slots:
             needed, present = self._needed(slot), self.members.ports(slot.key)
@@ -375,7 +386,7 @@ class Core:
         """Send the queries that are due: one packet-out a switch, to all its hosts' ports."""
         for switch, response_s in self.querier.due(now):
             spec = self.network.switch_by_name[switch]
-            ports = [port for port in spec.ports if (switch, port) in self._host_ports]
+            ports = [port for port in spec.ports if port in self._hosts_at[switch]]
             if ports:
                 frame = self._query(switch, None, response_s)
                 self._outlets[switch].send([self.program.send_out(frame, ports)])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from controller.groups import GroupKey
@@ -37,49 +38,66 @@ class Member:
 
 
 class MemberTable:
-    """Members by group and port. One that is not refreshed for `lifetime_s` is dropped by `expire`."""
+    """Members by group, switch and port. One that is not refreshed for `lifetime_s` is dropped by `expire`."""
 
     def __init__(self, lifetime_s: float) -> None:
         self.lifetime_s = lifetime_s
-        self._groups: dict[GroupKey, dict[Attachment, Member]] = {}
+        self._groups: dict[GroupKey, dict[str, dict[int, Member]]] = {}
+        self._by_age: dict[tuple[GroupKey, Attachment], Member] = {}  # the one that was silent longest first
 
     def __len__(self) -> int:
-        return sum(len(members) for members in self._groups.values())
+        return len(self._by_age)
 
     def __iter__(self) -> Iterator[Member]:
-        for key in sorted(self._groups, key=str):
-            yield from sorted(self._groups[key].values(), key=lambda member: (member.switch, member.port))
+        yield from sorted(self._by_age.values(), key=_in_order)
 
     def seen(self, key: GroupKey, where: Attachment, now: float) -> bool:
         """A join or a refresh. True when the port was not a member before."""
-        members = self._groups.setdefault(key, {})
-        member = members.get(where)
-        if member is not None:
-            member.last_seen = now
-            return False
-        members[where] = Member(key, where[0], where[1], now, now)
-        return True
+        member = self._by_age.pop((key, where), None)
+        is_new = member is None
+        if member is None:
+            member = Member(key, where[0], where[1], now, now)
+            self._groups.setdefault(key, {}).setdefault(where[0], {})[where[1]] = member
+        member.last_seen = now
+        self._by_age[key, where] = member
+        return is_new
 
     def gone(self, key: GroupKey, where: Attachment) -> bool:
         """A leave or an expiry. True when the port was a member."""
-        members = self._groups.get(key, {})
-        if members.pop(where, None) is None:
+        if self._by_age.pop((key, where), None) is None:
             return False
-        if not members:
+        switches = self._groups[key]
+        del switches[where[0]][where[1]]
+        if not switches[where[0]]:
+            del switches[where[0]]
+        if not switches:
             del self._groups[key]
         return True
 
+    def any_of(self, key: GroupKey) -> bool:
+        """Whether a group has members."""
+        return key in self._groups
+
     def ports(self, key: GroupKey) -> frozenset[Attachment]:
         """The member ports of a group, those between switches included."""
-        return frozenset(self._groups.get(key, ()))
+        return frozenset((switch, port) for switch, ports in self._groups.get(key, {}).items() for port in ports)
+
+    def ports_on(self, key: GroupKey, switch: str) -> frozenset[int]:
+        """Those of one switch."""
+        return frozenset(self._groups.get(key, {}).get(switch, ()))
 
     def drop_group(self, key: GroupKey) -> None:
         """Forget a group whose slot was given back."""
-        self._groups.pop(key, None)
+        for where in self.ports(key):
+            self.gone(key, where)
 
     def expire(self, now: float) -> list[Member]:
         """Drop the members that were silent for too long; they are returned."""
-        expired = [member for member in self if now - member.last_seen >= self.lifetime_s]
+        expired = list(takewhile(lambda member: now - member.last_seen >= self.lifetime_s, self._by_age.values()))
         for member in expired:
             self.gone(member.key, (member.switch, member.port))
-        return expired
+        return sorted(expired, key=_in_order)
+
+
+def _in_order(member: Member) -> tuple[str, str, int]:
+    return str(member.key), member.switch, member.port

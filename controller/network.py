@@ -18,10 +18,10 @@ MULTICAST = IPv4Network("224.0.0.0/4")
 SOURCE_SPECIFIC = IPv4Network("232.0.0.0/8")  # RFC 4607, section 1
 LINK_LOCAL_MULTICAST = IPv4Network("224.0.0.0/24")  # RFC 5771, section 4: never forwarded
 
-MAX_PORT = 16  # ports of the P4 program are 1..16: bit (port - 1) of a bitmap
+MAX_PORT = 256  # ports of the P4 program are 1..256: bit (port - 1) of a bitmap
 CPU_PORT = 510  # where it has packet-in and packet-out
-MAX_SWITCHES = 256
-MAX_HOSTS = 4096
+MAX_SWITCHES = 4096
+MAX_HOSTS = 100_000
 
 MAC_PATTERN = r"^([0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}$"
 ADDRESS_PATTERN = r"^(\[[0-9a-fA-F:]+\]|[^\s:/\[\]]+):[0-9]{1,5}$"

@@ -137,7 +137,9 @@ class Program:
 
     def route(self, route: Route) -> Entry:
         """A unicast route."""
-        return self._entry("ipv4_lpm", (("destination", f"{route.host}/32"),), "forward", _args(route.port, route.mac))
+        return self._entry(
+            "ipv4_lpm", (("destination", str(route.destination)),), "forward", _args(route.port, route.mac)
+        )
 
     def slot(self, slot: Slot, upstream: Iterable[int], accept: Iterable[int]) -> Entry:
         """A group's slot; the ports that its joins go up by, and those that its data may come from."""

@@ -16,6 +16,7 @@ from contextlib import aclosing
 from typing import Any, Protocol, cast
 
 import finsy as fy
+from finsy.proto import p4r
 
 from controller.logs import describe_failure
 from controller.network import SwitchSpec
@@ -32,6 +33,7 @@ BATCH = 256  # updates in one write: far below gRPC's 4 MB a message and finsy's
 DIGEST_QUEUE = 1000  # digest lists that wait in finsy; reading them never waits for anything
 MAX_OUTBOX = 10_000  # packets that wait for the tables they need
 
+_UPDATE = p4r.Update
 _CONNECTION_ENDED = (
     fy.GRPCStatusCode.UNAVAILABLE,
     fy.GRPCStatusCode.CANCELLED,
@@ -317,27 +319,33 @@ class SwitchApp:
         return make_state(map(self._program.describe, found))
 
     async def _write(self, switch: fy.Switch, changes: Difference) -> fy.P4ClientError | None:
-        """Write in batches. A batch that the switch refuses in part does not keep it from getting the others; the first
-        refusal is returned."""
+        """Write in batches, of a few changes one. A batch that the switch refuses in part does not keep it from getting
+        the others; the first refusal is returned."""
         assert self._have is not None
         refused: fy.P4ClientError | None = None
-        steps = ((switch.insert, changes.inserts), (switch.modify, changes.modifies), (switch.delete, changes.deletes))
-        for write, entries in steps:
-            for begin in range(0, len(entries), BATCH):
-                batch = entries[begin : begin + BATCH]
-                try:
-                    await write([entry.entity for entry in batch])
-                except fy.P4ClientError as error:
-                    if error.code in _CONNECTION_ENDED:
-                        raise
-                    refused = refused or error
-                if entries is changes.deletes:  # before they count as gone, so that nobody reads what is left of them
-                    await self._forget_counts(switch, batch)
-                for entry in batch:
-                    if entries is changes.deletes:
-                        del self._have[entry.key]
-                    else:
-                        self._have[entry.key] = entry
+        kinds = (
+            (_UPDATE.INSERT, changes.inserts),
+            (_UPDATE.MODIFY, changes.modifies),
+            (_UPDATE.DELETE, changes.deletes),
+        )
+        steps = [(kind, entry) for kind, entries in kinds for entry in entries]
+        for begin in range(0, len(steps), BATCH):
+            batch = steps[begin : begin + BATCH]
+            try:
+                await switch.write(
+                    [p4r.Update(type=kind, entity=entry.entity.encode(self._program.schema)) for kind, entry in batch]
+                )
+            except fy.P4ClientError as error:
+                if error.code in _CONNECTION_ENDED:
+                    raise
+                refused = refused or error
+            # Before they count as gone, so that nobody reads what is left of them.
+            await self._forget_counts(switch, [entry for kind, entry in batch if kind == _UPDATE.DELETE])
+            for kind, entry in batch:
+                if kind == _UPDATE.DELETE:
+                    del self._have[entry.key]
+                else:
+                    self._have[entry.key] = entry
         return refused
 
     async def _forget_counts(self, switch: fy.Switch, deleted: Sequence[Entry]) -> None:

@@ -6,24 +6,35 @@ that restarts comes to the same answers and rewrites nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from ipaddress import IPv4Address
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network
 
-import networkx as nx
-
-from controller.network import SOURCE_SPECIFIC, LinkSpec, Network
+from controller.network import SOURCE_SPECIFIC, HostSpec, LinkSpec, Network
+from controller.paths import NOWHERE, Paths
+from controller.prefixes import BITS, merged
 
 Attachment = tuple[str, int]  # (switch, port)
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Route:
-    """How a switch reaches one host: out of `port`, to the neighbour's `mac`."""
+    """How a switch reaches a host, or several with a common prefix: out of `port`, to the neighbour's `mac`."""
 
-    host: IPv4Address
+    destination: IPv4Network
     port: int
     mac: str
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What a link's change has moved: the switches with other routes or source-specific upstream ports, and whether the
+    spanning tree of any-source groups is another one."""
+
+    switches: frozenset[str]
+    spanning_tree: bool
 
 
 class Trees:
@@ -35,7 +46,21 @@ class Trees:
         self._down: set[str] = set()
         for name in down:
             self._down.add(self.find_link(name).name)
-        self._compute()
+        self._names = sorted(network.switch_by_name)  # a switch's place here is its number: ties go to the lower one
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self._hosts_at: dict[str, list[HostSpec]] = {name: [] for name in self._names}
+        for host in network.hosts:
+            self._hosts_at[host.switch].append(host)
+        self._sites = [(name, number) for name, number in self._numbers.items() if self._hosts_at[name]]
+        self._blocks = list(self._host_blocks())
+        self._between: dict[tuple[int, int], list[LinkSpec]] = {}
+        for link in sorted(network.links, key=_preference):
+            self._between.setdefault(self._pair(link), []).append(link)
+        best = {pair: self._best_of(links) for pair, links in self._between.items()}
+        self._best = {pair: link for pair, link in best.items() if link is not None}
+        self._paths = Paths(len(self._names), ((*pair, link.cost) for pair, link in self._best.items()))
+        self._routes: dict[str, tuple[Route, ...]] = {}
+        self._span()
 
     @property
     def down(self) -> frozenset[str]:
@@ -57,24 +82,32 @@ class Trees:
         problem = "several links are" if matching else "no link is"
         raise KeyError(f"{problem} called {name}; links: {', '.join(self._links) or 'none'}")
 
-    def set_link(self, name: str, *, up: bool) -> bool:
-        """Mark a link up or down and compute everything anew. False when it was so already."""
-        link = self.find_link(name).name
-        if up == (link not in self._down):
-            return False
-        (self._down.discard if up else self._down.add)(link)
-        self._compute()
-        return True
+    def set_link(self, name: str, *, up: bool) -> Moved | None:
+        """Mark a link up or down, and compute anew what that changes. None when it was so already."""
+        link = self.find_link(name)
+        if up == (link.name not in self._down):
+            return None
+        (self._down.discard if up else self._down.add)(link.name)
+        pair = self._pair(link)
+        best, before = self._best_of(self._between[pair]), self._best.pop(pair, None)
+        if best is not None:
+            self._best[pair] = best
+        if best == before:
+            return Moved(frozenset(), False)
+        changed = self._paths.set_cost(*pair, math.inf if best is None else best.cost)
+        switches = {link.a, link.b} | {self._names[number] for number in changed}
+        for switch in switches:
+            self._routes.pop(switch, None)
+        shared = self._shared
+        self._span()
+        return Moved(frozenset(switches), self._shared != shared)
 
-    def routes(self, switch: str) -> list[Route]:
+    def routes(self, switch: str) -> tuple[Route, ...]:
         """Routes of `switch` to every host that it can reach, in the order of their addresses."""
-        found = []
-        for host in self._network.hosts:
-            if host.switch == switch:
-                found.append(Route(host.ip, host.port, host.mac))
-            elif (link := self._next_links[host.switch].get(switch)) is not None:
-                found.append(Route(host.ip, link.port_of(switch), self._network.switch_by_name[link.other(switch)].mac))
-        return sorted(found)
+        found = self._routes.get(switch)
+        if found is None:
+            found = self._routes[switch] = tuple(self._find_routes(switch))
+        return found
 
     def upstream(self, switch: str, source: IPv4Address, *, shared: bool = False) -> int | None:
         """The port of `switch` towards `source`, by the shortest path or within the spanning tree (`shared`); None when
@@ -83,7 +116,9 @@ class Trees:
         host = self._network.host_by_ip.get(source)
         if host is None or host.switch == switch:
             return None
-        link = (self._shared_links if shared else self._next_links)[host.switch].get(switch)
+        if shared:
+            return self._shared_towards(host.switch).get(switch)
+        link = self._next_link(switch, host.switch)
         return None if link is None else link.port_of(switch)
 
     def shared_ports(self, switch: str) -> frozenset[int]:
@@ -102,8 +137,7 @@ class Trees:
     def accept_ports(self, switch: str, source: IPv4Address | None, group: IPv4Address) -> frozenset[int]:
         """Ports that data of (source, group) is taken from: the upstream ports, and those of the hosts that may be the
         source."""
-        hosts = self._network.host_by_ip.values() if source is None else [self._network.host_by_ip.get(source)]
-        own = {host.port for host in hosts if host is not None and host.switch == switch}
+        own = {host.port for host in self._hosts_at[switch] if source is None or host.ip == source}
         return self.upstream_ports(switch, source, group) | own
 
     def peer(self, switch: str, port: int) -> Attachment | None:
@@ -130,49 +164,83 @@ class Trees:
                     waiting.append(far)
         return members
 
-    def _compute(self) -> None:
-        graph = self._graph()
-        tree = _spanning_tree(graph)
-        self._next_links = {target: _links_towards(graph, target) for target in graph}
-        self._shared_links = {target: _links_towards(tree, target) for target in tree}
-        self._shared = {
-            switch: frozenset(edge["link"].port_of(switch) for edge in tree[switch].values()) for switch in tree
-        }
+    # ---------------------------------------------------------------- within
 
-    def _graph(self) -> nx.Graph[str]:
-        """The switches, and between two of them the best of the links that are up."""
-        graph: nx.Graph[str] = nx.Graph()
-        graph.add_nodes_from(sorted(self._network.switch_by_name))
-        for link in sorted(self._links.values(), key=_preference, reverse=True):
-            if link.name not in self._down:
-                graph.add_edge(link.a, link.b, link=link, cost=link.cost)
-        return graph
+    def _pair(self, link: LinkSpec) -> tuple[int, int]:
+        one, other = self._numbers[link.a], self._numbers[link.b]
+        return min(one, other), max(one, other)
+
+    def _best_of(self, links: Iterable[LinkSpec]) -> LinkSpec | None:
+        """Of the links between two switches, the first one that is up."""
+        return next((link for link in links if link.name not in self._down), None)
+
+    def _next_link(self, switch: str, target: str) -> LinkSpec | None:
+        """The link that `switch` takes towards another one; None when it does not reach it."""
+        here = self._numbers[switch]
+        near = self._paths.towards(self._numbers[target])[here]
+        return None if near == NOWHERE else self._best[min(here, near), max(here, near)]
+
+    def _host_blocks(self) -> Iterator[tuple[int, int, str]]:
+        """The hosts' addresses as prefixes (first, length, switch): what is at one switch goes one way elsewhere."""
+        hosts = sorted((int(host.ip), host.switch) for host in self._network.hosts)
+        return merged((address, BITS, switch) for address, switch in hosts)
+
+    def _find_routes(self, switch: str) -> Iterator[Route]:
+        here = self._numbers[switch]
+        through: dict[int, tuple[int, str]] = {}  # neighbour -> the way by it
+        for near in self._paths.neighbours(here):
+            link = self._best[min(here, near), max(here, near)]
+            through[near] = link.port_of(switch), self._network.switch_by_name[self._names[near]].mac
+        ways = {
+            target: through.get(self._paths.towards(number)[here]) for target, number in self._sites if number != here
+        }
+        found = [
+            (first, length, way) for first, length, target in self._blocks if (way := ways.get(target)) is not None
+        ]
+        found += [(int(host.ip), BITS, (host.port, host.mac)) for host in self._hosts_at[switch]]
+        for first, length, (port, mac) in merged(sorted(found)):
+            yield _route(first, length, port, mac)
+
+    def _span(self) -> None:
+        """The cheapest spanning tree (a forest, when the network is cut), by Kruskal's algorithm."""
+        parts = list(range(len(self._names)))  # of each switch, another one of its part, in the end the same for all
+
+        def part(number: int) -> int:
+            while parts[number] != number:
+                parts[number] = number = parts[parts[number]]
+            return number
+
+        self._tree: dict[str, dict[str, LinkSpec]] = {name: {} for name in self._names}
+        for link in sorted(self._best.values(), key=_preference):
+            one, other = part(self._numbers[link.a]), part(self._numbers[link.b])
+            if one != other:
+                parts[one] = other
+                self._tree[link.a][link.b] = self._tree[link.b][link.a] = link
+        self._shared = {
+            switch: frozenset(link.port_of(switch) for link in near.values()) for switch, near in self._tree.items()
+        }
+        self._towards_shared: dict[str, dict[str, int]] = {}
+
+    def _shared_towards(self, target: str) -> dict[str, int]:
+        """The ports of all other switches towards `target` within the spanning tree."""
+        found = self._towards_shared.get(target)
+        if found is None:
+            found, waiting = {}, [target]
+            while waiting:
+                here = waiting.pop()
+                for near, link in self._tree[here].items():
+                    if near != target and near not in found:
+                        found[near] = link.port_of(near)
+                        waiting.append(near)
+            self._towards_shared[target] = found
+        return found
+
+
+@lru_cache(maxsize=1 << 16)
+def _route(first: int, length: int, port: int, mac: str) -> Route:
+    return Route(IPv4Network((first, length)), port, mac)
 
 
 def _preference(link: LinkSpec) -> tuple[float, str]:
     """Among links that would do, the cheapest one and then the first by name is taken."""
     return link.cost, link.name
-
-
-def _links_towards(graph: nx.Graph[str], target: str) -> dict[str, LinkSpec]:
-    """For each switch that reaches `target`, the link that it takes first on the way there."""
-    distances: dict[str, float] = nx.single_source_dijkstra_path_length(graph, target, weight="cost")
-    taken: dict[str, LinkSpec] = {}
-    for switch in distances:
-        if switch != target:
-            # The cost of every link is positive, so each step comes closer and no loop can form.
-            _, _, link = min(
-                (distances[near] + edge["cost"], near, edge["link"]) for near, edge in graph[switch].items()
-            )
-            taken[switch] = link
-    return taken
-
-
-def _spanning_tree(graph: nx.Graph[str]) -> nx.Graph[str]:
-    """The cheapest spanning tree (forest, when the network is cut)."""
-    edges = sorted((edge["link"] for _, _, edge in graph.edges(data=True)), key=_preference)
-    ranked: nx.Graph[str] = nx.Graph()
-    ranked.add_nodes_from(graph)
-    for rank, link in enumerate(edges):  # ranks differ, so there is one cheapest tree only
-        ranked.add_edge(link.a, link.b, link=link, cost=link.cost, rank=rank)
-    return nx.minimum_spanning_tree(ranked, weight="rank")

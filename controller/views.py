@@ -90,9 +90,7 @@ class Views:
                 "switches": {
                     spec.name: {
                         "upstream": self._ports(spec.name, core.trees.upstream_ports(spec.name, *slot.key)),
-                        "members": self._ports(
-                            spec.name, {port for at, port in core.members.ports(slot.key) if at == spec.name}
-                        ),
+                        "members": self._ports(spec.name, core.members.ports_on(slot.key, spec.name)),
                     }
                     for spec in core.network.switches
                 },

@@ -1,5 +1,1 @@
-"""Protocols' endpoints, and what drives them. Modules may come from a compiled copy (hosts/compiled.py)."""
-
-from hosts import compiled
-
-compiled.take_over(__path__)
+"""Protocols' endpoints, and what drives them."""

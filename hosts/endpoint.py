@@ -309,6 +309,10 @@ class Endpoint:
             effects += self.receive(datagram, now=now)
         return effects
 
+    def handed_over(self, *, now: float) -> None:
+        """What was returned so far is being handed to the network: a busy host's program was so late. Told by runtimes
+        that take `SendRun`."""
+
     @abstractmethod
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         """Do what has fallen due by `now`."""

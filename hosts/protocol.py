@@ -71,6 +71,9 @@ class Protocol(Generic[OptionsT]):
     """Whether a receiver that joins when a file has begun gets it whole; else it is refused."""
     takes_files: bool = False
     """Whether its senders take files by place (`SenderEndpoint.change`) and its receivers put them on a shelf."""
+    tree_types: frozenset[int] = frozenset()
+    """Types, in the common header, of the packets whose payload receivers check by hashes in the stream, where it has
+    them (`SenderEndpoint.checked_bytes`)."""
     knows_receivers: bool = True
     """Whether its sender hears of its receivers; one that does not can tell nobody what became of them."""
     read_session: Callable[[Datagram], int | None] | None = None

@@ -72,6 +72,9 @@ class Space(Protocol):
     def write(self, begin: int, data: bytes) -> None:
         """Put bytes there."""
 
+    def next_written(self, begin: int) -> int | None:
+        """The first place from `begin` on at which anything may have been written; None: there is none."""
+
 
 class Room(Protocol):
     """Where one object comes together."""
@@ -134,6 +137,10 @@ class MemorySpace:
             self.data.extend(bytes(begin - len(self.data)))
         self.data[begin : begin + len(data)] = data
 
+    def next_written(self, begin: int) -> int | None:
+        """What is there may all have been."""
+        return begin if begin < len(self.data) else None
+
 
 class MemoryRecords:
     """Of a room in memory: what is read was written in one piece, from the same place on."""
@@ -148,6 +155,10 @@ class MemoryRecords:
     def write(self, begin: int, data: bytes) -> None:
         """Put bytes there."""
         self._pieces[begin] = data
+
+    def next_written(self, begin: int) -> int | None:
+        """The next piece."""
+        return min((place for place in self._pieces if place >= begin), default=None)
 
 
 class MemoryRoom:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds what the checks run besides the engine: the crates' tests, the fuzz targets, what clippy reads, and, where p4c is
-# installed, the P4 programs once more, to compare them; and installs the page's browser. `make test` does it once, and
-# again when the crates have changed.
+# Builds what the checks run besides the engine: the crates' tests, the fuzz targets, what clippy reads, the Python tests'
+# bytecode, and, where p4c is installed, the P4 programs once more, to compare them; and installs the page's browser.
+# `make test` does it once, and again when the crates have changed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,6 +21,8 @@ browser & # while the compilers work
     cargo clippy --profile tests --locked --workspace --all-targets --no-default-features --quiet -- -D warnings || true
 )
 scripts/fuzz.sh --build
+# All tests' bytecode, which pytest writes: else each of several processes would compile all of it at the same time.
+env -u PYTHONDONTWRITEBYTECODE .venv/bin/pytest --collect-only -qq >/dev/null || true
 if command -v p4c >/dev/null; then
     # Its verdict, too, is left to the check itself, which remembers it.
     .venv/bin/pytest -q -k test_compiling_again_gives_the_same tests/p4src/whole/test_artifacts.py \

@@ -1,15 +1,11 @@
 """What all tests share."""
 
 import gc
-import os
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-# Sources are tested, not a compiled copy of them; with CANOPY_FAST=.venv/fast it is that.
-os.environ.setdefault("CANOPY_FAST", "0")
 
 # A busy machine is no failure: what a test may take is bounded by the test run, not by each example.
 # The same examples each time; `--hypothesis-profile=default` looks for others.
@@ -30,6 +26,7 @@ def pytest_collection_finish() -> None:
     """The tests themselves are many thousand objects, and stay: garbage is not looked for among them."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 20)  # nor among the many small things of virtual networks every moment
 
 
 @cache

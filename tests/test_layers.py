@@ -39,7 +39,6 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "topologies.mininet": (*BELOW, *RUN, "topologies.emulation"),
     "topologies": ("engine", *RUN, "topologies.emulation", "topologies.simulation"),
     "experiments.harness": ("engine", "controller", "hosts", "topologies"),
-    "experiments.fast": ("engine", "hosts"),
     "experiments.lan": ("engine", "hosts", "topologies"),
     "experiments.rows": ("controller", "hosts", "topologies", "experiments.harness", "experiments.lan"),
     "experiments.figures": ("experiments.harness", "experiments.rows"),

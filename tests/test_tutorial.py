@@ -1,6 +1,7 @@
 """docs/tutorial/, to the letter: each command that a page shows is run, page by page and in its order."""
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -45,6 +46,26 @@ def test_every_page_has_commands() -> None:
     assert all(commands(page) for page in PAGES)
 
 
+FIGURES = (
+    ("1-tree", r"at about ([\d.]+) Mbps", "first", ("r1", "r2", "r3", "r4")),
+    ("3-rate", r"now get ([\d.]+) Mbps", "slow", ("r1", "r2", "r3", "r4")),
+    ("3-rate", r"r3 get about ([\d.]+) Mbps each", "layers", ("r1", "r2", "r3")),
+    ("3-rate", r"and r4 ([\d.]+):", "layers", ("r4",)),
+    ("4-feedback", r"some ([\d,]+) feedback packets reach", "plain", ()),
+    ("4-feedback", r"and some (\d+) with it", "merged", ()),
+)
+"""What a page says came out of a run: goodputs of receivers, or without any the sender's feedback packets."""
+
+
+def check_figure(folder: Path, page: str, pattern: str, run: str, hosts: tuple[str, ...]) -> None:
+    said = re.search(pattern, (ROOT / "docs/tutorial" / f"{page}.md").read_text("utf-8").replace("\n", " "))
+    assert said is not None, (page, pattern)
+    session = json.loads((folder / "runs" / run / "summary.json").read_text())["sessions"][0]
+    found = [one["goodput_bps"] / 1e6 for one in session["receivers"] if one["host"] in hosts]
+    for value in found or [session["feedback_packets"]]:
+        assert float(said[1].replace(",", "")) == pytest.approx(value, rel=0.1), (page, pattern)
+
+
 def test_commands_that_need_no_root(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All pages, one after the other, for later ones use the runs of earlier ones."""
     for page in PAGES:
@@ -61,6 +82,8 @@ def test_commands_that_need_no_root(folder: Path, capsys: pytest.CaptureFixture[
                 assert name in ("basic", "ecn", "telemetry"), command
             elif words[0] == "cp" or shutil.which(words[0]):
                 subprocess.run(words, check=True, cwd=folder)
+    for figure in FIGURES:
+        check_figure(folder, *figure)
 
 
 @pytest.mark.emulation

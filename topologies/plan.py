@@ -145,7 +145,7 @@ ENDLESS = Source(Path("a stream"), 0, "")
 
 def interface_mac(device_id: int, port: int) -> str:
     """The MAC of a switch's interface. Not the switch's own: frames to that are no business of the kernel's."""
-    return f"02:02:00:{device_id >> 8 & 0xFF:02x}:{device_id & 0xFF:02x}:{port:02x}"
+    return f"02:02:{port >> 8:02x}:{device_id >> 8 & 0xFF:02x}:{device_id & 0xFF:02x}:{port & 0xFF:02x}"
 
 
 def make_plan(scenario: Scenario) -> Plan:

@@ -53,12 +53,6 @@ PARTS = (
     Part("experiments.bench.cli", ("bench",), group="bench"),
 )
 
-COMPILED = "hosts.compiled"
-"""The module that says whether the protocols run compiled."""
-
-LONG = frozenset({"reproduce", "sweep", "survey", "simulate", "emulate"})
-"""Commands of which one wants to know that they run slower than they might."""
-
 HELP = """Congestion-controlled multicast over programmable switches.
 
 Example: canopy emulate topologies/quickstart.yaml
@@ -86,24 +80,11 @@ def _is_installed(part: Part) -> bool:
 
 
 def _show_version(wanted: bool) -> None:
-    """The version, and whether the protocols' compiled copy runs (`make fast`)."""
     if wanted:
         from importlib import metadata
 
-        compiled = importlib.import_module(COMPILED)
-        code = compiled.standing.value
-        if compiled.standing is not compiled.Standing.FITS:
-            code = f"interpreted ({code})"
-        typer.echo(f"canopy {metadata.version('canopy')}, hosts/ {code}")
+        typer.echo(f"canopy {metadata.version('canopy')}")
         raise typer.Exit
-
-
-def _complain(arguments: Sequence[str]) -> None:
-    """Say so when there is a compiled copy and it is not what runs."""
-    if _command(arguments) in LONG and "--help" not in arguments:
-        complaint = importlib.import_module(COMPILED).standing.complaint
-        if complaint is not None:
-            print(f"canopy: {complaint}", file=sys.stderr)
 
 
 def build(arguments: Sequence[str]) -> typer.Typer:
@@ -129,7 +110,6 @@ def build(arguments: Sequence[str]) -> typer.Typer:
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line; its exit status. Wrong usage is one line on stderr and 2."""
-    _complain(arguments)
     try:
         status = build(arguments)(args=list(arguments), prog_name="canopy", standalone_mode=False)
     except TyperException as error:

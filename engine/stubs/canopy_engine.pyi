@@ -318,6 +318,14 @@ def short_hashes(data: bytes, size: int) -> bytes:
     """The first 8 bytes of the SHA-256 of each piece of `size` bytes (the last may be shorter), one after the other;
     other threads run meanwhile. ValueError: no size."""
 
+def frame_symbols(head: bytes, data: bytes, symbol: int) -> bytes:
+    """Payloads with the symbols of `symbol` bytes in `data` (the last is filled up with zeros), each behind the head,
+    whose last 32 bits are a number in network order that goes on. ValueError: a head without it, no size."""
+
+def following_symbols(data: bytes, size: int, head: int) -> int:
+    """How many of the payloads of `size` bytes, from the first on, have the first one's head of `head` bytes, with
+    numbers that go on; 0: not even one is whole."""
+
 class StreamFraming:
     """Runs of packets of a stream: datagrams with heads of `head` bytes that are the same but for two numbers in
     network order, at `seq` one of 32 bits that counts packets (modulo 2^32), at `offset` one of 64 bits, the place
@@ -385,6 +393,9 @@ class RaptorqDecoder:
     def __init__(self, length: int, symbol: int, sub_blocks: int = 1, alignment: int = 8) -> None: ...
     def add(self, identifier: int, symbol: bytes) -> bytes | None:
         """Take a symbol; the block, once, when it is whole. ValueError: not a symbol of this block."""
+    def add_run(self, first: int, data: bytes, size: int, head: int) -> bytes | None:
+        """Take symbols that follow each other, from identifier `first` on, each behind `head` bytes of a payload of
+        `size`; the block likewise, and what is behind it in `data` is left. ValueError likewise."""
 
 class SimError(Exception):
     """The network is described wrongly, or its run cannot go on; the message says where and why."""

@@ -1,4 +1,5 @@
-"""`canopy bench`, and its `sim`: how fast the simulator is, beside what it should reach on two cores; and `seal`."""
+"""`canopy bench`, and its `sim` (how fast the simulator is, beside what it should reach on two cores), `control`,
+`seal` and `broadcast`."""
 
 import json
 import time
@@ -10,12 +11,16 @@ import typer
 from canopy_engine import Sim
 
 from engine.command.exits import EXIT_FAILED
+from experiments.bench import broadcast as bench_broadcast
+from experiments.bench import control as bench_control
 from experiments.bench import networks as bench_networks
 from experiments.bench import receivers as bench_receivers
 from experiments.bench import seal as bench_seal
 from experiments.bench.figure import Figure, print_figures
 from experiments.bench.page import page_command
 from experiments.bench.switch.cli import app
+from hosts.wire.manifest import FileError
+from topologies.scenario import ScenarioError
 
 __all__ = ["app"]
 
@@ -44,6 +49,24 @@ def sim_command(
     print_figures(f"The simulator on one processor, best of {repeat}", figures)
 
 
+@app.command("control")
+def control_command(
+    k: Annotated[
+        int, typer.Option(min=2, max=32, help="Ports of the fat tree's switches: 32 are 1,280 switches.")
+    ] = 32,
+    as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
+) -> None:
+    """Processor time and memory of a controller and the switches of a fat tree."""
+    try:
+        figures = bench_control.measure(k)
+    except ScenarioError as error:
+        raise typer.BadParameter(str(error)) from None
+    if as_json:
+        print(json.dumps({"figures": [asdict(figure) for figure in figures]}))
+        return
+    print_figures("A controller and its switches, processor time", figures)
+
+
 @app.command("seal")
 def seal_command(
     packets: Annotated[int, typer.Option(min=0, help="Packets of strangers to try.")] = 1_000_000,
@@ -61,6 +84,24 @@ def seal_command(
         print(f"accepted: {found.accepted} of {found.tried:,} packets of strangers")
     if found.accepted:
         raise typer.Exit(EXIT_FAILED)
+
+
+@app.command("broadcast")
+def broadcast_command(
+    megabytes: Annotated[int, typer.Option(min=1, help="Of the file.")] = 1000,
+    as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
+) -> None:
+    """A carousel at 1 Gbit/s and a receiver of it that loses 1 %, each on one core, beside flute-alc. Their clock is
+    the processor time that they take, so that other programs make none of it late."""
+    try:
+        figures = bench_broadcast.measure(megabytes)
+    except (RuntimeError, FileError) as error:
+        typer.echo(f"canopy: {error}", err=True)
+        raise typer.Exit(EXIT_FAILED) from None
+    if as_json:
+        print(json.dumps({"figures": [asdict(figure) for figure in figures]}))
+        return
+    print_figures(f"A broadcast of {megabytes} MB with WEBRC, on one core", figures)
 
 
 def measure(repeat: int) -> list[Figure]:

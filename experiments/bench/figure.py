@@ -33,5 +33,6 @@ def print_figures(title: str, figures: Iterable[Figure]) -> None:
     for figure in figures:
         style = "green" if figure.is_met else "red"
         bound = "at most " if figure.at_most else ""
-        table.add_row(figure.name, f"[{style}]{figure.value:,.0f}[/]", f"{bound}{figure.target:,.0f}", figure.unit)
+        value = f"{figure.value:,.0f}" if figure.value >= 100 or figure.unit != "s" else f"{figure.value:.2f}"
+        table.add_row(figure.name, f"[{style}]{value}[/]", f"{bound}{figure.target:,.0f}", figure.unit)
     print_table(table)

@@ -8,6 +8,7 @@ A page has marks, between which its tables are made anew from experiments/result
     <!-- figures: grid ROW... [| quantity...] -->  cases called `a, b`, or `a b`: a line for each a, a column for each b
     <!-- figures: survey SEED... -->               verdicts on protocols, from experiments/results/survey/SEED.json
     <!-- figures: goals SEED... -->                the same survey's networks that the protocols' goals name
+    <!-- figures: peers NAME -->                   other programs beside ours, from experiments/results/peers/NAME.json
     <!-- end -->
 
 Quantities are separated by `;`. A cell is a mean over the runs, half of its 95 % interval, and in brackets what theory
@@ -25,6 +26,7 @@ from typing import Final, TypeAlias
 from pydantic import BaseModel, ValidationError
 
 from experiments.figures.bars import half_width
+from experiments.figures.peers import peers_lines
 from experiments.figures.survey import goals_lines, survey_lines
 from experiments.harness.printing import format_estimate
 from experiments.harness.results_folder import RESULTS
@@ -140,6 +142,8 @@ def _table(mark: re.Match[str], folder: Path) -> list[str]:
     if mark["layout"] in _SURVEYS:
         tables = [_survey(folder / "survey" / f"{name}.json", _SURVEYS[mark["layout"]]) for name in names]
         return [line for table in tables for line in ("", *_markdown(table))][1:]
+    if mark["layout"] == "peers":
+        return [line for name in names for line in _markdown(_peers(folder / "peers" / f"{name}.json"))]
     wanted = [name.strip() for name in (mark["quantities"] or "").split(";") if name.strip()]
     try:
         rows = select(names)
@@ -220,6 +224,15 @@ def _survey(path: Path, lines: Callable[[str], list[list[str]]]) -> list[list[st
         raise DocumentError(f"{path.stem}: no result in {path.parent}") from None
     except ValidationError as error:
         raise DocumentError(f"{path}: not a survey's verdicts") from error
+
+
+def _peers(path: Path) -> list[list[str]]:
+    try:
+        return peers_lines(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise DocumentError(f"{path.stem}: no result in {path.parent}") from None
+    except ValidationError as error:
+        raise DocumentError(f"{path}: not what compare-peers has kept") from error
 
 
 def _read(row: Row, folder: Path) -> _Result | None:

@@ -9,8 +9,6 @@ from typing import Final, Literal, TypeAlias
 
 from pydantic import BaseModel
 
-from hosts import compiled
-
 ROOT = Path(__file__).parents[2]
 """The checkout, where the program is one."""
 CHANGES: Final = "+changes"
@@ -101,5 +99,5 @@ def canopy_version() -> str | None:
 
 
 def hosts_kind() -> HostsKind:
-    """Whether this process runs the compiled copy of hosts/ (hosts/compiled.py)."""
-    return "compiled" if compiled.standing is compiled.Standing.FITS else "interpreted"
+    """As Python has it. (Kept results may be of a copy that mypyc had compiled.)"""
+    return "interpreted"

@@ -20,9 +20,11 @@ from engine.command.exits import EXIT_FAILED, SIGNALLED
 from engine.command.fail import fail
 from engine.command.signals import Interrupted, interruptible
 from engine.command.tables import print_table
+from experiments.figures.peers import KeptLine
+from experiments.figures.peers import keep as keep_lines
 from experiments.lan.namespaces import BedError
 from experiments.peers.contenders import CONTENDERS, Contender
-from experiments.peers.fast import FAST, FastTransfer, fast_transfer, median_line
+from experiments.peers.fast import FAST, Crowd, FastLine, FastTransfer, fast_transfer, median_line
 from experiments.peers.network import BOTTLENECK_BPS, QUEUE_BYTES, RECEIVERS
 from experiments.peers.transfer import TransferError, Transferred, transfer
 
@@ -99,6 +101,8 @@ def compare_peers(
     switch: Annotated[str, typer.Option(help="embedded or bmv2, as of `canopy emulate`.")] = "embedded",
     fast: Annotated[bool, typer.Option("--fast", help="At the speed of the machine, without a bottleneck.")] = False,
     receivers: Annotated[int, typer.Option(help="With --fast.", min=1, max=200)] = 1,
+    lossy: Annotated[int, typer.Option(help="With --fast: so many receivers lose 1 % of the packets.", min=0)] = 0,
+    keep: Annotated[bool, typer.Option("--keep", help="With --fast: keep the medians, for the documents.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, and nothing else.")] = False,
 ) -> None:
     """Move a file to 8 receivers behind a bottleneck of 10 Mbps, with Canopy, uftp and NORM, alone and beside a TCP.
@@ -113,11 +117,15 @@ def compare_peers(
     contenders = [CONTENDERS[name] for name in names or (FAST if fast else SHAPED)]
     if os.geteuid() != 0:
         fail("compare-peers needs root")
-    if lacking := missing(contenders):
+    lacking = missing(contenders)
+    lacking += [program for program in ("nft", "ethtool") if lossy and not shutil.which(program)]
+    if lacking:
         fail(f"compare-peers: not installed: {', '.join(lacking)}")
     megabytes = size or (1000.0 if fast else 8.0)
     if fast:
-        _compare_fast(contenders, megabytes, receivers, runs, as_json=as_json)
+        if lossy > receivers:
+            fail(f"compare-peers: {lossy} lossy receivers of {receivers}")
+        _compare_fast(contenders, megabytes, Crowd(receivers, lossy), runs, as_json=as_json, kept=keep)
         return
     errors = Console(stderr=True)
     found: dict[tuple[str, str | None], list[Transferred]] = defaultdict(list)
@@ -151,7 +159,7 @@ def compare_peers(
 
 
 def _compare_fast(
-    contenders: Sequence[Contender], megabytes: float, receivers: int, runs: int, *, as_json: bool
+    contenders: Sequence[Contender], megabytes: float, crowd: Crowd, runs: int, *, as_json: bool, kept: bool
 ) -> None:
     found: dict[str, list[FastTransfer]] = defaultdict(list)
     failures = []
@@ -166,20 +174,23 @@ def _compare_fast(
             for _ in range(runs):  # round by round, as above
                 for contender in contenders:
                     try:
-                        found[contender.name].append(fast_transfer(contender, file, receivers))
+                        found[contender.name].append(fast_transfer(contender, file, crowd))
                     except (TransferError, BedError) as error:
                         failures.append(str(error))
                         typer.echo(f"canopy: {error}", err=True)
     except Interrupted as interrupt:
         typer.echo("canopy: interrupted", err=True)
         raise typer.Exit(SIGNALLED + interrupt.number) from None
-    lines = [median_line(name, receivers, results) for name, results in found.items()]
+    lines = [median_line(name, crowd.receivers, results) for name, results in found.items() if results]
+    load = os.getloadavg()[0]
+    if kept:
+        keep_lines([_kept(line, crowd, megabytes, load) for line in lines])
     if as_json:
-        load = os.getloadavg()[0]
         lines_json = [asdict(line) for line in lines]
         print(json.dumps({"megabytes": megabytes, "load": load, "lines": lines_json, "failures": failures}))
     else:
-        title = f"{megabytes:g} MB to {receivers}, unshaped, medians of {runs}"
+        loss = f", 1 % loss at {crowd.lossy}" if crowd.lossy else ""
+        title = f"{megabytes:g} MB to {crowd.receivers}{loss}, unshaped, medians of {runs}"
         table = Table("", "goodput, Mbps", "start to end, s", "CPU: sender, receiver, s", title=title)
         for line in lines:
             cpu = f"{line.sender_cpu_s:.2f}, {line.receiver_cpu_s:.2f}"
@@ -187,6 +198,22 @@ def _compare_fast(
         print_table(table)
     if failures:
         raise typer.Exit(EXIT_FAILED)
+
+
+def _kept(line: FastLine, crowd: Crowd, megabytes: float, load: float) -> KeptLine:
+    contender = CONTENDERS[line.contender]
+    return KeptLine(
+        contender=line.contender,
+        title=contender.title,
+        is_ours=not contender.program and not contender.library,
+        receivers=crowd.receivers,
+        lossy=crowd.lossy,
+        megabytes=megabytes,
+        runs=line.runs,
+        goodput_bps=round(line.goodput_bps),
+        sender_cpu_s=round(line.sender_cpu_s, 2),
+        load=round(load, 2),
+    )
 
 
 def _print(lines: Sequence[Line], size: float) -> None:

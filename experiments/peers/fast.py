@@ -30,6 +30,12 @@ _LIMIT_S: Final = 600.0
 _DATA_BYTES: Final = 100_000
 """What a receiver has got when it is not only announcements (ours)."""
 _POLL_S: Final = 0.005
+_LOSSES: Final = (
+    ("add", "table", "ip", "lossy"),
+    ("add", "chain", "ip", "lossy", "in", "{ type filter hook prerouting priority -300; }"),
+    ("add", "rule", "ip", "lossy", "in", "udp", "length", ">", "500", "numgen", "random", "mod", "100", "0", "drop"),
+)
+"""Of data only: 1 % of what is longer than control packets are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +79,22 @@ def median_line(contender: str, receivers: int, found: Sequence[FastTransfer]) -
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Crowd:
+    """Who receives."""
+
+    receivers: int
+    lossy: int = 0
+    """Of them, the first ones, that lose 1 % of the packets that come."""
+
+
 class Unshaped(Namespaces):
     """One bridge. BedError when the kernel has none."""
 
-    def __init__(self, receivers: int) -> None:
+    def __init__(self, crowd: Crowd) -> None:
         super().__init__()
-        self._names = [SENDER, *(receiver(number) for number in range(1, receivers + 1))]
+        self._names = [SENDER, *(receiver(number) for number in range(1, crowd.receivers + 1))]
+        self._lossy = self._names[1 : crowd.lossy + 1]
 
     def build(self) -> None:
         self.add(_BRIDGE)
@@ -90,15 +106,20 @@ class Unshaped(Namespaces):
             self.on(name, "ip", "link", "set", "eth0", "name", f"{name}-eth0", "up")  # as in an emulation
             self.on(name, "ip", "link", "set", "lo", "up")
             self.on(name, "ip", "route", "add", "224.0.0.0/4", "dev", f"{name}-eth0")
+        if self._lossy:  # single packets are lost, not what the kernel cuts later
+            self.on(SENDER, "ethtool", "-K", f"{SENDER}-eth0", "tx-udp-segmentation", "off")
+        for name in self._lossy:
+            for words in _LOSSES:
+                self.on(name, "nft", *words)
         time.sleep(FLOODS_S)
 
 
-def fast_transfer(contender: Contender, file: Path, receivers: int) -> FastTransfer:
-    """Move the file to so many. TransferError when not all receivers get it; BedError."""
+def fast_transfer(contender: Contender, file: Path, crowd: Crowd) -> FastTransfer:
+    """Move the file to them. TransferError when not all receivers get it; BedError."""
     base = Path(tempfile.mkdtemp(prefix="canopy-fast-", dir=_MEMORY if _MEMORY.is_dir() else None))
     try:
-        with Unshaped(receivers) as lan:
-            return _move(contender, file, receivers, lan, base)
+        with Unshaped(crowd) as lan:
+            return _move(contender, file, crowd.receivers, lan, base)
     finally:
         shutil.rmtree(base, ignore_errors=True)
 

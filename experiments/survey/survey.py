@@ -16,7 +16,6 @@ from experiments.survey.distribution import Cell, draw
 from experiments.survey.outcome import Outcome, judge
 from experiments.survey.references import candidates
 from experiments.survey.scenario import reference_document, session_document
-from hosts.compiled import fingerprint
 
 CELLS, RUNS = "cells", "runs"
 """Folders of a survey: scenarios, and results."""
@@ -97,7 +96,7 @@ class _Code:
     """What results depend on beside their scenarios. (Not the engine: after a change to it take another folder.)"""
 
     def __init__(self) -> None:
-        self.hosts = _digest(fingerprint(Path(hosts.__file__).parent))
+        self.hosts = _digest(_fingerprint(Path(hosts.__file__).parent))
         self._measures = _digest(Path(measures.__file__).read_text(encoding="utf-8"))
 
     def job(
@@ -126,3 +125,14 @@ def _outcomes(of_cell: _CellJobs, plan: Plan, done: Done) -> Iterator[Outcome]:
             continue
         metrics, *references = (done.results[job.key] for job in needed)
         yield judge(of_cell.cell, protocol, metrics, references)
+
+
+def _fingerprint(folder: Path) -> dict[str, str]:
+    """Path below `folder` -> hash, of each file of a package but hidden ones and what Python made. OSError."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+        and path.suffix != ".pyc"
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+    }

@@ -209,12 +209,17 @@ class AdaptiveWindow:
         """Congestion avoidance from this window on."""
         self.cwnd = self.ssthresh = min(max(LEAST_CWND, cwnd), self.maximum)
 
-    def lost(self, waiting_s: float, share: float = 1.0) -> bool:
+    def lost(self, waiting_s: float, share: float = 1.0, rtt_s: float | None = None) -> bool:
         """A loss, once a round trip; packets waited in queues for so long on the way to who lost it, and that `share`
-        of them has been lost lately. Whether it is taken for congestion.
+        of them has been lost lately; `rtt_s`: that way's round trip without queues, where it is known to be another
+        than the longest. Whether it is taken for congestion.
         """
         before = self.cwnd if self._resumes_at is None else self._resumes_at
-        if not self._company.present and not self.is_long(waiting_s) and self._bears(share, before):
+        if (
+            not self._company.present
+            and not self.is_long(waiting_s)
+            and self._bears(share, before, rtt_s or self._rtt_s)
+        ):
             return False
         short = waiting_s < self._wait_of(self._options.alpha, ALPHA_SHARE)
         self._calm = 0.0
@@ -230,15 +235,17 @@ class AdaptiveWindow:
             self._avoid_from(min(self.cwnd, after))
         return True
 
-    def _bears(self, share: float, cwnd: float) -> bool:
-        """Whether losses of that share of the packets, which no queue explains, leave such a window as it is. The first
-        slow start knows of too few to tell the share.
+    def _bears(self, share: float, cwnd: float, rtt_s: float) -> bool:
+        """Whether losses of that share of the packets, which no queue explains, leave such a window as it is, on a way
+        with such a round trip. What a TCP has there is a rate: of a longer round trip, which the window is of where
+        others are farther, that is as many more packets. The first slow start knows of too few losses to tell the
+        share.
         """
         if share >= FEW_LOSSES:
             return False
         if not share or not self._rtt_s or self.is_first_slow_start:
             return True
-        return cwnd <= self._lossy_share * mixed_packets_per_rtt(share, self._rtt_s)
+        return cwnd / self._rtt_s <= self._lossy_share * mixed_packets_per_rtt(share, rtt_s) / rtt_s
 
     def cut(self, share: float = BETA) -> None:
         """Repairs were lost, too: that share is left."""

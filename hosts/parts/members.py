@@ -25,6 +25,9 @@ class Members:
     def __len__(self) -> int:
         return len(self._heard)
 
+    def __contains__(self, receiver: int) -> bool:
+        return receiver in self._heard
+
     def hear(self, receiver: int, address: Address, now: float) -> bool:
         """A receiver asked. False: somebody else has its id, or there is no room."""
         known = self._heard.get(receiver)

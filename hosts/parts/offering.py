@@ -84,7 +84,7 @@ class OfferingSender(WrappedSender):
             self._held[source] = held.size
         return (Send(self._packets.held.encode(held._replace(heard=True)), source),)
 
-    def _passed(self, effects: Sequence[Effect]) -> Sequence[Effect]:
+    def _passed(self, effects: Sequence[Effect], now: float) -> Sequence[Effect]:
         """Who takes part when data begin to flow, and what all of them have then."""
         if self._begun:
             return effects

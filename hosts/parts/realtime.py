@@ -15,6 +15,7 @@ from hosts.endpoint import (
     JoinGroup,
     LeaveGroup,
     Send,
+    SendRun,
     SessionEnded,
     SessionStarted,
     StreamEnded,
@@ -84,6 +85,15 @@ class RealtimeSender(StreamSender):
         if self._ends_left == 0:
             self.state = "closed"
             effects.append(SessionEnded(True, ""))
+
+    def _send_data_run(self, encoded: bytes, size: int, payload_bytes: int, ecn: int, effects: list[Effect]) -> None:
+        """Several DATA packets of `size` bytes leave together, none of them with the end."""
+        run = SendRun(encoded, self.session.group, ecn, size)
+        self.seq += run.packets
+        self.sent_bytes += payload_bytes
+        self.counters["data_packets"] += run.packets
+        self.counters["udp_bytes"] += len(encoded)
+        effects.append(run)
 
     @abstractmethod
     def _abort(self, reason: Reason) -> bytes:

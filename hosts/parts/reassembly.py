@@ -124,7 +124,7 @@ class Reassembly(Generic[Packet]):
     def is_right(self, seq: int, packet: Packet, count: int = 1) -> bool:
         """Whether what is known of the stream ahead allows `count` packets, as one with all their payload."""
         checker = self._checker
-        if checker is None or checker.is_off or seq < self.received.cumulative:
+        if checker is None or checker.lets_all_pass or seq < self.received.cumulative:
             return True
         number, payload, layout = seq - self._first_packet, packet.payload, checker.layout
         size = len(payload) // count if layout is None else layout.packet_bytes

@@ -1,7 +1,14 @@
 """What an application has written and no packet has carried yet: pieces as they were written, not copied until they
-leave. (One buffer that is filled behind and emptied in front moves all that waits, again and again.)"""
+leave. (One buffer that is filled behind and emptied in front moves all that waits, again and again.) Small ones are put
+together, so that they take no more memory than their bytes."""
 
 from collections import deque
+from typing import Final
+
+SMALL: Final = 4096
+"""Bytes: copying fewer costs no more than keeping a piece does (ours)."""
+TOGETHER: Final = 1 << 16
+"""Bytes of small pieces that become one (ours)."""
 
 
 class Unsent:
@@ -10,7 +17,7 @@ class Unsent:
     __slots__ = ("_first", "_length", "_pieces")
 
     def __init__(self) -> None:
-        self._pieces: deque[bytes | memoryview] = deque()
+        self._pieces: deque[bytes | bytearray | memoryview] = deque()
         self._first = 0  # bytes of the first piece that have left
         self._length = 0
 
@@ -19,14 +26,22 @@ class Unsent:
 
     def add(self, data: bytes | memoryview) -> None:
         """Behind what waits. It must not change any more."""
-        if data:
+        if not data:
+            return
+        self._length += len(data)
+        if len(data) >= SMALL:
             self._pieces.append(data)
-            self._length += len(data)
+            return
+        last = self._pieces[-1] if self._pieces else None
+        if isinstance(last, bytearray) and len(last) < TOGETHER:
+            last += data
+        else:
+            self._pieces.append(bytearray(data))
 
     def take(self, size: int) -> bytes:
         """The first `size` bytes; less when there are no more."""
         pieces, left = self._pieces, size
-        taken: list[bytes | memoryview] = []
+        taken: list[bytes | bytearray | memoryview] = []
         while left and pieces:
             piece = pieces[0][self._first : self._first + left]
             taken.append(piece)

@@ -19,7 +19,7 @@ class WrappedSender(SenderEndpoint):
         self.core = core
         self.counters = core.counters
 
-    def _passed(self, effects: Sequence[Effect]) -> Sequence[Effect]:
+    def _passed(self, effects: Sequence[Effect], now: float) -> Sequence[Effect]:
         """What becomes of the core's effects."""
         return effects
 
@@ -32,23 +32,26 @@ class WrappedSender(SenderEndpoint):
 
     def start(self, *, now: float) -> Sequence[Effect]:
         self.core.sends_runs = self.sends_runs
-        return self._passed(self.core.start(now=now))
+        return self._passed(self.core.start(now=now), now)
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.receive(datagram, now=now))
+        return self._passed(self.core.receive(datagram, now=now), now)
 
     def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.receive_run(run, now=now))
+        return self._passed(self.core.receive_run(run, now=now), now)
+
+    def handed_over(self, *, now: float) -> None:
+        self.core.handed_over(now=now)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.handle_timer(now=now))
+        return self._passed(self.core.handle_timer(now=now), now)
 
     @property
     def wake_at(self) -> float | None:
         return self.core.wake_at
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
-        return self._passed(self.core.close(now=now, reason=reason))
+        return self._passed(self.core.close(now=now, reason=reason), now)
 
     @property
     def closed(self) -> bool:
@@ -70,19 +73,19 @@ class WrappedSender(SenderEndpoint):
         return self.core.checked_bytes
 
     def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.write(data, now=now))
+        return self._passed(self.core.write(data, now=now), now)
 
     def offer(self, content: bytes, size: int) -> None:
         self.core.offer(content, size)
 
     def change(self, change: FileChange, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.change(change, now=now))
+        return self._passed(self.core.change(change, now=now), now)
 
     def start_now(self, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.start_now(now=now))
+        return self._passed(self.core.start_now(now=now), now)
 
     def finish(self, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.finish(now=now))
+        return self._passed(self.core.finish(now=now), now)
 
 
 class WrappedReceiver(ReceiverEndpoint):
@@ -92,7 +95,7 @@ class WrappedReceiver(ReceiverEndpoint):
         self.core = core
         self.counters = core.counters
 
-    def _passed(self, effects: Sequence[Effect]) -> Sequence[Effect]:
+    def _passed(self, effects: Sequence[Effect], now: float) -> Sequence[Effect]:
         """What becomes of the core's effects."""
         return effects
 
@@ -105,23 +108,26 @@ class WrappedReceiver(ReceiverEndpoint):
 
     def start(self, *, now: float) -> Sequence[Effect]:
         self.core.sends_runs = self.sends_runs
-        return self._passed(self.core.start(now=now))
+        return self._passed(self.core.start(now=now), now)
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.receive(datagram, now=now))
+        return self._passed(self.core.receive(datagram, now=now), now)
 
     def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.receive_run(run, now=now))
+        return self._passed(self.core.receive_run(run, now=now), now)
+
+    def handed_over(self, *, now: float) -> None:
+        self.core.handed_over(now=now)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.handle_timer(now=now))
+        return self._passed(self.core.handle_timer(now=now), now)
 
     @property
     def wake_at(self) -> float | None:
         return self.core.wake_at
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
-        return self._passed(self.core.close(now=now, reason=reason))
+        return self._passed(self.core.close(now=now, reason=reason), now)
 
     @property
     def closed(self) -> bool:
@@ -138,10 +144,10 @@ class WrappedReceiver(ReceiverEndpoint):
         self.core.check_by(checker)
 
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.consumed(count, now=now))
+        return self._passed(self.core.consumed(count, now=now), now)
 
     def holds(self, size: int, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.holds(size, now=now))
+        return self._passed(self.core.holds(size, now=now), now)
 
     def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
-        return self._passed(self.core.confirm(complete=complete, now=now, reason=reason))
+        return self._passed(self.core.confirm(complete=complete, now=now, reason=reason), now)

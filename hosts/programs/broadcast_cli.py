@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from hosts.endpoint import Endpoint
+from hosts.parts.wrapping import WrappedSender
 from hosts.programs.broadcast import FileLibrary, FolderWatch, files_of, send_files
 from hosts.programs.cli import (
     GroupOption,
@@ -35,14 +36,21 @@ from hosts.programs.driver import Plan
 from hosts.programs.progress import Display
 from hosts.programs.report import bad_input
 from hosts.programs.sdp import Description, encode_sdp
-from hosts.programs.secrecy import SecretFileOption, SecureOption, sender_place, who
+from hosts.programs.secrecy import (
+    Secrecy,
+    SecretFileOption,
+    SecureOption,
+    SignedOption,
+    SignFileOption,
+    sender_place,
+    who,
+)
 from hosts.programs.shelf import content_of_file
 from hosts.programs.times import Rule, Rules, parse_rule, parse_time
 from hosts.protocols.webrc.description import NAMES
 from hosts.protocols.webrc.flute.objects import SCHEMES
 from hosts.protocols.webrc.sender import WebrcSender
 from hosts.runtime import clock, sockets
-from hosts.security.secured import SecuredSender
 from hosts.storage import Content, Library
 from hosts.wire.manifest import FileError
 
@@ -58,7 +66,9 @@ def broadcast(
     group: GroupOption = None,
     port: PortOption = None,
     secure: SecureOption = False,
+    signed: SignedOption = False,
     secret_file: SecretFileOption = None,
+    sign_file: SignFileOption = None,
     interface: InterfaceOption = None,
     source: LocalAddressOption = None,
     session: SessionOption = None,
@@ -103,7 +113,8 @@ def broadcast(
             parameters["carousel_s"] = duration
         paths = files_of(files)
         rules = _rules(rule or [], start, until, turns)
-        place = sender_place(group, port, asked=secure, secret_file=secret_file, display=display)
+        secrecy = Secrecy(secure or signed, signed, secret_file, sign_file)
+        place = sender_place(group, port, secrecy, display)
         plan = make_plan(PROTOCOL, place, source, session, parameters, seed, trace)
         address = sockets.resolve_interface(interface, place.group, source)
         plan = on_link(plan, address)
@@ -160,7 +171,9 @@ def _rules(texts: list[str], start: str | None, until: str | None, turns: int) -
 
 def _describe(sender: Endpoint, plan: Plan, path: Path, address: str, ttl: int) -> None:
     """Write down what the sender's session is. Raises OSError."""
-    core = sender.core if isinstance(sender, SecuredSender) else sender
+    core = sender
+    while isinstance(core, WrappedSender):
+        core = core.core
     assert isinstance(core, WebrcSender)
     options, group = core.options, plan.session.group
     parameters = {name: getattr(options, name) for name in NAMES}

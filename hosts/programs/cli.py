@@ -40,8 +40,11 @@ from hosts.programs.secrecy import (
     AskOption,
     LinkArgument,
     Place,
+    Secrecy,
     SecretFileOption,
     SecureOption,
+    SignedOption,
+    SignFileOption,
     receiver_place,
     secured,
     sender_place,
@@ -97,7 +100,9 @@ def send(
     port: PortOption = None,
     protocol: ProtocolOption = "mtcp",
     secure: SecureOption = False,
+    signed: SignedOption = False,
     secret_file: SecretFileOption = None,
+    sign_file: SignFileOption = None,
     interface: InterfaceOption = None,
     source: LocalAddressOption = None,
     receivers: Annotated[
@@ -131,7 +136,8 @@ def send(
             parameters["rate_limit_bps"] = rate_limit
         _check_options(protocol, rate_limit, receivers, wait)
         starts: dict[str, Any] = {"receivers": receivers or 1, "wait": DEFAULT_WAIT_S if wait is None else wait}
-        place = sender_place(group, port, asked=secure, secret_file=secret_file, display=display)
+        secrecy = Secrecy(secure or signed, signed, secret_file, sign_file)
+        place = sender_place(group, port, secrecy, display)
         plan = _of_files(make_plan(protocol, place, source, session, parameters, seed, trace, **starts))
         plan = dataclasses.replace(plan, local_port=local_port)
         address = sockets.resolve_interface(interface, place.group, source)
@@ -291,7 +297,7 @@ def make_plan(
     **rest: Any,
 ) -> Plan:
     """`asks`: whether a receiver asks what will be sent before it joins."""
-    found: Protocol[Any] = secured(with_offers(protocols.get(protocol), ask=asks), place.keys)
+    found: Protocol[Any] = secured(with_offers(protocols.get(protocol), ask=asks), place)
     found.parse_options(parameters)
     for what, text in (("--group", place.group), ("--source", source)):
         if text is not None:

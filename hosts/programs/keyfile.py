@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 
-from hosts.security.keys import SECRET_BYTES, GroupKeys, KeysError, parse_keys
+from canopy_engine import Signer
+
+from hosts.security.keys import SECRET_BYTES, SIGNER_BYTES, GroupKeys, KeysError, decoded, encoded, parse_keys
 from hosts.security.link import SCHEME, Link, parse_link
 
 ParsedT = TypeVar("ParsedT")
@@ -18,9 +20,33 @@ MOST_BYTES: Final = 1 << 16
 HEAD: Final = "# canopy: a group's keys. Whoever has them takes part, and reads all that is sent.\n"
 
 
-def new_keys() -> GroupKeys:
-    """Of a group that does not exist yet."""
-    return GroupKeys([(1, secrets.token_bytes(SECRET_BYTES))])
+SIGNING: Final = "# canopy: what a session's sender signs with. Whoever has it is the sender.\n"
+
+
+def new_keys(signer: bytes | None = None) -> GroupKeys:
+    """Of a group that does not exist yet; `signer` as GroupKeys has it."""
+    return GroupKeys([(1, secrets.token_bytes(SECRET_BYTES))], signer)
+
+
+def new_seed() -> bytes:
+    """What a new sender signs with."""
+    return secrets.token_bytes(SIGNER_BYTES)
+
+
+def public(seed: bytes) -> bytes:
+    """By which others check."""
+    return Signer(seed).public
+
+
+def read_seed(path: Path) -> bytes:
+    """From a file. KeysError, OSError."""
+    lines = [line.strip() for line in read_private(path, MOST_BYTES).splitlines() if not line.startswith("#")]
+    return _parsed(str(path), "".join(lines), lambda text: decoded(text, SIGNER_BYTES))
+
+
+def write_seed(path: Path, seed: bytes) -> None:
+    """As `write_keys`."""
+    write_private(path, f"{SIGNING}{encoded(seed)}\n")
 
 
 def roll(keys: GroupKeys) -> GroupKeys:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from engine.command.exits import EXIT_BAD_INPUT
-from hosts.programs.keyfile import new_keys, read_keys, roll, write_keys, write_private
+from hosts.programs.keyfile import new_keys, new_seed, public, read_keys, roll, write_keys, write_private, write_seed
 from hosts.programs.progress import Display
 from hosts.programs.registry import Place, Registry
 from hosts.programs.report import bad_input
@@ -39,33 +39,47 @@ def new(
     session: Annotated[
         str | None, typer.Option(help="With a registrar: the session's GROUP:PORT.", show_default="by chance")
     ] = None,
+    signed: Annotated[
+        bool, typer.Option("--signed", help="Members cannot pose as the sender, who signs with GROUP.sign.")
+    ] = False,
     every: Annotated[float, typer.Option(help="With a registrar: seconds until keys change.", min=10)] = 3600.0,
 ) -> None:
     """Make keys for a group, in the file GROUP.keys that only you may read. Bring it to the members over a channel that
     you trust (ssh, scp); all of them name it with --secret-file. With --at: a registrar in the folder GROUP, for
-    `canopy keys serve`, where members are enrolled one by one and may be expelled.
+    `canopy keys serve`, where members are enrolled one by one and may be expelled. With --signed: GROUP.sign, too, for
+    the sender alone.
     """
     display = Display(quiet=False)
     path = folder / (f"{group}.keys" if at is None else group)
     try:
         if path.parent != folder or not group:
             raise KeysError(f"'{group}' is not a file's name")
+        signs = folder / f"{group}.sign"
+        signer = _new_signer(signs) if signed else None
         if at is not None:
             place = session or f"{chance_group()}:{chance_port()}"
             host, port = parse_server(at)
             session_at = parse_link(SCHEME + place).group
             try:
-                Registry(path).create(Place(host, port, session_at, every))
+                Registry(path).create(Place(host, port, session_at, every, signer))
             except ModuleNotFoundError:
                 raise KeysError("a registrar is made by the package canopy; canopy-agents can `serve` it") from None
             display.say(f"{path}: canopy keys enroll {path} NAME for each member, canopy keys serve {path}")
             return
         if session is not None:
             raise KeysError("--session: a key file does not say where its session is; a registrar (--at) does")
-        write_keys(path, new_keys())
+        write_keys(path, new_keys(signer))
     except (KeysError, OSError) as error:
         raise bad_input(display, error) from None
-    display.say(f"{path}: canopy send --secret-file {path} .., canopy recv --secret-file {path} ..")
+    signing = f" --sign-file {signs}" if signed else ""
+    display.say(f"{path}: canopy send --secret-file {path}{signing} .., canopy recv --secret-file {path} ..")
+
+
+def _new_signer(path: Path) -> bytes:
+    """The public key of a new file's. OSError."""
+    seed = new_seed()
+    write_seed(path, seed)
+    return public(seed)
 
 
 @app.command()

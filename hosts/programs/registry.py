@@ -22,11 +22,11 @@ from typing import Any, Final, NamedTuple
 
 from hosts.endpoint import Address
 from hosts.programs.keyfile import read_private, write_private
-from hosts.security.keys import SECRET_BYTES, KeysError
+from hosts.security.keys import SECRET_BYTES, SIGNER_BYTES, KeysError, decoded, encoded
 from hosts.security.link import Link, parse_link
 from hosts.security.registrar import MOST_MEMBERS, Member, Members
 from hosts.security.schedule import LEAD_S, OVERLAP_S, Epoch, Schedule
-from hosts.security.ticket import NAME, TOKEN_BYTES, Ticket, decoded, digest, encoded, parse_server
+from hosts.security.ticket import NAME, TOKEN_BYTES, Ticket, digest, parse_server
 
 MOST_BYTES: Final = 4 << 20
 """Of a file: 16,384 members take 2.5 MB (ours)."""
@@ -41,6 +41,8 @@ class Place(NamedTuple):
     port: int
     session: Address
     every_s: float
+    signer: bytes | None = None
+    """The public key of the sender, where it signs."""
 
 
 class Registry:
@@ -66,14 +68,18 @@ class Registry:
         self.keep_members(Members({}))
         self.keep_epochs(Schedule([Epoch(1, secrets.token_bytes(SECRET_BYTES), time.time())]), 0, 0.0)
         config = {"at": f"{place.host}:{place.port}", "session": Link(place.session, None).text}
-        write_private(self._place, json.dumps(config | {"every_s": place.every_s}, indent=2))  # the last: it is whole
+        signer = None if place.signer is None else encoded(place.signer)
+        said = config | {"every_s": place.every_s, "signer": signer}
+        write_private(self._place, json.dumps(said, indent=2))  # the last: it is whole
 
     def place(self) -> Place:
         """Where it is."""
         said = _read(self._place)
         with _named(self._place):
             host, port = parse_server(str(said["at"]))
-            return Place(host, port, parse_link(str(said["session"])).group, _number(said["every_s"]))
+            session, signer = parse_link(str(said["session"])).group, said["signer"]
+            known = None if signer is None else decoded(signer, SIGNER_BYTES)
+            return Place(host, port, session, _number(said["every_s"]), known)
 
     def fingerprint(self) -> bytes:
         """What members know it by."""
@@ -120,7 +126,8 @@ class Registry:
                 raise KeysError(f"a group has {MOST_MEMBERS} members at most")
             turns = members.turns + (name in members.members)  # who has the old ticket may still know the epoch
             self.keep_members(Members({**members.members, name: Member(digest(token))}, turns))
-        return Link(place.session, Ticket(name, token, place.host, place.port, self.fingerprint()))
+        ticket = Ticket(name, token, place.host, place.port, self.fingerprint(), place.signer)
+        return Link(place.session, ticket)
 
     def expel(self, name: str) -> None:
         """A member gets no later epoch, and there will be one soon."""

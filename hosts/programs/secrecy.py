@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, NamedTuple
 import typer
 
 from hosts.endpoint import Address
-from hosts.programs.keyfile import new_keys, read_secret
+from hosts.programs.keyfile import new_keys, new_seed, public, read_secret, read_seed
 from hosts.programs.progress import Display
 from hosts.programs.registration import Registration
 from hosts.protocol import Protocol
@@ -32,9 +32,24 @@ SecretFileOption = Annotated[
     Path | None,
     typer.Option(help="Only who has the keys or a ticket (canopy keys new, enroll) takes part; -: standard input."),
 ]
+SignedOption = Annotated[
+    bool, typer.Option("--signed", help="As --secure, and sign: no other member can pose as the sender.")
+]
+SignFileOption = Annotated[
+    Path | None, typer.Option(help="Sign with what is in this file (canopy keys new --signed).", show_default=False)
+]
 LinkArgument = Annotated[
     str | None, typer.Argument(help="What the sender printed: canopy://GROUP:PORT#SECRET.", show_default=False)
 ]
+
+
+class Secrecy(NamedTuple):
+    """What a sender's command line says of it."""
+
+    asked: bool
+    signed: bool = False
+    secret_file: Path | None = None
+    sign_file: Path | None = None
 
 
 class Place(NamedTuple):
@@ -46,6 +61,10 @@ class Place(NamedTuple):
     """None: whoever reaches the group."""
     is_new: bool = False
     """Keys that nobody else has yet."""
+    signer: bytes | None = None
+    """The sender's public key, where it signs."""
+    seed: bytes | None = None
+    """What the sender signs with."""
 
 
 def chance_group() -> str:
@@ -58,24 +77,36 @@ def chance_port() -> int:
     return FIRST_DYNAMIC_PORT + secrets.randbelow(65536 - FIRST_DYNAMIC_PORT)
 
 
-def sender_place(
-    group: str | None, port: int | None, *, asked: bool, secret_file: Path | None, display: Display
-) -> Place:
+def sender_place(group: str | None, port: int | None, secrecy: Secrecy, display: Display) -> Place:
     """A sender's; a session that is sealed may have a group and port of chance. KeysError, OSError."""
+    asked, signed, secret_file, sign_file = secrecy
+    seed = None if sign_file is None else read_seed(sign_file)
+    if signed and secret_file is None and seed is None:
+        seed = new_seed()
+    signer = None if seed is None else public(seed)
     link = None if secret_file is None else _from_file(secret_file)
     if link is not None and link.group is not None:
         group, port = _only(link.group, group, port)
+    if link is not None and link.keys is not None and link.keys.signer != signer:
+        raise KeysError(
+            "--sign-file: "
+            + (
+                "who has these keys takes only what is signed"
+                if seed is None
+                else "not what the members of these keys check by"
+            )
+        )
     keys = None if link is None else _keys(link.keys, display)
-    is_new = asked and keys is None
+    is_new = keys is None and (asked or seed is not None)
     if is_new:
         if display.is_quiet:
             raise KeysError("--secure: --quiet would hide the secret; use --secret-file")
-        keys = new_keys()
+        keys = new_keys(signer)
     if keys is not None:
         group, port = group or chance_group(), port or chance_port()
     if group is None or port is None:
         raise KeysError("give --group and --port; with --secure they may be left out")
-    return Place(group, port, keys, is_new)
+    return Place(group, port, keys, is_new, signer, seed)
 
 
 def receiver_place(
@@ -92,7 +123,7 @@ def receiver_place(
     secret = (filed.keys if filed is not None else None) or (found.keys if found is not None else None)
     if asked and secret is None:
         secret = parse_secret(_ask())
-    return Place(group, port, _keys(secret, display))
+    return Place(group, port, _keys(secret, display), signer=None if secret is None else secret.signer)
 
 
 class _Filed(NamedTuple):
@@ -131,9 +162,11 @@ def _ask() -> str:
     return sys.stdin.readline() if sys.stdin is not None else ""
 
 
-def secured(protocol: Protocol[Any], keys: GroupKeys | KeyRing | None) -> Protocol[Any]:
+def secured(protocol: Protocol[Any], place: Place) -> Protocol[Any]:
     """The protocol as a session's members run it."""
-    return protocol if keys is None else secure(protocol, keys, random.SystemRandom(), time.time)
+    if place.keys is None:
+        return protocol
+    return secure(protocol, place.keys, random.SystemRandom(), time.time, signer=place.signer, seed=place.seed)
 
 
 def who(place: Place, command: str = "", source: str | None = None, protocol: str = "") -> str:

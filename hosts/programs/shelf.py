@@ -155,6 +155,23 @@ class FileSpace:
         except OSError as error:
             raise unwritable(self.path, error) from None
 
+    def next_written(self, begin: int) -> int | None:
+        """After a hole of the file, which file systems tell to their blocks (lseek(2), SEEK_DATA)."""
+        try:
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise unwritable(self.path, error) from None
+        try:
+            return os.lseek(descriptor, begin, os.SEEK_DATA)
+        except OSError as error:
+            if error.errno == errno.ENXIO:
+                return None
+            raise unwritable(self.path, error) from None
+        finally:
+            os.close(descriptor)
+
     def clear(self) -> None:
         """Begin with nothing."""
         with contextlib.suppress(FileNotFoundError):

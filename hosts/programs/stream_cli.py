@@ -42,8 +42,11 @@ from hosts.programs.report import bad_input
 from hosts.programs.secrecy import (
     AskOption,
     LinkArgument,
+    Secrecy,
     SecretFileOption,
     SecureOption,
+    SignedOption,
+    SignFileOption,
     receiver_place,
     sender_place,
     who,
@@ -70,7 +73,9 @@ def send(
     port: PortOption = None,
     protocol: ProtocolOption = "tfmcc",
     secure: SecureOption = False,
+    signed: SignedOption = False,
     secret_file: SecretFileOption = None,
+    sign_file: SignFileOption = None,
     interface: InterfaceOption = None,
     source: LocalAddressOption = None,
     session: SessionOption = None,
@@ -93,7 +98,8 @@ def send(
         parameters = {**_packet_size(protocol), **read_settings(settings)}
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
-        place = sender_place(group, port, asked=secure, secret_file=secret_file, display=display)
+        secrecy = Secrecy(secure or signed, signed, secret_file, sign_file)
+        place = sender_place(group, port, secrecy, display)
         plan = _realtime(make_plan(protocol, place, source, session, parameters, seed, trace), local_port)
         address = sockets.resolve_interface(interface, place.group, source)
         plan = on_link(plan, address)

@@ -240,6 +240,7 @@ class Runtime:
             sock.close()
 
     def _send(self, sends: Sequence[Send | SendRun]) -> None:
+        self.endpoint.handed_over(now=self._loop.time())
         if self._outbox.send(sends):
             self._loop.add_writer(self._unicast, self._writable)
 

@@ -16,6 +16,8 @@ _SEALED_ONES: tuple[tuple[str, str], ...] = (
 def complaint(counters: Mapping[str, int]) -> str | None:
     """One line for a person; None: there is no reason for one. Anybody may have sent what it is about, so nobody gives
     up for it."""
+    if counters.get("drop_unsigned") and not counters.get("signed"):
+        return "what arrives is not signed by the sender of this session's line"
     if counters.get(OPENED):
         return None
     for name, words in _SEALED_ONES:

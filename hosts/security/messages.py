@@ -8,9 +8,9 @@ import json
 import math
 from typing import Any, Final, NamedTuple, TypeGuard
 
-from hosts.security.keys import SECRET_BYTES, KeysError
+from hosts.security.keys import SECRET_BYTES, KeysError, decoded, encoded
 from hosts.security.schedule import Epoch, Schedule
-from hosts.security.ticket import NAME, TOKEN_BYTES, decoded, encoded
+from hosts.security.ticket import NAME, TOKEN_BYTES
 
 MOST_BYTES: Final = 2048
 """Of a line; what is longer is none of ours."""

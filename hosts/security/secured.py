@@ -5,13 +5,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
+from canopy_engine import Signer
+
 from hosts.endpoint import Address, Datagram, DatagramRun, Effect, Endpoint, ReceiverEndpoint, SenderEndpoint
 from hosts.parts.bounds import most
 from hosts.parts.wrapping import WrappedReceiver, WrappedSender
 from hosts.protocol import Protocol, Session
+from hosts.security.checking import CheckingReceiver
 from hosts.security.keyring import KeyRing
 from hosts.security.keys import GroupKeys
 from hosts.security.sealing import Sealing
+from hosts.security.signing import SigningSender
 from hosts.wire.header import SEAL_BYTES
 
 OptionsT = TypeVar("OptionsT")
@@ -28,7 +32,7 @@ class SecuredSender(WrappedSender):
         super().__init__(core)
         self._sealing = sealing
 
-    def _passed(self, effects: Sequence[Effect]) -> Sequence[Effect]:
+    def _passed(self, effects: Sequence[Effect], now: float) -> Sequence[Effect]:
         return self._sealing.seal(effects)
 
     def place(self, address: Address) -> None:
@@ -40,7 +44,7 @@ class SecuredSender(WrappedSender):
         return () if opened is None else super().receive(opened, now=now)
 
     def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
-        return self._passed(_received(self.core, self._sealing.open_run(run), now))
+        return self._passed(_received(self.core, self._sealing.open_run(run), now), now)
 
 
 class SecuredReceiver(WrappedReceiver):
@@ -51,7 +55,7 @@ class SecuredReceiver(WrappedReceiver):
         super().__init__(core)
         self._sealing = sealing
 
-    def _passed(self, effects: Sequence[Effect]) -> Sequence[Effect]:
+    def _passed(self, effects: Sequence[Effect], now: float) -> Sequence[Effect]:
         return self._sealing.seal(effects)
 
     def place(self, address: Address) -> None:
@@ -63,7 +67,7 @@ class SecuredReceiver(WrappedReceiver):
         return () if opened is None else super().receive(opened, now=now)
 
     def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
-        return self._passed(_received(self.core, self._sealing.open_run(run), now))
+        return self._passed(_received(self.core, self._sealing.open_run(run), now), now)
 
 
 def _received(core: Endpoint, opened: Iterable[Datagram | DatagramRun], now: float) -> list[Effect]:
@@ -74,20 +78,32 @@ def _received(core: Endpoint, opened: Iterable[Datagram | DatagramRun], now: flo
 
 
 def secure(
-    protocol: Protocol[OptionsT], keys: GroupKeys | KeyRing, ids: random.Random, wall: Callable[[], float]
+    protocol: Protocol[OptionsT],
+    keys: GroupKeys | KeyRing,
+    ids: random.Random,
+    wall: Callable[[], float],
+    *,
+    signer: bytes | None = None,
+    seed: bytes | None = None,
 ) -> Protocol[OptionsT]:
     """The protocol, with endpoints that seal; `ids` and `wall` are as `Sealing` has them. They raise ValueError for
-    options that cannot be had."""
+    options that cannot be had. `signer`: receivers take only what its owner has signed; `seed`: senders sign by it."""
 
     def sealing(counters: dict[str, int]) -> Sealing:
         return Sealing(keys, ids, wall, counters)
 
     def sender(session: Session, options: OptionsT, rng: random.Random) -> SenderEndpoint:
         core = protocol.make_sender(session, sealed_options(protocol, options), rng)
+        if seed is not None:
+            core = SigningSender(core, Signer(seed), session.group, protocol.tree_types, ids, wall)
         return SecuredSender(core, sealing(core.counters))
 
     def receiver(session: Session, options: OptionsT, rng: random.Random) -> ReceiverEndpoint:
         core = protocol.make_receiver(session, sealed_options(protocol, options), rng)
+        if signer is not None:
+            if getattr(options, "agent", False):
+                raise ValueError("an agent speaks for itself: a session that its sender signs has no agents")
+            core = CheckingReceiver(core, signer, protocol.tree_types, wall)
         return SecuredReceiver(core, sealing(core.counters))
 
     listening: list[Sealing] = []  # made when the first is read, for it takes an id

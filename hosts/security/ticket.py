@@ -1,13 +1,12 @@
-"""What a member shows to a group's registrar, and how it knows that registrar: `NAME:TOKEN@HOST:PORT/FINGERPRINT`."""
+"""What a member shows to a group's registrar, and how it knows that registrar: `NAME:TOKEN@HOST:PORT/FINGERPRINT`, and
+`+PUBLIC` behind it where the sender signs."""
 
-import base64
-import binascii
 import hashlib
 import hmac
 import re
 from typing import Final, NamedTuple
 
-from hosts.security.keys import KeysError
+from hosts.security.keys import KeysError, decoded, encoded, signer_text, split_signer
 
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 """Of members: file names and lines of text have them."""
@@ -26,6 +25,8 @@ class Ticket(NamedTuple):
     host: str
     port: int
     fingerprint: bytes
+    signer: bytes | None = None
+    """The public key of the sender, where it signs."""
 
     def __repr__(self) -> str:
         return f"Ticket({self.name} at {self.host}:{self.port})"  # tokens are for no log
@@ -33,12 +34,14 @@ class Ticket(NamedTuple):
     @property
     def text(self) -> str:
         """As it is pasted."""
-        return f"{self.name}:{encoded(self.token)}@{self.host}:{self.port}/{encoded(self.fingerprint)}"
+        registrar = f"{self.host}:{self.port}/{encoded(self.fingerprint)}"
+        return f"{self.name}:{encoded(self.token)}@{registrar}{signer_text(self.signer)}"
 
 
 def parse_ticket(text: str) -> Ticket:
     """KeysError, whose message has nothing of the token in it."""
-    member, mark, place = text.strip().partition("@")
+    ticket, signer = split_signer(text.strip())
+    member, mark, place = ticket.partition("@")
     if not mark:
         raise KeysError("not a ticket: NAME:TOKEN@HOST:PORT/FINGERPRINT")
     name, _, token = member.partition(":")
@@ -46,7 +49,7 @@ def parse_ticket(text: str) -> Ticket:
     host, port = parse_server(server)
     if NAME.fullmatch(name) is None:
         raise KeysError("a ticket begins with a member's name")
-    return Ticket(name, decoded(token, TOKEN_BYTES), host, port, decoded(fingerprint, FINGERPRINT_BYTES))
+    return Ticket(name, decoded(token, TOKEN_BYTES), host, port, decoded(fingerprint, FINGERPRINT_BYTES), signer)
 
 
 def parse_server(text: str) -> tuple[str, int]:
@@ -57,22 +60,6 @@ def parse_server(text: str) -> tuple[str, int]:
     if not (port.isascii() and port.isdigit() and len(port) <= 5 and 1 <= int(port) <= 65535):
         raise KeysError(f"'{port}' is not a TCP port")
     return host, int(port)
-
-
-def encoded(octets: bytes) -> str:
-    """base64url without padding (RFC 4648)."""
-    return base64.urlsafe_b64encode(octets).decode().rstrip("=")
-
-
-def decoded(text: str, length: int) -> bytes:
-    """So many bytes. KeysError."""
-    try:
-        octets = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raise KeysError("its letters are not those of base64url (RFC 4648): is it whole?") from None
-    if len(octets) != length:
-        raise KeysError(f"{length} bytes in base64url (RFC 4648) are wanted, not {len(octets)}: is it whole?")
-    return octets
 
 
 def digest(token: bytes) -> bytes:

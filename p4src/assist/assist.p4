@@ -23,7 +23,7 @@ control assist_feedback(inout headers_t hdr, inout metadata_t meta, inout standa
     // switch_ports: ports with a switch behind them; only they may bring summaries.
     action set_assist(port_bitmap_t switch_ports) {
         meta.assist = 1;
-        meta.switch_ports = switch_ports;
+        meta.switch_ports = (merged_ports_t)switch_ports;
     }
 
     action no_assist() {
@@ -45,9 +45,9 @@ control assist_feedback(inout headers_t hdr, inout metadata_t meta, inout standa
             note_data.apply(meta);      // whether it is needed or not: asking would take longer
         } else {
             port_t bit_number = meta.ingress_port - 1;
-            meta.ingress_bit = PORT_BIT((bit<8>)bit_number);
+            meta.merge.ingress_bit = MERGED_BIT((bit<8>)bit_number);
             assist.apply();
-            if (meta.assist == 0 || bit_number >= MAX_PORTS) {
+            if (meta.assist == 0 || bit_number >= MERGED_PORTS) {
                 // passes
             } else if (to_group == 1) {
                 if (meta.assisted.kind == assisted_t.tfmcc_data) {

@@ -5,9 +5,12 @@
 // canopy.constants.json, from which the controller and the tests read them.
 
 // ------------------------------------------------------------------ Sizes
-// A port is bit (port - 1) of a bitmap: ports are numbered 1..16.
-#define MAX_PORTS 16
-#define MAX_PORTS_LOG 4
+// A port is bit (port - 1) of a bitmap: ports are numbered 1..256.
+#define MAX_PORTS 256
+#define MAX_PORTS_LOG 8
+// The first so many of them have cells for feedback; what comes from others passes as it is.
+#define MERGED_PORTS 16
+#define MERGED_PORTS_LOG 4
 // Slots: one per (source, group) or (any source, group); its number indexes every register and counter of a group.
 #define MAX_SLOTS 4096
 // Places for recently reported unknown groups, per port; see multicast/igmp_unknown.p4.
@@ -28,6 +31,7 @@
 
 typedef bit<9>  port_t;
 typedef bit<MAX_PORTS> port_bitmap_t;
+typedef bit<MERGED_PORTS> merged_ports_t;
 typedef bit<12> slot_t;
 typedef bit<48> mac_address_t;
 typedef bit<32> ipv4_address_t;
@@ -36,20 +40,24 @@ typedef bit<FEEDBACK_CHILDREN> children_t;
 typedef bit<SACK_BITS> sack_t;
 
 // Bits of bitmaps, by the place of a port and by the number of a child. (A constant cannot be cast to a typedef.)
-#define NO_PORTS 16w0
-#define PORT_BIT(place)   (16w1 << place)
+#define ALL_PORTS (~256w0)
+#define PORT_BIT(place)   (256w1 << place)
+#define NO_MERGED 16w0
+#define MERGED_BIT(place) (16w1 << place)
 #define CHILD_BIT(number) (128w1 << number)
 
-// Port p's cell of a slot, where registers have a cell for each port. `place` is p - 1.
-#define CELL(slot, place) (((slot) << MAX_PORTS_LOG) | (place))
+// Port p's cell of a slot: of the counter of slots and ports, and of registers of feedback. `place` is p - 1.
+#define COUNTER_CELL(slot, place) (((slot) << MAX_PORTS_LOG) | (place))
+#define CELL(slot, place) (((slot) << MERGED_PORTS_LOG) | (place))
 
 // ------------------------------------------------------------------ Numbers shared with the controller
 const port_t  CPU_PORT    = 510;    // packet-in and packet-out; the switch is started with this CPU port
 const bit<16> FLOOD_GROUP = 4096;   // multicast group of all ports; smaller ids are bitmaps of up to 12 ports
 
-// Passes of one report through ingress, each for one record or one source. An Ethernet frame holds at most
-// 184 records without sources or 122 with one source each; what is beyond is counted as ignored.
-const bit<8> MAX_REPORT_PASSES = 192;
+// Passes of one report through ingress, each for one record, one source or one more port upstream. An Ethernet frame holds
+// at most 184 records without sources or 122 with one source each, and a record may have to go to all other ports; what
+// is beyond is counted as ignored.
+const bit<16> MAX_REPORT_PASSES = 448;
 
 // A report of an unknown group is repeated to the controller after 2^19 us (0.5 s) at the earliest: Linux and
 // RFC 3376 (8.11) repeat an unsolicited report within 1 s, so one that was lost gets its second chance.
@@ -165,7 +173,7 @@ const bit<16> ARP_REPLY   = 2;
 const bit<16> ETHERNET_BYTES   = 14;
 const bit<16> IPV4_BYTES       = 20;
 const bit<32> IGMP_BYTES       = 8;     // of what all messages have
-const bit<32> PACKET_OUT_BYTES = 4;
+const bit<32> PACKET_OUT_BYTES = 34;
 
 const ipv4_address_t MULTICAST_NET      = 0xe0000000;      // 224.0.0.0/4
 const ipv4_address_t MULTICAST_MASK     = 0xf0000000;
@@ -284,7 +292,7 @@ enum bit<8> drop_reason_t {
     unknown_group   = 15,   // data of a group without a slot
     wrong_port      = 16,   // data from another port than its source's side
     no_members      = 17,
-    bad_port        = 18,   // a group's packet from a port beyond 16
+    bad_port        = 18,   // a group's packet from a port beyond MAX_PORTS
     igmp_checksum   = 19,   // of an IGMP message, or of the IPv4 header in front of it
     igmp_malformed  = 20,   // fragments, records beyond the message
     igmp_type       = 21,

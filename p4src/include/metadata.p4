@@ -11,7 +11,7 @@
 
 // Where in an IGMPv3 report this pass is. All zero in the first pass.
 struct cursor_t {
-    bit<8>        passes;       // made so far
+    bit<16>       passes;       // made so far
     bit<16>       record;       // records done
     bit<16>       offset;       // bytes from the first record to this one
     bit<1>        group_done;   // the record's own (any-source) part is done, its sources are next
@@ -93,7 +93,8 @@ struct merge_t {
     slot_word_t   state;
     bit<16>       generation;
     bit<32>       active;
-    port_bitmap_t ports;        // whose cells count
+    merged_ports_t ingress_bit;
+    merged_ports_t ports;       // whose cells count
     bit<32>       cell;         // of the ingress port
     mtcp_port_t   port;         // before this packet
     feedback_t    outcome;
@@ -116,11 +117,11 @@ struct merge_t {
     heard_word_t  own_heard;
 
     // The aggregate; with `others` the other ports that are in it.
-    port_bitmap_t others;
+    merged_ports_t others;
     children_t    holders;
     bit<32>       cwnd;
     bit<32>       twnd;
-    port_bitmap_t waiting;      // other ports, before it is known which are silent
+    merged_ports_t waiting;     // other ports, before it is known which are silent
     bit<1>        timed;        // one of the others has a delay
     bit<32>       least_queue;  // of the others
     bit<32>       largest_queue;
@@ -133,7 +134,7 @@ struct merge_t {
 
 // Another port's cells, while it is added to the aggregate.
 struct other_port_t {
-    port_bitmap_t port_bit;
+    merged_ports_t port_bit;
     mtcp_port_t   port;
     heard_word_t  heard;
     mtcp_windows_t windows;
@@ -193,7 +194,7 @@ struct metadata_t {
     // Feedback.
     assisted_packet_t assisted;
     bit<1>        assist;       // the controller wants us to help
-    port_bitmap_t switch_ports; // ports with a switch behind them
+    merged_ports_t switch_ports; // ports with a switch behind them
     merge_t       merge;
     bit<1>        merged;       // rewritten, as a summary or in its `repeats`
     sack_t        repaired;     // the packet that a repair brings, as the bit of its number modulo SACK_BITS

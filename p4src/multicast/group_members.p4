@@ -5,10 +5,10 @@
 #include "shared_ports.p4"
 
 // One word per slot: the tick, the upstream ports that were told of members in it, the members that refreshed in it.
-typedef bit<64> refresh_t;
-#define TICK_OF(word) word[63:32]
-#define TOLD_OF(word) word[31:16]
-#define SEEN_OF(word) word[15:0]
+typedef bit<(32 + 2 * MAX_PORTS)> refresh_t;
+#define TICK_OF(word) word[2 * MAX_PORTS + 31:2 * MAX_PORTS]
+#define TOLD_OF(word) word[2 * MAX_PORTS - 1:MAX_PORTS]
+#define SEEN_OF(word) word[MAX_PORTS - 1:0]
 
 @name(".refreshes")
 register<refresh_t>(MAX_SLOTS) refreshes;

@@ -7,10 +7,10 @@
 // epoch before (older). Members are both. When an epoch ends the older ones are forgotten, so that silence expires a
 // member after one to two epochs. Nothing runs when no packet comes: the word is aged by whoever reads it. Only ingress
 // touches the register.
-typedef bit<64> membership_t;
-#define EPOCH_OF(word)  word[63:32]
-#define RECENT_OF(word) word[31:16]
-#define OLDER_OF(word)  word[15:0]
+typedef bit<(32 + 2 * MAX_PORTS)> membership_t;
+#define EPOCH_OF(word)  word[2 * MAX_PORTS + 31:2 * MAX_PORTS]
+#define RECENT_OF(word) word[2 * MAX_PORTS - 1:MAX_PORTS]
+#define OLDER_OF(word)  word[MAX_PORTS - 1:0]
 
 @name(".membership")
 register<membership_t>(MAX_SLOTS) membership;

@@ -20,7 +20,7 @@ control one_hop(in bit<8> ttl, in port_bitmap_t ingress_bit, out port_bitmap_t r
     }
 
     apply {
-        reach = 0xffff;
+        reach = ALL_PORTS;
         if (ttl <= 1) {
             reach = 0;
             if (ttl == 1) {

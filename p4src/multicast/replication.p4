@@ -23,7 +23,7 @@ control replicate(inout metadata_t meta, inout standard_metadata_t standard_meta
 
     apply {
         if (meta.bitmap_groups == 1) {
-            standard_metadata.mcast_grp = meta.copies;
+            standard_metadata.mcast_grp = (bit<16>)meta.copies;
         } else {
             meta.filter = 1;
             standard_metadata.mcast_grp = FLOOD_GROUP;
@@ -36,16 +36,16 @@ control replicate(inout metadata_t meta, inout standard_metadata_t standard_meta
 
 // In egress, for each copy: the filter and the counter of its slot and port.
 control count_copy(in metadata_t meta, inout standard_metadata_t standard_metadata) {
-    // index: CELL
+    // index: COUNTER_CELL
     @name(".slot_port")
     counter(MAX_SLOTS * MAX_PORTS, CounterType.packets_and_bytes) slot_port;
 
     apply {
         port_t port = standard_metadata.egress_port - 1;
-        if (meta.filter == 1 && ((meta.copies >> (bit<8>)port) & 1) == 0) {
+        if (meta.filter == 1 && (meta.copies & PORT_BIT((bit<8>)port)) == 0) {
             mark_to_drop(standard_metadata);
         } else if (meta.counted == 1) {
-            slot_port.count(CELL((bit<32>)meta.slot, (bit<32>)port));
+            slot_port.count(COUNTER_CELL((bit<32>)meta.slot, (bit<32>)port));
         }
     } // apply
 } // count_copy

@@ -3,44 +3,52 @@
 
 #include "../include/metadata.p4"
 
+// The number of the lowest bit of a bitmap that is set, by halves.
+control lowest_bit(in port_bitmap_t ports, out bit<8> number) {
+    apply {
+        port_bitmap_t left = ports;
+        number = 0;
+        if (left[127:0] == 0) {
+            number = number + 128;
+            left = left >> 128;
+        }
+        if (left[63:0] == 0) {
+            number = number + 64;
+            left = left >> 64;
+        }
+        if (left[31:0] == 0) {
+            number = number + 32;
+            left = left >> 32;
+        }
+        if (left[15:0] == 0) {
+            number = number + 16;
+            left = left >> 16;
+        }
+        if (left[7:0] == 0) {
+            number = number + 8;
+            left = left >> 8;
+        }
+        if (left[3:0] == 0) {
+            number = number + 4;
+            left = left >> 4;
+        }
+        if (left[1:0] == 0) {
+            number = number + 2;
+            left = left >> 2;
+        }
+        if (left[0:0] == 0) {
+            number = number + 1;
+        }
+    } // apply
+} // lowest_bit
+
 // Tells one of the ports in meta.cursor.pending: a clone to it becomes a report in egress (write_report). The others wait
 // for the next pass, for a pass makes one clone.
 control report_upstream(inout metadata_t meta) {
-    port_bitmap_t target;
-
-    action clone_to(bit<32> session) {
-        clone_preserving_field_list(CloneType.I2E, session, FIELDS_REPORT);
-    }
-
-    // The clone session of a port has the port's number.
-    @name(".report_session")
-    table report_session {
-        key = { target : exact @name("port_bit"); }
-        actions = { clone_to; NoAction; }
-        const default_action = NoAction;
-        const entries = {
-            0x0001 : clone_to(1);
-            0x0002 : clone_to(2);
-            0x0004 : clone_to(3);
-            0x0008 : clone_to(4);
-            0x0010 : clone_to(5);
-            0x0020 : clone_to(6);
-            0x0040 : clone_to(7);
-            0x0080 : clone_to(8);
-            0x0100 : clone_to(9);
-            0x0200 : clone_to(10);
-            0x0400 : clone_to(11);
-            0x0800 : clone_to(12);
-            0x1000 : clone_to(13);
-            0x2000 : clone_to(14);
-            0x4000 : clone_to(15);
-            0x8000 : clone_to(16);
-        }
-    }
-
     apply {
-        target = meta.cursor.pending & -meta.cursor.pending;    // the lowest port
-        meta.cursor.pending = meta.cursor.pending & ~target;
+        bit<8> place;
+        lowest_bit.apply(meta.cursor.pending, place);
+        meta.cursor.pending = meta.cursor.pending & ~PORT_BIT(place);
 
         meta.report.group = meta.group;
         meta.report.source = 0;
@@ -58,7 +66,7 @@ control report_upstream(inout metadata_t meta) {
                 meta.report.type = (bit<8>)record_type_t.block;
             }
         }
-        report_session.apply();
+        clone_preserving_field_list(CloneType.I2E, (bit<32>)place + 1, FIELDS_REPORT);  // a port's session has its number
     } // apply
 } // report_upstream
 

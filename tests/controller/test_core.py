@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Iterable
 from ipaddress import IPv4Address
 from typing import Any
@@ -13,10 +14,11 @@ import pytest
 from controller.core import Core, epoch_shift
 from controller.events import EventLog
 from controller.groups import GroupKey, SlotTable
-from controller.network import Network
+from controller.network import Network, SessionSpec
 from controller.program import Program, bitmap
 from controller.state import Difference
 from tests.controller import networks
+from tests.controller.fat_tree import fat_tree
 
 PROGRAM = Program()
 SOURCE, GROUP, ANY = IPv4Address("10.0.0.1"), IPv4Address("232.1.0.1"), IPv4Address("239.1.0.1")
@@ -274,6 +276,28 @@ def test_a_link_that_breaks_moves_members_to_the_new_tree() -> None:
     assert world.core.trees.down == {"s2:3-s3:2"}
     with pytest.raises(KeyError):
         world.core.set_link("s1-s3", up=False)
+
+
+@pytest.mark.parametrize("group", [GROUP, None], ids=["a group", "no group"])
+def test_a_links_failure_concerns_the_switches_with_other_entries_only(group: IPv4Address | None) -> None:
+    """All others have what they should have, and are not even asked."""
+    sessions = [] if group is None else [{"session": 1, "protocol": "mtcp", "group": str(group), "source": "10.0.0.1"}]
+    world = World(fat_tree(4).model_copy(update={"sessions": [SessionSpec.model_validate(one) for one in sessions]}))
+    untouched: set[str] = set()
+    for link in random.Random(1).sample(world.core.network.links, k=12):
+        before = {name: {str(entry) for entry in world.core.wanted(name)} for name in world.switches}
+        for switch in world.switches.values():
+            switch.touched = 0
+        assert world.core.set_link(link.name, up=False)
+        after = {name: {str(entry) for entry in world.core.wanted(name)} for name in world.switches}
+        touched = {name for name, switch in world.switches.items() if switch.touched}
+        assert {name for name in world.switches if before[name] != after[name]} <= touched
+        untouched |= world.switches.keys() - touched
+        fresh = World(world.core.network, down_links=world.core.trees.down)
+        assert after == {name: {str(entry) for entry in fresh.core.wanted(name)} for name in world.switches}
+        if len(world.core.trees.down) > 6:
+            world.core.set_link(link.name, up=True)
+    assert untouched
 
 
 def test_adoption_waits_for_all_switches_and_keeps_slots() -> None:

@@ -52,7 +52,7 @@ def change(*path: Any, to: Any) -> Callable[[dict[str, Any]], None]:
             "switches[1].mac: 02:00:00:00:00:01 is also switches[0]",
         ),
         (change("switches", 1, "name", to="s1"), "switches[1].name: s1 is also switches[0].name"),
-        (change("switches", 0, "ports", to={"17": "h1"}), "switches[0].ports.17: Input should be less"),
+        (change("switches", 0, "ports", to={"257": "h1"}), "switches[0].ports.257: Input should be less"),
         (change("hosts", 0, "port", to=2), "hosts[0]: port 2 of s1 leads to h2, not h1"),
         (change("hosts", 1, "ip", to="10.0.0.1"), "hosts[1].ip: 10.0.0.1 is also hosts[0].ip"),
         (change("hosts", 1, "ip", to="10.0.0.256"), "hosts[1].ip: Input is not a valid IPv4 address"),

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
 import finsy as fy
@@ -51,7 +51,7 @@ def test_slots_name_their_ports() -> None:
     assert str(any_source) == "route_g group=0xe8010001 -> set_group_route(accept=0xd, slot=0x8, upstream=0xc)"
     assert PROGRAM.slot_of(source_specific) == (7, GroupKey(SOURCE, GROUP))
     assert PROGRAM.slot_of(any_source) == (8, GroupKey(None, GROUP))
-    assert PROGRAM.slot_of(PROGRAM.route(Route(SOURCE, 1, "02:00:00:00:00:01"))) is None
+    assert PROGRAM.slot_of(PROGRAM.route(Route(IPv4Network(SOURCE), 1, "02:00:00:00:00:01"))) is None
 
 
 def test_what_is_read_back_reads_the_same() -> None:
@@ -59,7 +59,7 @@ def test_what_is_read_back_reads_the_same() -> None:
     entries = [
         PROGRAM.switch_config("02:00:00:00:00:01", 25, bitmap_groups=True),
         PROGRAM.assist([2, 3]),
-        PROGRAM.route(Route(SOURCE, 1, "02:00:00:00:00:01")),
+        PROGRAM.route(Route(IPv4Network(SOURCE), 1, "02:00:00:00:00:01")),
         PROGRAM.slot(Slot(7, GroupKey(SOURCE, GROUP)), [3], [3]),
         PROGRAM.slot_group(7, 4099, [1, 2]),
         PROGRAM.multicast_group(4099, [1, 2]),

@@ -165,12 +165,12 @@ def test_a_slot_counts_from_zero_for_its_next_group(make_world: MakeWorld, tmp_p
             await world.delivers("h1", GROUP, ["h2"])
             (slot,) = slots
             cell = service.core.program.slot_counter(slot.index, 2)
-            assert (await app.read_counter("slot_port"))[cell] > 0
+            assert (await app.read_counter("slot_port", [cell]))[cell] > 0
             slots.set_idle(slot, True, 0.0)
             service.core._released(slots.expire(service.core.clock() + 1e9))
             await eventually(lambda: not any(entry.startswith("route_sg") for entry in app.entries()))
             await all_settled(service)
-            assert await app.read_counter("slot_port") == {}
+            assert await app.read_counter("slot_port", [cell]) == {}
 
     run(body())
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import itertools
 import random
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Network
 
 import networkx as nx
 import pytest
@@ -20,10 +20,11 @@ def follow(network: Network, trees: Trees, start: str, target: IPv4Address) -> l
     """The switches that a unicast packet passes on its way, by each switch's own route."""
     here, path = start, [start]
     for _ in range(len(network.switches) + 1):
-        routes = {route.host: route for route in trees.routes(here)}
-        if target not in routes:
+        matching = [route for route in trees.routes(here) if target in route.destination]
+        if not matching:
             return None
-        far = trees.peer(here, routes[target].port)
+        (route,) = matching  # no two routes have an address in common
+        far = trees.peer(here, route.port)
         if far is None:
             return path
         here = far[0]
@@ -65,13 +66,48 @@ def test_routes_are_shortest_paths(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+def test_routes_are_to_the_hosts_and_to_no_other_address(seed: int) -> None:
+    network = networks.random_network(seed)
+    trees = Trees(network)
+    hosts = {host.ip for host in network.hosts}
+    for switch in network.switches:
+        assert {address for route in trees.routes(switch.name) for address in route.destination} <= hosts
+        own = {IPv4Network(host.ip) for host in network.hosts if host.switch == switch.name}
+        assert own <= {route.destination for route in trees.routes(switch.name)}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_links_change_says_which_switches_have_other_routes(seed: int) -> None:
+    network = networks.random_network(seed)
+    trees = Trees(network)
+    rng = random.Random(seed)
+    down: set[str] = set()
+    for _ in range(8 if network.links else 0):
+        link = rng.choice(network.links).name
+        before = {
+            switch.name: (trees.routes(switch.name), trees.shared_ports(switch.name)) for switch in network.switches
+        }
+        down ^= {link}
+        moved = trees.set_link(link, up=link not in down)
+        assert moved is not None
+        anew = Trees(network, down)
+        for name, (routes, shared) in before.items():
+            assert trees.routes(name) == anew.routes(name)
+            assert trees.shared_ports(name) == anew.shared_ports(name)
+            assert name in moved.switches or trees.routes(name) == routes
+            assert moved.spanning_tree or trees.shared_ports(name) == shared
+            for host in network.hosts:
+                assert trees.upstream_ports(name, host.ip, ASM) == anew.upstream_ports(name, host.ip, ASM)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_upstream_ports_are_the_tree_of_the_source(seed: int) -> None:
     network = networks.random_network(seed)
     trees = Trees(network)
     for host in network.hosts:
         for switch in network.switches:
             up = trees.upstream(switch.name, host.ip)
-            routes = {route.host: route.port for route in trees.routes(switch.name)}
+            routes = {address: route.port for route in trees.routes(switch.name) for address in route.destination}
             expected = None if switch.name == host.switch else routes.get(host.ip)
             assert up == expected
 

@@ -3,15 +3,15 @@ import re
 from collections.abc import Mapping
 
 import pytest
-import yaml
 
 from experiments.harness.row import SUFFIX, Row, with_assistance
 from experiments.rows import PAPERS, ROWS, select
 from experiments.rows.tcp_validation.equations import cubic_goodput, padhye_goodput
 from experiments.rows.tcp_validation.queues import md1_wait, mm1k
-from topologies.scenario import parse_scenario
-from topologies.scenario.checks import Purpose, check_ability
+from topologies.scenario.checks import Purpose, check_ability, check_scenario
+from topologies.scenario.expand import may_be_short
 from topologies.scenario.names import UnknownNameError
+from topologies.scenario.scenario import Scenario
 
 TARGETS = re.findall(
     r"\S+",
@@ -25,7 +25,7 @@ webrc-fig4 webrc-fig5 webrc-fig6 webrc-fig7 webrc-fig8 webrc-fig9 webrc-fig10 we
 webrc-joins
 rla-fig4 rla-fig5 rla-fig7 rla-fig8 rla-fig9 rla-two rla-fig10 rla-drift rla-theorems rla-assist
 vlmcc-fig4 vlmcc-fig6 vlmcc-fig8 vlmcc-loss vlmcc-sweep vlmcc-self vlmcc-queue vlmcc-assist
-arbor-share arbor-many arbor-repairs arbor-halved arbor-layers
+arbor-share arbor-several arbor-many arbor-repairs arbor-halved arbor-layers
 compare-tcp compare-heterogeneous compare-loss compare-congestion compare-churn
 compare-fq-20 compare-bdp-20 compare-fq-100 compare-bdp-100
 tcp-kernel tcp-pairs tcp-window tcp-share tcp-padhye tcp-cubic queue-md1 queue-mm1k
@@ -33,7 +33,6 @@ lan
 """,
 )
 
-DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 PURPOSES: Mapping[str, Purpose] = {"sim": "simulate", "emu": "emulate"}
 
 
@@ -67,8 +66,10 @@ DOCUMENTS = {(json.dumps(case.document), PURPOSES[case.world]): name for name, c
 
 @pytest.mark.parametrize(("document", "purpose"), DOCUMENTS, ids=DOCUMENTS.values())
 def test_a_rows_scenarios_can_be_run(document: str, purpose: Purpose) -> None:
-    scenario = parse_scenario(yaml.dump(json.loads(document), Dumper=DUMPER, sort_keys=False))
-    assert list(check_ability(scenario, purpose)) == []
+    data = json.loads(document)
+    assert not may_be_short(document, data), "then it is to go through YAML here as well"
+    scenario = Scenario.model_validate(data)
+    assert [*check_scenario(scenario), *check_ability(scenario, purpose)] == []
 
 
 def test_cases_of_a_row_have_names_of_their_own() -> None:

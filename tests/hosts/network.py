@@ -398,6 +398,10 @@ class Network:
         self._members.setdefault(group, set()).add(name)
         self._branches.clear()
 
+    def is_member(self, group: Address, name: str) -> bool:
+        """Whether what comes for the group is the node's, too."""
+        return name in self._members.get(group, ())
+
     def leave(self, group: Address, name: str) -> None:
         self._members.get(group, set()).discard(name)
         self._branches.clear()

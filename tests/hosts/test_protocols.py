@@ -44,6 +44,16 @@ def test_each_has_its_package_s_name(name: str) -> None:
     assert protocols.get(name).name == name
 
 
+@pytest.mark.parametrize("name", protocols.names())
+def test_what_receivers_tell_is_known_as_feedback(name: str) -> None:
+    """A host's time for each packet of feedback (`feedback` in a scenario) goes by this."""
+    protocol = protocols.get(name)
+    assert bool(protocol.feedback_types) == protocol.knows_receivers
+    for number in protocol.feedback_types:
+        assert protocol.is_feedback(bytes([0, protocol.number, number, *bytes(60)]))
+    assert not protocol.is_feedback(bytes([0, protocol.number ^ 1, *protocol.feedback_types, *bytes(60)]))
+
+
 def test_one_is_had_without_the_others() -> None:
     """Numpy, which WEBRC's needs, costs each of a session's programs a fifth of a second."""
     code = "import sys; from hosts.protocols import get; get('mtcp'); sys.exit('hosts.protocols.webrc' in sys.modules)"

@@ -10,7 +10,7 @@ from controller.sessions import SessionStatus
 from engine.command.programs import module_command
 from hosts import protocols
 from hosts.endpoint import Address
-from hosts.programs.keyfile import new_keys, write_keys
+from hosts.programs.keyfile import new_keys, new_seed, public, write_keys, write_seed
 from topologies.emulation.child import Child
 from topologies.emulation.network import EmulatedNetwork
 from topologies.plan import FIRST_SESSION_PORT, Plan, Source, derive_seed, file_sha256
@@ -53,9 +53,16 @@ class SessionRun:
         self._series = series
         self._status_directory = state_directory / "sessions"
         self._key_file: Path | None = None
+        self._sign_file: Path | None = None
         if self.session.security != "none":
             self._key_file = state_directory / f"session-{self.session.id}.keys"
-            write_keys(self._key_file, new_keys())
+            signer = None
+            if self.session.security == "signed":
+                seed = new_seed()
+                self._sign_file = state_directory / f"session-{self.session.id}.sign"
+                write_seed(self._sign_file, seed)
+                signer = public(seed)
+            write_keys(self._key_file, new_keys(signer))
         self._dismissed: dict[str, str] = {}
         self._ended_early: set[str] = set()  # receivers of a session that had not ended
         self._cut_short: list[Child] = []  # processes that the end of the run ended
@@ -74,6 +81,8 @@ class SessionRun:
         waiting = [receiver for receiver in self.session.receivers if receiver.join <= self.session.start]
         command = sender_command(self.session, self._network.plan, self._port, self.source.path, receivers=len(waiting))
         command += ["--status-dir", str(self._status_directory)]
+        if self._sign_file is not None:
+            command += ["--sign-file", str(self._sign_file)]
         self.sender = self._start("sender", self.session.sender, command)
 
     def leave_receiver(self, host: str) -> None:

@@ -182,6 +182,9 @@ def summarize(
         if (found := find_bottleneck(scenario, plan, ports, number, result)) is not None
     ]
     used = [bottleneck.utilisation for bottleneck in bottlenecks if bottleneck.utilisation is not None]
+    for result in sessions:
+        if result.state in FAILED_STATES and not result.failed:
+            result.state = "done"  # its sender cannot know who was to leave
     return Summary(
         scenario=scenario.name,
         seed=scenario.seed,

@@ -144,6 +144,10 @@ def _check_link_pairs(scenario: Scenario) -> Iterator[Finding]:
 
 def _check_attachment(scenario: Scenario) -> Iterator[Finding]:
     degree = Counter(name for link in scenario.links for name in link.between)
+    highest: dict[str, int] = {}
+    for link in scenario.links:
+        for name, port in link.ports.items():
+            highest[name] = max(port, highest.get(name, 1))
     for name in scenario.nodes:
         if degree[name] == 0:
             yield ("nodes", name), "is connected to nothing"
@@ -151,8 +155,9 @@ def _check_attachment(scenario: Scenario) -> Iterator[Finding]:
             yield ("nodes", name), f"is a host with {degree[name]} links; a host has one"
         elif name in scenario.switches and degree[name] > MAX_PORT:
             yield ("nodes", name), f"has {degree[name]} links; a switch has {MAX_PORT} ports"
-        if name in scenario.switches and len(f"{name}-eth{MAX_PORT}") > MAX_INTERFACE_NAME:
-            yield ("nodes", name), f"too long for a switch: interface names such as {name}-eth{MAX_PORT} have 15 bytes"
+        interface = f"{name}-eth{max(degree[name], highest.get(name, 1))}"
+        if name in scenario.switches and len(interface) > MAX_INTERFACE_NAME:
+            yield ("nodes", name), f"too long for a switch: interface names such as {interface} have 15 bytes"
     graph = networkx.Graph([link.between for link in scenario.links])
     parts = sorted(networkx.connected_components(graph), key=len, reverse=True)
     for part in parts[1:]:
@@ -173,8 +178,12 @@ def _check_sessions(scenario: Scenario) -> Iterator[Finding]:
         path = ("sessions", index)
         yield from _check_members(scenario, path, session)
         yield from _check_group(path, session)
-        if [session.file is not None, session.size is not None, session.realtime, session.endless].count(True) != 1:
+        what = {"file": session.file, "size": session.size, "realtime": session.realtime, "endless": session.endless}
+        given = [name for name, value in what.items() if value not in (None, False)]
+        if not given:
             yield path, "needs something to send: one of `file`, `size`, `realtime: true` and `endless: true`"
+        elif len(given) > 1:
+            yield path, f"has {' and '.join(f'`{name}`' for name in given)}, and can send only one of them"
         yield from _check_tree(path, session)
         yield from _check_protocol(path, session)
     yield from _check_conflicts(scenario)
@@ -224,6 +233,8 @@ def _check_protocol(path: FieldPath, session: Session) -> Iterator[Finding]:
         yield (*path, "assist"), f"{protocol.name} has no help by switches"
     if session.security != "none" and "switch" in (session.assist, session.parameters.get("assist")):
         yield (*path, "security"), "switches cannot merge what they cannot read: without `assist: switch`"
+    if session.security == "signed" and session.agents:
+        yield (*path, "security"), "an agent speaks for itself: a session that its sender signs has one level"
     policy = {} if session.slow_receivers is None else {"drop_after_s": session.slow_receivers.drop_after}
     for field, parameters in (("parameters", session.parameters), ("slow_receivers", {**session.parameters, **policy})):
         try:

@@ -83,8 +83,9 @@ class Session(Strict):
     """Children of one parent at most; None: 16 in a tree, and no limit in one level."""
     assist: Literal["none", "switch"] = "none"
     """`switch`: P4 switches summarise the receivers' feedback on its way."""
-    security: Literal["none", "group"] = "none"
-    """`group`: all packets are sealed with a key that the session's members have (docs/security.md)."""
+    security: Literal["none", "group", "signed"] = "none"
+    """`group`: all packets are sealed with a key that the session's members have; `signed`: what the sender sends is
+    signed as well (docs/security.md)."""
     slow_receivers: SlowReceivers | None = None
     """None: the protocol's own default."""
     parameters: Parameters = Field(default={})

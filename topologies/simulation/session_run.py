@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from canopy_engine import Signer
+
 from controller.sessions import SessionStatus
 from hosts import endpoint as seam
 from hosts import protocols
@@ -16,7 +18,7 @@ from hosts.programs.driver import INTERRUPTED
 from hosts.programs.files import FileSink, FileSource
 from hosts.programs.observe import plain
 from hosts.protocol import Protocol, Session
-from hosts.security.keys import SECRET_BYTES, GroupKeys
+from hosts.security.keys import SECRET_BYTES, SIGNER_BYTES, GroupKeys
 from hosts.security.secured import secure
 from hosts.wire.header import ETHERNET_MTU_BYTES
 from topologies.agenda import Agenda
@@ -349,7 +351,11 @@ class SessionRun:
         if self.session.security == "none":
             return protocol
         keys = GroupKeys([(1, self._rng("keys").randbytes(SECRET_BYTES))])
-        return secure(protocol, keys, self._rng("seals"), lambda: self._network.sim.now)
+        ids, seed, signer = self._rng("seals"), None, None
+        if self.session.security == "signed":
+            seed = self._rng("signature").randbytes(SIGNER_BYTES)
+            signer = Signer(seed).public
+        return secure(protocol, keys, ids, lambda: self._network.sim.now, signer=signer, seed=seed)
 
     def _parameters(self, host: str) -> Parameters:
         return self.session.member_parameters(host, self._address)

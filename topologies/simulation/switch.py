@@ -6,7 +6,7 @@ differs from a live switch is only that each way takes a given time.
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import finsy as fy
@@ -20,7 +20,7 @@ from controller.state import Difference, State, difference, make_state
 from engine.switch.p4runtime.datapath import MemoryDataPath
 from engine.switch.p4runtime.errors import P4RuntimeError
 from engine.switch.p4runtime.packet_io import decode_packet_in, encode_packet_out
-from engine.switch.p4runtime.pipeline import build_pipeline
+from engine.switch.p4runtime.pipeline import Pipeline, build_pipeline
 from engine.switch.p4runtime.write import DELETE, INSERT, MODIFY, apply_update
 from topologies.agenda import Agenda
 
@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 MAX_EVENTS = 4096
 """Taken from a switch at a time."""
 _FEEDBACK_COUNTER = "feedback"
+
+
+@lru_cache(maxsize=1)
+def _model(program: Program) -> Pipeline:
+    """What the program's pipelines have in common, which is large: a network's switches share it."""
+    config = p4r.ForwardingPipelineConfig(p4info=program.schema.p4info, p4_device_config=program.blob_path.read_bytes())
+    return build_pipeline(config, MemoryDataPath(seed=0, cpu_port=CPU_PORT))
 
 
 class _DataPath(MemoryDataPath):
@@ -52,9 +59,6 @@ class SimulatedSwitch:
         self.refusals: list[str] = []
         """What the switch refused to be told, one line each."""
         self._program = program
-        self._config = p4r.ForwardingPipelineConfig(
-            p4info=program.schema.p4info, p4_device_config=program.blob_path.read_bytes()
-        )
         self._datapath = _DataPath(seed=seed, cpu_port=CPU_PORT)
         self._start_pipeline()
         self._outbox: deque[fy.P4PacketOut] = deque()
@@ -84,7 +88,8 @@ class SimulatedSwitch:
         self._start_pipeline()
 
     def _start_pipeline(self) -> None:
-        self._pipeline = build_pipeline(self._config, self._datapath)
+        model = _model(self._program)
+        self._pipeline = build_pipeline(model.config, self._datapath, like=model)
         self._datapath.install(self._pipeline.switch)
         self._have: State = {}
 

@@ -156,7 +156,7 @@ class LiveDataPath:
         if self._live is None:
             raise failed_precondition("no program runs yet")
         if self._cpu_port is None:
-            raise failed_precondition("the switch has no CPU port")
+            raise failed_precondition("the switch has no CPU port: start it with --cpu-port")
         try:
             self._live.inject(self._cpu_port, packet)
         except canopy_engine.EngineError as error:
@@ -232,7 +232,7 @@ class MemoryDataPath:
 
     def inject(self, packet: bytes) -> None:
         if self._cpu_port is None:
-            raise failed_precondition("the switch has no CPU port")
+            raise failed_precondition("the switch has no CPU port: start it with --cpu-port")
         self.from_cpu.extend(self.process(self._cpu_port, packet))
 
     def process(self, port: int, packet: bytes) -> list[tuple[int, bytes]]:

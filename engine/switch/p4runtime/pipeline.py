@@ -108,8 +108,9 @@ def direct_table(pipeline: Pipeline, table_id: int, resource: str) -> Table:
     return table
 
 
-def build_pipeline(config: p4r.ForwardingPipelineConfig, datapath: DataPath) -> Pipeline:
-    """Verify a config and make its data plane, which does not forward yet.
+def build_pipeline(config: p4r.ForwardingPipelineConfig, datapath: DataPath, like: Pipeline | None = None) -> Pipeline:
+    """Verify a config and make its data plane, which does not forward yet. `like` is a pipeline that was made of the
+    same config: what was read of its program serves both.
 
     Raises INVALID_ARGUMENT when a part is missing, the JSON is not p4c's, or the P4Info is not the JSON's."""
     if not config.HasField("p4info"):
@@ -121,11 +122,14 @@ def build_pipeline(config: p4r.ForwardingPipelineConfig, datapath: DataPath) -> 
     except UnicodeDecodeError as error:
         raise invalid_argument(f"the device config is not UTF-8 text: {error}") from None
     switch = datapath.make_switch(text)
+    ports = Ports(datapath.has_port, datapath.is_port_up)
+    if like is not None:
+        return Pipeline(like.config, like.info, like.program, switch, ports)
     try:
         info = P4InfoIndex(config.p4info)
         program = read_program(switch, text)
         check_consistency(info, program)
-        return Pipeline(config, info, program, switch, Ports(datapath.has_port, datapath.is_port_up))
+        return Pipeline(config, info, program, switch, ports)
     except P4RuntimeError as error:
         # "INVALID_ARGUMENT if the provided config cannot be realized", whatever the reason was.
         raise invalid_argument(error.message) from None

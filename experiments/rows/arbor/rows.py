@@ -7,6 +7,7 @@ from experiments.harness.measures import Counter, flow_bytes, trace
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
 from experiments.harness.row import Case, Experiment, Figure, Row
 from experiments.harness.runs import Finished
+from experiments.harness.statistics import jain_index
 from experiments.rows.networks import access, bottleneck, document
 from experiments.rows.rates import rate
 from hosts.protocols.arbor.packets import DATA_BYTES, DEFAULT_PAYLOAD_BYTES
@@ -37,8 +38,8 @@ def _host(rate_bps: float) -> dict[str, Any]:
     return {"kind": "host", "sending": {"most": f"{_PACKET_BYTES * 8e3 / rate_bps:g} ms"}}
 
 
-def _received(run: Finished, receiver: str) -> Counter:
-    return [(row["t"], row["received_bytes"]) for row in trace(run, 0, receiver) if "received_bytes" in row]
+def _received(run: Finished, receiver: str, session: int = 0) -> Counter:
+    return [(row["t"], row["received_bytes"]) for row in trace(run, session, receiver) if "received_bytes" in row]
 
 
 def _goodput(run: Finished, receiver: str) -> float:
@@ -82,6 +83,42 @@ def _beside(tcp: str, queue: Mapping[str, Any], quick: bool) -> dict[str, Any]:
 def _share_measure(run: Finished) -> Mapping[str, float]:
     since = _FROM_SHARE * run.summary["duration_s"]
     return {"share": _goodput(run, "r0") / rate(flow_bytes(run, 0), since)}
+
+
+# --- sessions beside each other
+
+_SEVERAL: Final = (2, 4)
+_APART_S: Final = 1.0
+"""Between two sessions' beginnings (ours)."""
+
+
+def _several_cases(quick: bool) -> Sequence[Case]:
+    return [
+        Case(f"{queue}, {count}", _several(count, given, quick), x=number, series=str(count))
+        for count in _SEVERAL
+        for number, (queue, given) in enumerate(_QUEUES.items())
+    ]
+
+
+def _several(count: int, queue: Mapping[str, Any], quick: bool) -> dict[str, Any]:
+    nodes: dict[str, Any] = {"left": {"kind": "router"}, "right": {"kind": "router"}}
+    links = [{**bottleneck("left", "right", _RATE_BPS, delay_ms=_DELAY_MS), "queue": dict(queue)}]
+    sessions = []
+    for number in range(count):
+        sender, receiver = f"s{number}", f"r{number}"
+        nodes |= {sender: _host(_RATE_BPS), receiver: {"kind": "host"}}
+        links += [access(sender, "left", 10 * _RATE_BPS, 0.1), access("right", receiver, 10 * _RATE_BPS, 0.1)]
+        own = {"id": number + 1, "sender": sender, "group": f"232.1.1.{number + 1}"}
+        sessions.append({**_session([receiver]), **own, "start": f"{number * _APART_S:g} s"})
+    found = document("arbor-several", _QUICK_SECONDS if quick else _SECONDS, nodes, links, sessions[0])
+    return {**found, "sessions": sessions}
+
+
+def _several_measure(run: Finished) -> Mapping[str, float]:
+    since = _FROM_SHARE * run.summary["duration_s"]
+    count = len(run.summary["sessions"])
+    rates = [rate(_received(run, f"r{number}", number), since) for number in range(count)]
+    return {"jain": jain_index(rates)}
 
 
 # --- many receivers that lose independently
@@ -265,6 +302,21 @@ ROWS: Final = (
                 ]
             ),
             Figure("queue: " + ", ".join(_QUEUES), {"share": "Arbor / TCP"}),
+        ),
+    ),
+    Row(
+        "arbor-several",
+        "arbor",
+        "sim",
+        "2 and 4 sessions in 20 Mbps, 30 ms, by the kind of the queue",
+        "sessions share as TCPs do",
+        "Jain index of their rates at least 0.9 behind each queue",
+        "",
+        Experiment(
+            _several_cases,
+            _several_measure,
+            EachBetween(least=0.9),
+            Figure("queue: " + ", ".join(_QUEUES), {"jain": "Jain index"}),
         ),
     ),
     Row(

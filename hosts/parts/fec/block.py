@@ -9,15 +9,13 @@ and then one more.
 from collections import deque
 from typing import Final
 
-from canopy_engine import RaptorqDecoder, RaptorqEncoder
+from canopy_engine import RaptorqDecoder, RaptorqEncoder, frame_symbols
 
 PAYLOAD_ID_BYTES: Final = 4
 SYMBOL_ALIGNMENT: Final = 8
 """RFC 6330, 4.3: symbols are multiples of this, as the RFC recommends: sub-symbols have no other length."""
 LEAST_PACKET_BYTES: Final = PAYLOAD_ID_BYTES + SYMBOL_ALIGNMENT
 """A packet with the smallest symbol."""
-MAX_SYMBOL_BYTES: Final = 2**16 - 1
-"""RFC 6330, 3.3.2: 16 bits."""
 MAX_SOURCE_SYMBOLS: Final = 1024
 """Of one block (ours): decoding takes milliseconds, and a block is a second at 10 Mbit/s."""
 MAX_ESI: Final = 2**24 - 1
@@ -65,6 +63,13 @@ class BlockEncoder:
         self._next += 1
         return number.to_bytes(PAYLOAD_ID_BYTES, "big") + self._encoding_symbol(number)
 
+    def source_run(self, head: bytes, most: int) -> bytes:
+        """The next packets, `most` of them and none but source symbols, each behind this head."""
+        first = self._next
+        self._next = min(first + most, self.source_symbols)
+        data = self._data[first * self._symbol : self._next * self._symbol]
+        return frame_symbols(head + first.to_bytes(PAYLOAD_ID_BYTES, "big"), data, self._symbol)
+
     def rewind(self) -> None:
         """Give the same packets again, from the first one."""
         self._next = 0
@@ -107,6 +112,18 @@ class BlockDecoder:
         if self.data is not None:
             self._decoder = None
         return True
+
+    def add_run(self, data: bytes, size: int, head: int) -> None:
+        """Take packets that follow each other, each behind `head` bytes of a payload of `size`, as far as they are of
+        this block."""
+        first = int.from_bytes(data[head + 1 : head + PAYLOAD_ID_BYTES], "big")
+        fits = size == head + PAYLOAD_ID_BYTES + self._symbol and data[head] == 0
+        if not fits or first + len(data) // size > MAX_ESI + 1 or self._decoder is None:
+            return
+        self._seen.update(range(first, first + len(data) // size))
+        self.data = self._decoder.add_run(first, data, size, head + PAYLOAD_ID_BYTES)
+        if self.data is not None:
+            self._decoder = None
 
     @property
     def needed(self) -> int:

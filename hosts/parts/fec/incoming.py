@@ -5,6 +5,7 @@ stranger's stands alone; and a block with another hash than was said is collecte
 """
 
 from collections import deque
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from hosts.endpoint import Deliver, Effect, StreamEnded
@@ -46,6 +47,14 @@ class IncomingBlocks:
 
     def take(self, piece: Piece) -> None:
         """A packet's. ValueError: it can be no sender's."""
+        self._take(piece, lambda decoder: decoder.add(piece.packet))
+
+    def take_run(self, piece: Piece, payloads: bytes, size: int) -> None:
+        """Of packets whose payloads of `size` bytes say the same as the first one's piece, of symbols that follow each
+        other. ValueError likewise."""
+        self._take(piece, lambda decoder: decoder.add_run(payloads, size, PAYLOAD.size))
+
+    def _take(self, piece: Piece, add: Callable[[BlockDecoder], object]) -> None:
         self.passed = max(self.passed, piece.passed)
         block, length = piece.block, piece.length
         if not piece.packet or not self.next <= block < self.next + self._most_open:
@@ -58,7 +67,9 @@ class IncomingBlocks:
             if len(claims) == MOST_CLAIMS:
                 del claims[max(claims, key=lambda one: claims[one].needed)]
             claims[claim] = decoder
-        if decoder.add(piece.packet) and decoder.data is not None and short_hash(decoder.data) != claim.digest:
+        before = decoder.data
+        add(decoder)
+        if decoder.data is not before and decoder.data is not None and short_hash(decoder.data) != claim.digest:
             self.wrong += 1
             del claims[claim]
 

@@ -6,8 +6,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
-from hosts.parts.fec.block import BlockEncoder, symbol_bytes
+from hosts.parts.fec.block import PAYLOAD_ID_BYTES, BlockEncoder, symbol_bytes
 from hosts.parts.fec.pieces import PAYLOAD, Piece, encode_piece
+from hosts.parts.unsent import Unsent
 from hosts.wire.short_hash import short_hash
 
 BLOCK_SYMBOLS: Final = 256
@@ -44,7 +45,7 @@ class OutgoingBlocks:
         self._symbol = symbol_bytes(payload_bytes - PAYLOAD.size)
         self._block_bytes = BLOCK_SYMBOLS * self._symbol
         self._most_open = most_open
-        self._unmade = bytearray()
+        self._unmade = Unsent()
         self._ends: list[int] = []  # stream offset of each block's end
 
     # --- in
@@ -58,7 +59,7 @@ class OutgoingBlocks:
         """The stream goes on. ValueError for more than there is room for."""
         if len(data) > self.space:
             raise ValueError(f"write of {len(data)} bytes where send_space is {self.space}")
-        self._unmade += data
+        self._unmade.add(data)
         if len(self._unmade) == self._block_bytes:
             self._make(last=False)
 
@@ -69,13 +70,13 @@ class OutgoingBlocks:
 
     def _make(self, *, last: bool) -> None:
         """What waits becomes a block; the last one has at least a byte, so that there is a last one."""
-        data = bytes(self._unmade) or b"\0"
+        length = len(self._unmade)
+        data = self._unmade.take(length) or b"\0"
         offset = self.end_of(self.made)
         # An empty last block's byte is none of the stream's: its offset is the stream's end.
         self.open[self.made] = _Block(self.made, offset, BlockEncoder(data, self._symbol), last, short_hash(data))
         self.made += 1
-        self._ends.append(offset + len(self._unmade))
-        self._unmade.clear()
+        self._ends.append(offset + length)
         self.all_made = last
 
     # --- what is lacking
@@ -119,6 +120,37 @@ class OutgoingBlocks:
                 return piece
         return self.nothing()
 
+    @property
+    def piece_bytes(self) -> int:
+        """Of each payload with a symbol."""
+        return PAYLOAD.size + PAYLOAD_ID_BYTES + self._symbol
+
+    def next_pieces(self, seq: int, most: int) -> bytes:
+        """The payloads of DATA packets from `seq` on, as many as there is something to send, one after the other."""
+        pieces: list[bytes] = []
+        while most and self.has_piece:
+            run = self._source_run(most)
+            pieces.append(run or self.next_piece(seq))
+            seq += max(1, len(run) // self.piece_bytes)
+            most -= max(1, len(run) // self.piece_bytes)
+        return b"".join(pieces)
+
+    def _source_run(self, most: int) -> bytes:
+        """Several source symbols that come next, none a block's last, which tells more; empty: there is none."""
+        block = self.open.get(self.passed)
+        if block is None or block.wanted > 0 or any(one.wanted > 0 for one in self.open.values()):
+            return b""
+        encoder = block.encoder
+        count = min(most, encoder.source_symbols - encoder.sent - 1)
+        if count < 2:
+            return b""
+        piece = Piece(block.number, self._length(block), block.last, self.passed, b"", 0, block.digest)
+        return encoder.source_run(encode_piece(piece), count)
+
+    def _length(self, block: _Block) -> int:
+        """As packets tell it: an empty block has a byte that is none of the stream's."""
+        return block.encoder.length if self._ends[block.number] > block.offset else 0
+
     def nothing(self) -> bytes:
         """A payload without a symbol."""
         return encode_piece(Piece(0, 0, False, self.passed, b""))
@@ -129,8 +161,9 @@ class OutgoingBlocks:
         packet = block.encoder.next_packet()
         done = block.encoder.sent >= block.encoder.source_symbols and block.number == self.passed
         passed = self.passed + 1 if done else self.passed
-        length = block.encoder.length if self._ends[block.number] > block.offset else 0
-        return encode_piece(Piece(block.number, length, block.last, passed, packet, block.wanted, block.digest))
+        return encode_piece(
+            Piece(block.number, self._length(block), block.last, passed, packet, block.wanted, block.digest)
+        )
 
     # --- how far
 

@@ -4,6 +4,8 @@ import random
 
 from hosts.endpoint import ReceiverEndpoint, SenderEndpoint
 from hosts.protocol import Protocol, Session
+from hosts.protocols.arbor.deadline_receiver import DeadlineReceiver
+from hosts.protocols.arbor.deadline_sender import DeadlineSender
 from hosts.protocols.arbor.file_receiver import ArborFileReceiver
 from hosts.protocols.arbor.file_sender import ArborFileSender
 from hosts.protocols.arbor.options import ArborOptions
@@ -18,22 +20,28 @@ from hosts.wire.offers import offers
 def make_sender(session: Session, options: ArborOptions, rng: random.Random) -> SenderEndpoint:
     """Of real-time data, or of a file."""
     if options.rungs > 1:
-        _check_rungs(session)
+        _check_rungs(session, options)
         return SimulcastSender(session, options, rng)
-    return (ArborSender if session.realtime else ArborFileSender)(session, options, rng)
+    if not session.realtime:
+        return ArborFileSender(session, options, rng)
+    return (DeadlineSender if options.deadline_s else ArborSender)(session, options, rng)
 
 
 def make_receiver(session: Session, options: ArborOptions, rng: random.Random) -> ReceiverEndpoint:
     """Of real-time data, or of a file."""
     if options.rungs > 1:
-        _check_rungs(session)
+        _check_rungs(session, options)
         return SimulcastReceiver(session, options, rng)
-    return (ArborReceiver if session.realtime else ArborFileReceiver)(session, options, rng)
+    if not session.realtime:
+        return ArborFileReceiver(session, options, rng)
+    return (DeadlineReceiver if options.deadline_s else ArborReceiver)(session, options, rng)
 
 
-def _check_rungs(session: Session) -> None:
+def _check_rungs(session: Session, options: ArborOptions) -> None:
     if not session.realtime:
         raise ValueError("parameter 'rungs' is for real-time data: a file has one rate")
+    if options.deadline_s:
+        raise ValueError("parameter 'deadline_s' is for real-time data of one rate: with 'rungs' nothing is repaired")
 
 
 def count_groups(options: ArborOptions) -> int:

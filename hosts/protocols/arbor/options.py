@@ -25,6 +25,8 @@ class ArborOptions:
     send_buffer_s: float = seconds(0.2)  # data of the application that waits, in time at the current rate
     # Of a file: a receiver silent or stalled for so long (and for four of its words) no longer holds the others back.
     drop_after_s: float = seconds(30.0)
+    # Of real-time data: what is lost is repaired, if that takes no longer (0: it is not).
+    deadline_s: float = seconds(0.0, or_zero=True)
     # Of real-time data: how many rates, the least bound, and the ratio of one bound to the next (ladder.py).
     rungs: int = within(1, 1, 32)
     least_rung_bps: float = at_least(300e3, 1e3, below=1e12)

@@ -45,6 +45,7 @@ FLAG_RESTARTING: Final = 0x04
 FLAG_FILE: Final = 0x08
 FLAG_ASSIST: Final = 0x10
 FLAG_SUPPRESSED: Final = 0x20
+FLAG_REPAIRED: Final = 0x40
 FLAG_SLOW_START: Final = 0x01
 FLAG_SCALABLE: Final = 0x02
 FLAG_MAY_SUPPRESS: Final = 0x20
@@ -120,6 +121,7 @@ _DATA_FLAGS: Final = (
     Flag("file", FLAG_FILE, "the payload is a piece of a file"),
     Flag("assist", FLAG_ASSIST, "switches may suppress what others have said, and tell of their queues"),
     Flag("suppressed", FLAG_SUPPRESSED, "set on the way by a switch that does so: all may speak at once"),
+    Flag("repaired", FLAG_REPAIRED, "the payload is one of a stream whose losses are repaired, or a repair"),
 )
 
 DATA: Final = Format(NUMBER, Type.DATA, Data, *_BEGINNING, *_END, flags=_DATA_FLAGS)
@@ -226,7 +228,9 @@ FIN: Final = member_fin_format(NUMBER, Type.FIN, Type.FIN_ACK)
 
 
 class Blocks(NamedTuple):
-    """What a receiver has of a file: a BlockStatus that switches may judge."""
+    """What a receiver has of a file: a BlockStatus that switches may judge. Of a stream with a deadline, what it lacks
+    of which blocks (by the number of a packet of theirs), and in `delivered` the DATA packets that it has lost so far.
+    """
 
     session: int
     receiver: int

@@ -16,4 +16,5 @@ PROTOCOL = Protocol(
     MtcpSender,
     MtcpReceiver,
     feedback_types=frozenset({Type.ACK, Type.NACK, Type.PROGRESS}),
+    tree_types=frozenset({Type.DATA, Type.REPAIR}),
 )

@@ -16,9 +16,10 @@ from hosts.protocols.mtcp.window_control import WindowControl
 class AdaptiveControl(WindowControl):
     """See the module."""
 
-    def __init__(self, options: MtcpOptions, first: int) -> None:
-        """`first` is the first packet's sequence number."""
+    def __init__(self, options: MtcpOptions, first: int, *, own_clock: bool) -> None:
+        """`first` is the first packet's sequence number; `own_clock`: children's delays are round trips."""
         self._options = options
+        self._own_clock = own_clock
         self._losses = Losses(first)
         self.renew()
 
@@ -54,8 +55,11 @@ class AdaptiveControl(WindowControl):
         note_loss(child, seq)
         if not self._losses.means_congestion(child, seq, end, children):
             return False
+        rtt_s = child.rtd_min if self._own_clock and child.rtd_min > 0 else None
+        if not self._adaptive.lost(min(child.waits, default=0.0), child.loss_share, rtt_s):
+            return False  # nor does it tell of others
         self._events.lost()
-        return self._adaptive.lost(min(child.waits, default=0.0), child.loss_share)
+        return True
 
     def marked(self, child: Child, seq: int, end: int, children: Iterable[Child]) -> bool:
         """A mark is no link's own, however few there are (RFC 3168, 6.1.2)."""

@@ -126,7 +126,6 @@ class Congestion:
 
     __slots__ = (
         "_cut_floor",
-        "_measured_s",
         "_options",
         "_own_clock",
         "_round_end",
@@ -134,6 +133,8 @@ class Congestion:
         "_round_start",
         "control",
         "governing_cwnd",
+        "network_s",
+        "rate",
         "rtt_s",
         "summaries",
         "twnd",
@@ -146,7 +147,9 @@ class Congestion:
         """
         self._options = options
         self._own_clock = own_clock
-        self.control: WindowControl = AdaptiveControl(options, first) if options.adaptive else PaperControl(options)
+        self.control: WindowControl = (
+            AdaptiveControl(options, first, own_clock=own_clock) if options.adaptive else PaperControl(options)
+        )
         """What the session's rules make of the window."""
         self.twnd = TransitWindow()
         self.summaries = Summaries(first_offset)
@@ -156,7 +159,10 @@ class Congestion:
         """Packets: the window that governed the sender lately, 0 when that is not known."""
         self.rtt_s = INITIAL_TIMEOUT_S
         """From a packet's departure to the acknowledgment of the last child."""
-        self._measured_s = 0.0  # the round trip time of the slowest child, as far as it is paced by that
+        self.rate = 0.0
+        """Packets/s that all children got in the last round trip."""
+        self.network_s = 0.0
+        """The round trip time of the slowest child, without what hosts take; 0: not known, or not paced by that."""
         self._cut_floor = first  # losses of packets before it have been reacted on
         self._round_end = first
         self._round_start: float | None = None
@@ -172,9 +178,9 @@ class Congestion:
         """Packets a second at which what the window allows is to leave; None: as it comes. So is slow start, which sees
         the queue of a burst in the round trip of that burst: paced, it would see it one later, with twice the window.
         """
-        if not self._measured_s or self.window.slow_start:
+        if not self.network_s or self.window.slow_start:
             return None
-        return GAIN * self.window.cwnd / self._measured_s
+        return GAIN * self.window.cwnd / self.network_s
 
     @property
     def beside_others(self) -> bool:
@@ -233,9 +239,9 @@ class Congestion:
             # Of another agent's paths only differences of delays are known; a round is hardly longer than they.
             self.rtt_s = rtt_s or elapsed
             if self._options.adaptive and self._options.assist == "none":
-                self._measured_s = rtt_s
-            rate = self._round_packets / elapsed
-            self.control.round_trip_ended(delay, rate, self.rtt_s, self.used, children, now)
+                self.network_s = rtt_s
+            self.rate = self._round_packets / elapsed
+            self.control.round_trip_ended(delay, self.rate, self.rtt_s, self.used, children, now)
         self._round_end = max(end, base + self.governing_cwnd)
         self._round_start = now
         self._round_packets = 0

@@ -267,11 +267,6 @@ def encode_feedback(
     )
 
 
-def encode_merged(feedback: Feedback) -> bytes:
-    """Feedback as it is, all its fields within their widths: what a switch makes, for tests and models."""
-    return FEEDBACK.encode(feedback)
-
-
 def _parse_feedback(data: bytes, nack: bool, flags: int, session: int) -> Feedback:
     check_size(len(data), _FEEDBACK.size)
     fields = _FEEDBACK.unpack(data)

@@ -26,6 +26,7 @@ from hosts.protocol import Session
 from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.control import encode_abort, encode_announce
 from hosts.protocols.mtcp.family import Family
+from hosts.protocols.mtcp.host_time import HostTime
 from hosts.protocols.mtcp.membership import Membership
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.pacing import Pacer
@@ -62,6 +63,7 @@ class MtcpSender(StreamSender):
         self.limit = "application"
         """What kept the next packet back: cwnd, pacing, advertised_window, sack, rate, application."""
         self._pacer = Pacer(rng)
+        self._host_time = HostTime()
         self._cwnd_seen = 0.0  # when it last looked at what the windows allow
         self._parting: Parting | None = None
         self._wait_until = 0.0
@@ -131,6 +133,8 @@ class MtcpSender(StreamSender):
         agent = self.agent
         child = agent.children.get(datagram.source)
         if child is not None and type(packet) is Feedback:
+            if datagram.arrived_at is not None:
+                packet = self._host_time.answered(packet, datagram.arrived_at, now)
             agent.summary_changed = False
             effects = agent.feedback(child, packet, now, datagram.arrived_at)
             if self.limit == "cwnd" and not agent.summary_changed and agent.congestion.window.cwnd == self._cwnd_seen:
@@ -149,6 +153,9 @@ class MtcpSender(StreamSender):
         if self.state == "sending":
             self._transmit(effects, now)
         return effects
+
+    def handed_over(self, *, now: float) -> None:
+        self._host_time.handed_over(now)
 
     def start_now(self, *, now: float) -> Sequence[Effect]:
         effects: list[Effect] = []
@@ -207,6 +214,8 @@ class MtcpSender(StreamSender):
         summary = agent.summary()
         congestion = agent.congestion
         current_window = summary.current_window
+        if self.sends_runs and current_window < summary.min_cwnd:  # something is on its way
+            current_window = max(0, summary.min_cwnd + self._within_hosts - summary.max_twnd)
         own = summary.min_cwnd == int(congestion.window.cwnd * payload_bytes)
         cwnd = congestion.governing_cwnd = summary.min_cwnd // payload_bytes
         self._cwnd_seen = congestion.window.cwnd
@@ -256,6 +265,12 @@ class MtcpSender(StreamSender):
             if end:
                 self.agent.has_end = True
 
+    @property
+    def _within_hosts(self) -> int:
+        """Bytes that may be on their way through the hosts' programs."""
+        congestion = self.agent.congestion
+        return self._host_time.packets(congestion.rate, congestion.network_s) * self.options.payload_bytes
+
     def _transmit_run(self, effects: list[Effect], room: int, cwnd: int, pace: float | None, now: float) -> int:
         """Send several packets together, of at most `room` bytes of the stream; how many bytes they have. 0: not even
         two may leave, or the stream's end is among them."""
@@ -270,6 +285,7 @@ class MtcpSender(StreamSender):
         if pace is not None:
             self._pacer.sent(pace, now, count, beside_others=agent.congestion.beside_others)
         offset, time_us = agent.end_offset, int(now * 1e6)
+        self._host_time.sends(time_us)
         payload = unsent.take(count * size)
         data = encode_run(self.number, agent.end, time_us, offset, payload, size, cwnd)
         agent.buffer_run(data, offset, size, time_us, now)

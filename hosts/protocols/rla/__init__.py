@@ -15,4 +15,5 @@ PROTOCOL = Protocol(
     RlaSender,
     RlaReceiver,
     feedback_types=frozenset({Type.ACK}),
+    tree_types=frozenset({Type.DATA}),
 )

@@ -27,9 +27,14 @@ class Advertised:
 
     def takes(self, until: int) -> bool:
         """Whether everybody's buffer takes the stream up to this offset."""
+        return until <= self.open_until(until)
+
+    def open_until(self, until: int) -> int:
+        """Up to where everybody's buffer takes the stream, at least; the most that is known, where that is below
+        `until`."""
         if until > self._open_until and (self._shut is None or until <= self._shut.window_end):
             set_aside = self._inflight.set_aside
             listened = (branch for branch in self._branches.values() if branch.number not in set_aside)
             self._shut = min(listened, key=lambda branch: branch.window_end, default=None)
             self._open_until = 0 if self._shut is None else self._shut.window_end
-        return until <= self._open_until
+        return self._open_until

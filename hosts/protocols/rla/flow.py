@@ -5,10 +5,11 @@ what the slowest receiver's buffer takes (rule 5). A receiver from which nothing
 without it, and when it answers again it first gets what it lacks.
 """
 
+import math
 import random
 from collections import Counter
 
-from hosts.endpoint import Address, CongestionSignal, Effect, Send
+from hosts.endpoint import Address, CongestionSignal, Effect, Send, SendRun
 from hosts.parts.sack import bits
 from hosts.parts.silence import patience_s
 from hosts.protocols.rla.advertised import Advertised
@@ -157,6 +158,18 @@ class Flow:
             return "kept"
         return None
 
+    def room(self, size: int, most: int) -> int:
+        """How many new packets of `size` bytes may leave together, `most` at most; 0 where each is to be asked for
+        (`limit`): answers are few and the packets paced, or what is sent is kept for somebody who is set aside."""
+        inflight = self._inflight
+        if inflight.set_aside or self._wanted_answers.waits or self._unheard.answers.waits:
+            return 0
+        end, repeats = inflight.end, self._repairs.outstanding if self.options.rules == "tcp" else 0
+        within_cwnd = math.floor(self._unheard.window_end(self.max_reach_all, self.listening.cwnd) - end - repeats) + 1
+        until = inflight.end_offset + most * size
+        in_buffers = (self._advertised.open_until(until) - inflight.end_offset) // size
+        return max(0, min(most, within_cwnd, in_buffers, WINDOW_PACKETS - (end - inflight.base)))
+
     def _is_kept(self, first: int, size: int) -> bool:
         """Whether all from packet `first` on may be kept with `size` bytes more."""
         inflight = self._inflight
@@ -185,6 +198,18 @@ class Flow:
             self._heard_at = now
         self._unheard.sent(self._wanted_answers, self.listening.cwnd, self.srtt_max, now)
         return self._copy(seq, packet, None, now, again=False)
+
+    def send_run(self, payload: bytes, size: int, now: float) -> SendRun:
+        """Multicast the next packets together, each with `size` bytes of the payload."""
+        inflight = self._inflight
+        seq, offset = inflight.end, inflight.end_offset
+        inflight.append_run(payload, size, now)
+        self._counters["data_packets"] += inflight.end - seq
+        if self._check_at is None:
+            self._check_at = now + CHECK_S
+            self._heard_at = now
+        self._unheard.sent(self._wanted_answers, self.listening.cwnd, self.srtt_max, now)
+        return self._copies.run(seq, offset, payload, size, self._group, self.srtt_max, self._unheard.answers, now)
 
     def _copy(self, seq: int, packet: Packet, to: Address | None, now: float, *, again: bool = True) -> Send:
         """To one receiver or the group."""

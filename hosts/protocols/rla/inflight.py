@@ -61,6 +61,15 @@ class InFlight:
         self.end_offset += len(payload)
         return packet
 
+    def append_run(self, payload: bytes, size: int, now: float) -> None:
+        """The next packets, each with `size` bytes."""
+        packets, seq, offset = self.packets, self.end, self.end_offset
+        for at in range(0, len(payload), size):
+            packets[seq] = Packet(offset + at, payload[at : at + size], False, now)
+            seq += 1
+        self.end = seq
+        self.end_offset = offset + len(payload)
+
     def put_aside(self, branch: Branch) -> int:
         """Wait for it no longer. Returns what that completes, as a bitmap above the base before."""
         number = branch.number

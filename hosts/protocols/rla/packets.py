@@ -237,21 +237,29 @@ ACK_BYTES: Final = _ACK_STRUCT.size
 
 def encode_data(data: Data) -> bytes:
     """A DATA packet. `seq` is taken modulo 2^32, `srtt_ms` is cut to 16 bits."""
+    return _head(data, len(data.payload)) + data.payload
+
+
+def encode_run(data: Data, size: int) -> bytes:
+    """DATA packets one after the other, each with `size` bytes of the payload, which say the same otherwise."""
+    return STREAM.frame(_head(data, size), data.payload, size)
+
+
+def _head(data: Data, size: int) -> bytes:
     flags = FLAG_END * data.end | FLAG_AGAIN * data.again | FLAG_ASSIST * data.assist | FLAG_WAITS * data.waits
     seq, srtt_ms = data.seq & MAX_U32, min(data.srtt_ms, 0xFFFF)
-    head = _DATA_STRUCT.pack(
+    return _DATA_STRUCT.pack(
         VERSION,
         NUMBER,
         Type.DATA,
         flags,
         data.session,
         seq,
-        len(data.payload),
+        size,
         srtt_ms,
         data.ack_ratio << TIME_BITS | data.send_time_us,
         data.offset,
     )
-    return head + data.payload
 
 
 def encode_ack(ack: Ack) -> bytes:

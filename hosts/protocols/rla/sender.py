@@ -19,6 +19,7 @@ from hosts.endpoint import (
     SessionStarted,
 )
 from hosts.parts.parting import Parting
+from hosts.parts.runs import run_packets
 from hosts.parts.sending import StreamSender
 from hosts.parts.silence import behind_text
 from hosts.protocol import Session
@@ -27,6 +28,7 @@ from hosts.protocols.rla.flow import Flow
 from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.packets import (
     CHILD_BITS,
+    DATA_BYTES,
     Ack,
     Join,
     JoinAck,
@@ -246,7 +248,16 @@ class RlaSender(StreamSender):
         if self.state != "sending":
             return effects
         flow, unsent, payload_bytes = self.flow, self._unsent, self.options.payload_bytes
-        for _ in range(self.options.max_burst if most is None else most):
+        left = self.options.max_burst if most is None else most
+        while left:
+            if self.sends_runs and left > 1:
+                whole = (len(unsent) - self._finishing) // payload_bytes
+                count = flow.room(payload_bytes, min(left, whole, run_packets(DATA_BYTES + payload_bytes)))
+                if count > 1:
+                    effects.append(flow.send_run(unsent.take(count * payload_bytes), payload_bytes, now))
+                    left -= count
+                    continue
+            left -= 1
             size = min(payload_bytes, len(unsent))
             if size < payload_bytes and (not self._finishing or self.end_sent):
                 self.limit = "application"

@@ -4,9 +4,12 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
+from canopy_engine import following_symbols
+
 from hosts.endpoint import Datagram, Effect, Sample, Send, SessionStarted
+from hosts.parts.fec.block import PAYLOAD_ID_BYTES
 from hosts.parts.fec.incoming import IncomingBlocks
-from hosts.parts.fec.pieces import BlockStatus, parse_piece
+from hosts.parts.fec.pieces import PAYLOAD, BlockStatus, parse_piece
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.blocks import encode_status
 from hosts.protocols.tfmcc.file_sender import ANNOUNCE_S, LEAST_RTT_S, OPEN_BLOCKS
@@ -51,7 +54,10 @@ class TfmccFileReceiver(TfmccReceiver):
     # --- the application's side
 
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
+        free = self._blocks.free
         self._blocks.consumed(count)
+        if self._blocks.free > free and self._status_at is not None:  # the sender may wait for nothing else
+            self._status_at = min(self._status_at, now + self.rtt / 2)
         return ()
 
     def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
@@ -145,23 +151,30 @@ class TfmccFileReceiver(TfmccReceiver):
     # --- blocks
 
     def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
-        if self._take(seq, packet.payload):
+        if self._take(seq, packet.payload, len(packet.payload)):
             self._go_on(now, effects)
 
     def _deliver_run(
         self, seq: int, packet: Data, payload: bytes, at: float, now: float, effects: list[Effect]
     ) -> None:
         size = len(packet.payload)
-        for start in range(0, len(payload), size):
-            self._take(seq + start // size, payload[start : start + size])
+        while payload:
+            count = max(1, following_symbols(payload, size, PAYLOAD.size + PAYLOAD_ID_BYTES))
+            self._take(seq + count - 1, payload[: count * size], size)
+            payload = payload[count * size :]
+            seq += count
         self._go_on(now, effects)
 
-    def _take(self, seq: int, payload: bytes) -> bool:
-        """A piece that came in packet `seq`; whether it can be a sender's."""
+    def _take(self, seq: int, payload: bytes, size: int) -> bool:
+        """Pieces that follow each other, each of `size` bytes, of which the last came in packet `seq`; whether they can
+        be a sender's."""
         try:
-            piece = parse_piece(payload)
+            piece = parse_piece(payload[:size])
             self._seq = max(self._seq, seq)
-            self._blocks.take(piece)
+            if size < len(payload):
+                self._blocks.take_run(piece, payload, size)
+            else:
+                self._blocks.take(piece)
         except (PacketError, ValueError):
             self.counters["drop_block"] += 1
             return False

@@ -186,6 +186,13 @@ class TfmccFileSender(TfmccSender):
     def _has_payload(self) -> bool:
         return self.blocks.has_piece
 
+    @property
+    def _full_bytes(self) -> int:
+        return self.blocks.piece_bytes
+
+    def _next_payloads(self, most: int) -> bytes:
+        return self.blocks.next_pieces(self.seq, most)
+
     def _next_payload(self) -> tuple[bytes, int]:
         return self.blocks.next_piece(self.seq), 0
 

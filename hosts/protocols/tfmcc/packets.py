@@ -281,31 +281,37 @@ def packet_bytes(payload_bytes: int) -> int:
 
 def encode_data(data: Data) -> bytes:
     """A DATA packet. `seq` is taken modulo 2^32, `round` modulo 2^16."""
-    return (
-        _DATA.pack(
-            VERSION,
-            NUMBER,
-            Type.DATA,
-            data.flags,
-            data.session,
-            data.seq & _MAX_U32,
-            data.round & 0xFFFF,
-            data.rate,
-            data.suppression,
-            data.suppression_no_rtt,
-            data.max_rtt,
-            data.patience,
-            len(data.payload),
-            data.clr,
-            data.echo_receiver,
-            data.echo_time_us,
-            min(data.echo_held_us, _MAX_U32),
-            data.least_share,
-            data.path_rtt,
-            data.send_time_us,
-            data.offset,
-        )
-        + data.payload
+    return _head(data, len(data.payload)) + data.payload
+
+
+def encode_run(data: Data, size: int) -> bytes:
+    """DATA packets one after the other, each with `size` bytes of the payload, which say the same otherwise."""
+    return STREAM.frame(_head(data, size), data.payload, size)
+
+
+def _head(data: Data, size: int) -> bytes:
+    return _DATA.pack(
+        VERSION,
+        NUMBER,
+        Type.DATA,
+        data.flags,
+        data.session,
+        data.seq & _MAX_U32,
+        data.round & 0xFFFF,
+        data.rate,
+        data.suppression,
+        data.suppression_no_rtt,
+        data.max_rtt,
+        data.patience,
+        size,
+        data.clr,
+        data.echo_receiver,
+        data.echo_time_us,
+        min(data.echo_held_us, _MAX_U32),
+        data.least_share,
+        data.path_rtt,
+        data.send_time_us,
+        data.offset,
     )
 
 

@@ -128,11 +128,17 @@ class ReceptionControl:
         self._first_at = arrived_at
         measured = arrived_at - self._joined_at
         waves = self.waves
+        left = waves.psns - psn
+        gap = 1 / waves.rate_before_end(left)
+        if self._rules.takes_back:
+            if left >= waves.wave_packets:  # the newest wave has just begun: what was waited for is no round trip
+                return
+            gap = 1 / waves.rate_with(left)
         before, self._previous_mrtt = self._previous_mrtt, measured
         if self.artt is not None and measured < FLOWS_ALREADY * self.artt:
             self._trial.end()
         self.mrtt = measured
-        self.rtt.update(measured, 1 / waves.rate_before_end(waves.psns - psn), self.rates.lost_share, arrived_at)
+        self.rtt.update(measured, gap, self.rates.lost_share, arrived_at)
         if not (self.starting_up and self.options.early_detection) or before is None:
             return
         if measured - before > self._rules.longest_wait():

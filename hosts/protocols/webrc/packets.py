@@ -1,6 +1,6 @@
 """WEBRC's packets: ALC (RFC 5775) over LCT (RFC 5651), with RFC 3738's congestion control information.
 
-The codepoint is the FEC Encoding ID (RFC 6726, 5.1): 6 for RaptorQ (RFC 6330; block 8 bits, symbol 24 bits), 5 for
+The codepoint is the FEC Encoding ID (RFC 6726, 5): 6 for RaptorQ (RFC 6330; block 8 bits, symbol 24 bits), 5 for
 Reed-Solomon (RFC 5510; 24 and 8 bits), 0 for data without a code (RFC 5445; 16 and 16 bits). There is no common Canopy
 header in front. Behind the extensions and the FEC Payload ID follows the encoding symbol.
 

@@ -32,7 +32,7 @@ from hosts.protocols.webrc.description import conflict, described
 from hosts.protocols.webrc.flute.reception import Choice, Reception
 from hosts.protocols.webrc.losses import Losses
 from hosts.protocols.webrc.options import WebrcOptions
-from hosts.protocols.webrc.packets import Alc, parse, payload_bytes
+from hosts.protocols.webrc.packets import FDT_TOI, Alc, parse, payload_bytes
 from hosts.protocols.webrc.report import receiver_sample
 from hosts.protocols.webrc.silence import Silences
 from hosts.wire.header import PacketError
@@ -323,6 +323,8 @@ class WebrcReceiver(SessionReceiver):
             return []
         except FileError as error:
             return self._end(False, str(error))
+        if packet.toi != FDT_TOI and not files:  # nearly every packet: it changes nothing that is asked below
+            return []
         effects: list[Effect] = []
         for file in files[: None if self.options.every_file else 1]:
             effect = file.effect(self._delivered)

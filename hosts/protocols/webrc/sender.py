@@ -227,8 +227,8 @@ class WebrcSender(StreamSender):
         ) is None:
             symbol, data = self._table(packet, description, now)
         else:
-            toi, number, symbol = found
-            data = encode(Alc(session, slot_index, channel, psn, is_long, toi, self.carousel.scheme, number, symbol))
+            toi, scheme, number, symbol = found
+            data = encode(Alc(session, slot_index, channel, psn, is_long, toi, scheme, number, symbol))
         self.counters["data_packets"] += 1
         self.counters["udp_bytes"] += len(data)
         self._sent_bytes += len(symbol)

@@ -21,6 +21,8 @@ SHORT_CHANNELS: Final = 1 << 8
 LEAST_SESSION_RATE: Final = 4.0
 """In base channel rates: below it there are not three waves, and nothing to choose from (ours)."""
 
+_PRECISION: Final = 1e-6
+"""Of the time within a slot, in slots."""
 LEAST_P: Final = 1e-3
 """A thousandth each time slot leaves nothing of a wave but its beginning (ours)."""
 
@@ -108,6 +110,20 @@ class Waves:
     def rate_before_end(self, packets: int) -> float:
         """A wave's rate when so many of its packets are still to come, but for its first two slots."""
         return self.base_rate + packets * math.log(1 / self.p) / self.slot_s
+
+    def rate_with(self, packets: int) -> float:
+        """A wave's rate when so many of its packets are still to come, in its first two slots, too."""
+        sent = float(self.wave_packets - packets)
+        newest, second = self.wave_volume(0, 1.0), self.wave_volume(1, 1.0)
+        if sent >= newest + second:
+            return self.rate_before_end(packets)
+        age = int(sent >= newest)
+        sent -= newest * age
+        low, high = 0.0, 1.0
+        while high - low > _PRECISION:
+            x = (low + high) / 2
+            low, high = (x, high) if self.wave_volume(age, x) <= sent else (low, x)
+        return self.wave_rate(age, high)
 
     # --- rates within a slot
 

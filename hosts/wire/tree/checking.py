@@ -3,6 +3,7 @@
 Until the root has come nothing can be checked. What is taken unchecked is bounded, and so is what hashes are kept of.
 """
 
+import hashlib
 from collections import deque
 from typing import Final
 
@@ -25,6 +26,8 @@ class TreeChecker:
         self.layout: TreeLayout | None = None
         self.is_off = False
         """There is nothing to check by."""
+        self._pinned: bytes | None = None
+        self._unchecked = UNCHECKED_PACKETS
         self._open = UNCHECKED_PACKETS  # packets of the stream that may come so far
         self._hashes: dict[int, bytes] = {}
         """Of tables, by their places."""
@@ -40,26 +43,38 @@ class TreeChecker:
         self._stripped_block = 0
         """Which the application has come to."""
 
+    @property
+    def lets_all_pass(self) -> bool:
+        """There is nothing to check by, and nobody has said that there would be."""
+        return self.is_off and self._pinned is None
+
+    def pin(self, root: bytes) -> None:
+        """Only a packet with this SHA-256 is the root, told before any has come; and nothing is taken unchecked."""
+        self._pinned = root
+        self._unchecked = 0
+
     def takes(self, number: int, payload: bytes, *, end: bool) -> bool:
         """Whether packet `number` may be the stream's."""
         layout = self.layout
         if self.is_off:
-            return True
+            return self.lets_all_pass
         if layout is None:
+            if self._pinned is not None:
+                return number == 0 and hashlib.sha256(payload).digest() == self._pinned
             return number == 0 or (number < UNCHECKED_PACKETS and not end)
         is_last = number == layout.packets - 1
         if end != is_last or len(payload) != (layout.last_bytes if is_last else layout.packet_bytes):
             return False
         known = self._known(number, number + 1)
-        return number < UNCHECKED_PACKETS if known is None else short_hash(payload) == known
+        return number < self._unchecked if known is None else short_hash(payload) == known
 
     def takes_run(self, number: int, payload: bytes, count: int) -> bool:
         """Whether `count` packets of one size may be, from `number` on, none of them the stream's end."""
         if self.is_off:
-            return True
+            return self.lets_all_pass
         layout, size, after = self.layout, len(payload) // count, number + count
         if layout is None:
-            return after <= UNCHECKED_PACKETS
+            return after <= self._unchecked
         if size != layout.packet_bytes or after >= layout.packets:
             return False
         hashes = short_hashes(payload, size)
@@ -71,7 +86,7 @@ class TreeChecker:
                 if hashes[at : at + len(known)] != known:
                     return False
                 one += len(known) // HASH_BYTES
-            elif one < UNCHECKED_PACKETS:
+            elif one < self._unchecked:
                 one += 1
             else:
                 return False

@@ -99,3 +99,11 @@ class TreeLayout:
         for level in range(self.levels, 0, -1):
             for index in range(self.tables(level, block - 1), self.tables(level, block)):
                 yield level, index
+
+
+def has_tree(packet: bytes) -> bool:
+    """Whether a stream with this first packet has one."""
+    try:
+        return TreeLayout.read(packet) is not None
+    except ValueError:
+        return False

@@ -40,7 +40,7 @@ control merge_feedback(inout headers_t hdr, inout other_port_t other, inout meta
             if ((meta.summary.children & hdr.feedback.children) != 0) {
                 // Another port speaks for the same child.
                 meta.merge.admitted = 0;
-                meta.merge.ports = meta.merge.ports & ~meta.ingress_bit;
+                meta.merge.ports = meta.merge.ports & ~meta.merge.ingress_bit;
                 meta.merge.outcome = feedback_t.shared_port;
             } else {
                 store_sack.apply(hdr, meta);
@@ -124,7 +124,7 @@ control assist_mtcp(inout headers_t hdr, inout other_port_t other, inout metadat
             note_probe.apply(hdr, meta, standard_metadata);
         } else if (meta.assisted.kind == assisted_t.mtcp_abort) {
             note_leave.apply(hdr, meta);
-        } else if (FLAG_OF(hdr, MTCP_BIT_MERGED) == 1 && (meta.switch_ports & meta.ingress_bit) == 0) {
+        } else if (FLAG_OF(hdr, MTCP_BIT_MERGED) == 1 && (meta.switch_ports & meta.merge.ingress_bit) == 0) {
             meta.drop_reason = drop_reason_t.forged_feedback;
         } else {
             bit<1> sound;

@@ -9,7 +9,7 @@ control note_probe(in headers_t hdr, inout metadata_t meta, in standard_metadata
         find_slot.apply(meta.assisted.session, hdr.ipv4.source, meta);
         if (meta.merge.owned == 1 && meta.assisted.value != 0) {
             port_t port = (port_t)standard_metadata.egress_spec - 1;
-            if (port < MAX_PORTS) {
+            if (port < MERGED_PORTS) {
                 mtcp_rtts.write(CELL(meta.merge.slot, (bit<32>)port),
                                 GENERATION_OF(meta.merge.state) ++ meta.assisted.value);
             }
@@ -23,7 +23,7 @@ control note_leave(in headers_t hdr, inout metadata_t meta) {
         find_slot.apply(meta.assisted.session, hdr.ipv4.destination, meta);
         if (meta.merge.owned == 1) {
             mtcp_slots.write(meta.merge.slot,
-                             GENERATION_OF(meta.merge.state) ++ (PORTS_OF(meta.merge.state) & ~meta.ingress_bit)
+                             GENERATION_OF(meta.merge.state) ++ (PORTS_OF(meta.merge.state) & ~meta.merge.ingress_bit)
                              ++ ACTIVE_OF(meta.merge.state) ++ LAST_OF(meta.merge.state));
         }
     } // apply

@@ -19,7 +19,7 @@ control admit_port(in headers_t hdr, inout metadata_t meta) {
         meta.merge.admitted = 0;
         if (meta.now < PLAIN_UNTIL_OF(changes)) {
             meta.merge.outcome = feedback_t.shared_port;
-        } else if ((meta.merge.ports & meta.ingress_bit) == 0) {
+        } else if ((meta.merge.ports & meta.merge.ingress_bit) == 0) {
             meta.merge.admitted = 1;
             meta.merge.outcome = feedback_t.first;
         } else if (CHILDREN_OF(meta.merge.port) == hdr.feedback.children) {
@@ -28,7 +28,7 @@ control admit_port(in headers_t hdr, inout metadata_t meta) {
         } else if (FLAG_OF(hdr, MTCP_BIT_MERGED) == 0 && (hdr.feedback.children & ~CHILDREN_OF(meta.merge.port)) == 0) {
             meta.merge.outcome = feedback_t.part;
         } else if (CHANGED_AT_OF(changes) != 0 && meta.now - CHANGED_AT_OF(changes) < MTCP_CHANGE_US) {
-            meta.merge.ports = meta.merge.ports & ~meta.ingress_bit;
+            meta.merge.ports = meta.merge.ports & ~meta.merge.ingress_bit;
             meta.merge.outcome = feedback_t.shared_port;
             mtcp_changes.write(meta.merge.cell, meta.merge.generation ++ meta.now ++ (meta.now + MTCP_CHANGE_US));
         } else {
@@ -78,7 +78,7 @@ control store_port(in headers_t hdr, inout metadata_t meta) {
                          ++ hdr.feedback.cumulative ++ hdr.feedback.min_cwnd ++ hdr.feedback.max_twnd
                          ++ hdr.feedback.window ++ meta.merge.own_heard);
         if (meta.merge.known == 0) {
-            meta.merge.ports = meta.merge.ports | meta.ingress_bit;
+            meta.merge.ports = meta.merge.ports | meta.merge.ingress_bit;
             mtcp_wants.write(meta.merge.cell, 0);
         }
     } // apply

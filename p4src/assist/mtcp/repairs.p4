@@ -9,7 +9,7 @@
 control serve_port(inout other_port_t other, inout metadata_t meta) {
     apply {
         if (WANTS_GENERATION_OF(other.wants) == meta.merge.generation && (WANTED_OF(other.wants) & meta.repaired) != 0) {
-            meta.copies = meta.copies | other.port_bit;
+            meta.copies = meta.copies | (port_bitmap_t)other.port_bit;
             other.wants = meta.merge.generation ++ 48w0 ++ SERVED_AT_OF(other.wants)
                           ++ (WANTED_OF(other.wants) & ~meta.repaired) ++ (SERVED_OF(other.wants) | meta.repaired)
                           ++ SERVED_BEFORE_OF(other.wants);
@@ -20,7 +20,7 @@ control serve_port(inout other_port_t other, inout metadata_t meta) {
 #define SERVE_PORT(P) \
     if (meta.merge.waiting[P:P] == 1) { \
         mtcp_wants.read(other.wants, CELL(meta.merge.slot, P)); \
-        other.port_bit = PORT_BIT(P); \
+        other.port_bit = MERGED_BIT(P); \
         serve_port.apply(other, meta); \
         if (meta.copies[P:P] == 1) { \
             mtcp_wants.write(CELL(meta.merge.slot, P), other.wants); \
@@ -33,7 +33,7 @@ control copy_repair(in headers_t hdr, inout other_port_t other, inout metadata_t
     apply {
         find_slot.apply(meta.assisted.session, hdr.ipv4.source, meta);
         port_t place = (port_t)standard_metadata.egress_spec - 1;
-        if (meta.merge.owned == 1 && place < MAX_PORTS && MORE_FRAGMENTS_OF(hdr.ipv4) == 0) {
+        if (meta.merge.owned == 1 && place < MERGED_PORTS && MORE_FRAGMENTS_OF(hdr.ipv4) == 0) {
             meta.merge.generation = GENERATION_OF(meta.merge.state);
             meta.merge.cell = CELL(meta.merge.slot, (bit<32>)place);
             meta.repaired = 1;
@@ -52,11 +52,11 @@ control copy_repair(in headers_t hdr, inout other_port_t other, inout metadata_t
             mtcp_wants.write(meta.merge.cell, other.wants);
             mtcp_addressed.write(meta.merge.cell, meta.merge.generation ++ meta.assisted.time_us);
 
-            port_bitmap_t own = PORT_BIT((bit<8>)place);
-            meta.merge.waiting = PORTS_OF(meta.merge.state) & ~meta.ingress_bit & ~own;
+            merged_ports_t own = MERGED_BIT((bit<8>)place);
+            meta.merge.waiting = PORTS_OF(meta.merge.state) & ~meta.merge.ingress_bit & ~own;
             FOR_ALL_PORTS(SERVE_PORT)
             if (meta.copies != 0) {
-                meta.copies = meta.copies | own;
+                meta.copies = meta.copies | (port_bitmap_t)own;
                 meta.repair_port = (port_t)standard_metadata.egress_spec;
             }
         }

@@ -44,7 +44,7 @@ register<mtcp_sent_t>(MTCP_SLOTS) mtcp_sent;
 #define WINDOWS_OF(word)  word[223:96]
 #define PORT_HEARD_OF(word) word[95:0]
 @name(".mtcp_ports")
-register<mtcp_port_t>(MTCP_SLOTS * MAX_PORTS) mtcp_ports;
+register<mtcp_port_t>(MTCP_SLOTS * MERGED_PORTS) mtcp_ports;
 
 // windows: {cumulative, cwnd, twnd, window}.
 #define CUMULATIVE_OF(word) word[127:96]
@@ -65,7 +65,7 @@ register<mtcp_port_t>(MTCP_SLOTS * MAX_PORTS) mtcp_ports;
 
 // {cumulative, bitmap} of each port.
 @name(".mtcp_sacks")
-register<sack_word_t>(MTCP_SLOTS * MAX_PORTS) mtcp_sacks;
+register<sack_word_t>(MTCP_SLOTS * MERGED_PORTS) mtcp_sacks;
 
 // {generation, when its children changed, until when it is not merged}.
 typedef bit<112> mtcp_changes_t;
@@ -73,14 +73,14 @@ typedef bit<112> mtcp_changes_t;
 #define PLAIN_UNTIL_OF(word) word[47:0]
 
 @name(".mtcp_changes")
-register<mtcp_changes_t>(MTCP_SLOTS * MAX_PORTS) mtcp_changes;
+register<mtcp_changes_t>(MTCP_SLOTS * MERGED_PORTS) mtcp_changes;
 
 // {generation, round trip time between parent and child}, from what comes down.
 typedef bit<48> mtcp_rtt_t;
 #define RTT_GENERATION_OF(word) word[47:32]
 #define RTT_OF(word)            word[31:0]
 @name(".mtcp_rtts")
-register<mtcp_rtt_t>(MTCP_SLOTS * MAX_PORTS) mtcp_rtts;
+register<mtcp_rtt_t>(MTCP_SLOTS * MERGED_PORTS) mtcp_rtts;
 
 // Packets by their numbers modulo SACK_BITS, of which fewer are in flight: what NACKs that passed asked for and no repair
 // has come for since. {generation, since when asked, asked, asked before that}.
@@ -101,7 +101,7 @@ register<mtcp_nacked_t>(MTCP_SLOTS) mtcp_nacked;
 #define SERVED_OF(word)           word[2 * SACK_BITS - 1:SACK_BITS]
 #define SERVED_BEFORE_OF(word)    word[SACK_BITS - 1:0]
 @name(".mtcp_wants")
-register<mtcp_wants_t>(MTCP_SLOTS * MAX_PORTS) mtcp_wants;
+register<mtcp_wants_t>(MTCP_SLOTS * MERGED_PORTS) mtcp_wants;
 
 // {generation, next hop, address and UDP port of the child behind it that was heard last}: where copies of repairs go. Egress
 // reads it, each copy its own: it is one word, so that it is never half of one child and half of another.
@@ -111,14 +111,14 @@ typedef bit<112> mtcp_address_t;
 #define ADDRESS_IP_OF(word)         word[47:16]
 #define ADDRESS_PORT_OF(word)       word[15:0]
 @name(".mtcp_addresses")
-register<mtcp_address_t>(MTCP_SLOTS * MAX_PORTS) mtcp_addresses;
+register<mtcp_address_t>(MTCP_SLOTS * MERGED_PORTS) mtcp_addresses;
 
 // {generation, when the last repair was sent that was addressed to somebody behind the port}, the parent's clock.
 typedef bit<48> mtcp_addressed_t;
 #define ADDRESSED_GENERATION_OF(word) word[47:32]
 #define ADDRESSED_AT_OF(word)         word[31:0]
 @name(".mtcp_addressed")
-register<mtcp_addressed_t>(MTCP_SLOTS * MAX_PORTS) mtcp_addressed;
+register<mtcp_addressed_t>(MTCP_SLOTS * MERGED_PORTS) mtcp_addressed;
 
 // {generation, since when, least RTD since then, least before that} of each child.
 typedef bit<128> mtcp_minimum_t;

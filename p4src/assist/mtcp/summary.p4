@@ -51,7 +51,7 @@ control add_port(inout other_port_t other, inout metadata_t meta) {
 #define ADD_PORT(P) \
     if (meta.merge.waiting[P:P] == 1) { \
         mtcp_ports.read(other.port, CELL(meta.merge.slot, P)); \
-        other.port_bit = PORT_BIT(P); \
+        other.port_bit = MERGED_BIT(P); \
         add_port.apply(other, meta); \
     }
 #define ADD_SACK(P) \
@@ -64,7 +64,7 @@ control add_port(inout other_port_t other, inout metadata_t meta) {
 // The arriving packet with the other ports that are not silent: minima, maxima, and who is behind.
 control aggregate_windows(in headers_t hdr, inout other_port_t other, inout metadata_t meta) {
     apply {
-        meta.merge.waiting = meta.merge.ports & ~meta.ingress_bit;
+        meta.merge.waiting = meta.merge.ports & ~meta.merge.ingress_bit;
         meta.merge.others = 0;
         meta.summary.children = 0;    // of the others
         meta.summary.cumulative = hdr.feedback.cumulative;

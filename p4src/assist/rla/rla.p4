@@ -19,13 +19,13 @@ register<slot_word_t>(RLA_SLOTS) rla_slots;
 
 // Of each port, as its neighbour last said: whom it stands for; {when, window, unused}; {cumulative, bitmap}.
 @name(".rla_children")
-register<children_t>(RLA_SLOTS * MAX_PORTS) rla_children;
+register<children_t>(RLA_SLOTS * MERGED_PORTS) rla_children;
 #define RLA_HEARD_OF(word)  word[95:64]
 #define RLA_WINDOW_OF(word) word[63:32]
 @name(".rla_times")
-register<heard_word_t>(RLA_SLOTS * MAX_PORTS) rla_times;
+register<heard_word_t>(RLA_SLOTS * MERGED_PORTS) rla_times;
 @name(".rla_sacks")
-register<sack_word_t>(RLA_SLOTS * MAX_PORTS) rla_sacks;
+register<sack_word_t>(RLA_SLOTS * MERGED_PORTS) rla_sacks;
 
 // What the last summary said, and when.
 @name(".rla_sent_children")
@@ -50,7 +50,7 @@ control enter_rla_slot(in bit<32> session, in ipv4_address_t sender, inout metad
         } else if (RLA_SESSION_OF(meta.merge.state) == session && RLA_SENDER_OF(meta.merge.state) == sender) {
             meta.merge.owned = 1;
         }
-        meta.merge.state = session ++ sender ++ NO_PORTS ++ ms;
+        meta.merge.state = session ++ sender ++ NO_MERGED ++ ms;
         meta.merge.cell = CELL(meta.merge.slot, (bit<32>)(meta.ingress_port - 1));
     } // apply
 } // enter_rla_slot
@@ -71,7 +71,7 @@ control admit_acknowledgment(in headers_t hdr, inout other_port_t other, inout m
         rla_children.read(meta.merge.holders, meta.merge.cell);
         rla_times.read(meta.merge.own_heard, meta.merge.cell);
         rla_sacks.read(other.sack, meta.merge.cell);
-        if ((meta.merge.ports & meta.ingress_bit) == 0
+        if ((meta.merge.ports & meta.merge.ingress_bit) == 0
                 || (bit<32>)meta.now - RLA_HEARD_OF(meta.merge.own_heard) > RLA_SILENCE_US) {
             meta.merge.holders = 0;
         }
@@ -136,7 +136,7 @@ control add_branch(inout other_port_t other, inout metadata_t meta) {
 // The other ports. `passed`: how many packets from `cumulative` on have passed; the last SACK_BITS of all are looked at.
 control aggregate_branches(in bit<32> cumulative, in bit<32> passed, inout other_port_t other, inout metadata_t meta) {
     apply {
-        meta.merge.waiting = meta.merge.ports & ~meta.ingress_bit;
+        meta.merge.waiting = meta.merge.ports & ~meta.merge.ingress_bit;
         meta.merge.others = 0;
         meta.merge.missing = 0;
         meta.summary.children = 0;
@@ -234,9 +234,9 @@ control write_cloned_summary(inout headers_t hdr, inout metadata_t meta, inout s
 control add_own(inout other_port_t other, inout metadata_t meta) {
     apply {
         if (meta.merge.holders == 0) {
-            meta.merge.ports = meta.merge.ports & ~meta.ingress_bit;
+            meta.merge.ports = meta.merge.ports & ~meta.merge.ingress_bit;
         } else {
-            meta.merge.ports = meta.merge.ports | meta.ingress_bit;
+            meta.merge.ports = meta.merge.ports | meta.merge.ingress_bit;
             other.holders = meta.merge.holders;
             other.heard = meta.merge.own_heard;
             other.sack = meta.merge.own_bound ++ meta.merge.own_sack;
@@ -258,10 +258,10 @@ control merge_acknowledgment(inout headers_t hdr, in bit<32> passed, inout other
             aggregate_branches.apply(hdr.rla_ack.cumulative, passed, other, meta);
             if (meta.merge.outcome != feedback_t.hole && (meta.summary.children & meta.merge.holders) != 0) {
                 // Another port speaks for the same receiver.
-                meta.merge.ports = meta.merge.ports & ~meta.ingress_bit;
+                meta.merge.ports = meta.merge.ports & ~meta.merge.ingress_bit;
                 meta.merge.outcome = feedback_t.shared_port;
             } else {
-                port_bitmap_t others = meta.merge.others;
+                merged_ports_t others = meta.merge.others;
                 add_own.apply(other, meta);
                 if (others != 0) {
                     finish_aggregate.apply(other, meta);
@@ -300,14 +300,14 @@ control assist_rla(inout headers_t hdr, inout other_port_t other, inout metadata
                    inout standard_metadata_t standard_metadata) {
     apply {
         if (meta.assisted.kind == assisted_t.rla_abort) {
-            if ((meta.switch_ports & meta.ingress_bit) == 0) {  // a switch below no longer names who has left
+            if ((meta.switch_ports & meta.merge.ingress_bit) == 0) {  // a switch below no longer names who has left
                 enter_rla_slot.apply(meta.assisted.session, hdr.ipv4.destination, meta);
                 if (meta.merge.owned == 1) {
-                    meta.merge.ports = meta.merge.ports & ~meta.ingress_bit;
+                    meta.merge.ports = meta.merge.ports & ~meta.merge.ingress_bit;
                     leave_rla_slot.apply(meta);
                 }
             }
-        } else if (FLAG_OF(hdr, RLA_BIT_MERGED) == 1 && (meta.switch_ports & meta.ingress_bit) == 0) {
+        } else if (FLAG_OF(hdr, RLA_BIT_MERGED) == 1 && (meta.switch_ports & meta.merge.ingress_bit) == 0) {
             meta.drop_reason = drop_reason_t.forged_feedback;
         } else {
             bit<32> passed;

@@ -107,7 +107,7 @@ control time_report(in headers_t hdr, in metadata_t meta, in tfmcc_session_t row
 // A report of a receiver without a round trip time. Where the switch knows its own to the sender, it sends the report back,
 // with that in it. Else it passes: one a port and round, and where a switch nearer to the sender knows, one at a time.
 control answer_request(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t standard_metadata,
-                       in tfmcc_session_t row, in bit<48> patience_us, inout port_bitmap_t asked) {
+                       in tfmcc_session_t row, in bit<48> patience_us, inout merged_ports_t asked) {
     apply {
         bit<32> path_us;
         tfmcc_timed_t timed;
@@ -126,12 +126,12 @@ control answer_request(inout headers_t hdr, inout metadata_t meta, inout standar
             hdr.tfmcc_report.echo_time_us = (bit<64>)path_us;
             standard_metadata.egress_spec = meta.ingress_port;
             meta.merged = 1;
-        } else if ((asked & meta.ingress_bit) == 0
+        } else if ((asked & meta.merge.ingress_bit) == 0
                    || (TFMCC_PATH_OF(row) != 0
                        && (TIMED_AT_OF(timed) == 0 || TIMED_SESSION_OF(timed) != hdr.canopy.session
                            || meta.now - TIMED_AT_OF(timed) >= patience_us))) {
             meta.merge.outcome = feedback_t.request;
-            asked = asked | meta.ingress_bit;
+            asked = asked | meta.merge.ingress_bit;
         } else {
             meta.merge.outcome = feedback_t.suppressed;
         }

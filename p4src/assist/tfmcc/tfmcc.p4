@@ -124,7 +124,7 @@ control judge_in_round(inout headers_t hdr, inout metadata_t meta, inout standar
             kept = 0;
         }
         bit<8> number_passed = ROUND_PASSED_OF(kept);
-        port_bitmap_t asked = ROUND_ASKED_OF(kept);
+        merged_ports_t asked = ROUND_ASKED_OF(kept);
         bit<16> ended = ROUND_ENDED_OF(kept);
         bit<8> farthest = ROUND_FAR_OF(kept);
 

@@ -49,7 +49,7 @@ control find_trust(in headers_t hdr, in metadata_t meta, in tfmcc_session_t row,
         tfmcc_echo_t echo;
         tfmcc_far_t farthest;
         bit<1> is_confirmed = 0;
-        port_bitmap_t doubtful = 0;
+        merged_ports_t doubtful = 0;
 
         tfmcc_echoes.read(echo, place);
         tfmcc_least.read(passed, place);
@@ -108,7 +108,7 @@ control find_trust(in headers_t hdr, in metadata_t meta, in tfmcc_session_t row,
             tfmcc_doubts.write(index, doubt);
         }
         is_trusted = 1;
-        if ((DOUBT_PORTS_OF(doubt) & meta.ingress_bit) != 0) {
+        if ((DOUBT_PORTS_OF(doubt) & meta.merge.ingress_bit) != 0) {
             is_trusted = 0;
         }
     } // apply
@@ -120,15 +120,15 @@ control note_passed(in headers_t hdr, in metadata_t meta, in bit<32> place, in t
         if (passed == 0 || (FLAG_OF(hdr, TFMCC_BIT_HAVE_LOSS) == 1 && LEAST_LOSS_OF(passed) == 0)) {
             tfmcc_least.write(place, hdr.canopy.session ++ hdr.tfmcc_report.round ++ hdr.tfmcc_report.rate
                               ++ hdr.tfmcc_report.rate ++ hdr.tfmcc_report.receiver ++ meta.now
-                              ++ meta.ingress_bit ++ 7w0 ++ FLAG_OF(hdr, TFMCC_BIT_HAVE_LOSS));
+                              ++ meta.merge.ingress_bit ++ 7w0 ++ FLAG_OF(hdr, TFMCC_BIT_HAVE_LOSS));
         } else if (FLAG_OF(hdr, TFMCC_BIT_HAVE_LOSS) == LEAST_LOSS_OF(passed)
                    && hdr.tfmcc_report.rate < LEAST_RATE_OF(passed)) {
             tfmcc_least.write(place, LEAST_KEY_OF(passed) ++ hdr.tfmcc_report.rate ++ LEAST_SINCE_OF(passed)
-                              ++ (LEAST_PORTS_OF(passed) | meta.ingress_bit) ++ 7w0 ++ LEAST_LOSS_OF(passed));
+                              ++ (LEAST_PORTS_OF(passed) | meta.merge.ingress_bit) ++ 7w0 ++ LEAST_LOSS_OF(passed));
         }
         if (meta.merge.outcome == feedback_t.far) {
             tfmcc_far.write(SESSION_ROW(hdr.canopy.session),
-                            hdr.canopy.session ++ hdr.tfmcc_report.rtt ++ meta.now ++ meta.ingress_bit);
+                            hdr.canopy.session ++ hdr.tfmcc_report.rtt ++ meta.now ++ meta.merge.ingress_bit);
         }
     } // apply
 } // note_passed

@@ -143,3 +143,12 @@ def test_a_survey_that_is_not_there_is_told(tmp_path: Path, content: str | None,
         (tmp_path / "survey" / "1000.json").write_text(content)
     with pytest.raises(DocumentError, match=message):
         fill(page("survey 1000"), tmp_path)
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "fast: no result in"), ("{}", "not what compare-peers")])
+def test_peers_that_were_not_measured_are_told(tmp_path: Path, content: str | None, message: str) -> None:
+    (tmp_path / "peers").mkdir()
+    if content is not None:
+        (tmp_path / "peers" / "fast.json").write_text(content)
+    with pytest.raises(DocumentError, match=message):
+        fill(page("peers fast"), tmp_path)

@@ -3,8 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from experiments.harness.origin import CHANGES, Checkout, canopy_version, hosts_kind, made_now
-from hosts import compiled
+from experiments.harness.origin import CHANGES, Checkout, canopy_version, made_now
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -76,12 +75,6 @@ def test_there_is_no_commit_outside_a_checkout(checkout: Path, tmp_path: Path, m
 def test_a_checkout_without_commits_has_none(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet")
     assert Checkout(tmp_path).commit() is None
-
-
-def test_hosts_are_compiled_when_their_copy_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    for standing in compiled.Standing:
-        monkeypatch.setattr(compiled, "standing", standing)
-        assert hosts_kind() == ("compiled" if standing is compiled.Standing.FITS else "interpreted")
 
 
 def test_a_result_that_is_written_says_all_of_it(checkout: Path) -> None:

@@ -1,6 +1,7 @@
 """The comparison at the machine's speed: its numbers, and one small transfer."""
 
 import json
+import shutil
 from pathlib import Path
 from random import Random
 
@@ -8,8 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from engine.command.assemble import build
+from experiments.figures.peers import KeptLine
 from experiments.peers.contenders import CONTENDERS
-from experiments.peers.fast import FAST, FastTransfer, fast_transfer, median_line
+from experiments.peers.fast import FAST, Crowd, FastTransfer, fast_transfer, median_line
 
 
 def test_a_line_has_the_medians() -> None:
@@ -25,10 +27,19 @@ def test_who_is_compared_is_known() -> None:
 
 
 @pytest.mark.root
-def test_a_small_file_to_two(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "lossy",
+    [
+        0,
+        pytest.param(
+            1, marks=pytest.mark.skipif(not (shutil.which("nft") and shutil.which("ethtool")), reason="nft, ethtool")
+        ),
+    ],
+)
+def test_a_small_file_to_two(lossy: int, tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(Random(1).randbytes(2_000_000))
-    one = fast_transfer(CONTENDERS["mtcp-default"], file, 2)
+    one = fast_transfer(CONTENDERS["mtcp-default"], file, Crowd(2, lossy))
     assert one.goodput_bps > 0
     assert one.whole_s > 0
     assert min(one.sender_cpu_s, one.receiver_cpu_s) > 0
@@ -38,9 +49,9 @@ def test_what_was_found_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
     sizes: list[int] = []
 
-    def transfer(contender: object, file: Path, receivers: int) -> FastTransfer:
+    def transfer(contender: object, file: Path, crowd: Crowd) -> FastTransfer:
         sizes.append(file.stat().st_size)
-        return FastTransfer(1e9 * receivers, 1.0, 0.5, 0.2)
+        return FastTransfer(1e9 * crowd.receivers, 1.0, 0.5, 0.2)
 
     monkeypatch.setattr("experiments.peers.command.fast_transfer", transfer)
     words = ["compare-peers", "mtcp", "rla", "--fast", "--receivers", "2", "--size", "1.5", "--runs", "2", "--json"]
@@ -52,3 +63,18 @@ def test_what_was_found_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
         ("rla", 2, 2e9),
     ]
     assert sizes == [1_500_000] * 4
+
+
+def test_medians_are_kept_for_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("experiments.peers.command.missing", lambda contenders: [])
+    monkeypatch.setattr("experiments.peers.command.fast_transfer", lambda *_: FastTransfer(1e9, 1.0, 0.5, 0.2))
+    kept: list[KeptLine] = []
+    monkeypatch.setattr("experiments.peers.command.keep_lines", kept.extend)
+    words = ["compare-peers", "mtcp", "uftp", "--fast", "--receivers", "3", "--size", "0.5", "--runs", "1", "--keep"]
+    assert CliRunner().invoke(build(["compare-peers"]), words).exit_code == 0
+    assert [(line.contender, line.is_ours, line.network) for line in kept] == [
+        ("mtcp", True, (3, 0, 0.5)),
+        ("uftp", False, (3, 0, 0.5)),
+    ]
+    assert CliRunner().invoke(build(["compare-peers"]), [*words, "--lossy", "4"]).exit_code == 2

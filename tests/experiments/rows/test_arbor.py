@@ -4,7 +4,7 @@ import pytest
 
 from experiments.rows.arbor.rows import ROWS
 
-SHARE, MANY, REPAIRS, HALVED, LAYERS = ROWS
+SHARE, SEVERAL, MANY, REPAIRS, HALVED, LAYERS = ROWS
 
 
 def test_each_kind_of_tcp_is_beside_it_behind_each_queue() -> None:
@@ -12,6 +12,17 @@ def test_each_kind_of_tcp_is_beside_it_behind_each_queue() -> None:
     cases = SHARE.experiment.cases(False)
     kinds = {(str(case.document["links"][0]["queue"]["kind"]), case.series) for case in cases}
     assert len(kinds) == len(cases) == 4 * 4
+
+
+def test_sessions_have_a_sender_a_group_and_a_receiver_each() -> None:
+    assert SEVERAL.experiment is not None
+    cases = SEVERAL.experiment.cases(False)
+    assert len(cases) == 2 * 4
+    for case in cases:
+        sessions = case.document["sessions"]
+        assert str(len(sessions)) == case.series
+        for key in ("id", "sender", "group"):
+            assert len({one[key] for one in sessions}) == len(sessions)
 
 
 @pytest.mark.parametrize("quick", [False, True])

@@ -1,7 +1,6 @@
 import re
+from collections.abc import Sequence
 from pathlib import Path
-
-import pytest
 
 from experiments.harness.origin import Made
 from experiments.survey.distribution import Change, Tcp
@@ -43,13 +42,16 @@ def test_faults_are_told() -> None:
     assert faults(outcome(0, 9e5)) == ""
 
 
-@pytest.mark.parametrize(("seed", "kind"), [(1, "development"), (1000, "reporting")])
-def test_the_page_needs_nothing_but_itself(tmp_path: Path, seed: int, kind: str) -> None:
+def written(folder: Path, plan: Plan, outcomes: list[Outcome], failures: Sequence[str] = ()) -> str:
+    surveyed = Surveyed(plan, outcomes, list(failures))
+    write_page(surveyed, verdicts(surveyed, Made(canopy="1")), make_table(surveyed), folder)
+    return (folder / FILE_NAME).read_text()
+
+
+def test_the_page_needs_nothing_but_itself(tmp_path: Path) -> None:
     outcomes = [outcome(0, 5e4), outcome(1, 1e6), Outcome(small(number=2), "tfmcc", "failed", "<why>")]
-    surveyed = Surveyed(Plan(["tfmcc", "rla"], 3, seed), outcomes, ["cell 2, tfmcc: <why>"])
-    write_page(surveyed, verdicts(surveyed, Made(canopy="1")), make_table(surveyed), tmp_path)
-    page = (tmp_path / FILE_NAME).read_text()
-    assert f"one for {kind}" in page
+    page = written(tmp_path, Plan(["tfmcc", "rla"], 3, 1), outcomes, ["cell 2, tfmcc: <why>"])
+    assert "one for development" in page
     assert f"canopy simulate {tmp_path}/cells/0000-tfmcc.yaml" in page
     assert "cells/0001" not in page
     assert "&lt;why&gt;" in page
@@ -58,6 +60,6 @@ def test_the_page_needs_nothing_but_itself(tmp_path: Path, seed: int, kind: str)
 
 
 def test_a_survey_of_nothing_has_a_page(tmp_path: Path) -> None:
-    surveyed = Surveyed(Plan(["tfmcc"], 1, 1), [Outcome(small(), "tfmcc", "left out")])
-    write_page(surveyed, verdicts(surveyed, Made()), make_table(surveyed), tmp_path)
-    assert "None: all that is asked for" in (tmp_path / FILE_NAME).read_text()
+    page = written(tmp_path, Plan(["tfmcc"], 1, 1000), [Outcome(small(), "tfmcc", "left out")])
+    assert "one for reporting" in page
+    assert "None: all that is asked for" in page

@@ -18,13 +18,18 @@ def texts(svg: str) -> set[str]:
     }
 
 
-def test_each_quantity_and_dimension_has_its_axes() -> None:
+@pytest.fixture(scope="module")
+def scattered() -> str:
+    return scatter(TABLE, ["tfmcc"])
+
+
+def test_each_quantity_and_dimension_has_its_axes(scattered: str) -> None:
     assert {label for label, _ in QUANTITIES.values()} | {"tfmcc"} <= texts(distributions(TABLE, ["tfmcc"]))
-    assert {*SCATTERED.values(), "tfmcc", "droptail"} <= texts(scatter(TABLE, ["tfmcc"]))
+    assert {*SCATTERED.values(), "tfmcc", "droptail"} <= texts(scattered)
 
 
-def test_pictures_are_the_same_for_the_same_table() -> None:
-    assert scatter(TABLE, ["tfmcc"]) == scatter(TABLE, ["tfmcc"])
+def test_pictures_are_the_same_for_the_same_table(scattered: str) -> None:
+    assert scatter(TABLE, ["tfmcc"]) == scattered
 
 
 def test_a_course_has_the_session_and_the_tcp() -> None:

@@ -97,7 +97,7 @@ def test_a_mended_protocol_is_run_again_and_the_references_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     survey(PLAN, tmp_path, FakeRuns(), quiet)
-    monkeypatch.setattr(surveys, "fingerprint", lambda folder: {"tfmcc": "mended"})
+    monkeypatch.setattr(surveys, "_fingerprint", lambda folder: {"tfmcc": "mended"})
     again = FakeRuns()
     survey(PLAN, tmp_path, again, quiet)
     assert again.names == [f"cell {number}, {who}" for number in (0, 2) for who in ("tfmcc", "webrc")]

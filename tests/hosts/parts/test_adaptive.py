@@ -133,6 +133,18 @@ def test_losses_that_no_queue_explains_leave_half_more_than_a_tcp_has(share: flo
     assert not window.lost(0.0, 0.0), "nothing has been lost"
 
 
+def test_what_a_tcp_has_on_a_nearer_way_is_as_much_more_of_the_window() -> None:
+    """The window is of the longest round trip: at the rate of a TCP that is four times as near it is four times as
+    large.
+    """
+    window = settled().window
+    window.continue_from(4 * 1.4 * 12.0)
+    assert not window.lost(0.0, 0.01, RTT_S / 4)
+    assert window.lost(0.0, 0.01)
+    window.continue_from(4 * 1.7 * 12.0)
+    assert window.lost(0.0, 0.01, RTT_S / 4)
+
+
 def test_the_first_slow_start_bears_few_losses() -> None:
     """It has sent too few packets to tell their share, which a single loss makes large."""
     window = AdaptiveWindow(OPTIONS, 512)

@@ -96,11 +96,11 @@ def test_without_drift_ten_seconds_play_within_a_millisecond_of_a_minimum_that_n
 
 
 @pytest.mark.parametrize("drift", [100e-6, -100e-6, 0.0])
-def test_clocks_that_drift_for_hours_neither_delay_nor_lose(drift: float) -> None:
+def test_clocks_that_drift_for_an_hour_neither_delay_nor_lose(drift: float) -> None:
     """50 packets/s, of which many are late whatever the clocks do. `drift` is the receiver's."""
     rng = Random(7)
     gap = 0.02
-    sent = [number * gap for number in range(int(3 * 3600 / gap))]
+    sent = [number * gap for number in range(int(3600 / gap))]
     jitter = [rng.uniform(0.03, 0.08) + (rng.random() < 0.1) * rng.uniform(0.1, 0.2) for _ in sent]
     plain, buffer = Plain(), PlayoutBuffer(DELAY_S)
     late = 0

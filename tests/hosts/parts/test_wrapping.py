@@ -14,7 +14,7 @@ GROUP = Address("232.1.1.1", 5000)
 class Counting(WrappedSender):
     """Counts what it is given."""
 
-    def _passed(self, effects: Sequence[Effect]) -> Sequence[Effect]:
+    def _passed(self, effects: Sequence[Effect], now: float) -> Sequence[Effect]:
         self.counters["passed"] = self.counters.get("passed", 0) + len(effects)
         return effects
 

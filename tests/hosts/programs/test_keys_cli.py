@@ -2,9 +2,9 @@ from pathlib import Path
 
 from typer.testing import CliRunner
 
-from hosts.programs.keyfile import read_keys, read_secret
+from hosts.programs.keyfile import public, read_keys, read_secret, read_seed
 from hosts.programs.keys_cli import app
-from hosts.security.link import Link
+from hosts.security.link import Link, parse_link
 from hosts.security.ticket import Ticket
 
 
@@ -68,3 +68,18 @@ def test_what_a_registrar_s_command_cannot_do_is_one_line(tmp_path: Path) -> Non
     ):
         code, output = run(*arguments)
         assert (code, len(output.splitlines())) == (2, 1), (arguments, output)
+
+
+def test_what_a_sender_signs_with_is_a_file_of_its_own(tmp_path: Path) -> None:
+    assert run("new", "lecture", "-o", str(tmp_path), "--signed")[0] == 0
+    seed = read_seed(tmp_path / "lecture.sign")
+    assert read_keys(tmp_path / "lecture.keys").signer == public(seed)
+    assert run("roll", str(tmp_path / "lecture.keys"))[0] == 0
+    assert read_keys(tmp_path / "lecture.keys").signer == public(seed)
+    folder = tmp_path / "course"
+    assert run("new", "course", "-o", str(tmp_path), "--signed", "--at", "10.0.0.1:7400")[0] == 0
+    link = parse_link(run("enroll", str(folder), "alice")[1])
+    assert isinstance(link.keys, Ticket)
+    assert link.keys.signer == public(read_seed(tmp_path / "course.sign"))
+    (tmp_path / "lecture.sign").write_text("short")
+    assert run("new", "lecture", "-o", str(tmp_path), "--signed")[0] == 2

@@ -29,7 +29,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(tree: Path, *arguments: str) -> str:
-    environment = {**os.environ, "PYTHONPATH": str(tree), "CANOPY_FAST": "0"}
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
     command = [sys.executable, "-P", *arguments]
     done = subprocess.run(command, env=environment, cwd=tree, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

@@ -26,8 +26,8 @@ FORGED_PER_S = 400
 REALTIME_S = 24.0
 MOST_ITEMS = 0.9 * REALTIME_S * FORGED_PER_S
 """What a container may have: less than one for each packet that was forged."""
-BUFFERED_BYTES = 2000
-"""Count as one item: buffers hold 16 MiB."""
+BUFFERED_BYTES = 2500
+"""Count as one item: buffers hold 16 MiB, in a thousand pieces."""
 LIMIT_S = 400.0
 
 

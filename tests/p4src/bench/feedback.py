@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from hosts.endpoint import Address
 from hosts.protocols.mtcp.control import encode_abort, encode_probe
-from hosts.protocols.mtcp.packets import Feedback, encode_data, encode_merged, encode_repair, parse
+from hosts.protocols.mtcp.packets import FEEDBACK, Feedback, encode_data, encode_repair, parse
 from hosts.wire.reason import Reason
 from tests.p4src.bench.packets import SWITCH_MAC, UDP_PORT, group_mac, host_ip, host_mac, join, udp_frame
 from tests.p4src.bench.setup import bitmap, install, route_host, route_source
@@ -70,7 +70,7 @@ class Bench:
 
     def feedback(self, port: int, packet: Feedback, *, parent: str | None = None) -> Feedback | None:
         """Feedback goes up; what leaves towards the parent."""
-        left = self.up(port, encode_merged(packet), parent=parent)
+        left = self.up(port, FEEDBACK.encode(packet), parent=parent)
         if not left:
             return None
         (payload,) = left

@@ -25,6 +25,7 @@ UDP_BYTES = 8
 NUMBERS = [
     ("MAX_PORTS", network.MAX_PORT),
     ("MAX_PORTS", 1 << number("MAX_PORTS_LOG")),
+    ("MERGED_PORTS", 1 << number("MERGED_PORTS_LOG")),
     ("CPU_PORT", network.CPU_PORT),
     ("MAX_SLOTS", groups.NUM_SLOTS),
     ("FLOOD_GROUP", 1 << MAX_BITMAP_PORTS),
@@ -41,7 +42,7 @@ NUMBERS = [
     ("TFMCC_NO_RATE", NO_RATE),
     ("TFMCC_IDLE_MS", 3 * TfmccOptions().longest_gap_s * 1024),
     ("TFMCC_PATH_SHIFT", tfmcc.PATH_UNIT_US.bit_length() - 1),
-    ("TFMCC_REPORTS", network.MAX_PORT / 2),
+    ("TFMCC_REPORTS", number("MERGED_PORTS") / 2),
     ("VLMCC_DATA_UDP_BYTES", UDP_BYTES + vlmcc.DATA_BYTES),
     ("VLMCC_CHALLENGE_UDP_BYTES", UDP_BYTES + len(vlmcc.encode_challenge(vlmcc.Challenge._make([0] * 10)))),
     ("ARBOR_TOLD_DATA_UDP_BYTES", UDP_BYTES + arbor.TOLD_DATA_BYTES),

@@ -129,7 +129,7 @@ def test_group_addresses_that_share_a_mac_are_apart(target: Target) -> None:
     assert target.drops() == {"unknown_group": 2}
 
 
-@pytest.mark.parametrize("port", [17, 100, 255, 256, 257, 273, 509])
+@pytest.mark.parametrize("port", [257, 258, 273, 400, 509])
 def test_ports_without_a_bit_take_no_part(target: Target, port: int) -> None:
     install(target)
     route_group(target, GROUP, 3, accept=range(1, 17))

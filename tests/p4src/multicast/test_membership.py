@@ -240,6 +240,11 @@ def test_random_history_on_sixteen_ports(target: Target, seed: int) -> None:
     _check_history(target, seed, ports=16, upstream=frozenset({1, 13, 16}), steps=120)
 
 
+@pytest.mark.parametrize("seed", range(500, 502))
+def test_random_history_on_256_ports(target: Target, seed: int) -> None:
+    _check_history(target, seed, ports=256, upstream=frozenset({1, 16, 17, 64, 65, 130, 256}), steps=120)
+
+
 @pytest.mark.parametrize("seed", range(400, 402))
 def test_random_history_on_twelve_ports(target: Target, seed: int) -> None:
     _check_history(target, seed, ports=12, upstream=frozenset({3, 12}), steps=120)

@@ -187,6 +187,34 @@ def test_sixteen_ports_flood_until_the_slots_group_is_right(target: Target) -> N
     assert target.drops() == {}
 
 
+WIDE = [2, 17, 64, 65, 128, 129, 200, 256]
+
+
+def test_256_ports(target: Target) -> None:
+    install(target, ports=256)
+    route_group(target, GROUP, 9, accept=range(1, 257))
+    for port in WIDE:
+        target.send(port, join(GROUP))
+    assert _ports(target, 1) == WIDE
+    assert _ports(target, 256) == WIDE[:-1]
+    exact = number("FLOOD_GROUP") + 9
+    target.set_groups({exact: WIDE[:-1]})  # less one, so that it can be told from the flood group
+    target.insert("slot_group", {"slot": 9}, "set_slot_group", {"multicast_group": exact, "ports": bitmap(WIDE)})
+    assert _ports(target, 1) == WIDE[:-1]
+    target.send(129, leave(GROUP))
+    assert _ports(target, 255) == [port for port in WIDE if port != 129]
+    first = 9 * number("MAX_PORTS") - 1
+    assert [target.counter("slot_port", first + port)[0] for port in (17, 129, 255, 256)] == [4, 3, 0, 2]
+    assert target.drops() == {}
+
+
+def test_beyond_256_ports(target: Target) -> None:
+    install(target, ports=256)
+    route_group(target, GROUP, 9, accept=range(1, 257))
+    assert target.send(257, join(GROUP)) == []
+    assert target.drops() == {"bad_port": 1}
+
+
 def test_sixteen_ports_use_the_slots_group_when_it_is_exact(target: Target) -> None:
     """Seen from a group with too few ports, which the flood group would not have."""
     install(target, ports=16)

@@ -67,7 +67,7 @@ def test_only_member_behind_an_upstream_port_is_not_told_of_itself(target: Targe
     assert _reports(target, 1, leave(GROUP)) == []
 
 
-@pytest.mark.parametrize("ports", [12, 16])
+@pytest.mark.parametrize("ports", [12, 16, 256])
 def test_every_port_can_be_upstream(target: Target, ports: int) -> None:
     """All at once: one pass for each, and none twice."""
     install(target, ports=ports)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from topologies.scenario import ScenarioError, load_scenario
+from topologies.scenario import ScenarioError, checks, load_scenario
 from topologies.scenario.checks import Purpose
 
 TEXT = """\
@@ -121,3 +121,20 @@ def test_who_joins_a_file_after_its_start_is_in_doubt(tmp_path: Path, protocol: 
         ]
         * told
     )
+
+
+@pytest.mark.parametrize(
+    ("bound", "message"),
+    [
+        ("MAX_SWITCHES", ":3: nodes: 1 P4 switches, and a controller has 0 at most"),
+        ("MAX_HOSTS", ":3: nodes: 2 hosts, and a controller knows 0 at most"),
+    ],
+)
+def test_a_controllers_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, message: str) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(TEXT)
+    load_scenario(path)
+    monkeypatch.setattr(checks, bound, 0)
+    with pytest.raises(ScenarioError) as caught:
+        load_scenario(path)
+    assert message in str(caught.value)

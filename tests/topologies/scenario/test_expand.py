@@ -78,7 +78,7 @@ def test_the_long_form_is_the_same_scenario() -> None:
 @pytest.mark.parametrize(
     ("there", "wrong", "told"),
     [
-        ("fanout: 3", "fanout: 15", "short.yaml:3: nodes.s2: has 17 links"),
+        ("depth: 2, fanout: 3", "depth: 1, fanout: 257", "short.yaml:3: nodes.s1: has 258 links"),
         ("depth: 2", "dept: 2", "short.yaml:4: network.tree.dept: unknown field; did you mean `depth`?"),
         ("depth: 2, fanout: 3", "depth: 9, fanout: 900", "short.yaml:3: network: makes very many nodes"),
         ("{rate: 50 Mbps", "{rate: 50", "short.yaml:5: network.links.rate: `50` has no unit"),

@@ -81,7 +81,7 @@ export class Graph {
     f.scatter({x: field("x"), y: field("y"), source: s.crosses, size: 18, marker: "x", line_color: BAD, line_width: 4});
     f.text({x: field("x"), y: field("y"), text: field("text"), source: s.names, text_color: field("colour"), text_align: field("align"),
       x_offset: field("dx"), y_offset: field("dy"), text_font_size: "12px", text_baseline: field("baseline"),
-      text_font: "system-ui, 'DejaVu Sans', sans-serif"});
+      text_font: "system-ui, 'DejaVu Sans', sans-serif", background_fill_color: "#ffffff", background_fill_alpha: 0.75});
     f.on_event("tap", event => this.pick(event.x, event.y));
     Plotting.show(f, this.canvas);
     new ResizeObserver(() => this.place()).observe(this.canvas);

@@ -9,12 +9,14 @@ mod framing;
 mod hashing;
 mod runs;
 mod sending;
+mod symbols;
 mod sys;
 
 pub use framing::Framing;
 pub use hashing::{short_hashes, HASH_BYTES};
 pub use runs::{runs, Run};
 pub use sending::{Sender, SEGMENTS};
+pub use symbols::{following_symbols, frame_symbols};
 pub use sys::{Outgoing, Reader, Received};
 
 #[cfg(test)]

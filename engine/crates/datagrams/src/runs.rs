@@ -2,8 +2,9 @@
 
 use crate::sys::{Reader, Received};
 
-/// Datagrams in a run, at most, unless the kernel has put more together (ours: what UDP_SEGMENT sends at once).
-const RUN: usize = 64;
+/// Datagrams in a run, at most, unless the kernel has put more together (ours: what two milliseconds at 1.5 Gbit/s bring,
+/// and less than a processor's cache next to the core).
+const RUN: usize = 256;
 
 /// Datagrams that followed each other, of one source, time to live and ECN field, and of one length but for the last,
 /// which may be shorter.

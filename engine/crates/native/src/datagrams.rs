@@ -130,6 +130,24 @@ pub fn short_hashes<'py>(py: Python<'py>, data: &[u8], size: usize) -> PyResult<
     })
 }
 
+/// Payloads with a block's symbols, each behind the head, in which the number goes on.
+#[pyfunction]
+pub fn frame_symbols<'py>(py: Python<'py>, head: &[u8], data: &[u8], symbol: usize) -> PyResult<Bound<'py, PyBytes>> {
+    if symbol == 0 {
+        return Err(PyValueError::new_err("symbols have some length"));
+    }
+    PyBytes::new_with(py, data.len().div_ceil(symbol) * (head.len() + symbol), |room| {
+        ::datagrams::frame_symbols(head, data, symbol, room)
+            .ok_or_else(|| PyValueError::new_err("a head ends with a number of 32 bits"))
+    })
+}
+
+/// How many payloads have the first one's head, with numbers that go on.
+#[pyfunction]
+pub fn following_symbols(data: &[u8], size: usize, head: usize) -> usize {
+    ::datagrams::following_symbols(data, size, head)
+}
+
 /// Runs of one protocol's packets of a stream.
 #[pyclass(module = "canopy_engine", frozen)]
 pub struct StreamFraming {

@@ -60,12 +60,63 @@ impl RaptorqEncoder {
     }
 }
 
-/// Makes a block of its symbols.
+/// Makes a block of its symbols. Where symbols are pieces of the block, those that come as they were sent are put in their
+/// places; RaptorQ is for what is missing.
 #[pyclass(module = "canopy_engine")]
 pub struct RaptorqDecoder {
-    decoder: SourceBlockDecoder,
+    config: ObjectTransmissionInformation,
     symbol: usize,
     length: usize,
+    /// The block, as far as it has come; with several sub-blocks symbols are no pieces of it, and this is empty.
+    pieces: Vec<u8>,
+    /// Of which symbols it has come.
+    here: Vec<bool>,
+    missing: usize,
+    /// Others that have come, until RaptorQ has them.
+    others: Vec<(u32, Vec<u8>)>,
+    others_count: usize,
+    decoder: Option<SourceBlockDecoder>,
+    is_whole: bool,
+}
+
+impl RaptorqDecoder {
+    /// Takes a symbol; whether that makes the block whole.
+    fn take(&mut self, id: u32, symbol: &[u8]) -> bool {
+        if self.is_whole {
+            return false;
+        }
+        let place = id as usize;
+        if place < self.here.len() {
+            if !self.here[place] {
+                self.here[place] = true;
+                self.missing -= 1;
+                self.pieces[place * self.symbol..][..self.symbol].copy_from_slice(symbol);
+                if self.decoder.is_some() {
+                    self.others.push((id, symbol.to_vec()));
+                }
+            }
+        } else {
+            self.others.push((id, symbol.to_vec()));
+            self.others_count += 1;
+        }
+        self.is_whole = if self.missing == 0 { true } else { self.others_count >= self.missing && self.solve() };
+        self.is_whole
+    }
+
+    /// Gives RaptorQ what it does not have.
+    fn solve(&mut self) -> bool {
+        let mut packets: Vec<EncodingPacket> = Vec::new();
+        let decoder = self.decoder.get_or_insert_with(|| {
+            for (id, symbol) in self.pieces.chunks_exact(self.symbol).enumerate().filter(|(id, _)| self.here[*id]) {
+                packets.push(EncodingPacket::new(PayloadId::new(0, id as u32), symbol.to_vec()));
+            }
+            SourceBlockDecoder::new(0, &self.config, self.length as u64)
+        });
+        packets.extend(self.others.drain(..).map(|(id, symbol)| EncodingPacket::new(PayloadId::new(0, id), symbol)));
+        let Some(data) = decoder.decode(packets) else { return false };
+        self.pieces = data;
+        true
+    }
 }
 
 #[pymethods]
@@ -74,15 +125,48 @@ impl RaptorqDecoder {
     #[pyo3(signature = (length, symbol, sub_blocks = 1, alignment = ALIGNMENT))]
     fn new(length: usize, symbol: u16, sub_blocks: u16, alignment: u8) -> PyResult<Self> {
         let config = config(length, symbol, sub_blocks, alignment)?;
-        Ok(Self { decoder: SourceBlockDecoder::new(0, &config, length as u64), symbol: usize::from(symbol), length })
+        let symbol = usize::from(symbol);
+        let count = length.div_ceil(symbol);
+        let pieces = if sub_blocks == 1 { count } else { 0 };
+        Ok(Self {
+            config,
+            symbol,
+            length,
+            pieces: vec![0; pieces * symbol],
+            here: vec![false; pieces],
+            missing: count,
+            others: Vec::new(),
+            others_count: 0,
+            decoder: None,
+            is_whole: false,
+        })
+    }
+
+    /// Takes symbols that follow each other, each behind `head` bytes of a payload of `size`.
+    #[pyo3(signature = (first, data, size, head))]
+    fn add_run<'py>(
+        &mut self,
+        py: Python<'py>,
+        first: u32,
+        data: &[u8],
+        size: usize,
+        head: usize,
+    ) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let count = data.len() / size.max(1);
+        let last = u64::from(first) + count as u64;
+        if size != head + self.symbol || !data.len().is_multiple_of(size) || last > u64::from(MOST_ID) + 1 {
+            return Err(PyValueError::new_err("not symbols of this block"));
+        }
+        let whole =
+            py.detach(|| data.chunks_exact(size).zip(first..).any(|(payload, id)| self.take(id, &payload[head..])));
+        Ok(whole.then(|| PyBytes::new(py, &self.pieces[..self.length])))
     }
 
     fn add<'py>(&mut self, py: Python<'py>, id: u32, symbol: &[u8]) -> PyResult<Option<Bound<'py, PyBytes>>> {
         if symbol.len() != self.symbol || id > MOST_ID {
             return Err(PyValueError::new_err("not a symbol of this block"));
         }
-        let packet = EncodingPacket::new(PayloadId::new(0, id), symbol.to_vec());
-        let whole = py.detach(|| self.decoder.decode([packet]));
-        Ok(whole.map(|data| PyBytes::new(py, &data[..self.length])))
+        let whole = py.detach(|| self.take(id, symbol));
+        Ok(whole.then(|| PyBytes::new(py, &self.pieces[..self.length])))
     }
 }

@@ -29,6 +29,8 @@ fn canopy_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<datagrams::DatagramSender>()?;
     module.add_class::<datagrams::StreamFraming>()?;
     module.add_function(wrap_pyfunction!(datagrams::short_hashes, module)?)?;
+    module.add_function(wrap_pyfunction!(datagrams::frame_symbols, module)?)?;
+    module.add_function(wrap_pyfunction!(datagrams::following_symbols, module)?)?;
     module.add_class::<seal::Seal>()?;
     module.add_class::<seal::Signer>()?;
     module.add_function(wrap_pyfunction!(seal::verify_signature, module)?)?;

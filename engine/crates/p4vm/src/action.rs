@@ -105,10 +105,8 @@ fn run_other(m: &mut Machine<'_>, primitive: &Primitive, args: &[u64]) {
 
 /// One packet of so many bytes in an indexed counter.
 pub(crate) fn count(externs: &mut Externs, counter: u32, index: u64, bytes: u64) {
-    let index = usize::try_from(index).unwrap_or(usize::MAX);
-    match externs.counters.get_mut(counter as usize).and_then(|array| array.get_mut(index)) {
-        Some(cell) => cell.add(bytes),
-        None => externs.out_of_range += 1,
+    if !externs.counters.get_mut(counter as usize).is_some_and(|array| array.add(index, bytes)) {
+        externs.out_of_range += 1;
     }
 }
 

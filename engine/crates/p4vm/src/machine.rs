@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::expr::{self, Env};
-use crate::externs::counter::Counter;
+use crate::externs::counter::CounterArray;
 use crate::externs::meter::Meter;
 use crate::externs::random::Random;
 use crate::externs::register::RegisterArray;
@@ -18,7 +18,7 @@ pub(crate) const DROP_PORT: u64 = 511;
 #[derive(Debug)]
 pub(crate) struct Externs {
     pub registers: Vec<RegisterArray>,
-    pub counters: Vec<Vec<Counter>>,
+    pub counters: Vec<CounterArray>,
     pub meters: Vec<Vec<Meter>>,
     pub random: Random,
     /// Accesses outside a register, counter or meter array.
@@ -33,7 +33,7 @@ impl Externs {
     pub(crate) fn new(program: &Program, seed: u64, log_limit: usize) -> Self {
         Self {
             registers: program.registers.iter().map(|r| RegisterArray::new(r.size, r.bits)).collect(),
-            counters: program.counters.iter().map(|c| vec![Counter::default(); c.size]).collect(),
+            counters: program.counters.iter().map(|c| CounterArray::new(c.size)).collect(),
             meters: program.meters.iter().map(|m| vec![Meter::default(); m.size]).collect(),
             random: Random::new(seed),
             out_of_range: 0,

@@ -70,8 +70,9 @@ class Carousel:
         version: int = 2,
         ntp_at_zero: float | None = None,
     ) -> None:
-        """`scheme`: FEC Encoding ID of the files'; `rate`: of all channels together, packets/s; `version`: FLUTE's.
-        `ntp_at_zero`: the date when the clock shows 0, NTP seconds; None: not known, and the FDT never expires."""
+        """`scheme`: FEC Encoding ID of the files', but of those that are too long for it; `rate`: of all channels
+        together, packets/s; `version`: FLUTE's. `ntp_at_zero`: the date when the clock shows 0, NTP seconds; None: not
+        known, and the FDT never expires."""
         self.scheme = scheme
         self._symbol = symbol
         self._table = table - FDT_EXTENSION_BYTES
@@ -85,7 +86,7 @@ class Carousel:
         self._objects: dict[int, _Object] = {}
         self._encoders = Encoders()
         self._next_toi = FIRST_TOI
-        self._instance = 0
+        self._instance = -1  # the first one is 0 (RFC 6726, 3.4.1)
         self._instance_until = -1.0
         self._document = b""
         self._transmission = Transmission(NO_CODE, 0, 1, 1)
@@ -149,15 +150,15 @@ class Carousel:
         """Whether all files have been sent as often as they should, or cannot be read any more."""
         return not self._objects and self._next_toi > FIRST_TOI
 
-    def next_symbol(self, channel: int) -> tuple[int, int, bytes] | None:
-        """TOI, FEC Payload ID and symbol of a channel's next packet. None: no file has any more."""
+    def next_symbol(self, channel: int) -> tuple[int, int, int, bytes] | None:
+        """TOI, FEC Encoding ID, FEC Payload ID and symbol of a channel's next packet. None: no file has any more."""
         while self._left or self._visit():
             self._left -= 1
             toi = self._visited
             encoder = self._objects[toi].encoder
             assert encoder is not None
             try:
-                return toi, *encoder.next_packet(channel)
+                return toi, encoder.transmission.scheme, *encoder.next_packet(channel)
             except FileError as error:
                 self.withdrawn.append(str(error))
                 self.remove([toi])

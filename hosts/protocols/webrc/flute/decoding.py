@@ -69,7 +69,7 @@ class ObjectDecoder:
 
     def _read_back(self, store: SymbolStore) -> None:
         assert self._stored is not None
-        for number in range(self.transmission.blocks):
+        for number in store.begun():
             if store.is_whole(number):
                 self._close(number)
                 self.resumed += self.transmission.source(number)

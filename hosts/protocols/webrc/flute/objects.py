@@ -12,7 +12,7 @@ object on its own, from a place of its own, so that a receiver of several channe
 from typing import Final, TypeAlias
 
 from hosts.protocols.webrc.flute.coding import MOST_SENT, Encoders, finite_symbol, finite_symbols
-from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON, Transmission
+from hosts.protocols.webrc.flute.transmission import MOST_RAPTORQ_BLOCKS, NO_CODE, RAPTORQ, REED_SOLOMON, Transmission
 from hosts.storage import Readable
 
 SCHEMES: Final = {"raptorq": RAPTORQ, "reed-solomon": REED_SOLOMON, "no-code": NO_CODE}
@@ -24,11 +24,11 @@ BLOCK_SYMBOLS: Final = 2048
 the more packets beyond K receivers need."""
 MAX_BLOCK_SYMBOLS: Final = 8192
 """Of one RaptorQ block that is sent (ours): of the largest files."""
-MAX_BLOCKS: Final = 256
-"""The block's number has 8 bits (RFC 6330, 3.2)."""
 RS_SOURCE: Final = 64
 RS_ENCODING: Final = 80
 """Reed-Solomon: source symbols of a block, and those with its repair (ours): a quarter more."""
+MOST_RS_BLOCKS: Final = 1 << 23
+"""What our receivers take of a session, and half of what the FEC Payload ID numbers (RFC 5510, 5.1)."""
 NO_CODE_SYMBOLS: Final = 1024
 """Of a block without a code (ours): the most that a file of this size has to be cut for is 2^16 blocks."""
 MOST_NO_CODE: Final = 2**16
@@ -46,21 +46,22 @@ GOLDEN: Final = (5**0.5 - 1) / 2
 
 
 def plan(scheme: int, length: int, symbol: int) -> Transmission:
-    """How an object of so many bytes is sent, in symbols of at most so many. ValueError: it is too long."""
+    """How an object of so many bytes is sent, in symbols of at most so many. One that is too long for RaptorQ's blocks
+    is sent with Reed-Solomon's, of which there may be many more: each object has the scheme that its FDT
+    and its packets' codepoint say (RFC 6726, 5). ValueError: it is too long."""
     if scheme == RAPTORQ:
         size = symbol // ALIGNMENT * ALIGNMENT
         if size <= 0:
             raise ValueError(f"{symbol} bytes hold no symbol")
         symbols = -(-length // size)
-        blocks = max(min(-(-symbols // BLOCK_SYMBOLS), MAX_BLOCKS), -(-symbols // MAX_BLOCK_SYMBOLS))
-        if blocks > MAX_BLOCKS:
-            most = MAX_BLOCKS * MAX_BLOCK_SYMBOLS * size
-            raise ValueError(
-                f"it has {length} bytes, and with RaptorQ in such packets at most {most} can be sent; "
-                "reed-solomon and no-code take more"
-            )
+        blocks = max(min(-(-symbols // BLOCK_SYMBOLS), MOST_RAPTORQ_BLOCKS), -(-symbols // MAX_BLOCK_SYMBOLS))
+        if blocks > MOST_RAPTORQ_BLOCKS:
+            return plan(REED_SOLOMON, length, symbol)
         return Transmission(scheme, length, size, z=blocks, al=ALIGNMENT)
     if scheme == REED_SOLOMON:
+        most = MOST_RS_BLOCKS * RS_SOURCE * symbol
+        if length > most:
+            raise ValueError(f"it has {length} bytes, and in such packets at most {most} can be sent")
         return Transmission(scheme, length, symbol, RS_SOURCE, RS_ENCODING)
     most = max(NO_CODE_SYMBOLS, -(-length // (symbol * MOST_NO_CODE)))
     return Transmission(scheme, length, symbol, most)

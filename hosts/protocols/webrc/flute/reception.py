@@ -31,6 +31,7 @@ MOST_OBJECTS: Final = 1024
 """With packets that have come, at a time (ours)."""
 MOST_BLOCKS: Final = 1 << 23
 """Of these objects together (ours): each takes two bytes, whatever has come of it."""
+EVERY_NAME: Final = "*"
 HELD_BYTES: Final = 16 << 20
 """Of symbols that wait in memory for the rest of their block (ours): beyond it they wait on the disk."""
 
@@ -61,7 +62,7 @@ class Received(NamedTuple):
 class Choice(NamedTuple):
     """Which of a session's files are received."""
 
-    pattern: str = "*"
+    pattern: str = EVERY_NAME
     """Of their names (fnmatch)."""
     newest: bool = False
     """Only the one that was described last, of several the one with the highest TOI."""
@@ -125,7 +126,7 @@ class Reception:
         return next(iter(self._objects.values()), self._last)
 
     def _is_wanted(self, file: FileEntry) -> bool:
-        if not self._choice.wants(file.name):
+        if self._choice.pattern != EVERY_NAME and not self._choice.wants(file.name):
             return False
         return not self._choice.newest or file.toi == self._newest
 

@@ -12,6 +12,7 @@ damaged, has fewer symbols.
 import hashlib
 import struct
 import zlib
+from collections.abc import Iterator
 from typing import Final
 
 from hosts.protocols.webrc.flute.transmission import Transmission
@@ -79,6 +80,16 @@ class SymbolStore:
     def mark(self, block: int, data: bytes) -> None:
         """A block is whole, and has been written."""
         self.room.symbols.write(self._place(block, 0), RECORD.pack(WHOLE, zlib.crc32(data)))
+
+    def begun(self) -> Iterator[int]:
+        """The blocks of which anything may have been written: of a long file's, few at first."""
+        number = 0
+        while (place := self.room.symbols.next_written(self._place(number, 0))) is not None:
+            number = max(number, (place - HEAD.size) // (self.slots * self._record))
+            if number >= self._transmission.blocks:
+                return
+            yield number
+            number += 1
 
     def is_whole(self, block: int) -> bool:
         """Whether a block was marked, and is still what it was."""

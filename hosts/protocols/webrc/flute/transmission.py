@@ -25,6 +25,8 @@ MOST_LENGTH: Final = 2**48 - 1
 MOST_SYMBOL: Final = 2**16 - 1
 MOST_RAPTORQ_SYMBOLS: Final = 56_403
 """Source symbols of a block (RFC 6330, 5.1.2)."""
+MOST_RAPTORQ_BLOCKS: Final = 255
+"""Z has 8 bits (RFC 6330, 3.3.3)."""
 MOST_RS_SYMBOLS: Final = 255
 """Source and repair symbols of a block: 2^8 - 1 (RFC 5510, 5.2.4)."""
 
@@ -75,7 +77,9 @@ class Transmission:
     def _check_raptorq(self) -> None:
         if not (self.al > 0 and self.symbol % self.al == 0 and 0 < self.n <= self.symbol // self.al):
             raise ValueError(f"{self.n} sub-blocks, symbols of {self.symbol} bytes by {self.al}")
-        if not (self.length == 0 or 0 < self.z <= self.symbols <= self.z * MOST_RAPTORQ_SYMBOLS):
+        if not (self.length == 0 or 0 < self.z <= min(self.symbols, MOST_RAPTORQ_BLOCKS)) or (
+            self.symbols > self.z * MOST_RAPTORQ_SYMBOLS
+        ):
             raise ValueError(f"{self.length} bytes do not fit {self.z} blocks of symbols of {self.symbol} bytes")
 
     @property

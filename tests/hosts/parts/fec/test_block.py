@@ -101,3 +101,40 @@ def test_no_packet_of_a_file_holds_its_program_up() -> None:
         longest = max(longest, thread_time() - begun)
     assert decoder.data == data
     assert longest < 0.005
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 20_000), st.sampled_from([8, 64, 1384]), st.floats(0, 0.5), st.integers(0, 2**32))
+def test_a_block_survives_any_loss_in_runs(length: int, symbol: int, loss: float, seed: int) -> None:
+    rng = Random(seed)
+    length = min(length, symbol * MAX_SOURCE_SYMBOLS)
+    data, head = rng.randbytes(length), b"head"
+    encoder, decoder = BlockEncoder(data, symbol), BlockDecoder(length, symbol)
+    size = len(head) + 4 + symbol
+    packets = []
+    while encoder.sent < encoder.source_symbols:
+        run = encoder.source_run(head, rng.randrange(1, 30))
+        assert len(run) % size == 0
+        packets += [run[at : at + size] for at in range(0, len(run), size)]
+    assert [packet[4:8] for packet in packets] == [number.to_bytes(4, "big") for number in range(len(packets))]
+    assert b"".join(packet[8:] for packet in packets)[:length] == data
+    while packets and decoder.data is None:
+        count = rng.randrange(1, 30)
+        if rng.random() >= loss:
+            decoder.add_run(b"".join(packets[:count]), size, len(head))
+        del packets[:count]
+    while decoder.data is None:
+        decoder.add(encoder.next_packet())
+        assert encoder.sent < 2 * encoder.source_symbols + 10
+    assert decoder.data == data
+
+
+def test_runs_that_are_none_of_the_block_are_left() -> None:
+    decoder = BlockDecoder(1000, 64)
+    good = BlockEncoder(b"x" * 1000, 64).source_run(b"", 3)
+    decoder.add_run(good, 67, 0)
+    decoder.add_run(b"\x01" + good[1:], 68, 0)
+    decoder.add_run(b"\x00\xff\xff\xfe" + bytes(64) + b"\x00\xff\xff\xff" + bytes(64) + bytes(68), 68, 0)
+    assert decoder.needed == decoder.source_symbols
+    decoder.add_run(good, 68, 0)
+    assert decoder.needed == decoder.source_symbols - 3

@@ -1,3 +1,5 @@
+import random
+
 from hosts.parts.fec.outgoing import BLOCK_SYMBOLS, OutgoingBlocks
 from hosts.parts.fec.pieces import LEAST_PAYLOAD_BYTES, parse_piece
 
@@ -54,3 +56,27 @@ def test_an_empty_stream_has_a_last_block() -> None:
     assert piece.last
     assert piece.length == 0
     assert outgoing.end_of(1) == 0
+
+
+def test_pieces_in_runs_are_those_that_leave_one_by_one() -> None:
+    """Whatever is asked for between."""
+    rng = random.Random(1)
+    content = rng.randbytes(4 * BLOCK_BYTES)
+    both = [OutgoingBlocks(LEAST_PAYLOAD_BYTES, 5) for _ in range(2)]
+    for outgoing in both:
+        for at in range(0, len(content), BLOCK_BYTES):
+            outgoing.write(content[at : at + BLOCK_BYTES])
+        outgoing.finish()
+    one, runs = both
+    seq = 0
+    while one.has_piece:
+        count = rng.randrange(1, 70)
+        alone = [one.next_piece(seq + number) for number in range(count) if one.has_piece]
+        assert runs.next_pieces(seq, count) == b"".join(alone)
+        seq += len(alone)
+        if rng.random() < 0.2 and one.passed:
+            for outgoing in both:
+                outgoing.need(((outgoing.passed - 1, 3),), seq - 1)
+    assert not runs.has_piece
+    assert (one.repair_packets, one.passed) == (runs.repair_packets, runs.passed)
+    assert runs.repair_packets > 3

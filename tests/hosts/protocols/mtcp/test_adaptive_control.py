@@ -15,7 +15,7 @@ class Parent:
 
     def __init__(self) -> None:
         options = MtcpOptions()
-        self.control = AdaptiveControl(options, 0)
+        self.control = AdaptiveControl(options, 0, own_clock=True)
         self.child = Child(0, Address("10.0.0.1", 1), options, 0.0, first=0, first_offset=0, buffer_bytes=1 << 20)
         self.seq = 0
         self.control.window.continue_from(WINDOW)
@@ -40,7 +40,7 @@ def test_losses_that_links_do_not_have_tell_of_others_and_few_do_not() -> None:
     parent = Parent()
     parent.run(300, lost_every=25)
     assert not parent.is_beside_others
-    parent.run(40, lost_every=3)
+    parent.run(120, lost_every=3)
     assert parent.is_beside_others
 
 

@@ -97,7 +97,7 @@ U128 = st.integers(0, 2**128 - 1)
     )
 )
 def test_merged_feedback(feedback: Feedback) -> None:
-    assert parse(packets.encode_merged(feedback)) == feedback
+    assert parse(packets.FEEDBACK.encode(feedback)) == feedback
 
 
 @given(st.booleans(), st.integers(0, 2**16 - 1))

@@ -60,7 +60,8 @@ class World:
         self.sender.endless = size is None
         self._access, _ = self.network.link("sender", "core", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
         self.bottleneck: Link
-        self.bottleneck, _ = self.network.link(
+        self.way_back: Link
+        self.bottleneck, self.way_back = self.network.link(
             "core", "edge", rate_bps=rate_bps, delay_s=0.002, limit_packets=limit_packets
         )
         self.receivers: list[Host] = []

@@ -480,3 +480,23 @@ def test_today_s_start_up_joins_at_every_epoch_and_goes_on_at_all_that_is_sent()
     gaps = {round(after - before, 3) for before, after in zip(path.joins, path.joins[1:], strict=False)}
     assert gaps == {EPOCH}
     assert path.control.starting_up
+
+
+def test_a_wave_that_has_only_begun_says_nothing_of_the_round_trip() -> None:
+    """Its first packet is waited for until it begins, for seconds; the next ones come slowly at first."""
+    path = Path(rules="today")
+    for _ in range(20):
+        path.epoch()
+    control, waves = path.control, path.control.waves
+    before = control.artt
+    assert before is not None
+    control.joined(1, path.now)
+    control.first_packet(waves.psns - waves.wave_packets, path.now + 3.0)
+    assert control.artt == before
+    assert control.joining is None
+    assert control.starting_up
+    control.joined(2, path.now)
+    control.first_packet(
+        waves.psns - waves.wave_packets + 3, path.now + before + 1 / waves.rate_with(waves.wave_packets - 3)
+    )
+    assert control.artt <= 2 * before

@@ -93,3 +93,14 @@ def test_what_is_left_of_a_wave_says_its_rate() -> None:
             left = sum(waves.wave_volume(later, 1.0) for later in range(age, waves.n))
             left -= waves.wave_volume(age, x)
             assert waves.rate_before_end(round(left)) == pytest.approx(waves.wave_rate(age, x), abs=0.02)
+
+
+def test_what_is_left_of_a_wave_says_its_rate_in_its_first_two_slots_too() -> None:
+    waves = Waves(1000.0)
+    for age in range(waves.n):
+        for x in (0.3, 0.6, 0.9):
+            if not waves.wave_rate(age, x):
+                continue
+            left = sum(waves.wave_volume(later, 1.0) for later in range(age, waves.n)) - waves.wave_volume(age, x)
+            assert waves.rate_with(round(left)) == pytest.approx(waves.wave_rate(age, x), rel=0.02, abs=0.5)
+    assert waves.rate_with(waves.wave_packets) == waves.base_rate

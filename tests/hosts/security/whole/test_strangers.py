@@ -36,7 +36,8 @@ class Stranger:
 
     def hear(self, node: str, datagram: Datagram) -> None:
         """What the network tells of each arrival."""
-        if node in self.network.hosts:
+        gone = datagram.destination == GROUP and not self.network.is_member(GROUP, node)
+        if node in self.network.hosts and not gone:  # what comes to who has left the group, its endpoint does not get
             self.heard.append((node, datagram))
 
     def act(self) -> None:

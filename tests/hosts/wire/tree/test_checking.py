@@ -1,5 +1,6 @@
 """A stream with its hashes in it: what a receiver takes and what not."""
 
+import hashlib
 import random
 from collections.abc import Iterator
 
@@ -163,3 +164,29 @@ def test_hostile_roots() -> None:
         for _ in range(20):
             checker.learn(bytes(packet))
         assert len(checker._hashes) + sum(len(table) for _, _, table in checker._blocks) < 20 * SIZE
+
+
+def test_with_its_root_told_nothing_is_taken_unchecked() -> None:
+    content, packets = stream(SIZE * 500)
+    checker = TreeChecker()
+    checker.pin(hashlib.sha256(packets[0]).digest())
+    assert not checker.takes(0, packets[1], end=False)
+    assert not checker.takes(1, packets[1], end=False)
+    assert not checker.takes_run(1, packets[1] + packets[2], 2)
+    got = b""
+    for number, packet in enumerate(packets):
+        end = number == len(packets) - 1
+        assert not checker.takes(number, packet[:-1] + bytes([packet[-1] ^ 1]), end=end)
+        assert checker.takes(number, packet, end=end)
+        checker.learn(packet)
+        got += checker.strip(number * SIZE, packet)
+    assert got == content
+
+
+def test_a_root_that_is_none_does_not_open_what_is_told() -> None:
+    checker, nonsense = TreeChecker(), bytes(SIZE)
+    checker.pin(hashlib.sha256(nonsense).digest())
+    checker.learn(nonsense)
+    assert checker.is_off
+    assert not checker.takes(1, b"anything", end=False)
+    assert not checker.takes_run(1, b"anything", 2)

@@ -8,7 +8,7 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
-from hosts.protocols.mtcp.packets import Feedback, encode_merged
+from hosts.protocols.mtcp.packets import FEEDBACK, Feedback
 from hosts.protocols.mtcp.wire import UNLIMITED
 from tests.p4src.bench.feedback import PARENT_PORT, Bench
 from tests.p4src.bench.packets import SWITCH_MAC, UDP_PORT, host_ip, host_mac
@@ -34,7 +34,7 @@ def begin(bench: Bench, packets: int = 10) -> None:
 
 def frame(port: int, packet: Feedback, checksum: int | None = None) -> bytes:
     """Feedback as it is on the wire, with its UDP checksum or another."""
-    udp = UDP(sport=UDP_PORT, dport=UDP_PORT, chksum=checksum) / encode_merged(packet)
+    udp = UDP(sport=UDP_PORT, dport=UDP_PORT, chksum=checksum) / FEEDBACK.encode(packet)
     ip = IP(src=host_ip(port), dst=host_ip(PARENT_PORT), ttl=8)
     return bytes(Ether(src=host_mac(port), dst=SWITCH_MAC) / ip / udp)
 

@@ -61,6 +61,7 @@ def test_a_receiver_leaves_in_good_order(tmp_path: Path) -> None:
     receivers = run.summary.sessions[0].receivers
     assert [receiver.complete for receiver in receivers] == [True, True, False, True]
     assert receivers[2].detail == "left, as the scenario says"
+    assert run.summary.sessions[0].state == "done", "its sender cannot know that this was to be"
     left = [event for event in controller_events(run) if event["event"] == "leave" and event["peer"] == "r3"]
     assert left
     assert isinstance(left[0]["time"], float)

@@ -8,16 +8,17 @@ from tests.topologies.simulation.runs import session, simulate, tree
 from topologies.scenario import ScenarioError
 
 
-def sealed(protocol: str) -> str:
-    return tree() + session("100 kB").replace("protocol: mtcp", f"protocol: {protocol}\n    security: group")
+def sealed(protocol: str, security: str = "group") -> str:
+    return tree() + session("100 kB").replace("protocol: mtcp", f"protocol: {protocol}\n    security: {security}")
 
 
+@pytest.mark.parametrize("security", ["group", "signed"])
 @pytest.mark.parametrize("protocol", ["mtcp", "rla"])
-def test_everybody_has_the_whole_file(tmp_path: Path, protocol: str) -> None:
-    run = simulate(tmp_path / "run", sealed(protocol))
+def test_everybody_has_the_whole_file(tmp_path: Path, protocol: str, security: str) -> None:
+    run = simulate(tmp_path / "run", sealed(protocol, security))
     (result,) = run.summary.sessions
     assert all(receiver.complete for receiver in result.receivers)
-    again = simulate(tmp_path / "again", sealed(protocol))
+    again = simulate(tmp_path / "again", sealed(protocol, security))
     assert again.files() == run.files(), "a seed gives the same run"
 
 

@@ -1,7 +1,7 @@
 //! Counters, meters and registers; the direct ones belong to a table's entry.
 
 use super::{find, Result};
-use crate::externs::counter::Counter;
+use crate::externs::counter::{Counter, CounterArray};
 use crate::externs::meter::Meter;
 use crate::externs::register::RegisterArray;
 use crate::value::bytes;
@@ -33,25 +33,28 @@ impl Switch {
 
     /// Packets and bytes.
     pub fn counter_read(&self, counter: &str, index: usize) -> Result<(u64, u64)> {
-        let cells = self.externs.counters.get(self.counter(counter)?).map(Vec::as_slice).unwrap_or_default();
-        let cell = cells.get(index).ok_or_else(|| out_of_range(counter, index, cells.len()))?;
+        let array = self.externs.counters.get(self.counter(counter)?);
+        let size = array.map_or(0, CounterArray::len);
+        let cell = array.and_then(|array| array.get(index)).ok_or_else(|| out_of_range(counter, index, size))?;
         Ok((cell.packets, cell.bytes))
     }
 
     /// All cells of a counter, packets and bytes each.
     pub fn counter_read_all(&self, counter: &str) -> Result<Vec<(u64, u64)>> {
-        let cells = self.externs.counters.get(self.counter(counter)?).map(Vec::as_slice).unwrap_or_default();
-        Ok(cells.iter().map(|cell| (cell.packets, cell.bytes)).collect())
+        let array = self.externs.counters.get(self.counter(counter)?);
+        Ok(array.into_iter().flat_map(CounterArray::iter).map(|cell| (cell.packets, cell.bytes)).collect())
     }
 
     /// Set packets and bytes of a cell.
     pub fn counter_write(&mut self, counter: &str, index: usize, packets: u64, octets: u64) -> Result<()> {
         let at = self.counter(counter)?;
-        let cells = self.externs.counters.get_mut(at).map(Vec::as_mut_slice).unwrap_or_default();
-        let size = cells.len();
-        let cell = cells.get_mut(index).ok_or_else(|| out_of_range(counter, index, size))?;
-        *cell = Counter { packets, bytes: octets };
-        Ok(())
+        let array = self.externs.counters.get_mut(at);
+        let size = array.as_ref().map_or(0, |array| array.len());
+        if array.is_some_and(|array| array.set(index, Counter { packets, bytes: octets })) {
+            Ok(())
+        } else {
+            Err(out_of_range(counter, index, size))
+        }
     }
 
     /// Packets and bytes of an entry's direct counter.
@@ -172,9 +175,9 @@ impl Switch {
     }
 
     /// All cells, each in as many words as its width needs, least significant first.
-    pub fn register_cells(&self, register: &str) -> Result<&[u64]> {
+    pub fn register_cells(&self, register: &str) -> Result<Vec<u64>> {
         let (at, _, _) = self.register(register)?;
-        Ok(self.externs.registers.get(at).map(RegisterArray::cells).unwrap_or_default())
+        Ok(self.externs.registers.get(at).map(RegisterArray::words).unwrap_or_default())
     }
 
     /// `value` is big endian; one that does not fit the width is refused.

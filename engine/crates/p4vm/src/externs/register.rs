@@ -1,41 +1,33 @@
 //! Register arrays: cells of one width, packed in words.
 
+use crate::externs::cells::Cells;
 use crate::value::words_for;
 
 #[derive(Debug, Clone)]
 pub(crate) struct RegisterArray {
-    cells: Vec<u64>,
+    cells: Cells,
     bits: u32,
-    /// Words a cell.
-    stride: usize,
 }
 
 impl RegisterArray {
     pub(crate) fn new(size: usize, bits: u32) -> Self {
-        let stride = words_for(bits) as usize;
-        Self { cells: vec![0; size * stride], bits, stride }
-    }
-
-    fn place(&self, index: u64) -> Option<std::ops::Range<usize>> {
-        let start = usize::try_from(index).ok()?.checked_mul(self.stride)?;
-        let end = start.checked_add(self.stride)?;
-        (end <= self.cells.len()).then_some(start..end)
+        Self { cells: Cells::new(size, words_for(bits) as usize), bits }
     }
 
     /// A cell's words, least significant first, and its width; None outside the array.
     #[inline]
     pub(crate) fn read(&self, index: u64) -> Option<(&[u64], u32)> {
-        Some((self.cells.get(self.place(index)?)?, self.bits))
+        Some((self.cells.get(index)?, self.bits))
     }
 
-    pub(crate) fn cells(&self) -> &[u64] {
-        &self.cells
+    /// All cells' words, one cell after the other.
+    pub(crate) fn words(&self) -> Vec<u64> {
+        self.cells.iter().flatten().copied().collect()
     }
 
     /// A cell to write, cut to its width by the writer.
     #[inline]
     pub(crate) fn cell_mut(&mut self, index: u64) -> Option<(&mut [u64], u32)> {
-        let place = self.place(index)?;
-        Some((self.cells.get_mut(place)?, self.bits))
+        Some((self.cells.get_mut(index)?, self.bits))
     }
 }

@@ -63,6 +63,17 @@ def test_beside_a_tcp(receivers: int, limit_packets: int, least: float) -> None:
     assert least < mtcp / tcp < 2
 
 
+def test_beside_a_tcp_when_one_of_eight_loses_packets_by_chance() -> None:
+    """One in a thousand, which the TCP does not lose."""
+    world = World(8, size=None, rate_bps=5.2e6, delays_s=(0.015,), limit_packets=46, losses={0: 0.001})
+    client = world.add_tcp()
+    world.network.run(40)
+    tcp = client.rate_bps(10, 40) / (5.2e6 * 1400 / 1454)
+    mtcp = world.share(10, 40)
+    assert mtcp + tcp > 0.9
+    assert 0.5 < mtcp / tcp < 2
+
+
 @pytest.mark.parametrize(("receivers", "rate_bps"), [(12, 1.3e6), (16, 3e6)])
 def test_many_receivers_behind_queues_of_four_packets(receivers: int, rate_bps: float) -> None:
     """Both ways. What is lost is lost for all, and all say so; one repair each, or an answer of each at once, would be
@@ -72,6 +83,14 @@ def test_many_receivers_behind_queues_of_four_packets(receivers: int, rate_bps: 
     world.network.run(15)
     assert world.share(5, 15) > 0.6
     assert world.sender_core.counters["repair_packets"] < world.sender_core.counters["data_packets"]
+
+
+def test_acknowledgments_of_eight_leave_a_narrow_way_back_open() -> None:
+    """A tenth of the rate: one each four packets would take all of it."""
+    world = _world(30, receivers=8)
+    world.way_back.rate_bps = RATE_BPS / 10
+    world.network.run(12)
+    assert world.share(4, 12) > 0.75
 
 
 def test_more_than_a_bitmap_is_in_flight() -> None:
@@ -116,7 +135,7 @@ def _window(loss: float, seconds: float = 8, **parameters: float) -> tuple[float
 
 def test_one_percent_of_loss_without_a_queue_is_no_congestion() -> None:
     """Where that is asked for. A TCP would have some 12 packets in flight."""
-    window, signals = _window(0.01, lossy_share=100.0)
+    window, signals = _window(0.01, seconds=5, lossy_share=100.0)
     assert window > 80
     assert "timeout" not in signals
 
@@ -126,6 +145,16 @@ def test_losses_that_no_queue_explains_leave_about_as_much_as_a_tcp_has() -> Non
     window, signals = _window(0.01, seconds=20)
     assert 12 < window < 24
     assert "timeout" not in signals
+
+
+def test_a_near_receivers_losses_leave_the_rate_of_a_tcp_as_near() -> None:
+    """It loses 1 %, 20 ms away, beside one that is 84 ms away: a TCP to it would have 12 packets in 20 ms. Of what both
+    have in flight that is four times as many.
+    """
+    world = World(2, size=None, rate_bps=50e6, delays_s=(0.007, 0.039), limit_packets=200, losses={0: 0.01})
+    world.network.run(20)
+    rate = min(host.rate_bps(5, 20) for host in world.receivers)
+    assert 0.8 < rate * 0.02 / (1400 * 8) / 12 < 2
 
 
 def test_many_losses_are_answered_as_tcp_would_though_no_queue_explains_them() -> None:

@@ -24,11 +24,14 @@ def wholes(decoder: ObjectDecoder) -> list[bytes]:
 
 
 def test_raptorq_blocks_are_small_as_long_as_there_are_not_too_many() -> None:
-    for symbols, blocks in ((2048, 1), (2049, 2), (MAX_BLOCK_SYMBOLS * 256, 256)):
+    for symbols, blocks in ((2048, 1), (2049, 2), (2048 * 256, 255), (MAX_BLOCK_SYMBOLS * 255, 255)):
         transmission = plan(RAPTORQ, 1368 * symbols, 1370)
         assert (transmission.z, transmission.n, transmission.al, transmission.symbol) == (blocks, 1, 8, 1368)
+        assert Transmission.parse(RAPTORQ, transmission.encode()) == transmission  # Z has 8 bits
+    longer = plan(RAPTORQ, 1368 * MAX_BLOCK_SYMBOLS * 255 + 1, 1370)  # each object has a scheme of its own
+    assert longer == plan(REED_SOLOMON, longer.length, 1370)
     with pytest.raises(ValueError, match="at most"):
-        plan(RAPTORQ, 1368 * MAX_BLOCK_SYMBOLS * 256 + 1, 1370)
+        plan(RAPTORQ, 10**12, 1370)
     with pytest.raises(ValueError, match="no symbol"):
         plan(RAPTORQ, 5, 7)
 

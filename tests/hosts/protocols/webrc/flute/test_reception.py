@@ -47,8 +47,8 @@ def table(sender: Carousel, now: float = 0.0) -> Alc:
 def symbol(sender: Carousel, channel: int = 0) -> Alc:
     found = sender.next_symbol(channel)
     assert found is not None
-    toi, payload_id, data = found
-    return Alc(1, 0, channel, 1, toi=toi, encoding=sender.scheme, payload_id=payload_id, symbol=data)
+    toi, scheme, payload_id, data = found
+    return Alc(1, 0, channel, 1, toi=toi, encoding=scheme, payload_id=payload_id, symbol=data)
 
 
 def take(reception: Reception, packets: list[Alc], now: float = 0.0) -> dict[str, bytes]:

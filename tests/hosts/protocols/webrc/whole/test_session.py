@@ -160,8 +160,8 @@ def test_what_is_no_file_is_refused() -> None:
 
 
 def test_a_file_that_is_too_long_is_refused_as_soon_as_its_length_is_known() -> None:
-    """256 blocks of 8,192 symbols of 972 bytes: long before the file has been read."""
-    head = Manifest("large", 256 * 8192 * 976 + 1, "0" * 64).encode()
+    """Beyond what Reed-Solomon's 2^24 blocks carry: long before the file has been read."""
+    head = Manifest("large", 10**12, "0" * 64).encode()
     sender = WebrcSender(session(), WebrcOptions(**FAST), Random(1))
     (end,) = sender.write(head, now=0.0)
     assert isinstance(end, SessionEnded)

@@ -128,3 +128,35 @@ def test_where_packets_are_lost_by_chance_a_receiver_has_what_a_tcp_has() -> Non
         options={**DEFAULTS, "session_rate_bps": 48e6},
     )
     assert 0.26 * 8e6 <= rate(lossy, 20.0, 60.0) <= 0.42 * 8e6  # a Reno 0.31, a CUBIC 0.35
+
+
+def test_receivers_behind_links_of_their_own_have_them_within_ten_seconds_of_one_session() -> None:
+    links = [
+        (0.5e6, 0.024),
+        (1e6, 0.03),
+        (2e6, 0.024),
+        (4e6, 0.04),
+        (6e6, 0.034),
+        (10e6, 0.04),
+        (15e6, 0.034),
+        (20e6, 0.05),
+    ]
+    found = World(
+        [one_way(rtt, rate_bps=bps, limit_packets=max(10, round(bps * rtt / BITS))) for bps, rtt in links],
+        options=DEFAULTS,
+    )
+    reached: set[int] = set()
+    for second in range(1, 11):
+        before = [found.packets(number) for number in range(len(links))]
+        found.sim.run(float(second))
+        reached |= {
+            number
+            for number, (bps, _) in enumerate(links)
+            if (found.packets(number) - before[number]) * BITS >= 0.8 * bps
+        }
+    assert reached == set(range(len(links)))
+    found.sim.run(15.0)
+    settled = [found.packets(number) for number in range(len(links))]
+    found.sim.run(45.0)
+    for number, (bps, _) in enumerate(links):
+        assert (found.packets(number) - settled[number]) * BITS / 30.0 >= 0.85 * bps

@@ -1,0 +1,195 @@
+"""What a broadcast costs: a carousel at a given rate, and a receiver of it that loses packets, each on one core.
+
+Sender and receiver are the whole ones, with files on disk, and what they send leaves through a socket of this machine.
+Their clock is virtual and goes on by the processor time that they take, which other programs do not change; programs
+wake at whole milliseconds, as epoll lets them. What is due before what came before it is done is late. Network and
+receiver are without delay, so that WEBRC's equation allows the receiver all that is sent.
+"""
+
+import math
+import random
+import socket
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from experiments.bench.figure import Figure
+from hosts.endpoint import Address, Datagram, Effect, JoinGroup, LeaveGroup, Send, SessionEnded
+from hosts.programs.shelf import FolderShelf, content_of_file
+from hosts.protocol import Session
+from hosts.protocols.webrc.options import WebrcOptions
+from hosts.protocols.webrc.receiver import WebrcReceiver
+from hosts.protocols.webrc.sender import WebrcSender
+from hosts.runtime.datagrams import Outbox
+from hosts.storage import FileChange
+
+RATE_BPS: Final = 1e9
+LATE_MS: Final = 10.0
+RECEIVED_MBPS: Final = 500.0
+LOSS: Final = 0.01
+WAKE_S: Final = 1e-3
+"""A program sleeps for whole milliseconds (epoll_wait(2))."""
+PEER: Final = "flute-alc"
+PEER_BYTES: Final = 20_000_000
+"""Of the file, for the peer: its Reed-Solomon code takes no more than 22,848,000."""
+_GROUP: Final = Address("232.255.77.0", 5077)
+_SENDER: Final = Address("127.0.0.1", 5078)
+_SEED: Final = 1
+
+
+@dataclass(slots=True)
+class _Cost:
+    """Processor seconds of one side, and the bytes of symbols that it had."""
+
+    seconds: float = 0.0
+    octets: int = 0
+
+    @property
+    def mbps(self) -> float:
+        return self.octets * 8e-6 / self.seconds if self.seconds else 0.0
+
+
+def measure(megabytes: int) -> list[Figure]:
+    """Of a file of so many megabytes. RuntimeError: a receiver has not got it."""
+    with tempfile.TemporaryDirectory(prefix="canopy-bench-") as folder:
+        path = Path(folder) / "file"
+        data = random.Random(_SEED)
+        with path.open("wb") as file:
+            for _ in range(megabytes):
+                file.write(data.randbytes(1_000_000))
+        part = Path(folder) / "part"
+        with path.open("rb") as file:
+            part.write_bytes(file.read(PEER_BYTES))
+        (received := Path(folder) / "received").mkdir()
+        late_s, skipped, sent, taken = _webrc(path, received)
+        (theirs := Path(folder) / "peer").mkdir()
+        peer_sent, peer_taken = _peer(part, theirs)
+    return [
+        Figure("latest packet of a carousel of 1 Gbit/s", late_s * 1e3, "ms", LATE_MS, at_most=True),
+        Figure("packets left out of it, being too late", skipped, "packets", 0, at_most=True),
+        Figure("a sender sends, on a core", sent.mbps, "Mbit/s", RATE_BPS / 1e6, False, PEER, peer_sent.mbps),
+        Figure("a receiver decodes, with 1 % loss", taken.mbps, "Mbit/s", RECEIVED_MBPS, False, PEER, peer_taken.mbps),
+    ]
+
+
+class _Receiving:
+    """A receiver, and what has come to it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.cost = _Cost()
+        self.groups: set[Address] = set()
+        self.end: SessionEnded | None = None
+        shelf = FolderShelf(folder, "refuse", lambda manifest: None)
+        session = Session(_GROUP, source=_SENDER.host, session=7, shelf=shelf)
+        self._endpoint = WebrcReceiver(session, WebrcOptions(session_rate_bps=RATE_BPS), random.Random(_SEED))
+        self._losses = random.Random(_SEED)
+        self._do(self._endpoint.start(now=0.0))
+
+    def run(self, sends: Sequence[Send], now: float) -> None:
+        """What the sender has just sent, less what is lost."""
+        coming = [
+            Datagram(send.data, _SENDER, send.destination)
+            for send in sends
+            if send.destination in self.groups and self._losses.random() >= LOSS
+        ]
+        wake = self._endpoint.wake_at
+        begin = time.process_time()
+        found = [effect for datagram in coming for effect in self._endpoint.receive(datagram, now=now)]
+        if wake is not None and wake <= now:
+            found += self._endpoint.handle_timer(now=now)
+        self.cost.seconds += time.process_time() - begin
+        self.cost.octets = self._endpoint.received_bytes
+        self._do(found)
+
+    def _do(self, effects: Sequence[Effect]) -> None:
+        for effect in effects:
+            if isinstance(effect, JoinGroup):
+                self.groups.add(effect.group)
+            elif isinstance(effect, LeaveGroup):
+                self.groups.discard(effect.group)
+            elif isinstance(effect, SessionEnded):
+                self.end = effect
+
+    @property
+    def is_done(self) -> bool:
+        return self.end is not None or self._endpoint.state in ("confirming", "closed")
+
+    @property
+    def has_file(self) -> bool:
+        return self._endpoint.state == "confirming"
+
+
+def _webrc(path: Path, folder: Path) -> tuple[float, int, _Cost, _Cost]:
+    """The latest packet's delay in seconds, packets left out, and both sides' costs; until the receiver has the file
+    and the sender has sent as much."""
+    content = content_of_file(path)
+    sender = WebrcSender(
+        Session(_GROUP, _SENDER.host, 7), WebrcOptions(session_rate_bps=RATE_BPS), random.Random(_SEED)
+    )
+    sender.change(FileChange([content], is_last=True), now=0.0)
+    receiving = _Receiving(folder)
+    cost = _Cost()
+    latest, free_at = 0.0, 0.0
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
+        outbox = Outbox(sock, Counter())
+        while not receiving.is_done or cost.octets < content.data.size:
+            due = sender.wake_at
+            if due is None:
+                raise RuntimeError("the sender has ended")
+            now = max(math.ceil(due / WAKE_S) * WAKE_S, free_at)
+            latest = max(latest, now - due)
+            begin = time.process_time()
+            sends = [effect for effect in sender.handle_timer(now=now) if isinstance(effect, Send)]
+            outbox.send(sends)
+            spent = time.process_time() - begin
+            free_at = now + spent
+            cost.seconds += spent
+            cost.octets = _number(sender, now, "sent_bytes")
+            if not receiving.is_done:
+                receiving.run(sends, now)
+    if not receiving.has_file:
+        raise RuntimeError(f"WEBRC's receiver: {receiving.end.reason if receiving.end else 'not whole'}")
+    return latest, _number(sender, now, "skipped_packets"), cost, receiving.cost
+
+
+def _number(sender: WebrcSender, now: float, name: str) -> int:
+    found = sender.sample(now=now)[name]
+    assert isinstance(found, int)
+    return found
+
+
+def _peer(path: Path, folder: Path) -> tuple[_Cost, _Cost]:
+    """What flute-alc's sender and receiver take for the file with its Reed-Solomon code, a quarter of repair. Nothing
+    where it is not installed."""
+    try:
+        from flute import receiver, sender
+    except ImportError:
+        return _Cost(), _Cost()
+    begin = time.process_time()
+    oti = sender.Oti.new_reed_solomon_rs28(1400, 64, 16)
+    sending = sender.Sender(5, oti, sender.Config())
+    sending.add_file(str(path), 0, "application/octet-stream", None, None)
+    sending.publish()
+    place = receiver.UDPEndpoint(_GROUP.host, _GROUP.port, _SENDER.host)
+    taking = receiver.MultiReceiver(receiver.ObjectWriterBuilder(str(folder)), receiver.Config())
+    losses = random.Random(_SEED)
+    sent, taken = _Cost(time.process_time() - begin), _Cost()
+    while True:
+        begin = time.process_time()
+        packet = sending.read()
+        sent.seconds += time.process_time() - begin
+        if packet is None:
+            return sent, taken
+        data = bytes(packet)
+        sent.octets += len(data)
+        if losses.random() < LOSS:
+            continue
+        begin = time.process_time()
+        taking.push(place, data)
+        taken.seconds += time.process_time() - begin
+        taken.octets += len(data)

@@ -1,0 +1,110 @@
+"""Repairs of a real-time stream with a deadline: blocks of packets as RaptorQ symbols (RFC 6330), and how many are sent
+before anybody asks.
+
+The payload of a DATA packet of such a stream begins with the number of a packet of the stream (32 bits), how many
+packets its block has (16; 0: it is the stream's packet itself, whose bytes follow) and how many repairs of the block
+follow (16). A repair has the number of its block's first packet, and a packet of `hosts.parts.fec.block` follows. A
+symbol is what is known of a packet that comes: offset (64), sender's time (64), length (16), bytes, zeros.
+"""
+
+import struct
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from hosts.parts.fec.block import symbol_bytes
+from hosts.wire.header import PacketError
+from hosts.wire.units import MAX_U32
+
+HEAD: Final = struct.Struct("!IHH")
+_SYMBOL: Final = struct.Struct("!QQH")
+LEAST_PAYLOAD_BYTES: Final = HEAD.size + 4 + 24
+"""Of a DATA packet: a symbol of 24 bytes carries six of the stream."""
+MOST_PACKETS: Final = 128
+"""Of a block: beyond that a repair is not much better shared (ours)."""
+BLOCK_PART: Final = 1 / 4
+"""Of the deadline: a block has no packets of a longer time, so that its repairs come early enough (ours)."""
+MISSED: Final = 1e-5
+"""Of blocks, at one receiver, for which what is sent unasked is not enough (ours)."""
+MOST_LOSS: Final = 0.2
+"""What is repaired unasked; whoever loses more asks (ours)."""
+
+
+class Packet(NamedTuple):
+    """One packet of the stream."""
+
+    offset: int
+    send_time_us: int
+    data: bytes
+
+
+class Head(NamedTuple):
+    """What a payload begins with."""
+
+    number: int
+    packets: int
+    coming: int
+
+
+def symbol_size(payload_bytes: int) -> int:
+    """Bytes of a symbol, in DATA with so many bytes."""
+    return symbol_bytes(payload_bytes - HEAD.size)
+
+
+def most_data(payload_bytes: int) -> int:
+    """Bytes of the stream in a packet of it."""
+    return symbol_size(payload_bytes) - _SYMBOL.size
+
+
+def to_symbol(packet: Packet, size: int) -> bytes:
+    """The symbol, `size` bytes long."""
+    return (_SYMBOL.pack(packet.offset, packet.send_time_us, len(packet.data)) + packet.data).ljust(size, b"\0")
+
+
+def of_symbol(symbol: bytes) -> Packet:
+    """The packet. PacketError: it can be none."""
+    offset, send_time_us, length = _SYMBOL.unpack_from(symbol)
+    data = symbol[_SYMBOL.size : _SYMBOL.size + length]
+    if len(data) != length or not length:
+        raise PacketError("value")
+    return Packet(offset, send_time_us, data)
+
+
+def of_stream(number: int, data: bytes) -> bytes:
+    """The payload of a packet of the stream."""
+    return HEAD.pack(number & MAX_U32, 0, 0) + data
+
+
+def repair(first: int, count: int, coming: int, packet: bytes) -> bytes:
+    """The payload of a repair of the block of `count` packets from `first` on."""
+    return HEAD.pack(first & MAX_U32, count, coming) + packet
+
+
+def parse_head(payload: bytes) -> Head:
+    """What follows is the rest. PacketError."""
+    if len(payload) <= HEAD.size:
+        raise PacketError("truncated")
+    head = Head._make(HEAD.unpack_from(payload))
+    if head.packets > MOST_PACKETS:
+        raise PacketError("value")
+    return head
+
+
+@lru_cache(maxsize=1024)
+def unasked(count: int, loss: float) -> int:
+    """Repairs of a block of `count` packets with which all but `MISSED` of the blocks come whole, at independent
+    losses: the least r with P(more than r of count + r are lost) <= MISSED. At least one, which says what the block is.
+    """
+    repairs = 1
+    while _tail(count + repairs, repairs, min(loss, MOST_LOSS)) > MISSED:
+        repairs += 1
+    return repairs
+
+
+def _tail(packets: int, most: int, loss: float) -> float:
+    """The probability that more than `most` of so many are lost."""
+    one = (1 - loss) ** packets
+    left = 1.0
+    for lost in range(most + 1):
+        left -= one
+        one *= (packets - lost) / (lost + 1) * loss / (1 - loss)
+    return left

@@ -1,0 +1,38 @@
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from experiments.bench import broadcast
+from experiments.bench.cli import app
+from experiments.bench.figure import Figure
+
+
+def test_a_small_broadcast_is_measured_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(broadcast, "RATE_BPS", 20e6)  # a schedule of 1 Gbit/s takes seconds to make
+    monkeypatch.setattr(broadcast, "PEER_BYTES", 500_000)
+    found = {figure.name: figure for figure in broadcast.measure(1)}
+    latest, left_out, sends, decodes = found.values()
+    assert latest.value > 0
+    assert left_out.value == 0
+    for figure in (sends, decodes):
+        assert figure.value > 20  # Mbit/s: less than a core does by far
+        assert figure.peer == "flute-alc"
+        assert figure.peer_value is not None
+
+
+def test_figures_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    figures = [Figure("decodes", 600.0, "Mbit/s", 500.0, False, "flute-alc", 2900.0)]
+    monkeypatch.setattr(broadcast, "measure", lambda megabytes: figures)
+    (figure,) = json.loads(CliRunner().invoke(app, ["broadcast", "--json"]).stdout)["figures"]
+    assert (figure["value"], figure["peer_value"]) == (600.0, 2900.0)
+
+
+def test_a_receiver_without_the_file_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(megabytes: int) -> list[Figure]:
+        raise RuntimeError("WEBRC's receiver: not whole")
+
+    monkeypatch.setattr(broadcast, "measure", fails)
+    result = CliRunner().invoke(app, ["broadcast"])
+    assert result.exit_code == 1
+    assert "not whole" in result.output
