@@ -277,8 +277,7 @@ Sample: TypeAlias = Mapping[str, object]
 class Endpoint:
     """A state machine that two runtimes drive.
 
-    Its class is no ABC: compiled, the subclasses of one share their memory of who is whose instance. That all abstract
-    methods are there is the type checker's to see.
+    Its class is no ABC: that all abstract methods are there is the type checker's to see.
     """
 
     counters: dict[str, int]

@@ -23,7 +23,7 @@ def plain_name(requirement: str) -> str:
 def declared_distributions(*, with_tests: bool) -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    requirements = [*project["dependencies"], *extras["dask"], *(extras["dev"] if with_tests else [])]
+    requirements = [*project["dependencies"], *extras["dask"], *extras["peers"], *(extras["dev"] if with_tests else [])]
     return {plain_name(requirement) for requirement in requirements}
 
 

@@ -3,11 +3,8 @@
 python -m hosts.dissect.table > docs/packets.md
 """
 
-import ast
-import sys
 import textwrap
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any, Final
 
 from hosts import protocols
@@ -68,11 +65,7 @@ def _protocol(protocol: Protocol[Any]) -> Iterator[str]:
 
 
 def _docstring(made: Any) -> str:
-    """A tuple's, from its source: a compiled class has none."""
-    path = Path(str(sys.modules[made.__module__].__file__))
-    source = ast.parse(path.with_name(f"{path.name.split('.')[0]}.py").read_text("utf-8"))
-    node = next(node for node in source.body if isinstance(node, ast.ClassDef) and node.name == made.__name__)
-    return " ".join((ast.get_docstring(node) or "").split())
+    return " ".join((made.__doc__ or "").split())
 
 
 def _fields(layout: Layout[Any], start: int) -> str:

@@ -1,8 +1,7 @@
 """What the parameters of a protocol may be, said where each of them stands.
 
 A field of a protocol's options is one of the functions below, with its default and its bounds; `check` holds all fields
-of the options against theirs. What concerns several fields is checked by the options themselves. (A default is Any, for
-compiled functions make a float of an integer where they expect a float.)
+of the options against theirs. What concerns several fields is checked by the options themselves.
 """
 
 from abc import abstractmethod

@@ -1,23 +1,20 @@
 """Endpoints around endpoints: what seals packets, or speaks before a session begins, without its protocol's knowing.
 
-A wrapper passes everything on, and all effects through `_passed`; it overrides what it is there for. There are two, for
-compiled classes have one base only.
+A wrapper passes everything on, and all effects through `_passed`; it overrides what it is there for.
 """
 
 from collections.abc import Sequence
 
-from hosts.endpoint import Address, Datagram, DatagramRun, Effect, ReceiverEndpoint, Sample, SenderEndpoint
+from hosts.endpoint import Address, Datagram, DatagramRun, Effect, Endpoint, ReceiverEndpoint, Sample, SenderEndpoint
 from hosts.storage import FileChange
 from hosts.wire.reason import Reason
 from hosts.wire.tree.checking import TreeChecker
 
 
-class WrappedSender(SenderEndpoint):
-    """A sender around a sender."""
+class _Wrapped(Endpoint):
+    """What both ends' wrappers pass on."""
 
-    def __init__(self, core: SenderEndpoint) -> None:
-        self.core = core
-        self.counters = core.counters
+    core: Endpoint
 
     def _passed(self, effects: Sequence[Effect], now: float) -> Sequence[Effect]:
         """What becomes of the core's effects."""
@@ -63,6 +60,16 @@ class WrappedSender(SenderEndpoint):
 
     def sample(self, *, now: float) -> Sample:
         return self.core.sample(now=now)
+
+
+class WrappedSender(_Wrapped, SenderEndpoint):
+    """A sender around a sender."""
+
+    core: SenderEndpoint
+
+    def __init__(self, core: SenderEndpoint) -> None:
+        self.core = core
+        self.counters = core.counters
 
     @property
     def send_space(self) -> int:
@@ -88,57 +95,14 @@ class WrappedSender(SenderEndpoint):
         return self._passed(self.core.finish(now=now), now)
 
 
-class WrappedReceiver(ReceiverEndpoint):
+class WrappedReceiver(_Wrapped, ReceiverEndpoint):
     """A receiver around a receiver."""
+
+    core: ReceiverEndpoint
 
     def __init__(self, core: ReceiverEndpoint) -> None:
         self.core = core
         self.counters = core.counters
-
-    def _passed(self, effects: Sequence[Effect], now: float) -> Sequence[Effect]:
-        """What becomes of the core's effects."""
-        return effects
-
-    @property
-    def session_id(self) -> int | None:
-        return self.core.session_id
-
-    def place(self, address: Address) -> None:
-        self.core.place(address)
-
-    def start(self, *, now: float) -> Sequence[Effect]:
-        self.core.sends_runs = self.sends_runs
-        return self._passed(self.core.start(now=now), now)
-
-    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.receive(datagram, now=now), now)
-
-    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.receive_run(run, now=now), now)
-
-    def handed_over(self, *, now: float) -> None:
-        self.core.handed_over(now=now)
-
-    def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        return self._passed(self.core.handle_timer(now=now), now)
-
-    @property
-    def wake_at(self) -> float | None:
-        return self.core.wake_at
-
-    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
-        return self._passed(self.core.close(now=now, reason=reason), now)
-
-    @property
-    def closed(self) -> bool:
-        return self.core.closed
-
-    @property
-    def patience_s(self) -> float:
-        return self.core.patience_s
-
-    def sample(self, *, now: float) -> Sample:
-        return self.core.sample(now=now)
 
     def check_by(self, checker: TreeChecker) -> None:
         self.core.check_by(checker)

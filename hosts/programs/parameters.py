@@ -60,12 +60,8 @@ def _unit(name: str) -> str:
 
 
 def _comments(options: type) -> dict[str, str]:
-    """Field -> the comment above it and behind it; of a compiled module, whose source stands elsewhere, nothing."""
-    module = inspect.getmodule(options)
-    path = Path(getattr(module, "__file__", None) or "")
-    if path.suffix != ".py":
-        return {}
-    text = path.read_text(encoding="utf-8")
+    """Field -> the comment above it and behind it."""
+    text = Path(inspect.getfile(options)).read_text(encoding="utf-8")
     lines = {
         token.start[0]: (token.string.lstrip("# ").strip(), not token.line[: token.start[1]].strip())
         for token in tokenize.generate_tokens(io.StringIO(text).readline)

@@ -61,7 +61,7 @@ class Number(Field):
         """Below `least` or above `most` it is refused when it is read. A number too large to be written travels modulo
         the width (`wraps`) or as the largest (`cut`), or is the struct's error. `default`: for packets by hand."""
         super().__init__(name, bits, meaning, attribute)
-        self.kind: Any = kind  # compiled code would make a plain int of what a type[int] returns
+        self.kind: Any = kind
         self.least = least
         self.most = most if most is not None else 1 if kind is bool else (1 << bits) - 1
         self.default = least if default is None else default

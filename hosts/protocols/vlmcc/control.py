@@ -15,7 +15,7 @@ from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.transit import BurstPacer, Transit
 
 WindowT = TypeVar("WindowT", bound=VegasWindow | AdaptiveWindow)
-"""A generic attribute, for mypyc knows none that is narrower in a subclass."""
+"""Whose window it is: the type of the attribute in subclasses."""
 
 LEAST_UNANSWERED: Final = 4
 """Packets: with a window of two or three, as many losses in a row do not mean that the leader is gone (ours)."""
