@@ -77,12 +77,12 @@ def compile_programs(p4c: str, folder: Path, names: Sequence[str], destination: 
                 raise BuildError(f"p4c had not ended after {time_limit_s:g} s with {name}.p4") from error
             if result.returncode != 0 or "warning" in result.stderr:
                 raise BuildError(f"p4c does not accept {name}.p4:\n{result.stderr.strip()}")
-            program = _lean(json.loads((work / f"{name}.json").read_text()))
+            program = lean(json.loads((work / f"{name}.json").read_text()))
             (destination / f"{name}.json").write_text(json.dumps(program, separators=(",", ":")) + "\n")
             shutil.copyfile(work / f"{name}.p4info.txt", destination / f"{name}.p4info.txtpb")
 
 
-def _lean(program: Any) -> Any:
+def lean(program: Any) -> Any:
     """p4c's JSON with `source_info`, without columns, only where traces show it: at pipelines' nodes and primitives."""
     shown = [node for line in program.get("pipelines", []) for kind in _NODES for node in line.get(kind, [])]
     shown += [primitive for action in program.get("actions", []) for primitive in action.get("primitives", [])]

@@ -12,7 +12,9 @@ KEPT_SURVEY = """{"seed": 1000, "kind": "reporting", "cells": 2, "full": false, 
   "protocol": "mtcp", "holds": false, "done": 1, "left_out": 1, "failed": 0, "enough": {"cells": 1, "holds": 0},
   "fair": {"cells": 0, "holds": 0}, "recovers": {"cells": 0, "holds": 0}, "moves": {"cells": 1, "holds": 1},
   "stands": {"cells": 1, "holds": 1}, "of_tcp_median": 0.5, "of_tcp_tenth": 0.5, "share_median": null,
-  "queue_p99_median_s": 0.0213}]}"""
+  "queue_p99_median_s": 0.0213, "goals": {"lossless": {"cells": 1, "holds": 0}, "lossless_least": 0.5,
+  "beside_loss_based": {"cells": 0, "holds": 0}, "beside_least": null, "beside_most": null,
+  "as_tcp": {"cells": 0, "holds": 0}}}]}"""
 
 
 def page(mark: str) -> str:
@@ -134,6 +136,7 @@ def test_a_survey_has_a_line_for_each_protocol(tmp_path: Path) -> None:
     head, _, line = table("survey 1000", tmp_path)
     assert head.startswith("| protocol (seed 1000, for reporting; 2 cells) | cells run |")
     assert line == "| mtcp | 1 | 1 | 0 of 1 | 50%, 50% | - | - | - | 1 of 1 | 1 of 1 | 21 ms | **no** |"
+    assert table("goals 1000", tmp_path)[2] == "| mtcp | 0 of 1 | 50% | - | -, - | - |"
 
 
 @pytest.mark.parametrize(("content", "message"), [(None, "1000: no result in"), ("{}", "not a survey's verdicts")])
