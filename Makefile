@@ -54,8 +54,8 @@ $(DOCS_STAMP): $(PACKAGES_STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	@touch $@
 
-$(PROGRAM_JSON): $(PROGRAM_JSON).gz
-	@gunzip --stdout $< >$@.part && mv $@.part $@
+$(PROGRAM_JSON): $(PROGRAM_JSON).xz
+	@xz --decompress --stdout $< >$@.part && mv $@.part $@
 
 setup: $(ENGINE_STAMP) $(PROGRAM_JSON) ## install and build all that is needed (no root once the system packages are there)
 

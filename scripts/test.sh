@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every check there is. Needs what `make test` makes before it: the engine, and the builds of scripts/build_tests.sh.
 # Lanes run side by side; emulations have namespaces of their own there, and the right of way. Then come, alone, the tests
-# that measure real time. Each step's output is shown when it ends, whole; the first failure of a lane ends the lane.
+# that measure real time. Each step's output is shown when it ends, whole; the first failure of a lane ends the lane. What
+# failed is said once more at the end, for another lane's output may have come after it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bin=.venv/bin
@@ -19,7 +20,9 @@ step() {
     "$@" >"$log" 2>&1 || result=FAILED
     flock "$logs" bash -c 'printf "\n== %s\n" "$1"; cat "$2"; printf -- "-- %s: %s, %s s\n" "$1" "$3" "$4"' \
         - "$name" "$log" "$result" $((SECONDS - begun))
-    [ "$result" = ok ]
+    [ "$result" = ok ] && return
+    { printf -- '\n-- FAILED: %s; its output ends with:\n' "$name" && tail -n 40 "$log"; } >>"$logs/failed"
+    return 1
 }
 
 formatting() {
@@ -72,7 +75,10 @@ for lane in "${lanes[@]}"; do
     wait "$lane" || failed=1
 done
 lanes=()
-[ "$failed" -eq 0 ] || exit 1
+if [ "$failed" -ne 0 ]; then
+    cat "$logs/failed" || true # a lane that was killed has left none
+    exit 1
+fi
 
 if [ "$root" = yes ]; then
     step "Python tests: real time" real_time_tests

@@ -1,7 +1,7 @@
 """The compiled artifacts in p4src/ belong to the sources beside them."""
 
-import gzip
 import json
+import lzma
 import re
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def test_artifacts_are_as_the_compiler_wrote_them(name: str) -> None:
 
 
 def test_what_is_kept_of_the_json_is_the_json() -> None:
-    packed = gzip.decompress((FOLDER / build.PACKED).read_bytes())
+    packed = lzma.decompress((FOLDER / build.PACKED).read_bytes())
     assert packed == (FOLDER / "canopy.json").read_bytes(), "p4src/canopy.json is of another time: run `make setup`"
 
 
