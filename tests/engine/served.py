@@ -20,8 +20,8 @@ Get = p4r.GetForwardingPipelineConfigRequest
 
 DEVICE = 1
 
-# Far beyond what an answer in the same process takes, also to 20,000 entries on two busy cores: only a failing test waits
-# for it.
+# Far beyond what an answer in the same process takes, also to 20,000 entries on two busy cores: only a failing test
+# waits for it.
 DEADLINE_S = 120.0
 
 
