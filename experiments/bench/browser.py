@@ -19,6 +19,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 
 START_S = 30.0
 ANSWER_S = 30.0
+_WIDTH, _HEIGHT = 1500, 950
 
 
 def chromium() -> str | None:
@@ -91,7 +92,7 @@ class Browser:
 
 
 @asynccontextmanager
-async def browsing(width: int = 1500, height: int = 950) -> AsyncIterator[Browser]:
+async def browsing() -> AsyncIterator[Browser]:
     """A browser with one empty page; it ends with all that it started."""
     program = chromium()
     assert program is not None
@@ -107,7 +108,7 @@ async def browsing(width: int = 1500, height: int = 950) -> AsyncIterator[Browse
                 "--disable-background-networking",
                 "--remote-debugging-port=0",
                 f"--user-data-dir={folder}",
-                f"--window-size={width},{height}",
+                f"--window-size={_WIDTH},{_HEIGHT}",
                 "about:blank",
             ],
             stdin=subprocess.DEVNULL,
@@ -119,7 +120,7 @@ async def browsing(width: int = 1500, height: int = 950) -> AsyncIterator[Browse
             socket = await websocket_connect(await _page_address(Path(folder)), max_message_size=1 << 28)
             browser = Browser(socket)
             await browser.call(
-                "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False
+                "Emulation.setDeviceMetricsOverride", width=_WIDTH, height=_HEIGHT, deviceScaleFactor=1, mobile=False
             )
             yield browser
             socket.close()

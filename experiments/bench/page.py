@@ -29,6 +29,7 @@ USABLE: Final = 10
 CLICK_MS: Final = 300
 """From a click on a packet of the quickstart to its way (ours)."""
 _WATCHED_S: Final = 6.0
+_CLICKS: Final = 7
 _PREPARED_S: Final = 600.0
 """Most that a busy machine takes to play the quickstart again with all traces on (ours)."""
 
@@ -111,13 +112,13 @@ async def pictures_a_second(folder: Path) -> float:
         return float(await browser.ask("canopy.frames") - begin) / _WATCHED_S
 
 
-async def click_ms(folder: Path, clicks: int = 7) -> float:
-    """From a click on a packet in the list of a switch to its way on the page, the median of so many clicks."""
+async def click_ms(folder: Path) -> float:
+    """From a click on a packet in the list of a switch to its way on the page, the median of `_CLICKS`."""
     times = []
     async with _looking(folder) as browser:
-        for click in range(clicks):
+        for click in range(_CLICKS):
             await browser.ask("canopy.graphs[0].onPick(canopy.runs[0], {node: 's1'})")
-            await browser.wait_for(f"document.querySelectorAll('.packet').length > {clicks}", _PREPARED_S)
+            await browser.wait_for(f"document.querySelectorAll('.packet').length > {_CLICKS}", _PREPARED_S)
             await browser.ask(f"delete canopy.explained, document.querySelectorAll('.packet')[{click}].click()")
             times.append(float(await browser.wait_for("canopy.explained")))
     return median(times)

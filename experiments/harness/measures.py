@@ -86,9 +86,9 @@ def session_rate(run: Finished, number: int = 0, since: float | None = None, unt
     return min(found)
 
 
-def session_goodput(run: Finished, number: int = 0) -> float:
-    """Bit/s at which a session's slowest receiver got the whole file."""
-    receivers = run.summary["sessions"][number]["receivers"]
+def session_goodput(run: Finished) -> float:
+    """Bit/s at which the first session's slowest receiver got the whole file."""
+    receivers = run.summary["sessions"][0]["receivers"]
     rates = [receiver["goodput_bps"] for receiver in receivers if receiver["expected"]]
     if not all(receiver["complete"] for receiver in receivers if receiver["expected"]) or not all(rates):
         raise ValueError("not every receiver holds the whole file")

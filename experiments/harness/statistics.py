@@ -22,19 +22,17 @@ class Estimate:
         return Estimate(self.mean * factor, self.low * factor, self.high * factor)
 
 
-def mean_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
+def mean_interval(values: Sequence[float]) -> Estimate:
     """The mean of independent runs with Student's interval. ValueError without values."""
     if not values:
         raise ValueError("no values")
     mean = math.fsum(values) / len(values)
     if len(values) == 1:
         return Estimate(mean, -math.inf, math.inf)
-    return _around(mean, _squared_error(values), len(values) - 1, confidence)
+    return _around(mean, _squared_error(values), len(values) - 1)
 
 
-def ratio_interval(
-    numerators: Sequence[float], denominators: Sequence[float], confidence: float = CONFIDENCE
-) -> Estimate:
+def ratio_interval(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:
     """The ratio of two independent means, by the delta method, with Welch and Satterthwaite's degrees of freedom.
 
     ValueError without values, or when the second mean is zero."""
@@ -56,12 +54,10 @@ def ratio_interval(
     if total == 0:
         return Estimate(ratio, ratio, ratio)
     freedom = total**2 / math.fsum(part**2 / degrees for part, degrees in parts)
-    return _around(ratio, total, freedom, confidence)
+    return _around(ratio, total, freedom)
 
 
-def paired_ratio_interval(
-    numerators: Sequence[float], denominators: Sequence[float], confidence: float = CONFIDENCE
-) -> Estimate:
+def paired_ratio_interval(numerators: Sequence[float], denominators: Sequence[float]) -> Estimate:
     """The ratio of two means of the same runs, by the delta method with their covariance (what one takes of a link the
     other lacks) and Student's interval.
 
@@ -78,10 +74,10 @@ def paired_ratio_interval(
     if count == 1:
         return Estimate(ratio, -math.inf, math.inf)
     rest = [(top - ratio * under) / bottom for top, under in zip(numerators, denominators, strict=True)]
-    return _around(ratio, _squared_error(rest), count - 1, confidence)
+    return _around(ratio, _squared_error(rest), count - 1)
 
 
-def difference_interval(ones: Sequence[float], others: Sequence[float], confidence: float = CONFIDENCE) -> Estimate:
+def difference_interval(ones: Sequence[float], others: Sequence[float]) -> Estimate:
     """The difference of two independent means with Welch's interval. ValueError without values."""
     if not ones or not others:
         raise ValueError("no values")
@@ -93,7 +89,7 @@ def difference_interval(ones: Sequence[float], others: Sequence[float], confiden
     if total == 0:
         return Estimate(difference, difference, difference)
     freedom = total**2 / math.fsum(part**2 / degrees for part, degrees in parts)
-    return _around(difference, total, freedom, confidence)
+    return _around(difference, total, freedom)
 
 
 def jain_index(shares: Sequence[float]) -> float:
@@ -110,6 +106,6 @@ def _squared_error(values: Sequence[float]) -> float:
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1) / len(values)
 
 
-def _around(mean: float, squared_error: float, freedom: float, confidence: float) -> Estimate:
-    half = float(stdtrit(freedom, (1 + confidence) / 2)) * math.sqrt(squared_error)
+def _around(mean: float, squared_error: float, freedom: float) -> Estimate:
+    half = float(stdtrit(freedom, (1 + CONFIDENCE) / 2)) * math.sqrt(squared_error)
     return Estimate(mean, mean - half, mean + half)

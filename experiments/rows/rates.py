@@ -29,9 +29,9 @@ def tcp_rate(run: Finished, number: int, since: float, until: float = float("inf
     return rate(tcp_counter(run, number), since, until)
 
 
-def tcp_rates(run: Finished, since: float, until: float = float("inf")) -> list[float]:
+def tcp_rates(run: Finished, since: float) -> list[float]:
     """kbit/s of each TCP."""
-    return [tcp_rate(run, number, since, until) for number in range(len(run.run.document["traffic"]))]
+    return [tcp_rate(run, number, since) for number in range(len(run.run.document["traffic"]))]
 
 
 def line(counter: Counter, seconds: float = 1.0) -> list[tuple[float, float]]:
@@ -39,9 +39,9 @@ def line(counter: Counter, seconds: float = 1.0) -> list[tuple[float, float]]:
     return [(at, octets * 8 / 1e3) for at, octets in by_interval(counter, seconds)]
 
 
-def variation(counter: Counter, since: float, until: float, seconds: float = 1.0) -> float:
-    """Coefficient of variation of the rates of intervals of so many seconds."""
-    rates = [value for at, value in line(counter, seconds) if since <= at <= until]
+def variation(counter: Counter, since: float, until: float) -> float:
+    """Coefficient of variation of the rates of the intervals of a second."""
+    rates = [value for at, value in line(counter) if since <= at <= until]
     if len(rates) < 2 or not any(rates):
         raise ValueError(f"nothing measured from {since:g} s on")
     mean = sum(rates) / len(rates)

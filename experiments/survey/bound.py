@@ -36,8 +36,3 @@ def bounded(receivers: int, rate_bps: float, rtt_s: float) -> Extent:
     if affordable >= duration:
         return Extent(min(receivers, int(affordable / duration)), duration, False)
     return Extent(1, max(affordable, least), affordable < least)
-
-
-def deliveries(receivers: int, rate_bps: float, duration_s: float) -> float:
-    """Packets that so many receivers get of a full link."""
-    return receivers * rate_bps * duration_s / PACKET_BITS

@@ -30,7 +30,7 @@ from scapy.fields import (
     XByteField,
 )
 from scapy.layers.inet import UDP
-from scapy.packet import Packet, bind_layers, split_layers
+from scapy.packet import Packet, bind_layers
 
 from hosts import protocols
 from hosts.wire.fields import Bitmap, Host, Number, Payload, Size, Words
@@ -189,10 +189,3 @@ def bind(port: int, protocol: str = "canopy") -> None:
     layer = HEADLESS.get(protocol, CanopyHeader)
     bind_layers(UDP, layer, sport=port)
     bind_layers(UDP, layer, dport=port)
-
-
-def unbind(port: int, protocol: str = "canopy") -> None:
-    """The reverse of `bind`."""
-    layer = HEADLESS.get(protocol, CanopyHeader)
-    split_layers(UDP, layer, sport=port)
-    split_layers(UDP, layer, dport=port)

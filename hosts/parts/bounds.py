@@ -74,9 +74,9 @@ def _field(default: Any, bound: Bound) -> Any:
     return field(default=default, metadata={_KEY: bound})
 
 
-def seconds(default: Any, *, least: float = LEAST_TIME_S, below: float = MOST_S, or_zero: bool = False) -> Any:
+def seconds(default: Any, *, below: float = MOST_S, or_zero: bool = False) -> Any:
     """A time that passes once."""
-    return _field(default, _Time(least, below, or_zero))
+    return _field(default, _Time(LEAST_TIME_S, below, or_zero))
 
 
 def period(default: Any) -> Any:

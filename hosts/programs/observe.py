@@ -19,7 +19,6 @@ TRACE_INTERVAL_S: Final = 0.2
 """docs/trace.md."""
 RATE_WINDOW_S: Final = 1.0
 """docs/status.md: rates are over the last second."""
-FINAL_STATES: Final = {"done", "failed", "aborted"}
 
 
 _PLAIN: Final = frozenset({str, int, bool})

@@ -53,10 +53,6 @@ class Registrar:
             return Refusal("this registrar knows no such member")  # whether the name is right is nobody's business
         return Refusal("this member was expelled") if member.expelled else None
 
-    def is_member(self, hello: Hello) -> bool:
-        """Whether who was admitted still is one."""
-        return self.admit(hello) is None
-
     def handle_timer(self, now: float) -> bool:
         """Roll if it is time. Whether members have to be told something; it has to be kept before that."""
         if now < self.wake_at(now):

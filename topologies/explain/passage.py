@@ -11,7 +11,6 @@ _REGISTER = re.compile(r"\s+register (\w+)\[(\d+)\] = (\w+)")
 _READ = re.compile(r"\s+register (\w+)\[(\d+)\] is read")
 _COUNTER = re.compile(r"\s+counter (\w+)\[(\d+)\] counts")
 _SMALL = 1 << 16
-_ENDS = ("Multicast group", "Dropping", "Cloning", "Resubmitting", "Recirculating", "Egress port")
 _MOST_DIGITS = 16
 """Of a value in full: a register's word. Of a longer one, beginning and end tell it from others."""
 _KEPT_DIGITS = 6

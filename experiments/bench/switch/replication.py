@@ -49,9 +49,9 @@ def group_frame(source: IPv4Address, group: IPv4Address, packet: bytes) -> bytes
     return destination.to_bytes(6, "big") + b"\x02\x00" + source.packed + b"\x08\x00" + packet
 
 
-def data_frame(length: int = PACKET_BYTES) -> bytes:
-    """A UDP datagram of the source to the group, as a frame of `length` bytes."""
-    packet = ipv4_packet(_SOURCE, _GROUP, 64, _IP_PROTOCOL_UDP, udp_datagram(length - 14 - 20))
+def data_frame() -> bytes:
+    """A UDP datagram of the source to the group, as a frame of `PACKET_BYTES`."""
+    packet = ipv4_packet(_SOURCE, _GROUP, 64, _IP_PROTOCOL_UDP, udp_datagram(PACKET_BYTES - 14 - 20))
     return group_frame(_SOURCE, _GROUP, packet)
 
 

@@ -28,7 +28,6 @@ early elsewhere are for short queues (hosts/protocols/mtcp/options.py); the LAN'
 _LAN_PER_SWITCH = 8
 """Receivers at a switch, which has 16 ports: sixteen and the sender need two of them, one LAN all the same."""
 
-_NODES = 101
 _FAN_OUT = 5
 _RECEIVERS = (1, 2, 3, 5, 10, 25, 100)
 _RATE_BPS = 1.5e6
@@ -94,11 +93,11 @@ def _lan_measure(run: Finished) -> Mapping[str, float]:
 # --- Fig. 9: 101 nodes
 
 
-def multilevel(receivers: int, fan_out: int = _FAN_OUT) -> dict[str, list[str]]:
-    """The perfect tree over hosts n0 (the sender), n1, ...: each but the last has `fan_out` children or none."""
+def multilevel(receivers: int) -> dict[str, list[str]]:
+    """The perfect tree over hosts n0 (the sender), n1, ...: each but the last has `_FAN_OUT` children or none."""
     tree: dict[str, list[str]] = {}
     for number in range(1, receivers + 1):
-        tree.setdefault(f"n{(number - 1) // fan_out}", []).append(f"n{number}")
+        tree.setdefault(f"n{(number - 1) // _FAN_OUT}", []).append(f"n{number}")
     return tree
 
 

@@ -225,9 +225,9 @@ def rla_throughput(run: Finished, number: int = 0) -> float:
     return float((last["acked_bytes"] - first["acked_bytes"]) / PAYLOAD_BYTES / (last["t"] - first["t"]))
 
 
-def rla_grown(run: Finished, column: str, number: int = 0) -> float:
+def rla_grown(run: Finished, column: str) -> float:
     """What a counter of the sender's trace grew by."""
-    first, last = _ends(run, settled(run, number))
+    first, last = _ends(run, settled(run))
     return float(last[column] - first[column])
 
 
@@ -243,14 +243,14 @@ def tcp_cuts(run: Finished, number: int) -> float:
     return float(sum(last[column] - first[column] for column in ("fast_retransmits", "timeouts")))
 
 
-def signals_of(run: Finished, number: int = 0) -> list[float]:
+def signals_of(run: Finished) -> list[float]:
     """Congestion signals that RLA's sender had from each receiver, in the order of the scenario's receivers."""
-    first, last = _ends(run, settled(run, number))
-    addresses = {receiver["host"]: receiver["address"] for receiver in run.summary["sessions"][number]["receivers"]}
+    first, last = _ends(run, settled(run))
+    addresses = {receiver["host"]: receiver["address"] for receiver in run.summary["sessions"][0]["receivers"]}
     return [
         float(
             last["receivers"][addresses[host]]["congestion_signals"]
             - first["receivers"][addresses[host]]["congestion_signals"]
         )
-        for host in run.run.document["sessions"][number]["receivers"]
+        for host in run.run.document["sessions"][0]["receivers"]
     ]

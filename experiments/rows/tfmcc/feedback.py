@@ -47,17 +47,17 @@ def timer_delays(x: Floats, ratio: Floats, method: Method) -> Floats:
     return GAMMA * bias * DELAY + (1 - GAMMA) * exponential_delays(x)
 
 
-def reporters(delays: Floats, rates: Floats, theta: float, echo: float = ECHO_RTTS) -> NDArray[np.intp]:
+def reporters(delays: Floats, rates: Floats, theta: float) -> NDArray[np.intp]:
     """Who reports in one round, in the order of their timers: those whom no echo has cancelled before (2.5.2)."""
     order = np.argsort(delays, kind="stable")
     if theta >= 1:  # the first echo cancels everybody
-        return order[: int(np.searchsorted(delays[order], delays[order[0]] + echo, side="right"))]
+        return order[: int(np.searchsorted(delays[order], delays[order[0]] + ECHO_RTTS, side="right"))]
     sent: list[int] = []
     heard = 0  # how many of the sent ones have been echoed
     least = np.inf
     for index in order:
         now = delays[index]
-        while heard < len(sent) and delays[sent[heard]] + echo < now:
+        while heard < len(sent) and delays[sent[heard]] + ECHO_RTTS < now:
             least = min(least, rates[sent[heard]])
             heard += 1
         if not least - rates[index] < theta * least or least == np.inf:
@@ -70,10 +70,10 @@ def uniform(rng: np.random.Generator, count: int) -> Floats:
     return 1.0 - rng.random(count)
 
 
-def expected_reports(receivers: int, delay: float, echo: float = ECHO_RTTS, bound: float = BOUND) -> float:
+def expected_reports(receivers: int, delay: float) -> float:
     """E[f] of 2.5.4; `delay` is T'."""
-    power = bound ** (echo / delay)
-    return float(power * (receivers / bound + (1 - 1 / bound) ** receivers - (1 - 1 / power) ** receivers))
+    power = BOUND ** (ECHO_RTTS / delay)
+    return float(power * (receivers / BOUND + (1 - 1 / BOUND) ** receivers - (1 - 1 / power) ** receivers))
 
 
 def _rounds(receivers: int, *, quick: bool) -> int:

@@ -119,11 +119,9 @@ def receiver_counter(run: Finished, host: str, number: int = 0) -> Counter:
     return [(row["t"], row["data_packets"] * PACKET_BYTES) for row in rows if "data_packets" in row]
 
 
-def receiver_values(
-    run: Finished, host: str, column: str, since: float, until: float = math.inf, number: int = 0
-) -> list[float]:
+def receiver_values(run: Finished, host: str, column: str, since: float, until: float = math.inf) -> list[float]:
     """A column of a receiver's trace between two times. ValueError when there is none."""
-    rows = trace(run, number, host)
+    rows = trace(run, 0, host)
     found = [float(row[column]) for row in rows if since <= row["t"] <= until and row.get(column) is not None]
     if not found:
         raise ValueError(f"{host}: no {column} from {since:g} s on")

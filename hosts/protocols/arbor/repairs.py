@@ -17,8 +17,6 @@ from hosts.wire.units import MAX_U32
 
 HEAD: Final = struct.Struct("!IHH")
 _SYMBOL: Final = struct.Struct("!QQH")
-LEAST_PAYLOAD_BYTES: Final = HEAD.size + 4 + 24
-"""Of a DATA packet: a symbol of 24 bytes carries six of the stream."""
 MOST_PACKETS: Final = 128
 """Of a block: beyond that a repair is not much better shared (ours)."""
 BLOCK_PART: Final = 1 / 4

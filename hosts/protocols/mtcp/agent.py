@@ -92,20 +92,12 @@ class Agent:
 
     # --- children
 
-    def add_child(
-        self,
-        address: Address,
-        buffer_bytes: int,
-        now: float,
-        *,
-        first: int | None = None,
-        first_offset: int | None = None,
-    ) -> Child:
+    def add_child(self, address: Address, buffer_bytes: int, now: float, *, first: int | None = None) -> Child:
         """Admit a child with a buffer of so many bytes, that has everything before packet `first` (default: `end`),
         which must be held.
         """
         first = self.end if first is None else first
-        offset = self.store.offset_of(first) if first_offset is None else first_offset
+        offset = self.store.offset_of(first)
         number = self._numbers.take()
         if not self.children and not self._own_clock:
             self.congestion.begin(self.end)

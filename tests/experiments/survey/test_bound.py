@@ -2,11 +2,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.survey.bound import LEAST_RTTS, LEAST_S, MOST_DELIVERIES, PACKET_BITS, bounded, deliveries
+from experiments.survey.bound import LEAST_RTTS, LEAST_S, MOST_DELIVERIES, PACKET_BITS, bounded
 
 RATES = st.floats(1e6, 1e9)
 RTTS = st.floats(1e-3, 1.6)
 RECEIVERS = st.integers(1, 64)
+
+
+def deliveries(receivers: int, rate_bps: float, duration_s: float) -> float:
+    """Packets that so many receivers get of a full link."""
+    return receivers * rate_bps * duration_s / PACKET_BITS
 
 
 @given(RECEIVERS, RATES, RTTS)

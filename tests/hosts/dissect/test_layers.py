@@ -8,7 +8,7 @@ from canopy_engine import Seal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scapy.layers.inet import IP, UDP
-from scapy.packet import Raw
+from scapy.packet import Raw, split_layers
 
 from hosts.dissect import layers as dissect
 from hosts.dissect.layers import CanopyHeader
@@ -66,7 +66,8 @@ def test_scapy_finds_it_behind_udp() -> None:
         wire = bytes(IP(src="10.0.0.1", dst="232.1.1.1") / UDP(sport=40000, dport=5000) / data)
         assert IP(wire)["MTCP PROBE"].time_us == 12345
     finally:
-        dissect.unbind(5000)
+        split_layers(UDP, CanopyHeader, sport=5000)
+        split_layers(UDP, CanopyHeader, dport=5000)
 
 
 def test_scapy_can_make_packets() -> None:
