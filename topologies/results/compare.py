@@ -1,13 +1,16 @@
 """Two runs beside each other: what their summaries say, and how much the second differs."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from rich.table import Table
 
 from topologies.scenario.quantity import format_measured_rate
 
 Row = tuple[str, Any, Any]
+
+_RUN: Final = ("scenario", "seed", "switch", "outcome")
+"""What a run was, which is named and not measured: a seed is not a third higher than another."""
 
 
 def compare(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[Row]:
@@ -23,12 +26,12 @@ def comparison_table(rows: list[Row]) -> Table:
     for column in ("A", "B", "B to A"):
         table.add_column(column, justify="right")
     for name, one, other in rows:
-        table.add_row(name.removesuffix("_bps"), _text(name, one), _text(name, other), _change(one, other))
+        table.add_row(name.removesuffix("_bps"), _text(name, one), _text(name, other), _change(name, one, other))
     return table
 
 
 def _measures(summary: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {name: summary.get(name) for name in ("scenario", "seed", "switch", "outcome")}
+    found: dict[str, Any] = {name: summary.get(name) for name in _RUN}
     found["duration, s"] = summary["duration_s"]
     found["bottleneck used"] = summary["bottleneck_utilisation"]
     for session in summary["sessions"]:
@@ -56,6 +59,6 @@ def _text(name: str, value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _change(one: Any, other: Any) -> str:
-    numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in (one, other))
-    return f"{(other - one) / one:+.1%}" if numbers and one else ("" if one == other else "differs")
+def _change(name: str, one: Any, other: Any) -> str:
+    measured = name not in _RUN and all(isinstance(value, int | float) for value in (one, other))
+    return f"{(other - one) / one:+.1%}" if measured and one else ("" if one == other else "differs")

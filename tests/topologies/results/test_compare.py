@@ -31,6 +31,14 @@ def test_what_both_measured_stands_beside_each_other() -> None:
     assert "-50.0%" in list(table.columns[3].cells)
 
 
+def test_a_seed_is_no_measurement() -> None:
+    for seed, told in (1, ""), (2, "differs"):
+        table = comparison_table(compare(summary(8e6), {**summary(8e6), "seed": seed}))
+        changes = dict(zip(table.columns[0].cells, table.columns[3].cells, strict=True))
+        assert changes["seed"] == told
+        assert changes["duration, s"] == "+0.0%"
+
+
 def test_a_session_that_only_one_has_is_told() -> None:
     other = {**summary(4e6), "sessions": []}
     assert ("session 1: losses", 3, None) in compare(summary(8e6), other)

@@ -87,8 +87,8 @@ function refresh() {
     const [text, kind] = verdict(run);
     return Object.assign(document.createElement("div"), {textContent: text, className: `verdict ${kind}`});
   }));
-  if (page.runs.every(run => run.summary)) page.live = false;
-  $("time").max = end();
+  if (page.live && page.runs.every(run => run.summary)) seek(end());  // what came of it
+  $("time").max = Math.ceil(end() * 100) / 100;  // whole steps: its last place is the end
   $("end").textContent = `${end().toFixed(1)} s`;
   $("follow").hidden = page.runs.every(run => run.summary);
   page.plots.refresh(end());
