@@ -19,6 +19,8 @@ MOST: Final = 1e12
 """Of rates and other quantities (ours)."""
 
 _KEY: Final = "bound"
+UNIT: Final = "unit"
+"""In a field's metadata, of a parameter whose name does not end with its unit."""
 
 
 class Bound:
@@ -70,8 +72,8 @@ class _Word(Bound):
         return None if value in self._words else f"be {' or '.join(self._words)}"
 
 
-def _field(default: Any, bound: Bound) -> Any:
-    return field(default=default, metadata={_KEY: bound})
+def _field(default: Any, bound: Bound, unit: str = "") -> Any:
+    return field(default=default, metadata={_KEY: bound, UNIT: unit})
 
 
 def seconds(default: Any, *, below: float = MOST_S, or_zero: bool = False) -> Any:
@@ -84,29 +86,29 @@ def period(default: Any) -> Any:
     return _field(default, _Time(LEAST_PERIOD_S, MOST_S, False))
 
 
-def within(default: Any, least: int, most: int) -> Any:
+def within(default: Any, least: int, most: int, *, unit: str = "") -> Any:
     """A number from `least` to `most`."""
-    return _field(default, _Range(least, most, f"be in {least}..{most}"))
+    return _field(default, _Range(least, most, f"be in {least}..{most}"), unit)
 
 
 def at_least(default: Any, least: float, *, below: float = inf, unit: str = "") -> Any:
-    """A number that is not smaller than `least`, in a unit that the message names."""
-    return _field(default, _Range(least, below, f"be at least {least:g}{unit}", below=True))
+    """A number that is not smaller than `least`."""
+    return _field(default, _Range(least, below, f"be at least {least:g} {unit}".rstrip(), below=True), unit)
 
 
 def share(default: Any, *, or_zero: bool = False) -> Any:
     """A part of 1."""
-    return _field(default, _Range(0, 1, f"be in {'[' if or_zero else '('}0, 1]", above=not or_zero))
+    return _field(default, _Range(0, 1, f"be in {'[' if or_zero else '('}0, 1]", above=not or_zero), "share")
 
 
-def positive(default: Any, *, below: float = MOST) -> Any:
+def positive(default: Any, *, below: float = MOST, unit: str = "") -> Any:
     """A number above 0."""
-    return _field(default, _Range(0, below, "be positive", above=True, below=True))
+    return _field(default, _Range(0, below, "be positive", above=True, below=True), unit)
 
 
-def not_negative(default: Any, *, below: float = MOST) -> Any:
+def not_negative(default: Any, *, below: float = MOST, unit: str = "") -> Any:
     """A number from 0 on."""
-    return _field(default, _Range(0, below, "not be negative", below=True))
+    return _field(default, _Range(0, below, "not be negative", below=True), unit)
 
 
 def one_of(*words: str) -> Any:

@@ -9,10 +9,11 @@ from dataclasses import MISSING, Field, dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from hosts.parts.bounds import UNIT
 from hosts.protocol import Protocol
 
 _UNITS = {"_ms": "ms", "_s": "s", "_bps": "bit/s", "_bytes": "bytes", "_packets": "packets"}
-"""By the end of a name."""
+"""By the end of a name; of others the options say it (`bounds.py`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Parameter:
     name: str
     default: Any
     unit: str
+    """Empty of words and of what is true or false."""
     origin: str
     """What the comments at the field say: section, RFC, whose value it is."""
 
@@ -30,7 +32,7 @@ def parameters(protocol: Protocol[Any]) -> list[Parameter]:
     """All of a protocol's, in its own order."""
     said = _comments(protocol.options)
     return [
-        Parameter(field.name, _default(field), _unit(field.name), said.get(field.name, ""))
+        Parameter(field.name, _default(field), _unit(field), said.get(field.name, ""))
         for field in fields(protocol.options)
     ]
 
@@ -53,10 +55,9 @@ def _default(field: "Field[Any]") -> Any:
     return field.default_factory() if field.default_factory is not MISSING else ""
 
 
-def _unit(name: str) -> str:
-    return next(
-        (unit for end, unit in sorted(_UNITS.items(), key=lambda item: -len(item[0])) if name.endswith(end)), ""
-    )
+def _unit(field: "Field[Any]") -> str:
+    ends = sorted(_UNITS.items(), key=lambda item: -len(item[0]))
+    return str(field.metadata.get(UNIT, "")) or next((unit for end, unit in ends if field.name.endswith(end)), "")
 
 
 def _comments(options: type) -> dict[str, str]:

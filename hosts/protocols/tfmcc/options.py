@@ -17,42 +17,43 @@ class TfmccOptions:
     # offset; every increase is limited so; such a receiver counts with the RTT that the sender measures (RFC 4654).
     # today: the paper's timers with what holds in networks that nobody tuned (ours).
     rules: str = one_of("today", "paper", "rfc")
-    # At least what the smallest piece of a file takes.
+    # Of a packet; at least what the smallest piece of a file takes (ours).
     payload_bytes: int = within(DEFAULT_PAYLOAD_BYTES, LEAST_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES)
-    loss_intervals: int = within(8, 2, 128)  # 2.3: 8 to 32
+    loss_intervals: int = within(8, 2, 128, unit="intervals")  # of the weighted mean (2.3: 8 to 32)
     history_discounting: bool = False  # TFRC's (RFC 5348, 5.5), which RFC 4654 takes over and the paper does not name
-    initial_rtt_s: float = period(0.5)  # 2.4.1; used as the next RTT float above
-    # 2.4.1: worst error of sender's and receiver's clocks together, when `now` is synchronised (NTP); negative: it is
+    initial_rtt_s: float = period(0.5)  # until one is measured (2.4.1); used as the next RTT float above
+    # Worst error (2.4.1) of sender's and receiver's clocks together, when `now` is synchronised (NTP); negative: it is
     # not, and the initial RTT is initial_rtt_s.
     clock_error_s: float = -1.0
-    beta_clr: float = share(0.05)  # 2.4.2
-    beta_other: float = share(0.5)  # 2.4.2
-    beta_one_way: float = share(0.05)  # 2.4.3: "a smaller decay factor" (ours; the CLR's)
-    receivers_bound: int = at_least(10_000, 2)  # 2.5.1: N
-    gamma: float = share(0.25, or_zero=True)  # 2.5.4
-    theta: float = share(0.1, or_zero=True)  # 2.5.2
+    beta_clr: float = share(0.05)  # a new sample's, of the CLR's mean RTT (2.4.2)
+    beta_other: float = share(0.5)  # a new sample's, of another receiver's mean RTT (2.4.2)
+    beta_one_way: float = share(0.05)  # a one-way sample's: "a smaller decay factor" (2.4.3; ours: the CLR's)
+    receivers_bound: int = at_least(10_000, 2, unit="receivers")  # N: at most so many may be there (2.5.1)
+    gamma: float = share(0.25, or_zero=True)  # of T: the timers' offset (2.5.4)
+    # Who would have less by this part of what was reported still reports (2.5.2).
+    theta: float = share(0.1, or_zero=True)
     # Of switches that suppress, and of receivers behind them: a report that is lower at all passes. It is rare enough
     # there, and shares of shares would add up where one switch is above another (ours).
     switch_theta: float = share(0.0, or_zero=True)
-    low_rate_packets: int = not_negative(2)  # 2.5.3: c, 2 to 4
-    slowstart_factor: float = positive(2.0, below=1e6)  # 2.6: d
+    low_rate_packets: int = not_negative(2)  # c: so many in a row may be lost at low rates (2.5.3: 2 to 4)
+    slowstart_factor: float = positive(2.0, below=1e6, unit="times")  # d: what slowstart sends of what arrives (2.6)
     # Feedback delays of silence after which the CLR is gone; 0: 10 (4.2), by today's rules 3 of the rate before (ours).
-    clr_timeout_delays: float = not_negative(0.0)
+    clr_timeout_delays: float = not_negative(0.0, unit="delays")
     # Appendix C: the previous CLR is remembered so long ("a few RTTs"); 0: not.
-    previous_clr_rtts: float = not_negative(0.0)
-    max_rtt_decay: float = share(0.9)  # a round (RFC 4654, 3.2)
+    previous_clr_rtts: float = not_negative(0.0, unit="RTTs")
+    max_rtt_decay: float = share(0.9)  # what a round leaves of it (RFC 4654, 3.2)
     largest_rtt_s: float = period(4.0)  # reports that say more are not believed (ours)
-    # Receivers that cannot take this rate are sent away (1: "application-specific thresholds below which a receiver is
-    # compelled to leave"); 0: the slowest one is waited for.
+    # Receivers that cannot take this rate are sent away (section 1: "application-specific thresholds below which a
+    # receiver is compelled to leave"); 0: the slowest one is waited for.
     least_rate_bps: float = not_negative(0.0)
     # Between two packets, however low the rate (ours; TFRC's is 64 s, RFC 5348, 4.3).
     longest_gap_s: float = period(8.0)
-    rate_limit_bps: float = not_negative(0.0)  # of IP packets; 0: none
+    rate_limit_bps: float = not_negative(0.0)  # of IP packets; 0: none (ours)
     send_buffer_s: float = seconds(0.2)  # data of the application that waits, in time at the current rate (ours)
     # Of a file: a receiver silent or stalled for so long no longer holds the others back (ours).
     drop_after_s: float = seconds(30.0)
     silence_s: float = seconds(30.0)  # a receiver gives a silent sender up after this (ours)
-    assist: str = one_of("none", "switch")  # switch: switches on the way may suppress reports
+    assist: str = one_of("none", "switch")  # switch: switches on the way may suppress reports (ours)
 
     def __post_init__(self) -> None:
         check(self)

@@ -4,7 +4,19 @@ import math
 from dataclasses import dataclass, replace
 from typing import Final
 
-from hosts.parts.bounds import MOST, MOST_S, at_least, check, not_negative, one_of, period, positive, seconds, within
+from hosts.parts.bounds import (
+    MOST,
+    MOST_S,
+    at_least,
+    check,
+    not_negative,
+    one_of,
+    period,
+    positive,
+    seconds,
+    share,
+    within,
+)
 from hosts.protocols.webrc.flute.objects import SCHEMES
 from hosts.protocols.webrc.packets import LINK_BYTES, MAX_PACKET_BYTES, header_bytes
 from hosts.protocols.webrc.rules import RULES
@@ -27,34 +39,36 @@ class WebrcOptions:
     # LENP_B: here the packet with all its headers, as ns-2's. Nearly TCP's, for the equation is in packets, with room
     # for a tunnel's headers (the paper's: 1,024 bytes).
     packet_bytes: int = within(1440, LEAST_PACKET_BYTES, MAX_PACKET_BYTES)
-    # BCR_P, packets/s: 46 kbit/s; the less, the longer is start-up (the paper's: 1).
-    base_rate: float = at_least(4.0, 1 / MOST_S, below=MOST, unit=" packets/s")
-    p: float = 0.75  # P
-    slot_s: float = period(10.0)  # TSD
-    quiescence_s: float = seconds(300.0, below=MOST, or_zero=True)  # QD: how late a leave may take effect
-    epoch_s: float = period(0.25)  # EL (the paper's: 0.5)
-    # MRR_b; 0: no limit. The bandwidth of the receiver's last link, where it is known.
+    # BCR_P: 46 kbit/s; the less, the longer is start-up (the paper's: 1).
+    base_rate: float = at_least(4.0, 1 / MOST_S, below=MOST, unit="packets/s")
+    p: float = share(0.75)  # P: what a slot leaves of a wave's rate (Table 1; RFC 3738's default)
+    slot_s: float = period(10.0)  # TSD: how long a slot is (Table 1; RFC 3738's default)
+    # QD: how late a leave may take effect (Table 1; RFC 3738's default).
+    quiescence_s: float = seconds(300.0, below=MOST, or_zero=True)
+    epoch_s: float = period(0.25)  # EL: a receiver decides so often (ours; the paper's: 0.5)
+    # MRR_b: the bandwidth of the receiver's last link, where it is known; 0: no limit (Table 1).
     max_rate_bps: float = not_negative(0.0)
     # today: rules.py; waves are left as they are joined, by the target rate.
     # paper: the target rate is limited by what arrives, Gamma^1.5 TRR (Eq. (5)), Gamma^3 TRR in start-up; RR shows that
     # packets queue. rfc: no limit, 4 TRR in start-up; TRR shows it, and the thresholds are RFC 3738's.
     rules: str = one_of(*RULES)
-    # 3.2: leave start-up when MRTT jumps or the reception rate lags, before the first loss.
+    # Leave start-up when MRTT jumps or the reception rate lags, before the first loss (3.2).
     early_detection: bool = True
     # With the paper's or RFC 3738's rules: leave the wave joined last when start-up ends so (ours; today's rules always
     # do). It is for networks where leaves take effect at once.
     early_leave: bool = False
-    avoid_overflow: bool = True  # 3.3: do not join while the reception rate does not fall with the waves
-    # What the sender codes files with: raptorq, reed-solomon or no-code. Receivers take what comes.
+    avoid_overflow: bool = True  # do not join while the reception rate does not fall with the waves (3.3)
+    # What the sender codes files with: raptorq, reed-solomon or no-code. Receivers take what
+    # comes (RFC 6330, RFC 5510, RFC 5445; the default is ours).
     fec: str = one_of(*SCHEMES)
     # Files are transferred compressed (RFC 6726's content encoding).
     gzip: bool = False
-    flute_version: int = within(2, 1, 2)  # what the sender says it is (RFC 3926, RFC 6726)
-    # A receiver takes all files of the session, one after the other, and not the first one that is whole only.
+    flute_version: int = within(2, 1, 2, unit="version")  # what the sender says it is (RFC 3926: 1, RFC 6726: 2)
+    # A receiver takes all files of the session, one after the other, and not the first one that is whole only (ours).
     every_file: bool = False
-    pattern: str = "*"  # of the names of the files that a receiver takes (fnmatch)
-    newest: bool = False  # a receiver takes the file that was described last, and no other
-    # The sender of a file stops after so long; 0: when it is stopped.
+    pattern: str = "*"  # of the names of the files that a receiver takes, as a shell's (fnmatch; ours)
+    newest: bool = False  # a receiver takes the file that was described last, and no other (ours)
+    # The sender of a file stops after so long; 0: when it is stopped (ours).
     carousel_s: float = seconds(0.0, below=MOST, or_zero=True)
 
     def __post_init__(self) -> None:

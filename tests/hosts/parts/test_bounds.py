@@ -17,7 +17,7 @@ class Options:
     long_s: float = bounds.seconds(1.0, below=1e12)
     count: int = bounds.within(4, 1, 9)
     many: int = bounds.at_least(10, 2)
-    rate: float = bounds.at_least(1.0, 0.5, below=10, unit=" packets/s")
+    rate: float = bounds.at_least(1.0, 0.5, below=10, unit="packets/s")
     gain: float = bounds.share(0.1)
     part: float = bounds.share(0.0, or_zero=True)
     factor: float = bounds.positive(2.0, below=100)
