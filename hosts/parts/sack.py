@@ -204,10 +204,15 @@ class Scoreboard:
         """Whether all children have `seq`."""
         return seq < self.base or bool(self._complete >> (seq - self._origin) & 1)
 
-    def missing(self, child: int) -> int:
-        """Bitmap above `base`: what `child` has not, below the highest that it has."""
+    def missing(self, child: int, end: int | None = None) -> int:
+        """Bitmap above `base`: what `child` has not, below `end`; None: below the highest that it has."""
         mask = self._nodes[self._places[child]] >> self.base - self._origin
-        return ~mask & ((1 << mask.bit_length()) - 1)
+        return ~mask & ((1 << (mask.bit_length() if end is None else max(0, end - self.base))) - 1)
+
+    def news(self, child: int, cumulative: int, sack: int) -> int:
+        """Bitmap above `base`: what `child` would tell of by this acknowledgment (see `acknowledge`) for the first
+        time."""
+        return (self._said(cumulative, sack) & ~self._nodes[self._places[child]]) >> self.base - self._origin
 
     def has(self, child: int, seq: int) -> bool:
         """Whether `child` has acknowledged `seq`."""

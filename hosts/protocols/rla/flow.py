@@ -256,8 +256,7 @@ class Flow:
         if self.is_aside(branch):
             return self._acknowledge_aside(branch, cumulative, sack, now)
         effects: list[Effect] = []
-        base = self.base
-        self._completed(self._inflight.listened.acknowledge(branch.number, cumulative, sack, self.end), base, now)
+        self._heard_of(branch, cumulative, sack, now)
         has = self._inflight.listened.has
         lost = branch.find_losses(cumulative + sack.bit_length() if sack else -1, ack.echo_time_us / 1e6, has)
         if lost:
@@ -271,7 +270,7 @@ class Flow:
             effects += self._repairs.hurry(branch, now)
         elif recovers:
             effects += self._repairs.recover(branch, branch.recover_below, now)
-        effects += self._repairs.answer([branch], now)
+        effects += self._repairs.answer(now)
         return effects
 
     def acknowledge_merged(self, ack: Ack, now: float) -> list[Effect]:
@@ -280,7 +279,6 @@ class Flow:
         Who has told before that it has the packet that holds the others up is further than the summary says.
         """
         self._heard_at = now
-        told: list[Branch] = []
         effects: list[Effect] = []
         for number in bits(ack.children):
             branch = self._by_number.get(number)
@@ -294,15 +292,19 @@ class Flow:
             branch.heard_at = branch.answered_at = now
             if cumulative >= self.base:
                 branch.opens(self._inflight.offset(cumulative) + ack.window)
-            board = self._inflight.board(branch)
-            if board is self._inflight.aside:
+            if self.is_aside(branch):
                 effects += self._acknowledge_aside(branch, cumulative, ack.sack, now)
             else:
-                told.append(branch)
-                base = self.base
-                self._completed(board.acknowledge(number, cumulative, ack.sack, self.end), base, now)
+                self._heard_of(branch, cumulative, ack.sack, now)
             self._progress(branch, self._inflight.board(branch).acknowledged(number), now)
-        return effects + self._repairs.answer(told, now)
+        return effects + self._repairs.answer(now)
+
+    def _heard_of(self, branch: Branch, cumulative: int, sack: int, now: float) -> None:
+        """What one that is listened to has told that it has."""
+        board, base = self._inflight.listened, self.base
+        if self._repairs.waits:
+            self._repairs.arrived(branch, bits(board.news(branch.number, cumulative, sack), base))
+        self._completed(board.acknowledge(branch.number, cumulative, sack, self.end), base, now)
 
     def _acknowledge_aside(self, branch: Branch, cumulative: int, sack: int, now: float) -> list[Effect]:
         """From one that was set aside: it is waited for again when it has all that was sent before it came back."""

@@ -34,6 +34,7 @@ class Repairs:
         self._counters = counters
         self._copy = copy
         self._requested: set[int] = set()  # packets that somebody lost, not sent again yet
+        self._news: set[int] = set()  # of them, those of which somebody has told since the last `answer`
         self._outstanding: set[int] = set()
 
     @property
@@ -47,7 +48,20 @@ class Repairs:
         if packet is not None and not self._inflight.listened.has(branch.number, seq):
             packet.lost_by.add(branch.number)
             self._requested.add(seq)
+            self._news.add(seq)
             self._outstanding.discard(seq)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it matters what receivers have: packets were asked for, and are not sent again yet."""
+        return bool(self._requested)
+
+    def arrived(self, branch: Branch, seqs: Iterable[int]) -> None:
+        """It has told that it has these packets, and had not before."""
+        packets = self._inflight.packets
+        for seq in self._requested.intersection(seqs):
+            packets[seq].lost_by.discard(branch.number)
+            self._news.add(seq)
 
     def completed(self, fresh: int, before: int, base: int) -> None:
         """Everybody has the packets of this bitmap above `before`, and all below `base`."""
@@ -60,18 +74,17 @@ class Repairs:
         """It asks for nothing any more."""
         for packet in self._inflight.packets.values():
             packet.lost_by.discard(branch.number)
+        self._news |= self._requested
 
-    def answer(self, branches: Iterable[Branch], now: float) -> list[Effect]:
-        """These receivers have told what they have. Send again what has been heard of from everybody."""
-        if not self._requested:
+    def answer(self, now: float) -> list[Effect]:
+        """Send again what has been heard of from everybody. Only what somebody has told of can have become so: all that
+        is asked for may be thousands of packets, and an acknowledgment tells of a few."""
+        if not self._news:
             return []
         board, packets = self._inflight.listened, self._inflight.packets
-        for seq in self._requested:
-            lost_by = packets[seq].lost_by
-            for branch in branches:
-                if branch.number in lost_by and board.has(branch.number, seq):
-                    lost_by.discard(branch.number)
-        settled = [seq for seq in self._requested if board.lacking(seq) == len(packets[seq].lost_by)]
+        news = self._news & self._requested
+        self._news.clear()
+        settled = [seq for seq in news if board.lacking(seq) == len(packets[seq].lost_by)]
         effects: list[Effect] = []
         for seq in sorted(settled):
             effects += self.repeat(seq, now)
@@ -115,7 +128,7 @@ class Repairs:
         and with the window used up no later packet comes to show it. As TCP, which begins again from there.
         """
         board, number = self._inflight.board(branch), branch.number
-        missing = (seq for seq in range(board.acknowledged(number), until) if not board.has(number, seq))
+        missing = bits(board.missing(number, until), board.base)
         return islice(self._repeat_missing(branch, missing, now), RECOVERY_BURST)
 
     def _repeat_missing(self, branch: Branch, missing: Iterable[int], now: float) -> Iterator[Send]:

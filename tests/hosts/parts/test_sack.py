@@ -92,8 +92,10 @@ def test_a_scoreboard_is_an_intersection(data: st.DataObject) -> None:
                 arrived[child].add(seq)
             cumulative, sack = arrived[child].cumulative, arrived[child].sack
             reports.append((child, cumulative, sack))
-        model.has[child] |= set(range(cumulative)) | set(bits(sack, cumulative + 1))
+        said = set(range(cumulative)) | set(bits(sack, cumulative + 1))
         base = board.base
+        assert set(bits(board.news(child, cumulative, sack), base)) == said - model.has[child]
+        model.has[child] |= said
         fresh = board.acknowledge(child, cumulative, sack, end)
         assert set(bits(fresh, base)) == model.settle(end)
         board.advance()
@@ -112,6 +114,7 @@ def _compare(board: Scoreboard, model: Model, end: int) -> None:
         highest = max(has, default=-1)
         missing = {seq for seq in range(highest) if seq not in has}
         assert set(bits(board.missing(child), board.base)) == missing
+        assert set(bits(board.missing(child, end), board.base)) == set(range(end)) - has
         assert all(board.has(child, seq) == (seq in has) for seq in range(end))
         assert board.acknowledged(child) == next(seq for seq in range(end + 1) if seq not in has)
 
