@@ -155,9 +155,10 @@ def compare(
     from topologies.results.compare import compare as rows_of
     from topologies.results.compare import comparison_table
     from topologies.results.run_folder import RunFolder, RunFolderError
+    from topologies.results.summary import read_summary
 
     try:
-        rows = rows_of(RunFolder(one).read_summary(), RunFolder(other).read_summary())
+        rows = rows_of(read_summary(RunFolder(one)), read_summary(RunFolder(other)))
     except RunFolderError as error:
         fail(str(error))
     if as_json:

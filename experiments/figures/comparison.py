@@ -1,15 +1,15 @@
 """The comparison of all protocols as one table and one page of plots, from what is kept of its rows."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import matplotlib as mpl
 
 from experiments.figures.bars import BAR_IN, MARGIN_IN, WIDTH_IN, Bar, draw_columns, half_width
 from experiments.figures.svg import STYLE, new_canvas, to_svg
+from experiments.harness.kept import Kept, parse_kept
 from experiments.harness.row import Bars, Row
 from experiments.harness.statistics import mean_interval
 
@@ -35,24 +35,23 @@ def write(folder: Path, rows: Sequence[Row]) -> bool:
     paths = [folder / f"{row.id}.json" for row in rows]
     if not all(path.exists() for path in paths):
         return False
-    networks = [_network(row, json.loads(path.read_text("utf-8"))) for row, path in zip(rows, paths, strict=True)]
+    networks = [_network(row, parse_kept(path.read_bytes(), path.name)) for row, path in zip(rows, paths, strict=True)]
     (folder / f"{NAME}.md").write_text(table(networks), encoding="utf-8")
     (folder / f"{NAME}.svg").write_text(page(networks), encoding="utf-8")
     return True
 
 
-def _network(row: Row, kept: Mapping[str, Any]) -> Network:
+def _network(row: Row, kept: Kept) -> Network:
     if row.experiment is None or not isinstance(row.experiment.figure, Bars):
         raise ValueError(f"{row.id}: not a row of bars")
     series = {case.label: case.series for case in row.experiment.cases(False)}
     columns: dict[str, list[Bar]] = {}
-    try:
-        for entry in kept["cases"]:
-            label = str(entry["case"])
-            bar = Bar(label, series.get(label, label), mean_interval([float(value) for value in entry["values"]]))
-            columns.setdefault(str(entry["quantity"]), []).append(bar)
-    except (KeyError, TypeError) as error:
-        raise ValueError(f"{row.id}.json: not a row's result") from error
+    for entry in kept.cases:
+        values = [value for value in entry.values if value is not None]
+        if len(values) < len(entry.values):
+            raise ValueError(f"{row.id}: {entry.case}: not all runs are there")
+        bar = Bar(entry.case, series.get(entry.case, entry.case), mean_interval(values))
+        columns.setdefault(entry.quantity, []).append(bar)
     return Network(row.title.removeprefix("all protocols: "), row.experiment.figure.x_labels, columns)
 
 

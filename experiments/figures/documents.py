@@ -160,7 +160,7 @@ def _table(mark: re.Match[str], folder: Path) -> list[str]:
     return _pivot(cells, *_LAYOUTS[mark["layout"]](cells))
 
 
-_SURVEYS: Final[Mapping[str, Callable[[str], list[list[str]]]]] = {"survey": survey_lines, "goals": goals_lines}
+_SURVEYS: Final[Mapping[str, Callable[[bytes], list[list[str]]]]] = {"survey": survey_lines, "goals": goals_lines}
 
 _Layout: TypeAlias = tuple[str, list[tuple[str, str]]]
 """A table's corner, and line and column of each cell."""
@@ -217,9 +217,9 @@ def _cells(rows: Sequence[Row], wanted: Sequence[str], folder: Path) -> Iterator
                 yield _Cell(row, case.case, case.quantity, text)
 
 
-def _survey(path: Path, lines: Callable[[str], list[list[str]]]) -> list[list[str]]:
+def _survey(path: Path, lines: Callable[[bytes], list[list[str]]]) -> list[list[str]]:
     try:
-        return lines(path.read_text(encoding="utf-8"))
+        return lines(path.read_bytes())
     except FileNotFoundError:
         raise DocumentError(f"{path.stem}: no result in {path.parent}") from None
     except ValidationError as error:
@@ -228,7 +228,7 @@ def _survey(path: Path, lines: Callable[[str], list[list[str]]]) -> list[list[st
 
 def _peers(path: Path) -> list[list[str]]:
     try:
-        return peers_lines(path.read_text(encoding="utf-8"))
+        return peers_lines(path.read_bytes())
     except FileNotFoundError:
         raise DocumentError(f"{path.stem}: no result in {path.parent}") from None
     except ValidationError as error:
@@ -240,7 +240,7 @@ def _read(row: Row, folder: Path) -> _Result | None:
     if not path.exists():
         return None
     try:
-        return _Result.model_validate_json(path.read_text(encoding="utf-8"))
+        return _Result.model_validate_json(path.read_bytes())
     except ValidationError as error:
         raise DocumentError(f"{path}: not a row's result") from error
 

@@ -46,7 +46,7 @@ def keep(lines: Sequence[KeptLine], path: Path = KEPT) -> None:
     path.write_bytes(_LINES.dump_json(ordered, indent=1) + b"\n")
 
 
-def peers_lines(text: str) -> list[list[str]]:
+def peers_lines(text: str | bytes) -> list[list[str]]:
     """The table: Mbit/s in the data phase, how many times the fastest peer's, and the sender's CPU seconds.
     ValidationError."""
     lines = _LINES.validate_json(text)

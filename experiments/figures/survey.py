@@ -79,13 +79,13 @@ _GOALS_HEAD: Final = (
 )
 
 
-def survey_lines(text: str) -> list[list[str]]:
+def survey_lines(text: str | bytes) -> list[list[str]]:
     """A head and a line for each protocol. ValidationError when the text is no survey's."""
     survey = _Survey.model_validate_json(text)
     return [[_kind(survey), *_HEAD[1:]], *(list(_line(verdict)) for verdict in survey.protocols)]
 
 
-def goals_lines(text: str) -> list[list[str]]:
+def goals_lines(text: str | bytes) -> list[list[str]]:
     """Likewise, of the networks that the protocols' goals name."""
     survey = _Survey.model_validate_json(text)
     return [[_kind(survey), *_GOALS_HEAD[1:]], *(list(_goals_line(verdict)) for verdict in survey.protocols)]

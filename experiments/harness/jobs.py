@@ -1,5 +1,6 @@
 """Many runs, as processes here or on a cluster: what a folder has the result of is not run again."""
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -72,7 +73,8 @@ def run_jobs(jobs: Sequence[Job], folder: Path, run_all: RunAll, on_run: Callabl
                 done.failures[job.key] = str(result)
             else:
                 done.results[job.key] = result
-                write_whole(folder / f"{job.key}.json", json.dumps({**job.notes, "metrics": result}, indent=1) + "\n")
+                kept = {**job.notes, "sha256": _digest(result), "metrics": result}
+                write_whole(folder / f"{job.key}.json", json.dumps(kept, indent=1) + "\n")
             on_run(len(done.results) + len(done.failures), len(jobs))
     return done
 
@@ -96,7 +98,13 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 
 def _read(folder: Path, job: Job) -> Metrics | None:
+    """What was kept; None: nothing, or it is damaged, so that the run is made again."""
     try:
-        return dict(json.loads((folder / f"{job.key}.json").read_text(encoding="utf-8"))["metrics"])
-    except (OSError, ValueError, KeyError, TypeError):
+        kept = json.loads((folder / f"{job.key}.json").read_bytes())
+        return dict(kept["metrics"]) if kept["sha256"] == _digest(kept["metrics"]) else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
+
+
+def _digest(metrics: Metrics) -> str:
+    return hashlib.sha256(json.dumps(metrics).encode()).hexdigest()

@@ -37,6 +37,10 @@ class Kept(BaseModel):
     runs: int
     """Of the case that has fewest."""
     holds: bool
+    measured: float | None = None
+    interval: list[float] | None = None
+    unit: str = ""
+    where: str = ""
     notes: list[str]
     made: Made = Made()
     cases: list[KeptCase]
@@ -63,13 +67,13 @@ class Standing:
 def read_kept(path: Path) -> Kept | None:
     """A row's kept result; None when there is no file. KeptError, OSError."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes()
     except FileNotFoundError:
         return None
     return parse_kept(text, str(path))
 
 
-def parse_kept(text: str, name: str) -> Kept:
+def parse_kept(text: str | bytes, name: str) -> Kept:
     """The content of a file called `name`. KeptError."""
     try:
         return Kept.model_validate_json(text)

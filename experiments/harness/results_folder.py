@@ -109,7 +109,7 @@ def judge_anew(entry: KeptRow, folder: Path) -> Judged:
     result = kept_result(entry)
     text = path.read_text(encoding="utf-8")
     content = json.loads(text)
-    before = {name: content[name] for name in _VERDICT}
+    before = entry.kept.model_dump(include=set(_VERDICT)) if entry.kept is not None else {}
     fresh = {**summary(result), "where": "" if result.judgement is None else result.judgement.where}
     content |= {name: fresh[name] for name in _VERDICT}
     if (judged := _as_text(content)) != text:

@@ -1,7 +1,5 @@
 """`canopy explain`: a packet's way through every switch of a simulated run."""
 
-import json
-import sqlite3
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -35,13 +33,14 @@ def explain(
     from topologies.explain.record import recorded
     from topologies.explain.show import journey_lines, list_lines
     from topologies.explain.store import ExplainError
-    from topologies.results.run_folder import RunFolder
+    from topologies.results.run_folder import RunFolder, RunFolderError
+    from topologies.results.summary import read_summary
 
     folder = RunFolder(run.absolute())
     try:
         if not run.is_dir():
             raise ExplainError(f"{run}: no such folder")
-        summary = json.loads(folder.summary.read_text(encoding="utf-8")) if folder.summary.exists() else None
+        summary = read_summary(folder) if folder.summary.exists() else None
         store = recorded(folder, summary, _Told(PAGE_STEP if record or sys.stderr.isatty() else STEP))
         if record:
             return
@@ -50,16 +49,16 @@ def explain(
             lines = list_lines(explainer, explainer.packets(switch, at))
         else:
             stops = explainer.journey(packet)
-            lines = iter(store.text(stop.account).rstrip() for stop in stops) if full else journey_lines(stops)
-        if store.fact("same") != "yes":
+            lines = map(explainer.lines, stops) if full else journey_lines(stops)
+        if not explainer.is_same:
             typer.echo("canopy: this version's run differs from the one in the folder; it is this one's", err=True)
         for line in lines:
             typer.echo(line)
-    except ExplainError as error:
+    except (ExplainError, RunFolderError) as error:
         fail(f"explain: {error}")
     except BrokenPipeError:
         raise  # who read the output went away: no failure of ours
-    except (OSError, ValueError, TypeError, sqlite3.Error) as error:
+    except (OSError, ValueError) as error:
         fail(f"explain: {run}: {error}", EXIT_FAILED)
 
 

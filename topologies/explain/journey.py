@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from topologies.explain.passage import Passage, dotted, read_passage
-from topologies.explain.store import INGRESS, Account, ExplainError, Store
+from topologies.explain.store import INGRESS, Account, ExplainError, Store, intact
 from topologies.explain.wiring import Wire, Wiring
 
 TOLERANCE_US = 2
@@ -63,12 +63,19 @@ class Stop:
 
 
 class Explainer:
-    """Follows packets of one run."""
+    """Follows packets of one run. ExplainError: its file is damaged."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._wiring = Wiring.from_json(store.fact("wiring"))
-        self._names: list[str] = json.loads(store.fact("outcomes") or "[]")
+        with intact(store.path):
+            self._wiring = Wiring.from_json(store.fact("wiring"))
+            self._names = [str(name) for name in json.loads(store.fact("outcomes") or "[]")]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether the run that was played again was the one in the folder."""
+        with intact(self._store.path):
+            return self._store.fact("same") == "yes"
 
     def journey(self, name: str) -> list[Stop]:
         """The packet `SWITCH:NUMBER` at all switches, from the first on. ExplainError when there is none."""
@@ -76,11 +83,12 @@ class Explainer:
         if switch not in self._wiring.switches or not number.isdecimal() or len(number) > _MOST_DIGITS:
             raise ExplainError(f"{name}: a packet is called SWITCH:NUMBER, as in `s1:507`")
         stops: list[Stop] = []
-        waiting = [self._first(switch, int(number))]
-        while waiting and len(stops) < MOST_STOPS:
-            stop = self._stop(waiting.pop(0))
-            stops.append(stop)
-            waiting += [account for departure in stop.departures for account in self._arrivals_of(departure)]
+        with intact(self._store.path):
+            waiting = [self._first(switch, int(number))]
+            while waiting and len(stops) < MOST_STOPS:
+                stop = self._stop(waiting.pop(0))
+                stops.append(stop)
+                waiting += [account for departure in stop.departures for account in self._arrivals_of(departure)]
         return stops
 
     def packets(self, switch: str | None, at_s: float, towards: str | None = None, limit: int = 20) -> list[Account]:
@@ -90,16 +98,23 @@ class Explainer:
         if switch not in self._wiring.switches:
             raise ExplainError(f"{switch}: the run has no such switch")
         since = round(at_s * 1e6)
-        if towards is None:
-            return self._store.arrivals(switch, since, since + LONGEST_DELAY_US, limit)
-        wire = self._wiring.towards(switch, towards)
-        if wire is None:
-            raise ExplainError(f"{switch} has no link to {towards}")
-        return self._store.departures(switch, wire.port, since, since + LONGEST_DELAY_US, limit)
+        with intact(self._store.path):
+            if towards is None:
+                return self._store.arrivals(switch, since, since + LONGEST_DELAY_US, limit)
+            wire = self._wiring.towards(switch, towards)
+            if wire is None:
+                raise ExplainError(f"{switch} has no link to {towards}")
+            return self._store.departures(switch, wire.port, since, since + LONGEST_DELAY_US, limit)
 
     def ends(self, account: Account) -> str:
         """From where to where an arrived packet goes, by its addresses; empty when it has none."""
-        return _ends(read_passage(self._store.text(account)))
+        with intact(self._store.path):
+            return _ends(read_passage(self._store.text(account)))
+
+    def lines(self, stop: Stop) -> str:
+        """Its trace, as the switch wrote it."""
+        with intact(self._store.path):
+            return self._store.text(stop.account).rstrip()
 
     # --- within
 

@@ -33,7 +33,7 @@ _SERIES = "ports.jsonl"
 
 def recorded(folder: RunFolder, summary: Mapping[str, Any] | None, tell: Callable[[float], None]) -> Store:
     """The accounts of a finished run, made first if they are not there. `tell` hears the share that is done, 0..1.
-    ExplainError; SimError and FileError as of a simulation."""
+    ExplainError."""
     path = folder.path / FILE_NAME
     if not path.exists():
         check(summary)
@@ -62,7 +62,7 @@ def _record(folder: RunFolder, summary: Mapping[str, Any], path: Path, tell: Cal
     from topologies.explain.wiring import wiring_of  # an answer from the file needs none of these: a second's work
     from topologies.plan import make_plan
     from topologies.scenario import load_scenario
-    from topologies.simulation.runner import SimulationOptions, simulate_scenario
+    from topologies.simulation.runner import FAILURES, SimulationOptions, simulate_scenario
 
     scenario = _as_it_was(load_scenario(folder.scenario, purpose="simulate"), summary)
     store = Store(path)
@@ -73,7 +73,10 @@ def _record(folder: RunFolder, summary: Mapping[str, Any], path: Path, tell: Cal
         options = SimulationOptions(
             folder.scenario, out=Path(again) / "run", until=duration + 1.0, report=False, on_control=recorder.begin
         )
-        simulate_scenario(scenario, options)
+        try:
+            simulate_scenario(scenario, options)
+        except FAILURES as error:
+            raise ExplainError(f"the run cannot be played again: {error}") from None
         recorder.collect(duration)
         same = _begins_alike(folder.series / _SERIES, Path(again) / "run" / "series" / _SERIES)
     facts = [

@@ -2,10 +2,11 @@
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 
 class ExplainError(Exception):
@@ -61,9 +62,10 @@ class Account:
 
 
 class Store:
-    """The accounts of a run. sqlite3.Error when the file is none of ours."""
+    """The accounts of a run. What reads a damaged file, or none of ours, raises whatever it may: read `intact`."""
 
     def __init__(self, path: Path) -> None:
+        self.path = path
         self._database = sqlite3.connect(path, check_same_thread=False)
         self._block: tuple[int, str] = (-1, "")
 
@@ -128,4 +130,20 @@ class Store:
 
     def _find(self, where: str, *values: object) -> list[Account]:
         with closing(self._database.execute(f"SELECT {_COLUMNS} FROM accounts WHERE {where}", values)) as cursor:
-            return [Account(*row) for row in cursor]
+            return [_account(*row) for row in cursor]
+
+
+def _account(switch: object, *numbers_and_kind: Any) -> Account:
+    """From a row, whose columns may be of any type, whatever the table says."""
+    *before, kind, block, start, length = numbers_and_kind
+    number, out, us, came, size = map(int, before)
+    return Account(str(switch), number, out, us, came, size, str(kind), int(block), int(start), int(length))
+
+
+@contextmanager
+def intact(path: Path) -> Iterator[None]:
+    """While the accounts in a file are read: whatever is wrong there is an ExplainError that says so."""
+    try:
+        yield
+    except (sqlite3.Error, zlib.error, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ExplainError(f"{path}: damaged ({error}); without this file the run is played again") from None

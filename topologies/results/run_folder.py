@@ -55,20 +55,6 @@ class RunFolder:
         """The results, JSON."""
         return self.path / "summary.json"
 
-    def read_summary(self) -> dict[str, Any]:
-        """The results. RunFolderError when there are none."""
-        try:
-            found = json.loads(self.summary.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise RunFolderError(
-                f"{self.path}: no summary.json ({error.strerror}): no run folder, or not over yet"
-            ) from None
-        except ValueError:
-            raise RunFolderError(f"{self.path}: summary.json is no JSON") from None
-        if not isinstance(found, dict):
-            raise RunFolderError(f"{self.path}: summary.json is no summary")
-        return found
-
     @property
     def report(self) -> Path:
         """The results, for reading."""
@@ -149,15 +135,22 @@ class SeriesWriter:
 
 
 def read_series(path: Path) -> list[dict[str, Any]]:
-    """The rows of a JSON lines file; a last line that was cut off is left out, a missing file has none."""
+    """The rows of a JSON lines file; a line that was cut off, or is no JSON object, is left out, a missing file has
+    none."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        return parse_rows(path.read_bytes())
     except OSError:
         return []
+
+
+def parse_rows(lines: bytes) -> list[dict[str, Any]]:
+    """Likewise, of text."""
     rows = []
-    for line in lines:
+    for line in lines.splitlines():
         try:
-            rows.append(json.loads(line))
-        except ValueError:
+            row = json.loads(line)
+        except (ValueError, RecursionError):
             continue
+        if isinstance(row, dict):
+            rows.append(row)
     return rows

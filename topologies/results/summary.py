@@ -1,15 +1,19 @@
 """From what a run left to its summary: who holds the file, how fast it came, how full the bottleneck was. No clock."""
 
 import itertools
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
+from pydantic import TypeAdapter, ValidationError
+
+from controller.network import first_error
 from controller.sessions import SessionStatus
 from topologies.plan import Plan, Source
 from topologies.results.paths import paths_from
-from topologies.results.run_folder import RunFolder, read_series
+from topologies.results.run_folder import RunFolder, RunFolderError, read_series
 from topologies.scenario.activity import Flow
 from topologies.scenario.network import DirectedLink
 from topologies.scenario.scenario import Scenario
@@ -158,6 +162,35 @@ class Summary:
     def as_json(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
+
+
+_SUMMARY: Final = TypeAdapter(Summary)
+MOST_NUMBER: Final = 2**63
+"""Nothing that is measured in a run is as great."""
+
+
+def read_summary(folder: RunFolder) -> dict[str, Any]:
+    """A finished run's summary as plain data, with all fields and their types. RunFolderError names the file."""
+    try:
+        text = folder.summary.read_bytes()
+    except OSError as error:
+        raise RunFolderError(
+            f"{folder.path}: no summary.json ({error.strerror}): no run folder, or not over yet"
+        ) from None
+    try:
+        found = _SUMMARY.validate_json(text, strict=True)
+        json.loads(text, parse_float=_check, parse_int=_check, parse_constant=_check)
+    except ValidationError as error:
+        raise RunFolderError(f"{folder.summary}: not a run's summary: {first_error(error)}") from None
+    except ValueError as error:
+        raise RunFolderError(f"{folder.summary}: not a run's summary: {error}") from None
+    return found.as_json()
+
+
+def _check(text: str) -> None:
+    """ValueError: no number, or one that nothing in a run can have."""
+    if not abs(float(text)) < MOST_NUMBER:  # nor is it NaN
+        raise ValueError(f"{text[:40]} is no number of a run")
 
 
 def summarize(

@@ -1,8 +1,9 @@
 """Reads a JSON lines file as it grows."""
 
-import json
 from pathlib import Path
 from typing import Any
+
+from topologies.results.run_folder import parse_rows
 
 CHUNK_BYTES = 4 << 20
 """Read at a time, so that a page that opens on a long run is not kept waiting by one file."""
@@ -30,12 +31,4 @@ class Tail:
         if end == 0 and len(chunk) == CHUNK_BYTES:
             end = len(chunk)  # no line of ours is as long: skip it
         self._offset += end
-        rows = []
-        for line in chunk[:end].splitlines():
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(row, dict):
-                rows.append(row)
-        return rows
+        return parse_rows(chunk[:end])

@@ -32,6 +32,10 @@ from topologies.simulation.progress import Progress, SilentView, View, make_view
 from topologies.simulation.stage import SimulatedStage
 from topologies.simulation.switch import SimulatedSwitch
 
+NOT_RUN = (ProgramError, RunFolderError, SourceError)
+FAILURES = (*NOT_RUN, FileError, SimError)
+"""What `simulate_scenario` raises; of the first, nothing was run."""
+
 
 @dataclass(frozen=True, slots=True)
 class SimulationOptions(RunOptions):
@@ -48,10 +52,10 @@ def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -
     console = Console(stderr=as_json)
     try:
         summary = simulate_scenario(scenario, options, lambda: make_view(console, quiet=as_json or options.quiet))
-    except (PageError, RunFolderError, SourceError, ProgramError) as error:
+    except (PageError, *NOT_RUN) as error:
         print(f"canopy: {error}", file=sys.stderr)
         return EXIT_BAD_INPUT
-    except (SimError, FileError) as error:
+    except FAILURES as error:
         print(f"canopy: the simulation failed: {error}", file=sys.stderr)
         return EXIT_FAILED
     except Interrupted as interrupt:
@@ -73,7 +77,7 @@ def simulate_scenario(
 ) -> Summary:
     """Run a scenario to its end, or until a signal comes: then with the results so far.
 
-    RunFolderError, SourceError, ProgramError: nothing was run. SimError, FileError: it could not go on."""
+    Raises one of FAILURES."""
     started = datetime.now().astimezone()
     folder = create_run_folder(options.scenario_file, scenario.name, options.out, started, text=options.text)
     if options.page is not None:

@@ -38,10 +38,10 @@ class Packets:
         if self._explainer is None or switch is None:
             return state
         try:
-            found = self._explainer.packets(switch, at_s, towards, SHOWN)
+            found = list_json(self._explainer.packets(switch, at_s, towards, SHOWN))
         except ExplainError as error:
             return {"state": "none", "why": str(error)}
-        return {**state, "packets": list_json(found)}
+        return {**state, "packets": found}
 
     def journey(self, name: str) -> dict[str, Any]:
         """A packet's way."""
@@ -63,8 +63,8 @@ class Packets:
         if self._explainer is None and (self._run.folder.path / FILE_NAME).exists():
             try:
                 self._explainer = Explainer(Store(self._run.folder.path / FILE_NAME))
-            except (sqlite3.Error, ValueError, TypeError, KeyError) as error:
-                return {"state": "none", "why": f"{FILE_NAME}: {error}"}
+            except (ExplainError, sqlite3.Error) as error:
+                return {"state": "none", "why": str(error)}
         if self._explainer is not None:
             return {"state": "ready"}
         try:

@@ -10,6 +10,7 @@ from topologies.plan import make_plan
 from topologies.results.paths import paths_from
 from topologies.results.run_folder import RunFolder, RunFolderError
 from topologies.results.series import SESSION_FIELDS
+from topologies.results.summary import MOST_NUMBER, read_summary
 from topologies.results.tail import Tail
 from topologies.scenario import Scenario, ScenarioError, load_scenario
 from topologies.scenario.session import Session
@@ -24,6 +25,13 @@ RECEIVER_COLUMNS = ("state", "acked_bytes", "rtt_s", "loss_rate", "lost_packets"
 """Of receivers.jsonl."""
 LOSS_COLUMNS = ("drop_queue", "drop_red", "drop_aqm", "drop_loss", "drop_mtu")
 """Of ports.jsonl: what a link lost, for whatever reason."""
+_PORT_COLUMNS = ("port", "tx_bytes", "tx_packets", "rx_bytes", "rx_packets", "queue_packets", "queue_bytes")
+_FLOW_COLUMNS = ("received_bytes", "acked_bytes", "cwnd")
+_TEXTS = ("state", "limiting", "limiting_reason", "parent", "kind", "subject", "switch", "receiver", "group", "peer")
+"""Columns that are no numbers, of all series."""
+_NUMBERS = (*SESSION_COLUMNS, *RECEIVER_COLUMNS, *_PORT_COLUMNS, *LOSS_COLUMNS, *_FLOW_COLUMNS, "session")
+_IS_TEXT = dict.fromkeys(_NUMBERS, False) | dict.fromkeys(_TEXTS, True)
+"""Column -> whether it is a text, else a number, of all that the page takes from series; null is neither."""
 
 
 class Run:
@@ -72,7 +80,7 @@ class Run:
         """Take in what has been written since; whether something was."""
         found = False
         for tail, take in self._tails:
-            rows = [row for row in tail.take() if isinstance(row.get("t", row.get("time")), int | float)]
+            rows = [row for row in tail.take() if is_sound(row)]
             if rows:
                 found = True
                 take(rows)
@@ -81,7 +89,7 @@ class Run:
     def summary(self) -> dict[str, Any] | None:
         """`summary.json`; None while there is none."""
         try:
-            return self.folder.read_summary()
+            return read_summary(self.folder)
         except RunFolderError:
             return None
 
@@ -115,38 +123,38 @@ class Run:
     def _taker(self, stream: str, *columns: str) -> Take:
         def take(rows: list[dict[str, Any]]) -> None:
             for row in rows:
-                self._add(stream, [row["t"], *(row.get(column) for column in columns)])
+                self._add(stream, [_time(row), *(row.get(column) for column in columns)])
 
         return take
 
     def _take_ports(self, rows: list[dict[str, Any]]) -> None:
         """One row of the stream for each moment: by number of link, bytes so far, packets and bytes waiting, losses and
         packets so far."""
-        for at, ports in groupby(rows, key=lambda row: row["t"]):
+        for at, ports in groupby(rows, key=_time):
             octets, packets, waiting, waiting_bytes, losses = ([0] * self._links for _ in range(5))
             for port in ports:
-                known = self._counters.get((str(port.get("switch")), int(port.get("port", 0))))
+                known = self._counters.get((port.get("switch", ""), port.get("port", 0)))
                 if known is not None:
                     out, into = known
-                    octets[out] = port.get("tx_bytes", 0)
-                    packets[out] = port.get("tx_packets", 0)
-                    waiting[out] = port.get("queue_packets", 0)
-                    waiting_bytes[out] = port.get("queue_bytes", 0)
-                    losses[out] = sum(port.get(column, 0) for column in LOSS_COLUMNS)
+                    octets[out] = port.get("tx_bytes") or 0
+                    packets[out] = port.get("tx_packets") or 0
+                    waiting[out] = port.get("queue_packets") or 0
+                    waiting_bytes[out] = port.get("queue_bytes") or 0
+                    losses[out] = sum(port.get(column) or 0 for column in LOSS_COLUMNS)
                     if into is None:
                         continue
-                    octets[into] = port.get("rx_bytes", 0)
-                    packets[into] = port.get("rx_packets", 0)
+                    octets[into] = port.get("rx_bytes") or 0
+                    packets[into] = port.get("rx_packets") or 0
             self._add("ports", [at, octets, waiting, waiting_bytes, losses, packets])
 
     def _take_sessions(self, rows: list[dict[str, Any]]) -> None:
         for row in rows:
-            self._add(f"session-{row.get('session')}", [row["t"], *(row.get(column) for column in SESSION_COLUMNS)])
+            self._add(f"session-{row.get('session')}", [_time(row), *(row.get(column) for column in SESSION_COLUMNS)])
 
     def _take_receivers(self, rows: list[dict[str, Any]]) -> None:
         """One row of the stream for each status: receiver -> its columns."""
-        for (at, session), group in groupby(rows, key=lambda row: (row["t"], row.get("session"))):
-            said = {row["receiver"]: [row.get(column) for column in RECEIVER_COLUMNS] for row in group}
+        for (at, session), group in groupby(rows, key=lambda row: (_time(row), row.get("session"))):
+            said = {str(row.get("receiver")): [row.get(column) for column in RECEIVER_COLUMNS] for row in group}
             self._add(f"receivers-{session}", [at, said])
 
     def _take_members(self, rows: list[dict[str, Any]]) -> None:
@@ -159,10 +167,10 @@ class Run:
                 continue
             if session.sender not in self._paths:
                 self._paths[session.sender] = paths_from(self.scenario.links, session.sender)
-            path = self._paths[session.sender].get(row["receiver"], [])[1:]
+            path = self._paths[session.sender].get(str(row.get("receiver")), [])[1:]
             joins = row.get("kind") == "join"
             for one, other in pairwise(path if joins else path[-2:]):
-                self._add("tree", [row["t"], "join" if joins else "leave", str(session.group), one, other])
+                self._add("tree", [_time(row), "join" if joins else "leave", str(session.group), one, other])
 
     def _take_tree(self, rows: list[dict[str, Any]]) -> None:
         """Joins and leaves at switches, of the controller's events."""
@@ -170,4 +178,25 @@ class Run:
             if row.get("event") in ("join", "leave", "expire"):
                 kind = "join" if row["event"] == "join" else "leave"
                 group = str(row.get("group", "")).rpartition(" ")[2].strip("()")
-                self._add("tree", [row["time"], kind, group, row.get("switch"), row.get("peer")])
+                self._add("tree", [_time(row), kind, group, row.get("switch"), row.get("peer")])
+
+
+def is_sound(row: Mapping[str, Any]) -> bool:
+    """Whether it has a time, and what the page takes of it is of the right kind: others may have written the file."""
+    if not _is_number(_time(row)):
+        return False
+    for name, value in row.items():
+        is_text = _IS_TEXT.get(name)
+        if is_text is not None and value is not None and not (isinstance(value, str) if is_text else _is_number(value)):
+            return False
+    feedback = row.get("feedback", {})
+    return isinstance(feedback, dict) and all(map(_is_number, feedback.values()))
+
+
+def _time(row: Mapping[str, Any]) -> Any:
+    """Of a series' row, or of a line of the controller's log."""
+    return row.get("t", row.get("time"))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and abs(value) < MOST_NUMBER

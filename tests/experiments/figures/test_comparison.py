@@ -14,11 +14,12 @@ from experiments.rows.compare.comparison import ROWS
 def keep(folder: Path, row_id: str, values: dict[str, dict[str, list[float]]]) -> None:
     """A row's result: quantity -> contender -> values."""
     cases = [
-        {"case": contender, "quantity": quantity, "values": runs}
+        {"case": contender, "world": "sim", "quantity": quantity, "values": runs}
         for quantity, contenders in values.items()
         for contender, runs in contenders.items()
     ]
-    (folder / f"{row_id}.json").write_text(json.dumps({"cases": cases}))
+    kept = {"quick": False, "runs": 1, "holds": True, "notes": [], "cases": cases}
+    (folder / f"{row_id}.json").write_text(json.dumps(kept))
 
 
 def keep_all(folder: Path) -> None:
@@ -51,9 +52,10 @@ def test_one_table_and_one_page(tmp_path: Path) -> None:
 
 def test_what_is_no_result_is_named(tmp_path: Path) -> None:
     keep_all(tmp_path)
-    (tmp_path / f"{ROWS[2].id}.json").write_text('{"cases": [{}]}')
-    with pytest.raises(ValueError, match=re.escape(ROWS[2].id)):
-        write(tmp_path, ROWS)
+    for content in (b'{"cases": [{}]}', b"\xff", b""):
+        (tmp_path / f"{ROWS[2].id}.json").write_bytes(content)
+        with pytest.raises(ValueError, match=re.escape(ROWS[2].id)):
+            write(tmp_path, ROWS)
 
 
 def test_the_kept_table_is_of_the_kept_results(tmp_path: Path) -> None:

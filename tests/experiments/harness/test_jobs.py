@@ -35,7 +35,8 @@ def test_results_are_kept_with_their_notes_and_found_again(tmp_path: Path) -> No
     first = run_jobs(jobs, tmp_path / "made", FakeRuns("two"), lambda *numbers: told.append(numbers))
     assert (first.results, first.failures, first.reused) == ({"one": {"is": "one"}}, {"two": "unlucky"}, 0)
     assert told == [(0, 2), (1, 2), (2, 2)]
-    assert json.loads((tmp_path / "made" / "one.json").read_text()) == {"seed": 4, "metrics": {"is": "one"}}
+    kept = json.loads((tmp_path / "made" / "one.json").read_text())
+    assert (kept["seed"], kept["metrics"]) == (4, {"is": "one"})
     again = FakeRuns()
     second = run_jobs(jobs, tmp_path / "made", again, quiet)
     assert again.run == ["two"]
@@ -48,6 +49,19 @@ def test_what_is_no_result_is_made_again(tmp_path: Path, content: str) -> None:
     runs = FakeRuns()
     run_jobs([job("one")], tmp_path, runs, quiet)
     assert runs.run == ["one"]
+
+
+def test_a_result_that_is_damaged_anywhere_is_made_again(tmp_path: Path) -> None:
+    run_jobs([job("one")], tmp_path, FakeRuns(), quiet)
+    path = tmp_path / "one.json"
+    whole = path.read_bytes()
+    for end in range(len(whole) - 2):
+        path.write_bytes(whole[:end])
+        assert run_jobs([job("one")], tmp_path, FakeRuns(), quiet).reused == 0
+    for place in range(whole.index(b'"metrics'), len(whole) - 2):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        again = run_jobs([job("one")], tmp_path, FakeRuns(), quiet)
+        assert again.results == {"one": {"is": "one"}}
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

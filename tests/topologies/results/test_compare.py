@@ -1,11 +1,6 @@
-import json
-from pathlib import Path
 from typing import Any
 
-import pytest
-
 from topologies.results.compare import compare, comparison_table
-from topologies.results.run_folder import RunFolder, RunFolderError
 
 
 def summary(goodput: float, state: str = "done") -> dict[str, Any]:
@@ -42,11 +37,3 @@ def test_a_seed_is_no_measurement() -> None:
 def test_a_session_that_only_one_has_is_told() -> None:
     other = {**summary(4e6), "sessions": []}
     assert ("session 1: losses", 3, None) in compare(summary(8e6), other)
-
-
-def test_a_folder_without_a_summary_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunFolderError, match="no run folder, or not over yet"):
-        RunFolder(tmp_path).read_summary()
-    (tmp_path / "summary.json").write_text(json.dumps([]))
-    with pytest.raises(RunFolderError, match="no summary"):
-        RunFolder(tmp_path).read_summary()

@@ -1,15 +1,21 @@
+import json
+from pathlib import Path
+
 import pytest
 
 from controller.sessions import SessionStatus
 from tests.topologies.scenarios import TEXT, small_scenario
 from topologies.plan import REALTIME, make_plan
+from topologies.results.run_folder import RunFolder, RunFolderError
 from topologies.results.summary import (
     ReceiverResult,
     SessionResult,
+    Summary,
     bottleneck_link,
     counter_rate,
     find_bottleneck,
     rate_between,
+    read_summary,
     sending_time,
     session_result,
     what_counts,
@@ -131,3 +137,43 @@ def test_a_session_is_what_its_sender_said_last() -> None:
     assert (result.state, result.detail, result.feedback_packets, result.repair_packets) == ("done", "", 5, 2)
     assert (result.sending_from, result.sending_until) == (0.9, 1.3)
     assert result.dropped == ["c"]
+
+
+def test_a_summary_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    folder, written = RunFolder(tmp_path), summary()
+    folder.summary.write_text(json.dumps(written.as_json()))
+    assert read_summary(folder) == written.as_json()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[]", "not a run's summary"),
+        ('{"seed": 1', "not a run's summary: Invalid JSON"),
+        (json.dumps({"seed": "1"}), "not a run's summary: scenario"),
+        ("NaN", "not a run's summary"),
+    ],
+)
+def test_what_is_no_summary_is_told(tmp_path: Path, text: str, said: str) -> None:
+    folder = RunFolder(tmp_path)
+    with pytest.raises(RunFolderError, match="no run folder, or not over yet"):
+        read_summary(folder)
+    folder.summary.write_text(text)
+    with pytest.raises(RunFolderError, match=rf"summary.json: {said}"):
+        read_summary(folder)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999", "9" * 40])
+def test_a_number_that_no_run_can_have_is_told(tmp_path: Path, number: str) -> None:
+    folder = RunFolder(tmp_path)
+    folder.summary.write_text(json.dumps(summary().as_json()).replace("4321.0", number))
+    with pytest.raises(RunFolderError, match=r"summary.json: not a run's summary"):
+        read_summary(folder)
+
+
+def summary() -> Summary:
+    session = result()
+    session.receivers = [receiver(True, True)]
+    return Summary(
+        "x", 1, "simulated", "2026", 0.0, 4321.0, True, "done", [session], [], None, [], [], ["note"], "runs/x"
+    )

@@ -6,7 +6,7 @@ import pytest
 
 from tests.topologies.scenarios import TEXT
 from topologies.results.run_folder import RunFolder, RunFolderError, SeriesWriter
-from topologies.web.run import Run
+from topologies.web.run import Run, is_sound
 
 
 @pytest.fixture
@@ -64,3 +64,18 @@ def test_joins_at_switches_are_the_tree(folder: RunFolder) -> None:
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="no run folder"):
         Run(tmp_path)
+
+
+def test_rows_that_others_wrote_are_left_out() -> None:
+    assert is_sound({"t": 0.5, "state": "done", "cwnd": None, "of_others": [1]})
+    assert is_sound({"time": 1, "feedback": {"first": 2}})
+    wrong: list[dict[str, Any]] = [
+        {},
+        {"t": "1"},
+        {"t": float("nan")},
+        {"t": 1, "cwnd": "4"},
+        {"t": 1, "state": 4},
+        {"t": 1, "port": 10**400},
+    ]
+    wrong += [{"t": 1, "feedback": [1]}, {"t": 1, "feedback": {"first": "2"}}]
+    assert not any(map(is_sound, wrong))
