@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from hosts.programs.naming import check_folder, unusable
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
 
@@ -20,11 +21,10 @@ class Below:
         self.top = top
         try:
             top.mkdir(parents=True, exist_ok=True)
-            if not os.access(top, os.W_OK | os.X_OK):
-                raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+            check_folder(top)
             self._top = os.open(top, _FLAGS)
         except OSError as error:
-            raise FileError(f"{top}: {error.strerror}", Reason.CANNOT_WRITE) from None
+            raise unusable(top, error) from None
         self.umask = _read_umask()
         self._path = ""
         self._open: int | None = None

@@ -32,7 +32,7 @@ from hosts.programs.daemon_cli import (
 )
 from hosts.programs.driver import INTERRUPTED, Outcome, Plan
 from hosts.programs.files import FileSource
-from hosts.programs.naming import Existing
+from hosts.programs.naming import Existing, unusable
 from hosts.programs.progress import Display
 from hosts.programs.report import bad_input
 from hosts.programs.sdp import Description, read_sdp
@@ -357,7 +357,7 @@ def make_folder(folder: Path, display: Display) -> None:
     try:
         folder.mkdir()
     except OSError as error:
-        raise FileError(f"{folder}: {error.strerror}") from None
+        raise unusable(folder, error) from None
     display.say(f"made the folder {folder}")
 
 

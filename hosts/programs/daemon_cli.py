@@ -12,6 +12,7 @@ from engine.command.exits import EXIT_BAD_INPUT, SIGNALLED
 from engine.command.listen import parse_address
 from hosts.programs.daemon import Daemon, Service
 from hosts.programs.driver import Plan
+from hosts.programs.naming import check_folder
 from hosts.programs.policy import Policy, parse_size
 from hosts.programs.progress import Display
 from hosts.runtime import sockets
@@ -78,6 +79,7 @@ async def serve(
     place = None if options.metrics is None else parse_address("--metrics", options.metrics)
     if not folder.is_dir():
         raise FileError(f"{folder}: no such folder")
+    check_folder(folder)
     if options.status is not None and not options.status.parent.is_dir():
         raise FileError(f"{options.status}: {options.status.parent} is no folder")
     service = Service(

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import stat
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -43,6 +44,32 @@ def taken(final: Path) -> FileError:
     """Of a name that a file has already."""
     what = "" if final.is_dir() else " (--replace puts the new one in its place)"
     return FileError(f"{final}: {os.strerror(errno.EEXIST)}{what}", Reason.REFUSED_FILE)
+
+
+def check_folder(folder: Path) -> None:
+    """Whether files may come into a folder. Raises FileError, with what to do, when they may not."""
+    try:
+        if not stat.S_ISDIR(os.stat(folder).st_mode):
+            raise OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if not os.access(folder, os.W_OK | os.X_OK):
+            why = errno.EROFS if os.statvfs(folder).f_flag & os.ST_RDONLY else errno.EACCES
+            raise OSError(why, os.strerror(why))
+    except OSError as error:
+        raise unusable(folder, error) from None
+
+
+def unusable(folder: Path, error: OSError) -> FileError:
+    """Of a folder that no file can come into."""
+    match error.errno:
+        case errno.EROFS:
+            why = "its file system is read-only: mount it for writing, or name another folder (--out)"
+        case errno.EACCES:
+            why = f"user {os.geteuid()} may not write there: change its owner or mode, or name another folder (--out)"
+        case errno.ENOTDIR | errno.EEXIST:
+            why = "no folder, but a file"
+        case _:
+            why = error.strerror or str(error)
+    return FileError(f"{folder}: {why}", Reason.CANNOT_WRITE)
 
 
 def unwritable(path: Path, error: OSError) -> FileError:

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import ClassVar, Final
 
 from hosts.programs.gathering import PIECE_BYTES
-from hosts.programs.naming import Existing, give_name, taken, unwritable
+from hosts.programs.naming import Existing, check_folder, give_name, taken, unwritable
 from hosts.storage import Content, Room, Space
 from hosts.wire.manifest import FileError, Manifest, unsafe_name
-from hosts.wire.reason import Reason
 
 MOST_OPEN: Final = 64
 """Files that are open for reading at a time (ours)."""
@@ -235,8 +234,7 @@ class FolderShelf:
         self._folder = folder
         self._existing = existing
         self._on_file = on_file
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise FileError(f"{folder}: {os.strerror(errno.EACCES)}", Reason.CANNOT_WRITE)
+        check_folder(folder)
 
     def room(self, name: str, sha256: str, key: str) -> Room | None:
         """Room for a file; None: it is there already. Raises FileError when another one of its name is."""

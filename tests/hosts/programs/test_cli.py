@@ -158,7 +158,7 @@ def test_a_tree_of_two_levels(tmp_path: Path, file: Path) -> None:
             "cannot be sent: it has 1000000000000 bytes, and in such packets at most",
         ),
         (["recv", "--group", "232.1.1.1", "--port", "5000"], "is source-specific (RFC 4607): give --source"),
-        (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "{file}"], "File exists"),
+        (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "{file}"], "no folder, but a file"),
         (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "/proc/nowhere"], "/proc/nowhere"),
         (["recv", "--group", "239.1.1.1", "--port", "5000", "-o", "{missing}/in"], "missing is no folder"),
         (["recv", "--group", "239.1.1.1", "--port", "5000", "--source", "239.1.1.2"], "is a multicast address"),
