@@ -1,6 +1,6 @@
 """Machines that systemd boots, on one kernel: systemd-nspawn on overlays, and veth pairs between them.
 
-To be used in mount and network namespaces of one's own, with which everything goes away.
+To be used in mount, process and network namespaces of one's own, with which everything goes away.
 """
 
 import contextlib
@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-BOOT_S: Final = 60
-STEP_S: Final = 120
+BOOT_S: Final = 120
+STEP_S: Final = 300
+"""On a machine that is busy with other things."""
 _QUIET: Final = ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--boot"]
 
 
