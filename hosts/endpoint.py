@@ -122,7 +122,7 @@ class Send(NamedTuple):
 
 
 class SendRun(NamedTuple):
-    """Send several datagrams, one after the other: of an endpoint that was told that it may (`Endpoint.sends_runs`)."""
+    """Send several datagrams, one after the other: of an endpoint that was told that it may (`Endpoint.run_bytes`)."""
 
     data: bytes
     """Of all, one after the other."""
@@ -282,8 +282,8 @@ class Endpoint:
 
     counters: dict[str, int]
     """What was sent, received and, with its reason, dropped."""
-    sends_runs: bool = False
-    """Whether the runtime carries out `SendRun`: it says so before `start`."""
+    run_bytes: int = 0
+    """Of the longest `SendRun` that the runtime carries out: it says so before `start`. 0: none at all."""
 
     @property
     @abstractmethod

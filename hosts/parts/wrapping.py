@@ -28,7 +28,7 @@ class _Wrapped(Endpoint):
         self.core.place(address)
 
     def start(self, *, now: float) -> Sequence[Effect]:
-        self.core.sends_runs = self.sends_runs
+        self.core.run_bytes = self.run_bytes
         return self._passed(self.core.start(now=now), now)
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:

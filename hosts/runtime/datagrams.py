@@ -19,6 +19,9 @@ BACKLOG: Final = 1024
 """Datagrams kept while the kernel takes no more; beyond that they are dropped, as a full queue would (ours)."""
 LONGEST_WAIT_S: Final = 1.0
 """No datagram waits longer in a socket's buffer; a timestamp that says so is not believed (ours)."""
+RUN_BYTES: Final = 65_507
+"""Of a run that an endpoint sends, at most: what an IPv4 packet holds behind its header and UDP's, so that most of one
+leave as one message (the kernel's other bound is of 64 datagrams, which `DatagramSender` keeps)."""
 PEERS: Final = 4096
 """Source addresses remembered as objects (ours)."""
 

@@ -27,7 +27,7 @@ from hosts.endpoint import (
 )
 from hosts.runtime import sockets
 from hosts.runtime.clock import PatientLoop
-from hosts.runtime.datagrams import BATCH, Inbox, Outbox
+from hosts.runtime.datagrams import BATCH, RUN_BYTES, Inbox, Outbox
 from hosts.runtime.disk import Content, ReadAhead, WriteBehind
 from hosts.storage import Library
 from hosts.wire.manifest import FileError
@@ -56,7 +56,7 @@ class Runtime:
         what a real-time session delivers; `read_rate_bps`: how fast the application reads, bit/s (None: at once).
         Raises SocketError and FileError."""
         self.endpoint = endpoint
-        endpoint.sends_runs = True
+        endpoint.run_bytes = RUN_BYTES
         self.counters: Counter[str] = Counter()
         """send_errors, backlog_drops, kernel_drops: what the sockets did not take, and what nobody took from them."""
         self._content = content

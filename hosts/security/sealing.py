@@ -7,7 +7,6 @@ from typing import Final
 from canopy_engine import Seal
 
 from hosts.endpoint import Address, Datagram, DatagramRun, Effect, Send, SendRun
-from hosts.parts.runs import run_packets
 from hosts.security.keyring import KeyRing
 from hosts.security.keys import GroupKeys
 from hosts.wire.header import SEAL_BYTES
@@ -50,7 +49,7 @@ class Sealing:
                 data = self._sealed(effect.data, effect.destination, self._time())
                 sealed.append(Send(data, effect.destination, effect.ecn))
             elif type(effect) is SendRun:
-                sealed += self._sealed_run(effect)
+                sealed.append(self._sealed_run(effect))
             else:
                 sealed.append(effect)
         return sealed
@@ -87,15 +86,11 @@ class Sealing:
             self._keys.is_behind = True
         return None
 
-    def _sealed_run(self, run: SendRun) -> list[SendRun]:
-        """Longer packets are fewer in one message."""
+    def _sealed_run(self, run: SendRun) -> SendRun:
         data, destination, ecn, size = run
         time = self._time()
         packets = [self._sealed(data[at : at + size], destination, time) for at in range(0, len(data), size)]
-        longer = size + SEAL_BYTES
-        most = run_packets(longer)
-        together = (packets[at : at + most] for at in range(0, len(packets), most))
-        return [SendRun(b"".join(some), destination, ecn, longer) for some in together]
+        return SendRun(b"".join(packets), destination, ecn, size + SEAL_BYTES)
 
     def _sealed(self, packet: bytes, destination: Address, time: int) -> bytes:
         assert self._own is not None, "an endpoint that seals is told its place first"

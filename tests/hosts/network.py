@@ -155,7 +155,7 @@ class Host:
 
     def hand_over_runs(self) -> None:
         """As the kernel's runtime does: both ways, of what came while the program did not run."""
-        self.endpoint.sends_runs = True
+        self.endpoint.run_bytes = 64_000
         self._arrived = []
 
     def _when_scheduled(self, time: float) -> float:

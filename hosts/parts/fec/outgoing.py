@@ -130,9 +130,10 @@ class OutgoingBlocks:
         pieces: list[bytes] = []
         while most and self.has_piece:
             run = self._source_run(most)
+            count = len(run) // self.piece_bytes or 1
             pieces.append(run or self.next_piece(seq))
-            seq += max(1, len(run) // self.piece_bytes)
-            most -= max(1, len(run) // self.piece_bytes)
+            seq += count
+            most -= count
         return b"".join(pieces)
 
     def _source_run(self, most: int) -> bytes:

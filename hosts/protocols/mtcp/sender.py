@@ -20,7 +20,6 @@ from hosts.endpoint import (
 )
 from hosts.parts.naming import receiver_names
 from hosts.parts.parting import Parting
-from hosts.parts.runs import run_packets
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
 from hosts.protocols.mtcp.agent import Agent
@@ -214,7 +213,7 @@ class MtcpSender(StreamSender):
         summary = agent.summary()
         congestion = agent.congestion
         current_window = summary.current_window
-        if self.sends_runs and current_window < summary.min_cwnd:  # something is on its way
+        if self.run_bytes and current_window < summary.min_cwnd:  # something is on its way
             current_window = max(0, summary.min_cwnd + self._within_hosts - summary.max_twnd)
         own = summary.min_cwnd == int(congestion.window.cwnd * payload_bytes)
         cwnd = congestion.governing_cwnd = summary.min_cwnd // payload_bytes
@@ -245,7 +244,7 @@ class MtcpSender(StreamSender):
             if self.options.rate_limit_bps and not self._rate_allows(size, now):
                 self.limit = "rate"
                 return
-            if self.sends_runs and not self.options.rate_limit_bps:
+            if self.run_bytes and not self.options.rate_limit_bps:
                 room = min(current_window, advertised_end - offset)
                 sent = self._transmit_run(effects, room, cwnd, pace, now)
                 if sent:
@@ -277,7 +276,7 @@ class MtcpSender(StreamSender):
         agent, unsent = self.agent, self._unsent
         size = self.options.payload_bytes
         whole = (len(unsent) - self._finishing) // size
-        count = min(whole, room // size, self.options.reach - agent.in_flight, run_packets(DATA_BYTES + size))
+        count = min(whole, room // size, self.options.reach - agent.in_flight, self.run_bytes // (DATA_BYTES + size))
         if pace is not None:
             count = min(count, self._pacer.together(pace))
         if count < 2:

@@ -1,11 +1,9 @@
-"""The data path of RLA's sender: what may be sent, what comes back, and who is waited for (RLA, 3.3).
+"""The data path of RLA's sender: what is sent, what comes back, and who is waited for (RLA, 3.3).
 
-The window's lower bound is max_reach_all, the highest packet that all receivers have; its upper bound never exceeds
-what the slowest receiver's buffer takes (rule 5). A receiver from which nothing comes is set aside: the window goes on
-without it, and when it answers again it first gets what it lacks.
+A receiver from which nothing comes is set aside: the window goes on without it, and when it answers again it first gets
+what it lacks.
 """
 
-import math
 import random
 from collections import Counter
 
@@ -13,7 +11,6 @@ from hosts.endpoint import Address, CongestionSignal, Effect, Send, SendRun
 from hosts.parts.sack import bits
 from hosts.parts.silence import patience_s
 from hosts.protocols.rla.advertised import Advertised
-from hosts.protocols.rla.answers import EACH, Answers, Unheard, wanted
 from hosts.protocols.rla.branch import LOSS_DISTANCE, Branch
 from hosts.protocols.rla.copies import Copies
 from hosts.protocols.rla.inflight import InFlight, Packet
@@ -22,6 +19,7 @@ from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.packets import WINDOW_PACKETS, Ack
 from hosts.protocols.rla.repairs import Repairs
 from hosts.protocols.rla.silence import is_silent
+from hosts.protocols.rla.window import Window
 from hosts.wire.seq import extend
 
 CHECK_S = 0.05
@@ -53,15 +51,12 @@ class Flow:
         self._inflight = InFlight()
         self._repairs = Repairs(self._inflight, self._by_number, options.rexmit_thresh, counters, self._copy)
         self._advertised = Advertised(self.branches, self._inflight)
+        self.window = Window(options, self.listening, self._inflight, self._advertised, self._repairs, self.branches)
         self.joined = 0
         """Receivers so far, and the next one's number."""
-        self.max_reach_all = -1
-        """The highest packet that every receiver has."""
-        self.srtt_max = 0.0
         self.arrived = 0
         """Packets that the last acknowledgment told of as the first of its receiver's to do so."""
         self._reached = 0  # all packets below have arrived at somebody's
-        self._unheard = Unheard()
         self._check_at: float | None = None
         self._heard_at = 0.0  # the last acknowledgment from anybody
 
@@ -140,42 +135,6 @@ class Flow:
 
     # --- sending
 
-    def limit(self, size: int, now: float) -> str | None:
-        """What keeps a new packet of `size` bytes from being sent; None: nothing."""
-        inflight = self._inflight
-        end, until = inflight.end, inflight.end_offset + size
-        # RFC 6675 (4): repeats are in flight, too.
-        repeats = self._repairs.outstanding if self.options.rules == "tcp" else 0
-        if end + repeats > self._unheard.window_end(self.max_reach_all, self.listening.cwnd):
-            return "cwnd"
-        if now < self._unheard.paced_until:
-            return "pacing"
-        if not self._advertised.takes(until):
-            return "advertised_window"
-        if end - inflight.base >= WINDOW_PACKETS:
-            return "sack"
-        if inflight.set_aside and not self._is_kept(inflight.kept_from, size):
-            return "kept"
-        return None
-
-    def room(self, size: int, most: int) -> int:
-        """How many new packets of `size` bytes may leave together, `most` at most; 0 where each is to be asked for
-        (`limit`): answers are few and the packets paced, or what is sent is kept for somebody who is set aside."""
-        inflight = self._inflight
-        if inflight.set_aside or self._wanted_answers.waits or self._unheard.answers.waits:
-            return 0
-        end, repeats = inflight.end, self._repairs.outstanding if self.options.rules == "tcp" else 0
-        within_cwnd = math.floor(self._unheard.window_end(self.max_reach_all, self.listening.cwnd) - end - repeats) + 1
-        until = inflight.end_offset + most * size
-        in_buffers = (self._advertised.open_until(until) - inflight.end_offset) // size
-        return max(0, min(most, within_cwnd, in_buffers, WINDOW_PACKETS - (end - inflight.base)))
-
-    def _is_kept(self, first: int, size: int) -> bool:
-        """Whether all from packet `first` on may be kept with `size` bytes more."""
-        inflight = self._inflight
-        kept_bytes = inflight.end_offset + size - inflight.offset(first)
-        return inflight.end - first < WINDOW_PACKETS and kept_bytes <= self.options.kept_bytes
-
     def behind_of(self, branch: Branch, now: float) -> int | None:
         """Bytes by which a silent one is behind that it is given up for: no more than that is kept. None: it is not."""
         inflight = self._inflight
@@ -185,7 +144,9 @@ class Flow:
             return None
         first = inflight.aside.acknowledged(branch.number)
         return (
-            None if self._is_kept(first, self.options.payload_bytes) else inflight.end_offset - inflight.offset(first)
+            None
+            if self.window.is_kept(first, self.options.payload_bytes)
+            else inflight.end_offset - inflight.offset(first)
         )
 
     def send(self, payload: bytes, end: bool, now: float) -> Send:
@@ -196,7 +157,7 @@ class Flow:
         if self._check_at is None:
             self._check_at = now + CHECK_S
             self._heard_at = now
-        self._unheard.sent(self._wanted_answers, self.listening.cwnd, self.srtt_max, now)
+        self.window.sent(now)
         return self._copy(seq, packet, None, now, again=False)
 
     def send_run(self, payload: bytes, size: int, now: float) -> SendRun:
@@ -208,24 +169,12 @@ class Flow:
         if self._check_at is None:
             self._check_at = now + CHECK_S
             self._heard_at = now
-        self._unheard.sent(self._wanted_answers, self.listening.cwnd, self.srtt_max, now)
-        return self._copies.run(seq, offset, payload, size, self._group, self.srtt_max, self._unheard.answers, now)
+        self.window.sent(now)
+        return self._copies.run(seq, offset, payload, size, self._group, self.window.srtt_max, self.window.answers, now)
 
     def _copy(self, seq: int, packet: Packet, to: Address | None, now: float, *, again: bool = True) -> Send:
         """To one receiver or the group."""
-        return self._copies.of(seq, packet, again, to or self._group, self.srtt_max, self._unheard.answers, now)
-
-    @property
-    def _wanted_answers(self) -> Answers:
-        """Of the receivers to the packet that is sent now. Switches that merge answers need every one."""
-        if self.options.rules == "paper" or self.options.assist == "switch":
-            return EACH
-        return wanted(len(self.branches), self.listening.cwnd, self.srtt_max, self.options.payload_bytes)
-
-    @property
-    def _longest_wait(self) -> float:
-        """Of an answer, in seconds."""
-        return self._unheard.answers.rounds * self.srtt_max
+        return self._copies.of(seq, packet, again, to or self._group, self.window.srtt_max, self.window.answers, now)
 
     # --- acknowledgments
 
@@ -244,7 +193,7 @@ class Flow:
         self.arrived = max(0, highest - branch.highest)
         branch.highest = max(branch.highest, highest)
         branch.heard_at = self._heard_at = now
-        self._unheard.has(cumulative + sack.bit_length() - (not sack))
+        self.window.heard_of(cumulative + sack.bit_length() - (not sack))
         if ack.echo_time_us:
             branch.answered_at = now
             rtt = (now if arrived_at is None else arrived_at) - ack.echo_time_us / 1e6
@@ -263,7 +212,7 @@ class Flow:
             self._lost(branch, lost, now, effects)
         if ack.marked:  # RFC 3168 (6.1.2): as a loss
             self._counters["marks"] += 1
-            self._congested(branch, ack.echo_time_us / 1e6 - self._longest_wait, now, effects)
+            self._congested(branch, ack.echo_time_us / 1e6 - self.window.longest_wait, now, effects)
         if self.options.rules == "tcp" and len(self.branches) > 1:
             self._listen(branch, cumulative + sack.bit_length(), ack.echo_time_us / 1e6, now, effects)
         if ack.hurry:
@@ -322,7 +271,7 @@ class Flow:
     def _measure(self, branch: Branch, rtt: float, highest: int) -> None:
         if 0 <= rtt <= LONGEST_RTT_S:
             branch.rtt.add(rtt)
-            self.srtt_max = max(self.srtt_max, branch.rtt.mean)
+            self.window.srtt_max = max(self.window.srtt_max, branch.rtt.mean)
             self.listening.measured(branch.number, branch.rounds, rtt, highest, self.end)
         else:
             self._counters["drop_echo"] += 1
@@ -340,11 +289,11 @@ class Flow:
         if not fresh:
             return
         inflight = self._inflight
-        in_flight = self.end - 1 - self.max_reach_all + self._repairs.outstanding
+        in_flight = self.end - 1 - self.window.max_reach_all + self._repairs.outstanding
         newest = before + fresh.bit_length() - 1
-        self.max_reach_all = max(self.max_reach_all, newest)
+        self.window.max_reach_all = max(self.window.max_reach_all, newest)
         sent_at = inflight.packets[newest].sent_at
-        self.listening.acknowledged_by_all(fresh.bit_count(), in_flight, self.srtt_max, now, sent_at)
+        self.listening.acknowledged_by_all(fresh.bit_count(), in_flight, self.window.srtt_max, now, sent_at)
         inflight.listened.advance()
         self._repairs.completed(fresh, before, inflight.base)
         inflight.let_go()
@@ -369,14 +318,14 @@ class Flow:
         """It has told whether it has what was sent before the last three packets."""
         judged = self._inflight.packets.get(highest - LOSS_DISTANCE)
         told_at = echo if judged is None else min(echo, judged.sent_at)
-        srtt_max = max(self.srtt_max, branch.rtt.mean)
+        srtt_max = max(self.window.srtt_max, branch.rtt.mean)
         cut = self.listening.heard(branch.number, branch.rtt.mean, srtt_max, told_at, branch.met_at, now)
         if cut is not None:
             effects.append(CongestionSignal(f"{cut}_cut", branch.address))
 
     def _longest_srtt(self) -> float:
-        self.srtt_max = max((branch.rtt.mean for branch in self.branches.values()), default=0.0)
-        return self.srtt_max
+        self.window.srtt_max = max((branch.rtt.mean for branch in self.branches.values()), default=0.0)
+        return self.window.srtt_max
 
     # --- timeouts
 
@@ -384,11 +333,6 @@ class Flow:
     def wake_at(self) -> float | None:
         """When `handle_timer` is due."""
         return self._check_at
-
-    @property
-    def paced_until(self) -> float:
-        """When the next packet may leave that the window lets go."""
-        return self._unheard.paced_until
 
     def handle_timer(self, now: float) -> list[Effect]:
         """Look for timeouts, which are losses too (rule 1), and for who is silent. When nobody has acknowledged
@@ -412,7 +356,7 @@ class Flow:
             if seq >= self.end:
                 continue
             packet = self._inflight.packets[seq]
-            timeout = branch.timeout * branch.backoff + self._longest_wait
+            timeout = branch.timeout * branch.backoff + self.window.longest_wait
             if branch.merges:
                 timeout = max(timeout, patience)
             waits.append(branch.timeout if self.is_aside(branch) else timeout)
@@ -445,7 +389,7 @@ class Flow:
 
     def _answer_delay(self, branch: Branch) -> float:
         """For how long an answer of it may be kept back, in seconds."""
-        return self._longest_wait + (self.options.sample_s if branch.merges else 0.0)
+        return self.window.longest_wait + (self.options.sample_s if branch.merges else 0.0)
 
     def _merged_timeout(self) -> float:
         """The longest timeout of those that switches' summaries tell of: what a summary says of a fast receiver it

@@ -32,7 +32,7 @@ def sender_sample(
         "randomized_cuts": listening.randomized_cuts,
         "window_timeouts": listening.timeouts,
         "timeouts": counters["timeouts"],
-        "rtt_s": flow.srtt_max or None,
+        "rtt_s": flow.window.srtt_max or None,
         "limit": limit,
         "limiting": _limiting(flow, limit, names, now) if sender.state == "sending" else None,
         "sent_bytes": flow.end_offset,

@@ -19,7 +19,6 @@ from hosts.endpoint import (
     SessionStarted,
 )
 from hosts.parts.parting import Parting
-from hosts.parts.runs import run_packets
 from hosts.parts.sending import StreamSender
 from hosts.parts.silence import behind_text
 from hosts.protocol import Session
@@ -125,7 +124,7 @@ class RlaSender(StreamSender):
         if not ack.merged:
             self.counters["hole_reports"] += ack.passes and not ack.merge
             effects = self.flow.acknowledge(branch, ack, now, datagram.arrived_at)
-            if self.sends_runs:  # packets that came together have one answer, which lets go what theirs would
+            if self.run_bytes:  # packets that came together have one answer, which lets go what theirs would
                 return self._transmit(effects, now, max(self.options.max_burst, self.flow.arrived + 1))
         elif self.options.assist == "switch":
             self.counters["summaries"] += 1
@@ -250,9 +249,11 @@ class RlaSender(StreamSender):
         flow, unsent, payload_bytes = self.flow, self._unsent, self.options.payload_bytes
         left = self.options.max_burst if most is None else most
         while left:
-            if self.sends_runs and left > 1:
+            if self.run_bytes and left > 1:
                 whole = (len(unsent) - self._finishing) // payload_bytes
-                count = flow.room(payload_bytes, min(left, whole, run_packets(DATA_BYTES + payload_bytes)))
+                count = flow.window.room(
+                    payload_bytes, min(left, whole, self.run_bytes // (DATA_BYTES + payload_bytes))
+                )
                 if count > 1:
                     effects.append(flow.send_run(unsent.take(count * payload_bytes), payload_bytes, now))
                     left -= count
@@ -262,7 +263,7 @@ class RlaSender(StreamSender):
             if size < payload_bytes and (not self._finishing or self.end_sent):
                 self.limit = "application"
                 return effects
-            limit = flow.limit(size, now)
+            limit = flow.window.limit(size, now)
             if limit is not None:
                 self.limit = limit
                 return effects
@@ -278,7 +279,7 @@ class RlaSender(StreamSender):
         if self.state == "sending":
             at = self.flow.wake_at
             at = self._review_at if at is None else min(at, self._review_at)
-            return min(at, self.flow.paced_until) if self.limit == "pacing" else at
+            return min(at, self.flow.window.paced_until) if self.limit == "pacing" else at
         if self.state == "waiting":
             return min(self._announce_at, self._wait_until)
         return self._parting.at if self.state == "closing" and self._parting is not None else None

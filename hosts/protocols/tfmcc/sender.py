@@ -14,7 +14,6 @@ from hosts.endpoint import (
     SessionStarted,
 )
 from hosts.parts.realtime import LATE_S, RealtimeSender
-from hosts.parts.runs import run_packets
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.judge import STRANGER, ReportJudge
 from hosts.protocols.tfmcc.options import TfmccOptions
@@ -150,7 +149,7 @@ class TfmccSender(RealtimeSender):
             if now < due:
                 break
             self._paced_from = max(due, now - LATE_S)
-            if not (self.sends_runs and self._send_run(now, effects)):
+            if not (self.run_bytes and self._send_run(now, effects)):
                 self._send_packet(now, effects)
         return effects
 
@@ -159,7 +158,7 @@ class TfmccSender(RealtimeSender):
         other; they are told apart by their numbers only. False: that is one packet, at most."""
         size = self._full_bytes
         interval = packet_bytes(size) / max(self._told_rate, self.steering.control.at(now))
-        count = min(int((now - self._paced_from) / interval) + 1, run_packets(DATA_BYTES + size))
+        count = min(int((now - self._paced_from) / interval) + 1, self.run_bytes // (DATA_BYTES + size))
         if count < 2:
             return False
         self.steering.turn(now)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.endpoint import Address, DatagramRun
-from hosts.parts.runs import pieces, run_packets
+from hosts.parts.runs import pieces
 from hosts.protocols.mtcp.packets import DATA_BYTES, STREAM, Data, encode_data, encode_run, parse
 
 SOURCE, GROUP = Address("10.0.0.1", 1), Address("232.0.0.1", 2)
@@ -46,7 +46,3 @@ def test_a_gap_another_kind_and_a_shorter_end_are_parts_of_their_own() -> None:
 def test_any_bytes_come_out_as_they_are(data: bytes, size: int) -> None:
     parts = [part for part, _ in pieces(STREAM, DatagramRun(data, size, SOURCE, GROUP))]
     assert b"".join(part.data for part in parts) == data
-
-
-def test_a_run_fits_one_message() -> None:
-    assert (run_packets(1432), run_packets(100), run_packets(65_000)) == (45, 64, 1)

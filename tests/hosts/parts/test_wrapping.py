@@ -22,9 +22,9 @@ class Counting(WrappedSender):
 def test_effects_go_through_one_place_and_the_rest_is_the_cores() -> None:
     core = protocols.get("mtcp").sender(Session(GROUP), Random(1))
     sender = Counting(core)
-    sender.sends_runs = True
+    sender.run_bytes = 9
     effects = sender.start(now=0.0)
-    assert core.sends_runs
+    assert core.run_bytes == 9
     assert effects
     assert core.counters["passed"] == len(effects)
     assert (sender.session_id, sender.wake_at, sender.checked_bytes) == (

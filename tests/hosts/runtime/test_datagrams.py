@@ -1,5 +1,6 @@
 """Datagrams to and from real sockets on the loopback interface, and a kernel that has no room."""
 
+import random
 import socket
 import time
 from collections import Counter
@@ -162,6 +163,19 @@ def test_a_run_leaves_and_arrives_as_one(monkeypatch: pytest.MonkeyPatch, cuts: 
         outbox.send([Send(b"x", there, ECT_0), Send(b"y", there, ECT_1), Send(b"z", there, ECT_1)])
         one, two = Inbox().take(receiver, HERE, NOW, unicast=True)
         assert (one.data, two.data) == (b"x", b"yz")
+
+
+@pytest.mark.parametrize("size", [1, 900])
+def test_a_run_that_is_longer_than_a_message_leaves_as_several(size: int) -> None:
+    """As one grows that is sealed; of the least datagrams one message holds 64 only."""
+    with sockets.open_unicast(LOOPBACK) as sender, sockets.open_unicast(LOOPBACK) as receiver:
+        there = Address(*receiver.getsockname())
+        data = random.Random(1).randbytes(100 * size)
+        assert not Outbox(sender, Counter()).send([SendRun(data, there, ECT_0, size)])
+        came: list[Datagram] = []
+        while more := take(receiver):
+            came += more
+        assert b"".join(one.data for one in came) == data
 
 
 def test_what_the_kernel_had_no_room_for_is_counted() -> None:

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.endpoint import ECT_0, Address, Datagram, DatagramRun, JoinGroup, Send, SendRun
-from hosts.parts.runs import MESSAGE_BYTES
 from hosts.security.keys import GroupKeys
 from hosts.security.sealing import Sealing
 from hosts.wire.header import SEAL_BYTES, SEALED_VERSION
@@ -67,17 +66,6 @@ def test_a_run_is_sealed_packet_by_packet_and_comes_back_as_one() -> None:
     assert [(one.data, one.arrived_at) for one in two.sealing.open_run(came)] == [(b"one", 1.0), (b"3", 2.0)]
     assert two.counters == {"opened": 3, "drop_replayed": 1}
     assert Member(TWO, 3).sealing.open_run(came) == [came._replace(data=b"onetwo3", size=3)]
-
-
-def test_a_run_that_grows_beyond_a_message_becomes_several() -> None:
-    one, two = Member(ONE, 1), Member(TWO, 2)
-    data = bytes(45 * 1436)
-    sent = one.sealing.seal([SendRun(data, GROUP, ECT_0, 1436)])
-    assert len(sent) == 2
-    runs = [run for run in sent if isinstance(run, SendRun)]
-    assert max(len(run.data) for run in runs) <= MESSAGE_BYTES
-    opened = [two.sealing.open_run(DatagramRun(run.data, run.size, ONE, GROUP)) for run in runs]
-    assert b"".join(one.data for some in opened for one in some) == data
 
 
 def test_what_keeps_it_shut_is_counted() -> None:

@@ -84,6 +84,6 @@ def test_a_round_trip_longer_than_any_is_not_believed() -> None:
     core.write(bytes(PAYLOAD), now=1e6)
     ack = Ack(SESSION, False, False, False, 1, 1 << 20, 1, 0, 0, 0)
     get(core, encode_ack(ack), RECEIVER, 1e6 + 0.1)
-    assert core.flow.srtt_max == 0
+    assert core.flow.window.srtt_max == 0
     assert core.counters["drop_echo"] == 1
     assert core.flow.base == 1
