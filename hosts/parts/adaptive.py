@@ -66,6 +66,7 @@ class AdaptiveWindow:
         "_resumes_at",
         "_rtt_s",
         "_seen_at",
+        "_window_before",
         "_yields",
         "cwnd",
         "maximum",
@@ -92,7 +93,8 @@ class AdaptiveWindow:
         self._seen_at = 0.0  # when that was last looked at
         self._filling = 0.0  # the greatest since many packets wait; 0: they do not
         self._rtt_s = 0.0  # without queues; 0: not known
-        self._before_timeout: float | None = None  # the window before the first of several
+        self._before_timeout: float | None = None  # what the path held before the first of several
+        self._window_before = 0.0  # the window, likewise
         self._recovers = False  # from a timeout, and no whole round trip has gone well since
         self._resumes_at: float | None = None  # while it drains the queue: the window before
 
@@ -264,6 +266,7 @@ class AdaptiveWindow:
         if not again and not self._recovers:
             known = self.ssthresh / 2 if self.slow_start and self.ssthresh < self.maximum else 0.0
             self._before_timeout = self.ssthresh if self.slow_start else self.cwnd
+            self._window_before = self.cwnd
             self.ssthresh = max(LEAST_CWND, known, self._cubic.lost(self.cwnd))
         self._recovers = True
         self.cwnd = INITIAL_CWND
@@ -276,7 +279,11 @@ class AdaptiveWindow:
         if self._recovers and self._before_timeout is not None:
             self._cubic.hold()
             self.ssthresh = max(self.ssthresh, self._before_timeout)
-            self.cwnd = max(self.cwnd, min(RESTART_CWND, self.ssthresh))
+            self.cwnd = max(self.cwnd, min(RESTART_CWND, self.ssthresh, self._window_before))
+
+    def blame(self) -> None:
+        """The last timeouts were of losses: there is nothing to forgive."""
+        self._before_timeout = None
 
     def _leave_drain(self) -> None:
         self._calm = 0.0

@@ -75,6 +75,12 @@ class AdaptiveControl(WindowControl):
     def forgive(self) -> None:
         self._adaptive.forgive()
 
+    def hears(self, share: float) -> None:
+        self._losses.heard = share
+
+    def blame(self) -> None:
+        self._adaptive.blame()
+
     def cut(self, end: int) -> None:
         self._losses.reacted(end)
         self._adaptive.cut()

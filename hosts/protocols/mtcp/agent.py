@@ -19,6 +19,7 @@ from hosts.protocols.mtcp.members import Members
 from hosts.protocols.mtcp.numbers import Numbers
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import DATA_BYTES, REACH, SACK_BITS, Feedback
+from hosts.protocols.mtcp.presumed import Presumed
 from hosts.protocols.mtcp.retransmission import Retransmission
 from hosts.protocols.mtcp.silence import Silence
 from hosts.protocols.mtcp.store import PacketStore, StoredPacket
@@ -60,6 +61,7 @@ class Agent:
         self.delays = Delays(self.children, options, counters, own_clock=own_clock)
         self._board = Scoreboard(first)
         self._kept_below = 0  # bytes, that agents among the children may owe to theirs
+        self._presumed = Presumed(self.children)
         self._retransmission = Retransmission(
             options,
             counters,
@@ -141,6 +143,10 @@ class Agent:
         else:
             self._completed(self._board.remove_child(number, self.end), now)
         self.delays.left(child)
+
+    def probed(self, child: Child) -> None:
+        """The child is asked for an answer."""
+        self._presumed.probed(child)
 
     def serves_agents(self) -> None:
         """A child may have children."""
@@ -243,7 +249,8 @@ class Agent:
 
     def summary(self) -> Summary:
         """The congestion summary of the subtree (3.8)."""
-        return self.congestion.summary(self.store.end_offset)
+        summary = self.congestion.summary(self.store.end_offset)
+        return self._presumed.less(summary, self.store.end_offset) if self._presumed.is_on else summary
 
     # --- feedback
 
@@ -262,6 +269,8 @@ class Agent:
         if not self.is_possible(cumulative, feedback.sack):
             self.counters["drop_ack_of_unsent"] += 1
             return []
+        if child.feedback:
+            child.interval.add(now - child.answered_at)
         child.heard_at = child.answered_at = now
         child.feedback += 1
         if child.merge:
@@ -272,6 +281,15 @@ class Agent:
             return self._speaks_again(child, cumulative, feedback, now)
         effects: list[Effect] = []
         self._completed(self._acknowledge(child, cumulative, feedback, now), now)
+        self._retransmission.answered(child, feedback.needless, now, effects)
+        if self._own_clock and child.misheard_at == now:
+            self._presumed.misheard(now)
+        if self._presumed.is_on:
+            self._presumed.look(now)
+            repairs = self._retransmission.sent_since(now - self._presumed.rtt_s)
+            self._presumed.repair_bytes = repairs * self.options.payload_bytes
+            self.congestion.hears(self._presumed.heard)
+            self.summary_changed = True
         if feedback.marked:
             highest = cumulative + feedback.sack.bit_length()
             if self.congestion.marked(child, highest, self.end, self.children.values()):

@@ -40,6 +40,7 @@ class Child:
         "highest_offset",
         "holds",
         "in_turn",
+        "interval",
         "last_loss",
         "loss_floor",
         "loss_share",
@@ -49,7 +50,9 @@ class Child:
         "merge",
         "merged_timeout",
         "min_cwnd",
+        "misheard_at",
         "number",
+        "probe_waits",
         "probed_at",
         "progress_at",
         "repair_echo_us",
@@ -112,9 +115,12 @@ class Child:
         self.repairs = Repairs(options.vegas, SACK_BITS)
         self.heard_at = now
         self.answered_at = now  # its last feedback
+        self.interval = DelayEstimator(0.0)  # from one feedback to the next, as they come
+        self.misheard_at = -inf  # when it was last found that what it had said was lost
         self.aside = False  # aside.py
         self.progress_at = now
         self.probed_at = now
+        self.probe_waits = False  # for its answer
         self.in_turn = False  # its probes have their place among the other children's
         self.feedback = 0  # packets
         self.lost = 0  # packets that it reported missing

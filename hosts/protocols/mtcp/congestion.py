@@ -257,8 +257,16 @@ class Congestion:
         self.summaries.timed_out(end_offset)
 
     def forgive(self) -> None:
-        """The timeouts were of a child that is waited for no longer."""
+        """The timeouts were of a child that is waited for no longer, or of nothing that was lost on the way there."""
         self.control.forgive()
+
+    def hears(self, share: float) -> None:
+        """So much of what children say comes."""
+        self.control.hears(share)
+
+    def blame(self) -> None:
+        """The timeouts were of losses."""
+        self.control.blame()
 
     def cut(self, seq: int, end: int) -> bool:
         """Duplicate NACKs for packet `seq` mean congestion; False when that window has been reacted on."""

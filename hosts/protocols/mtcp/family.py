@@ -136,6 +136,7 @@ class Family:
         if isinstance(packet, ProbeAck):
             arrived_at = now if datagram.arrived_at is None else datagram.arrived_at
             if self.agent.delays.probe_answered(child, packet.time_us, arrived_at):
+                child.probe_waits = False
                 self._plan_probe(child)
             return []
         if isinstance(packet, Probe):
@@ -361,6 +362,7 @@ class Family:
 
     def _probe(self, child: Child, now: float) -> Send:
         """Ask a child for a round trip time (3.3), and tell it what it should know."""
+        self.agent.probed(child)
         child.probed_at = now
         child.in_turn = child.rtt.samples > 0
         self._plan_probe(child)

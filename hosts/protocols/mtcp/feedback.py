@@ -62,11 +62,13 @@ class ReceiverFeedback:
         "_echo_at",
         "_echo_delay",
         "_echo_time_us",
+        "_is_needless",
         "_last",
         "_nack_due",
         "_options",
         "_reception",
         "_repair_echo_us",
+        "_round_s",
         "_spacing_s",
         "_told_cwnd",
         "_told_end",
@@ -107,6 +109,7 @@ class ReceiverFeedback:
         """There is no parent."""
         self.marked = False
         """A queue has marked a packet since the last feedback."""
+        self._is_needless = False  # the repair that came last was
         self._echo_time_us = 0
         self._echo_at = 0.0
         self._echo_delay = math.inf  # its delay between the two clocks; infinite when it has been told
@@ -122,6 +125,7 @@ class ReceiverFeedback:
         self.ack_at: float | None = None
         """When a delayed acknowledgment is due."""
         self._update_period = options.window_update_s
+        self._round_s = options.window_update_s  # a round trip, as far as arrivals tell
         self.update_at: float | None = None
         """When a window update is due."""
         self._told_end = 0  # stream offset that the last feedback allowed
@@ -170,12 +174,13 @@ class ReceiverFeedback:
         now: float,
         arrived_at: float | None,
         *,
+        is_new: bool = True,
         is_parents: bool = True,
         count: int = 1,
     ) -> list[Effect]:
-        """A packet came in; `gap`: it shows that one before it is missing; `is_parents`: a repair is the parent's, who
-        measures by it; `count`: it is the first of so many that came together, and the time is its own. The feedback to
-        send at once, if any is.
+        """A packet came in; `gap`: it shows that one before it is missing; `is_new`: it had not come before;
+        `is_parents`: a repair is the parent's, who measures by it; `count`: it is the first of so many that came
+        together, and the time is its own. The feedback to send at once, if any is.
         """
         is_crowded = bool(self._turn)
         if type(packet) is Data:
@@ -189,16 +194,20 @@ class ReceiverFeedback:
                 self._echo_time_us = packet.send_time_us
                 self._echo_at = at
             if self._arrived_at is not None:
-                self._spacing_s += SPACING_GAIN * (max(0.0, at - self._arrived_at) / count - self._spacing_s)
+                # A pause that is longer than a round trip is none of the path's.
+                gap_s = min(max(0.0, at - self._arrived_at), self._round_s)
+                self._spacing_s += SPACING_GAIN * (gap_s / count - self._spacing_s)
             self._arrived_at = at
+            self._round_s = self._round_of(packet.cwnd)
             enough = together(self._options, packet.cwnd, merge=self.merge)
         else:
             if is_parents:
                 self._repair_echo_us = packet.repair_time_us  # type: ignore[union-attr]
+            self._is_needless = not is_new
             enough = 0
         last = packet.seq + count - 1
         self._last = last & 0xFFFFFFFF
-        self._update_period = self._options.window_update_s
+        self._update_period = self._round_s
         if self.paused:
             return []
         self.update_at = now + self._update_period
@@ -223,8 +232,20 @@ class ReceiverFeedback:
     def _ack_delay_s(self) -> float:
         return self._options.ack_delay_s * (1 - self._turn / (2 * TURNS))
 
+    def _round_of(self, cwnd: int) -> float:
+        """Seconds in which a sender sends its window, of so many packets, and with that the first time after which what
+        was said is said again: a sender may have no room left because an acknowledgment was lost (ours; the paper's
+        first window update comes after half a second, whatever the path).
+        """
+        options = self._options
+        if not options.adaptive or self.merge or not cwnd or not self._spacing_s:
+            return options.window_update_s
+        round_s = max(cwnd * self._spacing_s, 2 * options.ack_delay_s)
+        return min(round_s * (1 + self._turn / TURNS), options.window_update_s)
+
     def known(self, now: float) -> list[Effect]:
         """What all were sent again was not missing here: but maybe nobody has been told."""
+        self._is_needless = True
         if not self.paused and self.ack_at is None:
             self.ack_at = now + self._ack_delay_s
         return []
@@ -268,7 +289,7 @@ class ReceiverFeedback:
         told = self.session, received.cumulative, self._echo_time_us, held_us, self._repair_echo_us
         window = max(0, end - reception.delivered)
         if not (nack or sack or self.merge) and self._options.adaptive:
-            packet = encode_progress(*told, min_cwnd, max_twnd, window, marked=self.marked)
+            packet = encode_progress(*told, min_cwnd, max_twnd, window, marked=self.marked, needless=self._is_needless)
         else:
             packet = encode_feedback(
                 *told[:1],
@@ -285,8 +306,11 @@ class ReceiverFeedback:
                 marked=self.marked,
                 shift=shift,
                 relearn=self._options.adaptive,
+                needless=self._is_needless and self._options.adaptive and not self.merge,
             )
         self.marked = False
+        if self._options.adaptive and not self.merge:
+            self._repair_echo_us = 0  # once: what comes later would say of the round trip that it is longer
         assert self._attachment.parent is not None
         self._counters["feedback_packets"] += 1
         return [Send(packet, self._attachment.parent)]
@@ -333,6 +357,13 @@ class ReceiverFeedback:
             return self.update_at
         return self.ack_at
 
+    @property
+    def _next_period(self) -> float:
+        longest = self._options.window_update_s
+        if self._update_period < longest:
+            return min(2 * self._update_period, longest)
+        return self._update_period + self._options.window_update_step_s
+
     def stop(self) -> None:
         """Nothing more is to be told."""
         self.paused = True
@@ -340,13 +371,13 @@ class ReceiverFeedback:
 
     def handle_timer(self, now: float) -> list[Effect]:
         """The delayed acknowledgment, or a window update: 500 ms after the last feedback, then each time 1 s later
-        (3.9).
+        (3.9); with `adaptive` a round trip after it, then each time twice as long after the one before up to that.
         """
         if self.paused:
             return []
         if self.ack_at is not None and now >= self.ack_at:
             return self.send(self._nack_due, now)
         if self.update_at is not None and now >= self.update_at:
-            self._update_period += self._options.window_update_step_s
+            self._update_period = self._next_period
             return self.send(False, now)
         return []

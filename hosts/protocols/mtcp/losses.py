@@ -33,11 +33,13 @@ def note_loss(child: Child, seq: int) -> None:
 class Losses:
     """What children have lost, in round trips with a loss."""
 
-    __slots__ = ("_floor", "_owed")
+    __slots__ = ("_floor", "_owed", "heard")
 
     def __init__(self, first: int) -> None:
         """`first` is the first packet's sequence number."""
         self._floor = first  # losses of packets before it have been reacted on
+        self.heard = 1.0
+        """So much of what children say comes."""
         self._owed = 0.0  # what was lost and not reacted on, in losses
 
     def reacted(self, end: int) -> None:
@@ -62,7 +64,7 @@ class Losses:
             self._owed = min(max(0.0, self._owed), self._owed + share)
             return False
         self._owed += share
-        if self._owed < ENOUGH:
+        if self._owed < ENOUGH * self.heard:
             return False
         self._owed = min(self._owed, 1.0) - 1
         self._floor = end

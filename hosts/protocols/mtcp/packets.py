@@ -15,10 +15,12 @@ from hosts.protocols.mtcp.progress import (
     CUMULATIVE,
     ECHO,
     FLAG_MARKED,
+    FLAG_NEEDLESS,
     HELD,
     MARKED,
     MAX_TWND,
     MIN_CWND,
+    NEEDLESS,
     PROGRESS,
     REPAIR_ECHO,
     WINDOW,
@@ -135,6 +137,7 @@ class Feedback(NamedTuple):
     marked: bool = False
     shifted: bool = False
     relearn: bool = False
+    needless: bool = False
 
 
 FEEDBACK: Final = Format(
@@ -172,6 +175,7 @@ FEEDBACK: Final = Format(
         MARKED,
         Flag("shifted", FLAG_SHIFTED, "`sack` begins later, where more is in flight than it has bits; never merged"),
         Flag("relearn", FLAG_RELEARN, "the base delay is learnt again (`rules: adaptive`): switches do so, too"),
+        NEEDLESS,
     ),
     second="nack",
     name="feedback",
@@ -237,6 +241,7 @@ def encode_feedback(
     marked: bool = False,
     shift: int = 0,
     relearn: bool = False,
+    needless: bool = False,
 ) -> bytes:
     """A host's ACK or NACK; the fields are Feedback's, `sack` is of all that has arrived, and told of from bit `shift`
     on. Sizes beyond 32 bits are cut to the largest.
@@ -248,7 +253,10 @@ def encode_feedback(
         VERSION,
         NUMBER,
         Type.NACK if nack else Type.ACK,
-        (FLAG_MERGE | FLAG_RELEARN * relearn) * (mine != 0) | FLAG_MARKED * marked | FLAG_SHIFTED * (shift > 0),
+        (FLAG_MERGE | FLAG_RELEARN * relearn) * (mine != 0)
+        | FLAG_MARKED * marked
+        | FLAG_SHIFTED * (shift > 0)
+        | FLAG_NEEDLESS * needless,
         session,
         cumulative & 0xFFFFFFFF,
         min(held_us, UNLIMITED),
@@ -295,6 +303,7 @@ def _parse_feedback(data: bytes, nack: bool, flags: int, session: int) -> Feedba
         bool(flags & FLAG_MARKED),
         bool(flags & FLAG_SHIFTED),
         bool(flags & FLAG_RELEARN),
+        bool(flags & FLAG_NEEDLESS),
     )
 
 
@@ -313,6 +322,7 @@ def _parse_progress(data: bytes, flags: int, session: int) -> Feedback:
         told.window,
         0,
         marked=told.marked,
+        needless=told.needless,
     )
 
 

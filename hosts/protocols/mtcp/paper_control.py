@@ -42,5 +42,11 @@ class PaperControl(WindowControl):
     def forgive(self) -> None:
         """It waits for everybody."""
 
+    def hears(self, share: float) -> None:
+        """No loss that is told means congestion."""
+
+    def blame(self) -> None:
+        """Every timeout is of a loss."""
+
     def cut(self, end: int) -> None:
         self._vegas.cut()

@@ -9,6 +9,7 @@ from hosts.wire.format import Format
 from hosts.wire.header import VERSION
 
 FLAG_MARKED: Final = 0x08
+FLAG_NEEDLESS: Final = 0x40
 CUMULATIVE: Final = Number("cumulative", 32, "the first packet that is missing: all before it have arrived", wraps=True)
 HELD: Final = Number(
     "held_us", 32, "from the arrival of the packet that `echo_time_us` names to this feedback's departure", cut=True
@@ -27,6 +28,11 @@ WINDOW: Final = Number("window", 32, "bytes free for the stream from `cumulative
 MARKED: Final = Flag(
     "marked", FLAG_MARKED, "a queue has marked DATA since the last feedback (ECN, RFC 3168); never merged"
 )
+NEEDLESS: Final = Flag(
+    "needless",
+    FLAG_NEEDLESS,
+    "the REPAIR that came last was of a packet that had arrived before (as DSACK, RFC 2883); never merged",
+)
 
 
 class Progress(NamedTuple):
@@ -41,6 +47,7 @@ class Progress(NamedTuple):
     max_twnd: int
     window: int
     marked: bool = False
+    needless: bool = False
 
 
 PROGRESS: Final = Format(
@@ -54,7 +61,7 @@ PROGRESS: Final = Format(
     MIN_CWND,
     MAX_TWND,
     WINDOW,
-    flags=(MARKED,),
+    flags=(MARKED, NEEDLESS),
 )
 _PROGRESS: Final = PROGRESS.struct
 
@@ -70,13 +77,14 @@ def encode_progress(
     window: int,
     *,
     marked: bool = False,
+    needless: bool = False,
 ) -> bytes:
     """A host's ACK that says of no packet beyond `cumulative`; as `encode_feedback` else."""
     return _PROGRESS.pack(
         VERSION,
         NUMBER,
         Type.PROGRESS,
-        FLAG_MARKED * marked,
+        FLAG_MARKED * marked | FLAG_NEEDLESS * needless,
         session,
         cumulative & 0xFFFFFFFF,
         min(held_us, UNLIMITED),
@@ -92,5 +100,5 @@ def decode_progress(data: bytes, flags: int, session: int) -> Progress:
     """Of a datagram with these flags and that session in its header. Raises PacketError: truncated, oversized."""
     check_size(len(data), _PROGRESS.size)
     cumulative, held_us, echo, repair_echo, min_cwnd, max_twnd, window = _PROGRESS.unpack(data)[5:]
-    marked = bool(flags & FLAG_MARKED)
-    return Progress(session, cumulative, echo, held_us, repair_echo, min_cwnd, max_twnd, window, marked)
+    marked, needless = bool(flags & FLAG_MARKED), bool(flags & FLAG_NEEDLESS)
+    return Progress(session, cumulative, echo, held_us, repair_echo, min_cwnd, max_twnd, window, marked, needless)

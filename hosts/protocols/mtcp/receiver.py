@@ -321,7 +321,8 @@ class MtcpReceiver(SessionReceiver):
             effects += self.feedback.known(now)
         else:
             is_parents = not to_all or self.attachment.parent == self.attachment.sender
-            effects += self.feedback.arrived(packet, gap, now, arrived_at, is_parents=is_parents)
+            is_new = delivered is not None
+            effects += self.feedback.arrived(packet, gap, now, arrived_at, is_new=is_new, is_parents=is_parents)
         return effects
 
     def _take_run(self, run: DatagramRun, payload: bytes, now: float) -> Sequence[Effect] | None:

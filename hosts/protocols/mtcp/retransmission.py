@@ -19,6 +19,10 @@ from hosts.protocols.mtcp.store import PacketStore, StoredPacket
 REPAIR_SHARE = 1 / 4
 """Of cwnd, that a child's repairs begin with: about what a loss has just taken from it (ours; with the paper's one
 packet, what slow start loses of a large window takes a dozen round trips, in which nothing can be delivered)."""
+MAX_ROOM_S = 1.0
+"""Agents whose windows are closed are asked so often at least (ours)."""
+MOST_RECENT = 256
+"""Repairs whose times are known: half of what a bitmap tells of (ours)."""
 
 
 class Deadlines:
@@ -120,6 +124,10 @@ class Retransmission:
         self.repairing: dict[int, Child] = {}
         """Children that are known to lack something, by number."""
         self._last_send_time: float | None = None  # sender's clock: of the last packet that was multicast
+        self._sent: deque[float] = deque(maxlen=MOST_RECENT)  # when the last repairs were
+        self._blamed: set[int] = set()  # children whose timeouts were taken for congestion and that have not answered
+        self._asks = False  # what they answer tells whether that is congestion
+        self._room_asked = 0  # times on end that agents were asked for room
         self._tail_asked = store.end  # the end of the packets that were asked for because all was silent
 
     def _listened(self) -> list[Child]:
@@ -131,6 +139,7 @@ class Retransmission:
     def multicast(self, seq: int, send_time_s: float, now: float, count: int = 1) -> None:
         """`count` packets from `seq` on that some child lacks have left the sender at this time of its clock."""
         self._last_send_time = send_time_s
+        self._room_asked = 0
         self._deadlines.multicast(seq, send_time_s, now, count)
 
     def restart(self, seq: int, now: float) -> None:
@@ -140,6 +149,7 @@ class Retransmission:
     def left(self, child: Child) -> None:
         """A child has gone."""
         self.repairing.pop(child.number, None)
+        self._blamed.discard(child.number)
 
     # --- feedback
 
@@ -151,6 +161,27 @@ class Retransmission:
                 child.progress_at = now
         if not child.repairs:
             self.repairing.pop(child.number, None)
+
+    def answered(self, child: Child, needless: bool, now: float, effects: list[Effect]) -> None:
+        """A child has said what it has, and whether it had the last repair before. When all had what has timed out,
+        what was lost are acknowledgments, and nothing of the way to them (ours; Eifel, RFC 3522 and 4015, with DSACK's
+        word for it, RFC 3708).
+        """
+        if child.number not in self._blamed or child.repairs:
+            return
+        if not needless:
+            self._blamed.clear()
+            if self._asks:
+                self._asks = False
+                self._congestion.timed_out(self._store.end, self._store.end_offset, again=False)
+                effects.append(CongestionSignal("timeout", child.address))
+            self._congestion.blame()
+            return
+        child.misheard_at = now
+        self._blamed.discard(child.number)
+        if not self._blamed:
+            self._asks = False
+            self._congestion.forgive()
 
     def find_missing(self, child: Child, first: int, now: float, effects: list[Effect]) -> None:
         """Look for what the child lacks from packet `first` to the last that it has; duplicate NACKs are congestion."""
@@ -188,7 +219,14 @@ class Retransmission:
             self._counters[f"{self._prefix}repair_packets"] += 1
             self._counters[f"{self._prefix}udp_bytes"] += len(repair)
             effects.append(Send(repair, self._address(child, seq, now)))
+            self._sent.append(now)
             self._deadlines.restart(seq, packet, timeout, now)
+
+    def sent_since(self, at: float) -> int:
+        """Repairs that were sent after this time."""
+        while self._sent and self._sent[0] <= at:
+            self._sent.popleft()
+        return len(self._sent)
 
     def _address(self, child: Child, seq: int, now: float) -> Address:
         """Where the repair of packet `seq` goes: to the child, or to all when another lacks it as well. What was lost
@@ -215,8 +253,8 @@ class Retransmission:
     @property
     def wake_at(self) -> float | None:
         """When `handle_timer` is due."""
-        at, tail_at = self._deadlines.next_at, self._tail_at
-        return tail_at if at is None or (tail_at is not None and tail_at < at) else at
+        times = (self._deadlines.next_at, self._tail_at, self._room_at)
+        return min((at for at in times if at is not None), default=None)
 
     @property
     def _tail_at(self) -> float | None:
@@ -244,9 +282,39 @@ class Retransmission:
             if packet is not None and not self._board.is_complete(seq):
                 self._deadlines.restart(seq, packet, max(packet.timeout, self._delays.rto_rtt), now)
 
+    @property
+    def _room_at(self) -> float | None:
+        """When agents are asked how much is on its way below them: all that was sent has arrived, and by what they have
+        said there is no room for more, and they are silent since. They will have said otherwise, and that was lost
+        (ours; the paper's window updates become ever rarer; RFC 9293, 3.8.6.1).
+        """
+        if not self._own_clock or self._last_send_time is None or self._board.base != self._store.end:
+            return None
+        if self._congestion.summary(self._store.end_offset).current_window >= self._options.payload_bytes:
+            return None
+        heard_at: float | None = min((child.answered_at for child in self._listened() if child.max_twnd), default=None)
+        if heard_at is None:
+            return None
+        wait = min(self._delays.rto_rtt * (2.0 ** (self._room_asked + 1) - 1), MAX_ROOM_S * (self._room_asked + 1))
+        return max(self._last_send_time, heard_at) + self._options.window_update_s + wait
+
+    def _ask_for_room(self, now: float, effects: list[Effect]) -> None:
+        """The last packet once more, for that is answered at once."""
+        self._room_asked += 1
+        packet = self._store.packets.get(self._store.end - 1)
+        if packet is None:
+            return
+        for child in self._listened():
+            if child.max_twnd:
+                effects.append(Send(encode_repair(packet.data, int(now * 1e6)), child.address))
+                self._counters[f"{self._prefix}repair_packets"] += 1
+
     def handle_timer(self, now: float) -> list[Effect]:
         """Repair what has timed out."""
         effects: list[Effect] = []
+        room_at = self._room_at
+        if room_at is not None and room_at <= now:
+            self._ask_for_room(now, effects)
         tail_at = self._tail_at
         if tail_at is not None and tail_at <= now:
             self._ask_for_tail(now)
@@ -258,7 +326,7 @@ class Retransmission:
 
     def _expired(self, seq: int, now: float, effects: list[Effect]) -> None:
         packet = self._store.packets[seq]
-        peer = None
+        blamed = []
         again = False  # a repair was lost
         listened = self._listened()
         is_asked_for = any(child.merge and child.repairs.waits(seq) for child in listened)
@@ -272,13 +340,18 @@ class Retransmission:
             known = seq in child.repairs
             if child.repairs.timed_out(seq):
                 self.repairing[child.number] = child
-                peer = child.address
+                blamed.append(child)
                 again |= known
-        if peer is None:  # no repair was lost: they wait for the children's retransmission windows
+        if not blamed:  # no repair was lost: they wait for the children's retransmission windows
             self._deadlines.restart(seq, packet, packet.timeout or self._delays.rto_rtt, now)
             return
         self._deadlines.restart(seq, packet, 2 * packet.timeout if again else self._delays.rto_rtt, now)
         current = packet.counts and self._congestion.twnd.counts(seq)
         if current or again:
+            self._blamed.update(child.number for child in blamed)
+            if self._options.adaptive and self._board.lacking(seq) < len(listened) and not any(c.merge for c in blamed):
+                # Others have it: that its acknowledgments are lost is as likely as that it is.
+                self._asks = True
+                return
             self._congestion.timed_out(self._store.end, self._store.end_offset, again=not current)
-            effects.append(CongestionSignal("timeout", peer))
+            effects.append(CongestionSignal("timeout", blamed[-1].address))

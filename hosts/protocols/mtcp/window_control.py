@@ -49,7 +49,15 @@ class WindowControl:
 
     @abstractmethod
     def forgive(self) -> None:
-        """The timeouts were of a child that is waited for no longer."""
+        """The timeouts were of a child that is waited for no longer, or of lost acknowledgments."""
+
+    @abstractmethod
+    def hears(self, share: float) -> None:
+        """So much of what children say comes, in (0, 1]."""
+
+    @abstractmethod
+    def blame(self) -> None:
+        """The timeouts were of losses on the way to a child."""
 
     @abstractmethod
     def cut(self, end: int) -> None:

@@ -64,17 +64,23 @@ class Unheard:
         """To the packet that was sent last."""
         self.paced_until = 0.0
         """When the next packet may leave that the window lets go."""
+        self._late_rounds = 0.0
         self._front = -1  # the highest packet that somebody has
 
     def has(self, highest: int) -> None:
         """Somebody has this packet."""
         self._front = max(self._front, highest)
 
+    def late(self, silence_s: float, srtt_s: float) -> None:
+        """Answers come at such times at the latest, mostly: what is lost of them counts."""
+        self._late_rounds = silence_s / srtt_s if srtt_s else 0.0
+
     def window_end(self, max_reach_all: int, cwnd: float) -> float:
         """Packets below may be in flight, when all have `max_reach_all`."""
         if not self.answers.waits:
             return max_reach_all + cwnd
-        return min(max_reach_all + cwnd * (1 + self.answers.rounds), self._front + cwnd)
+        rounds = max(self.answers.rounds, self._late_rounds)
+        return min(max_reach_all + cwnd * (1 + rounds), self._front + cwnd)
 
     def sent(self, answers: Answers, cwnd: float, srtt_s: float, now: float) -> None:
         """A packet leaves that is to have such answers."""

@@ -10,7 +10,7 @@ from hosts.endpoint import Address
 from hosts.parts.doubt import Doubt
 from hosts.parts.rounds import Rounds
 from hosts.parts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
-from hosts.protocols.rla.packets import WINDOW_PACKETS
+from hosts.protocols.rla.packets import WINDOW_PACKETS, Ack
 from hosts.wire.farewell import Abort, Fin
 
 LOSS_DISTANCE = 3
@@ -23,15 +23,26 @@ PERIOD_ROUNDS = 2.0
 """3.3, rule 2: losses within 2 srtt are one congestion signal."""
 
 
+class Asked(NamedTuple):
+    """A packet that a receiver was sent again because it had said nothing of it in time."""
+
+    seq: int
+    sent_at: float
+    """Before that."""
+    at: float
+
+
 class Branch:
     """One receiver. Sequence numbers are extended ones, times are the sender's clock in seconds."""
 
     __slots__ = (
         "_examined",
         "_repeated",
+        "_told_at",
         "acks",
         "address",
         "answered_at",
+        "asked",
         "back_below",
         "backoff",
         "cperiod_start",
@@ -39,6 +50,7 @@ class Branch:
         "doubt",
         "heard_at",
         "highest",
+        "interval",
         "losses",
         "merges",
         "met_at",
@@ -75,6 +87,10 @@ class Branch:
         self.answered_at = now  # data, or a switch did for it
         self.back_below: int | None = None  # set aside, it has answered again: all packets below had been sent then
         self.progress_at = now
+        self.asked: Asked | None = None
+        self.interval = DelayEstimator(0.0)
+        """From one answer that comes to the next, seconds."""
+        self._told_at: float | None = None
         self.backoff = 1.0  # of its timeout: doubled at each one, 1 after progress
         self.recover_below = first  # at its last timeout all packets below had been sent
         self.slow_since: float | None = None  # since when it is the slowest by far (4.3)
@@ -115,6 +131,23 @@ class Branch:
         """Packet `seq` was sent again for it."""
         self.retransmissions += 1
         self._repeated.append((now, seq))
+
+    def told(self, now: float) -> None:
+        """It has told that it has more."""
+        if self._told_at is not None:
+            self.interval.add(now - self._told_at)
+        self._told_at = now
+
+    def answers_that_it_lacked(self, ack: Ack, has: Callable[[int, int], bool]) -> float | None:
+        """Whether what it was asked for at its last timeout had been lost on the way there: then when that was sent.
+        None: it had it, and what it had said was lost; or it has not answered yet.
+        """
+        asked = self.asked
+        if asked is None or not has(self.number, asked.seq):
+            return None
+        self.asked = None
+        is_older = 0 < ack.echo_time_us < int(asked.at * 1e6)  # than the question
+        return None if ack.needless or is_older else asked.sent_at
 
     def congested(self, now: float) -> bool:
         """A loss was detected: whether it begins a congestion period, and so is a congestion signal."""

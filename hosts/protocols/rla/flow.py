@@ -11,7 +11,7 @@ from hosts.endpoint import Address, CongestionSignal, Effect, Send, SendRun
 from hosts.parts.sack import bits
 from hosts.parts.silence import patience_s
 from hosts.protocols.rla.advertised import Advertised
-from hosts.protocols.rla.branch import LOSS_DISTANCE, Branch
+from hosts.protocols.rla.branch import LOSS_DISTANCE, Asked, Branch
 from hosts.protocols.rla.copies import Copies
 from hosts.protocols.rla.inflight import InFlight, Packet
 from hosts.protocols.rla.listening import RandomListening
@@ -200,6 +200,7 @@ class Flow:
             self._measure(branch, rtt, cumulative + sack.bit_length())
         branch.window = ack.window
         recovers = branch.cumulative < cumulative < branch.recover_below
+        branch.told(now)
         self._progress(branch, cumulative, now)
         branch.opens(self._inflight.offset(cumulative) + ack.window)
         if self.is_aside(branch):
@@ -207,6 +208,10 @@ class Flow:
         effects: list[Effect] = []
         self._heard_of(branch, cumulative, sack, now)
         has = self._inflight.listened.has
+        lost_at = branch.answers_that_it_lacked(ack, has)
+        if lost_at is not None:
+            branch.losses += 1
+            self._congested(branch, lost_at, now, effects)
         lost = branch.find_losses(cumulative + sack.bit_length() if sack else -1, ack.echo_time_us / 1e6, has)
         if lost:
             self._lost(branch, lost, now, effects)
@@ -219,7 +224,7 @@ class Flow:
             effects += self._repairs.hurry(branch, now)
         elif recovers:
             effects += self._repairs.recover(branch, branch.recover_below, now)
-        effects += self._repairs.answer(now)
+        effects += self._repairs.answer(now, self.window.repeats_allowed(now))
         return effects
 
     def acknowledge_merged(self, ack: Ack, now: float) -> list[Effect]:
@@ -345,6 +350,8 @@ class Flow:
         self._check_at = now + CHECK_S if outstanding else None
         if not outstanding:
             return effects
+        if self._asks:
+            self.window.late(self._usual_silence_s)
         waits = []
         silent = []
         patience = self._merged_timeout()
@@ -367,10 +374,15 @@ class Flow:
             branch.backoff = min(2 * branch.backoff, MAX_BACKOFF)
             branch.recover_below = self.end
             self._counters["timeouts"] += 1
-            branch.losses += 1
             if self.is_aside(branch):  # it tells nothing of congestion
+                branch.losses += 1
                 effects.append(self._repairs.repeat_alone(branch, seq, now))
                 continue
+            if self._asks and self._inflight.listened.lacking(seq) < len(self.branches) - len(self._inflight.set_aside):
+                branch.asked = Asked(seq, packet.sent_at if branch.asked is None else branch.asked.sent_at, now)
+                effects.append(self._repairs.repeat_alone(branch, seq, now))
+                continue
+            branch.losses += 1
             self._lost(branch, [seq], now, effects)
             effects += self._repairs.repeat(seq, now)
         if waits and self._reached < self.end and now - self._heard_at > max(waits):
@@ -382,10 +394,26 @@ class Flow:
                 self.put_aside(branch, now)
         return effects
 
+    @property
+    def _asks(self) -> bool:
+        """Whether a timeout of one receiver, of what others have, is a question first: acknowledgments are lost, too,
+        with many receivers more of them than data (ours; the paper takes each timeout for a loss).
+        """
+        return self.options.rules == "tcp" and self.options.assist == "none"
+
     def _is_silent(self, branch: Branch, lacking: int, now: float) -> bool:
         """Of one that lacks that packet and is listened to."""
         listened = len(self.branches) - len(self._inflight.set_aside)
         return is_silent(branch, self._inflight, listened, lacking, now, self._answer_delay(branch))
+
+    @property
+    def _usual_silence_s(self) -> float:
+        """For how long one of the receivers may say nothing, as they do."""
+        longest = 0.0
+        for branch in self.branches.values():
+            if not self.is_aside(branch) and (usual := branch.interval.timeout) is not None and usual > longest:
+                longest = min(usual, patience_s(branch.rtt.mean))
+        return longest
 
     def _answer_delay(self, branch: Branch) -> float:
         """For how long an answer of it may be kept back, in seconds."""

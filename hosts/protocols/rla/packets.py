@@ -70,6 +70,7 @@ FLAG_MERGE: Final = 0x02
 FLAG_HURRY: Final = 0x04
 FLAG_PASS: Final = 0x08
 FLAG_MARKED: Final = 0x10
+FLAG_NEEDLESS: Final = 0x20
 
 
 class Data(NamedTuple):
@@ -124,6 +125,7 @@ class Ack(NamedTuple):
     passes: bool = False
     sack_start: int = 0
     marked: bool = False
+    needless: bool = False
 
 
 ACK: Final = Format(
@@ -147,6 +149,12 @@ ACK: Final = Format(
             "a switch passes it on as it is; without `merge`, what was merged of this receiver before counts no longer",
         ),
         Flag("marked", FLAG_MARKED, "a queue has marked a packet that had no answer yet (ECN, RFC 3168)"),
+        Flag(
+            "needless",
+            FLAG_NEEDLESS,
+            "the retransmission that came last was of a packet that had arrived before (as DSACK, RFC 2883); never "
+            "where switches may merge",
+        ),
     ),
 )
 
@@ -265,7 +273,7 @@ def _head(data: Data, size: int) -> bytes:
 def encode_ack(ack: Ack) -> bytes:
     """An ACK. Sizes and times beyond 32 bits are cut to the largest."""
     flags = FLAG_MERGED * ack.merged | FLAG_MERGE * ack.merge | FLAG_HURRY * ack.hurry | FLAG_PASS * ack.passes
-    flags |= FLAG_MARKED * ack.marked
+    flags |= FLAG_MARKED * ack.marked | FLAG_NEEDLESS * ack.needless
     return _ACK_STRUCT.pack(
         VERSION,
         NUMBER,
@@ -336,6 +344,7 @@ def _parse_ack(data: bytes) -> Ack:
             flags & FLAG_PASS != 0,
             sack_start,
             flags & FLAG_MARKED != 0,
+            flags & FLAG_NEEDLESS != 0,
         )
     )
 

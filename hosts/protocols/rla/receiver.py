@@ -80,6 +80,7 @@ class RlaReceiver(SessionReceiver):
         self._examined = 0  # packets below are known to be here or lost
         self._alone_until = 0.0  # acknowledgments until then tell of a new hole: nobody may merge them
         self._sample_at = 0.0  # when the next one goes unmerged anyhow
+        self._is_needless = False  # the retransmission that came last was
         self._marked = False  # a queue has marked a packet since the last answer
         self._missed = -1  # the first missing packet, when one behind it had last arrived
         self._hurry_at = math.inf  # when that has been missing for too long
@@ -268,6 +269,8 @@ class RlaReceiver(SessionReceiver):
             delivered = stream.add(seq, packet)
         except BrokenStreamError:
             return self.confirm(complete=False, now=now, reason=Reason.BROKEN_STREAM)
+        if packet.again:
+            self._is_needless = delivered is None
         if delivered is None:
             self.counters["duplicate_packets"] += 1
             effects = []
@@ -364,6 +367,7 @@ class RlaReceiver(SessionReceiver):
             passes,
             start,
             marked,
+            self._is_needless and not self._merge,
         )
         return self._to_sender(encode_ack(ack))
 
@@ -385,7 +389,9 @@ class RlaReceiver(SessionReceiver):
         return Send(data, self.sender)
 
     def _repeat_join(self, now: float) -> Sequence[Effect]:
-        self._retry_at = now + self.options.announce_s
+        # All have heard of the session at once: who is not answered joins again at another time than the others.
+        share = 1.0 if self._retry_at is None else self._rng.uniform(0.5, 1.5)
+        self._retry_at = now + share * self.options.announce_s
         join = encode_join(self.number or 0, self.options.from_start, self.options.buffer_bytes)
         return (self._to_sender(join),)
 

@@ -42,6 +42,11 @@ class Repairs:
         """Packets that were sent again, and that not everybody has."""
         return len(self._outstanding)
 
+    def since(self, at: float) -> int:
+        """Those of them that were sent after this time."""
+        packets = self._inflight.packets
+        return sum(packets[seq].sent_at > at for seq in self._outstanding)
+
     def request(self, branch: Branch, seq: int) -> None:
         """It has lost this packet."""
         packet = self._inflight.packets.get(seq)
@@ -76,17 +81,20 @@ class Repairs:
             packet.lost_by.discard(branch.number)
         self._news |= self._requested
 
-    def answer(self, now: float) -> list[Effect]:
-        """Send again what has been heard of from everybody. Only what somebody has told of can have become so: all that
-        is asked for may be thousands of packets, and an acknowledgment tells of a few."""
+    def answer(self, now: float, most: int | None = None) -> list[Effect]:
+        """Send again what has been heard of from everybody, `most` packets of it, the others when somebody tells more.
+        Only what somebody has told of can have become so: all that is asked for may be thousands of packets, and an
+        acknowledgment tells of a few."""
         if not self._news:
             return []
         board, packets = self._inflight.listened, self._inflight.packets
         news = self._news & self._requested
         self._news.clear()
-        settled = [seq for seq in news if board.lacking(seq) == len(packets[seq].lost_by)]
+        settled = sorted(seq for seq in news if board.lacking(seq) == len(packets[seq].lost_by))
+        if most is not None:
+            self._news.update(settled[most:])
         effects: list[Effect] = []
-        for seq in sorted(settled):
+        for seq in settled[:most]:
             effects += self.repeat(seq, now)
         return effects
 

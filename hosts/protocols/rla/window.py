@@ -45,8 +45,7 @@ class Window:
         """What keeps a new packet of `size` bytes from being sent; None: nothing."""
         inflight = self._inflight
         end, until = inflight.end, inflight.end_offset + size
-        # RFC 6675 (4): repeats are in flight, too.
-        repeats = self._repairs.outstanding if self._options.rules == "tcp" else 0
+        repeats = self._repeats(now) if self._options.rules == "tcp" else 0
         if end + repeats > self._unheard.window_end(self.max_reach_all, self._listening.cwnd):
             return "cwnd"
         if now < self._unheard.paced_until:
@@ -70,6 +69,20 @@ class Window:
         until = inflight.end_offset + most * size
         in_buffers = (self._advertised.open_until(until) - inflight.end_offset) // size
         return max(0, min(most, within_cwnd, in_buffers, WINDOW_PACKETS - (end - inflight.base)))
+
+    def _repeats(self, now: float) -> int:
+        """That are in flight (RFC 6675, 4). Who says little of what it has says as little of what it got again."""
+        if self._unheard.answers.waits:
+            return self._repairs.since(now - self.srtt_max)
+        return self._repairs.outstanding
+
+    def repeats_allowed(self, now: float) -> int | None:
+        """What may be sent again at once; None: all. Where answers come late, many packets may be lost before the first
+        one shows it, which would be lost again as a burst: so no more than the window, and one that tells the time.
+        """
+        if not self._unheard.answers.waits:
+            return None
+        return max(1, int(self._listening.cwnd) - self._repeats(now))
 
     def is_kept(self, first: int, size: int) -> bool:
         """Whether all from packet `first` on may be kept with `size` bytes more."""
@@ -102,6 +115,10 @@ class Window:
     def sent(self, now: float) -> None:
         """Packets leave."""
         self._unheard.sent(self._wanted, self._listening.cwnd, self.srtt_max, now)
+
+    def late(self, silence_s: float) -> None:
+        """Answers come within such a time, mostly: what is lost of them counts."""
+        self._unheard.late(silence_s, self.srtt_max)
 
     def heard_of(self, highest: int) -> None:
         """Somebody has this packet."""

@@ -22,6 +22,9 @@ FLOWS_ALREADY: Final = 0.5
 """Of ARTT: a first packet that comes sooner is of a wave that others had joined, which adds nothing to what they share
 (ours)."""
 
+MOST_DOUBLINGS: Final = 16
+"""Of the wait after failed joins: beyond any time slot."""
+
 
 class ReceptionControl:
     """A receiver's state but for the channels themselves. Wave channels are told apart by their numbers."""
@@ -58,6 +61,8 @@ class ReceptionControl:
         self._most_rr = 0.0  # since the last join
         self._started = False
         self._overshot = False  # start-up has ended, and the wave joined last is not left yet
+        self._failures = 0  # of joins, on end
+        self._join_again_at = -math.inf  # after a failure
         self._left = -1  # the channel that was left last
         self._left_at = -math.inf
         self._left_gap = 0.0  # between its packets, seconds
@@ -125,6 +130,7 @@ class ReceptionControl:
     def first_packet(self, psn: int, arrived_at: float) -> None:
         """The first packet of the wave that was joined last (4.2)."""
         self.joining = None
+        self._failures = 0
         self._first_at = arrived_at
         measured = arrived_at - self._joined_at
         waves = self.waves
@@ -166,6 +172,8 @@ class ReceptionControl:
             is_full = self.joining is None and now - self._first_at >= self.options.epoch_s
             self._trial.epoch(now, is_full=is_full, lags=self._rules.lags())
         if now < self._loss_event_until or self.joining is not None or rates.waves_joined >= self.waves.n:
+            return False
+        if now < self._join_again_at:
             return False
         if self.starting_up and not self._ready_in_startup(now):
             return False
@@ -232,9 +240,17 @@ class ReceptionControl:
         """Whether the join that is waited for has failed."""
         return self.joining is not None and now - self._joined_at >= self.rtt.join_timeout
 
-    def join_failed(self) -> None:
-        """The wave that was joined last is given up."""
+    def join_failed(self, now: float, chance: float) -> None:
+        """The wave that was joined last is given up. With today's rules the next join comes after twice the time-out,
+        and twice as late again after each failure, a time slot at most; but by `chance`, in [0, 1), up to half of that
+        sooner. A router passes a join on when it has no other member there: where that is lost, those who join one
+        after the other, and leave when nothing comes, would each be another's reason not to pass it on for good.
+        """
         self.joining = None
+        if self._rules.takes_back:
+            self._failures += 1
+            wait_s = min(self.rtt.join_timeout * 2.0 ** min(self._failures, MOST_DOUBLINGS), self.waves.slot_s)
+            self._join_again_at = now + wait_s * (1 - chance / 2)
         self._trial.end()
         self.rates.join_failed()
 

@@ -51,7 +51,8 @@ PLAIN_SILENCE_S: Final = 60.0
 
 
 class WebrcReceiver(SessionReceiver):
-    """States: listening (for the base channel), member, confirming, closed. Random is only when its epochs begin."""
+    """States: listening (for the base channel), member, confirming, closed. Random are when its epochs begin, and when
+    it joins again after a failure."""
 
     def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
         super().__init__(session)
@@ -69,6 +70,7 @@ class WebrcReceiver(SessionReceiver):
         self._is_described = False  # the sender's own description of the session has come
         self._set_up(options)
         self._sender: Address | None = None
+        self._rng = rng
         # Receivers that begin together shall not join together: small differences make cycles taut (4.4).
         self._phase_s = options.epoch_s * rng.random()
         self._epoch_at = 0.0
@@ -377,7 +379,7 @@ class WebrcReceiver(SessionReceiver):
         effects: list[Effect] = []
         if self.control.join_timed_out(now):
             self.counters["failed_joins"] += 1
-            self.control.join_failed()
+            self.control.join_failed(now, self._rng.random())
             self._losses.forget(self.joined[-1])
             effects.append(self._leave(self.joined.pop()))
         was_starting = self.control.starting_up

@@ -187,3 +187,41 @@ def test_probes_are_answered_at_once() -> None:
     bench = Bench()
     (answer,) = bench.get(encode_probe(7, 42))
     assert answer == Send(encode_probe_ack(7, 42, 0), SENDER)
+
+
+def test_a_repair_of_what_had_arrived_is_told_until_one_was_needed() -> None:
+    """And the time of a repair once: a later answer would make the round trip longer than it is."""
+    bench = Bench()
+    bench.data(0)
+    (ack,) = feedback(bench.repair(0))
+    assert (ack.needless, ack.repair_echo_us) == (True, 555)
+    bench.data(2)
+    (ack,) = feedback(bench.wake())
+    assert (ack.needless, ack.repair_echo_us) == (True, 0)
+    (ack,) = feedback(bench.repair(1))
+    assert (ack.needless, ack.repair_echo_us) == (False, 555)
+
+
+def test_by_the_papers_rules_it_is_not_told() -> None:
+    bench = Bench(rules="paper")
+    bench.data(0)
+    (ack,) = feedback(bench.repair(0))
+    assert not ack.needless
+    (ack,) = feedback(bench.wake())
+    assert ack.repair_echo_us == 555
+
+
+def test_what_was_said_is_said_again_after_a_round_trip_and_ever_rarer() -> None:
+    """Windows of ten packets that come every 10 ms. By the paper's rules first after half a second."""
+    for rules, expected in (("adaptive", [0.1, 0.2, 0.4, 0.5, 1.5]), ("paper", [0.5, 1.5, 2.5])):
+        bench = Bench(rules=rules)
+        for seq in range(40):
+            bench.now += 0.01
+            answer = feedback(bench.get(encode_data(7, False, seq, 1, seq, b"x", 10), to=GROUP))
+        assert answer, "the last one was acknowledged at once"
+        waits = []
+        for _ in expected:
+            before = bench.now
+            assert len(feedback(bench.wake())) == 1
+            waits.append(bench.now - before)
+        assert waits == pytest.approx(expected, rel=0.05)

@@ -2,6 +2,10 @@
 
 import pytest
 
+from hosts.endpoint import Address, Effect
+from hosts.parts.adaptive import RESTART_CWND
+from hosts.protocols.mtcp.agent import Agent
+from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.delays import MAX_TIMEOUT_S
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import Feedback
@@ -155,3 +159,63 @@ def test_a_silent_tail_is_asked_for_before_it_times_out() -> None:
     effects = report(agent, one, 2, 0b11, echo=2, now=3.3, nack=True)
     assert repairs(effects) == [(2, ONE)]
     assert agent.congestion.window.cwnd == 10
+
+
+def _answer(agent: Agent, child: Child, now: float, *, needless: bool) -> list[Effect]:
+    """To a repair of all that it lacked."""
+    feedback = Feedback(7, False, agent.end, 0, 0, round(now * 1e6), UNLIMITED, 0, 10**6, 0, needless=needless)
+    return agent.feedback(child, feedback, now)
+
+
+def _one_of_two_says_nothing() -> tuple[Agent, Child, float]:
+    """A sender, the child from which no acknowledgment has come and that has been asked, and when."""
+    agent = make_agent(MtcpOptions(), own_clock=True)
+    children = [agent.add_child(address, 10**6, now=0.0) for address in (ONE, TWO)]
+    for step in range(40):
+        now = 1 + step / 10
+        multicast(agent, now, now)
+        for child in children:
+            probe_answered(agent, child, round(now * 1e6), now + 0.05)
+            report(agent, child, agent.end, echo=now, now=now + 0.05)
+    multicast(agent, 6.0, 6.0)
+    report(agent, children[0], agent.end, echo=6.0, now=6.05)
+    asked: list[tuple[int, Address]] = []
+    while len(asked) < 2:  # as the last packet, whose acknowledgment is overdue, and upon the timeout
+        assert agent.wake_at is not None
+        now = agent.wake_at
+        effects = agent.handle_timer(now)
+        assert signals(effects) == []
+        asked += repairs(effects)
+    assert asked == [(agent.end - 1, TWO)] * 2
+    return agent, children[1], now
+
+
+def test_what_others_have_is_asked_for_and_the_answer_tells_whether_it_was_lost() -> None:
+    for needless, found in ((True, []), (False, ["timeout"])):
+        agent, child, now = _one_of_two_says_nothing()
+        before = agent.congestion.window.cwnd
+        assert before > 1
+        assert signals(_answer(agent, child, now + 0.05, needless=needless)) == found
+        assert agent.congestion.window.cwnd == (before if needless else 1)
+        assert (child.misheard_at == now + 0.05) == needless
+
+
+def test_timeouts_of_all_children_count_unless_all_had_it() -> None:
+    """The window comes back when the answers say that nothing was lost but what they had said before."""
+    for needless in (True, False):
+        agent = make_agent(MtcpOptions(), own_clock=True)
+        child = agent.add_child(ONE, 10**6, now=0.0)
+        for step in range(40):
+            now = 1 + step / 10
+            multicast(agent, now, now)
+            report(agent, child, agent.end, echo=now, now=now + 0.05)
+        before = agent.congestion.window.cwnd
+        multicast(agent, 6.0, 6.0)
+        found: list[str] = []
+        while "timeout" not in found:
+            assert agent.wake_at is not None
+            now = agent.wake_at
+            found = signals(agent.handle_timer(now))
+        assert agent.congestion.window.cwnd == 1
+        _answer(agent, child, now + 0.05, needless=needless)
+        assert agent.congestion.window.cwnd == (min(before, RESTART_CWND) if needless else 1)

@@ -40,6 +40,16 @@ def test_what_nobody_has_answered_yet_is_not_in_flight_but_a_window_beyond_the_f
     assert unheard.window_end(14, 10.0) == 29
 
 
+def test_answers_that_usually_come_late_because_some_are_lost_are_waited_for() -> None:
+    unheard = Unheard()
+    unheard.has(99)
+    unheard.sent(Answers(WAIT_UNITS, True), 10.0, 0.05, 1.0)
+    assert unheard.window_end(49, 10.0) == 69
+    unheard.late(0.2, 0.05)  # four round trips
+    assert unheard.window_end(49, 10.0) == 99
+    assert unheard.window_end(69, 10.0) == 109, "never more than a window beyond what somebody has"
+
+
 def test_a_windows_packets_leave_evenly_while_answers_wait() -> None:
     unheard = Unheard()
     now = 1.0

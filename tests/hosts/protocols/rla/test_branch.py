@@ -1,5 +1,8 @@
+import pytest
+
 from hosts.endpoint import Address
-from hosts.protocols.rla.branch import Branch
+from hosts.protocols.rla.branch import Asked, Branch
+from hosts.protocols.rla.packets import Ack
 
 
 def branch() -> Branch:
@@ -51,3 +54,24 @@ def test_losses_within_two_round_trips_are_one_signal() -> None:
     assert not made.congested(1.2)
     assert made.congested(1.21)
     assert made.signals == 2
+
+
+@pytest.mark.parametrize(
+    ("echo_s", "needless", "lost_at"),
+    [
+        (2.0, False, 1.0),  # it got the packet by the question, and had lacked it
+        (2.0, True, None),  # it had it: what it said of it was lost
+        (1.5, False, None),  # it said so before the question came
+        (0.0, False, 1.0),
+    ],
+)
+def test_the_answer_to_a_question_tells_what_had_been_lost(
+    echo_s: float, needless: bool, lost_at: float | None
+) -> None:
+    made = branch()
+    made.asked = Asked(seq=10, sent_at=1.0, at=2.0)
+    ack = Ack(1, False, False, False, 11, 1000, int(echo_s * 1e6), 0, 0, 0, needless=needless)
+    assert made.answers_that_it_lacked(ack, lambda _, seq: seq < 10) is None
+    assert made.asked is not None, "it has not answered"
+    assert made.answers_that_it_lacked(ack, lambda _, seq: seq < 11) == lost_at
+    assert made.asked is None

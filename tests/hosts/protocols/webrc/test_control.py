@@ -261,9 +261,34 @@ def test_a_failed_join_is_taken_back() -> None:
     assert control.rates.arr == pytest.approx(arr * gamma(waves, 0.75))
     assert not control.join_timed_out(path.now + 0.5)
     assert control.join_timed_out(path.now + control.rtt.join_timeout + 0.001)
-    control.join_failed()
+    control.join_failed(path.now, 0.0)
     assert control.rates.arr == pytest.approx(arr)
     assert (control.rates.waves_joined, control.joining) == (waves, None)
+
+
+def test_joins_that_fail_become_rarer_until_one_succeeds() -> None:
+    """The paper's and RFC 3738's receivers join again with the next epoch that allows it."""
+    for rules in ("today", "paper", "rfc"):
+        path = Path(rules=rules)
+        while not path.epoch(join=False):
+            pass
+        control = path.control
+        waits = []
+        for channel in range(3):
+            control.joined(channel, path.now)
+            control.join_failed(path.now, 0.5)
+            failed_at = path.now
+            while not path.epoch(join=False):
+                pass
+            waits.append(path.now - failed_at)
+        timeout = control.rtt.join_timeout
+        expected = [0.75 * timeout * factor if rules == "today" else 0.0 for factor in (2, 4, 8)]
+        step = control.options.epoch_s
+        assert all(least <= wait <= max(least, step) + 2 * step for least, wait in zip(expected, waits, strict=True)), (
+            rules,
+            waits,
+            timeout,
+        )
 
 
 def test_eq_5_limits_the_target_by_what_arrives_and_rfc_3738_does_not() -> None:

@@ -245,7 +245,7 @@ def test_a_link_that_fails_for_a_while() -> None:
     world.network.at(6.0, switch, True)
     world.finish()
     world.assert_all_have_it()
-    assert "timeout" in [event.kind for event in world.sender.events_of(CongestionSignal)]
+    assert world.sender_core.counters["set_aside"] == 1
 
 
 def test_confirmations_that_are_lost_are_repeated() -> None:

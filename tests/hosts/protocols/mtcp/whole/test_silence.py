@@ -91,3 +91,16 @@ def test_the_paper_waits() -> None:
     world.network.at(3.0, world.receivers[1].kill)
     world.network.run(6)
     assert world.receivers[0].rate_bps(4, 6) < 0.01 * RATE_BPS
+
+
+@pytest.mark.parametrize("agents", [False, True])
+def test_half_of_all_acknowledgments_may_be_lost(agents: bool) -> None:
+    """16 children at the sender, of which two are agents or none. Taken for lost packets, they leave a tenth of the
+    link; and for good nothing when an agent's word that there is room again is lost.
+    """
+    parents = {16: 0, 17: 0, 18: 1, 19: 1} if agents else None
+    world = World(
+        20 if agents else 16, size=None, rate_bps=2e6, limit_packets=4, back_loss=0.5, parents=parents, wait=3
+    )
+    world.network.run(12)
+    assert _least(world, 6, 12, tuple(range(len(world.receivers)))) > 0.45 * 2e6

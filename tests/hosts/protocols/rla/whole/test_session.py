@@ -85,6 +85,14 @@ def test_a_way_back_with_room_for_few_answers_does_not_stop_small_windows() -> N
     assert world.bottleneck.overflows < 0.2 * counters["data_packets"]
 
 
+def test_half_of_all_answers_may_be_lost() -> None:
+    """Each lost one taken for a lost packet leaves 3 % of the link, in as many forced cuts."""
+    world = World(16, size=None, rate_bps=2e6, limit_packets=4, back_loss=0.5, parameters={"from_start": False}, wait=2)
+    world.network.run(10)
+    assert min(receiver.rate_bps(4, 10) for receiver in world.receivers) > 0.5 * 2e6
+    assert world.sender_core.flow.listening.timeouts == 0
+
+
 def test_a_receiver_that_dies_is_dropped_and_holds_nobody_up() -> None:
     world = World(3, size=2_000_000, parameters={"drop_after_s": 3})
     world.network.at(1.0, world.receivers[1].kill)
