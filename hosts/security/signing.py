@@ -1,6 +1,7 @@
 """A sender that signs all that it sends: between a protocol, which knows nothing of it, and the seal."""
 
 import hashlib
+import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
@@ -15,14 +16,16 @@ from hosts.wire.header import VERSION as COMMON_VERSION
 from hosts.wire.tree.layout import has_tree
 
 FLUSH_S: Final = 0.02
-"""So long a packet waits for its signature at most, where a block is not full before (ours): behind 10 Mbit/s 16
-packets share one."""
-
-
-ENOUGH: Final = 16
-"""Packets that share a signature without its costing much: 26 bytes each (ours)."""
-ENOUGH_S: Final = 0.002
-"""So many wait no longer than this: 500 signatures a second take 1 % of a processor (ours)."""
+"""So long a packet waits for its signature at most, where it is not made before (ours)."""
+LEAST_S: Final = 0.002
+"""Between two signatures while there is credit: 500 a second take 1 % of a processor (ours)."""
+SIGNATURE_BYTES: Final = 152
+"""Of a manifest on its way, but for its hashes: its head, the signature, the seal, UDP and IP."""
+CREDIT_BYTES: Final = 20
+"""That a packet adds to what signatures may take; with its two hashes it grows by 36 on average (ours)."""
+MOST_CREDIT: Final = 25 * SIGNATURE_BYTES
+"""So that a session begins without waiting (ours): feedback on what waits comes late, and protocols that double their
+rate with each round of it would stay where packets are too few to share signatures."""
 ROOT_S: Final = 0.25
 """So often a tree's root is signed again, for receivers that have lost it (ours)."""
 
@@ -44,6 +47,16 @@ class _Stream:
         """Of what was signed once and is to be signed once more."""
         self.before_number = 0
         self.flush_at = now + FLUSH_S
+        self.credit = MOST_CREDIT
+
+    def take(self, hashes: list[bytes], now: float) -> None:
+        """More that waits."""
+        if not self.block and not self.before:
+            self.flush_at = now + FLUSH_S
+        self.block += hashes
+        self.credit = min(MOST_CREDIT, self.credit + CREDIT_BYTES * len(hashes))
+        if self.credit >= SIGNATURE_BYTES:
+            self.flush_at = min(self.flush_at, max(now, self.since + LEAST_S))
 
 
 class SigningSender(WrappedSender):
@@ -73,7 +86,7 @@ class SigningSender(WrappedSender):
         self._own: Address | None = None
         self._next = 0
         self._streams: dict[Address, _Stream] = {}
-        self._flush_at: float | None = None
+        self._flush_at = math.inf
 
     def place(self, address: Address) -> None:
         self._own = address
@@ -97,11 +110,8 @@ class SigningSender(WrappedSender):
             stream = self._streams.get(effect.destination)
             if stream is None:
                 stream = self._streams[effect.destination] = _Stream(now)
-            stream.block += hashes
-            if len(stream.block) >= ENOUGH:
-                stream.flush_at = min(stream.flush_at, max(now, stream.since + ENOUGH_S))
-            if self._flush_at is None or stream.flush_at < self._flush_at:
-                self._flush_at = stream.flush_at
+            stream.take(hashes, now)
+            self._flush_at = min(self._flush_at, stream.flush_at)
             if len(stream.block) >= BLOCK or not is_multicast(effect.destination):
                 full.add(effect.destination)  # what goes to one may measure a round trip: it is not to wait
         if self.core.closed:  # nobody calls again
@@ -133,14 +143,14 @@ class SigningSender(WrappedSender):
         effects = super().handle_timer(now=now)
         if self._root_at is not None and now >= self._root_at:
             effects = [*effects, *self._signed_root(now)]
-        if self._flush_at is None or now < self._flush_at:
+        if now < self._flush_at:
             return effects
         due = [destination for destination, stream in self._streams.items() if now >= stream.flush_at]
         return [*effects, *self._flush(due, now)]
 
     @property
     def wake_at(self) -> float | None:
-        times = (self.core.wake_at, self._flush_at, self._root_at)
+        times = (self.core.wake_at, self._flush_at if self._flush_at < math.inf else None, self._root_at)
         return min((at for at in times if at is not None), default=None)
 
     def _flush(self, destinations: Iterable[Address], now: float) -> list[Effect]:
@@ -157,10 +167,14 @@ class SigningSender(WrappedSender):
                 manifest = Manifest(self._id, number, previous, time, block, stream.before)
                 sends.append(Send(encode_manifest(manifest, self._signer, self._own, destination), destination))
                 stream.before, stream.before_number = block, number
+                stream.credit = max(0, stream.credit - SIGNATURE_BYTES)
                 if len(stream.block) < BLOCK:
                     break  # the rest waits for more
             stream.since, stream.flush_at = now, now + FLUSH_S
             if not stream.block and not stream.before:
-                del self._streams[destination]
-        self._flush_at = min((stream.flush_at for stream in self._streams.values()), default=None)
+                if is_multicast(destination):
+                    stream.flush_at = math.inf  # its credit is kept
+                else:
+                    del self._streams[destination]
+        self._flush_at = min((stream.flush_at for stream in self._streams.values()), default=math.inf)
         return sends

@@ -22,6 +22,9 @@ from hosts.protocols.tfmcc.rtt import LEAST_RTT_S
 from hosts.protocols.tfmcc.trial import Standing, Trials
 from hosts.wire.reason import Reason
 
+LEAST_PATIENCE_S: Final = 0.1
+"""In which the CLR may be silent however short round trips are: a program may be kept from running for tens of ms, and
+reports wait for what they are on to be signed (ours; TCP's least time-out is as a rule twice that)."""
 SILENCE_DELAYS: Final = 10.0
 """Without any report for so many feedback delays the rate falls (ours; 4.2 has it for the CLR)."""
 FIRST_WINDOW: Final = 4
@@ -306,7 +309,8 @@ class Steering:
         delay = self.feedback_delay(now)
         if self._ours and self._rate_before > 0:
             delay = min(delay, self._delay_at(self._rate_before))
-        return self._options.clr_delays * delay
+        patience = self._options.clr_delays * delay
+        return max(patience, LEAST_PATIENCE_S) if self._ours else patience
 
     def _delay_at(self, rate: float) -> float:
         max_rtt = self.rounds.max_rtt

@@ -8,7 +8,7 @@ from canopy_engine import Signer
 
 from hosts.endpoint import Address, Effect, Send, SenderEndpoint, SendRun
 from hosts.security.manifest import BLOCK, Manifest, decode_manifest, decode_root, is_manifest, packet_hash
-from hosts.security.signing import ENOUGH, ENOUGH_S, FLUSH_S, ROOT_S, SigningSender
+from hosts.security.signing import CREDIT_BYTES, FLUSH_S, LEAST_S, MOST_CREDIT, ROOT_S, SIGNATURE_BYTES, SigningSender
 from hosts.wire.tree.layout import TreeLayout
 
 SIGNER = Signer(bytes(range(32)))
@@ -78,14 +78,15 @@ class Sender:
 def test_a_packet_is_signed_a_little_later_and_once_more_and_then_no_more() -> None:
     sender = Sender()
     assert sender.send(1.0, Send(b"one", GROUP)) == []
-    assert sender.signing.wake_at == 1.0 + FLUSH_S
-    (first,) = sender.send(1.0 + FLUSH_S)
+    assert sender.signing.wake_at == 1.0 + LEAST_S
+    (first,) = sender.send(1.0 + LEAST_S)
     assert (first.block, first.before, first.signed_at) == ([packet_hash(b"one")], [], 1_800_000_000)
-    assert sender.signing.wake_at == 1.0 + 2 * FLUSH_S
-    (second,) = sender.send(1.0 + 2 * FLUSH_S)
+    again = 1.0 + LEAST_S + FLUSH_S
+    assert sender.signing.wake_at == again
+    (second,) = sender.send(again)
     assert (second.block, second.before, second.previous) == ([], first.block, first.number)
     assert second.number > first.number
-    assert sender.send(1.0 + 3 * FLUSH_S) == []
+    assert sender.send(again + FLUSH_S) == []
     assert sender.signing.wake_at is None
 
 
@@ -100,15 +101,29 @@ def test_a_full_block_is_signed_at_once() -> None:
     assert [len(one.block) for one in many] == [BLOCK] * 3
 
 
-def test_many_packets_do_not_wait_long() -> None:
-    sender = Sender()
-    sender.send(1.0, SendRun(bytes(ENOUGH - 1), GROUP, 0, 1))
-    assert sender.signing.wake_at == 1.0 + FLUSH_S
-    sender.send(1.001, Send(b"one", GROUP))
-    assert sender.signing.wake_at == 1.0 + ENOUGH_S
-    (manifest,) = sender.send(1.0 + ENOUGH_S)
-    assert len(manifest.block) == ENOUGH
-    assert sender.signing.wake_at == 1.0 + ENOUGH_S + FLUSH_S
+def sent_for(seconds: float, every: float) -> tuple[int, int, float]:
+    """Packets and manifests of so long, a packet every so many seconds, and the longest wait for a signature."""
+    sender, packets, manifests, longest, oldest = Sender(), 0, 0, 0.0, 0.0
+    for step in range(round(seconds * 1000)):
+        now = 1.0 + step / 1000
+        sends = [Send(str(step).encode(), GROUP)] if step % round(every * 1000) == 0 else []
+        oldest = now if sends and not oldest else oldest
+        found = sender.send(now, *sends)
+        packets, manifests = packets + len(sends), manifests + len(found)
+        if found:
+            longest, oldest = max(longest, now - oldest if oldest else 0.0), 0.0
+    return packets, manifests, longest
+
+
+def test_a_session_begins_without_waiting_and_then_its_packets_grow_by_forty_bytes() -> None:
+    packets, manifests, longest = sent_for(0.04, 0.001)
+    assert manifests >= packets // 2 - 1
+    assert longest <= LEAST_S + 1e-9
+    packets, manifests, longest = sent_for(10.0, 0.001)
+    assert manifests * SIGNATURE_BYTES <= packets * CREDIT_BYTES + MOST_CREDIT + SIGNATURE_BYTES
+    assert longest <= 0.01
+    packets, manifests, longest = sent_for(10.0, 0.004)
+    assert longest <= FLUSH_S + 0.001
 
 
 def test_destinations_have_manifests_of_their_own() -> None:
@@ -166,9 +181,9 @@ def test_of_a_stream_without_one_every_packet_is_signed() -> None:
 
 def test_the_protocol_s_own_timer_stays() -> None:
     sender = Sender()
-    sender.core.wakes = 1.01
+    sender.core.wakes = 1.001
     sender.send(1.0, Send(b"one", GROUP))
-    assert sender.signing.wake_at == 1.01
+    assert sender.signing.wake_at == 1.001
 
 
 def test_it_costs_less_than_forty_bytes_a_packet() -> None:
