@@ -2,7 +2,8 @@
 may be sent while they have not answered.
 
 A window with room for it has each receiver answer one packet in so many, other ones than the others do. With more
-receivers than that each answers after a random time, as long as all their answers take of the data's bytes. What was
+receivers than that each answers after a random time, as long as all their answers take of the data's bytes; in a LAN,
+where that is less than programs can wait, each answers one packet in so many that it comes to the same. What was
 sent in such a time may have arrived without anybody having said so, and does not count as in flight; but there is never
 more than a window beyond what somebody has, so that a bottleneck that all share is not sent more than it takes. Since
 few answers let packets go then, they leave evenly over a round trip.
@@ -18,6 +19,10 @@ LEAST_ANSWERS: Final = 4
 beta)."""
 MOST_OF_DATA: Final = 1 / 4
 """Of the data's bytes: what all answers together may come to (ours)."""
+LEAST_WAIT_S: Final = 1e-3
+"""A shorter time cannot be waited: timers of programs are no finer (epoll's)."""
+LEAST_BY_COUNT: Final = 2
+"""Answers of each receiver to a window there: with fewer it might find nothing to answer (ours)."""
 SLOWEST_BPS: Final = 1e6
 """No way back is taken to be slower: it bounds the time, however small a window is (ours)."""
 HEADERS_BYTES: Final = 42
@@ -50,9 +55,13 @@ def wanted(receivers: int, cwnd: float, srtt_s: float, payload_bytes: int) -> An
     if receivers * LEAST_ANSWERS <= cwnd:
         return Answers(min(receivers, MAX_ACK_RATIO))
     answer = ACK_BYTES + HEADERS_BYTES
-    rounds = receivers * answer / (MOST_OF_DATA * cwnd * (DATA_BYTES + payload_bytes + HEADERS_BYTES))
+    packets = receivers * answer / (MOST_OF_DATA * (DATA_BYTES + payload_bytes + HEADERS_BYTES))
+    rounds = packets / cwnd
     if srtt_s:
         rounds = min(rounds, 8 * receivers * answer / (MOST_OF_DATA * SLOWEST_BPS * srtt_s))
+        by_count = math.ceil(packets)
+        if max(1 / LEAST_ANSWERS, rounds) * srtt_s < LEAST_WAIT_S and by_count * LEAST_BY_COUNT <= cwnd:
+            return Answers(min(by_count, MAX_ACK_RATIO))
     return Answers(min(math.ceil(WAIT_UNITS * max(1 / LEAST_ANSWERS, rounds)), MAX_ACK_RATIO), True)
 
 

@@ -82,8 +82,13 @@ class Steering:
     def know_rtts(self, max_rtt: float) -> None:
         """Everybody's round trip time is known before any data."""
         self.rounds.know_rtts(max_rtt)
-        self._first_rate = FIRST_WINDOW * self._packet_bytes / max_rtt
+        self._first_rate = self._initial_rate
         self.control = self._control_from(self._first_rate)
+
+    @property
+    def _initial_rate(self) -> float:
+        """Of who knows the maximum RTT, to begin with."""
+        return FIRST_WINDOW * self._packet_bytes / self.rounds.max_rtt
 
     def feedback_delay(self, now: float) -> float:
         """T."""
@@ -146,6 +151,10 @@ class Steering:
         heard = Limiting(report.receiver, source, rate, rtt, has_rtt, loss_rate, receive_rate, now, echo)
         if not has_loss:
             heard.rate = self._options.slowstart_factor * receive_rate
+            if self._ours and not self.slowstart:
+                # RFC 5348 (4.3): who has lost nothing takes the rate no lower than it began. Within the time that is
+                # measured a busy receiver may have got nothing.
+                heard.rate = max(heard.rate, min(self._initial_rate, self.control.at(now)))
         standing = Standing(self.clr, self.control.at(now), self.slowstart, 0.0)
         if self.slowstart:
             if has_loss:
@@ -282,7 +291,7 @@ class Steering:
             self._lose_clr(now)
             if self._ours:
                 # What it asked for is no longer true of anybody; at that rate nobody could say what is.
-                least = min(FIRST_WINDOW * self._packet_bytes / self.rounds.max_rtt, self._rate_before)
+                least = min(self._initial_rate, self._rate_before)
                 self.control.restore(max(least, self.control.at(now)), now)
         elif self.rounds.is_over(now) or self.rounds.is_stale(delay):
             self.rounds.begin(now)

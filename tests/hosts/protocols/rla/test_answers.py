@@ -23,6 +23,15 @@ def test_with_more_receivers_they_wait_so_long_that_they_say_little(receivers: i
         assert answers.rounds >= 1 / 4
 
 
+def test_where_so_short_a_time_cannot_be_waited_they_answer_by_number() -> None:
+    """A quarter of 0.5 ms is no time for a program: the answers are as few without it."""
+    ratio, waits = wanted(4, 10.0, 0.5e-3, 1400)
+    assert not waits
+    assert 4 * 150 / (ratio * 1474) <= MOST_OF_DATA
+    assert wanted(4, 3.0, 0.5e-3, 1400).waits  # too few packets
+    assert wanted(4, 10.0, 4.1e-3, 1400).waits
+
+
 def test_no_window_is_so_small_that_they_wait_for_ever() -> None:
     """48 answers in a quarter of 1 Mbit/s take 0.23 s."""
     assert wanted(48, 1.0, 1.0, 1400).rounds == pytest.approx(0.23, abs=1 / WAIT_UNITS)

@@ -89,6 +89,13 @@ class Talk:
         self._take(self.sender.receive(Datagram(data, source, OWN), now=self.now))
         self._fill()
 
+    def admit(self, receiver: int) -> None:
+        """A receiver has answered what it was asked; its reports are believed then."""
+        self.report(receiver, 1e6, rtt=None, loss=0.0)
+        question = [packet for packet in self.other if isinstance(packet, JoinAck)][-1]
+        join = encode_join(Join(7, receiver, question.time_us, 0, 5))
+        self.sender.receive(Datagram(join, Address(f"10.0.1.{receiver}", 40000), OWN), now=self.now)
+
     @property
     def bps(self) -> float:
         return self.sender.steering.control.at(self.now) * 8
@@ -154,13 +161,9 @@ def test_a_first_loss_ends_slowstart() -> None:
 def test_who_answers_our_question_has_its_first_round_trip_time_by_it() -> None:
     talk = Talk(rules="today")
     talk.run(1.0)
-    talk.report(3, 1e6, rtt=None, loss=0.0)
-    (question,) = [packet for packet in talk.other if isinstance(packet, JoinAck)]
-    steering = talk.sender.steering
-    assert steering.first_rtts == 0
-    join = encode_join(Join(7, 3, question.time_us, 0, 5))
-    talk.sender.receive(Datagram(join, Address("10.0.1.3", 40000), OWN), now=talk.now)
-    assert steering.first_rtts == 1
+    assert talk.sender.steering.first_rtts == 0
+    talk.admit(3)
+    assert talk.sender.steering.first_rtts == 1
 
 
 def test_switches_may_wait_for_a_confirmation_as_long_as_strangers_need() -> None:
@@ -256,6 +259,27 @@ def test_when_the_clr_leaves_the_rate_stays_and_rises_by_one_packet_per_rtt() ->
     packet_bits = talk.sender.packet_bytes * 8
     rtt = 0.1
     assert talk.bps - before == pytest.approx(packet_bits / rtt**2, rel=0.05)
+
+
+def test_who_has_lost_nothing_takes_the_rate_no_lower_than_it_began() -> None:
+    """A receiver on a busy host may have got nothing within the time that it measures."""
+    talk = Talk(rules="today")
+    talk.run(2.0)
+    for receiver in (2, 3):
+        talk.admit(receiver)
+    steering = talk.sender.steering
+    steering.slowstart = False
+    assert steering.clr is None
+    steering.control.restore(1e6 / 8, talk.now)
+    begun = 4 * packet_bytes(talk.sender.options.payload_bytes) * 8 / steering.rounds.max_rtt
+    assert begun < 0.9e6
+    for _ in range(2):  # it becomes the CLR, and says so again
+        talk.report(2, 100, loss=0.0)
+        assert steering.clr is not None
+        assert steering.clr.receiver == 2
+        assert talk.bps == pytest.approx(begun, rel=0.01)
+    talk.report(3, 0.1 * begun)  # with a loss it may
+    assert talk.bps == pytest.approx(0.1 * begun, rel=0.05)
 
 
 def test_a_silent_clr_is_given_up_after_ten_feedback_delays() -> None:
