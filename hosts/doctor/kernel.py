@@ -1,4 +1,4 @@
-"""What the kernel has. It is tried in a network namespace that goes away again."""
+"""What the kernel has, tried in a network namespace that goes away again, and what of ours is installed."""
 
 import os
 import platform
@@ -6,12 +6,15 @@ import shutil
 import socket
 import subprocess
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Final
 
 from hosts.doctor.finding import Finding, Part, Verdict
 
 _QDISCS: Final = {"htb": "", "tbf": "rate 1mbit burst 10k limit 10k", "netem": "delay 1ms"}
 _CONGESTION_CONTROLS: Final = ("reno", "cubic", "bbr")
+_PROGRAM_FILES: Final = ("canopy.json", "canopy.p4info.txtpb", "canopy.constants.json")
 _TIMEOUT_S: Final = 10
 _EMULATION: Final[tuple[Part, ...]] = ("emulation",)
 _PACKETS: Final[tuple[Part, ...]] = ("switch", "emulation")
@@ -25,6 +28,7 @@ def check() -> Iterator[Finding]:
     """All of it."""
     yield Finding("kernel", "version", "ok", f"{platform.system()} {platform.release()}")
     yield _modules_of_ours()
+    yield from _p4_program()
     yield from _namespaces()
     yield _packet_socket()
     yield from _congestion_controls()
@@ -36,6 +40,20 @@ def _modules_of_ours() -> Finding:
     except ImportError as error:
         return Finding("program", "engine", "missing", str(error), "install the package again, or run `make setup`")
     return Finding("program", "engine", "ok", str(canopy_engine.__name__))
+
+
+def _p4_program() -> Iterator[Finding]:
+    """What the controller pushes to switches; it is with it, and hosts that only send and receive have neither."""
+    controller = find_spec("controller")
+    if controller is None or controller.origin is None:
+        return
+    folder = Path(controller.origin).parents[1] / "p4src"
+    absent = [name for name in _PROGRAM_FILES if not (folder / name).is_file()]
+    if absent:
+        advice = "run `make setup` in a checkout; else install the package canopy again"
+        yield Finding("program", "P4 program", "missing", f"no {', '.join(absent)} in {folder}", advice, _PACKETS)
+    else:
+        yield Finding("program", "P4 program", "ok", str(folder / _PROGRAM_FILES[0]), parts=_PACKETS)
 
 
 def _namespaces() -> Iterator[Finding]:
