@@ -38,24 +38,28 @@ def default_roots() -> list[Path]:
     return roots
 
 
-def find_running(roots: list[Path] | None = None) -> Path:
-    """The newest state directory whose controller answers. Raises StateDirError when there is none."""
+def find_running(name: str | None = None, roots: list[Path] | None = None) -> Path:
+    """The state directory of the emulation of that name (the scenario's will do), or of the only one whose controller
+    answers. A name that none has may be a directory's. Raises StateDirError."""
     roots = default_roots() if roots is None else roots
-    found: list[tuple[float, Path]] = []
-    for root in roots:
-        for path in _socket_paths(root):
-            try:
-                found.append((path.stat().st_mtime, path.parent))
-            except OSError:
-                continue  # it ended meanwhile
-    for _, directory in sorted(found, reverse=True):
-        if _answers(directory / SOCKET_NAME):
-            return directory
+    found = [path for root in roots for path in _socket_paths(root)]
+    running = [path.parent for path in found if _answers(path)]
+    wanted = [one for one in running if name is None or name in (one.name, one.name.rpartition("-")[0])]
+    if len(wanted) > 1:
+        names = ", ".join(sorted(one.name for one in wanted))
+        raise StateDirError(f"several emulations are running ({names}): say which with --run NAME")
+    if wanted:
+        return wanted[0]
+    if name is not None and ("/" in name or Path(name).is_dir()):
+        return Path(name)
     closed = [root for root in roots if root.is_dir() and not os.access(root, os.R_OK | os.X_OK)]
-    closed += [directory for _, directory in found if not os.access(directory / SOCKET_NAME, os.R_OK | os.W_OK)]
+    closed += [path.parent for path in found if path.exists() and not os.access(path, os.R_OK | os.W_OK)]
     if closed:
         raise StateDirError(f"{closed[0]}: only root may look at the emulations there: run it as root (sudo)")
-    raise StateDirError(f"no emulation is running (looked in {', '.join(map(str, roots))}; --state-dir names another)")
+    called = "" if name is None else f" called {name}"
+    raise StateDirError(
+        f"no emulation{called} is running (looked in {', '.join(map(str, roots))}; --state-dir looks elsewhere)"
+    )
 
 
 def check_socket_path(directory: Path) -> Path:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,24 +11,29 @@ from controller.statedir import StateDirError, check_socket_path, claim, default
 
 
 @contextmanager
-def listening(directory: Path, age_s: float = 0.0) -> Iterator[None]:
+def listening(directory: Path) -> Iterator[None]:
     directory.mkdir(parents=True, exist_ok=True)
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(directory / "controller.sock"))
         server.listen()
-        stamp = 1e9 - age_s
-        os.utime(directory / "controller.sock", (stamp, stamp))
         yield
 
 
-def test_the_newest_that_answers_is_found(tmp_path: Path) -> None:
+def test_which_one_has_to_be_said_where_several_answer(tmp_path: Path) -> None:
     roots = [tmp_path / "a", tmp_path / "nowhere", tmp_path / "b"]
-    with listening(tmp_path / "a" / "old", 20.0), listening(tmp_path / "b" / "new", 10.0):
-        with listening(tmp_path / "b" / "dead"):
-            assert find_running(roots) == tmp_path / "b" / "dead"
-        assert find_running(roots) == tmp_path / "b" / "new"
+    with listening(tmp_path / "a" / "tree-1"):
+        with listening(tmp_path / "b" / "tree-2"), listening(tmp_path / "b" / "ring-3"):
+            for name in (None, "tree"):
+                with pytest.raises(StateDirError, match=r"several .*tree-1, tree-2\): say which with --run NAME"):
+                    find_running(name, roots)
+            assert find_running("tree-2", roots) == tmp_path / "b" / "tree-2"
+            assert find_running("ring", roots) == tmp_path / "b" / "ring-3"
+        assert find_running(None, roots) == tmp_path / "a" / "tree-1"  # the others' sockets are there, and are dead
     with pytest.raises(StateDirError, match="no emulation is running"):
-        find_running(roots)
+        find_running(None, roots)
+    with pytest.raises(StateDirError, match="no emulation called tree is running"):
+        find_running("tree", roots)
+    assert find_running(str(tmp_path), roots) == tmp_path
 
 
 def test_roots_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
