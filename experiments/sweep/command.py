@@ -36,7 +36,7 @@ def sweep(
     from experiments.harness.jobs import JobsError, local
     from experiments.harness.printing import progress_bar
     from experiments.sweep import sweep as sweeps
-    from experiments.sweep.table import print_table, write_table
+    from experiments.sweep.table import show_table, write_table
     from topologies.scenario import ScenarioError, load_scenario
     from topologies.scenario.settings import SettingError, parse_setting
 
@@ -63,7 +63,7 @@ def sweep(
     for failure in outcome.failures:
         typer.echo(f"canopy: {failure}", err=True)
     if table is not None:
-        print_table(Console(), table, folder, as_json=as_json, reused=outcome.reused)
+        show_table(Console(), table, folder, as_json=as_json, reused=outcome.reused)
     if outcome.failures:
         raise typer.Exit(EXIT_FAILED)
 

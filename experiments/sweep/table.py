@@ -8,8 +8,9 @@ from typing import Any
 
 import polars as pl
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
+from engine.command.tables import print_table
 from experiments.harness.jobs import write_whole
 from experiments.harness.printing import format_estimate
 from experiments.harness.statistics import Estimate, mean_interval
@@ -58,13 +59,16 @@ def write_table(records: Sequence[Record], folder: Path) -> pl.DataFrame:
     return table
 
 
-def print_table(console: Console, table: pl.DataFrame, folder: Path, *, as_json: bool, reused: int) -> None:
-    """Means with their intervals; rates in Mbit/s unless it is for a program."""
+def show_table(console: Console, table: pl.DataFrame, folder: Path, *, as_json: bool, reused: int) -> None:
+    """Means with their intervals; rates in Mbit/s unless it is for a program. A setting of one value has no column."""
     if as_json:
         print(table.write_json())
         return
-    paths = table.columns[: table.columns.index("measurement")]
-    shown = Table(*paths, "measurement", "mean [95 %]", "runs")
+    settings = table.columns[: table.columns.index("measurement")]
+    paths = [path for path in settings if table[path].n_unique() > 1]
+    same = ", ".join(f"{path}={table[path][0]}" for path in settings if path not in paths)
+    columns = [Column(path, overflow="fold") for path in paths]
+    shown = Table(*columns, Column("measurement", no_wrap=True), "mean [95 %]", "runs", title=same or None)
     for row in table.iter_rows(named=True):
         estimate = Estimate(
             row["mean"],
@@ -75,7 +79,7 @@ def print_table(console: Console, table: pl.DataFrame, folder: Path, *, as_json:
         if name.endswith("_bps"):
             name, estimate = f"{name.removesuffix('_bps')}, Mbit/s", estimate.scaled(1e-6)
         shown.add_row(*(str(row[path]) for path in paths), name, format_estimate(estimate), str(row["runs"]))
-    console.print(shown)
+    print_table(shown, console=console)
     if reused:
         console.print(f"{reused} runs were there already", highlight=False)
     console.print(f"table: {folder / FILE_NAME}", markup=False, highlight=False, soft_wrap=True)
