@@ -32,6 +32,9 @@ _KNOWN_FIELDS = sorted(
 )
 _RANGE_IN_BRACKETS = re.compile(r"[\[{,]\s*(?:[a-z_]+:\s*)?[a-z][a-z0-9_]*\[\d")
 """A range that YAML takes for a list, for it stands within brackets without quotes."""
+_CLASSES, _CLASS = re.compile(r"\[(.+?)\]"), re.compile("a-z|0-9|_|-")
+_CHARACTERS = {"a-z": "small letters", "0-9": "digits", "_": "`_`", "-": "`-`"}
+"""Of a name's pattern."""
 _MOST_SHOWN = 200
 """Characters of a wrong value."""
 _REPR = reprlib.Repr()
@@ -291,11 +294,18 @@ def _problem(document: Document, detail: Any) -> Problem:
         case "list_type":
             message = "must be a list"
         case "string_pattern_mismatch":
-            message = f"`{_shown(detail['input'])}` does not match {detail['ctx']['pattern']}"
+            message = f"`{_shown(detail['input'])}` is no name here: {_form(detail['ctx']['pattern'])}"
         case _:
             text: str = detail["msg"]
             message = f"{text[0].lower()}{text[1:]}, not `{_shown(detail['input'])}`"
     return Problem(document.file, line, found, message)
+
+
+def _form(pattern: str) -> str:
+    """What a text must be, in words. All our patterns are one class of characters, or one for the first and another."""
+    first, *rest = ([_CHARACTERS[one] for one in _CLASS.findall(found)] for found in _CLASSES.findall(pattern))
+    *others, last = rest[-1] if rest else first
+    return f"only {', '.join(others)} and {last}" + (f", beginning with {' or '.join(first)}" if rest else "")
 
 
 def _shown(value: object) -> str:

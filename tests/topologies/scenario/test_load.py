@@ -97,7 +97,11 @@ BAD = {
     "missing kind": ("{kind: p4}", "{}", "x.yaml:4: nodes.s1: `kind` is missing"),
     "unknown kind": ("{kind: p4}", "{kind: ovs}", "x.yaml:4: nodes.s1: kind `ovs` is none of `p4`"),
     "not a mapping": ("a: {kind: host}", "a: host", "x.yaml:5: nodes.a: must be a mapping"),
-    "bad node name": ("b: {kind: host, ", "B-1: {kind: host, ", "x.yaml:6: nodes.B-1: `B-1` does not match"),
+    "bad node name": (
+        "b: {kind: host, ",
+        "B-1: {kind: host, ",
+        "x.yaml:6: nodes.B-1: `B-1` is no name here: only small letters, digits and `_`, beginning with small letters",
+    ),
     "no switch": ("kind: p4", "kind: host", "x.yaml:3: nodes: no switch"),
     "outside 10/8": ("10.0.7.7", "192.168.0.1", "x.yaml:6: nodes.b.address: 192.168.0.1 is not in 10.0.0.0/8"),
     "address taken": (
