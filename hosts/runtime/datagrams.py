@@ -13,7 +13,7 @@ from canopy_engine import DatagramReader, DatagramSender
 from hosts.endpoint import UNICAST_TTL, Address, Datagram, DatagramRun, Send, SendRun
 from hosts.runtime import sockets
 
-BATCH: Final = 32
+BATCH: Final = 16
 """Messages read at a time, before timers and the other sockets get their turn (ours)."""
 BACKLOG: Final = 1024
 """Datagrams kept while the kernel takes no more; beyond that they are dropped, as a full queue would (ours)."""

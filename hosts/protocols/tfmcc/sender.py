@@ -48,6 +48,8 @@ from hosts.wire.reason import Reason
 
 HEARTBEAT_S = 1.0
 """Without data an empty packet is sent so often, so that receivers and rounds go on (ours)."""
+RUNS_TOGETHER = 8
+"""Upon one input: then whoever runs us reads what has come, and asks again at once (ours: some 2 ms of a processor)."""
 
 
 class TfmccSender(RealtimeSender):
@@ -144,12 +146,15 @@ class TfmccSender(RealtimeSender):
         """Send what is due."""
         self._now = now
         effects: list[Effect] = []
+        runs = 0
         while self.state == "sending" and (self._has_payload or self._is_silent(now)):
             due = self._due_at(now)
-            if now < due:
+            if now < due or runs == RUNS_TOGETHER:
                 break
             self._paced_from = max(due, now - LATE_S)
-            if not (self.run_bytes and self._send_run(now, effects)):
+            if self.run_bytes and self._send_run(now, effects):
+                runs += 1
+            else:
                 self._send_packet(now, effects)
         return effects
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hosts.endpoint import Address, CongestionSignal, Datagram, PeerDropped, Send, SessionEnded, SessionStarted
+from hosts.endpoint import Address, CongestionSignal, Datagram, PeerDropped, Send, SendRun, SessionEnded, SessionStarted
 from hosts.parts.realtime import MOST_UNSENT
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.options import TfmccOptions
@@ -26,7 +26,7 @@ from hosts.protocols.tfmcc.packets import (
     parse,
 )
 from hosts.protocols.tfmcc.rate_float import NO_RATE, decode_rate, encode_rate, encode_rtt
-from hosts.protocols.tfmcc.sender import TfmccSender
+from hosts.protocols.tfmcc.sender import RUNS_TOGETHER, TfmccSender
 from hosts.wire.farewell import Abort
 from tests.hosts.protocols.tfmcc.test_packets import reports
 
@@ -385,3 +385,22 @@ def test_what_waits_to_be_sent_is_bounded_whatever_rate_receivers_claim() -> Non
     assert 0 < talk.sender.send_space <= MOST_UNSENT
     with pytest.raises(ValueError, match="send_space"):
         talk.sender.write(bytes(MOST_UNSENT + 1), now=talk.now)
+
+
+def test_what_is_due_on_a_fast_network_leaves_in_turns() -> None:
+    """Between which whoever runs the sender reads what has come."""
+    talk = Talk(rules="today")
+    sender = talk.sender
+    sender.run_bytes = 65_507
+    sender.steering.control.restore(4e9 / 8, talk.now)
+    talk.run(0.001)
+    talk._fill()
+    turns = 0
+    sent_before = sender.sent_bytes
+    while turns == 0 or (sender.wake_at is not None and sender.wake_at <= talk.now):
+        effects = sender.handle_timer(now=talk.now + 0.004 * (turns == 0))
+        talk.now += 0.004 * (turns == 0)
+        assert sum(isinstance(effect, SendRun) for effect in effects) <= RUNS_TOGETHER
+        turns += 1
+    assert turns > 2
+    assert (sender.sent_bytes - sent_before) * 8 / 0.004 == pytest.approx(4e9, rel=0.2)
