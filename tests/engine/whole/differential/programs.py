@@ -1,8 +1,8 @@
 """The programs that both switches run: small ones of our own, each about a part of v1model, and a folder's."""
 
 import functools
-import gzip
 import json
+import lzma
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,9 +45,9 @@ def read(folder: Path, name: str) -> Program:
 
 def read_json(program: Path) -> str:
     """What p4c wrote of a program that is kept, its path given without a suffix; the larger ones are packed."""
-    packed = program.with_name(f"{program.name}.json.gz")
+    packed = program.with_name(f"{program.name}.json.xz")
     if packed.exists():
-        return gzip.decompress(packed.read_bytes()).decode()
+        return lzma.decompress(packed.read_bytes()).decode()
     return program.with_name(f"{program.name}.json").read_text()
 
 

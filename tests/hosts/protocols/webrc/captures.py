@@ -1,10 +1,12 @@
 """Captures of each kind of session, kept as they were: what is received today must be received tomorrow.
 
-`sessions.pcap.gz` has one session a UDP port, from the base and wave channels of a sender of each kind, and last what
+`sessions.pcap.xz` has one session a UDP port, from the base and wave channels of a sender of each kind, and last what
 flute-alc 1.11.7 sends of `DATA` in RaptorQ symbols of two sub-blocks (its Rust crate does: its Python module cannot).
 `python -m tests.hosts.protocols.webrc.captures` makes ours again; flute-alc's stays.
 """
 
+import io
+import lzma
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -12,7 +14,7 @@ from typing import Any, Final
 
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
-from scapy.utils import rdpcap, wrpcap
+from scapy.utils import PcapWriter, rdpcap
 
 from hosts.endpoint import Send
 from hosts.protocol import Session
@@ -20,7 +22,7 @@ from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.sender import WebrcSender
 from tests.hosts.protocols.webrc.memory import FAST, GROUP, SENDER, FromTheStart, packets
 
-PATH: Final = Path(__file__).parent / "sessions.pcap.gz"
+PATH: Final = Path(__file__).parent / "sessions.pcap.xz"
 DATA: Final = Random(11).randbytes(9001)
 KINDS: Final[dict[str, dict[str, Any]]] = {
     "raptorq": {},
@@ -37,7 +39,7 @@ PEER: Final = REALTIME + 1
 def sessions() -> dict[int, list[tuple[str, bytes]]]:
     """The kept datagrams with their groups, by UDP port."""
     found: dict[int, list[tuple[str, bytes]]] = {}
-    for packet in rdpcap(str(PATH)):
+    for packet in rdpcap(io.BytesIO(lzma.decompress(PATH.read_bytes()))):
         found.setdefault(packet[UDP].dport, []).append((packet[IP].dst, bytes(packet[UDP].payload)))
     return found
 
@@ -64,7 +66,9 @@ def _keep() -> None:
     for port, group, data in [*ours, *((PEER, group, data) for group, data in peer)]:
         link = Ether(src="02:00:00:00:00:01", dst="01:00:5e:06:00:00")
         frames.append(link / IP(src=SENDER.host, dst=group) / UDP(sport=SENDER.port, dport=port) / data)
-    wrpcap(str(PATH), frames, gz=1)
+    made = io.BytesIO()
+    PcapWriter(made).write(frames)
+    PATH.write_bytes(lzma.compress(made.getvalue(), preset=9 | lzma.PRESET_EXTREME))
 
 
 if __name__ == "__main__":
