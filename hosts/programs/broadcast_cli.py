@@ -1,6 +1,5 @@
 """`canopy broadcast`: files for whoever listens, without any feedback."""
 
-import dataclasses
 import math
 import time
 from pathlib import Path
@@ -25,16 +24,14 @@ from hosts.programs.cli import (
     StatusDirOption,
     TraceOption,
     TtlOption,
+    at_sender,
     finish,
-    interrupted,
     make_plan,
-    named_source,
-    on_link,
     read_settings,
 )
 from hosts.programs.driver import Plan
 from hosts.programs.progress import Display
-from hosts.programs.report import bad_input
+from hosts.programs.report import reporting
 from hosts.programs.sdp import Description, encode_sdp
 from hosts.programs.secrecy import (
     Secrecy,
@@ -43,7 +40,6 @@ from hosts.programs.secrecy import (
     SignedOption,
     SignFileOption,
     sender_place,
-    who,
 )
 from hosts.programs.shelf import content_of_file
 from hosts.programs.times import Rule, Rules, parse_rule, parse_time
@@ -52,7 +48,6 @@ from hosts.protocols.webrc.flute.objects import SCHEMES
 from hosts.protocols.webrc.sender import WebrcSender
 from hosts.runtime import clock, sockets
 from hosts.storage import Content, Library
-from hosts.wire.manifest import FileError
 
 PROTOCOL = "webrc"
 """The one whose receivers may come when they like."""
@@ -105,7 +100,7 @@ def broadcast(
     off, 2 for bad input.
     """
     display = Display(quiet=quiet)
-    try:
+    with reporting(display):
         parameters = read_settings(settings)
         if max_rate is not None:
             parameters["session_rate_bps"] = max_rate
@@ -116,12 +111,7 @@ def broadcast(
         secrecy = Secrecy(secure or signed, signed, secret_file, sign_file)
         place = sender_place(group, port, secrecy, display)
         plan = make_plan(PROTOCOL, place, source, session, parameters, seed, trace)
-        address = sockets.resolve_interface(interface, place.group, source)
-        plan = on_link(plan, address)
-        paste = who(place, "canopy recv", named_source(place, address), PROTOCOL)
-        plan = dataclasses.replace(plan, local_port=local_port, said=paste)
-        if status_dir is not None and not status_dir.is_dir():
-            raise ValueError(f"{status_dir}: not a folder")
+        plan, address = at_sender(plan, place, interface, local_port, status_dir, "canopy recv")
         coded = plan.parses("gzip")
 
         def make(path: Path, rule: Rule) -> Content:
@@ -145,10 +135,6 @@ def broadcast(
             describe=None if sdp is None else lambda sender: _describe(sender, plan, sdp, address, ttl),
         )
         outcome = clock.run(sending, plan.parameters)
-    except KeyboardInterrupt:
-        raise interrupted(display) from None
-    except (ValueError, FileError, sockets.SocketError, OSError) as error:
-        raise bad_input(display, error) from None
     finish(outcome, as_json)
 
 

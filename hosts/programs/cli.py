@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import typer
 
-from engine.command.exits import EXIT_INTERRUPTED
 from hosts import protocols
 from hosts.endpoint import Address
 from hosts.parts.offering import with_offers
@@ -30,11 +29,11 @@ from hosts.programs.daemon_cli import (
     StatusOption,
     serve,
 )
-from hosts.programs.driver import INTERRUPTED, Outcome, Plan
+from hosts.programs.driver import Outcome, Plan
 from hosts.programs.files import FileSource
 from hosts.programs.naming import Existing, unusable
 from hosts.programs.progress import Display
-from hosts.programs.report import bad_input
+from hosts.programs.report import reporting
 from hosts.programs.sdp import Description, read_sdp
 from hosts.programs.secrecy import (
     AskOption,
@@ -130,7 +129,7 @@ def send(
     whole, and as many joined as were asked for; 1 when not; 2 for bad input; 130 when interrupted.
     """
     display = Display(quiet=quiet, verbose=verbose)
-    try:
+    with reporting(display):
         parameters = read_settings(settings)
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
@@ -139,13 +138,7 @@ def send(
         secrecy = Secrecy(secure or signed, signed, secret_file, sign_file)
         place = sender_place(group, port, secrecy, display)
         plan = _of_files(make_plan(protocol, place, source, session, parameters, seed, trace, **starts))
-        plan = dataclasses.replace(plan, local_port=local_port)
-        address = sockets.resolve_interface(interface, place.group, source)
-        plan = on_link(plan, address)
-        if status_dir is not None and not status_dir.is_dir():
-            raise ValueError(f"{status_dir}: not a folder")
-        paste = who(place, "canopy recv", named_source(place, address), "" if protocol == "mtcp" else protocol)
-        plan = dataclasses.replace(plan, said=paste)
+        plan, address = at_sender(plan, place, interface, local_port, status_dir, "canopy recv", usual="mtcp")
         if len(files) > 1 or files[0].is_dir():
             _check_several(plan)
         else:
@@ -153,10 +146,6 @@ def send(
         with contextlib.closing(FileSource(files, name, display.say)) as content:
             sending = send_files(plan, content, sockets.Interface(address, ttl), display, status_folder=status_dir)
             outcome = clock.run(sending, plan.parameters)
-    except KeyboardInterrupt:
-        raise interrupted(display) from None
-    except (ValueError, FileError, sockets.SocketError, OSError) as error:
-        raise bad_input(display, error) from None
     finish(outcome, as_json)
 
 
@@ -209,7 +198,7 @@ def recv(
     group, until SIGTERM (exit status 0); the folder has to be there.
     """
     display = Display(quiet=quiet, verbose=verbose)
-    try:
+    with reporting(display):
         unattended = DaemonOptions(daemon, max_size, max_files, allow, max_sessions, status, metrics)
         unattended.check({"session": session, "wait": wait, "trace": trace, "json": as_json, "local-port": local_port})
         parameters = read_settings(settings)
@@ -245,10 +234,6 @@ def recv(
         else:
             receiving = receive_files(plan, output, at, display, existing=existing, wait=wait, resume=resume)
         outcome = clock.run(receiving, plan.parameters)
-    except KeyboardInterrupt:
-        raise interrupted(display) from None
-    except (ValueError, FileError, sockets.SocketError, OSError) as error:
-        raise bad_input(display, error) from None
     finish(outcome, as_json)
 
 
@@ -312,20 +297,34 @@ def make_plan(
     )
 
 
-def on_link(plan: Plan, address: str) -> Plan:
-    """A sender's plan, knowing what the link of its local address carries."""
+def at_sender(
+    plan: Plan,
+    place: Place,
+    interface: str | None,
+    local_port: int,
+    status_dir: Path | None,
+    receivers: str,
+    *,
+    usual: str = "",
+) -> tuple[Plan, str]:
+    """A sender's plan and its local address: the plan knows what the link there carries, and says by which command
+    `receivers` take part, who need not name the `usual` protocol. ValueError when `status_dir` is no folder."""
+    address = sockets.resolve_interface(interface, place.group, plan.session.source)
+    if status_dir is not None and not status_dir.is_dir():
+        raise ValueError(f"{status_dir}: not a folder")
+    name = plan.protocol.name
+    said = who(place, receivers, address if _is_source_specific(place.group) else None, "" if name == usual else name)
     session = dataclasses.replace(plan.session, link_bps=sockets.link_bps(address))
-    return dataclasses.replace(plan, session=session)
+    return dataclasses.replace(plan, session=session, local_port=local_port, said=said), address
 
 
-def named_source(place: Place, address: str) -> str | None:
-    """The sender's address, where receivers have to name it."""
-    return address if ipaddress.IPv4Address(place.group) in SOURCE_SPECIFIC else None
+def _is_source_specific(group: str) -> bool:
+    return ipaddress.IPv4Address(group) in SOURCE_SPECIFIC
 
 
 def require_source(session: Session) -> None:
     """A receiver has to say whose data it wants of a source-specific group."""
-    if session.source is None and ipaddress.IPv4Address(session.group.host) in SOURCE_SPECIFIC:
+    if session.source is None and _is_source_specific(session.group.host):
         raise ValueError(f"{session.group.host} is source-specific (RFC 4607): give --source")
 
 
@@ -359,12 +358,6 @@ def make_folder(folder: Path, display: Display) -> None:
     except OSError as error:
         raise unusable(folder, error) from None
     display.say(f"made the folder {folder}")
-
-
-def interrupted(display: Display) -> typer.Exit:
-    """Before the session had its own way to end, as while a large file is hashed."""
-    display.fail(INTERRUPTED)
-    return typer.Exit(EXIT_INTERRUPTED)
 
 
 def finish(outcome: Outcome, as_json: bool) -> None:

@@ -28,17 +28,15 @@ from hosts.programs.cli import (
     TraceOption,
     TtlOption,
     WaitOption,
+    at_sender,
     finish,
-    interrupted,
     make_plan,
-    named_source,
-    on_link,
     read_settings,
     require_source,
 )
 from hosts.programs.driver import Plan
 from hosts.programs.progress import Display
-from hosts.programs.report import bad_input
+from hosts.programs.report import reporting
 from hosts.programs.secrecy import (
     AskOption,
     LinkArgument,
@@ -94,26 +92,17 @@ def send(
     Exit status: 0 at the input's end, 2 for bad input, 130 when interrupted.
     """
     display = Display(quiet=quiet)
-    try:
+    with reporting(display):
         parameters = {**_packet_size(protocol), **read_settings(settings)}
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
         secrecy = Secrecy(secure or signed, signed, secret_file, sign_file)
         place = sender_place(group, port, secrecy, display)
-        plan = _realtime(make_plan(protocol, place, source, session, parameters, seed, trace), local_port)
-        address = sockets.resolve_interface(interface, place.group, source)
-        plan = on_link(plan, address)
-        if status_dir is not None and not status_dir.is_dir():
-            raise ValueError(f"{status_dir}: not a folder")
-        other = "" if protocol == "tfmcc" else protocol
-        plan = dataclasses.replace(plan, said=who(place, "canopy stream recv", named_source(place, address), other))
+        plan = _realtime(make_plan(protocol, place, source, session, parameters, seed, trace))
+        plan, address = at_sender(plan, place, interface, local_port, status_dir, "canopy stream recv", usual="tfmcc")
         with _input(file) as stream:
             sending = send_stream(plan, stream, sockets.Interface(address, ttl), display, status_folder=status_dir)
             outcome = clock.run(sending, plan.parameters)
-    except KeyboardInterrupt:
-        raise interrupted(display) from None
-    except (ValueError, sockets.SocketError, OSError) as error:
-        raise bad_input(display, error) from None
     finish(outcome, as_json)
 
 
@@ -143,19 +132,15 @@ def recv(
     Exit status: 0 at the stream's end, 1 when it broke off, 2 for bad input, 130 when interrupted.
     """
     display = Display(quiet=quiet)
-    try:
+    with reporting(display):
         place = receiver_place(link, group, port, asked=secure, secret_file=secret_file, display=display)
-        plan = _realtime(make_plan(protocol, place, source, session, read_settings(settings), seed, trace), local_port)
+        plan = _realtime(make_plan(protocol, place, source, session, read_settings(settings), seed, trace))
         require_source(plan.session)
         address = sockets.resolve_interface(interface, source or place.group)
-        plan = dataclasses.replace(plan, said=who(place))
+        plan = dataclasses.replace(plan, local_port=local_port, said=who(place))
         with _output(output) as stream:
             receiving = receive_stream(plan, stream, sockets.Interface(address), display, delay=delay, wait=wait)
             outcome = clock.run(receiving, plan.parameters)
-    except KeyboardInterrupt:
-        raise interrupted(display) from None
-    except (ValueError, sockets.SocketError, OSError) as error:
-        raise bad_input(display, error) from None
     with contextlib.redirect_stdout(sys.stderr):  # standard output is the stream's
         finish(outcome, as_json)
 
@@ -165,10 +150,10 @@ def _packet_size(protocol: str) -> dict[str, Any]:
     return {"payload_bytes": PAYLOAD_BYTES} if "payload_bytes" in protocols.get(protocol).option_names else {}
 
 
-def _realtime(plan: Plan, local_port: int) -> Plan:
+def _realtime(plan: Plan) -> Plan:
     if not plan.protocol.carries_realtime:
         raise ValueError(f"{plan.protocol.name} carries no real-time data")
-    return dataclasses.replace(plan, session=dataclasses.replace(plan.session, realtime=True), local_port=local_port)
+    return dataclasses.replace(plan, session=dataclasses.replace(plan.session, realtime=True))
 
 
 @contextlib.contextmanager
