@@ -118,9 +118,13 @@ class Link:
         if (self.loss and rng.random() < self.loss) or (self.lose is not None and self.lose(datagram)):
             self.losses += 1
             return
+        there = self.busy_until + self.delay_s
+        if not self.duplicate and not self.jitter_s:
+            network.at(there, network.forward, self.to, datagram)
+            return
         for _ in range(2 if self.duplicate and rng.random() < self.duplicate else 1):
             jitter = rng.uniform(0, self.jitter_s) if self.jitter_s else 0.0
-            network.at(self.busy_until + self.delay_s + jitter, network.forward, self.to, datagram)
+            network.at(there + jitter, network.forward, self.to, datagram)
 
 
 class Host:
@@ -284,7 +288,12 @@ class Host:
         if wake is None:
             self._wake = None
             return
-        at = self._when_scheduled(max(self.network.now, self.clock.true(wake) + 1e-9))
+        now = self.network.now
+        at = self.clock.true(wake) + 1e-9
+        if at < now:
+            at = now
+        if self.quantum_s:
+            at = self._when_scheduled(at)
         if self._wake is None or at < self._wake or at > self._wake + 1e-6:
             self._wake = at
             self.network.at(at, self._timer, at)
@@ -327,6 +336,7 @@ class Network:
         self._addresses: dict[str, Address] = {}
         self._names: dict[Address, str] = {}
         self._next_hops: dict[str, dict[str, str]] = {}
+        self._hops: dict[tuple[Address, str], int] = {}
         self._branches: dict[tuple[str, str, Address], list[str]] = {}
         self.tap: Callable[[str, Datagram], None] | None = None
         """Called with (node, datagram) for each arrival at a node."""
@@ -352,6 +362,7 @@ class Network:
         self._links.setdefault(a, {})[b] = there
         self._links.setdefault(b, {})[a] = back
         self._next_hops.clear()
+        self._hops.clear()
         return there, back
 
     def host(self, name: str, endpoint: Endpoint, *, clock: Clock = Clock(), source: bytes = b"") -> Host:
@@ -428,9 +439,13 @@ class Network:
 
     def routers_between(self, source: Address, node: str) -> int:
         """What a datagram's time to live is counted down by."""
-        at, count = self._names[source], 0
-        while at != node and (at := self._next_hop(at, node)) != node:
-            count += 1
+        key = (source, node)
+        count = self._hops.get(key)
+        if count is None:
+            at, count = self._names[source], 0
+            while at != node and (at := self._next_hop(at, node)) != node:
+                count += 1
+            self._hops[key] = count
         return count
 
     def _next_hop(self, node: str, target: str) -> str:

@@ -65,7 +65,7 @@ def test_feedback_stays_flat(tmp_path: Path) -> None:
     without: list[float] = []
     for receivers in (1, 10, 40):
         for assist, found in (("switch", with_merging), ("none", without)):
-            run = simulate(tmp_path / f"{receivers}-{assist}", scenario(receivers, assist, size="500 kB"))
+            run = simulate(tmp_path / f"{receivers}-{assist}", scenario(receivers, assist, size="300 kB"))
             assert run.summary.ok
             found.append(feedback_per_data(run))
     assert max(with_merging) < 1.2

@@ -225,7 +225,7 @@ def test_the_slowest_by_far_is_dropped_when_that_is_wanted() -> None:
     world.links[2].loss = 0.2
     for index in (0, 1):
         world.links[index].loss = 0.001
-    world.network.run(60)
+    world.network.run(15)
     assert [event.peer for event in world.sender.events_of(PeerDropped)] == [world.receivers[2].address]
 
 
