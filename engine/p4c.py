@@ -11,11 +11,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 _NODES: Final = ("tables", "conditionals", "action_calls")
 """Kinds of them in a pipeline (engine/crates/p4vm/src/load/sources.rs)."""
+
+_SMALL_LIMIT_S: Final = 60.0
 
 
 class BuildError(Exception):
@@ -122,6 +125,33 @@ def rebuild(write: Callable[[str], None], stamp: Path, artifacts: Sequence[str])
 def read_stamp(path: Path) -> dict[str, object]:
     stamp: dict[str, object] = json.loads(path.read_text())
     return stamp
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPrograms:
+    """Small programs that are kept compiled beside their sources: each one's BMv2 JSON and P4Info, and a stamp. The
+    output depends on the sources and p4c's version only."""
+
+    folder: Path
+    names: tuple[str, ...]
+
+    @property
+    def artifacts(self) -> tuple[str, ...]:
+        """The files' names."""
+        return tuple(f"{name}.{kind}" for name in self.names for kind in ("json", "p4info.txtpb"))
+
+    @property
+    def stamp(self) -> Path:
+        """SHA-256 over the sources, p4c's version, SHA-256 of each artifact."""
+        return self.folder / "stamp.json"
+
+    def compile_into(self, p4c: str, destination: Path) -> None:
+        """Raises BuildError."""
+        compile_programs(p4c, self.folder, self.names, destination, time_limit_s=_SMALL_LIMIT_S)
+
+    def rebuild(self) -> int:
+        """As `rebuild`."""
+        return rebuild(lambda p4c: self.compile_into(p4c, self.folder), self.stamp, self.artifacts)
 
 
 def write_stamp(path: Path, version: str, artifacts: Sequence[str]) -> None:

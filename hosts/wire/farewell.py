@@ -4,6 +4,7 @@ Types and protocol numbers are the protocols' own.
 """
 
 import enum
+from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from hosts.wire.fields import Field, Number, Reserved
@@ -21,6 +22,14 @@ class Abort(NamedTuple):
     parent drops a child."""
 
     session: int
+    reason: Reason
+
+
+class Leave(NamedTuple):
+    """A receiver that the rate goes by leaves: its last word."""
+
+    session: int
+    receiver: int
     reason: Reason
 
 
@@ -45,8 +54,21 @@ class MemberFin(NamedTuple):
 
 def abort_format(protocol: int, kind: enum.IntEnum) -> Format[Abort]:
     """The ABORT of a protocol, whose type for it is `kind`."""
-    reason = Number("reason", 8, "why", kind=Reason)
-    return Format(protocol, kind, Abort, reason, Reserved("reserved8", 8), Reserved("reserved", 16))
+    return Format(protocol, kind, Abort, *_why())
+
+
+def abort_encoder(abort: Format[Abort]) -> Callable[[int, Reason], bytes]:
+    """Writes a protocol's ABORT of a session."""
+    return lambda session, reason: abort.encode(Abort(session, reason))
+
+
+def leave_format(protocol: int, kind: enum.IntEnum) -> Format[Leave]:
+    """The LEAVE of a protocol, whose type for it is `kind`."""
+    return Format(protocol, kind, Leave, Number("receiver", 32, "receiver id", least=1), *_why())
+
+
+def _why() -> tuple[Field, ...]:
+    return Number("reason", 8, "why", kind=Reason), Reserved("reserved8", 8), Reserved("reserved", 16)
 
 
 def fin_format(protocol: int, fin: enum.IntEnum, fin_ack: enum.IntEnum) -> Format[Fin]:

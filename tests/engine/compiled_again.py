@@ -8,8 +8,19 @@ from pathlib import Path
 from types import ModuleType
 
 from engine import p4c
+from engine.p4c import KeptPrograms
 
 REMEMBERED = Path(__file__).parents[2] / ".venv"
+
+
+def assert_unchanged(programs: KeptPrograms) -> None:
+    """Sources and artifacts are those of the stamp."""
+    stamp = p4c.read_stamp(programs.stamp)
+    assert stamp["sources_sha256"] == p4c.source_hash(programs.folder), "sources changed: run `make p4`"
+    artifacts = stamp["artifacts_sha256"]
+    assert isinstance(artifacts, dict)
+    for name in programs.artifacts:
+        assert artifacts[name] == p4c.file_hash(programs.folder / name), f"{name} was edited: run `make p4`"
 
 
 def assert_the_same(

@@ -14,7 +14,7 @@ from hosts.protocols.tfmcc import blocks
 from hosts.protocols.tfmcc import packets as tfmcc
 from hosts.protocols.vlmcc import packets as vlmcc
 from hosts.wire.checks import read_header
-from hosts.wire.farewell import MemberFin
+from hosts.wire.farewell import Leave, MemberFin
 from hosts.wire.offers import Ask, Held, Offer, offers
 from hosts.wire.reason import Reason
 from tests.hosts.protocols.mtcp.test_packets import examples
@@ -54,7 +54,7 @@ def vlmcc_examples() -> list[bytes]:
         vlmcc.encode_challenge(vlmcc.Challenge(7, 9, 1000, 2000, 30_000, 20_000, 5, 12)),
         vlmcc.encode_start_request(vlmcc.StartRequest(7, 9, 12)),
         vlmcc.encode_start(vlmcc.Start(7, 9, 5, 8, 1000, 2000, 20_000, 12, 13)),
-        vlmcc.encode_leave(vlmcc.Leave(7, 9, Reason.INTERRUPTED)),
+        vlmcc.encode_leave(Leave(7, 9, Reason.INTERRUPTED)),
         vlmcc.encode_abort(7, Reason.TOO_SLOW),
     ]
 
@@ -66,7 +66,7 @@ def arbor_examples() -> list[bytes]:
         arbor.encode_report(arbor.Report(7, 9, 2000, 30_000, 66_666, 5, 12, True, False, True)),
         arbor.JOIN.encode(arbor.Join(7, 9, 12, 13)),
         arbor.WELCOME.encode(arbor.Welcome(7, 9, 12, 13)),
-        arbor.LEAVE.encode(arbor.Leave(7, 9, Reason.INTERRUPTED)),
+        arbor.LEAVE.encode(Leave(7, 9, Reason.INTERRUPTED)),
         arbor.encode_abort(7, Reason.INTERRUPTED),
         arbor.FIN.encode(MemberFin(7, False, True, Reason.NONE, 9)),
         arbor.FIN.encode(MemberFin(7, True, True, Reason.NONE, 9)),

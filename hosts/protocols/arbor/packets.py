@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from hosts.parts.fec.pieces import blocks_format, first_needs
 from hosts.wire.checks import DataReader, check_size, read_header
-from hosts.wire.farewell import Abort, MemberFin, abort_format, member_fin_format
+from hosts.wire.farewell import Abort, Leave, MemberFin, abort_encoder, abort_format, leave_format, member_fin_format
 from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
@@ -204,24 +204,7 @@ WELCOME: Final = Format(
 )
 
 
-class Leave(NamedTuple):
-    """A receiver that limits the rate goes: its last word."""
-
-    session: int
-    receiver: int
-    reason: Reason
-
-
-LEAVE: Final = Format(
-    NUMBER,
-    Type.LEAVE,
-    Leave,
-    _RECEIVER,
-    Number("reason", 8, "why", kind=Reason),
-    Reserved("reserved8", 8),
-    Reserved("reserved", 16),
-)
-
+LEAVE: Final = leave_format(NUMBER, Type.LEAVE)
 ABORT: Final = abort_format(NUMBER, Type.ABORT)
 FIN: Final = member_fin_format(NUMBER, Type.FIN, Type.FIN_ACK)
 """Of a file's receiver, as BLOCKS is."""
@@ -337,9 +320,8 @@ def encode_blocks(blocks: Blocks) -> bytes:
     return BLOCKS.encode(blocks._replace(needs=first_needs(blocks.needs)))
 
 
-def encode_abort(session: int, reason: Reason) -> bytes:
-    """An ABORT."""
-    return ABORT.encode(Abort(session, reason))
+encode_abort: Final = abort_encoder(ABORT)
+"""An ABORT."""
 
 
 def parse(data: bytes) -> Packet:

@@ -29,7 +29,6 @@ from hosts.protocols.arbor.packets import (
     NO_RECEIVER,
     AnyData,
     Join,
-    Leave,
     Packet,
     Report,
     ToldData,
@@ -40,7 +39,7 @@ from hosts.protocols.arbor.packets import (
     parse_told_data,
 )
 from hosts.protocols.arbor.window import LEVEL_GAIN, Arrival, EmulatedWindow
-from hosts.wire.farewell import Abort
+from hosts.wire.farewell import Abort, Leave
 from hosts.wire.header import SESSION_MAX
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend

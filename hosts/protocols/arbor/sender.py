@@ -30,7 +30,6 @@ from hosts.protocols.arbor.packets import (
     WELCOME,
     Data,
     Join,
-    Leave,
     Packet,
     Report,
     Welcome,
@@ -40,6 +39,7 @@ from hosts.protocols.arbor.packets import (
     parse,
 )
 from hosts.wire.checks import read_packet
+from hosts.wire.farewell import Leave
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
 from hosts.wire.units import UNIT, to_units, to_us

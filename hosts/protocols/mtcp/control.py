@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from hosts.endpoint import Address
 from hosts.protocols.mtcp.wire import ADDRESS, MAX_ADDRESSES, NUMBER, Type
-from hosts.wire.farewell import Abort, Fin, abort_format, fin_format
+from hosts.wire.farewell import Abort, Fin, abort_encoder, abort_format, fin_format
 from hosts.wire.fields import Flag, Marks, Number, Reserved, Size
 from hosts.wire.format import Format
 from hosts.wire.header import MAX_DATAGRAM_BYTES, MAX_SEALABLE_BYTES
@@ -294,9 +294,8 @@ def encode_fin(session: int, answer: bool, complete: bool, reason: Reason) -> by
     return FIN.encode(Fin(session, answer, complete, reason))
 
 
-def encode_abort(session: int, reason: Reason) -> bytes:
-    """An ABORT."""
-    return ABORT.encode(Abort(session, reason))
+encode_abort: Final = abort_encoder(ABORT)
+"""An ABORT."""
 
 
 def encode_query(session: int, time_us: int) -> bytes:

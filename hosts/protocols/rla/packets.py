@@ -22,7 +22,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from hosts.parts.runs import framing
 from hosts.wire.checks import check_size, read_header
-from hosts.wire.farewell import Abort, Fin, abort_format, fin_format
+from hosts.wire.farewell import Abort, Fin, abort_encoder, abort_format, fin_format
 from hosts.wire.fields import Bitmap, Flag, Number, Payload, Reserved, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import MAX_DATAGRAM_BYTES, VERSION, PacketError
@@ -309,9 +309,8 @@ def encode_fin(session: int, answer: bool, complete: bool, reason: Reason) -> by
     return FIN.encode(Fin(session, answer, complete, reason))
 
 
-def encode_abort(session: int, reason: Reason) -> bytes:
-    """An ABORT."""
-    return ABORT.encode(Abort(session, reason))
+encode_abort: Final = abort_encoder(ABORT)
+"""An ABORT."""
 
 
 def parse(data: bytes) -> Packet:

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple, TypeAlias
 from hosts.parts.runs import framing
 from hosts.protocols.tfmcc.rate_float import NO_RATE
 from hosts.wire.checks import DataReader, check_size, read_header
-from hosts.wire.farewell import Abort, MemberFin, abort_format, member_fin_format
+from hosts.wire.farewell import Abort, MemberFin, abort_encoder, abort_format, member_fin_format
 from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
@@ -364,9 +364,8 @@ encode_fin: Final = FIN.encode
 """A FIN, or the FIN_ACK to one."""
 
 
-def encode_abort(session: int, reason: Reason) -> bytes:
-    """An ABORT."""
-    return ABORT.encode(Abort(session, reason))
+encode_abort: Final = abort_encoder(ABORT)
+"""An ABORT."""
 
 
 def parse(data: bytes) -> Packet:

@@ -14,11 +14,10 @@ import enum
 from typing import Final, NamedTuple, TypeAlias
 
 from hosts.wire.checks import DataReader, check_size, read_header
-from hosts.wire.farewell import Abort, abort_format
+from hosts.wire.farewell import Abort, Leave, abort_encoder, abort_format, leave_format
 from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import IPV4_UDP_BYTES, MAX_DATAGRAM_BYTES, VERSION, PacketError
-from hosts.wire.reason import Reason
 from hosts.wire.units import MAX_U16, MAX_U32, MAX_U64
 
 NUMBER: Final = 5
@@ -52,7 +51,6 @@ FLAG_BESIDE_OTHERS: Final = 0x40
 NO_RECEIVER: Final = 0
 
 _RECEIVER: Final = Number("receiver", 32, "receiver id", least=1)
-_REASON: Final = Number("reason", 8, "why", kind=Reason)
 
 
 def _seq(meaning: str) -> Number:
@@ -231,16 +229,7 @@ START: Final = Format(
 )
 
 
-class Leave(NamedTuple):
-    """A receiver goes: a leader's last word."""
-
-    session: int
-    receiver: int
-    reason: Reason
-
-
-LEAVE: Final = Format(NUMBER, Type.LEAVE, Leave, _RECEIVER, _REASON, Reserved("reserved8", 8), Reserved("reserved", 16))
-
+LEAVE: Final = leave_format(NUMBER, Type.LEAVE)
 ABORT: Final = abort_format(NUMBER, Type.ABORT)
 
 PACKETS: Final = (DATA, ACK, CHALLENGE, START_REQUEST, START, LEAVE, ABORT, REPORT)
@@ -341,9 +330,8 @@ encode_leave: Final = LEAVE.encode
 """A LEAVE."""
 
 
-def encode_abort(session: int, reason: Reason) -> bytes:
-    """An ABORT."""
-    return ABORT.encode(Abort(session, reason))
+encode_abort: Final = abort_encoder(ABORT)
+"""An ABORT."""
 
 
 def parse(data: bytes) -> Packet:

@@ -30,7 +30,6 @@ from hosts.protocols.vlmcc.packets import (
     Ack,
     Challenge,
     Data,
-    Leave,
     Report,
     Start,
     StartRequest,
@@ -44,7 +43,7 @@ from hosts.protocols.vlmcc.packets import (
     parse_data,
 )
 from hosts.protocols.vlmcc.paper_following import PaperFollowing
-from hosts.wire.farewell import Abort
+from hosts.wire.farewell import Abort, Leave
 from hosts.wire.header import SESSION_MAX
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend

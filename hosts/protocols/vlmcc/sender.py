@@ -36,7 +36,6 @@ from hosts.protocols.vlmcc.packets import (
     Ack,
     Challenge,
     Data,
-    Leave,
     Report,
     Start,
     StartRequest,
@@ -48,6 +47,7 @@ from hosts.protocols.vlmcc.packets import (
 from hosts.protocols.vlmcc.paper_control import PaperControl
 from hosts.protocols.vlmcc.report import sender_sample
 from hosts.wire.checks import read_packet
+from hosts.wire.farewell import Leave
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
 from hosts.wire.units import to_units, to_us

@@ -22,7 +22,7 @@ from experiments.bench.switch.in_process import in_process
 from experiments.bench.switch.replication import MEMBER_PORTS, REPLICATION, SOURCE_PORT, data_frame, join_frame
 from experiments.bench.switch.report import Figure
 from experiments.bench.switch.workload import Workload, checksum, embedded_switch, joined_switch
-from tests.engine.compiled_again import assert_the_same
+from tests.engine.compiled_again import assert_the_same, assert_unchanged
 from tests.engine.crossbar import raw_socket
 from tests.engine.namespaces import add_veth, namespaces
 
@@ -216,18 +216,14 @@ def _received(interface: str) -> int:
 
 
 def test_programs_have_not_changed_since_they_were_compiled() -> None:
-    folder = build_programs.PROGRAMS
-    stamp = p4c.read_stamp(folder / build_programs.STAMP)
-    assert stamp["sources_sha256"] == p4c.source_hash(folder), "run `python -m experiments.bench.switch.build_programs`"
-    artifacts = stamp["artifacts_sha256"]
-    assert isinstance(artifacts, dict)
-    for name in build_programs.ARTIFACTS:
-        assert artifacts[name] == p4c.file_hash(folder / name), f"{name} was edited"
-        assert re.findall(r'"(?:filename|program)"\s*:\s*"/[^"]*"', (folder / name).read_text()) == []
+    programs = build_programs.PROGRAMS
+    assert_unchanged(programs)
+    for name in programs.artifacts:
+        assert re.findall(r'"(?:filename|program)"\s*:\s*"/[^"]*"', (programs.folder / name).read_text()) == []
 
 
 if p4c.find_p4c() is not None:
 
     def test_compiling_again_gives_the_same(tmp_path: Path) -> None:
-        stamp = build_programs.PROGRAMS / build_programs.STAMP
-        assert_the_same(stamp, build_programs.ARTIFACTS, build_programs.compile_into, build_programs, tmp_path)
+        programs = build_programs.PROGRAMS
+        assert_the_same(programs.stamp, programs.artifacts, programs.compile_into, build_programs, tmp_path)

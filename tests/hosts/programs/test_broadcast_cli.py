@@ -58,7 +58,7 @@ def test_all_files_of_a_folder_come_and_the_sender_ends_in_time(tmp_path: Path) 
         ([], "Missing argument"),
         (["nowhere"], "not a file"),
         (["."], "no file"),
-        (["--set", "p=2", "here"], "factor P"),
+        (["--set", "p=1", "here"], "factor P"),
         (["huge"], "huge cannot be sent: it has 1000000000000 bytes"),
     ],
 )

@@ -20,7 +20,7 @@ ROUTE = {
 
 @pytest.fixture(scope="module")
 def p4info() -> fy.P4Schema:
-    return fy.P4Schema(build.PROGRAMS / "basic.p4info.txtpb")
+    return fy.P4Schema(build.PROGRAMS.folder / "basic.p4info.txtpb")
 
 
 def entries(**kinds: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:

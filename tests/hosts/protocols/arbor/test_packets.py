@@ -13,7 +13,6 @@ from hosts.protocols.arbor.packets import (
     Blocks,
     Data,
     Join,
-    Leave,
     Packet,
     Report,
     ToldData,
@@ -27,7 +26,7 @@ from hosts.protocols.arbor.packets import (
     parse_data,
     parse_told_data,
 )
-from hosts.wire.farewell import Abort, MemberFin
+from hosts.wire.farewell import Abort, Leave, MemberFin
 from hosts.wire.header import PacketError
 from hosts.wire.reason import Reason
 from tests.hosts.codec import parse_or_refuse, refuse_a_wrong_length

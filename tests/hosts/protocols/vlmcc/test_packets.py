@@ -10,7 +10,6 @@ from hosts.protocols.vlmcc.packets import (
     Ack,
     Challenge,
     Data,
-    Leave,
     Packet,
     Report,
     Start,
@@ -27,7 +26,7 @@ from hosts.protocols.vlmcc.packets import (
     parse,
     parse_data,
 )
-from hosts.wire.farewell import Abort
+from hosts.wire.farewell import Abort, Leave
 from hosts.wire.header import PacketError
 from hosts.wire.reason import Reason
 from tests.hosts.codec import parse_or_refuse, refuse_a_wrong_length

@@ -21,7 +21,6 @@ from hosts.protocols.vlmcc.packets import (
     Ack,
     Challenge,
     Data,
-    Leave,
     Packet,
     Start,
     StartRequest,
@@ -31,6 +30,7 @@ from hosts.protocols.vlmcc.packets import (
     parse,
 )
 from hosts.protocols.vlmcc.receiver import VlmccReceiver
+from hosts.wire.farewell import Leave
 from hosts.wire.reason import Reason
 
 GROUP = Address("232.1.1.1", 5000)

@@ -9,12 +9,11 @@ from hosts.protocols.vlmcc.packets import (
     FLAG_SETTLING,
     FLAG_SLOW_START,
     Ack,
-    Leave,
     Start,
     encode_ack,
     encode_leave,
 )
-from hosts.wire.farewell import Abort
+from hosts.wire.farewell import Abort, Leave
 from hosts.wire.reason import Reason
 from tests.hosts.protocols.vlmcc.talk import RTT, Talk, address, steady
 

@@ -13,7 +13,6 @@ from hosts.protocols.vlmcc.packets import (
     FLAG_SUPPRESSED,
     Challenge,
     Data,
-    Leave,
     StartRequest,
     encode_challenge,
     encode_data,
@@ -21,6 +20,7 @@ from hosts.protocols.vlmcc.packets import (
     encode_start_request,
     parse,
 )
+from hosts.wire.farewell import Leave
 from hosts.wire.reason import Reason
 from tests.p4src.bench import suppression
 from tests.p4src.bench.feedback import Bench

@@ -1,5 +1,5 @@
-"""A quarter of an hour with agents' clocks that drift by 760 ppm from the sender's: 0.72 s in all, as in an hour of clocks that
-are off by 100 ppm each (MTCP, 3.2).
+"""A quarter of an hour with agents' clocks that drift by 760 ppm from the sender's: 0.72 s in all, as in an hour of
+clocks that are off by 100 ppm each (MTCP, 3.2).
 
 At 100 kbit/s a packet takes 116 ms, and Vegas lets two to four wait: taken for a queue, the drift would be six more.
 """
