@@ -60,6 +60,7 @@ export class Details {
       this.packets.replaceChildren(element("p", `packets: playing the run again, ${Math.round(answer.share * 100)} %`));
       setTimeout(() => { if (this.picked === picked && !this.way) this.ask(t, name, towards); }, 500);
     } else if (answer.state === "none") this.packets.replaceChildren(element("p", `packets: ${answer.why}`));
+    else if (!answer.packets.length) this.packets.replaceChildren(element("p", `no packets from ${t.toFixed(2)} s on`));
     else {
       const items = document.createElement("ol");
       for (const packet of answer.packets) {

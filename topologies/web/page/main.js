@@ -145,6 +145,7 @@ function controls() {
 function play(on) {
   if (on && page.t >= end() - 1e-6) page.t = 0;
   page.playing = on;
+  page.dirty = true;  // the picture at which it stops is drawn, too
   if (on) page.live = false;
   $("play").textContent = on ? "❚❚" : "▶";
 }
