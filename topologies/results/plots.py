@@ -29,6 +29,7 @@ COLORMAP = matplotlib.colormaps["YlOrRd"]
 _NODES = {
     "sender": ("D", "#2e5eaa"),
     "receiver": ("o", "#0b6e4f"),
+    "incomplete": ("o", "#b3261e"),
     "host": ("o", "#8a8f98"),
     "switch": ("s", "#37474f"),
 }
@@ -136,8 +137,8 @@ def limiting(sessions: Rows, events: Rows) -> str | None:
 def topology(
     places: Mapping[str, Place], links: Sequence[tuple[str, str, str]], kinds: Mapping[str, str], busy: Sequence[Busy]
 ) -> str:
-    """The network: nodes by kind (`sender`, `receiver`, `host`, `switch`), links with labels, and how much of each
-    one's rate was used on average in its busier direction."""
+    """The network: nodes by kind (`sender`, `receiver`, `incomplete`, `host`, `switch`), links with labels, and how
+    much of each one's rate was used on average in its busier direction."""
     large = len(places) > MAX_NAMES
     figure = Figure(figsize=(11, min(max(3.2, 0.34 * len({place.y for place in places.values()})), 9)), layout="tight")
     FigureCanvasSVG(figure)
@@ -163,7 +164,7 @@ def topology(
         )
     for name, place in places.items():
         if not large or kinds[name] in ("sender", "switch"):
-            leaf = kinds[name] in ("receiver", "host")
+            leaf = kinds[name] not in ("sender", "switch")
             offset, align = ((9, -3), "left") if leaf else ((0, 9), "center")
             axes.annotate(name, (place.x, place.y), offset, textcoords="offset points", fontsize=8, ha=align)
     axes.margins(0.06, 0.08)
@@ -193,9 +194,14 @@ def _each(what: str, curves: Mapping[str, Curve]) -> str:
 
 
 def _by_receiver(receivers: Rows, column: str) -> dict[str, Curve]:
+    """A curve for each receiver of each session; of several sessions the names say which."""
+    sessions = group(receivers, "session")
     found = {
-        name: [(row["t"], row[column]) for row in rows if row.get(column) is not None]
-        for name, rows in group(receivers, "receiver").items()
+        f"{name} (session {session})" if len(sessions) > 1 else str(name): [
+            (row["t"], row[column]) for row in rows if row.get(column) is not None
+        ]
+        for session, of in sessions.items()
+        for name, rows in group(of, "receiver").items()
     }
     return {name: curve for name, curve in found.items() if curve}
 

@@ -58,9 +58,10 @@ def print_summary(console: Console, summary: Summary) -> None:
         print_note(console, f"{flow.kind} from {flow.source} to {flow.destination}: {goodput}")
     for bottleneck in summary.bottlenecks:
         if bottleneck.utilisation is not None:
+            of = f"session {bottleneck.session}: " if len(summary.sessions) > 1 else ""
             print_note(
                 console,
-                f"bottleneck {bottleneck.source} -> {bottleneck.destination} ({format_rate(bottleneck.rate_bps)}): "
+                f"{of}bottleneck {bottleneck.source} -> {bottleneck.destination} ({format_rate(bottleneck.rate_bps)}): "
                 f"{bottleneck.utilisation:.1%} used after start-up",
             )
     if summary.sessions:

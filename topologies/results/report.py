@@ -53,7 +53,7 @@ def write_report(folder: RunFolder) -> None:
         description=scenario.description,
         verdict=_verdict(summary),
         cards=_cards(summary),
-        topology=_topology(folder, scenario, plan, summary["duration_s"]),
+        topology=_topology(folder, scenario, plan, summary),
         plots=_plots(folder, scenario, plan, summary),
         parameters={session.id: _parameters(session) for session in scenario.sessions},
         failed=[session["id"] for session in summary["sessions"] if session["state"] in FAILED_STATES],
@@ -64,15 +64,16 @@ def write_report(folder: RunFolder) -> None:
     folder.report.write_text(page, encoding="utf-8")
 
 
-def _topology(folder: RunFolder, scenario: Scenario, plan: Plan, duration_s: float) -> str:
+def _topology(folder: RunFolder, scenario: Scenario, plan: Plan, summary: dict[str, Any]) -> str:
     from topologies.results import plots
 
     kinds = {name: "host" if name in plan.hosts else "switch" for name in scenario.nodes}
     for session in scenario.sessions:
         kinds |= {receiver.host: "receiver" for receiver in session.receivers}
+    kinds |= {receiver["host"]: "incomplete" for receiver in _expected(summary) if not receiver["complete"]}
     kinds |= {session.sender: "sender" for session in scenario.sessions}
     last = {(row["switch"], row["neighbour"]): row for row in read_series(folder.series / "ports.jsonl")}
-    busy = []
+    busy, duration_s = [], summary["duration_s"]
     for link in scenario.links:
         shares = []
         for end in link.between:
@@ -151,8 +152,7 @@ def _verdict(summary: dict[str, Any]) -> str:
 
 
 def _received(summary: dict[str, Any]) -> str:
-    receivers = [receiver for session in summary["sessions"] for receiver in session["receivers"]]
-    expected = [receiver for receiver in receivers if receiver["expected"]]
+    expected = _expected(summary)
     complete = sum(receiver["complete"] for receiver in expected)
     if not expected:
         return "no receivers were expected"
@@ -160,6 +160,12 @@ def _received(summary: dict[str, Any]) -> str:
     if complete == len(expected):
         return f"all {complete} receivers {what}"
     return f"{complete} of {len(expected)} receivers {what}"
+
+
+def _expected(summary: dict[str, Any]) -> list[dict[str, Any]]:
+    """Of all sessions the receivers that were to have it all."""
+    receivers = [receiver for session in summary["sessions"] for receiver in session["receivers"]]
+    return [receiver for receiver in receivers if receiver["expected"]]
 
 
 def _cards(summary: dict[str, Any]) -> list[dict[str, str]]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.topologies.scenarios import TEXT
-from topologies.results.plots import group, rates
+from topologies.results.plots import group, progress, rates
 from topologies.results.report import write_report
 from topologies.results.run_folder import RunFolder, SeriesWriter
 from topologies.results.summary import Bottleneck, FlowResult, ReceiverResult, SessionResult, Summary
@@ -91,6 +91,31 @@ def test_a_run_without_measurements_has_a_report_without_plots(folder: RunFolder
         path.unlink()
     write_report(folder)
     assert folder.report.read_text().count("<svg") == 1, "the network"
+
+
+def test_receivers_of_several_sessions_have_curves_of_their_own() -> None:
+    rows = [
+        {"t": t, "session": session, "receiver": "b", "acked_bytes": 1000 * session * t}
+        for t in range(3)
+        for session in (3, 4)
+    ]
+    picture = progress(rows, [])
+    assert picture is not None
+    assert "<!-- b (session 3) -->" in picture
+    assert "<!-- b (session 4) -->" in picture
+    one = progress([row for row in rows if row["session"] == 3], [])
+    assert one is not None
+    assert "<!-- b -->" in one
+
+
+def test_a_receiver_that_lacks_something_is_red_in_the_network(folder: RunFolder) -> None:
+    write_report(folder)
+    assert "#b3261e" in folder.report.read_text().split("<svg")[1].split("</svg>")[0]
+    summary = json.loads(folder.summary.read_text())
+    summary["sessions"][0]["receivers"][1]["complete"] = True
+    folder.summary.write_text(json.dumps(summary))
+    write_report(folder)
+    assert "#b3261e" not in folder.report.read_text().split("<svg")[1].split("</svg>")[0]
 
 
 def test_rates_are_over_the_last_half_second() -> None:

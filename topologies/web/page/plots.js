@@ -67,6 +67,7 @@ function losses(run) {
   const found = [];
   run.scene.sessions.forEach((session, i) => {
     const stream = run.stream(`receivers-${session.id}`), curves = new Map();
+    const of = run.scene.sessions.length > 1 ? ` (${sessionName(run, session)})` : "";
     for (const [at, said] of stream.rows)
       for (const [host, row] of Object.entries(said)) {
         if (row[R.lost] === null || row[R.lost] === undefined) continue;
@@ -75,9 +76,9 @@ function losses(run) {
       }
     const worst = [...curves].filter(([, points]) => points[points.length - 1][1] > 0)
       .sort(([a, one], [b, other]) => other[other.length - 1][1] - one[one.length - 1][1] || natural(a, b)).slice(0, 3);
-    worst.forEach(([host, points], k) => found.push([`lost at ${host}`, points, 3 * i + k]));
+    worst.forEach(([host, points], k) => found.push([`lost at ${host}${of}`, points, 3 * i + k]));
     const repairs = column(run.stream(`session-${session.id}`), S.repairs);
-    if (repairs.some(([, count]) => count > 0)) found.push(["repairs sent", repairs, 5 + i]);
+    if (repairs.some(([, count]) => count > 0)) found.push([`repairs sent${of}`, repairs, 5 + i]);
   });
   return found;
 }
