@@ -11,6 +11,7 @@ from controller.core import Core
 from controller.groups import GroupKey, Slot
 from controller.sessions import LimitingStatus, ReceiverStatus, SessionStatus, read_sessions
 from controller.switch_app import SwitchApp
+from engine.command.natural import natural
 
 MAX_COUNTED_SLOTS = 256  # slots whose counters are read for one request: each cell is a read of its own
 
@@ -66,7 +67,7 @@ class Views:
                 "pinned": slot.pinned,
                 "owner": None if slot.owner is None else {"switch": slot.owner[0], "port": slot.owner[1]},
                 "idle_s": None if slot.idle_since is None else round(now - slot.idle_since, 3),
-                "members": sorted(self._hosts(slot.key)),
+                "members": sorted(self._hosts(slot.key), key=natural),
                 "packets_sent": {name: cells[slot.index] for name, cells in sent.items() if slot.index in cells},
             }
             for slot in slots
@@ -157,7 +158,7 @@ class Views:
 
     def _session_members(self, key: GroupKey) -> list[str]:
         """Hosts that are members of (source, group) or of (*, group)."""
-        return sorted(self._hosts(key) | self._hosts(GroupKey(None, key.group)))
+        return sorted(self._hosts(key) | self._hosts(GroupKey(None, key.group)), key=natural)
 
     def _hosts(self, key: GroupKey) -> set[str]:
         """The hosts at member ports; at a shared one all that may be members."""
