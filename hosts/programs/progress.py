@@ -28,6 +28,7 @@ class Display:
         self._verbose = verbose
         self._progress: Progress | None = None
         self._task: TaskID | None = None
+        self._total = 0
 
     def say(self, text: str) -> None:
         """One line, unless quiet."""
@@ -69,6 +70,7 @@ class Display:
             console=self._console,
             auto_refresh=False,
         )
+        self._total = total
         self._task = self._progress.add_task(visible(label), total=total, rate="", note="")
         self._progress.start()
 
@@ -96,6 +98,9 @@ class Display:
         limiting = row.get("limiting") or {}
         note = f"limited by {limiting['receiver']} ({limiting['reason']})" if limiting else ""
         text = "" if rate is None else f"{rate / 1e6:.2f} Mbit/s"
+        total = self._total
+        if done > total > 0:  # a carousel, which sends it again and again
+            done, note = total, f"sent {done / total:.1f} times"
         self._progress.update(self._task, completed=done, rate=text, note=visible(note), refresh=True)
 
     def end(self) -> None:

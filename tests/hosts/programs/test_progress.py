@@ -48,6 +48,15 @@ def test_a_bar_with_the_rate_and_who_limits_it() -> None:
     assert "again" not in text
 
 
+def test_a_carousel_says_how_often_it_has_sent_all() -> None:
+    shown, output = display(terminal=True)
+    shown.begin("file.bin", 1000)
+    shown.update(2500, {})
+    shown.end()
+    assert "1.0/1.0 kB" in output.getvalue()
+    assert "sent 2.5 times" in output.getvalue()
+
+
 def test_names_cannot_move_the_cursor_or_style_the_bar() -> None:
     hostile = "a\x1b[2J\r\u202egpj.[red]\n"
     for terminal in (False, True):

@@ -113,5 +113,5 @@ async def look_at_dying(scenario: Path, out: Path) -> None:
 
 def test_a_run_that_is_killed_stays_on_the_page_which_says_so(tmp_path: Path) -> None:
     scenario = tmp_path / "tree.yaml"
-    scenario.write_text(tree() + session("400 MB"))
+    scenario.write_text(tree() + session("80 MB"))  # more than it carries in its 60 s
     asyncio.run(look_at_dying(scenario, tmp_path / "out"))
