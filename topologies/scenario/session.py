@@ -76,7 +76,8 @@ class Session(Strict):
     realtime: bool = False
     """Instead of a file: real-time data without end, as much as may be sent; what is lost is not repeated."""
     endless: bool = False
-    """Instead of a file: a stream without end, as much as may be sent, of which every receiver gets all."""
+    """Instead of a file: a stream without end, as much as may be sent, of which every receiver gets all from the moment
+    on at which it joins."""
     receivers: Annotated[list[Annotated[Receiver, BeforeValidator(_named_receiver)]], Field(min_length=1)]
     tree: Tree = "one-level"
     fan_out: Annotated[int, Field(ge=1, le=65535)] | None = None
@@ -118,7 +119,10 @@ class Session(Strict):
         told = self._policy()
         if self.assist != "none":
             told["assist"] = self.assist
-        if "parent" in protocols.get(self.protocol).option_names:
+        options = protocols.get(self.protocol).option_names
+        if self.endless and "from_start" in options:  # who comes late gets what is there: of the whole nobody has use
+            told["from_start"] = False
+        if "parent" in options:
             told |= self._place(host, address)
         return {**told, **self.parameters}
 

@@ -48,6 +48,15 @@ def test_policies_are_told_and_parameters_come_first() -> None:
     }  # fmt: skip
 
 
+def test_who_joins_a_stream_without_end_late_gets_what_is_there() -> None:
+    """Unless the scenario says otherwise; a file is of use as a whole only."""
+    for protocol in ("mtcp", "rla"):
+        assert told(session(protocol=protocol, size=None, endless=True), "r1")["from_start"] is False
+        assert "from_start" not in told(session(protocol=protocol), "r1")
+        asked = {"from_start": True}
+        assert told(session(protocol=protocol, size=None, endless=True, parameters=asked), "r1")["from_start"] is True
+
+
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [({}, 30.0), ({"slow_receivers": {"drop_after": "7 s"}}, 7.0), ({"parameters": {"drop_after_s": 9}}, 9.0)],
