@@ -269,7 +269,7 @@ class Agent:
         if not self.is_possible(cumulative, feedback.sack):
             self.counters["drop_ack_of_unsent"] += 1
             return []
-        if child.feedback:
+        if self._own_clock and child.feedback:
             child.interval.add(now - child.answered_at)
         child.heard_at = child.answered_at = now
         child.feedback += 1

@@ -253,8 +253,10 @@ class Retransmission:
     @property
     def wake_at(self) -> float | None:
         """When `handle_timer` is due."""
-        times = (self._deadlines.next_at, self._tail_at, self._room_at)
-        return min((at for at in times if at is not None), default=None)
+        at, tail_at = self._deadlines.next_at, self._tail_at
+        if at is None and tail_at is None:
+            return self._room_at  # nobody lacks anything
+        return tail_at if at is None or (tail_at is not None and tail_at < at) else at
 
     @property
     def _tail_at(self) -> float | None:
