@@ -109,6 +109,19 @@ def test_what_is_referred_to_keeps_its_name_and_styles_are_said_once() -> None:
     )
 
 
+def test_the_style_of_most_words_is_said_once() -> None:
+    small, large, bold = "font-size: 9px", "font-size: 12px", "font-weight: bold"
+
+    def words(*styles: str, beside: str = "") -> str:
+        texts = "".join(f'<text style="{style}">t</text>' for style in styles)
+        return compact(f'<svg xmlns="{SVG[1:-1]}"><defs><style type="text/css"/></defs>{texts}{beside}</svg>')
+
+    assert "text{font-size:9px}" in words(small, small, large)
+    assert words(small, small, large).count("<text>t") == 2
+    assert "text{" not in words(small, small, bold), "a bold word's size would be theirs"
+    assert "text{" not in words(small, small, beside=f'<g style="{small}"><rect x="1"/></g>'), "not words' alone"
+
+
 def test_letters_are_text() -> None:
     with mpl.rc_context({**STYLE, "svg.hashsalt": "x"}):
         canvas = new_canvas(3, 2)
