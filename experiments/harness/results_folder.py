@@ -127,9 +127,9 @@ def _fuller(path: Path, new: Kept) -> Kept | None:
 
 
 def _as_text(content: Mapping[str, Any]) -> str:
-    """A line for each field, and for each case."""
+    """A line for each field, and for each case, without spaces: cases are most of it."""
     fields = [f" {json.dumps(name)}: {json.dumps(value)}" for name, value in content.items() if name != "cases"]
-    cases = ",\n".join(f"  {json.dumps(case)}" for case in content["cases"])
+    cases = ",\n".join(json.dumps(case, separators=(",", ":")) for case in content["cases"])
     return "{\n" + ",\n".join([*fields, f' "cases": [\n{cases}\n ]']) + "\n}\n"
 
 
