@@ -18,7 +18,7 @@ from hosts.protocols.rla.listening import RandomListening
 from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.packets import WINDOW_PACKETS, Ack
 from hosts.protocols.rla.repairs import Repairs
-from hosts.protocols.rla.silence import is_silent
+from hosts.protocols.rla.silence import is_silent, merged_timeout_s, usual_silence_s
 from hosts.protocols.rla.window import Window
 from hosts.wire.seq import extend
 
@@ -103,7 +103,7 @@ class Flow:
         if self.is_aside(branch) or len(self._inflight.set_aside) + 1 >= len(self.branches):
             return
         self._repairs.forget(branch)
-        branch.back_below = None
+        branch.back_below = branch.asked = None
         base = self.base
         self._completed(self._inflight.put_aside(branch), base, now)
         self._advertised.forget()
@@ -351,10 +351,10 @@ class Flow:
         if not outstanding:
             return effects
         if self._asks:
-            self.window.late(self._usual_silence_s)
+            self.window.late(usual_silence_s(self.branches.values(), self._inflight))
         waits = []
         silent = []
-        patience = self._merged_timeout()
+        patience = merged_timeout_s(self.branches.values())
         for branch in self.branches.values():
             if branch.cumulative >= self.end:
                 continue
@@ -406,21 +406,6 @@ class Flow:
         listened = len(self.branches) - len(self._inflight.set_aside)
         return is_silent(branch, self._inflight, listened, lacking, now, self._answer_delay(branch))
 
-    @property
-    def _usual_silence_s(self) -> float:
-        """For how long one of the receivers may say nothing, as they do."""
-        longest = 0.0
-        for branch in self.branches.values():
-            if not self.is_aside(branch) and (usual := branch.interval.timeout) is not None and usual > longest:
-                longest = min(usual, patience_s(branch.rtt.mean))
-        return longest
-
     def _answer_delay(self, branch: Branch) -> float:
         """For how long an answer of it may be kept back, in seconds."""
         return self.window.longest_wait + (self.options.sample_s if branch.merges else 0.0)
-
-    def _merged_timeout(self) -> float:
-        """The longest timeout of those that switches' summaries tell of: what a summary says of a fast receiver it
-        says when the slowest one has answered.
-        """
-        return max((branch.timeout for branch in self.branches.values() if branch.merges), default=0.0)

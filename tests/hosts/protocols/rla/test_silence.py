@@ -5,7 +5,7 @@ import pytest
 from hosts.endpoint import Address
 from hosts.protocols.rla.branch import Branch
 from hosts.protocols.rla.inflight import InFlight
-from hosts.protocols.rla.silence import is_silent
+from hosts.protocols.rla.silence import is_silent, usual_silence_s
 
 
 @pytest.mark.parametrize(("listened", "silent"), [(2, True), (1, False)])
@@ -18,3 +18,20 @@ def test_who_answers_no_data_that_others_have(listened: int, silent: bool) -> No
     inflight.append(b"x", False, 20.0)
     assert not is_silent(branch, inflight, listened, 0, 21.9, 0.5)
     assert is_silent(branch, inflight, listened, 0, 22.1, 0.5) == silent
+
+
+def test_the_usual_silence_is_that_of_the_one_from_which_answers_come_rarest() -> None:
+    """Mean and four deviations of the times between its answers; three round trips or a second at most. Who is set aside
+    tells nothing."""
+    branches = [Branch(number, Address("10.0.0.1", 1 + number), 0, 0.2, 10.0) for number in range(3)]
+    for branch, interval in zip(branches, (0.1, 0.2, 0.4), strict=True):
+        branch.rtt.add(0.05)
+        for step in range(200):
+            branch.told(step * interval)
+    inflight = InFlight()
+    assert usual_silence_s(branches, inflight) == pytest.approx(0.4, rel=0.01)
+    inflight.set_aside.add(2)
+    assert usual_silence_s(branches, inflight) == pytest.approx(0.2, rel=0.01)
+    branches[1].told(1000.0)
+    assert usual_silence_s(branches, inflight) == 1.0
+    assert usual_silence_s([], inflight) == 0.0
