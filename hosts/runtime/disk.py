@@ -53,7 +53,8 @@ class ReadAhead:
     def _work(self) -> None:
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._waiting < AHEAD_BYTES or self._closed)
+                if self._waiting >= AHEAD_BYTES:  # until half of it is gone: to be woken for each piece costs the loop
+                    self._changed.wait_for(lambda: self._waiting <= AHEAD_BYTES // 2 or self._closed)
                 if self._closed:
                     return
             piece: bytes | memoryview = b""
@@ -91,7 +92,8 @@ class ReadAhead:
                 self._pieces.appendleft(piece[space:])
                 piece = piece[:space]
             self._waiting -= len(piece)
-            self._changed.notify()
+            if self._waiting <= AHEAD_BYTES // 2:
+                self._changed.notify()
             return piece
 
     @property

@@ -53,6 +53,23 @@ def test_what_is_read_ahead_comes_in_order_and_no_more_than_may() -> None:
     ahead.close()
 
 
+def test_the_thread_is_woken_when_half_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For each piece it would take turns with the loop, which then waits for it."""
+    monkeypatch.setattr(disk, "AHEAD_BYTES", 400)
+    source, told = Numbers(5000), threading.Event()
+    ahead = ReadAhead(source, told.set)
+    ahead.read(1)
+    ahead.start()
+    assert told.wait(10)
+    woken = []
+    monkeypatch.setattr(ahead._changed, "notify", lambda: woken.append(source.at))
+    while source.at < 400:  # the thread fills it
+        told.wait(0.001)
+    assert [bool(ahead.read(100) and woken) for _ in range(3)] == [False, True, True]
+    monkeypatch.undo()
+    ahead.close()
+
+
 def test_a_source_that_fails_does_so_in_its_place() -> None:
     told = threading.Event()
     ahead = ReadAhead(Numbers(500, fails_at=200), told.set)
