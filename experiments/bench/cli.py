@@ -1,19 +1,23 @@
 """`canopy bench`, and its `sim` (how fast the simulator is, beside what it should reach on two cores), `control`,
-`seal` and `broadcast`."""
+`seal`, `broadcast` and `packet`."""
 
 import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from canopy_engine import Sim
+from rich.table import Table
 
 from engine.command.exits import EXIT_FAILED
+from engine.command.tables import print_table
 from experiments.bench import broadcast as bench_broadcast
 from experiments.bench import control as bench_control
 from experiments.bench import networks as bench_networks
+from experiments.bench import packet_time
 from experiments.bench import receivers as bench_receivers
 from experiments.bench import seal as bench_seal
 from experiments.bench.figure import Figure, print_figures
@@ -102,6 +106,30 @@ def broadcast_command(
         print(json.dumps({"figures": [asdict(figure) for figure in figures]}))
         return
     print_figures(f"A broadcast of {megabytes} MB with WEBRC, on one core", figures)
+
+
+@app.command("packet")
+def packet_command(
+    megabytes: Annotated[int, typer.Option(min=1, help="Of the file.")] = 300,
+    picture: Annotated[Path | None, typer.Option(help="Write a picture, SVG, to this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
+) -> None:
+    """Where a packet's processor time goes, at the sender and at a receiver: MTCP, RLA and TFMCC over loopback."""
+    try:
+        found = [one for name in packet_time.PROTOCOLS for one in packet_time.measure(name, megabytes)]
+        if picture is not None:
+            picture.write_text(packet_time.picture(found), encoding="utf-8")
+    except (RuntimeError, OSError) as error:
+        typer.echo(f"canopy: {error}", err=True)
+        raise typer.Exit(EXIT_FAILED) from None
+    if as_json:
+        print(json.dumps([asdict(one) for one in found]))
+        return
+    head, *body = packet_time.lines(found)
+    table = Table(*head, title=f"{megabytes} MB over loopback, sampled")
+    for line in body:
+        table.add_row(*line)
+    print_table(table)
 
 
 def measure(repeat: int) -> list[Figure]:
