@@ -116,7 +116,8 @@ class Carousel:
             manifest.sha256,
         )
         encoder = object_encoder(toi, content.data, transmission, self._encoders) if content.data.size else None
-        left = content.turns * transmission.symbols if content.turns else -1
+        once = 0 if encoder is None else encoder.pass_packets
+        left = content.turns * once if content.turns else -1
         weight = content.priority * max(1, transmission.symbols)
         self._objects[toi] = _Object(content, file, encoder, weight, left)
         if encoder is not None:

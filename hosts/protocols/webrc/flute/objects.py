@@ -7,8 +7,13 @@ each time, so that a channel whose packets come as slowly as the turns meets all
 
 Without a code, and with Reed-Solomon's few repair symbols, what is sent comes again; each channel goes through the
 object on its own, from a place of its own, so that a receiver of several channels gets little twice.
+
+Either way a receiver has all blocks open until it is nearly through, and not every one has a disk for them. So an
+object that is longer than `OPEN_BYTES` begins with an *ordered pass*, and comes back to one: from its first block to
+its last, by all channels together, each with as many symbols as make it whole for who gets nearly all that is sent.
 """
 
+import math
 from typing import Final, TypeAlias
 
 from hosts.protocols.webrc.flute.coding import MOST_SENT, Encoders, finite_symbol, finite_symbols
@@ -41,6 +46,14 @@ MOST_VISIT: Final = 0.5
 """Of a block's symbols that leave in one visit, at most (ours): what receivers need beyond K comes with a visit."""
 RS_SECTION: Final = 64
 """Reed-Solomon: blocks whose symbols take turns (ours), so that a run of losses takes few of each."""
+OPEN_BYTES: Final = 10_000_000
+"""Of an object whose blocks may all be open at a time (ours): flute-alc, an independent receiver, gives up an object of
+which more than 10 MiB are."""
+SPARE: Final = 0.1
+"""RaptorQ, of a block's source symbols: sent beyond them in an ordered pass (ours), for those that are lost."""
+BETWEEN: Final = 3.0
+"""Of an object, how often it is sent in the other order between two ordered passes (ours). An ordered pass costs a
+receiver of, say, four fifths of the packets up to another one; who takes all waits for it so long."""
 GOLDEN: Final = (5**0.5 - 1) / 2
 """Channels begin so far apart, of the whole: neighbours, and their neighbours, meet as late as can be."""
 
@@ -76,20 +89,46 @@ class RaptorqObject:
         self._data = data
         self._encoders = encoders
         self._sent = [0] * transmission.blocks  # symbols
+        self._ordered = transmission.blocks if transmission.length > OPEN_BYTES else 0
+        self._next = 0  # block of an ordered pass
+        self._dwell = 0  # packets until an ordered pass goes on to it
+        self._between = 0.0  # of the object, until the next ordered pass
         self._turn = 0
         self._number = 0
         self._left = 1
         self._ready: list[bytes] = []
         """Of the block that is visited, in the order in which they leave, from behind."""
 
+    @property
+    def pass_packets(self) -> int:
+        """With which all of it has been sent once."""
+        return sum(map(self._in_order, range(self._ordered))) or self.transmission.symbols
+
+    def _in_order(self, number: int) -> int:
+        """A block's packets in an ordered pass."""
+        return math.ceil(self.transmission.source(number) * (1 + SPARE))
+
     def visit(self, share: float) -> int:
         """Go on to the next block; how many packets of it shall be sent, a share of its source symbols."""
-        blocks = self.transmission.blocks
-        turns, at = divmod(self._turn, blocks)
-        self._turn += 1
-        self._number = (at + int(turns * GOLDEN % 1 * blocks)) % blocks
         self._ready = []
+        is_ordered = self._ordered and self._between <= 0.0
+        if is_ordered and not self._dwell:
+            self._number = self._next
+            self._dwell = self._in_order(self._number)
+            self._next = (self._next + 1) % self._ordered
+        elif not is_ordered:
+            blocks = self.transmission.blocks
+            turns, at = divmod(self._turn, blocks)
+            self._turn += 1
+            self._number = (at + int(turns * GOLDEN % 1 * blocks)) % blocks
         self._left = max(1, int(self._source * share))
+        if is_ordered:
+            self._left = min(self._left, self._dwell)
+            self._dwell -= self._left
+            if not self._dwell and not self._next:
+                self._between = BETWEEN
+        else:
+            self._between -= self._left / self.transmission.symbols
         return self._left
 
     @property
@@ -125,15 +164,26 @@ class RaptorqObject:
 
 class FiniteObject:
     """A sender's object of so many symbols, which each channel goes through from a place of its own: block by block, or
-    with Reed-Solomon section by section, and in a section through its blocks in turn."""
+    with Reed-Solomon section by section, and in a section through its blocks in turn. In an ordered pass all channels do
+    so together."""
 
     def __init__(self, data: Readable, transmission: Transmission) -> None:
         self.transmission = transmission
         self._data = data
-        self._together = RS_SECTION if transmission.scheme == REED_SOLOMON else 1
+        block_bytes = transmission.largest_block * transmission.symbol
+        most_together = max(1, min(RS_SECTION, OPEN_BYTES // 2 // block_bytes))
+        self._together = most_together if transmission.scheme == REED_SOLOMON else 1
         self._most = finite_symbols(transmission, transmission.largest_block)
         self._whole = self._most * transmission.blocks
+        self._ordered = self._whole if transmission.length > OPEN_BYTES else 0
+        self._cycle = self._ordered + int(BETWEEN * self._whole)
+        self._sent = 0
         self._turns: dict[int, int] = {}
+
+    @property
+    def pass_packets(self) -> int:
+        """With which all of it has been sent once."""
+        return self._ordered or self.transmission.symbols
 
     def visit(self, share: float) -> int:
         """How many packets shall be sent before other objects have their turn."""
@@ -141,16 +191,19 @@ class FiniteObject:
 
     def next_packet(self, channel: int) -> tuple[int, bytes]:
         """FEC Payload ID and symbol of the channel's next packet. Raises FileError."""
-        turn = self._turns.setdefault(channel, int(channel * GOLDEN % 1 * self._whole))
         while True:
+            if self._sent < self._ordered:
+                turn = self._sent
+            else:
+                turn = self._turns.setdefault(channel, int(channel * GOLDEN % 1 * self._whole))
+                self._turns[channel] = (turn + 1) % self._whole
+            self._sent = (self._sent + 1) % self._cycle
             section, at = divmod(turn, self._together * self._most)
             first = section * self._together
             symbol, number = divmod(at, min(self._together, self.transmission.blocks - first))
-            turn = (turn + 1) % self._whole
             source = self.transmission.source(first + number)
             if symbol < finite_symbols(self.transmission, source):  # some blocks have one symbol less
                 break
-        self._turns[channel] = turn
         symbol_data = finite_symbol(self._data, self.transmission, first + number, symbol)
         return self.transmission.payload_id(first + number, symbol), symbol_data
 

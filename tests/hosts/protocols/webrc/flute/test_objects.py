@@ -6,8 +6,8 @@ import pytest
 from canopy_engine import RaptorqEncoder
 
 from hosts.protocols.webrc.flute.coding import Encoders
-from hosts.protocols.webrc.flute.decoding import ObjectDecoder
-from hosts.protocols.webrc.flute.objects import MAX_BLOCK_SYMBOLS, SCHEMES, object_encoder, plan
+from hosts.protocols.webrc.flute.decoding import SYMBOL_COST, ObjectDecoder
+from hosts.protocols.webrc.flute.objects import BETWEEN, MAX_BLOCK_SYMBOLS, SCHEMES, object_encoder, plan
 from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON, Transmission
 from hosts.storage import BytesContent, MemoryRoom
 from hosts.wire.header import PacketError
@@ -66,6 +66,38 @@ def test_raptorq_blocks_have_visits_and_the_carousel_turns(monkeypatch: pytest.M
     assert decoder.needed == 0
     with pytest.raises(PacketError):
         decoder.add(4 << 24, bytes(40))
+
+
+@pytest.mark.parametrize("scheme", list(SCHEMES.values()))
+def test_in_an_ordered_pass_whoever_gets_nearly_all_has_few_blocks_open(
+    scheme: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And who comes later has the next one."""
+    name = "hosts.protocols.webrc.flute.objects."
+    monkeypatch.setattr(name + "OPEN_BYTES", 40 * 200)
+    monkeypatch.setattr(name + "BLOCK_SYMBOLS", 50)
+    monkeypatch.setattr(name + "NO_CODE_SYMBOLS", 50)
+    data = Random(6).randbytes(40 * 1500 - 7)
+    transmission = plan(scheme, len(data), 40)
+    encoder = object_encoder(1, BytesContent(data), transmission, Encoders())
+    few = 2 * transmission.largest_block * (40 + SYMBOL_COST)
+    for begun, passes, gives_up in ((0, 1.0, False), (1000, BETWEEN + 2, True)):
+        rng, decoder, given_up, left = Random(7), decoder_of(transmission), 0, passes * encoder.pass_packets
+        for _ in range(begun):
+            encoder.visit(0.01)
+            encoder.next_packet(0)
+        while not decoder.is_whole and left > 0:
+            for _ in range(encoder.visit(0.2)):
+                left -= 1
+                payload_id, symbol = encoder.next_packet(rng.randrange(9))
+                if scheme == NO_CODE or rng.random() > 0.04:
+                    decoder.add(payload_id, symbol)
+                if decoder.held > few:
+                    given_up += 1
+                    decoder = decoder_of(transmission)
+        assert decoder.is_whole
+        assert wholes(decoder)[0] == data
+        assert bool(given_up) == gives_up
 
 
 @pytest.mark.parametrize("scheme", [REED_SOLOMON, NO_CODE])

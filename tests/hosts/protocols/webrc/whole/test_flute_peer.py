@@ -9,6 +9,7 @@ import pytest
 from hosts.endpoint import Datagram, Deliver, Effect, SessionEnded, StreamEnded
 from hosts.parts.doubt import SILENCE_S
 from hosts.protocol import Session
+from hosts.protocols.webrc.flute.objects import BETWEEN, OPEN_BYTES, SPARE
 from hosts.protocols.webrc.flute.reception import Reception
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import parse
@@ -20,6 +21,8 @@ from tests.hosts.protocols.webrc.peer import received, sent
 DATA = Random(5).randbytes(3_000_000)
 CLOSE = bytes.fromhex("10120300 00000000 00050000")
 """LCT with A = 1 and nothing else, session 5."""
+LONG = (DATA * 4)[:11_000_000]
+LONG_WAY: dict[str, Any] = {"session_rate_bps": 100e6, "slot_s": 2.0, "quiescence_s": 10.0}
 FASTER = {**FAST, "session_rate_bps": 20e6}
 
 
@@ -51,6 +54,24 @@ def test_the_peer_rebuilds_what_we_send_in_any_other_way(tmp_path: Path, how: di
     data = DATA[:100_001]
     found = [send.data for _, send in packets(WebrcOptions(**FASTER, **how), data, 2.0)]
     assert received(worn(found, lost, 4), tmp_path / "files") == {"song.ogg": data}
+
+
+@pytest.mark.parametrize(("scheme", "lost"), [("raptorq", 0.02), ("reed-solomon", 0.02), ("no-code", 0.0)])
+def test_the_peer_rebuilds_more_than_it_keeps_open(tmp_path: Path, scheme: str, lost: float) -> None:
+    """With its defaults it gives up an object when 10 MiB of its blocks are open."""
+    assert len(LONG) > OPEN_BYTES
+    once = len(LONG) * 8 / LONG_WAY["session_rate_bps"] * 1.1  # with headers
+    code = 1.25 if scheme == "reed-solomon" else 1 + SPARE
+    found = [send.data for _, send in packets(WebrcOptions(**LONG_WAY, fec=scheme), LONG, code * once)]
+    assert received(worn(found, lost, 4), tmp_path / "files") == {"song.ogg": LONG}
+
+
+def test_the_peer_may_join_when_the_blocks_are_sent_in_another_order(tmp_path: Path) -> None:
+    """It has begun with blocks that it cannot keep, gives them up, and has all after the next ordered pass."""
+    once = len(LONG) * 8 / LONG_WAY["session_rate_bps"] * 1.1
+    begun, until = (1 + SPARE) * once, (2 * (1 + SPARE) + BETWEEN) * once
+    found = [send.data for now, send in packets(WebrcOptions(**LONG_WAY), LONG, until) if now > begun]
+    assert received(worn(found, 0.02, 4), tmp_path / "files") == {"song.ogg": LONG}
 
 
 @pytest.mark.parametrize("scheme", ["no-code", "reed-solomon"])
