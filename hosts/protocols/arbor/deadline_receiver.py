@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from hosts.endpoint import DeliverDatagram, Effect, Send
 from hosts.parts.fec.block import PAYLOAD_ID_BYTES, BlockDecoder
+from hosts.parts.fec.timed import Timed, of_symbol, to_symbol
 from hosts.parts.spread import spread_rtts
 from hosts.protocol import Session
 from hosts.protocols.arbor.lacking import ANSWERED_RTTS, turn_s
@@ -18,11 +19,8 @@ from hosts.protocols.arbor.repairs import (
     HEAD,
     MOST_PACKETS,
     Head,
-    Packet,
-    of_symbol,
     parse_head,
     symbol_size,
-    to_symbol,
 )
 from hosts.wire.header import PacketError
 from hosts.wire.seq import extend
@@ -76,7 +74,7 @@ class DeadlineReceiver(ArborReceiver):
                 self._repair(number, head, packet.payload, at, now, effects)
             else:
                 self._note_gap(number, now)
-                came = Packet(packet.offset, packet.send_time_us, packet.payload[HEAD.size :])
+                came = Timed(packet.offset, packet.send_time_us, packet.payload[HEAD.size :])
                 self._take(number, came, to_symbol(came, self._size), at, effects)
         except PacketError:
             self.counters["drop_block"] += 1
@@ -95,7 +93,7 @@ class DeadlineReceiver(ArborReceiver):
         wait = BLOCK_PART * self.options.deadline_s + self._round_trip * self._spread_rtts
         self._ask_at = min(self._ask_at, now + wait)
 
-    def _take(self, number: int, packet: Packet, symbol: bytes, at: float, effects: list[Effect]) -> None:
+    def _take(self, number: int, packet: Timed, symbol: bytes, at: float, effects: list[Effect]) -> None:
         """A packet of the stream, by itself or out of repairs. PacketError: it is too long."""
         if len(symbol) != self._size:
             raise PacketError("value")

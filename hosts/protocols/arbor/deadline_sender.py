@@ -10,6 +10,7 @@ from typing import Final
 
 from hosts.endpoint import Address, Effect
 from hosts.parts.fec.block import BlockEncoder
+from hosts.parts.fec.timed import Timed, to_symbol
 from hosts.protocol import Session
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import FLAG_END, FLAG_REPAIRED, Blocks, Packet
@@ -20,10 +21,8 @@ from hosts.protocols.arbor.repairs import (
     of_stream,
     repair,
     symbol_size,
-    to_symbol,
     unasked,
 )
-from hosts.protocols.arbor.repairs import Packet as StreamPacket
 from hosts.protocols.arbor.sender import ArborSender
 from hosts.wire.seq import extend
 
@@ -82,7 +81,7 @@ class DeadlineSender(ArborSender):
         if self._unsent:
             data = self._unsent.take(self._most)
             self._taken = len(data)
-            self._made.append(to_symbol(StreamPacket(self.sent_bytes, int(self._now * 1e6), data), self._symbol))
+            self._made.append(to_symbol(Timed(self.sent_bytes, int(self._now * 1e6), data), self._symbol))
             payload = of_stream(self._number, data)
             self._number += 1
             if len(self._made) == 1:

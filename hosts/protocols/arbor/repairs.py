@@ -4,19 +4,19 @@ before anybody asks.
 The payload of a DATA packet of such a stream begins with the number of a packet of the stream (32 bits), how many
 packets its block has (16; 0: it is the stream's packet itself, whose bytes follow) and how many repairs of the block
 follow (16). A repair has the number of its block's first packet, and a packet of `hosts.parts.fec.block` follows. A
-symbol is what is known of a packet that comes: offset (64), sender's time (64), length (16), bytes, zeros.
+symbol is what is known of a packet that comes (`hosts.parts.fec.timed`).
 """
 
 import struct
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from hosts.parts.fec import timed
 from hosts.parts.fec.block import symbol_bytes
 from hosts.wire.header import PacketError
 from hosts.wire.units import MAX_U32
 
 HEAD: Final = struct.Struct("!IHH")
-_SYMBOL: Final = struct.Struct("!QQH")
 MOST_PACKETS: Final = 128
 """Of a block: beyond that a repair is not much better shared (ours)."""
 BLOCK_PART: Final = 1 / 4
@@ -25,14 +25,6 @@ MISSED: Final = 1e-5
 """Of blocks, at one receiver, for which what is sent unasked is not enough (ours)."""
 MOST_LOSS: Final = 0.2
 """What is repaired unasked; whoever loses more asks (ours)."""
-
-
-class Packet(NamedTuple):
-    """One packet of the stream."""
-
-    offset: int
-    send_time_us: int
-    data: bytes
 
 
 class Head(NamedTuple):
@@ -50,21 +42,7 @@ def symbol_size(payload_bytes: int) -> int:
 
 def most_data(payload_bytes: int) -> int:
     """Bytes of the stream in a packet of it."""
-    return symbol_size(payload_bytes) - _SYMBOL.size
-
-
-def to_symbol(packet: Packet, size: int) -> bytes:
-    """The symbol, `size` bytes long."""
-    return (_SYMBOL.pack(packet.offset, packet.send_time_us, len(packet.data)) + packet.data).ljust(size, b"\0")
-
-
-def of_symbol(symbol: bytes) -> Packet:
-    """The packet. PacketError: it can be none."""
-    offset, send_time_us, length = _SYMBOL.unpack_from(symbol)
-    data = symbol[_SYMBOL.size : _SYMBOL.size + length]
-    if len(data) != length or not length:
-        raise PacketError("value")
-    return Packet(offset, send_time_us, data)
+    return timed.most_data(symbol_size(payload_bytes))
 
 
 def of_stream(number: int, data: bytes) -> bytes:

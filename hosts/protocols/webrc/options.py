@@ -58,6 +58,9 @@ class WebrcOptions:
     # do). It is for networks where leaves take effect at once.
     early_leave: bool = False
     avoid_overflow: bool = True  # do not join while the reception rate does not fall with the waves (3.3)
+    # Of real-time data: the sender repairs what is lost of a window of half of this time, with RaptorQ's code, for as
+    # long (windows.py; ours; 0: it does not).
+    deadline_s: float = seconds(0.0, below=MOST, or_zero=True)
     # What the sender codes files with: raptorq, reed-solomon or no-code. Receivers take what
     # comes (RFC 6330, RFC 5510, RFC 5445; the default is ours).
     fec: str = one_of(*SCHEMES)

@@ -147,6 +147,8 @@ def encode(packet: Alc) -> bytes:
     extensions = packet.description
     if packet.fdt_instance is not None:
         extensions = _fdt_extensions(packet) + extensions
+    elif packet.fti:
+        extensions = packet.fti + extensions
     cci, cci_words = (_LONG, 2) if packet.is_long else (_SHORT, 1)
     flags = LCT_VERSION << 12 | (cci_words - 1) << 10 | _S | _O | (_CLOSE if packet.closes else 0)
     words = 3 + cci_words + len(extensions) // 4

@@ -32,9 +32,10 @@ from hosts.protocols.webrc.description import conflict, described
 from hosts.protocols.webrc.flute.reception import Choice, Reception
 from hosts.protocols.webrc.losses import Losses
 from hosts.protocols.webrc.options import WebrcOptions
-from hosts.protocols.webrc.packets import FDT_TOI, Alc, parse, payload_bytes
+from hosts.protocols.webrc.packets import FDT_TOI, RAPTORQ, Alc, parse, payload_bytes
 from hosts.protocols.webrc.report import receiver_sample
 from hosts.protocols.webrc.silence import Silences
+from hosts.protocols.webrc.windows import IncomingWindows
 from hosts.wire.header import PacketError
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
@@ -57,6 +58,7 @@ class WebrcReceiver(SessionReceiver):
     def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
         super().__init__(session)
         self.download = Reception(session.ntp_at_zero, session.shelf, Choice(options.pattern, options.newest))
+        self._windows = IncomingWindows()  # of real-time data with FEC
         self._delivered = 0  # bytes of the stream
         self._files = 0
         self._is_plain = False
@@ -312,6 +314,8 @@ class WebrcReceiver(SessionReceiver):
         if self.session.realtime:
             if not self.session.deliver:
                 return []
+            if packet.encoding == RAPTORQ:
+                return self._stream(packet, arrived_at)
             seq = packet.payload_id
             # No packet says when it was sent: the sender's clock is the packet's number at the session's rate.
             sent_at = seq / self.waves.session_rate
@@ -338,6 +342,17 @@ class WebrcReceiver(SessionReceiver):
             effects += self._whole()
         return effects
 
+    def _stream(self, packet: Alc, arrived_at: float) -> list[Effect]:
+        """Of real-time data with FEC."""
+        try:
+            found = self._windows.take(packet, arrived_at)
+        except PacketError as error:
+            self.counters[f"drop_{error.reason}"] += 1
+            return []
+        self.counters["recovered_packets"] = self._windows.recovered
+        self._delivered = max(self._delivered, *(piece.offset + len(piece.data) for piece in found), 0)
+        return list(found)
+
     def _whole(self) -> list[Effect]:
         """What was asked for has come."""
         self.state = "confirming"
@@ -345,6 +360,8 @@ class WebrcReceiver(SessionReceiver):
 
     def _over(self) -> list[Effect]:
         """The sender has ended the session."""
+        if self.session.realtime:
+            return [StreamEnded(self._delivered), *self._end(True, "")]
         if self._files + self.download.there and self.download.has_all_described:
             return self._whole()
         return self._end(False, "the sender ended the session")

@@ -21,12 +21,14 @@ from hosts.protocols.webrc.packets import (
     FDT_TOI,
     NO_CODE,
     OBJECT_TOI,
+    RAPTORQ,
     Alc,
     encode,
     encode_close,
     payload_bytes,
 )
 from hosts.protocols.webrc.schedule import Packet, Schedule
+from hosts.protocols.webrc.windows import OutgoingWindows
 from hosts.storage import FileChange
 from hosts.wire.manifest import FileError, Manifest
 
@@ -63,6 +65,8 @@ class WebrcSender(StreamSender):
             version=options.flute_version,
             ntp_at_zero=session.ntp_at_zero,
         )
+        room = self._payload - len(self._description)
+        self._windows = OutgoingWindows(room, options.deadline_s / 2) if options.deadline_s else None
         self._stream = bytearray()  # of files, as it was written: what is not a whole file yet
         self._manifest: Manifest | None = None
         self._origin = 0.0  # of the packets' times
@@ -80,7 +84,10 @@ class WebrcSender(StreamSender):
         if self._finishing or self.closed:
             return 0
         if self.session.realtime:
-            return max(0, self._payload - len(self._unsent))
+            room = self._payload
+            if self._windows is not None:  # a receiver would have it late
+                room += int(self.waves.session_rate * MOST_LATE_S) * self._windows.most_data
+            return max(0, room - len(self._unsent))
         return PIECE_BYTES
 
     def _resume(self, now: float) -> Sequence[Effect]:
@@ -113,7 +120,7 @@ class WebrcSender(StreamSender):
             return ()
         self._finishing = True
         if self.session.realtime:
-            return self.close(now=now, reason="")
+            return () if self._windows is not None else self.close(now=now, reason="")
         if self._manifest is not None or self._stream or not len(self.carousel):
             return self._end(False, "what is to be sent is not a file")
         self.carousel.end()
@@ -151,11 +158,11 @@ class WebrcSender(StreamSender):
         packets = self.counters["data_packets"]
         return {
             "state": self.state,
-            "sent_bytes": self._sent_bytes,
+            "sent_bytes": self._sent_bytes if self._windows is None else self._windows.sent_bytes,
             "udp_bytes": self.counters["udp_bytes"],
             "data_packets": packets,
             "feedback_packets": 0,
-            "repair_packets": 0,
+            "repair_packets": 0 if self._windows is None else self._windows.repairs,
             "skipped_packets": self._skipped,
             "slot": self._slot,
             "active_slots": self.waves.n,
@@ -187,6 +194,8 @@ class WebrcSender(StreamSender):
                 self._skip(now)
             packet = self._schedule.packet(self._next)
             effects.append(self._send(packet, now))
+            if self._windows is not None and self._windows.is_over(now):
+                return [*effects, *self.close(now=now, reason="")]
             if self.carousel.is_complete and self.carousel.is_through:
                 withdrawn = "; ".join(self.carousel.withdrawn)
                 return [*effects, *self.close(now=now, reason=withdrawn)]
@@ -217,7 +226,25 @@ class WebrcSender(StreamSender):
         _, channel, slot_index, psn = packet
         session, is_long = self.number, self.waves.is_long
         description = self._description if channel == self.waves.t and psn % FDT_SHARE == 0 else b""
-        if self.session.realtime:
+        if self.session.realtime and self._windows is not None:
+            piece = self._windows.next_symbol(self._unsent, now, is_last=self._finishing)
+            symbol = piece.data
+            data = encode(
+                Alc(
+                    session,
+                    slot_index,
+                    channel,
+                    psn,
+                    is_long,
+                    piece.toi,
+                    RAPTORQ,
+                    piece.payload_id,
+                    symbol,
+                    description=description,
+                    fti=piece.fti,
+                )
+            )
+        elif self.session.realtime:
             number = self._next - self._first & 0xFFFFFFFF
             symbol = self._realtime_payload(self._payload - len(description))
             packet_of_data = Alc(session, slot_index, channel, psn, is_long, OBJECT_TOI, NO_CODE, number, symbol)

@@ -164,8 +164,8 @@ class RaptorqObject:
 
 class FiniteObject:
     """A sender's object of so many symbols, which each channel goes through from a place of its own: block by block, or
-    with Reed-Solomon section by section, and in a section through its blocks in turn. In an ordered pass all channels do
-    so together."""
+    with Reed-Solomon section by section, and in a section through its blocks in turn; all channels together in an
+    ordered pass."""
 
     def __init__(self, data: Readable, transmission: Transmission) -> None:
         self.transmission = transmission

@@ -3,41 +3,16 @@
 import random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hosts.protocols.arbor.repairs import (
     MISSED,
     MOST_PACKETS,
-    Packet,
-    most_data,
     of_stream,
-    of_symbol,
     parse_head,
     repair,
-    symbol_size,
-    to_symbol,
     unasked,
 )
 from hosts.wire.header import PacketError
-
-SIZE = symbol_size(1400)
-
-
-@given(st.builds(Packet, *[st.integers(0, 2**64 - 1)] * 2, st.binary(min_size=1, max_size=most_data(1400))))
-def test_a_symbol_is_its_packet(packet: Packet) -> None:
-    symbol = to_symbol(packet, SIZE)
-    assert len(symbol) == SIZE
-    assert of_symbol(symbol) == packet
-
-
-@given(st.binary(min_size=18, max_size=60))
-def test_any_symbol_is_a_packet_or_refused(symbol: bytes) -> None:
-    try:
-        packet = of_symbol(symbol)
-    except PacketError:
-        return
-    assert to_symbol(packet, len(symbol))[: 18 + len(packet.data)] == symbol[: 18 + len(packet.data)]
 
 
 def test_heads() -> None:

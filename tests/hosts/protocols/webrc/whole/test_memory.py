@@ -14,6 +14,7 @@ PROGRAM = """
 import json, resource, sys
 from pathlib import Path
 from hosts.programs.shelf import FileBytes, FolderRoom
+from hosts.protocols.webrc.flute import objects
 from hosts.protocols.webrc.flute.coding import Encoders
 from hosts.protocols.webrc.flute.objects import object_encoder, plan
 from hosts.protocols.webrc.flute.reception import HELD_BYTES
@@ -25,6 +26,7 @@ def peak():
 
 path, folder = Path(sys.argv[1]), Path(sys.argv[2])
 data = FileBytes(path)
+objects.OPEN_BYTES = data.size  # no ordered pass: all blocks are open
 sender = object_encoder(1, data, plan(RAPTORQ, data.size, 1376), Encoders())
 receiver = ObjectDecoder(sender.transmission)
 receiver.settle(FolderRoom(folder, "a", "01234567", "refuse", lambda manifest: None), "k")
