@@ -27,8 +27,8 @@ class RunningSession(Protocol):
     def kill_receiver(self, host: str) -> None:
         """A receiver dies without a word."""
 
-    def attack(self, forgery: str) -> None:
-        """A stranger sends into the session."""
+    def attack(self, forgery: str, spoofed: bool) -> None:
+        """A stranger sends into the session, from any address or from its own only."""
 
     @property
     def sender_is_over(self) -> bool:
@@ -76,9 +76,9 @@ class Stage(Protocol):
         """A receiver dies without a word."""
         self.sessions[session].kill_receiver(host)
 
-    def attack(self, session: int, forgery: str) -> None:
-        """A stranger sends into a session."""
-        self.sessions[session].attack(forgery)
+    def attack(self, session: int, forgery: str, spoofed: bool) -> None:
+        """A stranger sends into a session, from any address or from its own only."""
+        self.sessions[session].attack(forgery, spoofed)
 
     def start_flow(self, flow: int) -> None:
         """A flow of cross traffic begins."""
@@ -219,13 +219,14 @@ class Attack(Step):
     fault = "attack"
     session: int
     forgery: str
+    spoofed: bool
 
     @property
     def label(self) -> str:
         return self.forgery
 
     def do(self, stage: Stage) -> None:
-        stage.attack(self.session, self.forgery)
+        stage.attack(self.session, self.forgery, self.spoofed)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from experiments.rows.compare import comparison as compare
 from experiments.rows.lan import rows as lan
 from experiments.rows.mtcp import paper as mtcp
 from experiments.rows.rla import paper as rla
+from experiments.rows.security import rows as security
 from experiments.rows.tcp_validation import rows as tcp_validation
 from experiments.rows.tfmcc import paper as tfmcc
 from experiments.rows.vlmcc import paper as vlmcc
@@ -25,6 +26,7 @@ _TABLES = (
     compare.ROWS,
     tcp_validation.ROWS,
     lan.ROWS,
+    security.ROWS,
 )
 
 ROWS: Mapping[str, Row] = {row.id: row for table in _TABLES for row in table}

@@ -98,7 +98,7 @@ class SessionRun:
         if host in self.receivers:
             self.receivers[host].kill()
 
-    def attack(self, forgery: str) -> None:
+    def attack(self, forgery: str, spoofed: bool) -> None:
         """Only simulated, as the scenario's check says."""
         raise NotImplementedError
 

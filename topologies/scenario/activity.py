@@ -177,6 +177,8 @@ class Attack(Strict):
     at: Duration
     session: int
     forgery: Forgery
+    spoofed: bool = True
+    """Else it sends from its own address only, which is all that P4 switches let through."""
 
 
 Fault: TypeAlias = Annotated[

@@ -28,7 +28,7 @@ from topologies.results.series import RunSeries
 from topologies.results.summary import ReceiverResult, SessionResult, session_result
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Parameters
-from topologies.simulation.forging import Heard, forge
+from topologies.simulation.forging import STRANGER, Heard, forge
 from topologies.simulation.hosted import Conditions
 from topologies.simulation.member import Member
 from topologies.simulation.network import SimulatedNetwork
@@ -143,7 +143,7 @@ class SessionRun:
             member.is_dead = True
             member.hosted.forget()
 
-    def attack(self, forgery: str) -> None:
+    def attack(self, forgery: str, spoofed: bool) -> None:
         """A stranger sends what it can make of what it has heard, as soon as it has heard enough."""
         everybody = [member for member in (*self.receivers.values(), self.sender) if member is not None]
         members = {self._address(member.host): member for member in everybody if not member.is_over}
@@ -158,12 +158,13 @@ class SessionRun:
         )
         forged = forge(forgery, heard)
         if forged is None and members:
-            self._agenda.at(self._agenda.now + LISTENING_S, lambda now: self.attack(forgery))
+            self._agenda.at(self._agenda.now + LISTENING_S, lambda now: self.attack(forgery, spoofed))
         sim = self._network.sim
         for to, datagram in forged or ():
             victim = members.get(to)
             if victim is not None:
-                sim.act_at(sim.now, victim.program, partial(victim.hosted.receive, datagram))
+                sent = datagram if spoofed else datagram._replace(source=STRANGER)
+                sim.act_at(sim.now, victim.program, partial(victim.hosted.receive, sent))
 
     @property
     def sender_is_over(self) -> bool:

@@ -1,0 +1,128 @@
+"""What a stranger's packets do to a session of each protocol: open, open behind P4 switches, sealed, and signed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, get_args
+
+from experiments.harness.measures import receiver_bytes
+from experiments.harness.relations import Every, Only, RatioBetween
+from experiments.harness.row import Bars, Case, Experiment, Row
+from experiments.harness.runs import Finished
+from topologies.scenario.activity import Forgery
+
+
+class _Way(NamedTuple):
+    """How sessions are protected."""
+
+    name: str
+    security: str
+    spoofed: bool
+    """Whether the network lets through what has another's source address."""
+    most: float
+    """Times as long as without the attack that a session may take."""
+
+
+_UNCHANGED: Final = 1.01
+_WAYS: Final = (
+    _Way("open", "none", True, 4.0),
+    _Way("open behind P4", "none", False, 4.0),
+    _Way("sealed", "group", True, _UNCHANGED),
+    _Way("signed", "signed", True, _UNCHANGED),
+)
+_ATTACKS: Final[Sequence[str]] = get_args(Forgery)
+_BEFORE: Final = frozenset({"announcement"})
+"""Comes before the session, the others into the middle of it."""
+_NONE: Final = "no attack"
+_FILES: Final = ("mtcp", "rla", "tfmcc", "arbor", "webrc")
+_STREAMS: Final = ("vlmcc",)
+_FILE: Final = "200 kB"
+_STREAM_BYTES: Final = 400_000
+"""Of which a stream's slowest receiver has to have so many."""
+_SECONDS: Final = 5.0
+_MIDDLE_S: Final = {"webrc": 1.5, "vlmcc": 0.6}
+"""After a session's start, about half of what it takes."""
+_MIDDLE_OF_FILES_S: Final = 0.25
+_START: Final = 0.5
+
+
+def _case(way: _Way, attack: str) -> Case:
+    return Case(f"{way.name}, {attack}", _document(way, attack))
+
+
+def _document(way: _Way, attack: str) -> dict[str, Any]:
+    """One P4 switch; a sender and two receivers for each protocol, which share no link with another's."""
+    nodes: dict[str, Any] = {"s1": {"kind": "p4"}}
+    links, sessions, faults = [], [], []
+    for number, protocol in enumerate((*_FILES, *_STREAMS), 1):
+        sender, *receivers = hosts = [f"{protocol}_{end}" for end in ("s", "r1", "r2")]
+        nodes |= {host: {"kind": "host"} for host in hosts}
+        links.append({"between": [sender, "s1"], "rate": "100 Mbps", "delay": "1 ms"})
+        for receiver, delay in zip(receivers, ("5 ms", "9 ms"), strict=True):
+            queue = {"kind": "droptail", "packets": 50}
+            links.append({"between": ["s1", receiver], "rate": "4 Mbps", "delay": delay, "queue": queue})
+        content = {"size": _FILE} if protocol in _FILES else {"realtime": True}
+        sessions.append(
+            {
+                "id": number,
+                "protocol": protocol,
+                "sender": sender,
+                "group": f"239.1.{number}.1",
+                "port": 5000 + number,
+                "membership": "any-source",
+                "start": f"{_START:g} s",
+                **content,
+                **({} if way.security == "none" else {"security": way.security}),
+                "receivers": receivers,
+            }
+        )
+        if attack != _NONE:
+            at = _START if attack in _BEFORE else _START + _MIDDLE_S.get(protocol, _MIDDLE_OF_FILES_S)
+            fault = {"kind": "attack", "at": f"{at:g} s", "session": number, "forgery": attack}
+            faults.append(fault if way.spoofed else {**fault, "spoofed": False})
+    more = {"faults": faults} if faults else {}
+    document = {"name": "security", "duration": f"{_SECONDS:g} s", "nodes": nodes, "links": links}
+    return {**document, "sessions": sessions, **more, "simulation": {"trace": "50 ms"}}
+
+
+def _measure(run: Finished) -> Mapping[str, float]:
+    """Seconds from a session's start until its slowest receiver has all, of a stream so many bytes; as long as the run
+    goes on where one has not."""
+    return {protocol: _took(run, number) for number, protocol in enumerate((*_FILES, *_STREAMS))}
+
+
+def _took(run: Finished, number: int) -> float:
+    session = run.summary["sessions"][number]
+    if session["protocol"] in _FILES:
+        ends = [one["completed_at"] if one["complete"] else None for one in session["receivers"]]
+    else:
+        counters = [receiver_bytes(run, number, one["host"]) for one in session["receivers"]]
+        ends = [next((at for at, octets in counter if octets >= _STREAM_BYTES), None) for counter in counters]
+    return max(_SECONDS if end is None else end for end in ends) - _START
+
+
+ROWS: Final = (
+    Row(
+        "security",
+        "security",
+        "sim",
+        "a stranger's packets into files and streams of all protocols",
+        "none",
+        "sealed or signed, all take 0.99 to 1.01 times as long as without; open ones 4 times at most",
+        "",
+        Experiment(
+            lambda quick: [_case(way, attack) for way in _WAYS for attack in (_NONE, *_ATTACKS)],
+            _measure,
+            Every(
+                [
+                    Only(
+                        RatioBetween(f"{way.name}, {attack}", f"{way.name}, {_NONE}", 1 / way.most, way.most), protocol
+                    )
+                    for way in _WAYS
+                    for attack in _ATTACKS
+                    for protocol in (*_FILES, *_STREAMS)
+                ]
+            ),
+            Bars({protocol: f"{protocol}, s" for protocol in (*_FILES, *_STREAMS)}),
+        ),
+    ),
+)
+"""One, beside the papers'."""
