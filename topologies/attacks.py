@@ -1,11 +1,11 @@
-"""`canopy attack`: a scenario with each thing that a stranger may send into it, its sessions open and sealed."""
+"""`canopy attack`: a scenario with all that a stranger may send into it, its sessions open, sealed and signed."""
 
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Final, get_args
+from typing import Annotated, Final, NamedTuple, get_args
 
 import typer
 from rich.table import Table
@@ -28,7 +28,23 @@ MOST_DELAY_S: Final = 3.0
 gone (ours)."""
 MOST_SLOWER: Final = 0.05
 """Of an open session without a file, in the seconds that are simulated (ours)."""
-SECURITIES: Final = ("none", "group")
+
+
+class Way(NamedTuple):
+    """How sessions are protected."""
+
+    name: str
+    security: str
+    spoofed: bool = True
+    """Whether what has another's source address passes; P4 switches drop it."""
+
+
+WAYS: Final = (
+    Way("open", "none"),
+    Way("open behind P4", "none", False),
+    Way("sealed", "group"),
+    Way("signed", "signed"),
+)
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -40,6 +56,8 @@ class Effect:
     session: int
     protocol: str
     security: str
+    way: str
+    """Of WAYS."""
     attack: str
     ok: bool
     """Whether every receiver had all, and the sender said so."""
@@ -90,8 +108,9 @@ def command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the effects as JSON.")] = False,
 ) -> None:
     """Simulate a scenario with each attack of a stranger who hears everything, sends from any address and has no keys
-    (docs/security.md), on open and on sealed sessions. Exit status: 1 when one on a sealed session is not harmless, or
-    one on an open session loses it something or delays it by more than 3 s.
+    (docs/security.md), on open sessions, with and without P4 switches, on sealed and on signed ones. Exit status: 1
+    when one on a sealed or signed session is not harmless, or one on an open session loses it something or delays it
+    by more than 3 s.
     """
     try:
         loaded = load_scenario(scenario, purpose="simulate")
@@ -113,19 +132,25 @@ def command(
         raise typer.Exit(EXIT_FAILED)
 
 
-def attacked(path: Path, scenario: Scenario, attacks: Sequence[Forgery]) -> Iterator[Effect]:
-    """The effects of the attacks on each session, open and sealed; `path` is the scenario's file."""
+def attacked(
+    path: Path, scenario: Scenario, attacks: Sequence[Forgery], ways: Sequence[Way] = WAYS
+) -> Iterator[Effect]:
+    """The effects of the attacks on each session, in each of `ways`; `path` is the scenario's file."""
+    bases: dict[str, dict[int, SessionResult]] = {}
     with tempfile.TemporaryDirectory() as place:
-        for security in SECURITIES:
-            base = _run(path, _secured(scenario, security), Path(place) / security)
+        for way in ways:
+            secured = _secured(scenario, way.security)
+            base = bases.get(way.security) or _run(path, secured, Path(place) / way.security)
+            bases[way.security] = base
             for attack in attacks:
                 faults = [
-                    _fault(attack, session.id, session.start, base, scenario.duration) for session in scenario.sessions
+                    _fault(attack, way, session.id, session.start, base, scenario.duration)
+                    for session in scenario.sessions
                 ]
-                changed = _secured(scenario, security).model_copy(update={"faults": [*scenario.faults, *faults]})
-                results = _run(path, changed, Path(place) / f"{security}-{attack}")
+                changed = secured.model_copy(update={"faults": [*scenario.faults, *faults]})
+                results = _run(path, changed, Path(place) / f"{way.name}-{attack}")
                 for session in scenario.sessions:
-                    yield _effect(security, attack, session.start, results[session.id], base[session.id])
+                    yield _effect(way, attack, session.start, results[session.id], base[session.id])
 
 
 def _secured(scenario: Scenario, security: str) -> Scenario:
@@ -134,11 +159,13 @@ def _secured(scenario: Scenario, security: str) -> Scenario:
     return scenario.model_copy(update={"sessions": [one.model_copy(update=update) for one in scenario.sessions]})
 
 
-def _fault(attack: Forgery, session: int, start: float, base: dict[int, SessionResult], duration: float) -> Attack:
+def _fault(
+    attack: Forgery, way: Way, session: int, start: float, base: dict[int, SessionResult], duration: float
+) -> Attack:
     """The attack, in the middle of what the session takes without it, which is all the time where it has no end."""
     ended = _ended(base[session])
     middle = start if attack in BEFORE else (start + (duration if ended is None else ended)) / 2
-    return Attack.model_construct(kind="attack", at=middle, session=session, forgery=attack)
+    return Attack.model_construct(kind="attack", at=middle, session=session, forgery=attack, spoofed=way.spoofed)
 
 
 def _ended(result: SessionResult) -> float | None:
@@ -152,7 +179,7 @@ def _run(path: Path, scenario: Scenario, folder: Path) -> dict[int, SessionResul
     return {result.id: result for result in simulate_scenario(scenario, options).sessions}
 
 
-def _effect(security: str, attack: str, start: float, result: SessionResult, base: SessionResult) -> Effect:
+def _effect(way: Way, attack: str, start: float, result: SessionResult, base: SessionResult) -> Effect:
     expected = [one for one in result.receivers if one.expected]
     whole = sum(one.complete for one in expected)
     ended, usual = _ended(result), _ended(base)
@@ -166,7 +193,8 @@ def _effect(security: str, attack: str, start: float, result: SessionResult, bas
     return Effect(
         result.id,
         result.protocol,
-        security,
+        way.security,
+        way.name,
         attack,
         result.ok,
         whole,
@@ -179,11 +207,12 @@ def _effect(security: str, attack: str, start: float, result: SessionResult, bas
 
 
 def _table(effects: list[Effect]) -> Table:
-    table = Table("session", "attack", "open", "sealed", title="One stranger's packets, simulated")
-    by_place = {(effect.session, effect.attack, effect.security): effect for effect in effects}
-    for session, attack, security in by_place:
-        if security == "none":
-            shown = [by_place[session, attack, one] for one in SECURITIES]
+    ways = [way.name for way in WAYS]
+    table = Table("session", "attack", *ways, title="One stranger's packets, simulated")
+    by_place = {(effect.session, effect.attack, effect.way): effect for effect in effects}
+    for session, attack, way in by_place:
+        if way == ways[0]:
+            shown = [by_place[session, attack, one] for one in ways]
             styled = [f"[{one.colour}]{one.words}[/]" for one in shown]
             table.add_row(f"{session} {shown[0].protocol}", attack, *styled)
     return table

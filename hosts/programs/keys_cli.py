@@ -7,14 +7,24 @@ from typing import Annotated
 import typer
 
 from engine.command.exits import EXIT_BAD_INPUT
-from hosts.programs.keyfile import new_keys, new_seed, public, read_keys, roll, write_keys, write_private, write_seed
+from hosts.programs.keyfile import (
+    new_keys,
+    new_seed,
+    public,
+    read_keys,
+    read_seed,
+    roll,
+    write_keys,
+    write_private,
+    write_seed,
+)
 from hosts.programs.progress import Display
 from hosts.programs.registry import Place, Registry
 from hosts.programs.report import bad_input
 from hosts.programs.secrecy import chance_group, chance_port
-from hosts.security.keys import KeysError
+from hosts.security.keys import SIGNER_BYTES, KeysError, decoded, encoded
 from hosts.security.link import SCHEME, parse_link
-from hosts.security.ticket import parse_server
+from hosts.security.ticket import Ticket, parse_server
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 
@@ -89,21 +99,58 @@ def enroll(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the line to this file, for --secret-file.")
     ] = None,
+    key: Annotated[
+        str | None, typer.Option(help="The member's public key (canopy keys own), which the line is for.")
+    ] = None,
 ) -> None:
     """Make a ticket for a member, who pastes it (`canopy recv LINE`) or names its file (`--secret-file`). Whoever has
-    it is that member. A name that is enrolled again gets another ticket, and the old one is void.
+    it is that member; with --key it is no secret, and of use to the key's owner only (`canopy keys accept`). A name
+    that is enrolled again gets another ticket, and the old one is void.
     """
     display = Display(quiet=False)
     try:
         registry = Registry(registrar)
         if output is not None and output.exists():
             raise KeysError(f"{output}: is there already")
-        text = registry.enroll(name).text
+        text = registry.enroll(name, None if key is None else decoded(key, SIGNER_BYTES)).text
         if output is not None:
             write_private(output, text + "\n")
     except (KeysError, OSError) as error:
         raise bad_input(display, error) from None
     print(text if output is None else output)
+
+
+@app.command()
+def own(
+    path: Annotated[Path, typer.Argument(help="A new file for the key.", show_default=False)],
+) -> None:
+    """Make a key of your own, which never leaves this machine, once for all groups, and print its public part, for
+    `canopy keys enroll --key`.
+    """
+    seed = new_seed()
+    try:
+        write_seed(path, seed)
+    except OSError as error:
+        raise bad_input(Display(quiet=False), error) from None
+    print(encoded(public(seed)))
+
+
+@app.command()
+def accept(
+    path: Annotated[Path, typer.Argument(help="Your key (canopy keys own).", show_default=False)],
+    line: Annotated[str, typer.Argument(help="What you were enrolled with.", show_default=False)],
+    output: Annotated[Path, typer.Option("--output", "-o", help="A new file, for --secret-file.")],
+) -> None:
+    """Put your key into the line that you were enrolled with."""
+    try:
+        link = parse_link(line)
+        if not isinstance(link.keys, Ticket) or not link.keys.is_own:
+            raise KeysError("the line is not one for a key of your own")
+        ticket = link.keys._replace(token=read_seed(path))
+        write_private(output, link._replace(keys=ticket).text + "\n")
+    except (KeysError, OSError) as error:
+        raise bad_input(Display(quiet=False), error) from None
+    print(output)
 
 
 @app.command()

@@ -11,7 +11,17 @@ from typing import Final
 
 from hosts.programs.registry import Registry
 from hosts.security.keys import SECRET_BYTES, KeysError
-from hosts.security.messages import MOST_BYTES, Hello, decode_hello, encode_keys, encode_refusal, is_again
+from hosts.security.messages import (
+    CHALLENGE_BYTES,
+    MOST_BYTES,
+    Challenge,
+    Hello,
+    decode_hello,
+    encode_challenge,
+    encode_keys,
+    encode_refusal,
+    is_again,
+)
 from hosts.security.registrar import Registrar
 
 LOOK_S: Final = 0.25
@@ -42,14 +52,17 @@ class RegistrarServer:
         schedule, turns = registry.epochs(time.monotonic())
         self._changed_at = registry.members_changed_at
         members, every_s = registry.members(), self._place.every_s
-        self._core = Registrar(members, schedule, turns, every_s, lambda: secrets.token_bytes(SECRET_BYTES))
+        fingerprint = registry.fingerprint()
+        self._core = Registrar(
+            members, schedule, turns, every_s, lambda: secrets.token_bytes(SECRET_BYTES), fingerprint
+        )
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.minimum_version = ssl.TLSVersion.TLSv1_3
         try:
             self._context.load_cert_chain(registry.certificate, registry.key)
         except ssl.SSLError:
             raise KeysError(f"{registry.certificate}, {registry.key}: not a certificate and its key") from None
-        self._members: dict[asyncio.StreamWriter, Hello] = {}
+        self._members: dict[asyncio.StreamWriter, tuple[Hello, Challenge]] = {}
         self._strangers = 0
         self._complaint = ""
 
@@ -116,8 +129,8 @@ class RegistrarServer:
 
     def _part(self) -> None:
         """From who was expelled, or has another ticket now."""
-        for writer, hello in list(self._members.items()):
-            refusal = self._core.admit(hello)
+        for writer, (hello, challenge) in list(self._members.items()):
+            refusal = self._core.admit(hello, challenge)
             if refusal is not None:
                 self._say(f"{hello.name}: {refusal.reason}")
                 writer.write(encode_refusal(refusal))
@@ -136,12 +149,14 @@ class RegistrarServer:
             writer.transport.abort()
             return
         self._strangers += 1
+        challenge = Challenge(secrets.token_bytes(CHALLENGE_BYTES))
         try:
             try:
+                writer.write(encode_challenge(challenge))
                 hello = decode_hello(await asyncio.wait_for(reader.readline(), HELLO_S))
             finally:
                 self._strangers -= 1
-            if not self._admit(hello, writer):
+            if not self._admit(hello, challenge, writer):
                 await asyncio.wait_for(writer.drain(), HELLO_S)
                 return
             while is_again(await asyncio.wait_for(reader.readline(), SILENCE_S)):
@@ -157,13 +172,13 @@ class RegistrarServer:
             with contextlib.suppress(OSError, TimeoutError):
                 await asyncio.wait_for(writer.wait_closed(), HELLO_S)
 
-    def _admit(self, hello: Hello, writer: asyncio.StreamWriter) -> bool:
-        refusal = self._core.admit(hello)
+    def _admit(self, hello: Hello, challenge: Challenge, writer: asyncio.StreamWriter) -> bool:
+        refusal = self._core.admit(hello, challenge)
         if refusal is not None:
             writer.write(encode_refusal(refusal))
             return False
-        if sum(one.name == hello.name for one in self._members.values()) >= MOST_CONNECTIONS:
+        if sum(one.name == hello.name for one, _ in self._members.values()) >= MOST_CONNECTIONS:
             return False
-        self._members[writer] = hello
+        self._members[writer] = hello, challenge
         self._tell(writer)
         return True

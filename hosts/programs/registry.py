@@ -100,7 +100,9 @@ class Registry:
         said = _read(self._members)
         with _named(self._members):
             found = {
-                str(name): Member(decoded(one["token"], SECRET_BYTES), bool(one["expelled"]))
+                str(name): Member(
+                    decoded(one["key" if "key" in one else "token"], SECRET_BYTES), bool(one["expelled"]), "key" in one
+                )
                 for name, one in said["members"].items()
             }
             return Members(found, int(said["turns"]))
@@ -110,23 +112,26 @@ class Registry:
         said = {
             "turns": members.turns,
             "members": {
-                name: {"token": encoded(one.kept), "expelled": one.expelled} for name, one in members.members.items()
+                name: {"key" if one.is_own else "token": encoded(one.kept), "expelled": one.expelled}
+                for name, one in members.members.items()
             },
         }
         write_private(self._members, json.dumps(said, indent=1), replace=True)
 
-    def enroll(self, name: str) -> Link:
-        """One more member, or a new ticket for one whose old one is void from now on; what it is to be given."""
+    def enroll(self, name: str, key: bytes | None = None) -> Link:
+        """One more member, or a new ticket for one whose old one is void from now on; what it is to be given. `key`:
+        its own, the public part; then that is no secret."""
         if NAME.fullmatch(name) is None:
             raise KeysError(f"'{name}': a member's name has letters, digits, '.', '_' and '-', 64 at most")
-        place, token = self.place(), secrets.token_bytes(TOKEN_BYTES)
+        place, token = self.place(), secrets.token_bytes(TOKEN_BYTES) if key is None else b""
+        member = Member(digest(token)) if key is None else Member(key, is_own=True)
         with self._locked():
             members = self.members()
             if len(members.members) >= MOST_MEMBERS and name not in members.members:
                 raise KeysError(f"a group has {MOST_MEMBERS} members at most")
             turns = members.turns + (name in members.members)  # who has the old ticket may still know the epoch
-            self.keep_members(Members({**members.members, name: Member(digest(token))}, turns))
-        ticket = Ticket(name, token, place.host, place.port, self.fingerprint(), place.signer)
+            self.keep_members(Members({**members.members, name: member}, turns))
+        ticket = Ticket(name, token, place.host, place.port, self.fingerprint(), place.signer, key is not None)
         return Link(place.session, ticket)
 
     def expel(self, name: str) -> None:

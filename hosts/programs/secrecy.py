@@ -151,7 +151,11 @@ def _only(said: Address, group: str | None, port: int | None) -> tuple[str, int]
 
 
 def _keys(secret: GroupKeys | Ticket | None, display: Display) -> GroupKeys | KeyRing | None:
-    """What endpoints seal with: of a ticket, what its registrar says, now and from now on."""
+    """What endpoints seal with: of a ticket, what its registrar says, now and from now on. KeysError."""
+    if isinstance(secret, Ticket) and not secret.token:
+        raise KeysError(
+            f"{secret.name} has a key of its own: canopy keys accept KEYFILE LINE -o FILE, --secret-file FILE"
+        )
     return Registration(secret, display.fail).begin() if isinstance(secret, Ticket) else secret
 
 

@@ -5,9 +5,11 @@ import random
 from enum import Enum
 from typing import Final
 
+from canopy_engine import Signer
+
 from hosts.security.keyring import KeyRing
 from hosts.security.keys import KeysError
-from hosts.security.messages import AGAIN, MOST_BYTES, Hello, Refusal, decode_answer, encode_hello
+from hosts.security.messages import AGAIN, MOST_BYTES, Challenge, Hello, Refusal, decode_answer, encode_hello
 from hosts.security.schedule import Schedule
 from hosts.security.ticket import Ticket
 
@@ -58,7 +60,7 @@ class Membership:
         self._heard = b""
         self._answer_by = now + ANSWER_S
         self._ask_at = None
-        return [encode_hello(Hello(self._ticket.name, self._ticket.token))]
+        return [] if self._ticket.is_own else [encode_hello(Hello(self._ticket.name, self._ticket.token))]
 
     def lost(self, now: float) -> list[Action | bytes]:
         """A call failed, or the connection is gone."""
@@ -72,14 +74,24 @@ class Membership:
     def heard(self, data: bytes, now: float) -> list[Action | bytes]:
         """What the registrar says. KeysError is for no caller: who talks nonsense is hung up on."""
         *lines, self._heard = (self._heard + data).split(b"\n")
+        said: list[Action | bytes] = []
         try:
             for line in lines:
-                self._take(decode_answer(line, now), now)
+                answer = decode_answer(line, now)
+                if not isinstance(answer, Challenge):
+                    self._take(answer, now)
+                elif self._ticket.is_own:
+                    said.append(self._signed(answer))
             if len(self._heard) > MOST_BYTES:
                 raise KeysError("a line is too long")
         except KeysError:
             return [Action.HANG_UP, *self.lost(now)]
-        return [Action.HANG_UP] if self.refused is not None else []
+        return [Action.HANG_UP] if self.refused is not None else said
+
+    def _signed(self, challenge: Challenge) -> bytes:
+        ticket = self._ticket
+        signature = Signer(ticket.token).sign(challenge.message(ticket.name, ticket.fingerprint))
+        return encode_hello(Hello(ticket.name, signature, is_signed=True))
 
     def _take(self, answer: Schedule | Refusal, now: float) -> None:
         self._answer_by = None

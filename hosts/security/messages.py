@@ -1,7 +1,8 @@
 """What a registrar and a member say to each other, over TLS: lines of JSON.
 
-A member says who it is, and later that it wants the keys `again`; the registrar answers each with the group's epochs,
-says them again whenever they change, or says why it refuses. Times are in seconds from now, for clocks may differ.
+The registrar begins with a challenge. A member says who it is, with its token or, if it has a key of its own, with the
+challenge signed, and later that it wants the keys `again`; the registrar answers each with the group's epochs, says
+them again whenever they change, or says why it refuses. Times are in seconds from now, for clocks may differ.
 """
 
 import json
@@ -15,6 +16,9 @@ from hosts.security.ticket import NAME, TOKEN_BYTES
 MOST_BYTES: Final = 2048
 """Of a line; what is longer is none of ours."""
 FORMAT: Final = 1
+CHALLENGE_BYTES: Final = 32
+SIGNATURE_BYTES: Final = 64
+"""Ed25519: RFC 8032."""
 AGAIN: Final = b'{"again": true}\n'
 
 
@@ -23,9 +27,21 @@ class Hello(NamedTuple):
 
     name: str
     token: bytes
+    """Or the signature, if it has a key of its own."""
+    is_signed: bool = False
 
     def __repr__(self) -> str:
         return f"Hello({self.name})"
+
+
+class Challenge(NamedTuple):
+    """What a member with a key of its own signs, drawn for one connection."""
+
+    octets: bytes
+
+    def message(self, name: str, fingerprint: bytes) -> bytes:
+        """What is signed: for one registrar, so that it cannot pass itself off as the member at another."""
+        return b"canopy member 1" + fingerprint + self.octets + name.encode()
 
 
 class Refusal(NamedTuple):
@@ -36,18 +52,25 @@ class Refusal(NamedTuple):
 
 def encode_hello(hello: Hello) -> bytes:
     """A line."""
-    return _line({"canopy": FORMAT, "name": hello.name, "token": encoded(hello.token)})
+    shown = "signature" if hello.is_signed else "token"
+    return _line({"canopy": FORMAT, "name": hello.name, shown: encoded(hello.token)})
 
 
 def decode_hello(line: bytes) -> Hello:
     """KeysError."""
     said = _object(line)
-    name, token = said.get("name"), said.get("token")
+    is_signed = "signature" in said
+    name, token = said.get("name"), said.get("signature" if is_signed else "token")
     if said.get("canopy") != FORMAT or not isinstance(name, str) or not isinstance(token, str):
         raise KeysError("not a member's first words")
     if NAME.fullmatch(name) is None:
         raise KeysError("not a member's name")
-    return Hello(name, decoded(token, TOKEN_BYTES))
+    return Hello(name, decoded(token, SIGNATURE_BYTES if is_signed else TOKEN_BYTES), is_signed)
+
+
+def encode_challenge(challenge: Challenge) -> bytes:
+    """A line."""
+    return _line({"canopy": FORMAT, "challenge": encoded(challenge.octets)})
 
 
 def is_again(line: bytes) -> bool:
@@ -77,12 +100,14 @@ def encode_refusal(refusal: Refusal) -> bytes:
     return _line({"canopy": FORMAT, "refused": refusal.reason})
 
 
-def decode_answer(line: bytes, now: float) -> Schedule | Refusal:
+def decode_answer(line: bytes, now: float) -> Schedule | Refusal | Challenge:
     """A registrar's words, with times of the clock of `now`. KeysError."""
     said = _object(line)
     if said.get("canopy") != FORMAT:
         raise KeysError("not a registrar's words")
-    reason, epochs = said.get("refused"), said.get("epochs")
+    challenge, reason, epochs = said.get("challenge"), said.get("refused"), said.get("epochs")
+    if isinstance(challenge, str):
+        return Challenge(decoded(challenge, CHALLENGE_BYTES))
     if isinstance(reason, str):
         return Refusal(reason[:200])
     if not isinstance(epochs, list):

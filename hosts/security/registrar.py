@@ -8,7 +8,9 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
-from hosts.security.messages import Hello, Refusal
+from canopy_engine import verify_signature
+
+from hosts.security.messages import Challenge, Hello, Refusal
 from hosts.security.schedule import LEAD_S, OVERLAP_S, Schedule
 from hosts.security.ticket import is_token
 
@@ -20,8 +22,9 @@ class Member(NamedTuple):
     """One that was enrolled."""
 
     kept: bytes
-    """Of its token (ticket.py)."""
+    """Of its token (ticket.py); or the public key of one that has its own."""
     expelled: bool = False
+    is_own: bool = False
 
 
 class Members(NamedTuple):
@@ -36,22 +39,36 @@ class Registrar:
     """One group's."""
 
     def __init__(
-        self, members: Members, schedule: Schedule, turns: int, every_s: float, draw: Callable[[], bytes]
+        self,
+        members: Members,
+        schedule: Schedule,
+        turns: int,
+        every_s: float,
+        draw: Callable[[], bytes],
+        fingerprint: bytes = b"",
     ) -> None:
         """`turns`: as many as the newest epoch was made after; `every_s`: how long an epoch seals, at least a roll's
-        time; `draw`: a new secret."""
+        time; `draw`: a new secret; `fingerprint`: by which members know it."""
+        self._fingerprint = fingerprint
         self.members = members
         self.schedule = schedule
         self.turns = turns
         self._every_s = max(every_s, LEAD_S + OVERLAP_S)
         self._draw = draw
 
-    def admit(self, hello: Hello) -> Refusal | None:
-        """Whether this is a member, and if not, why."""
+    def admit(self, hello: Hello, challenge: Challenge) -> Refusal | None:
+        """Whether this is a member, and if not, why. `challenge`: of its connection."""
         member = self.members.members.get(hello.name)
-        if member is None or not is_token(hello.token, member.kept):
+        if member is None or not self._is_shown(hello, member, challenge):
             return Refusal("this registrar knows no such member")  # whether the name is right is nobody's business
         return Refusal("this member was expelled") if member.expelled else None
+
+    def _is_shown(self, hello: Hello, member: Member, challenge: Challenge) -> bool:
+        if member.is_own or hello.is_signed:
+            message = challenge.message(hello.name, self._fingerprint)
+            both = member.is_own and hello.is_signed
+            return both and verify_signature(member.kept, message, hello.token)
+        return is_token(hello.token, member.kept)
 
     def handle_timer(self, now: float) -> bool:
         """Roll if it is time. Whether members have to be told something; it has to be kept before that."""

@@ -1,5 +1,6 @@
 """What a member shows to a group's registrar, and how it knows that registrar: `NAME:TOKEN@HOST:PORT/FINGERPRINT`, and
-`+PUBLIC` behind it where the sender signs."""
+`+PUBLIC` behind it where the sender signs. A member with a key of its own has `~SEED` in place of the token, and `~`
+alone in what the registrar makes for it, which is no secret."""
 
 import hashlib
 import hmac
@@ -13,6 +14,7 @@ NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 HOST: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,252}")
 TOKEN_BYTES: Final = 32
 """So that nobody finds one by trying, nor from its hash (ours)."""
+OWN: Final = "~"
 FINGERPRINT_BYTES: Final = 32
 """SHA-256, of the registrar's certificate (DER)."""
 
@@ -27,6 +29,9 @@ class Ticket(NamedTuple):
     fingerprint: bytes
     signer: bytes | None = None
     """The public key of the sender, where it signs."""
+    is_own: bool = False
+    """`token` is the seed of the member's own key (Ed25519: RFC 8032), of which the registrar knows the public part;
+    empty: not put in yet."""
 
     def __repr__(self) -> str:
         return f"Ticket({self.name} at {self.host}:{self.port})"  # tokens are for no log
@@ -35,7 +40,7 @@ class Ticket(NamedTuple):
     def text(self) -> str:
         """As it is pasted."""
         registrar = f"{self.host}:{self.port}/{encoded(self.fingerprint)}"
-        return f"{self.name}:{encoded(self.token)}@{registrar}{signer_text(self.signer)}"
+        return f"{self.name}:{OWN * self.is_own}{encoded(self.token)}@{registrar}{signer_text(self.signer)}"
 
 
 def parse_ticket(text: str) -> Ticket:
@@ -49,7 +54,9 @@ def parse_ticket(text: str) -> Ticket:
     host, port = parse_server(server)
     if NAME.fullmatch(name) is None:
         raise KeysError("a ticket begins with a member's name")
-    return Ticket(name, decoded(token, TOKEN_BYTES), host, port, decoded(fingerprint, FINGERPRINT_BYTES), signer)
+    is_own = token.startswith(OWN)
+    secret = b"" if token == OWN else decoded(token.removeprefix(OWN), TOKEN_BYTES)
+    return Ticket(name, secret, host, port, decoded(fingerprint, FINGERPRINT_BYTES), signer, is_own)
 
 
 def parse_server(text: str) -> tuple[str, int]:

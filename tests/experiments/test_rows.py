@@ -30,6 +30,7 @@ compare-tcp compare-heterogeneous compare-loss compare-congestion compare-churn
 compare-fq-20 compare-bdp-20 compare-fq-100 compare-bdp-100
 tcp-kernel tcp-pairs tcp-window tcp-share tcp-padhye tcp-cubic queue-md1 queue-mm1k
 lan
+security
 """,
 )
 
@@ -38,7 +39,7 @@ PURPOSES: Mapping[str, Purpose] = {"sim": "simulate", "emu": "emulate"}
 
 def test_every_row_is_listed() -> None:
     assert list(ROWS) == TARGETS
-    assert PAPERS == ("mtcp", "tfmcc", "webrc", "rla", "vlmcc", "arbor", "compare", "tcp-validation", "lan")
+    assert PAPERS == ("mtcp", "tfmcc", "webrc", "rla", "vlmcc", "arbor", "compare", "tcp-validation", "lan", "security")
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=lambda row: row.id)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from topologies.attacks import FORGERIES, MOST_DELAY_S, Effect, app, attacked
+from topologies.attacks import FORGERIES, MOST_DELAY_S, WAYS, Effect, app, attacked
 from topologies.scenario import load_scenario
 from topologies.scenario.activity import Forgery
 
@@ -38,24 +38,35 @@ def written(folder: Path, protocol: str, content: str = "size: 200 kB") -> Path:
     return path
 
 
-def effects(path: Path, attacks: Sequence[Forgery]) -> dict[tuple[str, str], Effect]:
-    found = attacked(path, load_scenario(path, purpose="simulate"), attacks)
-    return {(effect.security, effect.attack): effect for effect in found}
+def effects(
+    path: Path, attacks: Sequence[Forgery], ways: Sequence[str] = ("open", "sealed")
+) -> dict[tuple[str, str], Effect]:
+    chosen = [way for way in WAYS if way.name in ways]
+    found = attacked(path, load_scenario(path, purpose="simulate"), attacks, chosen)
+    return {(effect.way, effect.attack): effect for effect in found}
 
 
 def test_what_a_stranger_can_do_to_a_file(tmp_path: Path) -> None:
     found = effects(written(tmp_path, "mtcp"), FORGERIES)
     for attack in FORGERIES:
-        assert found["group", attack].words == "harmless", attack
-        assert found["group", attack].harmless, attack
-        assert found["none", attack].is_survived, attack
+        assert found["sealed", attack].words == "harmless", attack
+        assert found["sealed", attack].harmless, attack
+        assert found["open", attack].is_survived, attack
+
+
+def test_signed_sessions_and_those_behind_switches(tmp_path: Path) -> None:
+    path = written(tmp_path, "tfmcc")
+    found = effects(path, ("data", "replay"), ("open", "open behind P4", "signed"))
+    assert not found["open", "data"].harmless
+    del found["open", "data"]
+    assert {key: effect.words for key, effect in found.items() if not effect.harmless} == {}
 
 
 @pytest.mark.parametrize("protocol", ["rla", "tfmcc", "arbor"])
 def test_one_packet_ends_no_file(tmp_path: Path, protocol: str) -> None:
     found = effects(written(tmp_path, protocol), ("data", "end", "far", "abort", "abort-one", "leave"))
     assert {key: effect.words for key, effect in found.items() if not effect.is_survived} == {}
-    assert all(effect.harmless for (kind, _), effect in found.items() if kind == "group")
+    assert all(effect.harmless for (way, _), effect in found.items() if way in ("sealed", "signed"))
 
 
 def test_one_packet_ends_no_stream(tmp_path: Path) -> None:
@@ -66,7 +77,7 @@ def test_one_packet_ends_no_stream(tmp_path: Path) -> None:
 
 
 def test_a_lost_file_is_not_survived() -> None:
-    effect = Effect(1, "mtcp", "none", "abort", False, 1, 2, 1.0, 0.0, None, "")
+    effect = Effect(1, "mtcp", "none", "open", "abort", False, 1, 2, 1.0, 0.0, None, "")
     assert not effect.is_survived
     assert not replace(effect, ok=True, whole=2, later_s=MOST_DELAY_S + 1).is_survived
     assert replace(effect, ok=True, whole=2, later_s=MOST_DELAY_S).is_survived
@@ -78,9 +89,8 @@ def test_the_command_prints_a_table_and_json(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, [str(path), "--only", "abort", "--json"])
     assert result.exit_code == 0, result.output
     rows = json.loads(result.stdout)
-    assert [(row["security"], row["harmless"], row["is_survived"]) for row in rows] == [
-        ("none", True, True),
-        ("group", True, True),
+    assert [(row["way"], row["harmless"], row["is_survived"]) for row in rows] == [
+        (way.name, True, True) for way in WAYS
     ]
     shown = CliRunner().invoke(app, [str(path), "--only", "abort"]).stdout
     assert "harmless" in shown

@@ -1,36 +1,16 @@
 """What a stranger's packets do to a session of each protocol: open, open behind P4 switches, sealed, and signed."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple, get_args
+from collections.abc import Mapping
+from typing import Any, Final
 
 from experiments.harness.measures import receiver_bytes
 from experiments.harness.relations import Every, Only, RatioBetween
 from experiments.harness.row import Bars, Case, Experiment, Row
 from experiments.harness.runs import Finished
-from topologies.scenario.activity import Forgery
+from topologies.attacks import BEFORE, FORGERIES, HARMLESS, WAYS, Way
 
-
-class _Way(NamedTuple):
-    """How sessions are protected."""
-
-    name: str
-    security: str
-    spoofed: bool
-    """Whether the network lets through what has another's source address."""
-    most: float
-    """Times as long as without the attack that a session may take."""
-
-
-_UNCHANGED: Final = 1.01
-_WAYS: Final = (
-    _Way("open", "none", True, 4.0),
-    _Way("open behind P4", "none", False, 4.0),
-    _Way("sealed", "group", True, _UNCHANGED),
-    _Way("signed", "signed", True, _UNCHANGED),
-)
-_ATTACKS: Final[Sequence[str]] = get_args(Forgery)
-_BEFORE: Final = frozenset({"announcement"})
-"""Comes before the session, the others into the middle of it."""
+_MOST: Final = {"none": 4.0, "group": 1 + HARMLESS, "signed": 1 + HARMLESS}
+"""Times as long as without the attack that a session may take, by its security (ours)."""
 _NONE: Final = "no attack"
 _FILES: Final = ("mtcp", "rla", "tfmcc", "arbor", "webrc")
 _STREAMS: Final = ("vlmcc",)
@@ -44,14 +24,15 @@ _MIDDLE_OF_FILES_S: Final = 0.25
 _START: Final = 0.5
 
 
-def _case(way: _Way, attack: str) -> Case:
+def _case(way: Way, attack: str) -> Case:
     return Case(f"{way.name}, {attack}", _document(way, attack))
 
 
-def _document(way: _Way, attack: str) -> dict[str, Any]:
+def _document(way: Way, attack: str) -> dict[str, Any]:
     """One P4 switch; a sender and two receivers for each protocol, which share no link with another's."""
     nodes: dict[str, Any] = {"s1": {"kind": "p4"}}
-    links, sessions, faults = [], [], []
+    links: list[dict[str, Any]] = []
+    sessions, faults = [], []
     for number, protocol in enumerate((*_FILES, *_STREAMS), 1):
         sender, *receivers = hosts = [f"{protocol}_{end}" for end in ("s", "r1", "r2")]
         nodes |= {host: {"kind": "host"} for host in hosts}
@@ -75,7 +56,7 @@ def _document(way: _Way, attack: str) -> dict[str, Any]:
             }
         )
         if attack != _NONE:
-            at = _START if attack in _BEFORE else _START + _MIDDLE_S.get(protocol, _MIDDLE_OF_FILES_S)
+            at = _START if attack in BEFORE else _START + _MIDDLE_S.get(protocol, _MIDDLE_OF_FILES_S)
             fault = {"kind": "attack", "at": f"{at:g} s", "session": number, "forgery": attack}
             faults.append(fault if way.spoofed else {**fault, "spoofed": False})
     more = {"faults": faults} if faults else {}
@@ -109,15 +90,21 @@ ROWS: Final = (
         "sealed or signed, all take 0.99 to 1.01 times as long as without; open ones 4 times at most",
         "",
         Experiment(
-            lambda quick: [_case(way, attack) for way in _WAYS for attack in (_NONE, *_ATTACKS)],
+            lambda quick: [_case(way, attack) for way in WAYS for attack in (_NONE, *FORGERIES)],
             _measure,
             Every(
                 [
                     Only(
-                        RatioBetween(f"{way.name}, {attack}", f"{way.name}, {_NONE}", 1 / way.most, way.most), protocol
+                        RatioBetween(
+                            f"{way.name}, {attack}",
+                            f"{way.name}, {_NONE}",
+                            1 / _MOST[way.security],
+                            _MOST[way.security],
+                        ),
+                        protocol,
                     )
-                    for way in _WAYS
-                    for attack in _ATTACKS
+                    for way in WAYS
+                    for attack in FORGERIES
                     for protocol in (*_FILES, *_STREAMS)
                 ]
             ),

@@ -4,6 +4,7 @@ from typer.testing import CliRunner
 
 from hosts.programs.keyfile import public, read_keys, read_secret, read_seed
 from hosts.programs.keys_cli import app
+from hosts.security.keys import encoded
 from hosts.security.link import Link, parse_link
 from hosts.security.ticket import Ticket
 
@@ -56,6 +57,26 @@ def test_a_registrar_s_members_from_the_first_to_the_last(tmp_path: Path) -> Non
     assert run("revoke", str(folder), "bob") == (0, "bob: expelled\n")
     assert run("roll", str(folder))[0] == 0
     assert run("members", str(folder)) == (0, "alice\tmember\nbob\texpelled\n")
+
+
+def test_who_has_a_key_of_its_own_is_enrolled_by_its_public_part(tmp_path: Path) -> None:
+    folder, key, ticket = tmp_path / "lecture", tmp_path / "own.key", tmp_path / "alice.ticket"
+    assert run("new", "lecture", "-o", str(tmp_path), "--at", "10.0.0.1:7400")[0] == 0
+    code, own = run("own", str(key))
+    assert (code, own.strip()) == (0, encoded(public(read_seed(key))))
+    assert run("own", str(key))[0] == 2
+    code, line = run("enroll", str(folder), "alice", "--key", own.strip())
+    assert code == 0
+    assert run("accept", str(key), line.strip(), "-o", str(ticket)) == (0, f"{ticket}\n")
+    link = read_secret(ticket)
+    assert isinstance(link, Link)
+    assert isinstance(link.keys, Ticket)
+    assert link.keys.token == read_seed(key)
+    assert link._replace(keys=link.keys._replace(token=b"")).text == line.strip()
+    assert encoded(link.keys.token) not in (folder / "members.json").read_text()
+    bearer = run("enroll", str(folder), "bob")[1].strip()
+    assert run("accept", str(key), bearer, "-o", str(tmp_path / "bob"))[0] == 2
+    assert run("enroll", str(folder), "eve", "--key", "short")[0] == 2
 
 
 def test_what_a_registrar_s_command_cannot_do_is_one_line(tmp_path: Path) -> None:

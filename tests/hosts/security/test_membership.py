@@ -1,8 +1,20 @@
 import random
 
+from canopy_engine import Signer, verify_signature
+
 from hosts.security.keyring import KeyRing
 from hosts.security.membership import ALIVE_S, ANSWER_S, FIRST_RETRY_S, LEAST_AGAIN_S, MOST_RETRY_S, Action, Membership
-from hosts.security.messages import AGAIN, MOST_BYTES, Hello, Refusal, decode_hello, encode_keys, encode_refusal
+from hosts.security.messages import (
+    AGAIN,
+    MOST_BYTES,
+    Challenge,
+    Hello,
+    Refusal,
+    decode_hello,
+    encode_challenge,
+    encode_keys,
+    encode_refusal,
+)
 from hosts.security.schedule import LEAD_S, Epoch, Schedule
 from hosts.security.ticket import Ticket
 
@@ -24,6 +36,21 @@ def connected(now: float = 0.0) -> Membership:
     assert decode_hello(hello) == Hello("alice", bytes(32))
     assert core.heard(KEYS, now) == []
     return core
+
+
+def test_who_has_a_key_of_its_own_waits_for_what_to_sign() -> None:
+    seed, challenge = bytes(range(32)), Challenge(bytes([7] * 32))
+    core = Membership(TICKET._replace(token=seed, is_own=True), KeyRing(), random.Random(1))
+    core.start(0.0)
+    assert core.connected(0.0) == []
+    (said,) = core.heard(encode_challenge(challenge), 0.1)
+    assert isinstance(said, bytes)
+    hello = decode_hello(said)
+    assert hello.is_signed
+    assert verify_signature(Signer(seed).public, challenge.message("alice", TICKET.fingerprint), hello.token)
+    assert core.heard(KEYS, 0.2) == []
+    assert core.ring.epochs
+    assert member().heard(encode_challenge(challenge), 0.1) == [], "who has a token has said it"
 
 
 def test_keys_come_in_pieces_of_a_line() -> None:

@@ -9,10 +9,12 @@ from hosts.security.keys import KeysError
 from hosts.security.messages import (
     AGAIN,
     MOST_BYTES,
+    Challenge,
     Hello,
     Refusal,
     decode_answer,
     decode_hello,
+    encode_challenge,
     encode_hello,
     encode_keys,
     encode_refusal,
@@ -25,6 +27,9 @@ SCHEDULE = Schedule([Epoch(7, SECRET, 0.0)]).rolled(bytes(32), 1000.0)
 
 
 def test_a_member_says_who_it_is() -> None:
+    signed = Hello("alice", bytes(64), is_signed=True)
+    assert decode_hello(encode_hello(signed)) == signed
+    assert decode_answer(encode_challenge(Challenge(SECRET)), 0.0) == Challenge(SECRET)
     hello = Hello("alice", SECRET)
     assert decode_hello(encode_hello(hello)) == hello
     assert repr(hello) == "Hello(alice)"

@@ -1,10 +1,13 @@
 import itertools
 
-from hosts.security.messages import Hello, Refusal
+from canopy_engine import Signer
+
+from hosts.security.messages import Challenge, Hello, Refusal
 from hosts.security.registrar import Member, Members, Registrar
 from hosts.security.schedule import LEAD_S, OVERLAP_S, Epoch, Schedule
 from hosts.security.ticket import digest
 
+CHALLENGE = Challenge(bytes(range(32)))
 ALICE, EVE = Hello("alice", bytes(32)), Hello("eve", bytes([1] * 32))
 ROLL_S = LEAD_S + OVERLAP_S
 
@@ -22,12 +25,34 @@ def expel(core: Registrar, name: str) -> None:
 
 def test_who_is_admitted() -> None:
     core = registrar()
-    assert core.admit(ALICE) is None
+    assert core.admit(ALICE, CHALLENGE) is None
     unknown = Refusal("this registrar knows no such member")
-    assert core.admit(ALICE._replace(token=EVE.token)) == core.admit(Hello("mallory", bytes(32))) == unknown
+    assert core.admit(ALICE._replace(token=EVE.token), CHALLENGE) == unknown
+    assert core.admit(Hello("mallory", bytes(32)), CHALLENGE) == unknown
     expel(core, "eve")
-    assert core.admit(EVE) == Refusal("this member was expelled")
-    assert core.admit(EVE._replace(token=bytes(32))) == unknown, "who has no ticket is told nothing"
+    assert core.admit(EVE, CHALLENGE) == Refusal("this member was expelled")
+    assert core.admit(EVE._replace(token=bytes(32)), CHALLENGE) == unknown, "who has no ticket is told nothing"
+
+
+def test_who_has_a_key_of_its_own_signs_what_it_is_asked() -> None:
+    signer, here = Signer(bytes(range(32))), bytes([5] * 32)
+    members = Members({"own": Member(signer.public, is_own=True), "alice": Member(digest(ALICE.token))})
+    core = Registrar(members, Schedule([Epoch(1, bytes(32), 0.0)]), 0, 100.0, lambda: bytes(32), here)
+
+    def shown(name: str = "own", challenge: Challenge = CHALLENGE, fingerprint: bytes = here) -> Hello:
+        return Hello(name, signer.sign(challenge.message(name, fingerprint)), is_signed=True)
+
+    assert core.admit(shown(), CHALLENGE) is None
+    unknown = Refusal("this registrar knows no such member")
+    for wrong in (
+        shown(challenge=Challenge(bytes(32))),  # of another connection
+        shown(fingerprint=bytes(32)),  # for another registrar
+        shown(name="alice"),
+        shown()._replace(token=bytes(64)),
+        Hello("own", signer.public),
+        Hello("own", bytes(range(32))),
+    ):
+        assert core.admit(wrong, CHALLENGE) == unknown
 
 
 def test_epochs_follow_their_schedule() -> None:

@@ -15,6 +15,14 @@ def test_what_is_pasted_is_read() -> None:
     assert parse_ticket(TICKET._replace(host="keys.example.org").text).host == "keys.example.org"
 
 
+def test_one_for_a_key_of_its_own_has_no_secret_until_it_is_put_in() -> None:
+    public = TICKET._replace(token=b"", is_own=True)
+    assert public.text.startswith("alice:~@10.0.0.1:7400/")
+    own = TICKET._replace(is_own=True)
+    assert parse_ticket(public.text) == public
+    assert parse_ticket(own.text) == own
+
+
 def test_it_shows_no_token() -> None:
     assert repr(TICKET) == str(TICKET) == "Ticket(alice at 10.0.0.1:7400)"
 

@@ -2,6 +2,7 @@
 what is left of it all when the registrar is killed."""
 
 import contextlib
+import json
 import os
 import signal
 import socket
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from hosts.endpoint import Address
+from hosts.programs.keyfile import public
 from hosts.programs.registration import Registration
 from hosts.programs.registry import Place, Registry
 from hosts.security.keys import KeysError
@@ -119,6 +121,21 @@ def test_an_expelled_member_learns_no_more_and_a_killed_registrar_loses_nothing(
     assert not any(secret in logged for secret in (alice.text, eve.text))
 
 
+def test_who_has_a_key_of_its_own_gets_the_keys_until_it_is_expelled(office: Office) -> None:
+    seed = bytes(range(32))
+    ticket = office.registry.enroll("alice", public(seed)).keys
+    assert isinstance(ticket, Ticket)
+    assert not ticket.token
+    office.begin()
+    with member(ticket._replace(token=seed)) as one:
+        assert one.ring.epochs
+        with pytest.raises(KeysError, match="knows no such member"):
+            Registration(ticket._replace(token=bytes(32)), print).begin(30.0)
+        office.registry.expel("alice")
+        until(lambda: office.serial == 2)
+        assert [number for number, _ in one.ring.epochs] == [1]
+
+
 def test_whom_a_member_believes_and_whom_a_registrar(office: Office) -> None:
     alice = office.ticket("alice")
     office.begin()
@@ -138,7 +155,9 @@ def test_whom_a_member_believes_and_whom_a_registrar(office: Office) -> None:
             stranger.sendall(words)
             with contextlib.suppress(ConnectionError):
                 if words:
-                    assert stranger.recv(100) == b""
+                    with stranger.makefile("rb") as heard:
+                        assert set(json.loads(heard.readline())) == {"canopy", "challenge"}
+                        assert heard.read() == b""
     context.maximum_version = ssl.TLSVersion.TLSv1_2
     with (
         pytest.raises((ssl.SSLError, ConnectionError)),

@@ -13,7 +13,7 @@ from hosts.endpoint import Address, Datagram, Send
 from hosts.protocol import Session
 from hosts.security.keyring import KeyRing
 from hosts.security.membership import Action, Membership
-from hosts.security.messages import Hello, Refusal, encode_keys, encode_refusal
+from hosts.security.messages import Challenge, Hello, Refusal, encode_keys, encode_refusal
 from hosts.security.registrar import Member, Members, Registrar
 from hosts.security.schedule import LEAD_S, OVERLAP_S, Epoch, Schedule
 from hosts.security.sealing import Sealing
@@ -84,7 +84,7 @@ class Process:
 
     def tell(self, now: float) -> None:
         """The registrar's words, at once."""
-        refusal = self.office.core.admit(Hello(self.name, token(self.name)))
+        refusal = self.office.core.admit(Hello(self.name, token(self.name)), Challenge(bytes(32)))
         words = encode_refusal(refusal) if isinstance(refusal, Refusal) else encode_keys(self.office.core.schedule, now)
         self._do(self.core.heard(words, now), now)
 
