@@ -35,7 +35,7 @@ class Session:
     def kill_receiver(self, host: str) -> None:
         self._stage.done.append(f"kill {host}")
 
-    def attack(self, forgery: str) -> None:
+    def attack(self, forgery: str, spoofed: bool) -> None:
         self._stage.done.append(f"attack {forgery}")
 
     @property
