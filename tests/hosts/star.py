@@ -1,6 +1,7 @@
 """Real-time sessions in the simulator, without scenario files: `sender` - `core` - `edge` - `r0`, `r1`, ..."""
 
 from collections.abc import Callable, Mapping, Sequence
+from random import Random
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from canopy_engine import Sim
@@ -8,6 +9,7 @@ from canopy_engine import Sim
 from hosts import endpoint as seam
 from hosts.endpoint import Address, Datagram, DeliverDatagram, Effect, SenderEndpoint
 from hosts.parts.realtime import RealtimeReceiver
+from hosts.protocol import Session
 
 if TYPE_CHECKING:
     from canopy_engine import LinkSpec, SimEndpoint
@@ -58,6 +60,8 @@ class Greedy:
         return self.endpoint.wake_at
 
 
+Options = TypeVar("Options")
+S = TypeVar("S", bound=SenderEndpoint)
 R = TypeVar("R", bound=RealtimeReceiver)
 
 
@@ -89,22 +93,27 @@ class OffClock:
         return None if wake is None else (wake - self._offset) / self._pace
 
 
-class Star(Generic[R]):
-    """A sender, and receivers behind one bottleneck."""
+class Star(Generic[S, R]):
+    """A sender whose application always has data, and receivers behind one bottleneck."""
 
     def __init__(
         self,
+        make_sender: Callable[[Session, Options, Random], S],
+        make_receiver: Callable[[Session, Options, Random], R],
+        options: Options,
         receivers: Sequence[Mapping[str, Any]],
-        greedy: Greedy,
-        make_receiver: Callable[[int], R],
         *,
-        bottleneck: Mapping[str, Any] | None,
+        bottleneck: Mapping[str, Any] | None = None,
         back: Mapping[str, Any] | None = None,
-        seed: int,
-        host: Callable[[R, Mapping[str, Any]], "SimEndpoint"] = lambda receiver, given: receiver,
+        seed: int = 1,
+        deliver: bool = False,
+        feed: Callable[[S], Greedy] = Greedy,
     ) -> None:
-        """`receivers`: each one's link from the edge, `join` in seconds, and `clock`, which is for `host`: what runs a
-        receiver on its host. `bottleneck`: core to edge; `back`: edge to core."""
+        """`receivers`: each one's link from the edge, `join` in seconds, and `clock`: its offset in seconds, its drift
+        in millionths. `bottleneck`: core to edge; `back`: edge to core."""
+        session = Session(GROUP, session=7, realtime=True, deliver=deliver)
+        self.sender = make_sender(session, options, Random(seed))
+        self.greedy = feed(self.sender)
         self.sim = Sim(seed)
         self.delivered: dict[int, list[DeliverDatagram]] = {}
         self.receivers: list[R] = []
@@ -119,12 +128,12 @@ class Star(Generic[R]):
             "core", "edge", link_spec(bottleneck or {}), way_back(bottleneck or {}) if back is None else link_spec(back)
         )
         for number, given in enumerate(receivers):
-            self._add(number, given, make_receiver(number), host)
-        self.program = sim.add_endpoint("sender", "sender", greedy, port=PORT, seam=seam, start_at=_SENDER_STARTS_S)
+            self._add(number, given, make_receiver(session, options, Random(seed * 1_000_003 + number)))
+        self.program = sim.add_endpoint(
+            "sender", "sender", self.greedy, port=PORT, seam=seam, start_at=_SENDER_STARTS_S
+        )
 
-    def _add(
-        self, number: int, given: Mapping[str, Any], receiver: R, host: Callable[[R, Mapping[str, Any]], "SimEndpoint"]
-    ) -> None:
+    def _add(self, number: int, given: Mapping[str, Any], receiver: R) -> None:
         link = {key: value for key, value in given.items() if key not in ("join", "clock")}
         name = f"r{number}"
         self.sim.add_host(name, f"10.{1 + number // 65536}.{number // 256 % 256}.{number % 256}")
@@ -135,7 +144,7 @@ class Star(Generic[R]):
             if isinstance(effect, DeliverDatagram):
                 self.delivered.setdefault(number, []).append(effect)
 
-        program = host(receiver, given)
+        program: SimEndpoint = OffClock(receiver, *given["clock"]) if "clock" in given else receiver
         start_at = given.get("join", 0.0)
         self.programs.append(
             self.sim.add_endpoint(name, name, program, port=PORT, seam=seam, start_at=start_at, on_effect=take)

@@ -1,16 +1,14 @@
 """VLMCC sessions in the simulator."""
 
 from collections.abc import Callable, Mapping, Sequence
-from random import Random
 from typing import Any
 
 from hosts.endpoint import Datagram, Effect, Send, SenderEndpoint
-from hosts.protocol import Session
 from hosts.protocols.vlmcc.options import VlmccOptions
 from hosts.protocols.vlmcc.packets import Packet, parse
 from hosts.protocols.vlmcc.receiver import VlmccReceiver
 from hosts.protocols.vlmcc.sender import VlmccSender
-from tests.hosts.star import GROUP, LINK_HEADERS, PACKET_BYTES, Greedy, OffClock, Star
+from tests.hosts.star import LINK_HEADERS, PACKET_BYTES, Greedy, Star
 
 PAYLOAD = PACKET_BYTES - LINK_HEADERS - 28 - 44
 
@@ -36,33 +34,16 @@ class Listening(Greedy):
         return super().receive(datagram, now=now)
 
 
-class World(Star[VlmccReceiver]):
-    """A sender, and receivers behind one bottleneck."""
+class World(Star[VlmccSender, VlmccReceiver]):
+    """VLMCC's."""
+
+    greedy: Listening
 
     def __init__(
-        self,
-        receivers: Sequence[Mapping[str, Any]],
-        *,
-        bottleneck: Mapping[str, Any] | None = None,
-        back: Mapping[str, Any] | None = None,
-        options: Mapping[str, Any] | None = None,
-        seed: int = 1,
-        deliver: bool = False,
+        self, receivers: Sequence[Mapping[str, Any]], *, options: Mapping[str, Any] | None = None, **given: Any
     ) -> None:
-        """`receivers` have `clock`, too: its offset in seconds, its drift in millionths."""
         self.options = VlmccOptions(**{"rules": "paper", "payload_bytes": PAYLOAD, **(options or {})})
-        session = Session(GROUP, session=7, realtime=True, deliver=deliver)
-        self.sender = VlmccSender(session, self.options, Random(seed))
-        self.greedy = Listening(self.sender)
-        super().__init__(
-            receivers,
-            self.greedy,
-            lambda number: VlmccReceiver(session, self.options, Random(seed * 1_000_003 + number)),
-            bottleneck=bottleneck,
-            back=back,
-            seed=seed,
-            host=lambda receiver, given: OffClock(receiver, *given.get("clock", (0.0, 0.0))),
-        )
+        super().__init__(VlmccSender, VlmccReceiver, self.options, receivers, feed=Listening, **given)
 
     @property
     def leader(self) -> int | None:

@@ -16,9 +16,7 @@ from hosts.protocols.arbor.deadline_receiver import KEPT, MOST_OPEN, DeadlineRec
 from hosts.protocols.arbor.deadline_sender import DeadlineSender
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import FLAG_REPAIRED, JOIN, Blocks, Data, Join, encode_blocks, encode_data, parse
-from hosts.protocols.arbor.receiver import ArborReceiver
 from hosts.protocols.arbor.repairs import HEAD, MOST_PACKETS, of_stream, repair, symbol_size
-from hosts.protocols.arbor.sender import ArborSender
 from tests.hosts.protocols.arbor.world import PAYLOAD
 from tests.hosts.star import GROUP, Greedy, Star
 
@@ -56,23 +54,22 @@ class Camera(Greedy):
         return None if at is None else min(at, self._next_at)
 
 
-class DeadlineWorld(Star[ArborReceiver]):
+class DeadlineWorld(Star[Any, Any]):
     """A camera, and receivers that lose packets."""
 
+    greedy: Camera
+
     def __init__(self, receivers: Sequence[Mapping[str, Any]], deadline_s: float, seed: int = 1) -> None:
-        options = ArborOptions(payload_bytes=PAYLOAD, deadline_s=deadline_s)
-        session = Session(GROUP, session=7, realtime=True, deliver=True)
-        sender = PROTOCOL.make_sender(session, options, Random(seed))
-        assert isinstance(sender, ArborSender)
-        self.sender, self.camera = sender, Camera(sender)
-
-        def make(number: int) -> ArborReceiver:
-            receiver = PROTOCOL.make_receiver(session, options, Random(seed * 1_000_003 + number))
-            assert isinstance(receiver, ArborReceiver)
-            return receiver
-
-        bottleneck = {"rate_bps": 10e6, "delay_us": 15_000.0, "limit_packets": 60}
-        super().__init__(receivers, self.camera, make, bottleneck=bottleneck, seed=seed)
+        super().__init__(
+            PROTOCOL.make_sender,
+            PROTOCOL.make_receiver,
+            ArborOptions(payload_bytes=PAYLOAD, deadline_s=deadline_s),
+            receivers,
+            bottleneck={"rate_bps": 10e6, "delay_us": 15_000.0, "limit_packets": 60},
+            seed=seed,
+            deliver=True,
+            feed=Camera,
+        )
         self.run(END_S + 3)
 
     def played(self, number: int) -> tuple[PlayoutBuffer, int]:
@@ -93,7 +90,7 @@ def test_at_two_per_cent_of_loss_nobody_has_a_gap(seed: int) -> None:
         assert (buffer.lost, buffer.late) == (0, 0)
         first = world.delivered[number][0]
         assert first.seq <= 2  # what was lost before it was there is no gap
-        assert played + first.offset == world.camera.written == world.sender.sent_bytes
+        assert played + first.offset == world.greedy.written == world.sender.sent_bytes
         assert receiver.counters["repaired"] > 30
         assert receiver.closed
     repairs = world.sender.counters["repair_packets"] / world.sender.counters["data_packets"]
@@ -119,7 +116,7 @@ def test_who_comes_later_takes_what_comes_from_then_on() -> None:
     world.delivered[1] = [one for one in world.delivered[1] if one.seq >= first + BLOCK_PACKETS]
     buffer, played = world.played(1)
     assert (buffer.lost, buffer.late) == (0, 0)
-    assert 0.5 * world.camera.written < played < 0.8 * world.camera.written
+    assert 0.5 * world.greedy.written < played < 0.8 * world.greedy.written
 
 
 def test_bursts_beyond_what_is_sent_unasked_are_asked_for() -> None:

@@ -12,22 +12,21 @@ from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.simulcast_receiver import SimulcastReceiver
 from hosts.protocols.arbor.simulcast_sender import SimulcastSender
 from tests.hosts.protocols.arbor.world import PAYLOAD
-from tests.hosts.star import GROUP, PACKET_BYTES, Greedy, Star
+from tests.hosts.star import GROUP, PACKET_BYTES, Star
 
 
-class World(Star[Any]):
+class World(Star[SimulcastSender, Any]):
     """Receivers behind links of their own."""
 
     def __init__(self, receivers: Sequence[Mapping[str, Any]], *, rungs: int, seed: int = 1) -> None:
-        options = ArborOptions(payload_bytes=PAYLOAD, rungs=rungs)
-        session = Session(GROUP, session=7, realtime=True)
-        self.sender = SimulcastSender(session, options, Random(seed))
         super().__init__(
+            SimulcastSender,
+            SimulcastReceiver,
+            ArborOptions(payload_bytes=PAYLOAD, rungs=rungs),
             receivers,
-            Greedy(self.sender),
-            lambda number: SimulcastReceiver(session, options, Random(seed * 1_000_003 + number)),
             bottleneck={"rate_bps": 1e9, "limit_packets": 1000},
             seed=seed,
+            deliver=True,
         )
 
     def rates(self, since: float, until: float) -> list[float]:
