@@ -21,8 +21,8 @@ def test_who_answers_no_data_that_others_have(listened: int, silent: bool) -> No
 
 
 def test_the_usual_silence_is_that_of_the_one_from_which_answers_come_rarest() -> None:
-    """Mean and four deviations of the times between its answers; three round trips or a second at most. Who is set aside
-    tells nothing."""
+    """Mean and four deviations of the times between its answers; three round trips or a second at most. Who is set
+    aside tells nothing."""
     branches = [Branch(number, Address("10.0.0.1", 1 + number), 0, 0.2, 10.0) for number in range(3)]
     for branch, interval in zip(branches, (0.1, 0.2, 0.4), strict=True):
         branch.rtt.add(0.05)
