@@ -4,6 +4,8 @@ It also learns here how the sender's clock runs (3.2): a parent answers probes w
 be, and the way up, which carries feedback only, shows it best.
 """
 
+import random
+
 from hosts.endpoint import Address, Datagram, Effect, Send
 from hosts.parts.sack import ReceivedSet
 from hosts.parts.skew import ClockSkew
@@ -37,6 +39,7 @@ class Attachment:
         "_look_at",
         "_options",
         "_probe_at",
+        "_rng",
         "address",
         "epoch",
         "former",
@@ -52,8 +55,9 @@ class Attachment:
         "skew",
     )
 
-    def __init__(self, options: MtcpOptions) -> None:
+    def __init__(self, options: MtcpOptions, rng: random.Random) -> None:
         self._options = options
+        self._rng = rng
         self.session = 0
         self.sender: Address | None = None
         self.address: Address | None = None
@@ -101,7 +105,7 @@ class Attachment:
             options.buffer_bytes,
             0 if received is None else received.cumulative,
         )
-        self.search = Search(options, join, self.sender, first, received)
+        self.search = Search(options, join, self.sender, first, received, rng=self._rng)
         self.search.avoid = {address for address in (self.address, self.parent) if address not in (None, self.sender)}
         self._look_at = None
         self.is_active = True

@@ -5,6 +5,7 @@ how busy they are, and of those with room the nearest by hops is joined, of equa
 receiver that would only serve others if need be is taken when no agent has room.
 """
 
+import random
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -53,10 +54,14 @@ class Search:
         sender: Address,
         first: Sequence[Address] = (),
         received: ReceivedSet | None = None,
+        *,
+        rng: random.Random,
     ) -> None:
         """`join` is what to say of oneself (its epoch is counted up); `first` are asked before all others. What a
-        member has `received` may become more while it searches.
+        member has `received` may become more while it searches. `rng`: all have heard of the session at once, and who
+        is not answered asks again at another time than the others.
         """
+        self._rng = rng
         self.join = join
         self._received = received
         self.refused = Reason.NONE
@@ -145,8 +150,14 @@ class Search:
             self.join = self.join._replace(cumulative=self._received.cumulative)
         self._tries += 1
         self._asked.add(self.target)
-        self.wake_at = now + self._options.announce_s * self._patience
+        self.wake_at = now + self._wait_s
         return [Send(encode_join(self.join), self.target)]
+
+    @property
+    def _wait_s(self) -> float:
+        """For an answer."""
+        share = 1.0 if self._tries < 2 else self._rng.uniform(0.5, 1.5)
+        return share * self._options.announce_s * self._patience
 
     def _ask(self, addresses: Iterable[Address], now: float) -> list[Effect]:
         assert self._offers is not None
@@ -157,7 +168,7 @@ class Search:
     def _send_queries(self, now: float) -> list[Effect]:
         self._tries += 1
         self._asked |= self._unanswered
-        self.wake_at = now + self._options.announce_s * self._patience
+        self.wake_at = now + self._wait_s
         query = encode_query(self.join.session, int(now * 1e6))
         return [Send(query, address) for address in sorted(self._unanswered)]
 

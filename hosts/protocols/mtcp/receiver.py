@@ -56,7 +56,8 @@ class MtcpReceiver(SessionReceiver):
         self.options = options
         self._standing = Standing(options)
         self.reception: Reassembly[Data | Repair] = Reassembly(0, 0, options.buffer_bytes, options.reach)
-        self.attachment = Attachment(options)
+        self._rng = rng
+        self.attachment = Attachment(options, rng)
         self.feedback = ReceiverFeedback(options, self.counters, self.reception, self.attachment)
         self.serving: Serving | None = None
         """What it does for others; None while nobody has asked."""
@@ -154,7 +155,7 @@ class MtcpReceiver(SessionReceiver):
         if isinstance(packet, Announce) and self.may_change_to(packet.session, datagram, now):
             self.counters["changed_session"] += 1
             self._premature.take()
-            self.attachment = Attachment(self.options)
+            self.attachment = Attachment(self.options, self._rng)
             self.feedback = ReceiverFeedback(self.options, self.counters, self.reception, self.attachment)
             self._enter(ReceiverState.LISTENING)
         elif self.number is not None and packet.session != self.number:
