@@ -50,7 +50,7 @@ def _ours() -> Iterator[tuple[int, Send]]:
         options = WebrcOptions(**{**today, "carousel_s": 4.0, **how})
         found = [send for _, send in packets(options, DATA, 6.0)]
         base = [send for send in found if send.destination == GROUP]
-        yield from ((port, send) for send in [*base[:4], *found[:16], *found[-2:]])
+        yield from ((port, send) for send in [*base[:4], *found[:13], *found[-2:]])
     sender = WebrcSender(Session(GROUP, SENDER.host, 7, realtime=True), WebrcOptions(**today), FromTheStart())
     sender.start(now=0.0)
     for _ in range(12):
