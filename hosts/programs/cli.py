@@ -68,7 +68,9 @@ GroupOption = Annotated[
     str | None, typer.Option(help="IPv4 multicast group (232.0.0.0/8 is source-specific).", show_default=False)
 ]
 PortOption = Annotated[int | None, typer.Option(help="UDP port of the group.", min=1, max=65535, show_default=False)]
-ProtocolOption = Annotated[str, typer.Option(help="Congestion control protocol.")]
+ProtocolOption = Annotated[
+    str, typer.Option(help="Congestion control: arbor, mtcp, rla, tfmcc or webrc (canopy protocols).")
+]
 InterfaceOption = Annotated[
     str | None, typer.Option(help="Interface name or local IPv4 address.", show_default="by route")
 ]
@@ -84,7 +86,9 @@ RateLimitOption = Annotated[float | None, typer.Option(help="Never send faster t
 StatusDirOption = Annotated[Path | None, typer.Option(help="Keep a status file in this folder.")]
 SourceOption = Annotated[str | None, typer.Option(help="The sender's address: join (source, group).")]
 WaitOption = Annotated[float | None, typer.Option(help="Give up when no sender was heard for so long.", min=0)]
-SetOption = Annotated[list[str] | None, typer.Option("--set", help="A protocol parameter, as in ack_every=2.")]
+SetOption = Annotated[
+    list[str] | None, typer.Option("--set", help="A parameter, as in ack_every=2; canopy protocols NAME has all.")
+]
 TraceOption = Annotated[Path | None, typer.Option(help="Write measurements to this file, JSON lines.")]
 SeedOption = Annotated[int | None, typer.Option(help="Seed of the protocol's randomness.", show_default="random")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the summary as JSON on standard output.")]

@@ -12,6 +12,8 @@ from hosts.wire.manifest import FileError
 
 PIECE_BYTES: Final = 1 << 20
 """What is read from the disk at once."""
+LARGE_BYTES: Final = 1 << 28
+"""A file of so many is read for its hash for longer than a person waits without a word (ours)."""
 
 
 class Found(NamedTuple):
@@ -23,20 +25,21 @@ class Found(NamedTuple):
 
 def gather(paths: Sequence[Path], name: str | None, say: Callable[[str], None]) -> list[Found]:
     """Files, and folders with all that is in them: but for links, what is neither file nor folder, and names that begin
-    with a dot, which `say` is told of. `name`: of the only path, at the receivers. Raises FileError."""
+    with a dot, which `say` is told of, as of large files that are read for their hash. `name`: of the only path, at the
+    receivers. Raises FileError."""
     if name is not None and len(paths) > 1:
         raise FileError("--name: there are several files; each has its own")
     if len(paths) == 1 and not paths[0].is_dir():
-        return [_file(paths[0], name or paths[0].name, None)]
+        return [_file(paths[0], name or paths[0].name, None, say)]
     found: list[Found] = []
     left_out: list[Path] = []
     for path in paths:
         top = name or path.absolute().name or path.resolve().name
         _check_name(path, top)
         if path.is_dir():
-            found += _within(path, top, left_out)
+            found += _within(path, top, left_out, say)
         else:
-            found.append(_file(path, top, path))
+            found.append(_file(path, top, path, say))
     if left_out:
         more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         say(f"left out: {left_out[0]}{more} (hidden, a link, or neither file nor folder)")
@@ -46,14 +49,17 @@ def gather(paths: Sequence[Path], name: str | None, say: Callable[[str], None]) 
     return found
 
 
-def hash_of(path: Path) -> tuple[int, str]:
-    """Size and SHA-256 of a regular file. Raises FileError."""
+def hash_of(path: Path, say: Callable[[str], None]) -> tuple[int, str]:
+    """Size and SHA-256 of a regular file; `say` is told when that takes its time. Raises FileError."""
     digest = hashlib.sha256()
     size = 0
     try:
         with path.open("rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode):
                 raise FileError(f"{path}: not a regular file")
+            if about.st_size >= LARGE_BYTES:
+                say(f"{path}: reading {about.st_size / 1e9:.1f} GB for its SHA-256")
             while piece := file.read(PIECE_BYTES):
                 digest.update(piece)
                 size += len(piece)
@@ -62,7 +68,7 @@ def hash_of(path: Path) -> tuple[int, str]:
     return size, digest.hexdigest()
 
 
-def _within(folder: Path, name: str, left_out: list[Path]) -> Iterator[Found]:
+def _within(folder: Path, name: str, left_out: list[Path], say: Callable[[str], None]) -> Iterator[Found]:
     """A folder and what is below it, in the order of the names."""
     try:
         about = folder.stat()
@@ -79,15 +85,15 @@ def _within(folder: Path, name: str, left_out: list[Path]) -> Iterator[Found]:
         below = f"{name}/{one.name}"
         _check_name(path, below)
         if is_folder:
-            yield from _within(path, below, left_out)
+            yield from _within(path, below, left_out, say)
         else:
-            yield _file(path, below, path)
+            yield _file(path, below, path, say)
 
 
-def _file(path: Path, name: str, kept: Path | None) -> Found:
+def _file(path: Path, name: str, kept: Path | None, say: Callable[[str], None]) -> Found:
     """`kept`: whose mode and time receivers shall keep."""
     _check_name(path, name)
-    size, digest = hash_of(path)
+    size, digest = hash_of(path, say)
     if kept is None:
         return Found(path, Entry(name, size, digest))
     try:

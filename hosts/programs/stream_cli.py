@@ -56,7 +56,9 @@ PAYLOAD_BYTES = 1316
 """Seven packets of an MPEG transport stream: a lost packet of ours loses whole ones of them."""
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
-ProtocolOption = Annotated[str, typer.Option(help="Congestion control protocol for real-time data.")]
+ProtocolOption = Annotated[
+    str, typer.Option(help="Congestion control: arbor, tfmcc, vlmcc or webrc (canopy protocols).")
+]
 
 
 @app.callback()

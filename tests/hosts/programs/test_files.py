@@ -361,6 +361,15 @@ def test_hidden_files_and_links_are_left_out(tree: Path) -> None:
     assert said == [f"left out: {tree / '.git'} and 2 more (hidden, a link, or neither file nor folder)"]
 
 
+def test_a_large_file_is_not_read_without_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hosts.programs.gathering.LARGE_BYTES", 1000)
+    said: list[str] = []
+    for name, size in (("small", 999), ("large", 1000)):
+        (tmp_path / name).write_bytes(bytes(size))
+        FileSource(tmp_path / name, say=said.append).close()
+    assert said == [f"{tmp_path / 'large'}: reading 0.0 GB for its SHA-256"]
+
+
 def test_a_link_in_the_receivers_folder_leads_nowhere(tree: Path, folder: Path, tmp_path: Path) -> None:
     (tmp_path / "outside").mkdir()
     folder.mkdir()
