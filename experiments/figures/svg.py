@@ -1,6 +1,7 @@
 """A figure as SVG whose text depends on nothing but what is drawn, and is a small part of what matplotlib writes: every
 byte of a kept figure stays in the project's history."""
 
+import base64
 import io
 import re
 from collections import Counter
@@ -12,6 +13,7 @@ from xml.etree.ElementTree import Element
 
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Canvas
+from PIL import Image
 
 STYLE: Final[Mapping[Any, Any]] = {
     "svg.fonttype": "none",
@@ -23,6 +25,7 @@ _NAMESPACE: Final = "http://www.w3.org/2000/svg"
 _PATH, _USE, _TEXT, _SHEET, _GROUP, _DEFINITIONS = (
     f"{{{_NAMESPACE}}}{name}" for name in ("path", "use", "text", "style", "g", "defs")
 )
+_PNG: Final = "data:image/png;base64,"
 _HREF: Final = "{http://www.w3.org/1999/xlink}href"
 _DECIMALS, _SHAPE_DECIMALS = 1, 2
 """Of places, in points: finer than any line is wide; and of the shapes of markers."""
@@ -65,11 +68,33 @@ def compact(svg: str) -> str:
     shapes = {str(path.get("id")): path.get("style") for path in root.iter(_PATH) if path.get("id")}
     for element in root.iter():
         _shorten(element, names, shapes)
+        if element.get(_HREF, "").startswith(_PNG):
+            element.set(
+                _HREF,
+                _PNG + base64.b64encode(few_colours(base64.b64decode(element.attrib[_HREF][len(_PNG) :]))).decode(),
+            )
     _unwrap(root)
     _join(root)
     _share_styles(root)
     style_letters(root)
     return ElementTree.tostring(root, encoding="unicode").replace(" />", "/>") + "\n"
+
+
+def few_colours(png: bytes) -> bytes:
+    """The same pixels by a palette, where they have few colours."""
+    picture = Image.open(io.BytesIO(png)).convert("RGBA")
+    colours = picture.getcolors(256)
+    if colours is None:
+        return png
+    palette = sorted(colour for _, colour in colours if isinstance(colour, tuple))
+    number = {colour: index for index, colour in enumerate(palette)}
+    pixels = picture.tobytes()
+    places = bytes(number[tuple(pixels[at : at + 4])] for at in range(0, len(pixels), 4))
+    packed = Image.frombytes("P", picture.size, places)
+    packed.putpalette([part for colour in palette for part in colour[:3]])
+    output = io.BytesIO()
+    packed.save(output, "PNG", optimize=True, transparency=bytes(colour[3] for colour in palette))
+    return output.getvalue()
 
 
 def _shorten(element: Element, names: Mapping[str, str], shapes: Mapping[str, str | None]) -> None:

@@ -1,5 +1,6 @@
 """That figures are small, and that nothing of the picture is lost by it."""
 
+import io
 import re
 import subprocess
 from pathlib import Path
@@ -7,8 +8,9 @@ from xml.etree import ElementTree
 
 import matplotlib as mpl
 import pytest
+from PIL import Image
 
-from experiments.figures.svg import STYLE, compact, new_canvas, to_svg
+from experiments.figures.svg import STYLE, compact, few_colours, new_canvas, to_svg
 from experiments.harness.results_folder import RESULTS
 
 ROOT = Path(__file__).parents[3]
@@ -120,6 +122,16 @@ def test_the_style_of_most_words_is_said_once() -> None:
     assert words(small, small, large).count("<text>t") == 2
     assert "text{" not in words(small, small, bold), "a bold word's size would be theirs"
     assert "text{" not in words(small, small, beside=f'<g style="{small}"><rect x="1"/></g>'), "not words' alone"
+
+
+@pytest.mark.parametrize(("colours", "mode"), [(1, "P"), (256, "P"), (257, "RGBA")])
+def test_pictures_of_few_colours_have_a_palette_and_the_same_pixels(colours: int, mode: str) -> None:
+    pixels = b"".join(bytes([number % 251, number // 251, 7, 255 - number % 3]) for number in range(colours))
+    picture, written = Image.frombytes("RGBA", (colours, 1), pixels), io.BytesIO()
+    picture.save(written, "PNG")
+    packed = Image.open(io.BytesIO(few_colours(written.getvalue())))
+    assert packed.mode == mode
+    assert packed.convert("RGBA").tobytes() == pixels
 
 
 def test_letters_are_text() -> None:
