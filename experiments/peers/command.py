@@ -191,10 +191,12 @@ def _compare_fast(
     else:
         loss = f", 1 % loss at {crowd.lossy}" if crowd.lossy else ""
         title = f"{megabytes:g} MB to {crowd.receivers}{loss}, unshaped, medians of {runs}"
-        table = Table("", "goodput, Mbps", "start to end, s", "CPU: sender, receiver, s", title=title)
+        table = Table("", "goodput, Mbps", "start to end, s", "CPU: sender, receiver, s", "memory, MB", title=title)
         for line in lines:
             cpu = f"{line.sender_cpu_s:.2f}, {line.receiver_cpu_s:.2f}"
-            table.add_row(CONTENDERS[line.contender].title, f"{line.goodput_bps / 1e6:.0f}", f"{line.whole_s:.2f}", cpu)
+            memory = f"{line.sender_peak_bytes / 1e6:.0f}, {line.receiver_peak_bytes / 1e6:.0f}"
+            title = CONTENDERS[line.contender].title
+            table.add_row(title, f"{line.goodput_bps / 1e6:.0f}", f"{line.whole_s:.2f}", cpu, memory)
         print_table(table)
     if failures:
         raise typer.Exit(EXIT_FAILED)

@@ -30,6 +30,8 @@ _LIMIT_S: Final = 600.0
 _DATA_BYTES: Final = 100_000
 """What a receiver has got when it is not only announcements (ours)."""
 _POLL_S: Final = 0.005
+_POLLS_OF_MEMORY: Final = 20
+"""Memory is looked at once in so many (ours)."""
 _LOSSES: Final = (
     ("add", "table", "ip", "lossy"),
     ("add", "chain", "ip", "lossy", "in", "{ type filter hook prerouting priority -300; }"),
@@ -49,6 +51,9 @@ class FastTransfer:
     sender_cpu_s: float
     receiver_cpu_s: float
     """Of one receiver, in the mean. Both from a program's start to its end."""
+    sender_peak_bytes: int
+    receiver_peak_bytes: int
+    """The most memory that the sender, and that a receiver, has had in use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,8 @@ class FastLine:
     whole_s: float
     sender_cpu_s: float
     receiver_cpu_s: float
+    sender_peak_bytes: float
+    receiver_peak_bytes: float
 
 
 def median_line(contender: str, receivers: int, found: Sequence[FastTransfer]) -> FastLine:
@@ -76,6 +83,8 @@ def median_line(contender: str, receivers: int, found: Sequence[FastTransfer]) -
         median(one.whole_s for one in found),
         median(one.sender_cpu_s for one in found),
         median(one.receiver_cpu_s for one in found),
+        median(one.sender_peak_bytes for one in found),
+        median(one.receiver_peak_bytes for one in found),
     )
 
 
@@ -142,7 +151,10 @@ def _move(contender: Contender, file: Path, receivers: int, lan: Unshaped, base:
         begun_at = time.monotonic()
         begin: float | None = None
         sender = start(SENDER, contender.send(file, receivers))
+        peaks, polls = [0] * len(programs), 0
         while not sender.has_ended():
+            if not (polls := polls + 1) % _POLLS_OF_MEMORY:
+                peaks = [max(peak, program.peak_bytes) for peak, program in zip(peaks, programs, strict=True)]
             if begin is None and received(first) > before + _DATA_BYTES:
                 begin = time.time()
             if time.monotonic() > begun_at + _LIMIT_S:
@@ -158,4 +170,5 @@ def _move(contender: Contender, file: Path, receivers: int, lan: Unshaped, base:
         for program in programs:
             program.end()
     cpu = [program.cpu_s for program in programs[:-1]]
-    return FastTransfer(file.stat().st_size * 8 / seconds, whole_s, sender.cpu_s, sum(cpu) / len(cpu))
+    goodput_bps, receiver_cpu_s = file.stat().st_size * 8 / seconds, sum(cpu) / len(cpu)
+    return FastTransfer(goodput_bps, whole_s, sender.cpu_s, receiver_cpu_s, peaks[-1], max(peaks[:-1]))

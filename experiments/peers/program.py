@@ -38,6 +38,15 @@ class HostProgram:
         """Of a process in the host's namespace, once it is there."""
         return self._process.pid
 
+    @property
+    def peak_bytes(self) -> int:
+        """The most memory that it has had in use (VmHWM); 0 when it has ended."""
+        try:
+            status = Path(f"/proc/{self.pid}/status").read_text(encoding="ascii")
+        except OSError:
+            return 0
+        return next((int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0)
+
     def has_ended(self) -> bool:
         """Look whether it has."""
         if self.status is None:

@@ -15,7 +15,7 @@ from experiments.peers.fast import FAST, Crowd, FastTransfer, fast_transfer, med
 
 
 def test_a_line_has_the_medians() -> None:
-    runs = [FastTransfer(rate, 2.0, 1.0, 0.5) for rate in (1e9, 9e9, 2e9)]
+    runs = [FastTransfer(rate, 2.0, 1.0, 0.5, 90_000_000, 80_000_000) for rate in (1e9, 9e9, 2e9)]
     line = median_line("rla", 4, runs)
     assert (line.contender, line.receivers, line.runs, line.goodput_bps) == ("rla", 4, 3, 2e9)
     with pytest.raises(ValueError, match="no runs"):
@@ -43,6 +43,7 @@ def test_a_small_file_to_two(lossy: int, tmp_path: Path) -> None:
     assert one.goodput_bps > 0
     assert one.whole_s > 0
     assert min(one.sender_cpu_s, one.receiver_cpu_s) > 0
+    assert min(one.sender_peak_bytes, one.receiver_peak_bytes) > 20_000_000
 
 
 def test_what_was_found_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -51,7 +52,7 @@ def test_what_was_found_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def transfer(contender: object, file: Path, crowd: Crowd) -> FastTransfer:
         sizes.append(file.stat().st_size)
-        return FastTransfer(1e9 * crowd.receivers, 1.0, 0.5, 0.2)
+        return FastTransfer(1e9 * crowd.receivers, 1.0, 0.5, 0.2, 90_000_000, 80_000_000)
 
     monkeypatch.setattr("experiments.peers.command.fast_transfer", transfer)
     words = ["compare-peers", "mtcp", "rla", "--fast", "--receivers", "2", "--size", "1.5", "--runs", "2", "--json"]
@@ -68,7 +69,7 @@ def test_what_was_found_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_medians_are_kept_for_the_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("experiments.peers.command.missing", lambda contenders: [])
-    monkeypatch.setattr("experiments.peers.command.fast_transfer", lambda *_: FastTransfer(1e9, 1.0, 0.5, 0.2))
+    monkeypatch.setattr("experiments.peers.command.fast_transfer", lambda *_: FastTransfer(1e9, 1.0, 0.5, 0.2, 0, 0))
     kept: list[KeptLine] = []
     monkeypatch.setattr("experiments.peers.command.keep_lines", kept.extend)
     words = ["compare-peers", "mtcp", "uftp", "--fast", "--receivers", "3", "--size", "0.5", "--runs", "1", "--keep"]
