@@ -32,6 +32,11 @@ _DECIMALS, _SHAPE_DECIMALS = 1, 2
 _DOTS_PER_INCH: Final = 100
 """Of what is drawn as pixels: more than the 72 at which figures are shown."""
 _NUMBER: Final = re.compile(r"-?\d+\.?\d*(?:e-?\d+)?")
+_PLACE: Final = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
+"""A number of a compact picture, which may begin with its point."""
+_ROTATED: Final = re.compile(r"rotate\((\S+) ([^)]*)\)")
+_MOVED: Final = re.compile(r"translate\(([^)]*)\)")
+_LENGTH: Final = re.compile(r"((?:stroke-width|stroke-dasharray|stroke-dashoffset|font-size): ?)([^;}\"]+)")
 _STROKE: Final = re.compile(r"M(-?[\d.]+) ?(-?[\d.]+)([hv]-?[\d.]+)")
 """A marker that is one upright or level line."""
 _STRAIGHT: Final = re.compile(r"M(-?[\d.]+) ?(-?[\d.]+)([hvl])(-?[\d.]+) ?(-?[\d.]+)?")
@@ -53,7 +58,31 @@ def to_svg(canvas: Canvas) -> str:
     output = io.StringIO()
     canvas.savefig(output, format="svg", dpi=_DOTS_PER_INCH, metadata={"Date": None, "Creator": None})
     text = output.getvalue()
-    return compact(text[text.index("<svg") :])
+    return in_tenths(compact(text[text.index("<svg") :]))
+
+
+def in_tenths(svg: str) -> str:
+    """A compact picture in tenths of points, its size in points as before: places need no decimal point."""
+    ElementTree.register_namespace("", _NAMESPACE)
+    root = ElementTree.fromstring(svg)
+    for element in root.iter():
+        attributes = element.attrib
+        places = {"viewBox"} if element is root else {"x", "y", "width", "height", "d"}
+        for name in places & attributes.keys():
+            attributes[name] = _tenths(attributes[name])
+        if (turned := attributes.get("transform")) is not None:
+            turned = _ROTATED.sub(lambda found: f"rotate({found[1]} {_tenths(found[2])})", turned)
+            attributes["transform"] = _MOVED.sub(lambda found: f"translate({_tenths(found[1])})", turned)
+        if (style := attributes.get("style")) is not None:
+            attributes["style"] = _LENGTH.sub(lambda found: found[1] + _tenths(found[2], 2), style)
+        if element.tag == _SHEET and element.text:
+            element.text = _LENGTH.sub(lambda found: found[1] + _tenths(found[2], 2), element.text)
+    root.set("stroke-width", "10")  # a line that says nothing of it is a point wide
+    return _written(root)
+
+
+def _tenths(numbers: str, decimals: int = _DECIMALS) -> str:
+    return _PLACE.sub(lambda found: _text(10 * float(found[0]), decimals), numbers)
 
 
 def compact(svg: str) -> str:
@@ -77,6 +106,10 @@ def compact(svg: str) -> str:
     _join(root)
     _share_styles(root)
     style_letters(root)
+    return _written(root)
+
+
+def _written(root: Element) -> str:
     return ElementTree.tostring(root, encoding="unicode").replace(" />", "/>") + "\n"
 
 

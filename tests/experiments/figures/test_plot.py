@@ -22,7 +22,7 @@ def test_more_lines_than_colours_still_differ() -> None:
     row = Row("x-1", "x", "sim", "title", "paper", "counts", "unit", experiment)
     result = RowResult(row, Options(), [Outcome(Case("one", {}), "rate", (1.0,))])
     result.curves["one"] = [Curve(f"line {number}", [(0.0, number), (1.0, number)]) for number in range(18)]
-    looks = {look.partition("fill:none;")[2] for look in path_styles(draw(result)) if "stroke-width:1.1" in look}
+    looks = {look.partition("fill:none;")[2] for look in path_styles(draw(result)) if "stroke-width:11" in look}
     assert len({look for look in looks if look}) == 18
 
 

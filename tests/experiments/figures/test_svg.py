@@ -10,7 +10,7 @@ import matplotlib as mpl
 import pytest
 from PIL import Image
 
-from experiments.figures.svg import STYLE, compact, few_colours, new_canvas, to_svg
+from experiments.figures.svg import STYLE, compact, few_colours, in_tenths, new_canvas, to_svg
 from experiments.harness.results_folder import RESULTS
 
 ROOT = Path(__file__).parents[3]
@@ -132,6 +132,23 @@ def test_pictures_of_few_colours_have_a_palette_and_the_same_pixels(colours: int
     packed = Image.open(io.BytesIO(few_colours(written.getvalue())))
     assert packed.mode == mode
     assert packed.convert("RGBA").tobytes() == pixels
+
+
+def test_in_tenths_of_points_nothing_has_moved() -> None:
+    style = "stroke-width:.8;stroke-dasharray:1.1,1.815;stroke-miterlimit:4;opacity:.5"
+    text = (
+        f'<svg xmlns="{SVG[1:-1]}" width="60.5pt" height="9pt" viewBox="0 0 60.5 9"><defs><style>.c0{{font-size:9px}}'
+        f'</style></defs><path d="M.5-.5h2.1 .3l1.5-3z" style="{style}"/><text x="3" y="4.5" class="c0" '
+        'transform="rotate(-90 3 4.5)">1.5</text><image x="1.5" width="2" transform="scale(1 -1) translate(0 -26.1)"/>'
+        "</svg>"
+    )
+    tenths = "stroke-width:8;stroke-dasharray:11,18.15;stroke-miterlimit:4;opacity:.5"
+    assert in_tenths(text) == (
+        f'<svg xmlns="{SVG[1:-1]}" width="60.5pt" height="9pt" viewBox="0 0 605 90" stroke-width="10"><defs><style>'
+        f'.c0{{font-size:90px}}</style></defs><path d="M5-5h21 3l15-30z" style="{tenths}"/><text x="30" y="45" '
+        'class="c0" transform="rotate(-90 30 45)">1.5</text><image x="15" width="20" '
+        'transform="scale(1 -1) translate(0 -261)"/></svg>\n'
+    )
 
 
 def test_letters_are_text() -> None:
