@@ -1,9 +1,13 @@
 """The test program entities.p4: its P4Info, messages by name, and the control plane without gRPC around it."""
 
+import atexit
+import lzma
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import pytest
@@ -19,6 +23,8 @@ from engine.switch.p4runtime.undo import Undo
 from engine.switch.p4runtime.write import apply_update
 
 DATA = Path(__file__).parent / "data"
+JSON = lzma.decompress((DATA / "entities.json.xz").read_bytes()).decode()
+"""What p4c made of it."""
 CPU_PORT = 510
 
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
@@ -30,12 +36,22 @@ raw: Any = p4r
 MatchValue: TypeAlias = int | tuple[int, int]
 
 
+@cache
+def program_file() -> Path:
+    """The JSON as a file, which is there until the tests end."""
+    folder = TemporaryDirectory(prefix="canopy-entities-")
+    atexit.register(folder.cleanup)
+    path = Path(folder.name) / "entities.json"
+    path.write_text(JSON)
+    return path
+
+
 def p4info() -> p4i.P4Info:
     return text_format.Parse((DATA / "entities.p4info.txtpb").read_text(), p4i.P4Info())
 
 
 def config(cookie: int | None = None) -> p4r.ForwardingPipelineConfig:
-    message = p4r.ForwardingPipelineConfig(p4info=p4info(), p4_device_config=(DATA / "entities.json").read_bytes())
+    message = p4r.ForwardingPipelineConfig(p4info=p4info(), p4_device_config=JSON.encode())
     if cookie is not None:
         message.cookie.cookie = cookie
     return message

@@ -19,7 +19,7 @@ from engine.switch.cli import app
 from engine.switch.p4runtime.server import TlsFiles
 from engine.switch.process import SwitchError, SwitchOptions, exposure, parse_interfaces, run_switch
 from tests.engine.crossbar import raw_socket, wait_for
-from tests.engine.entities import DATA, INFO, action, frame, id_of, table_entry
+from tests.engine.entities import DATA, INFO, action, frame, id_of, program_file, table_entry
 from tests.engine.namespaces import Namespace, add_veth, ip, namespaces
 from tests.engine.served import Controller
 
@@ -29,7 +29,7 @@ LIMIT_S = 30.0
 # The destination of a frame that ends a series.
 END = 0xEE
 
-PROGRAM, P4INFO = DATA / "entities.json", DATA / "entities.p4info.txtpb"
+PROGRAM, P4INFO = program_file(), DATA / "entities.p4info.txtpb"
 
 
 class Process:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.engine.whole.differential.programs import read_json
 from tests.hosts.protocols.mtcp.test_packets import examples
 from tests.p4src.bench.fuzz import sound_packets
 from tests.p4src.bench.packets import data, join, unicast
@@ -16,8 +17,8 @@ from tests.p4src.bench.packets import data, join, unicast
 ROOT = Path(__file__).parents[3]
 CORPUS = ROOT / "engine/fuzz/corpus"
 PROGRAMS = [
-    *(ROOT / f"engine/crates/p4vm/tests/data/{name}.json" for name in ("checksums", "l2", "matching", "parsing")),
-    *(ROOT / f"tests/engine/data/{name}.json" for name in ("crossbar", "entities")),
+    *(ROOT / f"engine/crates/p4vm/tests/data/{name}" for name in ("checksums", "l2", "matching", "parsing")),
+    *(ROOT / f"tests/engine/data/{name}" for name in ("crossbar", "entities")),
 ]
 CONTROLLER = 17
 """What targets/packets.rs takes for the controller's port."""
@@ -41,7 +42,7 @@ def step(word: int, pause: int, body: bytes) -> bytes:
 
 def programs() -> Iterator[tuple[str, bytes]]:
     for path in PROGRAMS:
-        yield path.stem, json.dumps(without_source(json.loads(path.read_text())), separators=(",", ":")).encode()
+        yield path.name, json.dumps(without_source(json.loads(read_json(path))), separators=(",", ":")).encode()
 
 
 def packets() -> Iterator[tuple[str, bytes]]:

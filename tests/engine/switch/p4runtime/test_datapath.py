@@ -8,9 +8,7 @@ from finsy.proto import rpc_code
 
 from engine.switch.p4runtime import datapath
 from engine.switch.p4runtime.datapath import LiveDataPath, MemoryDataPath, PortConfig
-from tests.engine.entities import CPU_PORT, DATA, Bench, action, frame, refused, table_entry
-
-JSON = (DATA / "entities.json").read_text()
+from tests.engine.entities import CPU_PORT, JSON, Bench, action, frame, refused, table_entry
 
 
 class Ports:

@@ -13,9 +13,7 @@ from engine.switch.p4runtime.datapath import MemoryDataPath
 from engine.switch.p4runtime.p4info import P4InfoIndex
 from engine.switch.p4runtime.pipeline import build_pipeline
 from engine.switch.p4runtime.program import check_consistency, read_program
-from tests.engine.entities import DATA, Bench, action, config, p4info, refused, table_entry
-
-JSON = (DATA / "entities.json").read_text()
+from tests.engine.entities import DATA, JSON, Bench, action, config, p4info, refused, table_entry
 
 
 def table(info: p4i.P4Info, alias: str) -> p4i.Table:

@@ -14,9 +14,8 @@ from engine.switch.stf.names import find, find_key_field
 from engine.switch.stf.runner import Result, run_test
 from engine.switch.stf.script import Line, parse_script
 from engine.switch.stf.values import interval, number, prefix, ternary
-from tests.engine.entities import DATA
+from tests.engine.entities import JSON, program_file
 
-PROGRAM = (DATA / "entities.json").read_text()
 TO_1 = "0000000000010000000000aa0800"
 TO_2 = "0000000000020000000000aa0800"
 ADD_1 = "add l2 dst:1 forward(port:3)"
@@ -25,7 +24,7 @@ ADD_1 = "add l2 dst:1 forward(port:3)"
 def run(*lines: str) -> Result:
     """The same in both back ends."""
     text = "\n".join(lines)
-    native, interpreted = (run_test(PROGRAM, text, backend=backend) for backend in ("native", "interpreter"))
+    native, interpreted = (run_test(JSON, text, backend=backend) for backend in ("native", "interpreter"))
     assert native == interpreted
     return native
 
@@ -288,7 +287,7 @@ def test_an_entry_twice_is_the_data_planes_error() -> None:
 
 
 def test_statements_may_be_ignored() -> None:
-    assert run_test(PROGRAM, "check_counter port_counter(1) packets == 5", ignore=["check_counter"]).passed
+    assert run_test(JSON, "check_counter port_counter(1) packets == 5", ignore=["check_counter"]).passed
 
 
 def test_a_program_that_cannot_be_loaded() -> None:
@@ -303,7 +302,7 @@ def test_the_command(tmp_path: Path) -> None:
     good, bad = tmp_path / "good.stf", tmp_path / "bad.stf"
     good.write_text(f"{ADD_1}\npacket 1 {TO_1}\nexpect 3 {TO_1}\nregister_read memory 1\n")
     bad.write_text(f"packet 1 {TO_1}\nexpect 3 {TO_1}\n")
-    program = str(DATA / "entities.json")
+    program = str(program_file())
     result = CliRunner().invoke(app, ["stf", program, str(good), "-v"])
     assert (result.exit_code, result.stdout) == (0, f"memory[1] = 0\n{good}: passed\n")
     result = CliRunner().invoke(app, ["stf", program, str(good), str(bad)])
@@ -333,7 +332,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for last; do :; done
         grep -q BROKEN "$last" && {{ echo "$last(1): error: it is broken" >&2; exit 1; }}
         test "$2" = p4-16 || {{ echo "error: --std is $2" >&2; exit 1; }}
-        cp {DATA}/entities.json "$4"
+        cp {program_file()} "$4"
         """
     )
     compiler.chmod(0o755)
@@ -383,7 +382,7 @@ def test_without_a_compiler_the_suite_says_so(folder: Path, monkeypatch: pytest.
 def test_a_trace_tells_each_packets_way_under_its_line(tmp_path: Path) -> None:
     test = tmp_path / "test.stf"
     test.write_text("\n".join([ADD_1, f"packet 1 {TO_1}", f"expect 3 {TO_1}"]))
-    result = CliRunner().invoke(app, ["stf", str(DATA / "entities.json"), str(test), "--trace"])
+    result = CliRunner().invoke(app, ["stf", str(program_file()), str(test), "--trace"])
     assert result.exit_code == 0
     lines = result.output.splitlines()
     assert lines[0] == "line 2: packet 1"

@@ -9,12 +9,12 @@ import pytest
 
 from engine.switch.p4runtime.datapath import MemoryDataPath
 from engine.switch.p4runtime.server import P4RuntimeServer
-from tests.engine.entities import CPU_PORT, DATA, frame
+from tests.engine.entities import CPU_PORT, DATA, frame, program_file
 
 LIMIT_S = 20.0
 
 OPTIONS = fy.SwitchOptions(
-    p4info=DATA / "entities.p4info.txtpb", p4blob=DATA / "entities.json", device_id=1, initial_election_id=10
+    p4info=DATA / "entities.p4info.txtpb", p4blob=program_file(), device_id=1, initial_election_id=10
 )
 
 

@@ -5,7 +5,7 @@ import sys
 import threading
 from pathlib import Path
 
-from tests.engine.entities import DATA
+from tests.engine.entities import DATA, program_file
 from tests.engine.served import Served
 
 SESSION = Path(__file__).with_name("session.py")
@@ -20,7 +20,7 @@ def test_the_shell_is_installed() -> None:
 def test_a_session_of_p4runtime_shell() -> None:
     """See session.py for what it does; it asks this test for what arrives at the switch."""
     with Served() as served:
-        files = (DATA / "entities.p4info.txtpb", DATA / "entities.json")
+        files = (DATA / "entities.p4info.txtpb", program_file())
         command = [str(INTERPRETER), str(SESSION), served.address, *map(str, files)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             watchdog = threading.Timer(LIMIT_S, process.kill)
