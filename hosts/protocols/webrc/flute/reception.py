@@ -27,6 +27,8 @@ MOST_FILES: Final = 65536
 """Described at a time (ours)."""
 EARLY_BYTES: Final = 4 << 20
 """Of packets that come before what describes their objects (ours)."""
+EARLY_COST: Final = 400
+"""Bytes of memory that such a packet takes beside its symbol (CPython's objects)."""
 MOST_OBJECTS: Final = 1024
 """With packets that have come, at a time (ours)."""
 MOST_BLOCKS: Final = 1 << 23
@@ -152,8 +154,8 @@ class Reception:
             return []
         if decoder.transmission.scheme != packet.encoding:
             raise PacketError("object")
-        if described is None and self._held > HELD_BYTES:  # without a description it has no room
-            return []
+        if described is None and self._held > HELD_BYTES and not self._give_way(packet.toi):
+            return []  # without a description it has no room
         before = decoder.held
         decoder.add(packet.payload_id, packet.symbol)
         self._held += decoder.held - before
@@ -183,7 +185,7 @@ class Reception:
         transmission = described.file.transmission if described is not None else None
         if transmission is None and packet.fti:
             transmission = Transmission.parse(packet.encoding, packet.fti)
-        if transmission is None or len(self._objects) >= MOST_OBJECTS:
+        if transmission is None or (len(self._objects) >= MOST_OBJECTS and not self._give_way(packet.toi)):
             return None
         if self._blocks + transmission.blocks > MOST_BLOCKS:
             return None
@@ -214,11 +216,23 @@ class Reception:
             self._blocks -= found.transmission.blocks
         return found
 
+    def _give_way(self, toi: int) -> bool:
+        """Drop the object that came first of those that nothing has described, but for this one; whether there was one.
+        Its sender may never describe it."""
+        first = next((one for one in self._objects if one not in self._files and one != toi), None)
+        return first is not None and self._drop(first) is not None
+
     def _keep(self, packet: Alc) -> None:
+        """A packet of which only an FDT will say what it is; those of an object that came before its own go for it."""
         self.counters["early"] += 1
-        if self._early_bytes + len(packet.symbol) <= EARLY_BYTES:
-            self._early_bytes += len(packet.symbol)
-            self._early.setdefault(packet.toi, []).append(packet)
+        cost = _cost([packet])
+        while self._early and self._early_bytes + cost > EARLY_BYTES:
+            first = next(iter(self._early))
+            if first == packet.toi:
+                return
+            self._early_bytes -= _cost(self._early.pop(first))
+        self._early_bytes += cost
+        self._early.setdefault(packet.toi, []).append(packet)
 
     def _finished(self, toi: int) -> list[Received]:
         """The file of an object, if both it and its description are whole."""
@@ -366,13 +380,19 @@ class Reception:
         if decoder is not None and not decoder.is_settled:
             self._settle(decoder, file)
         found = self._finished(file.toi)
-        for packet in self._early.pop(file.toi, ()):
-            self._early_bytes -= len(packet.symbol)
+        early = self._early.pop(file.toi, [])
+        self._early_bytes -= _cost(early)
+        for packet in early:
             try:
                 found += self.add(packet, now)
             except (PacketError, FileError):
                 self.counters["damaged"] += 1
         return found
+
+
+def _cost(packets: Sequence[Alc]) -> int:
+    """Bytes of memory of packets that are kept."""
+    return sum(len(packet.symbol) + EARLY_COST for packet in packets)
 
 
 def _key(file: FileEntry) -> str:

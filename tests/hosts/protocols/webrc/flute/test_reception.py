@@ -9,13 +9,14 @@ from hosts.endpoint import KeepFile
 from hosts.programs.shelf import FolderShelf
 from hosts.protocols.webrc.flute.carousel import LIFETIME_S, Carousel
 from hosts.protocols.webrc.flute.content import content_of
-from hosts.protocols.webrc.flute.reception import Choice, Received, Reception
-from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON
+from hosts.protocols.webrc.flute.reception import EARLY_COST, Choice, Received, Reception
+from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON, Transmission
 from hosts.protocols.webrc.packets import FDT_TOI, Alc
 from hosts.wire.header import PacketError
 from hosts.wire.manifest import FileError, Manifest
 
 RNG = Random(8)
+DATA = Random(9).randbytes(2000)
 SMALL = {f"file {number}": RNG.randbytes(300 * number) for number in range(12)}
 
 
@@ -186,13 +187,15 @@ def test_a_name_that_no_folder_takes_is_refused() -> None:
 
 
 def test_memory_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hosts.protocols.webrc.flute.reception.EARLY_BYTES", 1000)
+    monkeypatch.setattr("hosts.protocols.webrc.flute.reception.EARLY_BYTES", 5000)
     monkeypatch.setattr("hosts.protocols.webrc.flute.reception.MOST_FILES", 5)
     sender = carousel(SMALL)
     reception = Reception()
     take(reception, [symbol(sender) for _ in range(100)])
     assert reception.counters["early"] == 100
-    assert sum(map(len, reception._early.values())) == 10
+    kept = [packet for packets in reception._early.values() for packet in packets]
+    assert 2 < len(kept) <= 5000 // EARLY_COST
+    assert reception._early_bytes == sum(len(packet.symbol) + EARLY_COST for packet in kept)
     take(reception, [table(sender) for _ in range(80)])
     assert len(reception._files) == 5
     for instance in range(100, 150):
@@ -202,3 +205,34 @@ def test_memory_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
         reception.add(table(sender)._replace(fdt_instance=None), 0.0)
     with pytest.raises(PacketError):
         reception.add(table(sender)._replace(fdt_instance=777, fti=b""), 0.0)
+
+
+def test_the_first_packets_of_an_object_wait_for_its_description_and_others_that_nothing_describes_give_way(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("hosts.protocols.webrc.flute.reception.EARLY_BYTES", 40 * (200 + EARLY_COST))
+    sender = carousel({"a": DATA})
+    reception, foreign = Reception(), symbol(sender)._replace(toi=9)
+    take(reception, [foreign._replace(payload_id=number) for number in range(30)])
+    early = [symbol(sender) for _ in range(60)]
+    take(reception, early)
+    assert set(reception._early) == {1}
+    assert reception._early[1] == early[: len(reception._early[1])]
+    assert take(reception, [table(sender) for _ in range(8)]) == {"a": DATA}
+    assert not reception._early_bytes
+
+
+def test_objects_with_an_fti_that_nothing_describes_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("MOST_OBJECTS", 4), ("HELD_BYTES", 2000)):
+        monkeypatch.setattr(f"hosts.protocols.webrc.flute.reception.{name}", value)
+    reception = Reception()
+    fti = Transmission(NO_CODE, 10_000, 100, 100).encode()
+    for toi in range(2, 40):
+        packet = Alc(7, 0, 0, 1, toi=toi, encoding=NO_CODE, symbol=DATA[:100], fti=fti)
+        take(reception, [packet._replace(payload_id=number) for number in range(6)])
+        assert toi in reception._objects
+        assert len(reception._objects) <= 4
+    assert reception._held < 2000 + 6 * 300
+    sender = carousel({"a": DATA[:300]})
+    heard = [part for _ in range(8) for part in (symbol(sender), table(sender))]
+    assert take(reception, heard) == {"a": DATA[:300]}
