@@ -82,7 +82,21 @@ LocalAddressOption = Annotated[
     str | None, typer.Option(help="Local address to send from.", show_default="the interface's")
 ]
 TtlOption = Annotated[int, typer.Option(help="Time to live of multicast packets.", min=0, max=255)]
-RateLimitOption = Annotated[float | None, typer.Option(help="Never send faster than so many bit/s.", min=1)]
+
+
+def _bit_rate(text: str) -> float:
+    """Of an option. typer.BadParameter: it is none."""
+    with contextlib.suppress(ValueError):
+        rate = float(text)
+        if 1 <= rate < float("inf"):
+            return rate
+    raise typer.BadParameter(f"{text}: a number of bit/s is wanted, at least 1, as in 20e6 for 20 Mbit/s")
+
+
+RateLimitOption = Annotated[
+    float | None,
+    typer.Option(help="Never send faster than so many bit/s, as in 20e6.", parser=_bit_rate, metavar="BIT/S"),
+]
 StatusDirOption = Annotated[Path | None, typer.Option(help="Keep a status file in this folder.")]
 SourceOption = Annotated[str | None, typer.Option(help="The sender's address: join (source, group).")]
 WaitOption = Annotated[float | None, typer.Option(help="Give up when no sender was heard for so long.", min=0)]

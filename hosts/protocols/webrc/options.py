@@ -24,6 +24,8 @@ from hosts.protocols.webrc.waves import Waves
 
 LEAST_PACKET_BYTES: Final = LINK_BYTES + header_bytes(is_long=True) + 64
 """With some data in it, beside the session's description."""
+LEAST_WINDOW_BYTES: Final = LEAST_PACKET_BYTES + 20
+"""With a deadline: a symbol with a byte of data, and EXT_FTI, beside the session's description (windows.py)."""
 
 MOST_OF_LINK: Final = 0.8
 """Of the sender's own link, which carries all channels at all times: for a session that was given no rate (ours)."""
@@ -76,6 +78,8 @@ class WebrcOptions:
 
     def __post_init__(self) -> None:
         check(self)
+        if self.deadline_s and self.packet_bytes < LEAST_WINDOW_BYTES:
+            raise ValueError(f"parameter 'packet_bytes' must be at least {LEAST_WINDOW_BYTES} with 'deadline_s'")
         if self.epoch_s > self.slot_s / 2:
             raise ValueError("parameter 'epoch_s' must be at most half of 'slot_s'")
         self.waves()

@@ -85,7 +85,15 @@ def test_nothing_said_is_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["no-such"], ["send"], ["send", "x", "--port", "99999"], ["ctl", "switches", "--no"]]
+    "arguments",
+    [
+        ["no-such"],
+        ["send"],
+        ["send", "x", "--port", "99999"],
+        ["send", "x", "--rate-limit", "1Mbps"],
+        ["send", "x", "--rate-limit", "nan"],
+        ["ctl", "switches", "--no"],
+    ],
 )
 def test_wrong_usage_is_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(arguments) == 2

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from hosts.endpoint import DeliverDatagram
 from hosts.parts.unsent import Unsent
-from hosts.protocols.webrc.packets import RAPTORQ, Alc
+from hosts.protocols.webrc import description
+from hosts.protocols.webrc.options import LEAST_WINDOW_BYTES, WebrcOptions
+from hosts.protocols.webrc.packets import RAPTORQ, Alc, payload_bytes
 from hosts.protocols.webrc.windows import KEPT, MOST_OPEN, MOST_SYMBOLS, IncomingWindows, OutgoingWindows, Symbol
 from hosts.wire.header import PacketError
 
@@ -114,3 +116,13 @@ def test_any_packet_is_taken_or_refused(packets: list[tuple[int, int, bytes]]) -
             continue
     assert len(windows._open) <= MOST_OPEN
     assert len(windows._symbols) <= KEPT
+
+
+def test_packets_too_small_for_a_window_are_refused_with_the_options() -> None:
+    options = WebrcOptions(deadline_s=1.0, packet_bytes=LEAST_WINDOW_BYTES)
+    room = payload_bytes(options.packet_bytes, is_long=True) - description.BYTES
+    assert OutgoingWindows(room, WINDOW_S).most_data > 0
+    with pytest.raises(ValueError, match="hold no symbol"):
+        OutgoingWindows(room - 1, WINDOW_S)
+    with pytest.raises(ValueError, match="'packet_bytes' must be at least 150 with 'deadline_s'"):
+        WebrcOptions(deadline_s=1.0, packet_bytes=LEAST_WINDOW_BYTES - 1)
