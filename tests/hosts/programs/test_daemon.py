@@ -142,7 +142,7 @@ def test_a_session_goes_on_without_a_daemon_that_was_killed_and_the_next_has_it_
     async def run() -> None:
         receiver = protocol.receiver(Session(group), random.Random(2))
         receiving = asyncio.ensure_future(Runtime(receiver, LOOPBACK, sink=FileSink(other)).run())
-        sender = protocol.sender(Session(group, None, 1, receivers=2), random.Random(1), {"drop_after_s": 1.0})
+        sender = protocol.sender(Session(group, None, 1, receivers=2), random.Random(1), {"drop_after_s": 4.0})
         sending = asyncio.ensure_future(Runtime(sender, LOOPBACK, content=SlowDisk(file)).run())
         while not (any(folder.iterdir()) and any(other.iterdir())):
             await asyncio.sleep(0.01)
