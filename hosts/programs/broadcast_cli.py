@@ -25,6 +25,7 @@ from hosts.programs.cli import (
     TraceOption,
     TtlOption,
     at_sender,
+    bit_rate,
     finish,
     make_plan,
     read_settings,
@@ -70,7 +71,10 @@ def broadcast(
     local_port: LocalPortOption = 0,
     ttl: TtlOption = sockets.DEFAULT_TTL,
     max_rate: Annotated[
-        float | None, typer.Option(help="Of all channels together, bit/s: the most that a receiver can have.", min=1)
+        float | None,
+        typer.Option(
+            help="Of all channels together, bit/s: the most that a receiver can have.", parser=bit_rate, metavar="BIT/S"
+        ),
     ] = None,
     watch: Annotated[
         bool, typer.Option("--watch", help="Follow the folders: send new files, and no more what is gone.")

@@ -84,7 +84,7 @@ LocalAddressOption = Annotated[
 TtlOption = Annotated[int, typer.Option(help="Time to live of multicast packets.", min=0, max=255)]
 
 
-def _bit_rate(text: str) -> float:
+def bit_rate(text: str) -> float:
     """Of an option. typer.BadParameter: it is none."""
     with contextlib.suppress(ValueError):
         rate = float(text)
@@ -95,7 +95,7 @@ def _bit_rate(text: str) -> float:
 
 RateLimitOption = Annotated[
     float | None,
-    typer.Option(help="Never send faster than so many bit/s, as in 20e6.", parser=_bit_rate, metavar="BIT/S"),
+    typer.Option(help="Never send faster than so many bit/s, as in 20e6.", parser=bit_rate, metavar="BIT/S"),
 ]
 StatusDirOption = Annotated[Path | None, typer.Option(help="Keep a status file in this folder.")]
 SourceOption = Annotated[str | None, typer.Option(help="The sender's address: join (source, group).")]

@@ -252,7 +252,7 @@ class RlaSender(StreamSender):
             if self.run_bytes and left > 1:
                 whole = (len(unsent) - self._finishing) // payload_bytes
                 count = flow.window.room(
-                    payload_bytes, min(left, whole, self.run_bytes // (DATA_BYTES + payload_bytes))
+                    payload_bytes, min(left, whole, self.run_bytes // (DATA_BYTES + payload_bytes)), now
                 )
                 if count > 1:
                     effects.append(flow.send_run(unsent.take(count * payload_bytes), payload_bytes, now))

@@ -45,8 +45,7 @@ class Window:
         """What keeps a new packet of `size` bytes from being sent; None: nothing."""
         inflight = self._inflight
         end, until = inflight.end, inflight.end_offset + size
-        repeats = self._repeats(now) if self._options.rules == "tcp" else 0
-        if end + repeats > self._unheard.window_end(self.max_reach_all, self._listening.cwnd):
+        if end + self._repeats(now) > self._unheard.window_end(self.max_reach_all, self._listening.cwnd):
             return "cwnd"
         if now < self._unheard.paced_until:
             return "pacing"
@@ -58,20 +57,23 @@ class Window:
             return "kept"
         return None
 
-    def room(self, size: int, most: int) -> int:
+    def room(self, size: int, most: int, now: float) -> int:
         """How many new packets of `size` bytes may leave together, `most` at most; 0 where each is to be asked for
         (`limit`): answers are few and the packets paced, or what is sent is kept for somebody who is set aside."""
         inflight = self._inflight
         if inflight.set_aside or self._wanted.waits or self._unheard.answers.waits:
             return 0
-        end, repeats = inflight.end, self._repairs.outstanding if self._options.rules == "tcp" else 0
-        within_cwnd = math.floor(self._unheard.window_end(self.max_reach_all, self._listening.cwnd) - end - repeats) + 1
+        end = inflight.end + self._repeats(now)
+        within_cwnd = math.floor(self._unheard.window_end(self.max_reach_all, self._listening.cwnd) - end) + 1
         until = inflight.end_offset + most * size
         in_buffers = (self._advertised.open_until(until) - inflight.end_offset) // size
-        return max(0, min(most, within_cwnd, in_buffers, WINDOW_PACKETS - (end - inflight.base)))
+        return max(0, min(most, within_cwnd, in_buffers, WINDOW_PACKETS - (inflight.end - inflight.base)))
 
     def _repeats(self, now: float) -> int:
-        """That are in flight (RFC 6675, 4). Who says little of what it has says as little of what it got again."""
+        """That are in flight (RFC 6675, 4; none by the paper's rules). Who says little of what it has says as little of
+        what it got again."""
+        if self._options.rules != "tcp":
+            return 0
         if self._unheard.answers.waits:
             return self._repairs.since(now - self.srtt_max)
         return self._repairs.outstanding

@@ -226,29 +226,15 @@ class WebrcSender(StreamSender):
         _, channel, slot_index, psn = packet
         session, is_long = self.number, self.waves.is_long
         description = self._description if channel == self.waves.t and psn % FDT_SHARE == 0 else b""
-        if self.session.realtime and self._windows is not None:
-            piece = self._windows.next_symbol(self._unsent, now, is_last=self._finishing)
-            symbol = piece.data
-            data = encode(
-                Alc(
-                    session,
-                    slot_index,
-                    channel,
-                    psn,
-                    is_long,
-                    piece.toi,
-                    RAPTORQ,
-                    piece.payload_id,
-                    symbol,
-                    description=description,
-                    fti=piece.fti,
-                )
-            )
-        elif self.session.realtime:
-            number = self._next - self._first & 0xFFFFFFFF
-            symbol = self._realtime_payload(self._payload - len(description))
-            packet_of_data = Alc(session, slot_index, channel, psn, is_long, OBJECT_TOI, NO_CODE, number, symbol)
-            data = encode(packet_of_data._replace(description=description) if description else packet_of_data)
+        if self.session.realtime:
+            if self._windows is not None:
+                toi, fti, number, symbol = self._windows.next_symbol(self._unsent, now, is_last=self._finishing)
+                scheme = RAPTORQ
+            else:
+                toi, fti, number, scheme = OBJECT_TOI, b"", self._next - self._first & 0xFFFFFFFF, NO_CODE
+                symbol = self._realtime_payload(self._payload - len(description))
+            of_data = Alc(session, slot_index, channel, psn, is_long, toi, scheme, number, symbol)
+            data = encode(of_data._replace(description=description, fti=fti) if description or fti else of_data)
         elif (channel == self.waves.t and psn % FDT_SHARE == 0) or (
             found := self.carousel.next_symbol(channel)
         ) is None:

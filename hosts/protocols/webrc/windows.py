@@ -157,9 +157,7 @@ class IncomingWindows:
                 raise PacketError("symbol")
             return self._add(first + esi, packet.symbol, at)
         transmission = Transmission.parse(RAPTORQ, packet.fti)
-        if not 0 <= self._first < first + transmission.symbols:
-            return []
-        if first in self._whole:
+        if not 0 <= self._first < first + transmission.symbols or first in self._whole:
             return []
         decoder = self._open.get(first)
         if decoder is None:

@@ -92,6 +92,7 @@ def test_nothing_said_is_help(capsys: pytest.CaptureFixture[str]) -> None:
         ["send", "x", "--port", "99999"],
         ["send", "x", "--rate-limit", "1Mbps"],
         ["send", "x", "--rate-limit", "nan"],
+        ["broadcast", "x", "--max-rate", "1Mbps"],
         ["ctl", "switches", "--no"],
     ],
 )

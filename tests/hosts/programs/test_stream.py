@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from hosts.programs.input import InputSource
+from tests.hosts.programs.test_cli import until
 from tests.hosts.runtime.test_runtime import free_port
 
 FAST = ("--set", "initial_rtt_s=0.02")
@@ -27,10 +28,11 @@ def command(*words: str) -> list[str]:
 def wait_for_receivers(port: int, count: int = 1) -> None:
     """Until so many programs have bound the UDP port: nobody else of this machine has it."""
     local = f":{port:04X} "
-    deadline = time.monotonic() + 60.0
-    while sum(local in line[:21] for line in Path("/proc/net/udp").read_text().splitlines()) < count:
-        assert time.monotonic() < deadline, f"no receiver at port {port}"
-        time.sleep(0.02)
+    sockets = Path("/proc/net/udp")
+    until(
+        lambda: sum(local in line[:21] for line in sockets.read_text().splitlines()) >= count,
+        f"no receiver at port {port}",
+    )
 
 
 def feedback_packets(trace: Path) -> int:
