@@ -287,7 +287,7 @@ def test_queues_are_the_same_to_vegas(own_s: float) -> None:
         assert trial.signals == []
         return statistics.mean(trial.window.backlogs[5:])
 
-    plain, with_merging = (statistics.mean(mean_backlog(merge, seed) for seed in range(2)) for merge in (False, True))
+    plain, with_merging = (statistics.mean(mean_backlog(merge, seed) for seed in range(4)) for merge in (False, True))
     assert with_merging == pytest.approx(plain, rel=0.05)
 
 
