@@ -1,12 +1,15 @@
-"""What `canopy compare-peers --fast --keep` has kept, as a table for a document: a line for each contender, a column
-for each network."""
+"""What `canopy compare-peers --fast --keep` has kept, as a table for a document (a line for each contender, a column
+for each network) and as a picture."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import matplotlib as mpl
 from pydantic import BaseModel, TypeAdapter
 
+from experiments.figures.bars import COLOURS
+from experiments.figures.svg import STYLE, new_canvas, to_svg
 from experiments.harness.results_folder import RESULTS
 
 KEPT: Final = RESULTS / "peers" / "fast.json"
@@ -38,12 +41,14 @@ _LINES: Final = TypeAdapter(list[KeptLine])
 
 
 def keep(lines: Sequence[KeptLine], path: Path = KEPT) -> None:
-    """Put them in the place of those of the same contenders and networks. OSError, ValidationError."""
+    """Put them in the place of those of the same contenders and networks, and draw the picture beside the file.
+    OSError, ValidationError."""
     before = _LINES.validate_json(path.read_bytes()) if path.exists() else []
     found = {(line.network, line.contender): line for line in [*before, *lines]}
     path.parent.mkdir(exist_ok=True)
     ordered = [found[key] for key in sorted(found)]
     path.write_bytes(_LINES.dump_json(ordered, indent=1) + b"\n")
+    path.with_suffix(".svg").write_text(picture(ordered), encoding="utf-8")
 
 
 def peers_lines(text: str | bytes) -> list[list[str]]:
@@ -61,6 +66,31 @@ def peers_lines(text: str | bytes) -> list[list[str]]:
         ["", *map(_head, networks)],
         *([title, *(row.get(network, "") for network in networks)] for title, row in cells.items()),
     ]
+
+
+def picture(lines: Sequence[KeptLine]) -> str:
+    """A group of bars for each network, a bar for each contender, as SVG."""
+    networks = sorted({line.network for line in lines})
+    contenders = sorted({(not line.is_ours, line.contender, line.title) for line in lines})
+    height = 0.8 / len(contenders)
+    with mpl.rc_context({**STYLE, "svg.hashsalt": "peers"}):
+        canvas = new_canvas(7.0, 1.0 + 0.16 * len(networks) * (len(contenders) + 1))
+        axes = canvas.subplots()
+        for place, (_, contender, title) in enumerate(contenders):
+            own = [line for line in lines if line.contender == contender]
+            axes.barh(
+                [networks.index(line.network) + (place + 0.5) * height - 0.4 for line in own],
+                [line.goodput_bps / 1e6 for line in own],
+                height=height,
+                color=COLOURS[place % len(COLOURS)],
+                label=title,
+            )
+        axes.set_yticks(range(len(networks)), [_head(network) for network in networks])
+        axes.invert_yaxis()
+        axes.set_xlabel("Mbit/s in the data phase")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.legend(fontsize=8, frameon=False, loc="lower right")
+        return to_svg(canvas)
 
 
 def _head(network: tuple[int, int, float]) -> str:

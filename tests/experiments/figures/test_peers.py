@@ -33,6 +33,8 @@ def test_a_column_for_each_network_and_how_many_times_the_fastest_peer(tmp_path:
         ["RLA", "3,000, 3.00 x; 1.50 s", "100; 1.50 s", ""],
         ["UFTP", "1,000; 1.50 s", "", "200; 1.50 s"],
     ]
+    drawn = path.with_suffix(".svg").read_text()
+    assert all(text in drawn for text in (">MTCP<", ">UFTP<", ">1,000 MB to 4, 1 % loss at 1<"))
 
 
 def test_what_is_no_such_file_is_refused(tmp_path: Path) -> None:
