@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 WHOLE = "whole"
@@ -20,14 +18,19 @@ def subjects(test: Path) -> list[Path]:
     return [place.with_suffix(".py"), place.with_suffix(".p4"), place / "__init__.py", place / "Cargo.toml"]
 
 
-@pytest.mark.parametrize("test", modules(), ids=str)
-def test_a_test_module_stands_where_its_module_does(test: Path) -> None:
+def misplaced(test: Path) -> str | None:
+    """What there is not, where a test module stands."""
     if WHOLE in test.parts:
         package = ROOT.joinpath(*test.parts[: test.parts.index(WHOLE)])
-        assert package.is_dir(), f"there is no {package.relative_to(ROOT)}"
-    else:
-        names = [str(path.relative_to(ROOT)) for path in subjects(test)]
-        assert any((ROOT / name).exists() for name in names), f"there is none of {', '.join(names)}"
+        return None if package.is_dir() else f"{test}: there is no {package.relative_to(ROOT)}"
+    places = subjects(test)
+    if any(place.exists() for place in places):
+        return None
+    return f"{test}: there is none of {', '.join(str(place.relative_to(ROOT)) for place in places)}"
+
+
+def test_a_test_module_stands_where_its_module_does() -> None:
+    assert [said for test in modules() if (said := misplaced(test))] == []
 
 
 def test_every_folder_of_tests_is_a_package() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from engine.command import assemble
-from tests.topologies.emulation.whole.harness import wait_for
+from tests.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs" / "tutorial").glob("[1-9]-*.md"))

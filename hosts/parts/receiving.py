@@ -54,6 +54,22 @@ class SessionReceiver(ReceiverEndpoint):
             and self.session.admits(datagram.source)
         )
 
+    def begins(self, session: int, datagram: Datagram, now: float, *, announced: bool, may_be_first: bool) -> bool:
+        """Whether a packet of somebody who is not known as the sender begins the session that it is of, which is joined
+        from now on. `announced`: it is an announcement; `may_be_first`: packets of its kind may
+        begin one. Others are counted."""
+        if announced and self.may_change_to(session, datagram, now):
+            self.counters["changed_session"] += 1
+        elif self.number is not None and session != self.number:
+            self.counters["drop_other_session"] += 1
+            return False
+        elif not may_be_first or not self.may_begin_with(datagram):
+            self.counters["drop_stranger"] += 1
+            return False
+        self.number = session
+        self.joining_since = now
+        return True
+
     def receive_pieces(self, stream: StreamFraming, run: DatagramRun, now: float) -> list[Effect]:
         """Take a run of DATA: what follows each other together, if `_take_run` can, and the rest one by one."""
         effects: list[Effect] = []

@@ -3,13 +3,14 @@
 import os
 import socket
 import struct
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import canopy_engine
+
+from tests import waiting
 
 CPU_PORT = 510
 PROGRAM = Path(__file__).parent / "data" / "crossbar.json"
@@ -72,11 +73,8 @@ def raw_socket(interface: str) -> Iterator[socket.socket]:
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Polls until the condition holds."""
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.001)
+    """Often, for what lasts for milliseconds only."""
+    waiting.wait_for(condition, "it has happened", DEADLINE_S, 0.001)
 
 
 def cpu_seconds() -> float:

@@ -8,14 +8,13 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
-from hosts.endpoint import Address, Effect, PeerJoined, PeerRefused, Sample, Send, SessionStarted
-from hosts.parts.file_sending import FileSending
-from hosts.parts.parting import Parting
+from hosts.endpoint import Address, Effect, PeerJoined, PeerRefused, Sample, SessionStarted
+from hosts.parts.file_sender import FileSender
 from hosts.parts.roster import Member
 from hosts.protocol import Session
 from hosts.protocols.arbor.lacking import OPEN_BLOCKS, turn_s
 from hosts.protocols.arbor.options import ArborOptions
-from hosts.protocols.arbor.packets import FIN, FLAG_FILE, Blocks, Packet, encode_abort
+from hosts.protocols.arbor.packets import FIN, FLAG_FILE, Blocks, Packet
 from hosts.protocols.arbor.sender import HEARTBEAT_S, ArborSender
 from hosts.wire.farewell import MemberFin
 from hosts.wire.reason import Reason
@@ -27,32 +26,12 @@ MISSED_WORDS: Final = 4
 """Of a receiver, before it counts as silent: when many take turns that may be longer than `drop_after_s` (ours)."""
 
 
-class ArborFileSender(ArborSender):
+class ArborFileSender(FileSender, ArborSender):
     """States: waiting (for receivers), sending, closing, closed."""
 
     def __init__(self, session: Session, options: ArborOptions, rng: random.Random) -> None:
         super().__init__(session, options, rng)
-        self._file = FileSending(self.counters, options.payload_bytes, OPEN_BLOCKS)
-        self.roster, self.blocks = self._file.roster, self._file.blocks
-        self._wait_until = 0.0
-        self._parting: Parting | None = None
-
-    # --- the application's side
-
-    @property
-    def send_space(self) -> int:
-        return 0 if self.state in ("closing", "closed") else self.blocks.space
-
-    def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
-        self.blocks.write(data)
-        return self._transmit(now)
-
-    def finish(self, *, now: float) -> Sequence[Effect]:
-        self.blocks.finish()
-        return self._transmit(now)
-
-    def start_now(self, *, now: float) -> Sequence[Effect]:
-        return self._begin(now) if self.state == "waiting" and self.roster.members else ()
+        self._has_file(options.payload_bytes, OPEN_BLOCKS)
 
     # --- who takes part
 
@@ -98,24 +77,6 @@ class ArborFileSender(ArborSender):
             return self._fin(packet, source, now)
         return super()._other(packet, source, now)
 
-    def _fin(self, packet: MemberFin, source: Address, now: float) -> Sequence[Effect]:
-        if self._file.is_strange(packet, source):
-            return ()
-        effects: list[Effect] = [Send(FIN.encode(packet._replace(answer=True)), source)]
-        verdict = self._file.verdict(packet, source)
-        if verdict is not None:
-            effects += self._remove(packet.receiver, *verdict, now)
-        return effects
-
-    def _remove(self, receiver: int, state: str, reason: Reason, now: float) -> list[Effect]:
-        """A receiver is through; what it held back goes on."""
-        effects: list[Effect] = [self._file.remove(receiver, state, reason)]
-        self._left(receiver, now)
-        if not self.roster.members and self.state == "sending":
-            self.state = "closing"
-            self._parting = Parting(now)
-        return effects
-
     # --- blocks
 
     def _status(self, status: Blocks, source: Address, now: float) -> Sequence[Effect]:
@@ -126,58 +87,42 @@ class ArborFileSender(ArborSender):
         self._file.told(member, status.delivered, status.needs, extend(status.seq, self.seq), now)
         return self._transmit(now)
 
-    @property
-    def _has_payload(self) -> bool:
-        return self.blocks.has_piece
-
     def _next_payload(self) -> tuple[bytes, int]:
         return self.blocks.next_piece(self.seq) if self.state == "sending" else self.blocks.nothing(), FLAG_FILE
 
     # --- timers
 
     @property
-    def wake_at(self) -> float | None:
-        if self.state == "waiting":
-            return min(self._sent_at + HEARTBEAT_S, self._wait_until)
-        if self.state == "closing" and self._parting is not None:
-            return self._parting.at
-        return super().wake_at
+    def _invites_at(self) -> float:
+        return self._sent_at + HEARTBEAT_S
 
-    def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        if self.state == "waiting":
-            return self._wait(now)
-        if self.state == "closing" and self._parting is not None:
-            if self._parting.says(now):
-                return [Send(encode_abort(self.number, Reason.NONE), self.session.group)]
-            if not self._parting.is_over:
-                return []
-            self.state = "closed"
-            end = self.roster.end(all_sent=self.blocks.all_made)
-            self.detail = end.reason
-            return [end]
+    def _invite(self, now: float) -> list[Effect]:
         effects: list[Effect] = []
-        rtt = self.going.srtt or HEARTBEAT_S
-        patience = max(self.options.drop_after_s, MISSED_WORDS * turn_s(len(self.roster), rtt))
-        for receiver, reason in self.roster.overdue(self.blocks.passed, patience, now):
-            effects.append(Send(encode_abort(self.number, reason), self.roster.members[receiver].address))
-            effects += self._remove(receiver, "lost", reason, now)
-        waits_for_needs = self.blocks.passed == self.blocks.made
-        self._heartbeat_s = min(max(rtt, LEAST_HEARTBEAT_S), HEARTBEAT_S) if waits_for_needs else HEARTBEAT_S
-        return [*effects, *super().handle_timer(now=now)]
-
-    def _wait(self, now: float) -> list[Effect]:
-        self._now = now
-        self.detail = f"{len(self.roster)} of {self.session.receivers} receivers have joined"
-        if now >= self._wait_until:
-            if self.roster.members:
-                return self._begin(now)
-            return list(self.close(now=now, reason=f"no receiver joined within {self.session.wait:g} s"))
-        effects: list[Effect] = []
-        if now >= self._sent_at + HEARTBEAT_S:
+        if now >= self._invites_at:
             if now >= self.going.timeout_at(self.seq):
                 self.going.timed_out(self.seq, now)
             self._send_packet(now, effects)
         return effects
+
+    def _receipt(self, fin: MemberFin) -> bytes:
+        return FIN.encode(fin)
+
+    def _gone(self, receiver: int, now: float) -> None:
+        self._left(receiver, now)
+
+    @property
+    def wake_at(self) -> float | None:
+        return super().wake_at if self.state == "sending" else self._rests_until
+
+    def handle_timer(self, *, now: float) -> Sequence[Effect]:
+        if self.state != "sending":
+            self._now = now
+            return self._rest(now)
+        rtt = self.going.srtt or HEARTBEAT_S
+        effects = self._give_up(max(self.options.drop_after_s, MISSED_WORDS * turn_s(len(self.roster), rtt)), now)
+        waits_for_needs = self.blocks.passed == self.blocks.made
+        self._heartbeat_s = min(max(rtt, LEAST_HEARTBEAT_S), HEARTBEAT_S) if waits_for_needs else HEARTBEAT_S
+        return [*effects, *super().handle_timer(now=now)]
 
     # --- what it shows
 

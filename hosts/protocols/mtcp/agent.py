@@ -6,7 +6,6 @@ clock, `now` is on the agent's; only differences of their differences are used (
 """
 
 from collections import Counter
-from collections.abc import Sequence
 
 from hosts.endpoint import Address, CongestionSignal, Effect
 from hosts.parts.sack import Scoreboard, bits
@@ -15,7 +14,7 @@ from hosts.protocols.mtcp.aside import KEPT_BUFFERS
 from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.congestion import Congestion, Summary
 from hosts.protocols.mtcp.delays import Delays
-from hosts.protocols.mtcp.members import Members
+from hosts.protocols.mtcp.merged import Merged
 from hosts.protocols.mtcp.numbers import Numbers
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import DATA_BYTES, REACH, SACK_BITS, Feedback
@@ -48,8 +47,6 @@ class Agent:
         self.options = options
         self.counters = counters
         self._feedback_counter = f"{prefix}feedback_packets"
-        self._merged_counter = f"{prefix}summaries"
-        self._repeated_counter = f"{prefix}repeated_nacks"
         self._own_clock = own_clock
         self.children: dict[Address, Child] = {}
         self.by_number: dict[int, Child] = {}
@@ -87,7 +84,9 @@ class Agent:
             own_clock=own_clock,
         )
         self._numbers = Numbers()
-        self._members = Members(self.by_number)
+        self._merged = Merged(
+            counters, prefix, self.by_number, self.store, self._board, self.advertised, self._retransmission
+        )
         self.summary_changed = False
         """Something else than cwnd has changed that the congestion summary depends on; who wants to know sets it back
         before."""
@@ -114,7 +113,7 @@ class Agent:
         )
         self.children[address] = child
         self.by_number[number] = child
-        self._members.forget()
+        self._merged.forget()
         self.delays.joined()
         if self.options.adaptive and self.listened > 1 and self.end - first > SACK_BITS:
             self._silence.aside.put(child, first, 0, now)  # the others need not wait until it has come so far
@@ -132,7 +131,7 @@ class Agent:
         child = self.children.pop(address)
         number = child.number
         del self.by_number[number]
-        self._members.forget()
+        self._merged.forget()
         self._retransmission.left(child)
         self._numbers.give_back(number)
         self.congestion.summaries.remove(child)
@@ -328,20 +327,6 @@ class Agent:
             self._retransmission.settle(child, now)
         return fresh
 
-    def _acknowledge_all(self, children: Sequence[Child], cumulative: int, feedback: Feedback, now: float) -> int:
-        """Put down what all of these have, as `_acknowledge` does for one."""
-        offset, highest = self.store.offsets(cumulative, feedback.sack)
-        opened = [child for child in children if child.acknowledged(cumulative, feedback.window, offset, highest, now)]
-        if opened:
-            self.advertised.update_all(opened)
-        numbers = [child.number for child in children]
-        fresh = self._board.acknowledge_all(numbers, cumulative, feedback.sack, self.store.end)
-        if self._retransmission.repairing:
-            for child in children:
-                if child.repairs:
-                    self._retransmission.settle(child, now)
-        return fresh
-
     def _completed(self, fresh: int, now: float) -> None:
         """All children have the packets in the bitmap `fresh` (above the base) now."""
         if not fresh:
@@ -379,24 +364,16 @@ class Agent:
     # --- feedback that a switch merged from several children's (docs/assist.md)
 
     def _merged_feedback(self, child: Child, feedback: Feedback, now: float, arrived_at: float) -> list[Effect]:
-        """It says for all of `children` at once what they have in common; its timing is the child `number`'s own, who
-        sent the packet that the switch rewrote. Nothing in it is a NACK: those come unmerged, from the child that lacks
-        something, and so does the feedback that answers a repair. What it says holds for exactly the children that it
-        names, so that a switch that has forgotten some, or all, of its state can never make the parent forget what a
-        child lacks.
-        """
-        if not child.merge or feedback.number != child.number or not feedback.children >> child.number & 1:
-            self.counters["drop_unwanted_summary"] += 1
+        """It speaks for several children, of whom `child` has sent it: see merged.py."""
+        if not self._merged.is_wanted(child, feedback):
             return []
         cumulative = extend(feedback.cumulative, self._board.base)
         if not self.is_possible(cumulative, feedback.sack):
             self.counters["drop_ack_of_unsent"] += 1
             return []
-        self.counters[self._merged_counter] += 1
-        self.counters[self._repeated_counter] += feedback.repeats
         child.feedback += 1
         effects: list[Effect] = []
-        members = self._members.named(feedback.children)
+        members = self._merged.arrived(feedback)
         if aside := self._silence.aside:
             for member in members:
                 # A switch may still tell of one who is dead: only what it did not have before is its own word.
@@ -404,19 +381,9 @@ class Agent:
                     effects += self._speaks_again(member, cumulative, feedback, now)
             members = [member for member in members if not member.aside]
         self.delays.merged_feedback_arrived(child, feedback, members, arrived_at)
-        holders = feedback.holders
-        for member in members:  # who lives, and who is to be repaired when the packet `cumulative` times out
-            member.heard_at = member.answered_at = now
-            member.summarised = True
-            member.holds = bool(holders >> member.number & 1)
-            if not member.holds:
-                member.progress_at = now
-        self._completed(self._acknowledge_all(members, cumulative, feedback, now), now)
+        self._completed(self._merged.acknowledge(members, cumulative, feedback, now), now)
         self.summary_changed |= self.congestion.summaries.update_all(members, feedback.min_cwnd, feedback.max_twnd)
-        if self._retransmission.repairing:
-            for member in members:
-                if member.repairs:
-                    self._retransmission.send(member, now, effects)
+        self._merged.repair(members, now, effects)
         return effects
 
     # --- timers

@@ -9,37 +9,23 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
-from hosts.endpoint import (
-    CE,
-    Address,
-    Datagram,
-    DatagramRun,
-    Effect,
-    JoinGroup,
-    LeaveGroup,
-    Sample,
-    Send,
-    SessionEnded,
-    SessionStarted,
-    StreamEnded,
-)
-from hosts.parts.doubt import Doubt
+from hosts.endpoint import CE, Address, Datagram, DatagramRun, Effect, JoinGroup, Sample, Send, SessionStarted
+from hosts.parts.intake import take, take_run
 from hosts.parts.reassembly import BrokenStreamError, Reassembly
-from hosts.parts.receiving import SessionReceiver
 from hosts.protocol import Session
 from hosts.protocols.mtcp.attachment import Attachment
 from hosts.protocols.mtcp.control import Announce, JoinAck, Move, Offer, Probe, ProbeAck, ReportAck, encode_abort
 from hosts.protocols.mtcp.feedback import ReceiverFeedback
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import STREAM, Data, Packet, Repair, parse
+from hosts.protocols.mtcp.participant import Participant
 from hosts.protocols.mtcp.premature import Premature
 from hosts.protocols.mtcp.serving import Serving
-from hosts.protocols.mtcp.standing import ReceiverState, Standing
+from hosts.protocols.mtcp.standing import ReceiverState
 from hosts.protocols.mtcp.status import reception_row
 from hosts.wire.checks import read_packet
-from hosts.wire.farewell import ABORT_COPIES, Abort, Fin
+from hosts.wire.farewell import Abort, Fin
 from hosts.wire.reason import Reason
-from hosts.wire.seq import extend
 from hosts.wire.tree.checking import TreeChecker
 
 ELSEWHERE = (Reason.NOT_A_CHILD, Reason.MOVED)
@@ -48,26 +34,13 @@ TO_A_CHILD = (*ELSEWHERE, Reason.SILENT, Reason.STALLED)
 """What the sender says to its child, not to everybody."""
 
 
-class MtcpReceiver(SessionReceiver):
-    """See the module. What it is made of does not know it: it asks its parts, and tells one what another needs."""
+class MtcpReceiver(Participant):
+    """See the module. Its state, and its end, are participant.py's."""
 
     def __init__(self, session: Session, options: MtcpOptions, rng: random.Random) -> None:
-        super().__init__(session)
-        self.options = options
-        self._standing = Standing(options)
-        self.reception: Reassembly[Data | Repair] = Reassembly(0, 0, options.buffer_bytes, options.reach)
+        super().__init__(session, options, rng)
         self._rng = rng
-        self.attachment = Attachment(options, rng)
-        self.feedback = ReceiverFeedback(options, self.counters, self.reception, self.attachment)
-        self.serving: Serving | None = None
-        """What it does for others; None while nobody has asked."""
         self._premature = Premature()
-        self._doubt = Doubt[tuple[Reason, Address]]()
-        """Of an abort, and whose it is said to be."""
-
-    def _enter(self, state: ReceiverState) -> None:
-        self._standing.enter(state)
-        self.state = state.value
 
     # --- the application's side
 
@@ -77,23 +50,6 @@ class MtcpReceiver(SessionReceiver):
     def consumed(self, count: int, *, now: float) -> Sequence[Effect]:
         self.reception.consume(count)
         return self.feedback.opened(now)
-
-    def confirm(self, *, complete: bool, now: float, reason: Reason = Reason.NONE) -> Sequence[Effect]:
-        if self._standing.is_judged or not self._standing.takes_part:
-            return ()
-        self._standing.judge(complete, reason)
-        if self.serving is None:
-            return self._begin_fin(now)
-        told = self.serving.completed(now) if complete else self._leave(now, reason.text)
-        return [*told, *self._end_if_alone(now)]
-
-    def close(self, *, now: float, reason: str) -> Sequence[Effect]:
-        """It leaves: in good order at first, at once when it insists."""
-        if self.closed:
-            return ()
-        if self.serving is not None and self.serving.children and self._standing.state is ReceiverState.MEMBER:
-            return self._leave(now, reason)
-        return self._abort(reason)
 
     @property
     def patience_s(self) -> float:
@@ -152,24 +108,18 @@ class MtcpReceiver(SessionReceiver):
 
     def _first_heard(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         """From somebody, while the sender is not known yet."""
-        if isinstance(packet, Announce) and self.may_change_to(packet.session, datagram, now):
-            self.counters["changed_session"] += 1
+        announced = isinstance(packet, Announce)
+        may_be_first = announced or isinstance(packet, Data)  # then the session has started without us
+        if not self.begins(packet.session, datagram, now, announced=announced, may_be_first=may_be_first):
+            return ()
+        if self._standing.state is ReceiverState.JOINING:  # another session than the one that was being joined
             self._premature.take()
             self.attachment = Attachment(self.options, self._rng)
             self.feedback = ReceiverFeedback(self.options, self.counters, self.reception, self.attachment)
             self._enter(ReceiverState.LISTENING)
-        elif self.number is not None and packet.session != self.number:
-            self.counters["drop_other_session"] += 1
-            return ()
-        # Data instead of an announcement: the session has started without us.
-        if not isinstance(packet, (Announce, Data)) or not self.may_begin_with(datagram):
-            self.counters["drop_stranger"] += 1
-            return ()
-        self.number = packet.session
-        self.joining_since = now
         self._enter(ReceiverState.JOINING)
         # A leaf waits: agents first, so that there is somebody to be found.
-        waits = self.options.given_parents is None and not self.options.agent and isinstance(packet, Announce)
+        waits = self.options.given_parents is None and not self.options.agent and announced
         self.attachment.begin(packet.session, datagram.source, now, self.options.announce_s if waits else 0.0)
         return () if waits else self.attachment.handle_timer(now)
 
@@ -292,37 +242,22 @@ class MtcpReceiver(SessionReceiver):
         self, packet: Data | Repair, now: float, arrived_at: float | None, *, to_all: bool = False
     ) -> Sequence[Effect]:
         """`to_all`: a repair by the sender to the group, parent or not."""
-        reception = self.reception
-        received = reception.received
-        seq = extend(packet.seq, received.cumulative)
-        if not reception.takes(seq, packet.offset, len(packet.payload)):
-            self.counters["drop_outside_window"] += 1
-            return ()
-        if not reception.is_right(seq, packet):
-            self.counters["drop_wrong"] += 1
-            return ()
-        self.counters["data_packets" if type(packet) is Data else "repair_packets"] += 1
-        effects: list[Effect] = []
-        gap = seq > received.end
+        name = "data_packets" if type(packet) is Data else "repair_packets"
         try:
-            delivered = reception.add(seq, packet)
+            taken = take(self.reception, packet, name, self.counters)
         except BrokenStreamError:
             return self.confirm(complete=False, now=now, reason=Reason.BROKEN_STREAM)
-        if delivered is None:
-            self.counters["duplicate_packets"] += 1
-        else:
-            effects += delivered
-            if reception.ended:
-                effects.append(StreamEnded(reception.delivered))
+        if taken is None:
+            return ()
+        seq, is_new, gap, effects = taken
         if self.serving is not None:
-            effects += self.serving.arrived(seq, packet, delivered is not None, now)
+            effects += self.serving.arrived(seq, packet, is_new, now)
         if gap:
             self.counters["nacks"] += 1
-        if to_all and delivered is None:
+        if to_all and not is_new:
             effects += self.feedback.known(now)
         else:
             is_parents = not to_all or self.attachment.parent == self.attachment.sender
-            is_new = delivered is not None
             effects += self.feedback.arrived(packet, gap, now, arrived_at, is_new=is_new, is_parents=is_parents)
         return effects
 
@@ -335,108 +270,18 @@ class MtcpReceiver(SessionReceiver):
         packet = read_packet(first.data, parse, Counter(), self.number)
         if type(packet) is not Data or packet.end:
             return None
-        reception = self.reception
-        seq = extend(packet.seq, reception.received.cumulative)
-        whole = packet._replace(payload=payload)
-        gap = seq > reception.received.end
-        if seq < reception.received.cumulative or not reception.takes(seq, packet.offset, len(payload), count):
-            return None
-        if not reception.is_right(seq, whole, count):
-            return None
         try:
-            delivered = reception.add_run(seq, count, whole)
+            taken = take_run(self.reception, packet, payload, count, self.counters)
         except BrokenStreamError:
             return self.confirm(complete=False, now=now, reason=Reason.BROKEN_STREAM)
-        if delivered is None:
+        if taken is None:
             return None
         self.attachment.sender_heard_at = now
         self.feedback.marked |= run.ecn == CE
-        self.counters["data_packets"] += count
-        effects: list[Effect] = [*delivered]
-        if reception.ended:
-            effects.append(StreamEnded(reception.delivered))
-        if gap:
+        if taken.is_gap:
             self.counters["nacks"] += 1
-        effects += self.feedback.arrived(packet, gap, now, first.arrived_at, count=count)
-        return effects
-
-    # --- the end, in good order
-
-    def _leave(self, now: float, reason: str) -> list[Effect]:
-        """Hand the children over, and go when they have gone."""
-        assert self.serving is not None
-        self._enter(ReceiverState.LEAVING)
-        self._standing.leave(reason, now)
-        return self.serving.leave(now)
-
-    def _end_if_alone(self, now: float) -> list[Effect]:
-        """An agent goes when nobody depends on it any more, or when it has waited for that long enough."""
-        standing = self._standing
-        if self.serving is None or not standing.takes_part:
-            return []
-        leaving = standing.state is ReceiverState.LEAVING
-        if not self.serving.is_alone:
-            return self._abort(standing.leave_reason) if leaving and now >= standing.leave_by else []
-        if standing.is_judged:
-            return self._begin_fin(now)
-        return self._abort(standing.leave_reason) if leaving else []
-
-    def _begin_fin(self, now: float) -> list[Effect]:
-        self._enter(ReceiverState.CONFIRMING)
-        self.feedback.stop()
-        return self._send_fin(now)
-
-    def _send_fin(self, now: float) -> list[Effect]:
-        effects = self._standing.fin(self.number or 0, self.attachment.lineage, now)
-        return self._confirmed() if effects is None else effects
-
-    def _confirmed(self) -> list[Effect]:
-        """The receipt has come, or nobody is left who could give one."""
-        standing = self._standing
-        return self._end(standing.complete, "" if standing.complete else standing.reason.text)
-
-    # --- the end, at once
-
-    def _aborted(self, reason: Reason, datagram: Datagram, now: float) -> list[Effect]:
-        """The sender or the parent has said that it is over."""
-        if self._standing.wants_no_more:
-            return self._dismissed(reason)
-        first = self._doubt.said((reason, datagram.source), now, to_one=self.is_to_one(datagram))
-        return [] if first is None else self._dismissed(first[0])
-
-    def _believe(self, now: float) -> list[Effect]:
-        """The end, if what was said of it agrees with what has come since."""
-        doubt, place = self._doubt, self.attachment
-        if doubt.what is None:
-            return []
-        reason, source = doubt.what
-        heard_at = place.sender_heard_at if source == place.sender else place.heard_at
-        if doubt.believed(heard_at, now) is not None:
-            return self._dismissed(reason)
-        return self.feedback.send(False, now) if doubt.is_open(now) and place.parent is not None else []
-
-    def _dismissed(self, reason: Reason) -> list[Effect]:
-        """The sender has ended the session, or the parent has given us up."""
-        told = self._dismiss_children(reason)
-        if self._standing.wants_no_more:
-            return [*told, *self._confirmed()]
-        return [*told, *self._end(False, f"the sender ended the session: {reason.text}")]
-
-    def _dismiss_children(self, reason: Reason) -> list[Effect]:
-        return [] if self.serving is None else self.serving.dismiss(reason)
-
-    def _abort(self, reason: str) -> list[Effect]:
-        effects = self._dismiss_children(Reason.NOT_A_CHILD)
-        parent = self.attachment.parent
-        if parent is not None and self.number is not None:
-            effects += [Send(encode_abort(self.number, Reason.INTERRUPTED), parent)] * ABORT_COPIES
-        return effects + self._end(False, reason)
-
-    def _end(self, complete: bool, reason: str) -> list[Effect]:
-        self._enter(ReceiverState.CLOSED)
-        self.reception.clear()
-        self.serving = None
-        return [LeaveGroup(self.session.group, self.session.source), SessionEnded(complete, reason)]
+        taken.effects.extend(self.feedback.arrived(packet, taken.is_gap, now, first.arrived_at, count=count))
+        return taken.effects
 
     # --- timers
 

@@ -11,7 +11,8 @@ from hosts.endpoint import Address, CongestionSignal, Effect, Send, SendRun
 from hosts.parts.sack import bits
 from hosts.parts.silence import patience_s
 from hosts.protocols.rla.advertised import Advertised
-from hosts.protocols.rla.branch import LOSS_DISTANCE, Asked, Branch
+from hosts.protocols.rla.branch import Asked, Branch
+from hosts.protocols.rla.congestion import Congestion
 from hosts.protocols.rla.copies import Copies
 from hosts.protocols.rla.inflight import InFlight, Packet
 from hosts.protocols.rla.listening import RandomListening
@@ -52,6 +53,9 @@ class Flow:
         self._repairs = Repairs(self._inflight, self._by_number, options.rexmit_thresh, counters, self._copy)
         self._advertised = Advertised(self.branches, self._inflight)
         self.window = Window(options, self.listening, self._inflight, self._advertised, self._repairs, self.branches)
+        self._congestion = Congestion(
+            options, counters, self.listening, self._inflight, self._repairs, self.window, self.branches
+        )
         self.joined = 0
         """Receivers so far, and the next one's number."""
         self.arrived = 0
@@ -207,19 +211,7 @@ class Flow:
             return self._acknowledge_aside(branch, cumulative, sack, now)
         effects: list[Effect] = []
         self._heard_of(branch, cumulative, sack, now)
-        has = self._inflight.listened.has
-        lost_at = branch.answers_that_it_lacked(ack, has)
-        if lost_at is not None:
-            branch.losses += 1
-            self._congested(branch, lost_at, now, effects)
-        lost = branch.find_losses(cumulative + sack.bit_length() if sack else -1, ack.echo_time_us / 1e6, has)
-        if lost:
-            self._lost(branch, lost, now, effects)
-        if ack.marked:  # RFC 3168 (6.1.2): as a loss
-            self._counters["marks"] += 1
-            self._congested(branch, ack.echo_time_us / 1e6 - self.window.longest_wait, now, effects)
-        if self.options.rules == "tcp" and len(self.branches) > 1:
-            self._listen(branch, cumulative + sack.bit_length(), ack.echo_time_us / 1e6, now, effects)
+        self._congestion.told(branch, ack, cumulative + sack.bit_length(), now, effects)
         if ack.hurry:
             effects += self._repairs.hurry(branch, now)
         elif recovers:
@@ -303,35 +295,6 @@ class Flow:
         self._repairs.completed(fresh, before, inflight.base)
         inflight.let_go()
 
-    # --- losses
-
-    def _lost(self, branch: Branch, lost: list[int], now: float, effects: list[Effect]) -> None:
-        for seq in lost:
-            self._repairs.request(branch, seq)
-        packets = self._inflight.packets
-        self._congested(branch, max(packets[seq].sent_at for seq in lost), now, effects)
-
-    def _congested(self, branch: Branch, sent_at: float, now: float, effects: list[Effect]) -> None:
-        """It has lost, or found marked, what was sent at `sent_at`."""
-        branch.met_at = max(branch.met_at, sent_at)
-        if branch.congested(now):
-            cut = self.listening.congestion(branch.number, branch.rtt.mean, self._longest_srtt(), sent_at, now)
-            if cut is not None:
-                effects.append(CongestionSignal(f"{cut}_cut", branch.address))
-
-    def _listen(self, branch: Branch, highest: int, echo: float, now: float, effects: list[Effect]) -> None:
-        """It has told whether it has what was sent before the last three packets."""
-        judged = self._inflight.packets.get(highest - LOSS_DISTANCE)
-        told_at = echo if judged is None else min(echo, judged.sent_at)
-        srtt_max = max(self.window.srtt_max, branch.rtt.mean)
-        cut = self.listening.heard(branch.number, branch.rtt.mean, srtt_max, told_at, branch.met_at, now)
-        if cut is not None:
-            effects.append(CongestionSignal(f"{cut}_cut", branch.address))
-
-    def _longest_srtt(self) -> float:
-        self.window.srtt_max = max((branch.rtt.mean for branch in self.branches.values()), default=0.0)
-        return self.window.srtt_max
-
     # --- timeouts
 
     @property
@@ -383,7 +346,7 @@ class Flow:
                 effects.append(self._repairs.repeat_alone(branch, seq, now))
                 continue
             branch.losses += 1
-            self._lost(branch, [seq], now, effects)
+            self._congestion.lost(branch, [seq], now, effects)
             effects += self._repairs.repeat(seq, now)
         if waits and self._reached < self.end and now - self._heard_at > max(waits):
             self._heard_at = now

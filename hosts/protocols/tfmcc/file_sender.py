@@ -16,12 +16,10 @@ from hosts.endpoint import (
     PeerRefused,
     Sample,
     Send,
-    SessionEnded,
     SessionStarted,
 )
 from hosts.parts.fec.pieces import BlockStatus
-from hosts.parts.file_sending import FileSending
-from hosts.parts.parting import Parting
+from hosts.parts.file_sender import FileSender
 from hosts.parts.roster import Member
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.blocks import is_blocks, parse_status
@@ -51,33 +49,15 @@ LEAST_HEARTBEAT_S: Final = 0.02
 ANNOUNCE_S: Final = 0.25
 
 
-class TfmccFileSender(TfmccSender):
+class TfmccFileSender(FileSender, TfmccSender):
     """States: waiting (for receivers), sending, closing, closed."""
 
     def __init__(self, session: Session, options: TfmccOptions, rng: random.Random) -> None:
         super().__init__(session, options, rng)
-        self._file = FileSending(self.counters, options.payload_bytes, OPEN_BLOCKS)
-        self.roster, self.blocks = self._file.roster, self._file.blocks
-        self._wait_until = 0.0
+        self._has_file(options.payload_bytes, OPEN_BLOCKS)
         self._announce_at = 0.0
-        self._parting: Parting | None = None
 
     # --- the application's side
-
-    @property
-    def send_space(self) -> int:
-        return 0 if self.state in ("closing", "closed") else self.blocks.space
-
-    def write(self, data: bytes | memoryview, *, now: float) -> Sequence[Effect]:
-        self.blocks.write(data)
-        return self._transmit(now)
-
-    def finish(self, *, now: float) -> Sequence[Effect]:
-        self.blocks.finish()
-        return self._transmit(now)
-
-    def start_now(self, *, now: float) -> Sequence[Effect]:
-        return self._begin(now) if self.state == "waiting" and self.roster.members else ()
 
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         packet = encode_abort(self.number, Reason.INTERRUPTED)
@@ -152,24 +132,6 @@ class TfmccFileSender(TfmccSender):
         self._file.begin(now)
         return [SessionStarted(), *self._transmit(now)]
 
-    def _fin(self, packet: MemberFin, source: Address, now: float) -> Sequence[Effect]:
-        if self._file.is_strange(packet, source):
-            return ()
-        effects: list[Effect] = [Send(encode_fin(packet._replace(answer=True)), source)]
-        verdict = self._file.verdict(packet, source)
-        if verdict is not None:
-            effects += self._remove(packet.receiver, *verdict, now)
-        return effects
-
-    def _remove(self, receiver: int, state: str, reason: Reason, now: float) -> list[Effect]:
-        """A receiver is through; what it held back goes on."""
-        effects: list[Effect] = [self._file.remove(receiver, state, reason)]
-        self._left(receiver, now)
-        if not self.roster.members and self.state == "sending":
-            self.state = "closing"
-            self._parting = Parting(now)
-        return effects
-
     # --- blocks
 
     def _status(self, status: BlockStatus, source: Address, now: float) -> Sequence[Effect]:
@@ -181,10 +143,6 @@ class TfmccFileSender(TfmccSender):
             return ()
         self._file.told(member, status.delivered, status.needs, extend(status.seq, self.seq), now)
         return self._transmit(now)
-
-    @property
-    def _has_payload(self) -> bool:
-        return self.blocks.has_piece
 
     @property
     def _full_bytes(self) -> int:
@@ -199,44 +157,32 @@ class TfmccFileSender(TfmccSender):
     # --- timers
 
     @property
+    def _invites_at(self) -> float:
+        return self._announce_at
+
+    def _invite(self, now: float) -> list[Effect]:
+        if now < self._announce_at:
+            return []
+        self._announce_at = now + ANNOUNCE_S
+        return [Send(encode_announce(self.number, int(now * 1e6)), self.session.group)]
+
+    def _receipt(self, fin: MemberFin) -> bytes:
+        return encode_fin(fin)
+
+    def _gone(self, receiver: int, now: float) -> None:
+        self._left(receiver, now)
+
+    @property
     def wake_at(self) -> float | None:
-        if self.state == "waiting":
-            return min(self._announce_at, self._wait_until)
-        if self.state == "closing" and self._parting is not None:
-            return self._parting.at
-        return super().wake_at
+        return super().wake_at if self.state == "sending" else self._rests_until
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
-        if self.state == "waiting":
-            return self._wait(now)
-        if self.state == "closing" and self._parting is not None:
-            if self._parting.says(now):
-                return [Send(encode_abort(self.number, Reason.NONE), self.session.group)]
-            return [self._end()] if self._parting.is_over else []
-        effects: list[Effect] = []
-        for receiver, reason in self.roster.overdue(self.blocks.passed, self.options.drop_after_s, now):
-            effects.append(Send(encode_abort(self.number, reason), self.roster.members[receiver].address))
-            effects += self._remove(receiver, "lost", reason, now)
+        if self.state != "sending":
+            return self._rest(now)
+        effects = self._give_up(self.options.drop_after_s, now)
         waits_for_needs = self.blocks.passed == self.blocks.made
         self._heartbeat_s = max(self.steering.rounds.max_rtt, LEAST_HEARTBEAT_S) if waits_for_needs else HEARTBEAT_S
         return [*effects, *self._transmit(now)]
-
-    def _wait(self, now: float) -> list[Effect]:
-        self.detail = f"{len(self.roster)} of {self.session.receivers} receivers have joined"
-        if now >= self._wait_until:
-            if self.roster.members:
-                return self._begin(now)
-            return list(self.close(now=now, reason=f"no receiver joined within {self.session.wait:g} s"))
-        if now >= self._announce_at:
-            self._announce_at = now + ANNOUNCE_S
-            return [Send(encode_announce(self.number, int(now * 1e6)), self.session.group)]
-        return []
-
-    def _end(self) -> SessionEnded:
-        self.state = "closed"
-        end = self.roster.end(all_sent=self.blocks.all_made)
-        self.detail = end.reason
-        return end
 
     # --- what it shows
 

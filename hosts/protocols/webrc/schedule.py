@@ -19,7 +19,7 @@ from hosts.protocols.webrc.waves import Waves
 BASE: Final = -1
 """In place of a wave's age: the base channel."""
 _MAX_ROUNDS: Final = 8
-"""Times around the ring after which the order repeats itself at the latest; 3 in practice."""
+"""Times around the ring after which the order repeats itself at the latest; 2 in practice."""
 _ROUNDING: Final = 1e-9
 """Packets: what volumes that should be whole numbers are off by, relative to their size, with much to spare."""
 
@@ -53,27 +53,28 @@ def slot_order(waves: Waves) -> tuple[Tick, ...]:
     released: list[list[int]] = [[] for _ in range(ticks)]
     for job, (release, _, _) in enumerate(jobs):
         released[release % ticks].append(job)
-    queue: list[tuple[int, int, int]] = []  # deadline, job, tick of its release
-    before: list[Tick | None] = []
-    for turn in range(_MAX_ROUNDS):
-        order: list[Tick | None] = []
-        for tick in range(turn * ticks, (turn + 1) * ticks):
-            for job in released[tick % ticks]:
+    queue: list[
+        tuple[int, int, int]
+    ] = []  # deadline, job, tick of its release; ticks are counted from this turn's first
+    waiting: list[tuple[int, int, int]] | None = None
+    for _ in range(_MAX_ROUNDS):
+        order: list[tuple[int, int]] = []  # job, and ticks from its wave's first slot
+        for tick, jobs_released in enumerate(released):
+            for job in jobs_released:
                 release, deadline, _ = jobs[job]
                 heapq.heappush(queue, (tick + deadline - release, job, tick))
-            order.append(_send(queue, jobs, tick, ticks) if queue else None)
-        if order == before:
-            return tuple(tick for tick in order if tick is not None)
-        before = order
+            if queue:
+                _, job, released_at = heapq.heappop(queue)
+                order.append((job, jobs[job][0] + tick - released_at))
+        queue = sorted((deadline - ticks, job, released_at - ticks) for deadline, job, released_at in queue)
+        if queue == waiting:  # as it began, so that the next turn is the same
+            return tuple(_tick(jobs[job][2], since // ticks) for job, since in order)
+        waiting = list(queue)
     raise AssertionError("the order does not repeat itself")
 
 
-def _send(queue: list[tuple[int, int, int]], jobs: list[tuple[int, int, Tick]], now: int, ticks: int) -> Tick:
-    _, job, released_at = heapq.heappop(queue)
-    release, _, tick = jobs[job]
-    if tick.age == BASE:
-        return tick
-    return Tick((release + now - released_at) // ticks, tick.number)
+def _tick(first: Tick, age: int) -> Tick:
+    return first if first.age == BASE else Tick(age, first.number)
 
 
 def _windows(waves: Waves) -> list[tuple[int, int, Tick]]:
@@ -81,9 +82,9 @@ def _windows(waves: Waves) -> list[tuple[int, int, Tick]]:
     channel. Tick i ends at (i + 1) / ticks slots."""
     ends = [tick / waves.slot_packets for tick in range(1, waves.slot_packets + 1)]
     reached = array("d")
-    for age in range(waves.n):
+    for volumes in waves.wave_volumes(ends):
         before = reached[-1] if reached else 0.0
-        reached.extend(before + waves.wave_volume(age, end) for end in ends)
+        reached.extend([before + volume for volume in volumes])
     jobs = [(*window, Tick(0, n)) for n, window in enumerate(_packet_windows(reached, waves.wave_packets))]
     base = array("d", (waves.base_volume(end) for end in ends))
     return jobs + [(*window, Tick(BASE, n)) for n, window in enumerate(_packet_windows(base, waves.base_packets))]

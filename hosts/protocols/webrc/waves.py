@@ -12,7 +12,7 @@ constant.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 SHORT_PSNS: Final = 1 << 16
@@ -156,10 +156,24 @@ class Waves:
         newest -= self._decayed(self._steady + self._second, leads, x)
         return newest if age == 0 else both - newest
 
+    def wave_volumes(self, ends: Sequence[float]) -> Iterator[list[float]]:
+        """Of each wave, youngest first, up to each of these `x`, as `wave_volume` has it: but how most fall alike
+        is worked out once."""
+        fallen = [1.0 - math.pow(self.p, x) for x in ends]
+        for age in range(self.n):
+            if age <= 1:
+                yield [self.wave_volume(age, x) for x in ends]
+            else:
+                scale = self._scale(self.base_rate * self.p ** -(self.n - age))
+                yield [share * scale for share in fallen]
+
     def _decayed(self, rate: float, since: float, until: float) -> float:
         """Packets, between two times of a slot, of a channel that begins the slot at `rate`."""
         volume = math.pow(self.p, since) - math.pow(self.p, until)
-        return volume * (rate * self.slot_s / math.log(1 / self.p))
+        return volume * self._scale(rate)
+
+    def _scale(self, rate: float) -> float:
+        return rate * self.slot_s / math.log(1 / self.p)
 
     def rates(self, x: float) -> Sequence[float]:
         """The rates of the waves, youngest first."""

@@ -32,6 +32,14 @@ END = 0xEE
 PROGRAM, P4INFO = program_file(), DATA / "entities.p4info.txtpb"
 
 
+@pytest.fixture(autouse=True)
+def _priority() -> Iterator[None]:
+    """What is run here, and not as a process, takes a priority that the tests after it are not to have."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    yield
+    os.setpriority(os.PRIO_PROCESS, 0, before)
+
+
 class Process:
     """A running `canopy switch`."""
 

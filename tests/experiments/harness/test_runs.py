@@ -9,6 +9,7 @@ import pytest
 
 from experiments.harness.runs import Finished, Programs, Run, RunError, execute, in_parallel
 from tests.experiments.networks import small
+from tests.waiting import wait_for
 from topologies.emulation.kernel import process_start_time
 from topologies.results.run_folder import RunFolder
 
@@ -93,13 +94,9 @@ def test_whoever_stops_listening_ends_the_programs() -> None:
 def test_a_killed_parent_leaves_no_program_behind(tmp_path: Path) -> None:
     told = tmp_path / "pid"
     command = ["sh", "-c", f"echo $$ > {told}.new; mv {told}.new {told}; exec sleep 600"]
-    deadline = time.monotonic() + 60
     parent = f"from experiments.harness.runs import Programs; Programs().run({command})"
     with subprocess.Popen([sys.executable, "-c", parent]) as process:
-        while not told.exists() and time.monotonic() < deadline:
-            time.sleep(0.01)  # another process's progress
+        wait_for(told.exists, "it runs")
         process.kill()
     program = int(told.read_text())
-    while process_start_time(program) is not None and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert process_start_time(program) is None
+    wait_for(lambda: process_start_time(program) is None, "it is gone")

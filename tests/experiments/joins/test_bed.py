@@ -4,14 +4,13 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from experiments.joins.bed import Bed
 from experiments.lan.namespaces import BedError
+from tests.waiting import wait_for
 from topologies.emulation.kernel import network_namespace, process_start_time
 
 pytestmark = pytest.mark.root
@@ -51,13 +50,6 @@ def named() -> set[str]:
 
 def within(pid: int, inode: int) -> bool:
     return process_start_time(pid) is not None and network_namespace(pid) == inode
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 10
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_a_bridge_snoops_and_shapes_and_leaves_nothing_behind() -> None:
@@ -115,11 +107,11 @@ def test_kill_minus_9_leaves_neither_namespaces_nor_programs(tmp_path: Path) -> 
     ) as killed:
         assert killed.stdout is not None
         pid = int(killed.stdout.readline())
-        wait_until(lambda: network_namespace(pid) not in (None, network_namespace()))
+        wait_for(lambda: network_namespace(pid) not in (None, network_namespace()), "it is in another")
         inode = network_namespace(pid)
         assert inode is not None
         killed.kill()
-    wait_until(lambda: process_start_time(pid) is None)
+    wait_for(lambda: process_start_time(pid) is None, "it is gone", 10.0)
     processes = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     assert not [process for process in processes if within(process, inode)]
     assert named() <= before

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from experiments.survey.distribution import Cell, draw
 from experiments.survey.survey import Plan, survey
 from tests.experiments.survey.cells import small
 from tests.experiments.survey.test_outcome import run
+from tests.waiting import wait_for
 
 PLAN = Plan(["tfmcc", "webrc"], 3, 1)
 
@@ -136,9 +136,7 @@ def test_a_killed_survey_goes_on_where_it_was(tmp_path: Path) -> None:
     command += ["--seed", str(cheap_seed()), "--jobs", "1", "--out", str(out)]
     scratch = {**os.environ, "TMPDIR": str(tmp_path)}  # whoever is killed cannot clear it away
     with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, env=scratch) as killed:
-        deadline = time.monotonic() + 120
-        while not list(out.glob("runs/*.json")) and time.monotonic() < deadline:
-            time.sleep(0.05)  # another process's progress
+        wait_for(lambda: list(out.glob("runs/*.json")), "the first run is kept", 120.0)
         os.killpg(killed.pid, signal.SIGKILL)
     before = {kept: kept.stat().st_mtime_ns for kept in out.glob("runs/*.json")}
     assert before

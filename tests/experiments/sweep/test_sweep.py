@@ -2,7 +2,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from experiments.harness.runs import Finished, Run, RunError
 from experiments.sweep.sweep import grid, metrics, run_sweep
 from experiments.sweep.table import make_table
 from tests.experiments.networks import small
+from tests.waiting import wait_for
 from topologies.results.run_folder import RunFolder
 from topologies.scenario import Scenario, parse_scenario
 from topologies.scenario.settings import Setting, SettingError
@@ -136,9 +136,7 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     command += ["--out", str(out)]
     scratch = {**os.environ, "TMPDIR": str(tmp_path)}  # whoever is killed cannot clear it away
     with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, env=scratch) as sweep:
-        deadline = time.monotonic() + 90
-        while not list(out.glob("runs/*.json")) and time.monotonic() < deadline:
-            time.sleep(0.05)  # another process's progress
+        wait_for(lambda: list(out.glob("runs/*.json")), "the first run is kept", 120.0)
         os.killpg(sweep.pid, signal.SIGKILL)
     before = {kept: kept.stat().st_mtime_ns for kept in out.glob("runs/*.json")}
     assert 1 <= len(before) < 4

@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from engine.command import assemble
 from hosts.programs.keyfile import new_keys, write_keys
 from tests.hosts.runtime.test_runtime import free_port
+from tests.waiting import wait_for
 
 PROGRAM = [sys.executable, "-m", "hosts.programs.cli"]
 ROOT = Path(__file__).parents[3]
@@ -29,14 +30,6 @@ def end(process: subprocess.Popen[str], timeout: float = 60) -> tuple[int, str, 
 
 def run(*arguments: str) -> tuple[int, str, str]:
     return end(start(*arguments))
-
-
-def until(condition: Callable[[], bool], what: str) -> None:
-    """Wait for another process."""
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -165,7 +158,9 @@ def test_a_tree_of_two_levels(tmp_path: Path, file: Path) -> None:
         (["recv", "--group", "239.1.1.1", "--port", "5000", "--parent", "nearby"], "nearby"),
     ],
 )  # fmt: skip
-def test_bad_input_is_one_clear_line(arguments: list[str], message: str, tmp_path: Path, file: Path) -> None:
+def test_bad_input_is_one_clear_line(
+    arguments: list[str], message: str, tmp_path: Path, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "empty").mkdir()
     with (tmp_path / "huge").open("wb") as huge:
         huge.truncate(10**12)  # sparse: who read it would not end
@@ -173,7 +168,8 @@ def test_bad_input_is_one_clear_line(arguments: list[str], message: str, tmp_pat
     filled = [argument.format(**places) for argument in arguments]
     if "--interface" not in filled:
         filled += ["--interface", "lo"]
-    code, output, errors = run(*filled)
+    code = assemble.run(filled)
+    output, errors = capsys.readouterr()
     assert code == 2
     assert message in errors
     assert len(errors.splitlines()) == 1
@@ -186,6 +182,12 @@ def test_wrong_usage(arguments: list[str]) -> None:
     code, _, errors = run(*arguments)
     assert code == 2
     assert "Traceback" not in errors
+
+
+def test_bad_input_ends_the_program(tmp_path: Path) -> None:
+    missing = tmp_path / "missing"
+    told = run("send", str(missing), *options("232.1.1.1", 5000))
+    assert told == (2, "", f"canopy: {missing}: No such file or directory\n")
 
 
 def test_nobody_joins(file: Path) -> None:
@@ -218,7 +220,7 @@ def test_an_interrupted_receiver(tmp_path: Path, file: Path, number: signal.Sign
     folder = tmp_path / "in"
     receiver = start("recv", *common, "--source", "127.0.0.1", "-o", str(folder), "-q")
     sender = start("send", str(file), *common, "--rate-limit", "200000", "-q")
-    until(lambda: folder.is_dir() and any(folder.iterdir()), "the part file appears")
+    wait_for(lambda: folder.is_dir() and any(folder.iterdir()), "the part file appears")
     receiver.send_signal(number)
     code, _, errors = end(receiver)
     assert (code, errors) == (130, "canopy: interrupted\n")
@@ -238,7 +240,7 @@ def test_an_interrupted_sender(tmp_path: Path, file: Path) -> None:
     sender = start(
         "send", str(file), *common, "--rate-limit", "200000", "-q", "--status-dir", str(status), "--session", "5"
     )
-    until(lambda: folder.is_dir() and any(folder.iterdir()), "the part file appears")
+    wait_for(lambda: folder.is_dir() and any(folder.iterdir()), "the part file appears")
     sender.send_signal(signal.SIGINT)
     code, _, errors = end(sender)
     assert (code, errors) == (130, "canopy: interrupted\n")
@@ -255,7 +257,7 @@ def test_a_killed_receiver_leaves_no_half_file_under_the_name(tmp_path: Path, fi
     sender = start(
         "send", str(file), *common, "--receivers", "2", "--rate-limit", "800000", "--set", "drop_after_s=2", "-q"
     )
-    until(lambda: folders[0].is_dir() and any(folders[0].iterdir()), "the part file appears")
+    wait_for(lambda: folders[0].is_dir() and any(folders[0].iterdir()), "the part file appears")
     receivers[0].kill()
     assert end(receivers[0])[0] == -signal.SIGKILL
     code, _, errors = end(sender)

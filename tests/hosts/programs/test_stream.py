@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from hosts.programs.input import InputSource
-from tests.hosts.programs.test_cli import until
 from tests.hosts.runtime.test_runtime import free_port
+from tests.waiting import wait_for
 
 FAST = ("--set", "initial_rtt_s=0.02")
 """A local network: what the session begins with."""
@@ -29,7 +29,7 @@ def wait_for_receivers(port: int, count: int = 1) -> None:
     """Until so many programs have bound the UDP port: nobody else of this machine has it."""
     local = f":{port:04X} "
     sockets = Path("/proc/net/udp")
-    until(
+    wait_for(
         lambda: sum(local in line[:21] for line in sockets.read_text().splitlines()) >= count,
         f"no receiver at port {port}",
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hosts.programs.test_cli import until
+from tests.waiting import wait_for
 
 ROOT = Path(__file__).parents[3]
 ETH_P_IP = 0x0800
@@ -135,7 +135,7 @@ def test_a_file_over_a_wire(wire: Wire, tmp_path: Path) -> None:
         assert sender.returncode == 0, errors
         _, errors = receiver.communicate(timeout=60)
         assert receiver.returncode == 0, errors
-        until(lambda: left in ear.records("232.5.5.5"), "the kernel reports the leave")
+        wait_for(lambda: left in ear.records("232.5.5.5"), "the kernel reports the leave")
         assert joined in ear.records("232.5.5.5")
     finally:
         ear.stop()
@@ -165,7 +165,7 @@ def test_a_carousel_over_a_wire(wire: Wire, tmp_path: Path) -> None:
         heard = [group for group in groups if joined in ear.records(group)]
         assert "232.6.0.0" in heard  # the base channel
         assert len(heard) >= 4
-        until(lambda: all(left in ear.records(group) for group in heard), "the kernel reports every leave")
+        wait_for(lambda: all(left in ear.records(group) for group in heard), "the kernel reports every leave")
     finally:
         sender.terminate()
         sender.communicate(timeout=20)
@@ -188,7 +188,7 @@ def test_a_folder_that_meets_a_full_disk_is_resumed(wire: Wire, tmp_path: Path) 
             receiver = wire.start(wire.right, *arguments)
             sender = wire.start(wire.left, "send", str(sent), *common, "--wait", "30")
             if step == 0:
-                until(lambda: any((disk / "in").glob("sent/.large.hash-*")), "the large file begins")
+                wait_for(lambda: any((disk / "in").glob("sent/.large.hash-*")), "the large file begins")
                 (disk / "ballast").write_bytes(bytes(14 << 20))  # statvfs has said that there is room
             _, sender_says = sender.communicate(timeout=60)
             _, says = receiver.communicate(timeout=60)
@@ -216,7 +216,7 @@ def test_an_mtu_falls_in_the_middle(side: str, arrives: bool, wire: Wire, tmp_pa
     receiver = wire.start(wire.right, "recv", *common, "--source", "10.9.0.1", "-o", str(tmp_path / "in"))
     sender = wire.start(wire.left, "send", str(file), *common, "--wait", "30", "--rate-limit", "20e6")
     inside = tmp_path / "in"
-    until(lambda: sum(path.stat().st_size for path in inside.glob(".*")) > 100_000, "some of it arrives")
+    wait_for(lambda: sum(path.stat().st_size for path in inside.glob(".*")) > 100_000, "some of it arrives")
     _ip("-n", getattr(wire, side), "link", "set", "wire", "mtu", "1300")
     _, errors = sender.communicate(timeout=60)
     receiver.communicate(timeout=60)

@@ -13,7 +13,7 @@ import pytest
 from controller.api import ApiClient, ApiError
 from controller.statedir import SOCKET_NAME
 from experiments.lan.namespaces import Namespaces
-from tests.topologies.emulation.whole.harness import wait_for
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.root, pytest.mark.emulation]
 

@@ -9,8 +9,7 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from hosts.security.keys import KeysError
 from hosts.security.link import Link
 from hosts.security.messages import MOST_BYTES
 from hosts.security.ticket import Ticket
+from tests.waiting import wait_for
 
 SERVE = "from hosts.programs.keys_cli import app; app()"
 
@@ -48,7 +48,7 @@ class Office:
             self._process = subprocess.Popen(
                 [sys.executable, "-c", SERVE, "serve", str(self.registry.folder)], stderr=said
             )
-        until(lambda: b"registrar at" in self.said.read_bytes(), 60.0)
+        wait_for(lambda: b"registrar at" in self.said.read_bytes(), "the registrar runs")
 
     def end(self, number: int = signal.SIGKILL) -> None:
         assert self._process is not None
@@ -63,13 +63,6 @@ class Office:
     @property
     def serial(self) -> int:
         return self.registry.epochs(0.0)[0].newest.serial
-
-
-def until(what: Callable[[], object], patience_s: float = 20.0) -> None:
-    end = time.monotonic() + patience_s
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 @pytest.fixture
@@ -102,16 +95,16 @@ def test_an_expelled_member_learns_no_more_and_a_killed_registrar_loses_nothing(
         assert one.ring.epochs == other.ring.epochs
         assert [number for number, _ in one.ring.epochs] == [1]
         office.registry.expel("eve")
-        until(lambda: office.serial == 2)
+        wait_for(lambda: office.serial == 2, "another epoch")
         office.end()  # on disk it is; whether alice was told is a matter of chance
-        until(lambda: said)
+        wait_for(lambda: said, "it says something")
         assert said == ["the registrar says: this member was expelled"]
         assert [number for number, _ in other.ring.epochs] == [1]
         office.begin()
         assert office.serial == 2, "the roll that was asked for has been done"
-        until(lambda: one.ring.epochs[-1][0] == 2)
+        wait_for(lambda: one.ring.epochs[-1][0] == 2, "the member has it")
         with member(alice) as again:
-            until(lambda: newest(again) == 2)
+            wait_for(lambda: newest(again) == 2, "who came later has it")
         with pytest.raises(KeysError, match=r"^registrar 127.0.0.1:\d+: this member was expelled$"):
             Registration(eve, said.append).begin(30.0)
         assert [number for number, _ in other.ring.epochs] == [1]
@@ -132,7 +125,7 @@ def test_who_has_a_key_of_its_own_gets_the_keys_until_it_is_expelled(office: Off
         with pytest.raises(KeysError, match="knows no such member"):
             Registration(ticket._replace(token=bytes(32)), print).begin(30.0)
         office.registry.expel("alice")
-        until(lambda: office.serial == 2)
+        wait_for(lambda: office.serial == 2, "another epoch")
         assert [number for number, _ in one.ring.epochs] == [1]
 
 

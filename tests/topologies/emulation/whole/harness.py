@@ -5,10 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from tests.waiting import wait_for
 
 CANOPY = (sys.executable, "-m", "topologies.cli")
 START_LIMIT_S = 60.0
@@ -39,14 +40,6 @@ def session(size: str, drop_after: str = "20 s") -> str:
         f"  - {{id: 1, protocol: mtcp, sender: sender, group: 232.1.0.1, port: 5001, size: {size}, "
         f"slow_receivers: {{drop_after: {drop_after}}}, receivers: [r1, r2]}}\n"
     )
-
-
-def wait_for(condition: Callable[[], bool], what: str, limit_s: float = START_LIMIT_S) -> None:
-    """Poll until it holds. AssertionError when it does not in time."""
-    deadline = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {limit_s:g} s: {what}"
-        time.sleep(0.05)
 
 
 class Run:

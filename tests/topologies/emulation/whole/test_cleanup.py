@@ -7,7 +7,8 @@ import subprocess
 import pytest
 
 from tests.topologies.emulation.whole.conftest import Start
-from tests.topologies.emulation.whole.harness import TWO_SWITCHES, Run, session, wait_for
+from tests.topologies.emulation.whole.harness import TWO_SWITCHES, Run, session
+from tests.waiting import wait_for
 from topologies.emulation.state import remove_leftovers
 
 pytestmark = [pytest.mark.root, pytest.mark.emulation]

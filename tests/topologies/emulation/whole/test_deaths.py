@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.topologies.emulation.whole.conftest import Start
-from tests.topologies.emulation.whole.harness import TWO_SWITCHES, session, wait_for
+from tests.topologies.emulation.whole.harness import TWO_SWITCHES, session
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.root, pytest.mark.emulation]
 

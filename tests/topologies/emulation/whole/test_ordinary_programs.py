@@ -9,7 +9,8 @@ import pytest
 
 from controller.api import ApiClient
 from controller.statedir import SOCKET_NAME
-from tests.topologies.emulation.whole.harness import Run, wait_for
+from tests.topologies.emulation.whole.harness import Run
+from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.root, pytest.mark.emulation]
 

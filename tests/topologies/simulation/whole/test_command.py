@@ -5,13 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from tests.topologies.simulation.runs import session, tree
+from tests.waiting import wait_for
 from topologies.cli import app
 
 LONG = """\
@@ -133,11 +133,10 @@ def test_ctrl_c_ends_with_the_results_so_far(tmp_path: Path) -> None:
         text=True,
     )
     series = folder / "series" / "flow-0.jsonl"
-    deadline = time.monotonic() + START_LIMIT_S
-    while not (series.exists() and series.stat().st_size > 2000):
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    wait_for(
+        lambda: process.poll() is not None or (series.exists() and series.stat().st_size > 2000), "its series grows"
+    )
+    assert process.poll() is None
     process.send_signal(signal.SIGINT)
     said, _ = process.communicate(timeout=START_LIMIT_S)
     assert process.returncode == 130
