@@ -125,7 +125,8 @@ class Core:
         program, spec = self.program, self.network.switch_by_name[switch]
         host_ports = self._hosts_at[switch]
         entries = [program.switch_config(spec.mac, self.epoch_shift, bitmap_groups=switch not in self._groups)]
-        entries.append(program.assist(port for port in spec.ports if port not in host_ports))
+        if spec.assist:
+            entries.append(program.assist(port for port in spec.ports if port not in host_ports))
         entries.append(program.lan(port for port in spec.ports if spec.lan and port in host_ports))
         entries.append(program.shared(spec.shared))
         entries += program.digests()

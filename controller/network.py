@@ -57,6 +57,7 @@ class SwitchSpec(_Model):
     address: Annotated[str, Field(pattern=ADDRESS_PATTERN)]
     mac: Mac
     ports: dict[Port, Name]
+    assist: bool = True  # it helps sessions that ask for it (docs/assist.md)
     lan: bool = False  # its own hosts are one LAN: a TTL of 1 reaches them
     shared: frozenset[Port] = (
         frozenset()

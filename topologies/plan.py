@@ -180,6 +180,7 @@ def make_plan(scenario: Scenario) -> Plan:
 
 def network_description(scenario: Scenario, plan: Plan) -> Network:
     """What the controller is told (docs/controller.md). A link's cost is its delay in seconds plus 1 ms a hop."""
+    helpless = {name for name, switch in scenario.switches.items() if not switch.assist}
     links = []
     for one, other in (link.between for link in scenario.links):
         if one in plan.switches and other in plan.switches:
@@ -195,6 +196,7 @@ def network_description(scenario: Scenario, plan: Plan) -> Network:
                 address=switch.grpc_address,
                 mac=switch.mac,
                 ports={port.number: port.neighbour for port in switch.ports.values()},
+                assist=switch.name not in helpless,
             )
             for switch in plan.switches.values()
         ],

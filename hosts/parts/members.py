@@ -49,10 +49,11 @@ class Members:
         """It has left."""
         self._heard.pop(receiver, None)
 
-    def expire(self, now: float) -> None:
-        """Forget who has been silent for too long."""
+    def expire(self, now: float, interval_s: float = 0.0) -> None:
+        """Forget who has been silent for too long, where two requests are `interval_s` apart at least."""
+        patience = max(self._patience, FORGOTTEN_AFTER * interval_s)
         while self._heard:
             receiver, (_, heard_at) = next(iter(self._heard.items()))
-            if now <= heard_at + self._patience:
+            if now <= heard_at + patience:
                 break
             del self._heard[receiver]

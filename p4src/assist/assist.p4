@@ -47,19 +47,28 @@ control assist_feedback(inout headers_t hdr, inout metadata_t meta, inout standa
             port_t bit_number = meta.ingress_port - 1;
             meta.merge.ingress_bit = MERGED_BIT((bit<8>)bit_number);
             assist.apply();
-            if (meta.assist == 0 || bit_number >= MERGED_PORTS) {
+            if (meta.assist == 0) {
                 // passes
-            } else if (to_group == 1) {
+            } else if (meta.assisted.kind == assisted_t.arbor_told_data) {
+                if (to_group == 1) {
+                    note_round_trip.apply(hdr, meta);
+                }
+            } else if (bit_number < MERGED_PORTS && to_group == 1) {
                 if (meta.assisted.kind == assisted_t.tfmcc_data) {
                     note_round.apply(hdr, meta);
                 } else if (meta.assisted.kind == assisted_t.vlmcc_data) {
                     note_leader.apply(hdr, meta);
-                } else if (meta.assisted.kind == assisted_t.arbor_told_data) {
-                    note_round_trip.apply(hdr, meta);
                 }
-            } else {
+            } else if (to_group == 0) {
                 other = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
-                if (meta.assisted.kind == assisted_t.mtcp_feedback || meta.assisted.kind == assisted_t.mtcp_probe
+                // Of Arbor nothing is kept of single ports.
+                if (meta.assisted.kind == assisted_t.arbor_report || meta.assisted.kind == assisted_t.arbor_blocks) {
+                    filter_request.apply(hdr, meta, standard_metadata);
+                } else if (meta.assisted.kind == assisted_t.arbor_join) {
+                    assist_join.apply(hdr, meta, standard_metadata);
+                } else if (bit_number >= MERGED_PORTS) {
+                    // passes
+                } else if (meta.assisted.kind == assisted_t.mtcp_feedback || meta.assisted.kind == assisted_t.mtcp_probe
                         || meta.assisted.kind == assisted_t.mtcp_abort || meta.assisted.kind == assisted_t.mtcp_repair) {
                     assist_mtcp.apply(hdr, other, meta, standard_metadata);
                 } else if (meta.assisted.kind == assisted_t.rla_ack || meta.assisted.kind == assisted_t.rla_abort) {
@@ -68,8 +77,6 @@ control assist_feedback(inout headers_t hdr, inout metadata_t meta, inout standa
                     suppress_report.apply(hdr, meta, standard_metadata);
                 } else if (meta.assisted.kind == assisted_t.vlmcc_challenge) {
                     filter_challenge.apply(hdr, meta, standard_metadata);
-                } else if (meta.assisted.kind == assisted_t.arbor_report || meta.assisted.kind == assisted_t.arbor_blocks) {
-                    filter_request.apply(hdr, meta, standard_metadata);
                 }
                 if (meta.merge.outcome != feedback_t.none) {
                     feedback.count((bit<32>)(bit<8>)meta.merge.outcome);

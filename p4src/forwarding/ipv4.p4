@@ -52,7 +52,8 @@ control check_ipv4(inout headers_t hdr, inout metadata_t meta, in standard_metad
             if (hdr.igmp.isValid()) {
                 meta.drop_reason = drop_reason_t.igmp_checksum;
             } else if (hdr.feedback.isValid() || hdr.rla_ack.isValid() || hdr.tfmcc_report.isValid()
-                       || hdr.vlmcc_challenge.isValid() || hdr.arbor_report.isValid() || hdr.arbor_blocks.isValid()) {
+                       || hdr.vlmcc_challenge.isValid() || hdr.arbor_report.isValid() || hdr.arbor_blocks.isValid()
+                       || hdr.arbor_join.isValid()) {
                 meta.drop_reason = drop_reason_t.udp_checksum;
             } else {
                 meta.drop_reason = drop_reason_t.ipv4_checksum;

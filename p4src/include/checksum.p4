@@ -35,6 +35,8 @@
     { UDP_FIELDS, hdr.arbor_blocks.receiver, hdr.arbor_blocks.seq, hdr.arbor_blocks.delivered, \
       hdr.arbor_blocks.reserved8, hdr.arbor_blocks.count, hdr.arbor_blocks.reserved, hdr.arbor_blocks.block, \
       hdr.arbor_blocks.packets, hdr.arbor_blocks.need_reserved }
+#define ARBOR_JOIN_FIELDS \
+    { UDP_FIELDS, hdr.arbor_join.receiver, hdr.arbor_join.stands_for, hdr.arbor_join.time_us, hdr.arbor_join.time_comp_us }
 
 // All set the same standard_metadata.checksum_error. A later pass of a report was verified in the first one.
 control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
@@ -75,6 +77,10 @@ control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
             hdr.arbor_blocks.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
             ARBOR_BLOCKS_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
+        verify_checksum(
+            hdr.arbor_join.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
+            ARBOR_JOIN_FIELDS,
+            hdr.udp.checksum, HashAlgorithm.csum16);
     }
 }
 
@@ -104,6 +110,10 @@ control canopy_update_checksum(inout headers_t hdr, inout metadata_t meta) {
         update_checksum(
             meta.merged == 1 && hdr.tfmcc_report.isValid(),
             TFMCC_REPORT_FIELDS,
+            hdr.udp.checksum, HashAlgorithm.csum16);
+        update_checksum(
+            meta.merged == 1 && hdr.arbor_join.isValid(),
+            ARBOR_JOIN_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
     }
 }

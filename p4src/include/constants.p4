@@ -104,11 +104,12 @@ const bit<16> VLMCC_CHALLENGE_UDP_BYTES = 48;
 const bit<16> ARBOR_TOLD_DATA_UDP_BYTES = 68;    // at least
 const bit<16> ARBOR_REPORT_UDP_BYTES = 44;
 const bit<16> ARBOR_BLOCKS_UDP_BYTES = 40;      // with one need
+const bit<16> ARBOR_JOIN_UDP_BYTES = 40;        // WELCOME has as many
 
 // Those that TFMCC, VLMCC and Arbor share.
 #define BIT_ASSIST       4      // DATA: switches may suppress feedback
 #define BIT_SUPPRESSED   5      // DATA: a switch on the way does
-#define BIT_MAY_SUPPRESS 5      // REPORT, CHALLENGE, BLOCKS: a switch may suppress it
+#define BIT_MAY_SUPPRESS 5      // REPORT, CHALLENGE, BLOCKS: a switch may suppress it; JOIN: it may answer
 
 // ------------------------------------------------------------------ Times and limits of feedback
 // A summary is held back no longer than an acknowledgment may be (`ack_delay_s`; MTCP 3.1: "a few tens of milliseconds").
@@ -154,6 +155,10 @@ const bit<8>  TFMCC_DOUBT_SHIFT = 5;
 
 const bit<32> VLMCC_LONGEST_RTT_US = 4000000;   // `largest_rtt_s` of the hosts
 const bit<32> ARBOR_LONGEST_RTT_US = 4000000;   // likewise
+// The sender's clock is asked for so often, and believed for so long: clocks drift by 100 us in a second at most.
+const bit<32> ARBOR_CLOCK_FRESH_MS = 1024;      // in 1.024 ms
+const bit<32> ARBOR_CLOCK_AGE_MS   = 4096;
+const bit<48> ARBOR_ANSWER_US = 65536;          // an answer is awaited for two round trips and so long
 
 // Results of a v1model meter (RFC 2698), as BMv2 numbers them.
 const bit<2> METER_GREEN = 0;
@@ -232,6 +237,8 @@ enum bit<8> vlmcc_type_t {
 
 enum bit<8> arbor_type_t {
     report    = 2,
+    join      = 3,
+    welcome   = 4,
     blocks    = 9,
     told_data = 10
 }
@@ -322,7 +329,8 @@ enum bit<8> assisted_t {
     mtcp_repair   = 13,
     arbor_told_data = 14,
     arbor_report  = 15,
-    arbor_blocks  = 16
+    arbor_blocks  = 16,
+    arbor_join    = 17      // or the WELCOME that answers it
 }
 
 // What became of feedback that a switch may judge: the index into the counter `feedback`.
@@ -349,9 +357,9 @@ enum bit<8> feedback_t {
     leave        = 17,  // passed
     lower        = 18,  // passed: below the least of this round, by theta; worse than the challenges that passed
     far          = 19,  // passed: a longer round trip time than any known
-    request      = 20,  // passed: asks for a round trip time that nobody here knows
+    request      = 20,  // passed: asks for a round trip time that nobody here knows (Arbor: the sender's clock)
     suppressed   = 21,
-    answered     = 22   // sent back to its receiver with the round trip time from here to the sender
+    answered     = 22   // sent back to its receiver with what is known here
 }
 
 enum bit<7> packet_out_mode_t {

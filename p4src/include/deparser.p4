@@ -25,6 +25,7 @@ control canopy_deparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.arbor_told_data);
         packet.emit(hdr.arbor_report);
         packet.emit(hdr.arbor_blocks);
+        packet.emit(hdr.arbor_join);
     }
 }
 

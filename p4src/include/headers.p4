@@ -161,7 +161,8 @@ header vlmcc_challenge_t {
     bit<64> time_comp_us;
 }
 
-// Arbor's TOLD_DATA up to what a switch reads and writes, its REPORT, and its BLOCKS with one need (hosts/protocols/arbor/packets.py).
+// Arbor's TOLD_DATA up to what a switch reads and writes, its REPORT, its BLOCKS with one need, and its JOIN, which becomes
+// a WELCOME in the same place (hosts/protocols/arbor/packets.py).
 header arbor_told_data_t {
     bit<32> seq;
     bit<32> limiting;
@@ -194,6 +195,13 @@ header arbor_blocks_t {
     bit<32> block;
     bit<16> packets;            // the more, the worse
     bit<16> need_reserved;
+}
+
+header arbor_join_t {
+    bit<32> receiver;
+    bit<32> stands_for;         // a WELCOME's reason, 0
+    bit<64> time_us;            // the receiver's clock; in a WELCOME it comes back as time_comp_us
+    bit<64> time_comp_us;       // in a WELCOME the sender's clock, time_us
 }
 
 @controller_header("packet_out")
@@ -231,6 +239,7 @@ struct headers_t {
     arbor_told_data_t arbor_told_data;
     arbor_report_t  arbor_report;
     arbor_blocks_t  arbor_blocks;
+    arbor_join_t    arbor_join;
 }
 
 #endif

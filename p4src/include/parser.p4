@@ -164,6 +164,8 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
             KIND(arbor, told_data, FLAG(BIT_ASSIST)): arbor_told_data;
             KIND(arbor, report, FLAG(BIT_MAY_SUPPRESS)): arbor_report_length;
             KIND(arbor, blocks, FLAG(BIT_MAY_SUPPRESS)): arbor_blocks_length;
+            KIND(arbor, join, FLAG(BIT_MAY_SUPPRESS)): arbor_join_length;
+            KIND(arbor, welcome, FLAG(BIT_MAY_SUPPRESS)): arbor_join_length;
             default: accept;
         }
     }
@@ -342,6 +344,22 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.canopy);
         packet.extract(hdr.arbor_blocks);
         meta.assisted.kind = assisted_t.arbor_blocks;
+        transition accept;
+    }
+
+    state arbor_join_length {
+        transition select(UDP_LENGTH, hdr.ipv4.total_length) {
+            (ARBOR_JOIN_UDP_BYTES, ARBOR_JOIN_UDP_BYTES + IPV4_BYTES): arbor_join;
+            default: accept;
+        }
+    }
+
+    state arbor_join {
+        meta.assisted.neighbour = hdr.ethernet.source;
+        packet.extract(hdr.udp);
+        packet.extract(hdr.canopy);
+        packet.extract(hdr.arbor_join);
+        meta.assisted.kind = assisted_t.arbor_join;
         transition accept;
     }
 

@@ -111,7 +111,7 @@ class Star(Generic[S, R]):
     ) -> None:
         """`receivers`: each one's link from the edge, `join` in seconds, and `clock`: its offset in seconds, its drift
         in millionths. `bottleneck`: core to edge; `back`: edge to core."""
-        session = Session(GROUP, session=7, realtime=True, deliver=deliver)
+        session = Session(GROUP, session=7, receivers=len(receivers), realtime=True, deliver=deliver)
         self.sender = make_sender(session, options, Random(seed))
         self.greedy = feed(self.sender)
         self.sim = Sim(seed)

@@ -222,3 +222,11 @@ def test_the_hash_is_sha256(tmp_path: Path) -> None:
     assert file_sha256(tmp_path / "abc").startswith("ba7816bf8f01cfea")  # FIPS 180-2, appendix B.1
     with pytest.raises(OSError, match="nothing"):
         file_sha256(tmp_path / "nothing")
+
+
+def test_a_switch_that_only_forwards_is_told_so() -> None:
+    scenario = small_scenario()
+    first = next(iter(scenario.switches))
+    nodes = {**scenario.nodes, first: scenario.switches[first].model_copy(update={"assist": False})}
+    network = network_description(scenario.model_copy(update={"nodes": nodes}), PLAN)
+    assert {switch.name for switch in network.switches if not switch.assist} == {first}

@@ -29,6 +29,8 @@ class P4Switch(Strict):
     """A switch that runs the P4 program."""
 
     kind: Literal["p4"]
+    assist: bool = True
+    """Whether it helps sessions that want it; else it forwards as a plain router would."""
 
 
 class Router(Strict):

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from experiments.harness.measures import Counter, flow_bytes, trace
 from experiments.harness.relations import EachBetween, Every, Only, RatioBetween
-from experiments.harness.row import Case, Experiment, Figure, Row
+from experiments.harness.row import ONE_RUN, Bars, Case, Experiment, Figure, Row
 from experiments.harness.runs import Finished
 from experiments.harness.statistics import jain_index
 from experiments.rows.networks import access, bottleneck, document
@@ -13,6 +13,11 @@ from experiments.rows.rates import rate
 from hosts.protocols.arbor.packets import DATA_BYTES, DEFAULT_PAYLOAD_BYTES
 
 _PACKET_BYTES: Final = 1500
+_ASSISTED: Final = "switches"
+"""The series of cases with P4 switches that help."""
+_MIXED: Final = "mixed"
+"""Of those in which some do."""
+_OF_FILE: Final = "file"
 _SECONDS: Final = 60.0
 _QUICK_SECONDS: Final = 30.0
 _FROM_SHARE: Final = 1 / 3
@@ -124,7 +129,7 @@ def _several_measure(run: Finished) -> Mapping[str, float]:
 # --- many receivers that lose independently
 
 _LOSS: Final = 0.005
-_MANY: Final = (1, 10, 100)
+_MANY: Final = (1, 10, 100, 1000)
 _MANY_BPS: Final = 10e6
 _MANY_MS: Final = 80.0
 
@@ -144,13 +149,29 @@ def _many(count: int, quick: bool) -> dict[str, Any]:
 
 
 def _many_measure(run: Finished) -> Mapping[str, float]:
-    rows = trace(run, 0, "sender")
-    since = _FROM_SHARE * run.summary["duration_s"]
-    last = [row for row in rows if row.get("rtt_s")][-1]
-    return {
-        "sent": rate([(row["t"], row["sent_bytes"]) for row in rows if "sent_bytes" in row], since),
-        "feedback": last["feedback_packets"] * last["rtt_s"] / run.summary["duration_s"],
-    }
+    rows = [row for row in trace(run, 0, "sender") if row.get("rtt_s")]
+    sent = rate([(row["t"], row["sent_bytes"]) for row in rows], _FROM_SHARE * run.summary["duration_s"])
+    return {"sent": sent, **_feedback(rows)}
+
+
+_FEEDBACK: Final = {"feedback": "packets a round trip", "busiest": "in the busiest second"}
+_WINDOW_S: Final = 1.0
+"""Within which feedback is counted where it is most (ours)."""
+
+
+def _feedback(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """A sender's, in a round trip: on average and in its busiest second."""
+    rtt_s = sum(row["rtt_s"] for row in rows) / len(rows)
+    told = [(row["t"], row["feedback_packets"]) for row in rows]
+    busiest, first = 0.0, 0
+    for at, count in told:
+        while told[first + 1][0] <= at - _WINDOW_S:
+            first += 1
+        since, before = told[first]
+        if at - since >= _WINDOW_S:
+            busiest = max(busiest, (count - before) / (at - since))
+    (began, least), (ended, most) = told[0], told[-1]
+    return {"feedback": (most - least) / (ended - began) * rtt_s, "busiest": busiest * rtt_s}
 
 
 # --- a file to many that lose independently
@@ -181,13 +202,66 @@ def _file(count: int) -> dict[str, Any]:
 
 
 def _file_measure(run: Finished) -> Mapping[str, float]:
-    rows = [row for row in trace(run, 0, "sender") if row["state"] == "sending" and row.get("rtt_s")]
-    rtt_s = sum(row["rtt_s"] for row in rows) / len(rows)
-    words = rows[-1]["feedback_packets"] - rows[0]["feedback_packets"]
-    return {
-        "repairs": 100 * rows[-1]["repair_packets"] * _SYMBOL_BYTES / _FILE_BYTES,
-        "feedback": words * rtt_s / (rows[-1]["t"] - rows[0]["t"]),
-    }
+    rows = [row for row in trace(run, 0, "sender") if row.get("rtt_s")]
+    return {"repairs": 100 * rows[-1]["repair_packets"] * _SYMBOL_BYTES / _FILE_BYTES, **_feedback(rows)}
+
+
+# --- a crowd
+
+_CROWD: Final = 10_000
+_CROWD_QUICK: Final = 1000
+_CROWD_EDGE: Final = 100
+"""Receivers at a switch, and switches (ours)."""
+_CROWD_BPS: Final = 50e6
+_CROWD_MS: Final = 8.0
+_CROWD_SECONDS: Final = 6.0
+_CROWD_FILE_BYTES: Final = 1_000_000
+_CROWDS: Final = {"crowd, switches": _ASSISTED, "some of them, mixed": _MIXED}
+"""Cases of real-time data, and their series. Without switches to join would take most of a run, and of the machine's
+time; a file's receivers join before its data."""
+
+
+def _crowd_cases(quick: bool) -> Sequence[Case]:
+    """A file behind routers; real-time data behind switches that help, and behind some that do, of fewer receivers."""
+    count = _CROWD_QUICK if quick else _CROWD
+    counts = {_ASSISTED: count, _MIXED: _CROWD_QUICK}
+    return [
+        Case("crowd, a file", _crowd(count, _OF_FILE), x=count, series=_OF_FILE),
+        Case("one receiver", _crowd(1, ""), x=1),
+        *(
+            Case(name, _crowd(counts[series], series), x=counts[series], series=series)
+            for name, series in _CROWDS.items()
+        ),
+    ]
+
+
+def _crowd(count: int, series: str) -> dict[str, Any]:
+    names = [f"r{number}" for number in range(count)]
+    edges = [f"e{number}" for number in range(-(-count // _CROWD_EDGE))]
+    is_file = series == _OF_FILE
+    kind: dict[str, Any] = {"kind": "p4" if series in _CROWDS.values() else "router"}
+    # Every other switch at the edge, and the one in the middle, only forward.
+    helpless = {"assist": False} if series == _MIXED else {}
+    nodes: dict[str, Any] = {"left": dict(kind), "right": {**kind, **helpless}, "s": _host(_CROWD_BPS)}
+    nodes |= {name: {**kind, **(helpless if number % 2 else {})} for number, name in enumerate(edges)}
+    nodes |= {name: {"kind": "host"} for name in names}
+    links = [bottleneck("left", "right", _CROWD_BPS, 200, _CROWD_MS), access("s", "left", 2 * _CROWD_BPS, 0.1)]
+    links += [access("right", name, 2 * _CROWD_BPS, 0.5) for name in edges]
+    for number, name in enumerate(names):
+        link = access(edges[number // _CROWD_EDGE], name, 2 * _CROWD_BPS, 1 + number % 7)
+        links.append({**link, "toward": {name: {"loss": _LOSS}}})
+    session = _session(names, **({"size": f"{_CROWD_FILE_BYTES} B"} if is_file else {}))
+    session |= {"assist": "switch"} if series in _CROWDS.values() else {}
+    return document("arbor-crowd", _FILE_SECONDS if is_file else _CROWD_SECONDS, nodes, links, session)
+
+
+def _crowd_measure(run: Finished) -> Mapping[str, float]:
+    rows = [row for row in trace(run, 0, "sender") if row.get("rtt_s")]
+    if "repair_packets" in rows[-1]:
+        repairs = 100 * rows[-1]["repair_packets"] * _SYMBOL_BYTES / _CROWD_FILE_BYTES
+        return {"repairs": repairs, **_feedback(rows)}
+    sent = rate([(row["t"], row["sent_bytes"]) for row in rows], _FROM_SHARE * run.summary["duration_s"])
+    return {"sent": sent, **_feedback(rows)}
 
 
 # --- a link that is halved
@@ -198,10 +272,6 @@ _HALVED_S: Final = 30.0
 _HALVED_RTT_S: Final = 2 * (_DELAY_MS + 0.2) / 1e3
 _SETTLES_S: Final = 5.0
 """A reaction that has not come by then is said to take so long."""
-
-
-_ASSISTED: Final = "switches"
-"""The series of cases with P4 switches that help."""
 
 
 def _halved_cases(quick: bool) -> Sequence[Case]:
@@ -323,9 +393,9 @@ ROWS: Final = (
         "arbor-many",
         "arbor",
         "sim",
-        "1 to 100 receivers, 160 ms, each with 0.5 % of loss of its own",
+        "1 to 1,000 receivers, 160 ms, each with 0.5 % of loss of its own",
         "the least of many is not less than each",
-        "at 10 and 100 receivers at least 0.7 of the rate of one; below 20 feedback packets a round trip",
+        "at 10 to 1,000 at least 0.7 of the rate of one; below 20 feedback packets a round trip, in any second",
         "",
         Experiment(
             _many_cases,
@@ -333,10 +403,10 @@ ROWS: Final = (
             Every(
                 [
                     *(Only(RatioBetween(f"{count} receivers", "1 receivers", 0.7), "sent") for count in _MANY[1:]),
-                    Only(EachBetween(most=20), "feedback"),
+                    *(Only(EachBetween(most=20), quantity) for quantity in _FEEDBACK),
                 ]
             ),
-            Figure("receivers", {"sent": "kbit/s", "feedback": "packets a round trip"}, log_x=True),
+            Figure("receivers", {"sent": "kbit/s", **_FEEDBACK}, log_x=True),
         ),
     ),
     Row(
@@ -345,13 +415,40 @@ ROWS: Final = (
         "sim",
         "3 MB to 1 to 1,000 receivers, each with 1 % of loss of its own",
         "repairs are as many as the worst receiver lacks",
-        "repairs below 5 % of the data; below 20 feedback packets a round trip",
+        "repairs below 5 % of the data; below 20 feedback packets a round trip, in any second",
         "",
         Experiment(
             _file_cases,
             _file_measure,
-            Every([Only(EachBetween(most=5.0), "repairs"), Only(EachBetween(most=20.0), "feedback")]),
-            Figure("receivers", {"repairs": "% of the data", "feedback": "packets a round trip"}, log_x=True),
+            Every(
+                [
+                    Only(EachBetween(most=5.0), "repairs"),
+                    *(Only(EachBetween(most=20.0), quantity) for quantity in _FEEDBACK),
+                ]
+            ),
+            Figure("receivers", {"repairs": "% of the data", **_FEEDBACK}, log_x=True),
+        ),
+    ),
+    Row(
+        "arbor-crowd",
+        "arbor",
+        "sim",
+        "10,000 receivers, 20 ms, 0.5 % of loss of their own: a file; behind switches; 1,000 where some of these help",
+        "nothing grows with the receivers",
+        "0.7 of the rate of one; repairs below 5 %; below 20 feedback packets a round trip, in any second",
+        "",
+        Experiment(
+            _crowd_cases,
+            _crowd_measure,
+            Every(
+                [
+                    *(Only(RatioBetween(name, "one receiver", 0.7), "sent") for name in _CROWDS),
+                    Only(EachBetween(most=5.0), "repairs"),
+                    *(Only(EachBetween(most=20.0), quantity) for quantity in _FEEDBACK),
+                ]
+            ),
+            Bars({"sent": "kbit/s", "repairs": "% of the data", **_FEEDBACK}),
+            quick_runs=ONE_RUN,
         ),
     ),
     Row(

@@ -60,6 +60,13 @@ def _heterogeneous(contender: Contender, assist: str, pace: float) -> dict[str, 
     return networks.network(contender, assist, pace, middle=networks.wide(), tails=tails)
 
 
+def _heterogeneous_cases(quick: bool) -> list[Case]:
+    """Arbor with several rates, too."""
+    pace = networks.QUICK_PACE if quick else 1.0
+    several = _heterogeneous(networks.of_several_rates(CONTENDERS["Arbor"]), "none", pace)
+    return [*_contenders(_heterogeneous, pace), Case("Arbor, several rates", several, series="Arbor")]
+
+
 def _lossy(contender: Contender, assist: str, pace: float) -> dict[str, Any]:
     tails = {
         name: {"delay": f"{_LOSSY_MS:g} ms", "rate": "10 Mbps", "toward": {name: {"loss": _LOSS}}}
@@ -213,7 +220,7 @@ ROWS: Final = (
     _row(
         "heterogeneous",
         "receivers behind 0.5 to 4 Mbit/s",
-        _cases(_heterogeneous),
+        _heterogeneous_cases,
         _measure_heterogeneous,
         ("slowest", "fastest", "variation", "loss", "feedback"),
     ),

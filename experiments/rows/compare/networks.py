@@ -101,6 +101,15 @@ CONTENDERS: Final[Mapping[str, Contender]] = {
 }
 
 
+_RUNGS: Final = 10
+"""As many as have bounds below 4 Mbit/s."""
+
+
+def of_several_rates(contender: Contender) -> Contender:
+    """Arbor with a rung for each third of rate from 0.4 Mbit/s on."""
+    return replace(contender, parameters={**contender.parameters, "rungs": _RUNGS})
+
+
 MODERN_SECONDS: Final = 60.0
 """Of a full run in a network of today: more packets, and shorter start-ups for their time (ours)."""
 ROUND_TRIP_S: Final = 2 * (HOP_MS + 3) / 1e3

@@ -46,7 +46,8 @@ class ArborFileReceiver(ArborReceiver):
             return ()
         self._verdict = (complete, reason)
         self.state = "confirming"
-        self._status_at = self._join_at = inf
+        self._status_at = inf
+        self._joining.end()
         self._lacking.end()
         # Thousands may be through at once.
         self._fin_at = now + self._rng.random() * spread_s(self._receivers - 1, self._round_trip)

@@ -54,6 +54,7 @@ class ArborFileSender(FileSender, ArborSender):
             self.counters["refused"] += 1
             effects.append(PeerRefused(source, reason.text))
         elif reason is Reason.NONE and receiver not in roster.members:
+            self._gathering.joined(self.going.srtt, now)
             roster.members[receiver] = Member(source, now, now, self._bounded(rtt))
             effects.append(PeerJoined(source))
             if len(roster) >= self.session.receivers:
@@ -117,6 +118,9 @@ class ArborFileSender(FileSender, ArborSender):
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if self.state != "sending":
             self._now = now
+            joined = len(self.roster)
+            if joined and now >= self._wait_until and self._gathering.awaited(joined, self.going.srtt, now):
+                self._wait_until = now + HEARTBEAT_S  # they have been told to wait for their places
             return self._rest(now)
         rtt = self.going.srtt or HEARTBEAT_S
         effects = self._give_up(max(self.options.drop_after_s, MISSED_WORDS * turn_s(len(self.roster), rtt)), now)

@@ -46,14 +46,16 @@ FLAG_FILE: Final = 0x08
 FLAG_ASSIST: Final = 0x10
 FLAG_SUPPRESSED: Final = 0x20
 FLAG_REPAIRED: Final = 0x40
+FLAG_GATHERING: Final = 0x80
 FLAG_SLOW_START: Final = 0x01
 FLAG_SCALABLE: Final = 0x02
 FLAG_MAY_SUPPRESS: Final = 0x20
-"""Of REPORT, the last one of BLOCKS, too."""
+"""Of REPORT; the last one of BLOCKS, JOIN and WELCOME, too."""
 
 NO_RECEIVER: Final = 0
 
 _MAY_SUPPRESS: Final = Flag("may_suppress", FLAG_MAY_SUPPRESS, "a switch may judge it; DATA has `assist`")
+_MAY_ANSWER: Final = Flag("may_suppress", FLAG_MAY_SUPPRESS, "a switch may answer it, or learns from the answer")
 _RECEIVER: Final = Number("receiver", 32, "receiver id", least=1)
 
 
@@ -111,7 +113,7 @@ _END: Final = (
     Number("send_time_us", 64, "sender's clock"),
     Number("offset", 64, "of the payload's first byte in the stream"),
     Size("length", 16, "bytes of payload", of="payload"),
-    Number("receivers", 16, "how many the sender knows of (65,535: that many or more)", cut=True),
+    Number("receivers", 16, "how many the sender knows of, or waits for (65,535: that many or more)", cut=True),
     Payload("data", "the stream's bytes, or a file's blocks", "payload"),
 )
 _DATA_FLAGS: Final = (
@@ -122,6 +124,7 @@ _DATA_FLAGS: Final = (
     Flag("assist", FLAG_ASSIST, "switches may suppress what others have said, and tell of their queues"),
     Flag("suppressed", FLAG_SUPPRESSED, "set on the way by a switch that does so: all may speak at once"),
     Flag("repaired", FLAG_REPAIRED, "the payload is one of a stream whose losses are repaired, or a repair"),
+    Flag("gathering", FLAG_GATHERING, "many receivers are still to join, each in its place among all"),
 )
 
 DATA: Final = Format(NUMBER, Type.DATA, Data, *_BEGINNING, *_END, flags=_DATA_FLAGS)
@@ -168,6 +171,8 @@ class Join(NamedTuple):
     receiver: int
     time_us: int
     time_comp_us: int
+    stands_for: int = 1
+    may_suppress: bool = False
 
 
 JOIN: Final = Format(
@@ -175,20 +180,22 @@ JOIN: Final = Format(
     Type.JOIN,
     Join,
     _RECEIVER,
-    Reserved("reserved32", 32),
+    Number("stands_for", 32, "receivers: itself, and those that switches have answered since the last one that passed"),
     Number("time_us", 64, "receiver's clock"),
     Number("time_comp_us", 64, "as in REPORT", cut=True),
+    flags=(_MAY_ANSWER,),
 )
 
 
 class Welcome(NamedTuple):
-    """The answer, unicast by the sender."""
+    """The answer, unicast by the sender or in its name by a switch."""
 
     session: int
     receiver: int
     time_comp_us: int
     time_us: int
     reason: Reason = Reason.NONE
+    may_suppress: bool = False
 
 
 WELCOME: Final = Format(
@@ -201,6 +208,7 @@ WELCOME: Final = Format(
     Reserved("reserved", 16),
     Number("time_comp_us", 64, "the request's `time_us` and the time at the sender"),
     Number("time_us", 64, "sender's clock"),
+    flags=(_MAY_ANSWER,),
 )
 
 

@@ -15,6 +15,7 @@ from hosts.parts.path import Path
 from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
 from hosts.parts.spread import Wait, spread_rtts
 from hosts.protocol import Session
+from hosts.protocols.arbor.joining import Joining, is_answered_on_the_way
 from hosts.protocols.arbor.link_rate import LinkRate
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import (
@@ -45,11 +46,6 @@ from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
 from hosts.wire.units import UNIT, to_units, to_us
 
-FIRST_RETRY_S: Final = 0.5
-"""A JOIN without an answer is repeated after so long, then after twice as long each time (ours)."""
-SECOND_JOIN_S: Final = 10.0
-"""The second JOIN follows the first so soon, and the others at twice the distance each: what a clock drifts shows the
-better the longer one waits (ours)."""
 UNUSED_GROWTH: Final = 2.0
 """Of what the sender has in flight: what the window of who does not limit the rate may grow to (RFC 7661, 4.3)."""
 HEARD_RTTS: Final = 1.5
@@ -89,9 +85,7 @@ class ArborReceiver(RealtimeReceiver):
         self._mean_rate = 0.0  # the sender's, as `EmulatedWindow.level` is of the window
         self._unreported = 0  # packets since the last report
         self._reported_at = -inf
-        self._join_at = inf
-        self._join_gap = FIRST_RETRY_S
-        self._asked_us: int | None = None  # the JOIN that is not answered yet
+        self._joining = Joining(options, rng)
         self._wait = Wait()
 
     # --- the application's side
@@ -136,8 +130,7 @@ class ArborReceiver(RealtimeReceiver):
             if not self._is_ours(datagram, packet.session, effects):
                 return ()
             if begins:
-                several = packet.receivers > 1
-                self._join_at = now + (self._rng.random() * self.options.join_spread_s if several else 0.0)
+                self._joining.heard(packet, now)
         elif self.state == "closed":
             return ()
         at = datagram.came_at(now)
@@ -182,15 +175,15 @@ class ArborReceiver(RealtimeReceiver):
         return ()
 
     def _welcomed(self, welcome: Welcome, at: float, now: float) -> Sequence[Effect]:
-        asked_us = self._asked_us
+        joining = self._joining
+        asked_us = joining.asked_us
         if welcome.receiver != self.id or asked_us is None or not asked_us <= welcome.time_comp_us <= at * 1e6:
             self.counters["drop_forged"] += 1  # or an answer to a request that was repeated since
             return ()
-        self._asked_us = None
-        self._join_gap = 2 * self._join_gap if self.path.is_known else SECOND_JOIN_S
+        is_first = not self.path.is_known
         self.path.started(at, (welcome.time_us - welcome.time_comp_us) * _MICRO)
-        # Not all in the rhythm in which they joined.
-        self._join_at = at + min(self._join_gap, self.options.join_interval_s) * self._rng.uniform(0.75, 1)
+        if self._last is not None:
+            joining.answered(self._last, is_first, self._loop(self._last), at)
         return ()
 
     def _newest(self, packet: AnyData, size: int, marked: bool, at: float, now: float, effects: list[Effect]) -> None:
@@ -205,6 +198,9 @@ class ArborReceiver(RealtimeReceiver):
         if not path.is_known:
             if self.limits:
                 self._report_as_due(True, self.options.first_window, now, effects)
+            elif self._joining.asked_us is None:
+                self._joining.waits(packet)
+                self._joining.suffers(packet, self.gaps.lost_packets, self.data_packets, now)
             return
         rtt = path.rtt(at, transit)
         # Smoothed over a round trip, as the sender's is by so many reports of an eighth each.
@@ -320,12 +316,17 @@ class ArborReceiver(RealtimeReceiver):
         assert self.sender is not None
         assert self._last is not None
         self.counters["joins"] += 1
-        self._asked_us = int(now * 1e6)
-        if not self.path.is_known:
-            self._join_gap = min(2 * self._join_gap, self.options.join_interval_s)
-        self._join_at = now + self._join_gap * self._rng.uniform(0.75, 1.25)
+        joining, last = self._joining, self._last
+        joining.asks(last, self.path.is_known, now)
         waited_us = max(0, int((now - self._last_at) * 1e6))
-        join = Join(self.number or 0, self.id, self._asked_us, self._last.send_time_us + waited_us)
+        join = Join(
+            self.number or 0,
+            self.id,
+            joining.asked_us or 0,
+            last.send_time_us + waited_us,
+            int(joining.counts),
+            is_answered_on_the_way(last),
+        )
         return Send(JOIN.encode(join), self.sender)
 
     # --- timers
@@ -338,7 +339,7 @@ class ArborReceiver(RealtimeReceiver):
     def wake_at(self) -> float | None:
         if not self._takes_part:
             return None
-        return min(self._join_at, self._wait.at, self._doubt.wake_at, self._heard_at + self.options.silence_s)
+        return min(self._joining.at, self._wait.at, self._doubt.wake_at, self._heard_at + self.options.silence_s)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if not self._takes_part:
@@ -346,7 +347,7 @@ class ArborReceiver(RealtimeReceiver):
         effects = self._believe(now)
         if effects:
             return effects
-        if now >= self._join_at and self._last is not None:
+        if now >= self._joining.at and self._last is not None:
             effects.append(self._join(now))
         if now >= self._wait.at and self._last is not None:
             self._challenge_as_due(self._last, self._last.rate / UNIT, now, effects)

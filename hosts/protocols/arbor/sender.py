@@ -20,10 +20,12 @@ from hosts.parts.rate_limit import RateLimit
 from hosts.parts.realtime import LATE_S, RealtimeSender
 from hosts.protocol import Session
 from hosts.protocols.arbor.going import Going, Limiting
+from hosts.protocols.arbor.joining import Crowd, Gathering, again_s
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import (
     FLAG_ASSIST,
     FLAG_END,
+    FLAG_GATHERING,
     FLAG_RESTARTING,
     FLAG_STARVED,
     NO_RECEIVER,
@@ -61,6 +63,8 @@ class ArborSender(RealtimeSender):
         self.options = options
         self.going = Going(options)
         self.members = Members(options.join_interval_s)
+        self._crowd = Crowd(options.join_interval_s)
+        self._gathering = Gathering(session.receivers, session.wait)
         self._sent_at = -inf  # the last packet
         self._limit = RateLimit(options.rate_limit_bps)
         self._lacking_since: float | None = None  # a packet could leave, and the application has none
@@ -105,8 +109,8 @@ class ArborSender(RealtimeSender):
         return ()
 
     def _knows(self, receiver: int, source: Address, now: float) -> bool:
-        """Whether a receiver that reports has joined."""
-        if self.members.knows(receiver, source):
+        """Whether a receiver that reports has joined: where switches answer, it may have been by one."""
+        if self.members.hear(receiver, source, now) if self._assist else self.members.knows(receiver, source):
             return True
         self.counters["drop_stranger"] += 1
         return False
@@ -154,6 +158,8 @@ class ArborSender(RealtimeSender):
         if reason is None:
             counters["drop_members"] += 1
             return ()
+        if join.may_suppress:
+            self._crowd.told(join.stands_for, now)
         if reason is Reason.NONE and self.going.limiting is None and 0 < rtt <= STALE_S:
             # Somebody has to be the first; the others say so when they want less.
             one = Limiting(join.receiver, source, now)
@@ -161,12 +167,18 @@ class ArborSender(RealtimeSender):
             self.going.follow(one, self.seq - 1, self._bounded(rtt), min(first, self.going.cwnd), now)
         waited_us = max(0, int((now - at) * 1e6))
         echo = min(join.time_us + waited_us, 2**64 - 1)
-        answer = WELCOME.encode(Welcome(self.number, join.receiver, echo, int(now * 1e6), reason))
+        welcome = Welcome(self.number, join.receiver, echo, int(now * 1e6), reason, join.may_suppress)
+        answer = WELCOME.encode(welcome)
         return [Send(answer, source), *effects, *self._transmit(now)]
 
     def _admit(self, receiver: int, source: Address, rtt: float, now: float, effects: list[Effect]) -> Reason | None:
         """What is answered to a JOIN; None: nothing."""
-        return Reason.NONE if self.members.hear(receiver, source, now) else None
+        before = len(self.members)
+        if not self.members.hear(receiver, source, now):
+            return None
+        if len(self.members) > before:
+            self._gathering.joined(self.going.srtt, now)
+        return Reason.NONE
 
     def _leave(self, leave: Leave, source: Address, now: float) -> Sequence[Effect]:
         if not self._knows(leave.receiver, source, now):
@@ -209,8 +221,8 @@ class ArborSender(RealtimeSender):
 
     @property
     def _receivers(self) -> int:
-        """As many as are known."""
-        return len(self.members)
+        """As many as are known, one by one or by switches."""
+        return max(len(self.members), self._crowd.count)
 
     def _send_packet(self, now: float, effects: list[Effect]) -> None:
         going = self.going
@@ -222,6 +234,10 @@ class ArborSender(RealtimeSender):
             kind | self._assist | (FLAG_STARVED if self._starved else 0) | (FLAG_RESTARTING if going.restarting else 0)
         )
         limiting = going.limiting
+        receivers = self._receivers
+        awaited = self._gathering.awaited(receivers, going.srtt, now)
+        if awaited:
+            flags |= FLAG_GATHERING
         data = Data(
             self.number,
             flags,
@@ -231,7 +247,7 @@ class ArborSender(RealtimeSender):
             0 if going.srtt is None else to_us(going.srtt, 1),
             int(now * 1e6),
             self.sent_bytes,
-            self._receivers,
+            awaited or receivers,
             payload,
         )
         encoded = encode_told_data(data) if self._assist else encode_data(data)
@@ -254,7 +270,8 @@ class ArborSender(RealtimeSender):
         if now >= self.going.timeout_at(self.seq):
             self.counters["timeouts"] += 1
             self.going.timed_out(self.seq, now)
-        self.members.expire(now)
+        self.members.expire(now, again_s(len(self.members), self.going.srtt or 0.0))
+        self._crowd.expire(now)
         return self._transmit(now)
 
     # --- what it shows

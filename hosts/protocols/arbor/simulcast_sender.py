@@ -27,7 +27,8 @@ class SimulcastSender(SenderEndpoint):
         self._of: dict[int, ArborSender] = {}
         for rung in range(options.rungs):
             number = rung_number(self.number, rung)
-            one = replace(session, group=rung_group(session.group, rung), session=number)
+            # How many come to a rung nobody knows.
+            one = replace(session, group=rung_group(session.group, rung), session=number, receivers=1)
             limited = replace(options, rungs=1, rate_limit_bps=ladder.limit(rung, options.rate_limit_bps))
             sender = ArborSender(one, limited, rng)
             sender.counters = self.counters

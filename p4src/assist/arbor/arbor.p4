@@ -1,22 +1,9 @@
 #ifndef CANOPY_ASSIST_ARBOR_P4
 #define CANOPY_ASSIST_ARBOR_P4
 
-#include "../sessions.p4"
-#include "../suppressed.p4"
+#include "session.p4"
+#include "joins.p4"
 #include "queues.p4"
-
-// What a switch keeps of Arbor: soft state, written by ingress only. Sessions have rows, by their low bits; who sends a
-// session's data has its row until he is silent. Each packet reads and writes one place of one register, once: on an ASIC
-// a stateful unit of two 32-bit words.
-
-// What the sender's data said last: {session, sender's address, when (ms), round trip time (ms)}.
-#define ARBOR_SESSION_OF(word) word[127:96]
-#define ARBOR_SENDER_OF(word)  word[95:64]
-#define ARBOR_MS_OF(word)      word[63:32]
-#define ARBOR_TRIP_OF(word)    word[31:0]
-typedef bit<128> arbor_session_t;
-@name(".arbor_sessions")
-register<arbor_session_t>(FEEDBACK_SESSIONS) arbor_sessions;
 
 // The worst request that has passed, {how bad it is, until when it counts (ms)}; even places: for a lower rate (its
 // complement); odd ones: for repairs (the block's low bits, packets).
@@ -67,8 +54,7 @@ control filter_request(in headers_t hdr, inout metadata_t meta, inout standard_m
         if (meta.assisted.kind == assisted_t.arbor_blocks && WORST_BLOCK_OF(worst) != key[31:16]) {
             is_other = 1;
         }
-        if (ARBOR_SESSION_OF(row) != hdr.canopy.session || ARBOR_SENDER_OF(row) != hdr.ipv4.destination
-                || ARBOR_MS_OF(row) == 0 || ms - ARBOR_MS_OF(row) > FEEDBACK_IDLE_MS) {
+        if (!ARBOR_IS_KNOWN(row, hdr.ipv4.destination, ms)) {
             meta.merge.outcome = feedback_t.no_slot;
         } else if (key > WORST_KEY_OF(worst) || is_other == 1 || (int<32>)(ms - WORST_MS_OF(worst)) >= 0) {
             meta.merge.outcome = feedback_t.lower;

@@ -2,6 +2,7 @@
 #define CANOPY_ASSIST_TFMCC_PATH_P4
 
 #include "session.p4"
+#include "../send_back.p4"
 #include "../suppressed.p4"
 
 // The round trip time from here to the sender. A report on its way up is timed until the sender, or a switch nearer to it,
@@ -114,18 +115,9 @@ control answer_request(inout headers_t hdr, inout metadata_t meta, inout standar
         read_path.apply(meta, hdr.canopy.session, path_us);
         tfmcc_timed.read(timed, SESSION_ROW(hdr.canopy.session));
         if (path_us != 0) {
-            meta.merge.outcome = feedback_t.answered;
-            ipv4_address_t receiver = hdr.ipv4.source;
-            hdr.ipv4.source = hdr.ipv4.destination;
-            hdr.ipv4.destination = receiver;
-            bit<16> port = hdr.udp.source_port;
-            hdr.udp.source_port = hdr.udp.destination_port;
-            hdr.udp.destination_port = port;
-            hdr.ethernet.destination = meta.assisted.neighbour;
             hdr.canopy.flags = hdr.canopy.flags | FLAG(TFMCC_BIT_ANSWER);
             hdr.tfmcc_report.echo_time_us = (bit<64>)path_us;
-            standard_metadata.egress_spec = meta.ingress_port;
-            meta.merged = 1;
+            send_back.apply(hdr, meta, standard_metadata);
         } else if ((asked & meta.merge.ingress_bit) == 0
                    || (TFMCC_PATH_OF(row) != 0
                        && (TIMED_AT_OF(timed) == 0 || TIMED_SESSION_OF(timed) != hdr.canopy.session

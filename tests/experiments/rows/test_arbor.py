@@ -4,7 +4,7 @@ import pytest
 
 from experiments.rows.arbor.rows import ROWS
 
-SHARE, SEVERAL, MANY, REPAIRS, HALVED, LAYERS = ROWS
+SHARE, SEVERAL, MANY, REPAIRS, CROWD, HALVED, LAYERS = ROWS
 
 
 def test_each_kind_of_tcp_is_beside_it_behind_each_queue() -> None:
@@ -41,6 +41,21 @@ def test_a_file_s_receivers_lose_on_links_of_their_own_and_a_quick_run_has_fewer
     for case in quick:
         assert sum("toward" in link for link in case.document["links"]) == case.x
         assert "realtime" not in case.document["sessions"][0]
+
+
+@pytest.mark.parametrize(("quick", "count"), [(True, 1000), (False, 10_000)])
+def test_a_crowd_is_behind_routers_switches_and_both(*, quick: bool, count: int) -> None:
+    assert CROWD.experiment is not None
+    cases = CROWD.experiment.cases(quick)
+    assert [case.series for case in cases] == ["file", "", "switches", "mixed"]
+    for case in cases:
+        nodes = case.document["nodes"].values()
+        kinds = {(str(node["kind"]), node.get("assist", True)) for node in nodes if node["kind"] != "host"}
+        helps = {"switches": {("p4", True)}, "mixed": {("p4", True), ("p4", False)}}
+        assert kinds == helps.get(case.series, {("router", True)})
+        assert len(case.document["sessions"][0]["receivers"]) == case.x
+        assert case.x == {"one": 1, "some": 1000}.get(case.label.split()[0], count)
+        assert ("assist" in case.document["sessions"][0]) == (case.series in helps)
 
 
 def test_the_link_is_halved_behind_each_queue() -> None:

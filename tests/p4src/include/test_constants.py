@@ -47,6 +47,8 @@ NUMBERS = [
     ("VLMCC_CHALLENGE_UDP_BYTES", UDP_BYTES + len(vlmcc.encode_challenge(vlmcc.Challenge._make([0] * 10)))),
     ("ARBOR_TOLD_DATA_UDP_BYTES", UDP_BYTES + arbor.TOLD_DATA_BYTES),
     ("ARBOR_REPORT_UDP_BYTES", UDP_BYTES + len(arbor.encode_report(arbor.Report._make([0] * 10)))),
+    ("ARBOR_JOIN_UDP_BYTES", UDP_BYTES + arbor.JOIN.struct.size),
+    ("ARBOR_JOIN_UDP_BYTES", UDP_BYTES + arbor.WELCOME.struct.size),
     ("ARBOR_BLOCKS_UDP_BYTES", UDP_BYTES + len(arbor.encode_blocks(arbor.Blocks(0, 0, 0, 0, ((0, 0),))))),
     ("ARBOR_LONGEST_RTT_US", ArborOptions().largest_rtt_s * 1e6),
     ("FEEDBACK_PERIOD_US", MtcpOptions().ack_delay_s * 1e6),

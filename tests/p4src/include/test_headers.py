@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from hosts import protocols
-from hosts.protocols.arbor.packets import BLOCKS, TOLD_DATA
+from hosts.protocols.arbor.packets import BLOCKS, JOIN, TOLD_DATA
 from hosts.protocols.arbor.packets import REPORT as ARBOR_REPORT
 from hosts.protocols.mtcp.packets import FEEDBACK
 from hosts.protocols.rla.packets import ACK
@@ -29,6 +29,7 @@ DECLARED: Final[dict[str, Layout[Any]]] = {
     "arbor_told_data_t": TOLD_DATA,
     "arbor_report_t": ARBOR_REPORT,
     "arbor_blocks_t": BLOCKS,
+    "arbor_join_t": JOIN,
 }
 BEGINNINGS: Final = {"tfmcc_data_t": "send_time_us", "vlmcc_data_t": "rate", "arbor_told_data_t": "send_time_us"}
 """Headers that end before the packet does, and the field that a switch does not read any more."""

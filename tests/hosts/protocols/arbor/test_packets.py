@@ -43,8 +43,10 @@ packets: st.SearchStrategy[tuple[Packet, bytes]] = st.one_of(
         ToldData, u32, u8, u32, u32, u32, u32, u64, u64, u16, st.binary(max_size=64), u32, u32, u32, u16, u8, u8
     ).map(lambda packet: (packet, TOLD_DATA.encode(packet))),
     reports.map(lambda packet: (packet, encode_report(packet))),
-    st.builds(Join, u32, positive, u64, u64).map(lambda packet: (packet, JOIN.encode(packet))),
-    st.builds(Welcome, u32, positive, u64, u64, reasons).map(lambda packet: (packet, WELCOME.encode(packet))),
+    st.builds(Join, u32, positive, u64, u64, u32, st.booleans()).map(lambda packet: (packet, JOIN.encode(packet))),
+    st.builds(Welcome, u32, positive, u64, u64, reasons, st.booleans()).map(
+        lambda packet: (packet, WELCOME.encode(packet))
+    ),
     st.builds(Leave, u32, positive, reasons).map(lambda packet: (packet, LEAVE.encode(packet))),
     st.builds(MemberFin, u32, st.booleans(), st.booleans(), reasons, u32).map(
         lambda packet: (packet, FIN.encode(packet))

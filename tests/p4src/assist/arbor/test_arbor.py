@@ -15,16 +15,19 @@ from hosts.protocols.arbor.packets import (
     FLAG_SUPPRESSED,
     JOIN,
     TOLD_DATA,
+    WELCOME,
     Blocks,
     Join,
     Report,
     ToldData,
+    Welcome,
     encode_blocks,
     encode_report,
     parse,
 )
+from hosts.wire.reason import Reason
 from tests.p4src.bench import suppression
-from tests.p4src.bench.feedback import Bench
+from tests.p4src.bench.feedback import PARENT_PORT, Bench
 from tests.p4src.bench.runs import RANDOM_STEPS, agree_on_any, agree_on_embedded, outcomes_of
 from tests.p4src.bench.suppression import SENDER
 from tests.p4src.bench.target import Embedded, Target
@@ -52,6 +55,10 @@ def lacks(receiver: int, block: int, packets: int, **changes: object) -> Blocks:
     return made._replace(**changes)  # type: ignore[arg-type]
 
 
+def join(receiver: int, time_us: int, **changes: object) -> Join:
+    return Join(7, receiver, time_us, 0, may_suppress=True)._replace(**changes)  # type: ignore[arg-type]
+
+
 def encode(request: Request) -> bytes:
     return encode_report(request) if isinstance(request, Report) else encode_blocks(request)
 
@@ -64,6 +71,18 @@ def down(bench: Bench, packet: ToldData) -> ToldData:
     """How data leave, but for the time that a real switch's queue took (test_queues.py)."""
     left = REQUESTS.down(bench, packet)
     return left._replace(waited_us=packet.waited_us, longest_us=packet.longest_us, gap_us=0, gap_bytes=0, at=0)
+
+
+def joined(bench: Bench, port: int, packet: Join) -> Join | Welcome | None:
+    """What becomes of a JOIN: it passes, is answered, or ends."""
+    left = bench.up_or_back(port, JOIN.encode(packet))
+    if not left:
+        return None
+    ((out, payload),) = left
+    answer = parse(payload)
+    assert isinstance(answer, Join | Welcome)
+    assert (out == PARENT_PORT) == isinstance(answer, Join)
+    return answer
 
 
 class Run(suppression.Run[RequestModel]):
@@ -89,6 +108,9 @@ class Run(suppression.Run[RequestModel]):
         may = chooser.random() < 0.98
         session = chooser.choice((7, 7, 7, 7, 7, 8))
         packet: Request
+        if self.target.exact_time and chooser.random() < 0.5:  # an answer's time is the switch's
+            self.joins(session, may=may)
+            return
         if chooser.random() < 0.5:
             rate = chooser.choice((1000, 50_000, 2**32 - 100)) + chooser.randrange(-20, 20)
             packet = report(chooser.randrange(1, 40), rate, may_suppress=may, session=session)
@@ -101,6 +123,22 @@ class Run(suppression.Run[RequestModel]):
             lambda model, now: model.request(SENDER, packet, now), lambda: up(self.bench, port, packet)
         )
 
+    def joins(self, session: int, *, may: bool) -> None:
+        """Somebody does, or the sender's answer passes."""
+        chooser = self.chooser
+        receiver, time_us = chooser.randrange(1, 5), chooser.choice((5, 2**32 + 7, 2**64 - 5))
+        if chooser.random() < 0.5:
+            packet = join(receiver, time_us, stands_for=chooser.choice((0, 1, 5, 2**31)), session=session)
+            packet = packet._replace(may_suppress=may)
+            self.histories.compare(
+                lambda model, now: model.join(SENDER, packet, now), lambda: joined(self.bench, receiver + 1, packet)
+            )
+            return
+        answer = Welcome(session, receiver, (time_us + chooser.choice((0, 100))) % 2**64, 10**9, may_suppress=may)
+        answer = answer._replace(reason=chooser.choice((Reason.NONE, Reason.NONE, Reason.INTERRUPTED)))
+        self.histories.told(lambda model, now: model.welcome(SENDER, answer, now))
+        self.bench.parent_sends(receiver + 1, WELCOME.encode(answer))
+
 
 @RANDOM_STEPS
 @given(st.integers(0, 2**32), st.integers(1, 200))
@@ -111,7 +149,13 @@ def test_every_packet_leaves_as_the_model_says(seed: int, steps: int) -> None:
 
 
 def test_all_outcomes_occur() -> None:
-    assert outcomes_of(Run, seeds=3, steps=300) == {"lower", "suppressed", "no_slot"}
+    assert outcomes_of(Run, seeds=3, steps=300) == {
+        "lower",
+        "suppressed",
+        "no_slot",
+        "request",
+        "answered",
+    }
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -173,6 +217,55 @@ def test_joins_pass_and_silence_nobody(bench: Bench) -> None:
         packet = JOIN.encode(Join(7, port, 1, 2))
         assert bench.up(port, packet) == [packet]
     assert bench.outcomes() == {}
+
+
+def test_who_knows_the_sender_s_clock_answers_and_says_for_how_many(embedded: Embedded) -> None:
+    target, bench = embedded, Bench(embedded)
+    bench.assist()
+    down(bench, data())
+    began = target.now_us
+    assert joined(bench, 3, join(3, 1000)) == join(3, 1000)
+    assert joined(bench, 4, join(4, 2000)) is None  # nothing is known yet
+    target.advance(50_000)
+    # It came after 20 ms, and waited for 7 us.
+    bench.parent_sends(3, WELCOME.encode(Welcome(7, 3, 1007, 5_000_000_007, may_suppress=True)))
+    target.advance(100_000)
+    for port in (4, 5, 6):
+        then = 5_000_000_000 + target.now_us - began
+        assert joined(bench, port, join(port, 2000)) == Welcome(7, port, 2000, then, may_suppress=True)
+    target.advance(1_100_000)
+    down(bench, data())
+    assert joined(bench, 4, join(4, 2001, stands_for=0)) == join(4, 2001, stands_for=3)
+    answer = joined(bench, 5, join(5, 2001, stands_for=0))  # by what is known of before
+    assert isinstance(answer, Welcome)
+    assert bench.outcomes() == {"request": 2, "suppressed": 1, "answered": 4}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Welcome(7, 4, 1000, 10**9, may_suppress=True),  # of another receiver
+        Welcome(7, 3, 999, 10**9, may_suppress=True),  # to a JOIN of before
+        Welcome(7, 3, 1000, 10**9, Reason.INTERRUPTED, may_suppress=True),  # it was refused
+        Welcome(7, 3, 1000, 10**9),
+    ],
+)
+def test_what_is_no_answer_tells_nothing(bench: Bench, answer: Welcome) -> None:
+    down(bench, data())
+    assert joined(bench, 3, join(3, 1000)) == join(3, 1000)
+    bench.parent_sends(3, WELCOME.encode(answer))
+    assert joined(bench, 4, join(4, 1000)) is None
+
+
+def test_a_lost_join_costs_the_others_two_round_trips(embedded: Embedded) -> None:
+    target, bench = embedded, Bench(embedded)
+    bench.assist()
+    down(bench, data(rtt_us=RTT_US))
+    assert joined(bench, 3, join(3, 1000)) is not None
+    target.advance(2 * RTT_US + 60_000)
+    assert joined(bench, 4, join(4, 1000)) is None
+    target.advance(10_000)
+    assert joined(bench, 4, join(4, 1000)) == join(4, 1000)
 
 
 def test_who_does_not_ask_for_it_is_left_alone(bench: Bench) -> None:
