@@ -4,7 +4,7 @@ from pathlib import Path
 import canopy_engine
 import pytest
 
-from tests.topologies.scenarios import link, small_scenario
+from tests.topologies.scenarios import TEXT, link, small_scenario
 from topologies.plan import (
     SourceError,
     derive_seed,
@@ -15,6 +15,7 @@ from topologies.plan import (
     network_description,
     prepare_sources,
 )
+from topologies.scenario import parse_scenario
 
 PLAN = make_plan(small_scenario())
 
@@ -225,8 +226,6 @@ def test_the_hash_is_sha256(tmp_path: Path) -> None:
 
 
 def test_a_switch_that_only_forwards_is_told_so() -> None:
-    scenario = small_scenario()
-    first = next(iter(scenario.switches))
-    nodes = {**scenario.nodes, first: scenario.switches[first].model_copy(update={"assist": False})}
-    network = network_description(scenario.model_copy(update={"nodes": nodes}), PLAN)
-    assert {switch.name for switch in network.switches if not switch.assist} == {first}
+    scenario = parse_scenario(TEXT.replace("s1: {kind: p4}", "s1: {kind: p4, assist: false}"), "small.yaml")
+    network = network_description(scenario, PLAN)
+    assert {switch.name: switch.assist for switch in network.switches} == {"s1": False, "s2": True}
