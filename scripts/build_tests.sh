@@ -23,6 +23,7 @@ browser & # while the compilers work
 scripts/fuzz.sh --build
 # All tests' bytecode, which pytest writes: else each of several processes would compile all of it at the same time.
 env -u PYTHONDONTWRITEBYTECODE .venv/bin/pytest --collect-only -qq >/dev/null || true
+.venv/bin/mypy >/dev/null || true # what it remembers of libraries; its verdict, too, is left to the check itself
 if command -v p4c >/dev/null; then
     # Its verdict, too, is left to the check itself, which remembers it.
     .venv/bin/pytest -q -k test_compiling_again_gives_the_same tests/p4src/whole/test_artifacts.py \

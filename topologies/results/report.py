@@ -5,8 +5,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
 from hosts import protocols
 from hosts.endpoint import Address
 from topologies.plan import Plan, make_plan
@@ -41,6 +39,8 @@ def write_results(folder: RunFolder, summary: Summary, *, report: bool = True) -
 
 def write_report(folder: RunFolder) -> None:
     """Make the report of a run folder that has its summary and series. OSError when it cannot be written."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined  # many runs have no report
+
     scenario = load_scenario(folder.scenario)
     summary = json.loads(folder.summary.read_text(encoding="utf-8"))
     plan = make_plan(scenario)

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from canopy_engine import SimError
 from rich.console import Console
 
-from controller.program import Program, ProgramError
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
 from engine.command.signals import Interrupted, interruptible, uninterruptible
 from hosts.wire.manifest import FileError
@@ -26,13 +26,19 @@ from topologies.results.series import RunSeries
 from topologies.results.summary import Summary, summarize
 from topologies.scenario.network import Router
 from topologies.scenario.scenario import Scenario
-from topologies.simulation.control import ControlPlane
 from topologies.simulation.network import SimulatedNetwork
 from topologies.simulation.progress import Progress, SilentView, View, make_view
 from topologies.simulation.stage import SimulatedStage
-from topologies.simulation.switch import SimulatedSwitch
 
-NOT_RUN = (ProgramError, RunFolderError, SourceError)
+if TYPE_CHECKING:
+    from topologies.simulation.control import ControlPlane
+
+
+class SwitchesError(Exception):
+    """The P4 program of the scenario's switches cannot be used. The message is one line for the user."""
+
+
+NOT_RUN = (RunFolderError, SourceError, SwitchesError)
 FAILURES = (*NOT_RUN, FileError, SimError)
 """What `simulate_scenario` raises; of the first, nothing was run."""
 
@@ -43,7 +49,7 @@ class SimulationOptions(RunOptions):
 
     until: float | None = None
     """Ends the run at this virtual time, seconds, if the scenario would go on."""
-    on_control: Callable[[Agenda, ControlPlane], None] | None = None
+    on_control: "Callable[[Agenda, ControlPlane], None] | None" = None
     """Told of the P4 switches and their controller before the run begins."""
 
 
@@ -162,11 +168,18 @@ def _allow_files(scenario: Scenario) -> None:
 
 def _build(
     scenario: Scenario, plan: Plan, agenda: Agenda, folder: RunFolder
-) -> tuple[SimulatedNetwork, ControlPlane | None]:
-    """The network, and its controller if it has P4 switches."""
+) -> "tuple[SimulatedNetwork, ControlPlane | None]":
+    """The network, and its controller if it has P4 switches, which take half a second to load."""
     if not scenario.switches:
         return SimulatedNetwork(plan, {}), None
-    program = Program()
+    from controller.program import Program, ProgramError
+    from topologies.simulation.control import ControlPlane
+    from topologies.simulation.switch import SimulatedSwitch
+
+    try:
+        program = Program()
+    except ProgramError as error:
+        raise SwitchesError(str(error)) from None
     switches = {
         name: SimulatedSwitch(name, program, derive_seed(scenario.seed, f"switch {name}")) for name in scenario.switches
     }

@@ -28,7 +28,6 @@ from topologies.results.series import RunSeries
 from topologies.results.summary import ReceiverResult, SessionResult, session_result
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Parameters
-from topologies.simulation.forging import STRANGER, Heard, forge
 from topologies.simulation.hosted import Conditions
 from topologies.simulation.member import Member
 from topologies.simulation.network import SimulatedNetwork
@@ -145,6 +144,8 @@ class SessionRun:
 
     def attack(self, forgery: str, spoofed: bool) -> None:
         """A stranger sends what it can make of what it has heard, as soon as it has heard enough."""
+        from topologies.simulation.forging import STRANGER, Heard, forge  # it needs WEBRC's packets, too
+
         everybody = [member for member in (*self.receivers.values(), self.sender) if member is not None]
         members = {self._address(member.host): member for member in everybody if not member.is_over}
         heard = Heard(

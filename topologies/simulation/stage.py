@@ -2,18 +2,21 @@
 
 import time
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from topologies.agenda import Agenda
 from topologies.plan import Source
 from topologies.results.run_folder import RunFolder
 from topologies.results.series import RunSeries
 from topologies.scenario.scenario import Scenario
-from topologies.simulation.control import ControlPlane
 from topologies.simulation.flow_run import FlowRun
 from topologies.simulation.network import SimulatedNetwork
 from topologies.simulation.progress import Progress, View
 from topologies.simulation.session_run import SessionRun
 from topologies.stage import Stage
+
+if TYPE_CHECKING:
+    from topologies.simulation.control import ControlPlane
 
 FAULT = "fault"
 RESTART = "restart"
@@ -28,7 +31,7 @@ class SimulatedStage(Stage):
         self,
         scenario: Scenario,
         network: SimulatedNetwork,
-        control: ControlPlane | None,
+        control: "ControlPlane | None",
         agenda: Agenda,
         sources: Mapping[int, Source],
         folder: RunFolder,
@@ -140,7 +143,7 @@ class SimulatedStage(Stage):
         return max((session.closed_at for session in self.sessions), default=0.0)
 
     @property
-    def _controller(self) -> ControlPlane:
+    def _controller(self) -> "ControlPlane":
         if self._control is None:
             raise ValueError("a network of plain routers has no controller")
         return self._control

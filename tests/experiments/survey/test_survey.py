@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from engine.command.assemble import build
 from experiments.harness.jobs import Job, Metrics
 from experiments.harness.runs import RunError
+from experiments.survey import page
 from experiments.survey import survey as surveys
-from experiments.survey.distribution import Cell, draw
+from experiments.survey.distribution import Cell
 from experiments.survey.survey import Plan, survey
 from tests.experiments.survey.cells import small
 from tests.experiments.survey.test_outcome import run
@@ -120,20 +123,15 @@ def test_an_unknown_protocol_is_told(tmp_path: Path) -> None:
         survey(dataclasses.replace(PLAN, protocols=["smtp"]), tmp_path, FakeRuns(), quiet)
 
 
-def cheap_seed() -> int:
-    """Of the development seeds one whose first cell is of little work."""
-    work = {seed: _work(draw(seed, 0)) for seed in range(1, 100)}
-    return min(work, key=lambda seed: work[seed])
+CHEAP_SEED = 49
+"""Of the development seeds that whose first cell is of the least work."""
 
 
-def _work(cell: Cell) -> float:
-    return cell.rate_bps * len(cell.tree.receivers) * cell.duration_s + (1e12 if cell.is_beyond else 0)
-
-
-def test_a_killed_survey_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_killed_survey_goes_on_where_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "experiments.survey.command", "tfmcc", "webrc", "--cells", "1", "--json"]
-    command += ["--seed", str(cheap_seed()), "--jobs", "1", "--out", str(out)]
+    arguments = ["tfmcc", "vlmcc", "--cells", "1", "--json", "--seed", str(CHEAP_SEED), "--jobs", "1"]
+    arguments += ["--out", str(out)]
+    command = [sys.executable, "-m", "experiments.survey.command", *arguments]
     scratch = {**os.environ, "TMPDIR": str(tmp_path)}  # whoever is killed cannot clear it away
     with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, env=scratch) as killed:
         wait_for(lambda: list(out.glob("runs/*.json")), "the first run is kept", 120.0)
@@ -141,10 +139,11 @@ def test_a_killed_survey_goes_on_where_it_was(tmp_path: Path) -> None:
     before = {kept: kept.stat().st_mtime_ns for kept in out.glob("runs/*.json")}
     assert before
     assert not (out / "survey.parquet").exists()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    monkeypatch.setattr(page, "write_page", lambda *given: None)  # whose tests are test_page.py's
+    done = CliRunner().invoke(build(["survey"]), ["survey", *arguments])
+    assert done.exit_code == 0, done.stderr
     after = {kept: kept.stat().st_mtime_ns for kept in out.glob("runs/*.json")}
     assert before.items() < after.items()
     verdicts: dict[str, Any] = json.loads(done.stdout)
-    assert [(one["protocol"], one["done"]) for one in verdicts["protocols"]] == [("tfmcc", 1), ("webrc", 1)]
+    assert [(one["protocol"], one["done"]) for one in verdicts["protocols"]] == [("tfmcc", 1), ("vlmcc", 1)]
     assert (out / "survey.parquet").exists()

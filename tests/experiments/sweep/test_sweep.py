@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from engine.command.assemble import build
 from experiments.harness.jobs import Job, JobsError, Metrics
 from experiments.harness.runs import Finished, Run, RunError
 from experiments.sweep.sweep import grid, metrics, run_sweep
@@ -132,8 +134,8 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     path = tmp_path / "small.yaml"
     path.write_text(yaml.safe_dump(small(), sort_keys=False))
     out = tmp_path / "out"
-    command = [sys.executable, "-m", "experiments.sweep.command", str(path), "--seeds", "4", "--jobs", "1"]
-    command += ["--out", str(out)]
+    arguments = [str(path), "--seeds", "4", "--jobs", "1", "--out", str(out)]
+    command = [sys.executable, "-m", "experiments.sweep.command", *arguments]
     scratch = {**os.environ, "TMPDIR": str(tmp_path)}  # whoever is killed cannot clear it away
     with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, env=scratch) as sweep:
         wait_for(lambda: list(out.glob("runs/*.json")), "the first run is kept", 120.0)
@@ -141,8 +143,8 @@ def test_a_killed_sweep_goes_on_where_it_was(tmp_path: Path) -> None:
     before = {kept: kept.stat().st_mtime_ns for kept in out.glob("runs/*.json")}
     assert 1 <= len(before) < 4
     assert not (out / "sweep.parquet").exists()
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = CliRunner().invoke(build(["sweep"]), ["sweep", *arguments])
+    assert done.exit_code == 0, done.stderr
     assert f"{len(before)} runs were there already" in done.stdout
     after = {kept: kept.stat().st_mtime_ns for kept in out.glob("runs/*.json")}
     assert len(after) == 4

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.command import assemble
 from hosts.programs.input import InputSource
 from tests.hosts.runtime.test_runtime import free_port
 from tests.waiting import wait_for
@@ -122,11 +123,10 @@ def test_a_carousel_s_packets_keep_their_size(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_a_protocol_for_files_is_refused() -> None:
-    words = command("send", "--group", "239.7.7.7", "--port", "5000", "--interface", "lo", "--protocol", "mtcp")
-    done = subprocess.run(words, input=b"", capture_output=True, timeout=60, check=False)
-    assert done.returncode == 2
-    assert b"mtcp carries no real-time data" in done.stderr
+def test_a_protocol_for_files_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--group", "239.7.7.7", "--port", "5000", "--interface", "lo", "--protocol", "mtcp"]
+    assert assemble.run(["stream", "send", *words]) == 2
+    assert "mtcp carries no real-time data" in capsys.readouterr().err
 
 
 def test_ctrl_c_ends_a_sender_whose_input_is_silent() -> None:

@@ -41,6 +41,17 @@ def test_the_page_has_all_files() -> None:
     assert set(FILES) == {"halver.yaml", *(f"hosts/protocols/halver/{name}.py" for name in names)}
 
 
+def test_the_page_lists_the_few_files_that_there_are_and_that_it_touches() -> None:
+    names = re.findall(
+        r"`([\w/.-]+\.(?:md|py|p4))`", PAGE.read_text().partition("## What else a protocol may touch")[2]
+    )
+    touched = {name for name in names if "NAME" not in name}
+    assert [name for name in sorted(touched) if not (ROOT / name).is_file()] == []
+    with_help = {name for name in touched if name.startswith("p4src/")}
+    assert 0 < len(touched - with_help) <= 6
+    assert len(touched) <= 12
+
+
 def test_it_is_found(tree: Path) -> None:
     assert "halver" in run(tree, "-c", "from hosts import protocols; print(protocols.names())")
 

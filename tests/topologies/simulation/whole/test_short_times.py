@@ -7,13 +7,13 @@ import contextlib
 import copy
 import dataclasses
 import inspect
+import json
 import typing
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pydantic import BaseModel
 
 from hosts import protocols
@@ -38,7 +38,7 @@ STAR: dict[str, Any] = {
 
 
 def run(folder: Path, scenario: dict[str, Any]) -> None:
-    simulate(folder, yaml.safe_dump(scenario))
+    simulate(folder, json.dumps(scenario))
 
 
 def numbers() -> Iterator[Any]:
