@@ -3,12 +3,15 @@
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from hosts.endpoint import Address, Datagram, ReceiverEndpoint, SenderEndpoint
 from hosts.storage import Shelf
 from hosts.wire.header import HEADER, HEADER_BYTES, VERSION
 from hosts.wire.layout import Layout
+
+NTP_AT_1970_S: Final = 2_208_988_800
+"""RFC 5905, figure 4."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,14 @@ them where there is no disk (`BytesContent`, `MemoryShelf`). What cannot be read
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol, TypeAlias
 
 from hosts.wire.manifest import Manifest
+
+CacheControl: TypeAlias = str | int
+"""What is said to caches of a file: a word of `CACHE_WORDS`, or from when on what they have of it is old, Unix seconds;
+empty: nothing (3GPP TS 26.346, 7.2.10)."""
+CACHE_WORDS: Final = ("no-cache", "max-stale")
 
 
 class Readable(Protocol):
@@ -42,6 +47,7 @@ class Content:
     """How large a share it has of the packets, for its size."""
     turns: int = 0
     """How often all of it is sent; 0: without end."""
+    cache: CacheControl = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +103,7 @@ class Room(Protocol):
 class Shelf(Protocol):
     """A receiver's place for files."""
 
-    def room(self, name: str, sha256: str, key: str) -> Room | None:
+    def room(self, name: str, sha256: str, key: str, cache: CacheControl = "") -> Room | None:
         """Room for a file; the same that an earlier receiver left for an object of the same key. None: the file is
         there already (`sha256`: hex, empty where it is not known), or is not wanted."""
 
@@ -181,6 +187,6 @@ class MemoryRoom:
 class MemoryShelf:
     """Room for everything."""
 
-    def room(self, name: str, sha256: str, key: str) -> Room | None:
+    def room(self, name: str, sha256: str, key: str, cache: CacheControl = "") -> Room | None:
         """Nothing is there yet."""
         return MemoryRoom()

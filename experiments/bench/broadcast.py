@@ -83,7 +83,7 @@ class _Receiving:
         self.cost = _Cost()
         self.groups: set[Address] = set()
         self.end: SessionEnded | None = None
-        shelf = FolderShelf(folder, "refuse", lambda manifest: None)
+        shelf = FolderShelf(folder, "refuse", lambda manifest, cache: None)
         session = Session(_GROUP, source=_SENDER.host, session=7, shelf=shelf)
         self._endpoint = WebrcReceiver(session, WebrcOptions(session_rate_bps=RATE_BPS), random.Random(_SEED))
         self._losses = random.Random(_SEED)

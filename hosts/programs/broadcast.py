@@ -16,7 +16,7 @@ from hosts.programs.progress import Display
 from hosts.programs.shelf import FolderShelf
 from hosts.programs.times import Rule, Rules
 from hosts.runtime import sockets
-from hosts.storage import Content, FileChange, Library
+from hosts.storage import CacheControl, Content, FileChange, Library
 from hosts.wire.manifest import FileError, Manifest, unsafe_name
 
 EVERY_FILE: Final = "every_file"
@@ -129,10 +129,13 @@ class Received:
         self.files: list[dict[str, object]] = []
         """Names, sizes and hashes of those that are whole."""
 
-    def take(self, manifest: Manifest) -> None:
+    def take(self, manifest: Manifest, cache: CacheControl) -> None:
         """One more."""
         self._display.say(f"{self._folder / manifest.name}: {manifest.size} bytes")
-        self.files.append({"file": manifest.name, "size_bytes": manifest.size, "sha256": manifest.sha256})
+        found = {"file": manifest.name, "size_bytes": manifest.size, "sha256": manifest.sha256}
+        if cache:
+            found["expires_unix_s" if isinstance(cache, int) else "cache_control"] = cache
+        self.files.append(found)
 
 
 async def send_files(

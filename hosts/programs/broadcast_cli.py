@@ -89,7 +89,7 @@ def broadcast(
     turns: Annotated[int, typer.Option(help="Send all of each file so often; 0: without end.", min=0)] = 0,
     rule: Annotated[
         list[str] | None,
-        typer.Option(help="Of files whose names match: 'PATTERN priority=2 turns=3 start=TIME until=TIME'."),
+        typer.Option(help="Of files whose names match: 'PATTERN priority=2 turns=3 start=TIME until=TIME cache=no'."),
     ] = None,
     duration: Annotated[float | None, typer.Option(help="Stop after so many seconds.", min=0)] = None,
     settings: SetOption = None,
@@ -120,7 +120,7 @@ def broadcast(
 
         def make(path: Path, rule: Rule) -> Content:
             plan.check_file(path)
-            return content_of_file(path, coded=coded, priority=rule.priority, turns=rule.turns)
+            return content_of_file(path, coded=coded, priority=rule.priority, turns=rule.turns, cache=rule.cache)
 
         library: Library
         if not watch and not rules.have_times:

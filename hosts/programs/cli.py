@@ -50,7 +50,7 @@ from hosts.programs.secrecy import (
     who,
 )
 from hosts.programs.transfer import receive_files, send_files
-from hosts.protocol import Protocol, Session
+from hosts.protocol import NTP_AT_1970_S, Protocol, Session
 from hosts.runtime import clock, sockets
 from hosts.wire.header import SESSION_MAX
 from hosts.wire.manifest import FileError
@@ -59,8 +59,6 @@ DEFAULT_WAIT_S = 10.0
 """How long a sender waits for receivers."""
 SOURCE_SPECIFIC = ipaddress.IPv4Network("232.0.0.0/8")
 """RFC 4607, section 1."""
-NTP_AT_1970_S = 2_208_988_800
-"""RFC 5905, figure 4."""
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 

@@ -18,7 +18,7 @@ from typing import ClassVar, Final
 
 from hosts.programs.gathering import PIECE_BYTES
 from hosts.programs.naming import Existing, check_folder, give_name, taken, unwritable
-from hosts.storage import Content, Room, Space
+from hosts.storage import CacheControl, Content, Room, Space
 from hosts.wire.manifest import FileError, Manifest, unsafe_name
 
 MOST_OPEN: Final = 64
@@ -92,7 +92,13 @@ def _state(found: os.stat_result) -> tuple[int, int, int]:
 
 
 def content_of_file(
-    path: Path, name: str | None = None, *, coded: bool = False, priority: float = 1.0, turns: int = 0
+    path: Path,
+    name: str | None = None,
+    *,
+    coded: bool = False,
+    priority: float = 1.0,
+    turns: int = 0,
+    cache: CacheControl = "",
 ) -> Content:
     """A file to be sent, under its own or another name; `coded`: with gzip. It is read once for its digests. Raises
     FileError."""
@@ -114,7 +120,7 @@ def content_of_file(
             raise FileError(f"{path}: it changed while it was read")
         manifest = Manifest(name, data.size, sha256.hexdigest())
         bytes_sent, encoding = (CodedBytes(path), "gzip") if coded else (data, "")
-        return Content(manifest, md5.digest(), bytes_sent, encoding, priority, turns)
+        return Content(manifest, md5.digest(), bytes_sent, encoding, priority, turns, cache)
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}") from None
 
@@ -229,25 +235,26 @@ class FolderRoom:
 class FolderShelf:
     """A folder that files come into. One that is there already, with the same bytes, is left as it is."""
 
-    def __init__(self, folder: Path, existing: Existing, on_file: Callable[[Manifest], None]) -> None:
-        """`on_file` is told of each file that is whole, or there already. Raises FileError."""
+    def __init__(self, folder: Path, existing: Existing, on_file: Callable[[Manifest, CacheControl], None]) -> None:
+        """`on_file` is told of each file that is whole, or there already, and what its sender says to caches. Raises
+        FileError."""
         self._folder = folder
         self._existing = existing
         self._on_file = on_file
         check_folder(folder)
 
-    def room(self, name: str, sha256: str, key: str) -> Room | None:
+    def room(self, name: str, sha256: str, key: str, cache: CacheControl = "") -> Room | None:
         """Room for a file; None: it is there already. Raises FileError when another one of its name is."""
         final = self._folder / name
         if final.exists():
             found = self._there(final, sha256)
             if found is not None:
-                self._on_file(found)
+                self._on_file(found, cache)
                 return None
             if self._existing == "refuse" or final.is_dir():
                 raise taken(final)
         mark = hashlib.sha256(key.encode()).hexdigest()[:8]
-        return FolderRoom(self._folder, name, mark, self._existing, self._on_file)
+        return FolderRoom(self._folder, name, mark, self._existing, lambda manifest: self._on_file(manifest, cache))
 
     def _there(self, path: Path, sha256: str) -> Manifest | None:
         if not sha256:  # nobody has said what it is

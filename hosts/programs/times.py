@@ -1,4 +1,4 @@
-"""When and how a broadcast sends which files: `--rule 'PATTERN priority=2 turns=3 start=TIME until=TIME'`."""
+"""When and how a broadcast sends which files: `--rule 'PATTERN priority=2 turns=3 start=TIME until=TIME cache=no'`."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,11 @@ from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Final
 
-SETTINGS: Final = ("priority", "turns", "start", "until")
+from hosts.storage import CacheControl
+
+SETTINGS: Final = ("priority", "turns", "start", "until", "cache")
+CACHE: Final = {"no": "no-cache", "stale": "max-stale"}
+"""What is said to caches (3GPP TS 26.346, 7.2.10): keep nothing of it, or whatever is there."""
 MOST_PRIORITY: Final = 1e6
 """So that no file waits for others without end (ours)."""
 
@@ -26,6 +30,7 @@ class Rule:
     """Unix time, seconds."""
     until: float = math.inf
     """Likewise."""
+    cache: CacheControl = ""
 
     def holds(self, now: float) -> bool:
         """Whether its files are sent then."""
@@ -85,6 +90,8 @@ def parse_rule(text: str, now: float, default: Rule) -> Rule:
                 rule = replace(rule, turns=_turns(value))
             elif name == "start":
                 rule = replace(rule, start=parse_time(value, now))
+            elif name == "cache":
+                rule = replace(rule, cache=CACHE.get(value) or int(parse_time(value, now)))
             else:
                 rule = replace(rule, until=parse_time(value, now))
         except ValueError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hosts.programs.shelf import FileBytes, FolderShelf, content_of_file
-from hosts.storage import Room
+from hosts.storage import CacheControl, Room
 from hosts.wire.manifest import FileError, Manifest
 from hosts.wire.reason import Reason
 
@@ -25,10 +25,15 @@ class Folder:
     def __init__(self, path: Path, existing: str = "refuse") -> None:
         self.told: list[Manifest] = []
         self.path = path
-        self.shelf = FolderShelf(path, existing, self.told.append)  # type: ignore[arg-type]
+        self.cache: list[CacheControl] = []
+        self.shelf = FolderShelf(path, existing, self._tell)  # type: ignore[arg-type]
+
+    def _tell(self, found: Manifest, cache: CacheControl) -> None:
+        self.told.append(found)
+        self.cache.append(cache)
 
     def room(self, data: bytes = DATA, key: str = "k") -> Room:
-        found = self.shelf.room("a", manifest(data).sha256, key)
+        found = self.shelf.room("a", manifest(data).sha256, key, "no-cache")
         assert found is not None
         return found
 
@@ -89,6 +94,7 @@ def test_a_file_comes_together_in_any_order_and_by_two_receivers(tmp_path: Path)
     assert folder.names == ["a"]
     assert (tmp_path / "a").read_bytes() == DATA
     assert folder.told == [manifest(DATA)]
+    assert folder.cache == ["no-cache"]
 
 
 def test_a_coded_object_becomes_the_file(tmp_path: Path) -> None:
@@ -102,8 +108,9 @@ def test_a_coded_object_becomes_the_file(tmp_path: Path) -> None:
 def test_what_is_there_stays_unless_it_is_to_be_replaced(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(DATA)
     folder = Folder(tmp_path)
-    assert folder.shelf.room("a", manifest(DATA).sha256, "k") is None
+    assert folder.shelf.room("a", manifest(DATA).sha256, "k", 7) is None
     assert folder.told == [manifest(DATA)]
+    assert folder.cache == [7]
     with pytest.raises(FileError, match="exists") as raised:
         folder.room(b"other")
     assert raised.value.reason == Reason.REFUSED_FILE

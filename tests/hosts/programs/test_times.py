@@ -15,6 +15,11 @@ def test_the_first_rule_that_matches_counts_and_leaves_the_rest_to_the_default()
     assert rules.of("b.iso") is first
     assert rules.of("b.txt") is second
     assert rules.of("c") is default
+    assert [parse_rule(f"* cache={word}", 100.0, default).cache for word in ("no", "stale", "+60")] == [
+        "no-cache",
+        "max-stale",
+        160,
+    ]
     assert [first.holds(now) for now in (109.0, 110.0, 899.0, 900.0)] == [False, True, True, False]
     assert not rules.are_over(899.0)
     assert rules.are_over(900.0)
@@ -33,6 +38,7 @@ def test_the_first_rule_that_matches_counts_and_leaves_the_rest_to_the_default()
         ("*.iso priority=high", "priority"),
         ("*.iso turns=0", "turns: 0 is less"),
         ("*.iso turns=1.5", "turns"),
+        ("*.iso cache=never", "cache: 'never' is no time"),
         ("*.iso start=tomorrow", "start: 'tomorrow' is no time"),
         ("*.iso until=+soon", "until: '\\+soon' is no number"),
     ],

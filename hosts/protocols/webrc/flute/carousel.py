@@ -114,6 +114,7 @@ class Carousel:
             content.encoding,
             in_base64(content.md5),
             manifest.sha256,
+            content.cache,
         )
         encoder = object_encoder(toi, content.data, transmission, self._encoders) if content.data.size else None
         once = 0 if encoder is None else encoder.pass_packets

@@ -6,11 +6,13 @@ are known by their names, whatever the namespace: each version, 3GPP and DVB hav
 
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote, unquote, urlsplit
 
+from hosts.protocol import NTP_AT_1970_S
 from hosts.protocols.webrc.flute.transmission import Transmission
+from hosts.storage import CACHE_WORDS, CacheControl
 from hosts.wire.header import PacketError
 
 NAMESPACES: Final = {1: "http://www.example.com/flute", 2: "urn:ietf:params:xml:ns:fdt"}
@@ -24,6 +26,10 @@ MOST_EXPIRES: Final = 2**32 - 1
 """NTP seconds: as long as the session lasts, by any clock."""
 MBMS: Final = "urn:3GPP:metadata:2008:MBMS:FLUTE:FDT"
 """3GPP TS 26.346, 7.2.10: release 8's extension."""
+MBMS_CACHE: Final = "urn:3GPP:metadata:2007:MBMS:FLUTE:FDT"
+"""3GPP TS 26.346, 7.2.10: release 7's extension, of cache control."""
+_CACHE: Final = f"{{{MBMS_CACHE}}}Cache-Control"
+_EXPIRES: Final = f"{{{MBMS_CACHE}}}Expires"
 _FULL: Final = f"{{{MBMS}}}FullFDT"
 _SHA256: Final = f"{{{CANOPY}}}SHA-256"
 
@@ -47,6 +53,8 @@ class FileEntry:
     """Content-MD5, base64 of the file's."""
     sha256: str = ""
     """Hex, of the file's; empty: the sender is none of ours."""
+    cache: CacheControl = field(default="", compare=False)
+    """It may change while the file is sent."""
 
     @property
     def name(self) -> str:
@@ -80,6 +88,7 @@ def encode_fdt(instance: FdtInstance, version: int = 2) -> bytes:
     namespace = NAMESPACES[version]
     ET.register_namespace("canopy", CANOPY)
     ET.register_namespace("mbms2008", MBMS)
+    ET.register_namespace("mbms2007", MBMS_CACHE)
     root = ET.Element("FDT-Instance", {"xmlns": namespace, "Expires": str(instance.expires)})
     if instance.is_complete:
         root.set("Complete", "true")
@@ -98,6 +107,10 @@ def encode_fdt(instance: FdtInstance, version: int = 2) -> bytes:
             element.attrib.update(file.transmission.attributes())
         if file.sha256:
             element.set(_SHA256, file.sha256)
+        if isinstance(file.cache, int):
+            ET.SubElement(ET.SubElement(element, _CACHE), _EXPIRES).text = str(file.cache + NTP_AT_1970_S)
+        elif file.cache:
+            ET.SubElement(ET.SubElement(element, _CACHE), f"{{{MBMS_CACHE}}}{file.cache}").text = "true"
     encoded: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return encoded
 
@@ -140,6 +153,19 @@ def _file(element: ET.Element, common: Mapping[str, str]) -> FileEntry | None:
             found.get("Content-Encoding", "").lower().replace("null", ""),
             found.get("Content-MD5", ""),
             found.get(_SHA256, ""),
+            _cache(element),
         )
     except (LookupError, ValueError):
         return None
+
+
+def _cache(element: ET.Element) -> CacheControl:
+    """Of a file. ValueError: its time is none."""
+    for control in element:
+        for said in control if _local(control.tag) == "Cache-Control" else ():
+            word, text = _local(said.tag), (said.text or "").strip()
+            if word in CACHE_WORDS and text in ("true", "1"):
+                return word
+            if word == "Expires":
+                return int(text) - NTP_AT_1970_S
+    return ""

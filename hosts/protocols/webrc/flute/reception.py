@@ -367,7 +367,7 @@ class Reception:
             return []
         if file.toi not in self._rooms:
             self._checked(file, 0, "0" * 64)  # before anything bears its name
-            room = self._shelf.room(file.name, file.sha256, _key(file))
+            room = self._shelf.room(file.name, file.sha256, _key(file), file.cache)
             if room is None:
                 self._done[file.toi] = file
                 self.there += 1

@@ -136,7 +136,7 @@ def test_symbols_beyond_the_bound_wait_on_the_shelf(tmp_path: Path, monkeypatch:
     kept: list[Manifest] = []
     resumed = 0
     while len(kept) < 2:
-        reception = Reception(shelf=FolderShelf(tmp_path, "refuse", kept.append))
+        reception = Reception(shelf=FolderShelf(tmp_path, "refuse", lambda manifest, cache: kept.append(manifest)))
         packets = [table(sender) for _ in range(8)] + [symbol(sender) for _ in range(200)]
         for number, packet in enumerate(packets):
             for file in reception.add(packet, 0.0):

@@ -67,7 +67,7 @@ def test_parts_of_a_file_of_100_gigabytes_come_to_their_places_and_are_there_aga
 
 def _described(sender: WebrcSender, folder: Path) -> tuple[Reception, Transmission]:
     """A receiver that has the FDT of what is sent, and how that is cut."""
-    reception = Reception(shelf=FolderShelf(folder, "refuse", lambda manifest: None))
+    reception = Reception(shelf=FolderShelf(folder, "refuse", lambda manifest, cache: None))
     transmission = None
     while transmission is None:
         for effect in sender.handle_timer(now=sender.wake_at or 0.0):
