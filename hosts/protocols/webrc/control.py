@@ -8,19 +8,17 @@ import math
 from collections.abc import Sequence
 from typing import Final
 
-from hosts.protocols.webrc.estimators import RttEstimator
+from hosts.protocols.webrc.asking import Asking
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.rates import Rates
 from hosts.protocols.webrc.rules import RULES
+from hosts.protocols.webrc.today_rtt import FLOWS_ALREADY
 from hosts.protocols.webrc.trial import Trial
 from hosts.protocols.webrc.waves import Waves, gamma
 
 EVENT_ROUNDS: Final = 4
 """Round trips on end with losses that are one loss event at most (ours): what a join brings too much is gone again
 after some of them, and a TCP that a queue has stopped once loses nothing in the next."""
-FLOWS_ALREADY: Final = 0.5
-"""Of ARTT: a first packet that comes sooner is of a wave that others had joined, which adds nothing to what they share
-(ours)."""
 
 MOST_DOUBLINGS: Final = 16
 """Of the wait after failed joins: beyond any time slot."""
@@ -36,9 +34,7 @@ class ReceptionControl:
         self._rules = RULES[options.rules](waves, self.rates, options.epoch_s)
         self._trial = Trial(waves, self.rates, options.epoch_s)  # with today's rules
         self.losses = self._rules.loss_estimator()
-        self.rtt = RttEstimator(
-            alpha=self._rules.alpha, floor=waves.p, is_bounded=self._rules.takes_back, lasts_s=waves.slot_s
-        )
+        self.rtt = self._rules.rtt_estimator()
         self.ssr = math.inf
         """SSR; infinite: start-up."""
         self.reqn = math.inf
@@ -63,6 +59,8 @@ class ReceptionControl:
         self._overshot = False  # start-up has ended, and the wave joined last is not left yet
         self._failures = 0  # of joins, on end
         self._join_again_at = -math.inf  # after a failure
+        self.asking = Asking()
+        """Whether others have more; with today's rules."""
         self._left = -1  # the channel that was left last
         self._left_at = -math.inf
         self._left_gap = 0.0  # between its packets, seconds
@@ -102,6 +100,7 @@ class ReceptionControl:
         self._trial.count(received, lost, now, is_marked=is_marked, is_joining=self.joining is not None)
         if not (lost or is_marked) or self.artt is None:
             return
+        self.asking.lost()
         times = (self._rules.takes_back and sorted(due_at)) or [now]
         for at in times:
             if at < self._loss_event_until:
@@ -130,6 +129,9 @@ class ReceptionControl:
     def first_packet(self, psn: int, arrived_at: float) -> None:
         """The first packet of the wave that was joined last (4.2)."""
         self.joining = None
+        if self.asking.until is not None:
+            self._take_answer(arrived_at)
+            return
         self._failures = 0
         self._first_at = arrived_at
         measured = arrived_at - self._joined_at
@@ -154,7 +156,55 @@ class ReceptionControl:
         """A new time slot; `over` is the wave that has become quiescent."""
         self.rates.slot_changed()
         if self.joining == over:
-            self.joining = None
+            self.joining = self.asking.until = None
+
+    # --- whether others have more
+
+    def asks(self, base_psn: int, now: float) -> bool:
+        """Whether to ask, now that this packet of the base channel has come."""
+        if not self._rules.takes_back or not self.asking.is_moment(base_psn):
+            return False
+        rates, waves = self.rates, self.waves
+        if self.starting_up or self.joining is not None or self._trial.is_on:
+            return False
+        if now < self._left_until or rates.waves_joined >= waves.n:
+            return False
+        return gamma(rates.waves_joined, waves.p) * rates.arr <= self.options.max_rate
+
+    def asked(self, channel: int, now: float) -> None:
+        """The next wave has been joined, for half of a round trip or as long as its next packet takes."""
+        assert self.artt is not None
+        self.joining = channel
+        self._joined_at = now
+        before = self.rates.arr
+        self.rates.joined()
+        self.asking.ask(now + max(FLOWS_ALREADY * self.artt, 1 / (self.rates.arr - before)))
+
+    def not_answered(self) -> None:
+        """Nothing has come, and the wave has been left."""
+        self.asking.end(answered=False)
+        self.joining = None
+        self.rates.join_failed()
+
+    def _take_answer(self, arrived_at: float) -> None:
+        """Something has come. Where the wave's packets are farther apart than half of ARTT, it may have been fetched by
+        the question, and is on trial."""
+        assert self.artt is not None
+        if arrived_at - self._joined_at <= FLOWS_ALREADY * self.artt:
+            self._answered(arrived_at)
+            return
+        self.asking.until = None
+        self._first_at = arrived_at
+        self._trial.begin(is_asked=True)
+
+    def _answered(self, now: float) -> None:
+        """The wave flows to others: by the losses that all of them see this rate is what each may have."""
+        assert self.artt is not None
+        self.asking.end(answered=True)
+        if self.rates.arr > self.trate:
+            self.losses.rescale(self._rules.lossp_at(self.rates.arr, self.artt))
+            self._rules.begins_from(self.rates.arr, self.artt)
+            self._target(now)
 
     # --- epochs
 
@@ -170,7 +220,10 @@ class ReceptionControl:
         self._target(now)
         if self._rules.takes_back:
             is_full = self.joining is None and now - self._first_at >= self.options.epoch_s
+            was_asked = self._trial.is_on and self._trial.is_asked
             self._trial.epoch(now, is_full=is_full, lags=self._rules.lags())
+            if was_asked and not self._trial.is_on:
+                self._answered(now)
         if now < self._loss_event_until or self.joining is not None or rates.waves_joined >= self.waves.n:
             return False
         if now < self._join_again_at:
@@ -217,7 +270,9 @@ class ReceptionControl:
         """The wave that was joined last has been left before its end."""
         self.joining = None
         self._overshot = False
-        if self._trial.has_failed:
+        if self.asking.until is not None or (self._trial.has_failed and self._trial.is_asked):
+            self.asking.end(answered=False)
+        elif self._trial.has_failed:
             self._trial.hold(self.artt or 0.0, now)
         self._trial.end()
         self._left = channel
@@ -238,7 +293,9 @@ class ReceptionControl:
 
     def join_timed_out(self, now: float) -> bool:
         """Whether the join that is waited for has failed."""
-        return self.joining is not None and now - self._joined_at >= self.rtt.join_timeout
+        if self.joining is None or self.asking.until is not None:
+            return False
+        return now - self._joined_at >= self.rtt.join_timeout
 
     def join_failed(self, now: float, chance: float) -> None:
         """The wave that was joined last is given up. With today's rules the next join comes after twice the time-out,

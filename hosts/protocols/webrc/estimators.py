@@ -2,7 +2,7 @@
 
 import math
 from collections import deque
-from typing import Final, NamedTuple
+from typing import Final
 
 NU: Final = 0.3
 """Weight of the filter over time, per time slot (RFC 3738, 3.2.2.1)."""
@@ -15,8 +15,6 @@ RFC_ALPHA: Final = 0.25
 """RFC 3738, 3.2.2.2."""
 _REMEMBERED: Final = 100
 """Measurements whose precision counts (ours): a thousand seconds and more."""
-_BOUNDING: Final = 4
-"""Measurements that bound ARTT (ours): with more a queue that has grown is seen too late."""
 LEAST_OMEGA: Final = 1e-9
 """Times the number of measurements; below it the weights are all the same, to double precision."""
 MOST_LOST: Final = 0.5
@@ -111,14 +109,6 @@ class TodayLossEstimator(RfcLossEstimator):
         self.lossp = 1 / max(self._interval(), 1.0)
 
 
-class _Bounds(NamedTuple):
-    """What a measurement says of the round trip time, seconds."""
-
-    most: float
-    least: float
-    at: float
-
-
 class RttEstimator:
     """ARTT: a moving average whose weight adjusts itself to how much the measurements vary (Appendix), the first ones
     counting for more (RFC 3738).
@@ -133,24 +123,14 @@ class RttEstimator:
     (5.1.1). It stands until waves have been measured and is no part of the average (ours), whose weight it would keep
     small for hundreds of seconds."""
 
-    def __init__(
-        self, *, floor: float, alpha: float = ALPHA, is_bounded: bool = False, lasts_s: float = math.inf
-    ) -> None:
+    def __init__(self, *, floor: float, alpha: float = ALPHA) -> None:
         """`alpha`: the weight when all measurements are alike, in (0, 1). `floor`: no measurement makes ARTT less than
-        this share of what it was; an MRTT less the mean wait for a packet can be negative. `is_bounded`: where packets
-        are farther apart than a round trip takes, the shortest of the last measurements, which are all too long, is
-        ARTT (ours): the mean of what are mostly waits would keep a slow receiver slow. But none was too long by more
-        than its gap. So a receiver that joined waves which flowed already, to others, and waited for nothing, sees the
-        way through the bottleneck's queue as soon as a wave has to come through it."""
+        this share of what it was; an MRTT less the mean wait for a packet can be negative."""
         self._alpha = alpha
         self._floor = floor
         self._mean = 0.0
         self._square = 0.0
         self._count = 0
-        self._is_bounded = is_bounded
-        self._is_coarse = False  # the last measurement was
-        self._lasts_s = lasts_s
-        self._latest: deque[_Bounds] = deque(maxlen=_BOUNDING)
         self._variances: deque[float] = deque(maxlen=_REMEMBERED)  # of the measurements, by the gaps
         self.artt: float | None = None
         """Seconds; None before the first measurement."""
@@ -172,22 +152,11 @@ class RttEstimator:
         weight = max(self._weight(), self._share())
         self._mean += weight * (mrtt - self._mean)
         self._square += weight * (mrtt * mrtt - self._square)
-        self._latest.append(_Bounds(measured, measured - gap / (1 - lost), at))
-        shortest = min(bounds.most for bounds in self._latest)
-        self._is_coarse = self._is_bounded and gap > shortest
-        if self._is_coarse:
-            self.look(at)
-        else:
-            self.artt = max(self._floor * self.artt, self._mean, LEAST_RTT_S)
+        self.artt = max(self._floor * self.artt, self._mean, LEAST_RTT_S)
         return self.artt
 
     def look(self, now: float) -> None:
-        """At any time: a queue that a measurement has seen is of that time."""
-        if not self._is_coarse:
-            return
-        shortest = min(bounds.most for bounds in self._latest)
-        seen = [bounds.least for bounds in self._latest if now - bounds.at <= self._lasts_s]
-        self.artt = max(shortest, *seen, LEAST_RTT_S)
+        """At any time: what was measured may be of another one."""
 
     def _weight(self) -> float:
         """Of the newest measurement if all are alike: all of it for the first one, Omega in the long run."""

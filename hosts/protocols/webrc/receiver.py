@@ -299,6 +299,11 @@ class WebrcReceiver(SessionReceiver):
         is_marked = is_marked and self.options.rules == "today"
         self.counters["marked"] += is_marked
         effects += self._count(1, lost, now, is_marked=is_marked)
+        if channel == self.waves.t and control.asks(packet.psn, now):
+            self.counters["asked"] += 1
+            asked = self._next_channel()
+            control.asked(asked, now)
+            effects.append(self._open(asked))
         return [*effects, *self._contents(packet, arrived_at, now)]
 
     def _count(self, received: int, lost: int, now: float, *, is_marked: bool = False) -> list[Effect]:
@@ -370,13 +375,21 @@ class WebrcReceiver(SessionReceiver):
 
     @property
     def wake_at(self) -> float | None:
-        return None if self.closed or self.state == "confirming" else min(self._epoch_at, self._doubt.wake_at)
+        if self.closed or self.state == "confirming":
+            return None
+        asks_until = self.control.asking.until
+        return min(self._epoch_at, self._doubt.wake_at, self._epoch_at if asks_until is None else asks_until)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if self.closed or self.state == "confirming":
             return ()
         if self._doubt.believed(self._heard_at, now):
             return self._over()
+        asks_until = self.control.asking.until
+        if asks_until is not None and now >= asks_until:
+            self.control.not_answered()
+            self._losses.forget(self.joined[-1])
+            return [self._leave(self.joined.pop())]
         if now < self._epoch_at:
             return ()
         if self._sender is not None:
@@ -463,11 +476,17 @@ class WebrcReceiver(SessionReceiver):
         return effects
 
     def _join(self, now: float) -> Effect:
-        channel = (self.slot_index + self.control.rates.waves_joined) % self.waves.t
+        channel = self._next_channel()
+        self.control.joined(channel, now)
+        return self._open(channel)
+
+    def _next_channel(self) -> int:
+        return (self.slot_index + self.control.rates.waves_joined) % self.waves.t
+
+    def _open(self, channel: int) -> Effect:
         self._losses.forget(channel)
         self.joined.append(channel)
         self.counters["joins"] += 1
-        self.control.joined(channel, now)
         return JoinGroup(self._groups[channel], self.session.source)
 
     def _leave(self, channel: int) -> Effect:

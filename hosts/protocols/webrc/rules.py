@@ -18,10 +18,12 @@ from hosts.protocols.webrc.estimators import (
     RFC_ALPHA,
     LossEstimator,
     RfcLossEstimator,
+    RttEstimator,
     TodayLossEstimator,
 )
 from hosts.protocols.webrc.loss_times import LossTimes
 from hosts.protocols.webrc.rates import Rates
+from hosts.protocols.webrc.today_rtt import TodayRttEstimator
 from hosts.protocols.webrc.waves import Waves, gamma
 
 STARTUP_EXPONENT: Final = 3.0
@@ -59,6 +61,10 @@ class PaperRules:
         """LOSSP, with the second filter as it is there."""
         return LossEstimator(self._epoch_s / self._waves.slot_s)
 
+    def rtt_estimator(self) -> RttEstimator:
+        """ARTT."""
+        return RttEstimator(alpha=self.alpha, floor=self._waves.p)
+
     def equation(self, lossp: float, artt: float, now: float) -> float:
         """REQN, Eq. (6)."""
         return packets_per_rtt(lossp) / artt
@@ -74,6 +80,9 @@ class PaperRules:
     def after_startup(self, artt: float, now: float) -> float:
         """The rate that LOSSP is to give when start-up ends (3.2)."""
         return self._rates.trr
+
+    def begins_from(self, rate: float, artt: float) -> None:
+        """LOSSP has become what gives this rate."""
 
     def longest_wait(self) -> float:
         """Seconds that the next packet of the wave joined last may take: more is a queue's doing (3.2).
@@ -165,6 +174,10 @@ class TodayRules(RfcRules):
         """What the receiver can follow at once."""
         return TodayLossEstimator(self._epoch_s / self._waves.slot_s)
 
+    def rtt_estimator(self) -> RttEstimator:
+        """What tells waves that others have joined from those that a receiver opens."""
+        return TodayRttEstimator(alpha=self.alpha, floor=self._waves.p, lasts_s=self._waves.slot_s)
+
     def equation(self, lossp: float, artt: float, now: float) -> float:
         """What a Reno and a CUBIC would have on average: with a loss event in so many packets, as LOSSP says, where
         chance takes them; every so many seconds, where others' queues do. Nobody says which. Where the seconds allow
@@ -189,8 +202,12 @@ class TodayRules(RfcRules):
         """As after a loss event."""
         rate = RENEWED * self.arriving
         self._event_at = now
-        self._times.begin(mixed_interval(rate * artt, artt))
+        self.begins_from(rate, artt)
         return rate
+
+    def begins_from(self, rate: float, artt: float) -> None:
+        """As if loss events had come as often as gives this rate."""
+        self._times.begin(mixed_interval(rate * artt, artt))
 
     @property
     def arriving(self) -> float:

@@ -30,6 +30,8 @@ class Trial:
         """It has brought more than comes through."""
         self.is_overloaded = False
         """For so long more has been sent than comes through, whoever joined what, that a wave is to be left."""
+        self.is_asked = False
+        """The wave on trial has been joined to see whether others have it (asking.py)."""
         self._packets = self._lost = 0  # since its first one
         self._lost_at = -math.inf  # the last lost or marked packet
         self._lagging = 0  # epochs on end in which less arrived than the channels carried
@@ -37,9 +39,10 @@ class Trial:
         self._full_until = -math.inf
         self._hold_s = 0.0
 
-    def begin(self) -> None:
+    def begin(self, *, is_asked: bool = False) -> None:
         """A wave has been joined."""
         self.is_on, self.has_failed = True, False
+        self.is_asked = is_asked
         self._packets = self._lost = 0
 
     def end(self) -> None:
@@ -54,7 +57,9 @@ class Trial:
         if self.is_on and not is_joining:
             self._packets += received + lost
             self._lost += lost
-            self.has_failed = self.has_failed or self._lost > LAG_SHARE * self._packets + LAG_PACKETS
+            # Who asks loses by others' joins already.
+            share = LAG_SHARE + (self._rates.lost_share if self.is_asked else 0.0)
+            self.has_failed = self.has_failed or self._lost > share * self._packets + LAG_PACKETS
 
     def epoch(self, now: float, *, is_full: bool, lags: bool) -> None:
         """An epoch is over. `is_full`: all of it was after the wave's first packet. A queue that overflows, or is about
@@ -64,8 +69,8 @@ class Trial:
         self.is_overloaded = is_losing and self._lagging >= OVERLOADED_EPOCHS
         if not self.is_on or not is_full:
             return
-        self.has_failed = self.has_failed or (is_losing and self._lagging > 0)
-        if not self.has_failed and not self._lagging:
+        self.has_failed = self.has_failed or (is_losing and self._lagging > 0 and not self.is_asked)
+        if not self.has_failed and (self.is_asked or not self._lagging):
             self.is_on = False
             self._hold_s /= 2
 

@@ -87,3 +87,20 @@ def test_without_a_join_of_its_own_only_what_lasts_is_an_overload() -> None:
         tried.epoch((number + 1) * EPOCH, is_full=True, lags=True)
     assert tried.is_overloaded
     assert not tried.has_failed
+
+
+def test_who_asks_loses_by_others_joins_already() -> None:
+    asked, tried = trial(), trial()
+    for one in (asked, tried):
+        one._rates._sent, one._rates.trr = 50.0, 42.5  # 15 % of the packets before
+    asked.begin(is_asked=True)
+    tried.begin()
+    for one in (asked, tried):
+        one.count(80, 15, 1.0, is_marked=False, is_joining=False)
+        one.epoch(1.25, is_full=True, lags=True)
+    assert tried.has_failed
+    assert not asked.has_failed
+    assert not asked.is_on
+    asked.begin(is_asked=True)
+    asked.count(60, 25, 2.0, is_marked=False, is_joining=False)  # a third more than comes through
+    assert asked.has_failed

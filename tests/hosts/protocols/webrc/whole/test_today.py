@@ -106,19 +106,41 @@ def test_behind_queues_of_few_packets_little_is_lost(link: float, rtt: float, pa
         assert gone <= 0.08 * (came + gone)
 
 
-def test_of_receivers_behind_one_queue_the_slowest_has_half_of_the_link() -> None:
-    """Each one's joins fill the queue for all; who then believes in that round trip time for long falls behind."""
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_of_receivers_behind_one_queue_the_slowest_has_most_of_the_link(seed: int) -> None:
+    """Each one's joins fill the queue for all. Who falls behind asks whether others have more, and follows them:
+    without that the slowest of these six has 0.51 to 0.63."""
     link = 4e6
     found = World(
         [{}] * 6,
         shared=one_way(0.03, rate_bps=link, limit_packets=26),
         options={**DEFAULTS, "session_rate_bps": 10 * link},
+        seed=seed,
     )
     found.sim.run(15.0)
     before = [found.packets(number) for number in range(6)]
     found.sim.run(40.0)
-    for number in range(6):
-        assert (found.packets(number) - before[number]) * BITS / 25.0 >= 0.48 * link
+    rates = [(found.packets(number) - before[number]) * BITS / 25.0 for number in range(6)]
+    assert min(rates) >= 0.65 * link
+    assert sum(rates) / 6 >= 0.8 * link
+    assert sum(receiver.counters["asked"] for receiver in found.receivers) > 0
+
+
+def test_a_question_is_over_within_half_of_a_round_trip() -> None:
+    """A receiver alone asks in vain, and has left again before what it has asked for comes."""
+    found, step = world(packets=10), 0.002
+    receiver = found.receivers[0]
+    waves, taken, open_s = 0, 0, 0.0
+    for number in range(1, 15_001):
+        found.sim.run(number * step)
+        if receiver.control.asking.until is None:
+            waves = len(receiver.joined)
+            continue
+        open_s += step
+        assert len(receiver.joined) == waves + 1
+        taken = receiver.counters["asked"]
+    assert taken >= 3
+    assert open_s <= taken * (0.5 * 0.1 + step)  # the way takes 40 ms, and another 38 through the queue
 
 
 def test_where_packets_are_lost_by_chance_a_receiver_has_what_a_tcp_has() -> None:
@@ -157,6 +179,6 @@ def test_receivers_behind_links_of_their_own_have_them_within_ten_seconds_of_one
     assert reached == set(range(len(links)))
     found.sim.run(15.0)
     settled = [found.packets(number) for number in range(len(links))]
-    found.sim.run(30.0)
+    found.sim.run(45.0)  # three whole time slots
     for number, (bps, _) in enumerate(links):
-        assert (found.packets(number) - settled[number]) * BITS / 15.0 >= 0.85 * bps
+        assert (found.packets(number) - settled[number]) * BITS / 30.0 >= 0.85 * bps
