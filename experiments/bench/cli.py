@@ -1,5 +1,5 @@
 """`canopy bench`, and its `sim` (how fast the simulator is, beside what it should reach on two cores), `control`,
-`seal`, `broadcast` and `packet`."""
+`p4runtime`, `seal`, `broadcast` and `packet`."""
 
 import json
 import time
@@ -17,12 +17,14 @@ from engine.command.tables import print_table
 from experiments.bench import broadcast as bench_broadcast
 from experiments.bench import control as bench_control
 from experiments.bench import networks as bench_networks
+from experiments.bench import p4runtime as bench_p4runtime
 from experiments.bench import packet_time
 from experiments.bench import receivers as bench_receivers
 from experiments.bench import seal as bench_seal
 from experiments.bench.figure import Figure, print_figures
 from experiments.bench.page import page_command
 from experiments.bench.switch.cli import app
+from experiments.bench.switch.report import BenchError
 from hosts.wire.manifest import FileError
 from topologies.scenario import ScenarioError
 
@@ -69,6 +71,26 @@ def control_command(
         print(json.dumps({"figures": [asdict(figure) for figure in figures]}))
         return
     print_figures("A controller and its switches, processor time", figures)
+
+
+@app.command("p4runtime")
+def p4runtime_command(
+    writes: Annotated[int, typer.Option(min=1, help="In a row, one update each.")] = 10_000,
+    requests: Annotated[int, typer.Option(min=1, help="Of a client without rights.")] = 100_000,
+    large: Annotated[int, typer.Option(min=1, help="Messages of 15 and of 64 MB, each of another such client.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
+) -> None:
+    """What the embedded switch's P4Runtime server takes of its primary, and of strangers without TLS. Exit status: 1
+    when one is answered that should not be."""
+    try:
+        figures = bench_p4runtime.measure(writes, requests, large)
+    except BenchError as error:
+        typer.echo(f"canopy: {error}", err=True)
+        raise typer.Exit(EXIT_FAILED) from None
+    if as_json:
+        print(json.dumps({"figures": [asdict(figure) for figure in figures]}))
+        return
+    print_figures("The P4Runtime server of a switch with Canopy's program", figures)
 
 
 @app.command("seal")

@@ -3,7 +3,7 @@
 import asyncio
 import queue
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
@@ -64,8 +64,9 @@ class Served:
 class Controller:
     """A bare client: one channel and, from `arbitrate` on, one stream."""
 
-    def __init__(self, address: str, credentials: grpc.ChannelCredentials | None = None) -> None:
-        self._channel = grpc.secure_channel(address, credentials) if credentials else grpc.insecure_channel(address)
+    def __init__(self, address: str, options: Sequence[tuple[str, int]] = ()) -> None:
+        """`options` are gRPC's of a channel."""
+        self._channel = grpc.insecure_channel(address, options=options)
         self.stub = p4r_grpc.P4RuntimeStub(self._channel)
         self.election_id: int | None = None
         self.role = ""

@@ -27,7 +27,7 @@ from engine.switch.p4runtime.packet_io import encode_packet_out
 from engine.switch.p4runtime.pipeline import Pipeline, build_pipeline
 from engine.switch.p4runtime.read import read_batch
 from engine.switch.p4runtime.reconcile import carry_over
-from engine.switch.p4runtime.roles import FULL_ACCESS, RoleKey
+from engine.switch.p4runtime.roles import FULL_ACCESS, RoleKey, RoleScope
 from engine.switch.p4runtime.streams import ClientStream
 from engine.switch.p4runtime.write import write_batch
 
@@ -60,19 +60,23 @@ class Device:
             raise failed_precondition("No forwarding pipeline config set for this device")
         return pipeline
 
+    def is_primary_at(self, peer: str) -> bool:
+        """Whether a role's primary has its stream on the connection with this other end."""
+        return any(client.peer == peer for client, _ in self.arbitration.primaries())
+
     # RPCs.
 
     async def write(self, request: p4r.WriteRequest) -> None:
-        """Apply a batch. A client that gives up waiting does not stop it halfway."""
+        """Apply a batch. A client that gives up waiting does not stop it halfway; one that is no primary is not kept
+        waiting."""
+        self._check_primary(request)
         task = asyncio.create_task(self._write(request))
         task.add_done_callback(_note_exception)
         await asyncio.shield(task)
 
     async def _write(self, request: p4r.WriteRequest) -> None:
         async with self.lock:
-            scope = self.arbitration.check_primary(
-                request.device_id, (request.role, request.role_id), _election_id(request)
-            )
+            scope = self._check_primary(request)
             await write_batch(self.pipeline, request.updates, request.atomicity, scope.check_write)
             self.notifier.schedule()
 
@@ -86,10 +90,9 @@ class Device:
             return await read_batch(self.pipeline, request.entities, scope.sees)
 
     async def set_config(self, request: p4r.SetForwardingPipelineConfigRequest) -> None:
+        self._check_primary(request)
         async with self.lock:
-            scope = self.arbitration.check_primary(
-                request.device_id, (request.role, request.role_id), _election_id(request)
-            )
+            scope = self._check_primary(request)
             if not scope.can_push_pipeline:
                 raise permission_denied("the role may not set the forwarding pipeline config")
             if request.action == SetConfig.COMMIT:
@@ -113,6 +116,11 @@ class Device:
                 if self.active is not None:
                     carry_over(self.active, pipeline)
                 self.commit(pipeline)
+
+    def _check_primary(self, request: p4r.WriteRequest | p4r.SetForwardingPipelineConfigRequest) -> RoleScope:
+        """What the request's role may do. NOT_FOUND or PERMISSION_DENIED when it is not of the role's primary."""
+        election_id = request.election_id if request.HasField("election_id") else None
+        return self.arbitration.check_primary(request.device_id, (request.role, request.role_id), election_id)
 
     async def get_config(
         self, request: p4r.GetForwardingPipelineConfigRequest
@@ -212,7 +220,3 @@ def _note_exception(task: asyncio.Task[None]) -> None:
     error = None if task.cancelled() else task.exception()
     if error is not None and not isinstance(error, P4RuntimeError | BatchError):
         logger.error("a write failed", exc_info=error)
-
-
-def _election_id(request: p4r.WriteRequest | p4r.SetForwardingPipelineConfigRequest) -> p4r.Uint128 | None:
-    return request.election_id if request.HasField("election_id") else None

@@ -40,14 +40,8 @@ class CallMetrics(grpc.aio.ServerInterceptor):  # type: ignore[type-arg]  # gene
         method = handler_call_details.method.rpartition("/")[2]
         serializers = (handler.request_deserializer, handler.response_serializer)
         if handler.response_streaming:
-            wrapped = self._stream(method, handler.stream_stream or handler.unary_stream)
-            make = (
-                grpc.stream_stream_rpc_method_handler
-                if handler.request_streaming
-                else grpc.unary_stream_rpc_method_handler
-            )
-            return make(wrapped, *serializers)
-        return grpc.unary_unary_rpc_method_handler(self._unary(method, handler.unary_unary), *serializers)
+            return grpc.stream_stream_rpc_method_handler(self._stream(method, handler.stream_stream), *serializers)
+        return grpc.stream_unary_rpc_method_handler(self._unary(method, handler.stream_unary), *serializers)
 
     def _unary(self, method: str, call: Callable[[Any, Any], Awaitable[Any]]) -> Callable[[Any, Any], Awaitable[Any]]:
         async def measured(request: Any, context: Any) -> Any:

@@ -12,11 +12,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import grpc
-from finsy.proto import p4r_grpc
 
 from engine.switch.p4runtime.datapath import DataPath
 from engine.switch.p4runtime.device import Device
-from engine.switch.p4runtime.rights import Rights
 from engine.switch.p4runtime.service import P4RuntimeService
 
 if TYPE_CHECKING:
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
 # "The maximum receive message size must be large enough for all possible device configs": p4c's JSON of a large program
 # has some 10 MB. gRPC's default is 4 MiB. Anybody may send messages, and what has this size is held until it is parsed.
 MAX_RECEIVE_BYTES = 16 * 1024 * 1024
+
+SERVICE = "p4.v1.P4Runtime"
 
 # A client that is silent for so long is asked whether it lives, and has as long to answer.
 KEEPALIVE_MS = 15_000
@@ -74,15 +74,16 @@ class P4RuntimeServer:
         options = [
             ("grpc.max_receive_message_length", MAX_RECEIVE_BYTES),
             ("grpc.max_send_message_length", -1),
+            ("grpc.http2.bdp_probe", 0),
             # A primary behind a broken network is noticed after half a minute, and another can take over.
             ("grpc.keepalive_time_ms", KEEPALIVE_MS),
             ("grpc.keepalive_timeout_ms", KEEPALIVE_MS),
             # Without this two servers could share a port, and the second one would not fail.
             ("grpc.so_reuseport", 0),
         ]
-        rights = [Rights()] if tls is not None and tls.require_client else []
-        server = grpc.aio.server(options=options, interceptors=[*rights, *self._interceptors])
-        p4r_grpc.add_P4RuntimeServicer_to_server(P4RuntimeService(self.device), server)
+        server = grpc.aio.server(options=options, interceptors=self._interceptors)
+        handlers = P4RuntimeService(self.device).handlers()
+        server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(SERVICE, handlers)])
         try:
             self.port = server.add_secure_port(address, tls.credentials()) if tls else server.add_insecure_port(address)
         except RuntimeError as error:

@@ -18,9 +18,10 @@ MAX_WAITING_ARBITRATIONS = 64
 
 
 class ClientStream:
-    """Messages on their way to one client, arbitration first."""
+    """Messages on their way to one client, arbitration first. `peer` is gRPC's name for the connection's other end."""
 
-    def __init__(self) -> None:
+    def __init__(self, peer: str = "") -> None:
+        self.peer = peer
         self.dropped = 0
         self._arbitrations: deque[p4r.StreamMessageResponse] = deque(maxlen=MAX_WAITING_ARBITRATIONS)
         self._messages: deque[p4r.StreamMessageResponse] = deque()

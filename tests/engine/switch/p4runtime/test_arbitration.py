@@ -18,6 +18,8 @@ OK, ALREADY_EXISTS, NOT_FOUND = rpc_code.OK, rpc_code.ALREADY_EXISTS, rpc_code.N
 class Client:
     """Notes the arbitration messages as (status code, election id)."""
 
+    peer = "ipv4:127.0.0.1:1"
+
     def __init__(self) -> None:
         self.messages: list[p4r.MasterArbitrationUpdate] = []
 

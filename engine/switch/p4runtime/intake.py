@@ -1,0 +1,93 @@
+"""What is taken of a request before it is parsed: parsing makes many times its size of it, and anybody may send one.
+
+gRPC takes a request in as soon as somebody waits for it, and says nothing of its length before. So of clients that hold
+no primary's stream few are waited for at once, and what is longer than their requests need be is refused as bytes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from contextlib import aclosing
+from typing import Any, Final, NoReturn, TypeVar
+
+import grpc
+from google.protobuf.message import DecodeError, Message
+
+MOST_BYTES: Final = 64 * 1024
+"""Of a message of a client that is no role's primary: a Read of 2,000 entities (ours). Empty updates become 43 times
+their size when they are parsed."""
+MOST_AT_ONCE: Final = 4
+"""Requests of such clients that are waited for at once: as many times gRPC's limit of a message are held at most
+(ours)."""
+PATIENCE_S: Final = 2.0
+"""In which such a request has to come, once it is waited for (ours)."""
+
+TRIMMED_BYTES: Final = 1 << 20
+"""Of a message that was refused, from which on its memory is given back at once (ours)."""
+_TRIM: Final[Callable[[int], int] | None] = getattr(ctypes.CDLL(None), "malloc_trim", None)
+"""glibc's; others have none."""
+
+M = TypeVar("M", bound=Message)
+
+
+class Intake:
+    """Of one server. `is_primary` says of a connection (gRPC's name for its other end) whether a role's primary has its
+    stream there."""
+
+    def __init__(self, is_primary: Callable[[str], bool]) -> None:
+        self._is_primary = is_primary
+        self._turns = asyncio.Semaphore(MOST_AT_ONCE)
+
+    async def request(self, kind: type[M], requests: AsyncGenerator[bytes, None], context: Any) -> M:
+        """The one request of a call. Ends the call when it is none, too long, or does not come."""
+        try:
+            async with aclosing(requests):  # which holds what it gave out
+                if self._is_primary(context.peer()):
+                    octets = await anext(requests)
+                else:
+                    async with self._turns, asyncio.timeout(PATIENCE_S):
+                        octets = await anext(requests)
+        except TimeoutError:
+            await _refuse(context, grpc.StatusCode.RESOURCE_EXHAUSTED, f"no request within {PATIENCE_S:g} s")
+        except StopAsyncIteration:
+            await _refuse(context, grpc.StatusCode.INVALID_ARGUMENT, "the call has no request")
+        if self.is_too_long(octets, context):
+            words, size = too_long(octets), len(octets)
+            del octets  # an error's traceback would hold it
+            self.give_back(size)
+            await _refuse(context, grpc.StatusCode.PERMISSION_DENIED, words)
+        try:
+            return kind.FromString(octets)
+        except DecodeError:
+            await _refuse(context, grpc.StatusCode.INVALID_ARGUMENT, f"not a {kind.DESCRIPTOR.name}")
+
+    def is_too_long(self, octets: bytes, context: Any) -> bool:
+        """Whether a message is longer than its sender's may be."""
+        return len(octets) > MOST_BYTES and not self._is_primary(context.peer())
+
+    def give_back(self, octets: int) -> None:
+        """A message of so many bytes was refused: the C library keeps what it was in, unless it is asked for it."""
+        if octets > TRIMMED_BYTES and _TRIM is not None:
+            _TRIM(0)
+
+
+def generated(requests: AsyncIterable[bytes]) -> AsyncGenerator[bytes, None]:
+    """What gRPC hands a call as its requests: a generator, behind an object that cannot be closed."""
+    generator = aiter(requests)
+    assert isinstance(generator, AsyncGenerator)
+    return generator
+
+
+def too_long(octets: bytes) -> str:
+    """Why such a message is refused."""
+    return (
+        f"a message of {len(octets):,} bytes: more than {MOST_BYTES:,} are taken only on the connection on which a "
+        "role's primary client has its stream"
+    )
+
+
+async def _refuse(context: Any, code: grpc.StatusCode, words: str) -> NoReturn:
+    await context.abort(code, words)
+    raise AssertionError("abort does not return")

@@ -1,0 +1,63 @@
+"""What a stranger makes of what it has heard."""
+
+import random
+
+import pytest
+
+from hosts import protocols
+from hosts.endpoint import Address, Datagram
+from hosts.protocols.mtcp.control import encode_abort, encode_fin
+from hosts.protocols.mtcp.packets import Data, encode_data, parse
+from hosts.wire.reason import Reason
+from topologies.forging import FAR, MANY, STRANGER, Heard, forge
+
+GROUP, SENDER = Address("239.1.1.1", 5000), Address("10.0.0.1", 10000)
+ONE, TWO = Address("10.0.0.2", 10000), Address("10.0.0.3", 10000)
+DATA = Datagram(encode_data(7, False, 10, 1, 14000, bytes(1400)), SENDER, GROUP)
+SAID = Datagram(encode_abort(7, Reason.NONE), ONE, SENDER)
+
+
+def heard(datagrams: dict[Address, Datagram]) -> Heard:
+    return Heard(protocols.get("mtcp"), 7, GROUP, SENDER, [ONE, TWO], datagrams, random.Random(1))
+
+
+@pytest.mark.parametrize(("attack", "seq", "end"), [("data", 11, False), ("end", 11, True), ("far", 10 + FAR, False)])
+def test_data_that_the_sender_never_sent(attack: str, seq: int, end: bool) -> None:
+    forged = forge(attack, heard({ONE: DATA, SENDER: SAID}))
+    assert forged is not None
+    assert [to for to, _ in forged] == [ONE, TWO]
+    packet = parse(forged[0][1].data)
+    assert isinstance(packet, Data)
+    assert (packet.seq, packet.offset, packet.end, len(packet.payload)) == (seq, 1400 * seq, end, 1400)
+    assert packet.payload[-1] == 0xFF
+    assert forge(attack, heard({SENDER: SAID})) is None, "it has to hear some first"
+
+
+def test_of_sealed_data_it_changes_bytes() -> None:
+    sealed = DATA._replace(data=bytes([2]) + DATA.data[1:])
+    forged = forge("end", heard({ONE: sealed}))
+    assert forged is not None
+    assert forged[0][1].data[:20] == sealed.data[:20]
+    assert forged[0][1].data != sealed.data
+
+
+def test_farewells_in_others_names() -> None:
+    abort, fin = encode_abort(7, Reason.INTERRUPTED), encode_fin(7, False, False, Reason.INTERRUPTED)
+    both = [(ONE, Datagram(abort, SENDER, GROUP)), (TWO, Datagram(abort, SENDER, GROUP))]
+    assert forge("abort", heard({})) == both
+    assert forge("abort-one", heard({})) == [(ONE, Datagram(abort, SENDER, ONE))]
+    assert forge("leave", heard({})) == [(SENDER, Datagram(fin, ONE, SENDER))]
+
+
+def test_many_packets() -> None:
+    told = heard({ONE: DATA, SENDER: SAID})
+    replayed, reports, garbage = (forge(attack, told) for attack in ("replay", "reports", "garbage"))
+    assert replayed is not None
+    assert reports is not None
+    assert garbage is not None
+    assert {(to, one.data) for to, one in replayed} == {(ONE, DATA.data), (SENDER, SAID.data)}
+    assert {one.source for _, one in replayed} == {SENDER, ONE, STRANGER}
+    assert {(to, one.source) for to, one in reports} == {(SENDER, STRANGER)}
+    assert (len(reports), len(garbage)) == (MANY, 2 * MANY)
+    assert forge("replay", heard({})) is None
+    assert forge("reports", heard({ONE: DATA})) is None

@@ -1,0 +1,189 @@
+"""What a stranger sends into a session, made of what it has heard there: each attack's packets.
+
+It hears all, sends from any address, and has no keys. Nothing in a plain LAN keeps it from that; P4 switches drop what
+comes from another port than its source's, so behind them only what it sends from its own address arrives. A simulation
+gives the packets to whom they are for (`topologies/simulation/session_run.py`), in an emulation a program of a host of
+its own sends them (`topologies/emulation/stranger.py`).
+"""
+
+import random
+from collections.abc import Iterator
+from typing import Any, Final, NamedTuple
+
+from hosts.endpoint import Address, Datagram
+from hosts.protocol import Protocol
+from hosts.protocols.webrc.packets import LCT_VERSION
+from hosts.protocols.webrc.packets import encode as encode_lct
+from hosts.protocols.webrc.packets import parse as parse_lct
+from hosts.wire.farewell import Abort, Fin
+from hosts.wire.format import Format, by_kind
+from hosts.wire.header import HEADER, HEADER_BYTES, VERSION
+from hosts.wire.reason import Reason
+
+BEFORE: Final = frozenset({"announcement"})
+"""Comes before the session, the others into the middle of it."""
+OWN_PORT: Final = 7000
+STRANGER: Final = Address("10.255.255.254", OWN_PORT)
+"""Its own address in a simulation."""
+MANY: Final = 100
+"""Packets of an attack that is not a single one (ours)."""
+FAR: Final = 300
+"""Packets that `far` is ahead: within the reach of any protocol's receivers (ours)."""
+OTHER_SESSION: Final = 0x7A7A7A7A
+"""The session that `announcement` announces."""
+DATA: Final = "DATA"
+ANNOUNCE: Final = "ANNOUNCE"
+"""Names of formats."""
+
+
+class Heard(NamedTuple):
+    """A session as the stranger knows it."""
+
+    protocol: Protocol[Any]
+    session: int
+    group: Address
+    sender: Address
+    receivers: list[Address]
+    datagrams: dict[Address, Datagram]
+    """What came last to each of its members."""
+    rng: random.Random
+    own: Address = STRANGER
+    """The stranger's own address."""
+
+    @property
+    def data(self) -> Datagram | None:
+        """Something that the sender said to all; None: not heard."""
+        return next(
+            (one for one in self.datagrams.values() if one.destination == self.group and self._is_data(one.data)), None
+        )
+
+    def _is_data(self, data: bytes) -> bool:
+        headed = any(isinstance(layout, Format) for layout in self.protocol.packets)
+        return not headed or self.format(DATA) is None or data[2:3] == bytes([int(self._kind(DATA))])
+
+    def format(self, name: str) -> Format[Any] | None:
+        """The protocol's packet of that name."""
+        formats = (layout for layout in self.protocol.packets if isinstance(layout, Format))
+        return next((one for one in formats if name in [kind.name for kind in one.kinds]), None)
+
+    def _kind(self, name: str) -> int:
+        found = self.format(name)
+        assert found is not None
+        return int(next(kind for kind in found.kinds if kind.name == name))
+
+
+def forge(attack: str, heard: Heard) -> list[tuple[Address, Datagram]] | None:
+    """An attack's packets and whom they reach; empty: the protocol has no such packets. None: the stranger must hear
+    more first."""
+    if attack == "replay":  # to whom it has come: what is still on its way to others would only come sooner
+        return list(_replayed(heard)) or None
+    made = forged(attack, heard)
+    if made is None:
+        return None
+    return [
+        (to, one) for one in made for to in (heard.receivers if one.destination == heard.group else [one.destination])
+    ]
+
+
+def forged(attack: str, heard: Heard) -> list[Datagram] | None:
+    """The packets alone, each once: whom they reach is the network's."""
+    if attack == "replay":
+        return [one for _, one in _replayed(heard)] or None
+    if attack in ("data", "end", "far"):
+        data = heard.data
+        return None if data is None else list(_data(attack, heard, data))
+    if attack == "garbage":
+        return [Datagram(_garbage(heard), heard.sender, heard.group) for _ in range(MANY)]
+    if attack == "reports":
+        said = heard.datagrams.get(heard.sender)
+        return None if said is None else [_report(heard, said) for _ in range(MANY)]
+    if attack == "announcement":
+        return list(_announcement(heard))
+    return list(_farewell(attack, heard))
+
+
+def _replayed(heard: Heard) -> Iterator[tuple[Address, Datagram]]:
+    for to, one in heard.datagrams.items():
+        for _ in range(MANY // len(heard.datagrams)):
+            yield to, one._replace(source=_anybody(heard, one))
+
+
+def _data(attack: str, heard: Heard, datagram: Datagram) -> Iterator[Datagram]:
+    """The packet after the one that was heard, with other bytes; with `end` the stream's last, with `far` far ahead."""
+    found = heard.format(DATA)
+    octets = datagram.data
+    if found is None and octets[0] >> 4 == LCT_VERSION:
+        yield datagram._replace(data=_of_lct(attack, octets))
+        return
+    if octets[0] != VERSION or found is None:  # sealed: other bytes is all it can do
+        half = len(octets) // 2
+        yield datagram._replace(data=octets[:half] + bytes(octet ^ 0xFF for octet in octets[half:]))
+        return
+    _, _, kind, flags, session = HEADER.unpack_from(octets)
+    packet: Any = by_kind([found])[kind].decode(octets, kind, flags, session)
+    ahead = FAR if attack == "far" else 1
+    size = len(packet.payload)
+    half = size // 2
+    wrong = packet.payload[:half] + bytes(octet ^ 0xFF for octet in packet.payload[half:])
+    packet = packet._replace(
+        seq=(packet.seq + ahead) % 2**32, offset=(packet.offset + ahead * size) % 2**48, payload=wrong
+    )
+    made = bytearray(found.encode(packet))
+    if attack == "end":
+        made[3] |= next(flag.mask for flag in found.flags if flag.name == "end")
+    yield datagram._replace(data=bytes(made))
+
+
+def _of_lct(attack: str, octets: bytes) -> bytes:
+    """The same of an LCT packet (RFC 5651): PSN, the flag that ends a session, the symbol's bytes."""
+    packet = parse_lct(octets)
+    wrong = bytes(octet ^ 0xFF for octet in packet.symbol)
+    psn = packet.psn + (FAR if attack == "far" else 1)
+    changed = packet._replace(psn=psn % 2**16, symbol=wrong, payload_id=packet.payload_id + 1, closes=attack == "end")
+    return encode_lct(changed)
+
+
+def _farewell(attack: str, heard: Heard) -> Iterator[Datagram]:
+    """The sender's abort to all or to one receiver; a receiver's to the sender."""
+    heard_data = heard.data
+    if heard_data is not None and heard_data.data[0] >> 4 == LCT_VERSION and attack != "leave":
+        to = heard.group if attack == "abort" else heard.receivers[0]
+        yield Datagram(_of_lct("end", heard_data.data), heard.sender, to)
+        return
+    made = [layout for layout in heard.protocol.packets if isinstance(layout, Format)]
+    aborts = [one.encode(Abort(heard.session, Reason.INTERRUPTED)) for one in made if one.make is Abort]
+    if attack == "abort":
+        yield from (Datagram(data, heard.sender, heard.group) for data in aborts)
+    elif attack == "abort-one":
+        yield from (Datagram(data, heard.sender, heard.receivers[0]) for data in aborts)
+    else:
+        fins = [one.encode(Fin(heard.session, False, False, Reason.INTERRUPTED)) for one in made if one.make is Fin]
+        yield from (Datagram(data, heard.receivers[0], heard.sender) for data in fins or aborts)
+
+
+def _announcement(heard: Heard) -> Iterator[Datagram]:
+    """Of a session that does not exist."""
+    found = heard.format(ANNOUNCE)
+    if found is not None:
+        make: Any = found.make
+        rest = {name: 1400 for name in make._fields if name != "session"}
+        yield Datagram(found.encode(make(session=OTHER_SESSION, **rest)), heard.sender, heard.group)
+
+
+def _report(heard: Heard, datagram: Datagram) -> Datagram:
+    """Feedback from a stranger, with some of its numbers the least that there is."""
+    data = bytearray(datagram.data)
+    for _ in range(3):
+        at = heard.rng.randrange(HEADER_BYTES // 4, max(HEADER_BYTES // 4 + 1, len(data) // 4)) * 4
+        data[at : at + 4] = bytes(len(data[at : at + 4]))
+    return Datagram(bytes(data), heard.own, heard.sender)
+
+
+def _anybody(heard: Heard, datagram: Datagram) -> Address:
+    """The source that it had, or the stranger's."""
+    return heard.rng.choice((datagram.source, heard.own))
+
+
+def _garbage(heard: Heard) -> bytes:
+    kind = bytes([heard.rng.choice((VERSION, 2, 0x10)), heard.protocol.number, heard.rng.randrange(20)])
+    return kind + heard.rng.randbytes(heard.rng.randrange(100))
