@@ -20,6 +20,12 @@ class Jump:
         """Whether packet `seq` is not to be taken; `highest` came before it, or -1: none."""
         return seq > highest + MOST_AHEAD and highest >= 0 and not self.is_confirmed(seq)
 
+    @staticmethod
+    def is_base_doubtful(seq: int, highest: int, taken: int) -> bool:
+        """Whether the one packet that came so far, number `highest`, is no beginning: `seq` is far behind it. Then the
+        newest is the beginning until a second agrees with it (A.1's probation). `taken`: packets taken."""
+        return taken == 1 and seq < highest - MOST_AHEAD
+
     def is_confirmed(self, seq: int) -> bool:
         """Packet `seq` is more than `MOST_AHEAD` ahead. Whether one near it came before; else it is not to be taken."""
         before, self._at = self._at, seq

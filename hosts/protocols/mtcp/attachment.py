@@ -5,6 +5,7 @@ be, and the way up, which carries feedback only, shows it best.
 """
 
 import random
+from collections.abc import Collection
 
 from hosts.endpoint import Address, Datagram, Effect, Send
 from hosts.parts.sack import ReceivedSet
@@ -41,6 +42,7 @@ class Attachment:
         "_probe_at",
         "_rng",
         "address",
+        "avoided",
         "epoch",
         "former",
         "heard_at",
@@ -65,6 +67,8 @@ class Attachment:
         self.parent: Address | None = None
         self.former: Address | None = None
         """The parent before, which may still send repairs."""
+        self.avoided: Collection[Address] = ()
+        """Who is not to be chosen again."""
         self.lineage: tuple[Address, ...] = ()
         """The parent, that one's parent, and so on up to the sender."""
         self.search: Search | None = None
@@ -80,6 +84,13 @@ class Attachment:
         self.epoch = 0
         """Of the last join (see Join)."""
         self._probe_at = 0.0
+
+    @property
+    def nearest(self) -> tuple[Address, ...]:
+        """Who is told of the end, one after the other: the parent, that one's, and the sender. Between those and the
+        sender may be as many as a parent likes to name."""
+        sender = () if self.sender is None else (self.sender,)
+        return tuple(dict.fromkeys((*self.lineage[:2], *sender)))
 
     # --- searching
 
@@ -106,7 +117,8 @@ class Attachment:
             0 if received is None else received.cumulative,
         )
         self.search = Search(options, join, self.sender, first, received, rng=self._rng)
-        self.search.avoid = {address for address in (self.address, self.parent) if address not in (None, self.sender)}
+        avoided = (self.address, self.parent, *self.avoided)
+        self.search.avoid = {address for address in avoided if address is not None and address != self.sender}
         self._look_at = None
         self.is_active = True
         return self.search.start(now)

@@ -161,6 +161,7 @@ class Offer(NamedTuple):
     load: int
     level: int
     others: tuple[Address, ...]
+    member: bool = False
 
 
 OFFER: Final = Format(
@@ -177,6 +178,7 @@ OFFER: Final = Format(
     flags=(
         Flag("room", 0x01, "it takes another child"),
         Flag("agent", 0x02, "it serves others already, or was asked to; otherwise it would if need be"),
+        Flag("member", 0x04, "the sender's: who asks is a member that it knows of"),
     ),
 )
 

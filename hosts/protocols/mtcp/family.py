@@ -258,7 +258,8 @@ class Family:
         room = room and source not in lineage and len(lineage) + 1 < MAX_LEVELS
         agent = not lineage or bool(self.children) or self.options.agent
         others = () if self.membership is None else self.membership.candidates()
-        offer = Offer(self.session, room, agent, query.time_us, len(self.children), len(lineage), others)
+        load, is_member = len(self.children), self.membership is not None and source in self.membership.active
+        offer = Offer(self.session, room, agent, query.time_us, load, len(lineage), others, is_member)
         return Send(encode_offer(offer), source)
 
     # --- how they end
@@ -381,9 +382,11 @@ class Family:
             behind = child.cumulative < self.agent.end or (
                 blocked and child.advertised_end == self.agent.advertised.end
             )
-            if not behind:
+            if not behind and not self.agent.has_end:  # who has all of the stream has to say so
                 child.progress_at = now
-            patience = limit * (SERVING_PATIENCE if child.agent else 1)
+            # Who says nothing waits for nobody below.
+            serves = child.agent and child.answered_at > now - limit
+            patience = limit * (SERVING_PATIENCE if serves else 1)
             if child.heard_at <= now - limit or (not child.agent and self.agent.given_up(child, now)):
                 found.append((child, Reason.SILENT))
             elif child.progress_at <= now - patience and child.heard_at > now - 2 * self.options.probe_interval_s:

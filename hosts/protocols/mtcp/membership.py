@@ -5,14 +5,16 @@ because its parent has gone.
 import random
 from collections import Counter
 
-from hosts.endpoint import Address, Effect, PeerDropped, PeerFinished, PeerJoined, PeerRefused
+from hosts.endpoint import Address, Effect, PeerDropped, PeerFinished, PeerJoined, PeerRefused, Send
 from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.children import Child
-from hosts.protocols.mtcp.control import Entry, State
+from hosts.protocols.mtcp.control import Entry, State, encode_move
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.roster import FINAL, WHOLE, Roster
 from hosts.wire.reason import Reason
 
+CALL_S = 1.0
+"""Those below one that was given up are called so often (ours)."""
 CANDIDATES = 64
 """So many agents are named to somebody who looks for a parent (ours)."""
 
@@ -20,7 +22,8 @@ CANDIDATES = 64
 class Membership:
     """All members of the session. It is the root's Node (family.py), above which there is nobody."""
 
-    def __init__(self, options: MtcpOptions, agent: Agent, roster: Roster, rng: random.Random) -> None:
+    def __init__(self, session: int, options: MtcpOptions, agent: Agent, roster: Roster, rng: random.Random) -> None:
+        self.session = session
         self._options = options
         self._agent = agent
         self._roster = roster
@@ -34,6 +37,7 @@ class Membership:
         self._ended: set[Address] = set()  # members whose end the application was told of
         # Members below one that ended: when they should have turned up elsewhere, and who that was.
         self._orphans: dict[Address, tuple[float, Address]] = {}
+        self._call_at = 0.0
 
     def sender_clock_us(self, at: float) -> int:
         """Its own."""
@@ -121,6 +125,25 @@ class Membership:
                 effects += self.changed(news, now)
         self._release()
         return effects
+
+    def call(self, now: float) -> list[Effect]:
+        """Those whose parent is still there, and does not do what it is for, are asked to come: it has been given up,
+        or it answers probes and does not acknowledge what it has been sent."""
+        if now < self._call_at or self.address is None:
+            return []
+        self._call_at = now + CALL_S
+        called = [address for address in self._orphans if self.owes(address, now)]
+        for child in self._agent.children.values():
+            if child.agent and self._is_mute(child, now):
+                called += [entry.address for entry in self._roster.below(child.address) if self._may_be_lost(entry)]
+        packet = encode_move(self.session, self.address)
+        return [Send(packet, address) for address in dict.fromkeys(called)]
+
+    def _is_mute(self, child: Child, now: float) -> bool:
+        options = self._options
+        lacks = child.cumulative < self._agent.end
+        is_heard = child.heard_at > now - 2 * options.probe_interval_s
+        return lacks and is_heard and child.answered_at <= now - options.parent_timeout_s
 
     def _release(self) -> None:
         if not self._orphans:

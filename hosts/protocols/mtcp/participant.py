@@ -87,7 +87,7 @@ class Participant(SessionReceiver):
         return self._send_fin(now)
 
     def _send_fin(self, now: float) -> list[Effect]:
-        effects = self._standing.fin(self.number or 0, self.attachment.lineage, now)
+        effects = self._standing.fin(self.number or 0, self.attachment.nearest, now)
         return self._confirmed() if effects is None else effects
 
     def _confirmed(self) -> list[Effect]:

@@ -14,7 +14,17 @@ from hosts.parts.intake import take, take_run
 from hosts.parts.reassembly import BrokenStreamError, Reassembly
 from hosts.protocol import Session
 from hosts.protocols.mtcp.attachment import Attachment
-from hosts.protocols.mtcp.control import Announce, JoinAck, Move, Offer, Probe, ProbeAck, ReportAck, encode_abort
+from hosts.protocols.mtcp.control import (
+    Announce,
+    JoinAck,
+    Move,
+    Offer,
+    Probe,
+    ProbeAck,
+    ReportAck,
+    encode_abort,
+    encode_query,
+)
 from hosts.protocols.mtcp.feedback import ReceiverFeedback
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import STREAM, Data, Packet, Repair, parse
@@ -23,6 +33,7 @@ from hosts.protocols.mtcp.premature import Premature
 from hosts.protocols.mtcp.serving import Serving
 from hosts.protocols.mtcp.standing import ReceiverState
 from hosts.protocols.mtcp.status import reception_row
+from hosts.protocols.mtcp.watch import ParentWatch, Verdict
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import Abort, Fin
 from hosts.wire.reason import Reason
@@ -40,6 +51,7 @@ class MtcpReceiver(Participant):
     def __init__(self, session: Session, options: MtcpOptions, rng: random.Random) -> None:
         super().__init__(session, options, rng)
         self._rng = rng
+        self._watch = ParentWatch(options)
         self._premature = Premature()
 
     # --- the application's side
@@ -151,7 +163,8 @@ class MtcpReceiver(Participant):
         place = self.attachment
         source = datagram.source
         if isinstance(packet, Offer):
-            return [*place.offered(packet, datagram, now), *self._end_if_refused()]
+            judged = self._known(packet, now) if source == place.sender and place.search is None else []
+            return [*judged, *place.offered(packet, datagram, now), *self._end_if_refused()]
         if isinstance(packet, JoinAck):
             return self._join_answered(packet, source, now)
         if type(packet) is Repair and source == place.former:
@@ -159,6 +172,8 @@ class MtcpReceiver(Participant):
         if source == place.sender:
             if isinstance(packet, Announce):
                 return ()
+            if isinstance(packet, Move) and packet.parent == source and self._has_other_parent:
+                return self._leave_parent(now)  # it has given that one up
             if isinstance(packet, Abort) and packet.reason not in TO_A_CHILD:
                 return self._aborted(packet.reason, datagram, now)
         is_joined = place.search is not None and source == place.search.target  # its answer may be late
@@ -191,6 +206,7 @@ class MtcpReceiver(Participant):
         place = self.attachment
         accepted, effects = place.answered(packet, source, now)
         if accepted:
+            self._watch.begin(now)
             joins = self._standing.state is ReceiverState.JOINING
             if joins:
                 options = self.options
@@ -227,6 +243,40 @@ class MtcpReceiver(Participant):
         if to is None:
             self.feedback.stop()
         return self.attachment.look_elsewhere(self.reception.received, to, now)
+
+    @property
+    def _has_other_parent(self) -> bool:
+        """Whether it is the child of somebody else than the sender."""
+        place = self.attachment
+        takes_part = self._standing.state is ReceiverState.MEMBER
+        return takes_part and place.search is None and place.parent is not None and place.parent != place.sender
+
+    def _watch_parent(self, now: float) -> list[Effect]:
+        """Whether the parent does what it is for."""
+        place = self.attachment
+        levels = len(place.lineage) - 1
+        verdict = self._watch.look(self.reception.received, levels, now, ended=self.reception.ended)
+        if verdict is Verdict.LEAVE and place.sender_silence_s(now) < self.options.parent_timeout_s:
+            return self._leave_parent(now)
+        if verdict is Verdict.ASK and place.sender is not None:
+            return [Send(encode_query(self.number or 0, int(now * 1e6)), place.sender)]
+        return []
+
+    def _known(self, offer: Offer, now: float) -> list[Effect]:
+        """The sender's answer to a question of `_watch_parent`."""
+        if self._has_other_parent and self._watch.told(is_known=offer.member) is Verdict.LEAVE:
+            return self._leave_parent(now)
+        return []
+
+    def _leave_parent(self, now: float) -> list[Effect]:
+        """It does not do what it is for: what it says of those above it is not believed either."""
+        place = self.attachment
+        assert place.parent is not None
+        self.counters["parents_left"] += 1
+        self._watch.avoid(place.parent)
+        place.avoided = self._watch.avoided
+        place.lineage = place.lineage[:1]
+        return self._look_elsewhere(now)
 
     # --- data
 
@@ -300,6 +350,8 @@ class MtcpReceiver(Participant):
             other = self.attachment.wake_at
             if other is not None and other < at:
                 at = other
+            if self._has_other_parent and self._watch.at < at:
+                at = self._watch.at
         if self.serving is not None:
             other = self.serving.wake_at
             if other is not None and other < at:
@@ -321,6 +373,8 @@ class MtcpReceiver(Participant):
         effects = self.feedback.handle_timer(now)
         if self.attachment.is_parent_dead(now):
             effects += self._look_elsewhere(now)
+        if self._has_other_parent and now >= self._watch.at:
+            effects += self._watch_parent(now)
         effects += self.attachment.handle_timer(now)
         effects += self._end_if_refused()
         if self.serving is not None:

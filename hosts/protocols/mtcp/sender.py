@@ -55,7 +55,7 @@ class MtcpSender(StreamSender):
         self._ecn = ECT_0 if options.adaptive else NOT_ECT
         self.roster = Roster()
         """All receivers of the session."""
-        self._membership = Membership(options, self.agent, self.roster, rng)
+        self._membership = Membership(self.number, options, self.agent, self.roster, rng)
         self.family = Family(
             self.number, options, self.counters, self._membership, self.agent, self.roster, self._membership
         )
@@ -332,6 +332,7 @@ class MtcpSender(StreamSender):
         if self.state == "sending" and not self.agent.children:  # nobody is left who could tell of those below
             self._membership.alone(now)
         effects += self._membership.give_up_orphans(now)
+        effects += self._membership.call(now)
         if self.state == "waiting":
             self._wait(effects, now)
         self._advance(effects, now)

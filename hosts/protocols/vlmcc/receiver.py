@@ -68,11 +68,11 @@ class VlmccReceiver(RealtimeReceiver):
         self.options = options
         self.id = rng.randint(NO_RECEIVER + 1, SESSION_MAX)
         self.leads = False
-        self.path = Path(learns_again=options.adaptive)
+        self.path: Path
         self.following: AdaptiveFollowing | PaperFollowing
-        self.following = AdaptiveFollowing(options) if options.adaptive else PaperFollowing(options)
-        self.gaps = Gaps()
-        self._arrivals = Arrivals()
+        self.gaps: Gaps
+        self._arrivals: Arrivals
+        self._begin()
         self._marked = 0  # packets that came with a mark of congestion
         self._jump = Jump()
         self._rng = rng
@@ -86,6 +86,13 @@ class VlmccReceiver(RealtimeReceiver):
         self._wait = Wait()
         self._rounds_too_slow = 0
         self._packet_bits = options.packet_bytes * 8
+
+    def _begin(self) -> None:
+        """Nothing is known of the stream."""
+        self.path = Path(learns_again=self.options.adaptive)
+        self.following = AdaptiveFollowing(self.options) if self.options.adaptive else PaperFollowing(self.options)
+        self.gaps = Gaps()
+        self._arrivals = Arrivals()
 
     # --- the application's side
 
@@ -131,6 +138,11 @@ class VlmccReceiver(RealtimeReceiver):
             self._heard_at = now
         gaps = self.gaps
         seq = extend(packet.seq, gaps.highest) if gaps.highest >= 0 else packet.seq
+        if self._jump.is_base_doubtful(seq, gaps.highest, self.data_packets):
+            self.counters["drop_far_ahead"] += 1
+            self.data_packets = 0
+            self._begin()
+            gaps, seq = self.gaps, packet.seq
         newest = seq > gaps.highest
         if self._jump.refuses(seq, gaps.highest):
             self.counters["drop_far_ahead"] += 1

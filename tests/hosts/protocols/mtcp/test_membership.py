@@ -22,7 +22,7 @@ class Session:
     def __init__(self) -> None:
         self.agent = make_agent(OPTIONS, own_clock=True)
         self.roster = Roster()
-        self.membership = Membership(OPTIONS, self.agent, self.roster, random.Random(1))
+        self.membership = Membership(7, OPTIONS, self.agent, self.roster, random.Random(1))
 
     def note(
         self,

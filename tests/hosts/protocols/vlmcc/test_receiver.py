@@ -291,3 +291,14 @@ def test_no_input_stops_it(inputs: list[tuple[bytes, bool, bool]]) -> None:
         ear.take(ear.receiver.receive(Datagram(b"\x01\x05" + data if framed else data, source, GROUP), now=ear.now))
     ear.run(0.2)
     assert ear.receiver.data_packets >= 60 or ear.receiver.closed
+
+
+def test_one_packet_far_ahead_of_all_others_is_no_beginning() -> None:
+    ear = Ear()
+    ear.data(seq=300)
+    ear.seq = 0
+    ear.run(1.0)
+    assert ear.receiver.gaps.highest == ear.seq - 1 == 99
+    assert (ear.receiver.gaps.lost_packets, ear.receiver.counters["drop_far_ahead"]) == (0, 1)
+    ear.data(seq=0)
+    assert ear.receiver.gaps.highest == 99, "but in the middle of a stream one far behind is old"
