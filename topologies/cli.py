@@ -11,6 +11,7 @@ import typer
 
 from engine.command.exits import EXIT_BAD_INPUT
 from engine.command.fail import fail
+from topologies.emulation.requirements import SWITCHES
 from topologies.scenario import Scenario, ScenarioError, load_scenario
 from topologies.scenario.checks import Purpose
 
@@ -48,7 +49,8 @@ def emulate(
     check: Check = False,
     file: OtherFile = None,
     switch: Annotated[
-        str, typer.Option(help="embedded or bmv2 (simple_switch_grpc from PATH, tc links).")
+        str,
+        typer.Option(help="embedded, bmv2 (simple_switch_grpc from PATH, tc links) or bridge (Linux's, no P4 at all)."),
     ] = "embedded",
     hold: Annotated[bool, typer.Option("--hold", help="Keep the network up until Ctrl-C.")] = False,
     out: Out = None,
@@ -69,8 +71,8 @@ def emulate(
     if check:
         typer.echo(f"{scenario}: a valid scenario ({len(loaded.hosts)} hosts, {len(loaded.switches)} switches)")
         return
-    if switch not in ("embedded", "bmv2"):
-        fail(f"--switch: `{switch}` is neither embedded nor bmv2")
+    if switch not in SWITCHES:
+        fail(f"--switch: `{switch}` is none of {', '.join(SWITCHES)}")
     if seed is not None:
         loaded = loaded.model_copy(update={"seed": seed})
     from topologies.emulation.runner import EmulationOptions

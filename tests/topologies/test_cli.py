@@ -52,7 +52,7 @@ def test_a_scenario_that_is_not_there_is_told() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--switch", "ovs"], "canopy: --switch: `ovs` is neither embedded nor bmv2\n"),
+        (["--switch", "ovs"], "canopy: --switch: `ovs` is none of embedded, bmv2, bridge\n"),
         (["--file", "/nowhere"], "canopy: /nowhere: no such file\n"),
         (["--out", "/proc/nowhere"], "canopy: /proc/nowhere/logs: No such file or directory\n"),
     ],

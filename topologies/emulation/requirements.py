@@ -5,6 +5,11 @@ import os
 import shutil
 import subprocess
 
+SWITCHES = ("embedded", "bmv2", "bridge")
+"""The kinds of switch that an emulation may have."""
+UNCONTROLLED = ("bridge",)
+"""Those that no controller knows."""
+
 WITHOUT_ROOT = (
     "emulation needs root: network namespaces, veth interfaces and AF_PACKET sockets. "
     "Run it with sudo. Without root these work: canopy emulate --check FILE, canopy send and canopy recv on a network "

@@ -17,7 +17,7 @@ from engine.command.signals import Interrupted, interruptible, uninterruptible
 from topologies.emulation.child import ChildError
 from topologies.emulation.live_view import LiveView, make_live_view
 from topologies.emulation.nodes import NodeError
-from topologies.emulation.requirements import RequirementError, check_requirements
+from topologies.emulation.requirements import UNCONTROLLED, RequirementError, check_requirements
 from topologies.emulation.sampler import INTERVAL_S, Sampler
 from topologies.emulation.stage import EmulatedStage
 from topologies.emulation.state import StateError, remove_leftovers
@@ -30,7 +30,7 @@ from topologies.results.report import write_results
 from topologies.results.run_folder import RunFolderError, create_run_folder, remove_files
 from topologies.results.run_options import RunOptions
 from topologies.results.summary import Summary, summarize
-from topologies.scenario.activity import LinkDelay, LinkRate, TcpFlow
+from topologies.scenario.activity import ControllerRestart, LinkDelay, LinkRate, SwitchRestart, TcpFlow
 from topologies.scenario.congestion import SIMULATED
 from topologies.scenario.scenario import Scenario
 
@@ -86,7 +86,7 @@ def emulate_scenario(
     run. However it ends, nothing of it is left on the machine but the run folder."""
     check_requirements(options.switch)
     check_congestion_controls(scenario)
-    check_link_changes(scenario, options.switch)
+    check_faults(scenario, options.switch)
     remove_leftovers()
     started = datetime.now().astimezone()
     folder = create_run_folder(options.scenario_file, scenario.name, options.out, started, text=options.text)
@@ -141,11 +141,17 @@ def emulate_scenario(
     return summary
 
 
-def check_link_changes(scenario: Scenario, switch: str) -> None:
-    """RequirementError when a fault changes a link that tc shapes, once for all."""
+def check_faults(scenario: Scenario, switch: str) -> None:
+    """RequirementError when a fault changes a link that tc shapes once for all, or kills what a bridge is not; or when
+    bridges make a circle, in which packets would go round for ever."""
     for fault in scenario.faults:
         if isinstance(fault, LinkDelay | LinkRate) and switch != "embedded":
-            raise RequirementError(f"a {fault.kind} needs embedded switches; BMv2's links stay as they are")
+            raise RequirementError(f"a {fault.kind} needs embedded switches; tc's links stay as they are")
+        if isinstance(fault, SwitchRestart | ControllerRestart) and switch in UNCONTROLLED:
+            raise RequirementError(f"a {fault.kind} needs P4 switches; a {switch} is not a program")
+    links = [link.between for link in scenario.links]
+    if switch in UNCONTROLLED and len(links) >= len(scenario.nodes):
+        raise RequirementError(f"the network has a circle, in which a {switch} sends packets round for ever")
 
 
 def check_congestion_controls(scenario: Scenario) -> None:

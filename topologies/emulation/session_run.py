@@ -17,12 +17,15 @@ from topologies.plan import FIRST_SESSION_PORT, Plan, Source, derive_seed, file_
 from topologies.results.run_folder import RunFolder, read_series
 from topologies.results.series import RunSeries
 from topologies.results.summary import ReceiverResult, SessionResult, counter_rate, session_result
+from topologies.scenario.activity import Attack
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Receiver, Session
 from topologies.stage import RECEIVERS_WAIT_S
 
 ENDLESS_INPUT = Path("/dev/zero")
 """What real-time sessions send, as much as may be sent, as in a simulation."""
+STRANGER_START_S = 30.0
+"""How long a stranger's program may take until it listens, on a machine that is busy with other things."""
 PLAYOUT_DELAY_S = 0.2
 """Receivers of real-time data play it so far behind the network (ours)."""
 
@@ -66,6 +69,8 @@ class SessionRun:
         self._dismissed: dict[str, str] = {}
         self._ended_early: set[str] = set()  # receivers of a session that had not ended
         self._cut_short: list[Child] = []  # processes that the end of the run ended
+        self._strangers: list[Child] = []  # by when they are to attack
+        self._attacks = 0  # of them, that have been told to
 
     def join_receiver(self, host: str) -> None:
         """Start a receiver's agent. ChildError when that cannot be."""
@@ -98,9 +103,31 @@ class SessionRun:
         if host in self.receivers:
             self.receivers[host].kill()
 
+    def place_strangers(self) -> None:
+        """Start those who will attack the session, so that they hear all of it. ChildError when that cannot be."""
+        faults = [one for one in self._scenario.faults if isinstance(one, Attack) and one.session == self.session.id]
+        for number, fault in enumerate(sorted(faults, key=lambda one: one.at), 1):
+            assert fault.host is not None  # the scenario's check says so
+            name = self._name(f"stranger-{number}")
+            order = stranger_order(self.session, self._network.plan, self._port, fault.forgery, fault.host)
+            order["seed"] = derive_seed(self._scenario.seed, name)
+            self._strangers.append(
+                Child(
+                    name,
+                    module_command("topologies.emulation.stranger", json.dumps(order)),
+                    self._folder.logs / f"{name}.log",
+                    namespace_pid=self._network.pid(fault.host),
+                    output=self._folder.agents / f"{name}.jsonl",
+                )
+            )
+
     def attack(self, forgery: str, spoofed: bool) -> None:
-        """Only simulated, as the scenario's check says."""
-        raise NotImplementedError
+        """The next of the strangers does it, as soon as it has heard enough. ChildError when it is not there."""
+        stranger = self._strangers[self._attacks]
+        self._attacks += 1
+        said = self._folder.agents / f"{stranger.name}.jsonl"
+        stranger.wait_until(lambda: said.stat().st_size > 0, STRANGER_START_S, "listening")
+        stranger.signal(signal.SIGUSR1)
 
     def note_deaths(self) -> None:
         """Have the sender start without receivers that died before they joined, once all others have joined."""
@@ -118,8 +145,13 @@ class SessionRun:
         self._cut_short += [child for child in self.children if child.returncode is None]
 
     @property
+    def strangers(self) -> list[Child]:
+        """The processes of those who attack it."""
+        return self._strangers
+
+    @property
     def children(self) -> list[Child]:
-        """All processes that were started."""
+        """The processes of all its members that were started."""
         return [*self.receivers.values(), *([] if self.sender is None else [self.sender])]
 
     @property
@@ -260,6 +292,25 @@ def receiver_command(session: Session, plan: Plan, local_port: int, receiver: Re
         return stream_command("recv", *options, "--output", os.devnull, "--delay", repr(PLAYOUT_DELAY_S))
     reading = [] if receiver.read_rate is None else ["--read-rate", repr(receiver.read_rate)]
     return module_command("hosts.programs.cli", "recv", *options, *reading, "--output", str(output))
+
+
+def stranger_order(session: Session, plan: Plan, local_port: int, forgery: str, host: str) -> dict[str, Any]:
+    """What a stranger on a host is told (`stranger.Order`), without its seed."""
+
+    def address(name: str) -> tuple[str, int]:
+        return str(plan.hosts[name].address), local_port
+
+    return {
+        "protocol": session.protocol,
+        "session": session.id,
+        "group": (str(session.group), session.port),
+        "sender": address(session.sender),
+        "receivers": [address(receiver.host) for receiver in session.receivers],
+        "is_source_specific": session.membership == "source-specific",
+        "forgery": forgery,
+        "address": str(plan.hosts[host].address),
+        "interface": plan.hosts[host].interface,
+    }
 
 
 def stream_command(*arguments: str) -> list[str]:

@@ -42,6 +42,8 @@ class EmulatedStage(Stage):
         self.flows: list[FlowRun] = [
             FlowRun(scenario, number, network, folder, sampler.epoch) for number in range(len(scenario.traffic))
         ]
+        for session in self.sessions:
+            session.place_strangers()
         self._testbed = testbed
         self._sampler = sampler
         self._view = view
@@ -52,7 +54,7 @@ class EmulatedStage(Stage):
         with uninterruptible():
             for session in self.sessions:
                 session.note_endings()
-            agents = [child for session in self.sessions for child in session.children]
+            agents = [child for session in self.sessions for child in (*session.children, *session.strangers)]
             stop_all(agents + [child for flow in self.flows for child in flow.children], grace_s=1.0)
 
     # --- what the scenario says

@@ -1,4 +1,5 @@
-"""The two kinds of switch: the embedded one, which emulates its links itself, and BMv2 with tc links."""
+"""The kinds of switch: the embedded one, which emulates its links itself; BMv2, and the kernel's bridge, with tc
+links."""
 
 import json
 import signal
@@ -107,10 +108,24 @@ class EmbeddedKind:
         """Nothing to do: the switches emulate their links themselves."""
 
 
-class Bmv2Kind:
-    """BMv2 switches and tc links. `notes` says which property of which link this kernel cannot give."""
+class Bridge(P4Switch):
+    """No P4 switch at all but Linux's bridge, as a hub: it sends everything to everybody, so that whoever is on the
+    network hears all that passes. It checks no source, knows no groups, and decrements no TTL."""
 
-    def __init__(self, plan: Plan) -> None:
+    def start(self, _controllers: Any) -> None:
+        """It is there at once. NodeError."""
+        options = ("ageing_time", "0", "mcast_snooping", "0")
+        run_in(None, "ip", "link", "add", self.name, "type", "bridge", *options)
+        for port in self.plan.ports.values():
+            run_in(None, "ip", "link", "set", port.interface, "master", self.name, "up")
+        run_in(None, "ip", "link", "set", self.name, "up")
+
+
+class TcKind:
+    """Switches whose links are tc's. `notes` says which property of which link this kernel cannot give."""
+
+    def __init__(self, plan: Plan, switch: type[P4Switch]) -> None:
+        self._switch = switch
         kinds = traffic_control_kinds()
         self._plans = {
             (name, interface): tc_plan(link, interface, kinds) for name, interface, link in sending_interfaces(plan)
@@ -120,7 +135,7 @@ class Bmv2Kind:
 
     def make(self, name: str, **params: Any) -> P4Switch:
         """A switch; `params` are Mininet's and P4Switch's."""
-        return Bmv2Switch(name, **params)
+        return self._switch(name, **params)
 
     def shape_links(self, pid_of_host: Callable[[str], int]) -> None:
         """Run the tc commands at both ends of every link. NodeError when one fails."""
@@ -130,8 +145,9 @@ class Bmv2Kind:
 
 
 def make_switch_kind(kind: str, plan: Plan, state: Path) -> SwitchKind:
-    """The kind called `embedded` or `bmv2`; to be called in the run's own namespace."""
-    return Bmv2Kind(plan) if kind == "bmv2" else EmbeddedKind(plan.seed, state)
+    """One of SWITCHES; to be called in the run's own namespace."""
+    tc_switches: dict[str, type[P4Switch]] = {"bmv2": Bmv2Switch, "bridge": Bridge}
+    return TcKind(plan, tc_switches[kind]) if kind in tc_switches else EmbeddedKind(plan.seed, state)
 
 
 def sending_interfaces(plan: Plan) -> list[tuple[str, str, DirectedLink]]:

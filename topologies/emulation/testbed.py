@@ -14,7 +14,7 @@ from engine.command.signals import uninterruptible
 from topologies.emulation.child import Child, ChildError
 from topologies.emulation.kernel import bind_file, enter_new_network_namespace, network_namespace, process_start_time
 from topologies.emulation.network import EmulatedNetwork
-from topologies.emulation.requirements import RequirementError, check_namespace
+from topologies.emulation.requirements import UNCONTROLLED, RequirementError, check_namespace
 from topologies.emulation.state import (
     MARK,
     Emulation,
@@ -61,7 +61,8 @@ class Testbed:
         self._give_names()
         self.network.start()
         (self.state / "network.json").write_text(self._description.model_dump_json(indent=2), encoding="utf-8")
-        self.start_node(CONTROLLER)
+        if self._switch_kind not in UNCONTROLLED:
+            self.start_node(CONTROLLER)
         if self._controller is not None:
             try:
                 self._controller.wait_until(

@@ -141,7 +141,7 @@ class Summary:
     scenario: str
     seed: int
     switch: str
-    """`embedded` or `bmv2` of an emulation, `simulated` or `router` of a simulation."""
+    """`embedded`, `bmv2` or `bridge` of an emulation, `simulated` or `router` of a simulation."""
     started_at: str
     epoch: float
     """When the network was ready, seconds since 1970: where all times in the run folder start. 0 in a simulation, whose

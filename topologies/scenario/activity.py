@@ -170,15 +170,18 @@ garbage."""
 
 
 class Attack(Strict):
-    """A stranger who hears everything and has no keys sends into a session from any address, as in a plain LAN: it
-    reaches whom it is for at once."""
+    """A stranger who has no keys sends into a session from any address. In a simulation it hears everything, and what
+    it sends reaches whom it is for at once; in an emulation it is a host of the network."""
 
     kind: Literal["attack"]
     at: Duration
     session: int
     forgery: Forgery
     spoofed: bool = True
-    """Else it sends from its own address only, which is all that P4 switches let through."""
+    """Else it sends from its own address only, which is all that P4 switches let through. Only in a simulation: in an
+    emulation the switches themselves see to it."""
+    host: NodeName | None = None
+    """Where it is in an emulation, which needs one."""
 
 
 Fault: TypeAlias = Annotated[

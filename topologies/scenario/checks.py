@@ -376,9 +376,11 @@ def _check_faults(scenario: Scenario) -> Iterator[Finding]:
                     yield (*path, "session"), f"no session has the id {session}"
                 elif host not in {receiver.host for receiver in sessions[session].receivers}:
                     yield (*path, "host"), f"`{host}` is not a receiver of session {session}"
-            case activity.Attack(session=session):
+            case activity.Attack(session=session, host=host):
                 if session not in sessions:
                     yield (*path, "session"), f"no session has the id {session}"
+                if host is not None:
+                    yield from _check_host(scenario, (*path, "host"), host)
             case activity.ControllerRestart():
                 pass
         if fault.at > scenario.duration:
@@ -397,8 +399,13 @@ def _check_emulation(scenario: Scenario) -> Iterator[Finding]:
         if session.endless:
             yield ("sessions", index, "endless"), "a stream without end is only simulated (canopy simulate)"
     for index, fault in enumerate(scenario.faults):
-        if isinstance(fault, activity.Attack):
-            yield ("faults", index, "kind"), "attacks are only simulated (canopy simulate)"
+        if isinstance(fault, activity.Attack) and fault.host is None:
+            yield ("faults", index, "host"), "an attack of an emulation comes from a host"
+        if isinstance(fault, activity.Attack) and not fault.spoofed:
+            yield (
+                ("faults", index, "spoofed"),
+                "is only simulated: an emulation's switches drop what they do not let through",
+            )
     for index, flow in enumerate(scenario.traffic):
         if isinstance(flow, activity.WebFlow):
             yield ("traffic", index, "kind"), "web traffic is only simulated (canopy simulate)"

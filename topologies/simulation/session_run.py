@@ -144,7 +144,7 @@ class SessionRun:
 
     def attack(self, forgery: str, spoofed: bool) -> None:
         """A stranger sends what it can make of what it has heard, as soon as it has heard enough."""
-        from topologies.simulation.forging import STRANGER, Heard, forge  # it needs WEBRC's packets, too
+        from topologies.forging import STRANGER, Heard, forge  # it needs WEBRC's packets, too
 
         everybody = [member for member in (*self.receivers.values(), self.sender) if member is not None]
         members = {self._address(member.host): member for member in everybody if not member.is_over}

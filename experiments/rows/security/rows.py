@@ -7,7 +7,8 @@ from experiments.harness.measures import receiver_bytes
 from experiments.harness.relations import Every, Only, RatioBetween
 from experiments.harness.row import Bars, Case, Experiment, Row
 from experiments.harness.runs import Finished
-from topologies.attacks import BEFORE, FORGERIES, HARMLESS, WAYS, Way
+from topologies.attacks import FORGERIES, HARMLESS, WAYS, Way
+from topologies.forging import BEFORE
 
 _MOST: Final = {"none": 4.0, "group": 1 + HARMLESS, "signed": 1 + HARMLESS}
 """Times as long as without the attack that a session may take, by its security (ours)."""

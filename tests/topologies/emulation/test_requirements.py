@@ -61,9 +61,22 @@ def test_a_congestion_control_that_the_kernel_lacks_is_named() -> None:
 @pytest.mark.parametrize("fault", ["link-rate, rate: 1 Mbps", "link-delay, delay: 9 ms"])
 def test_only_embedded_switches_change_their_links(fault: str) -> None:
     scenario = parse_scenario(f"{TEXT}  - {{at: 9 s, link: [s1, s2], kind: {fault}}}\n")
-    runner.check_link_changes(scenario, "embedded")
+    runner.check_faults(scenario, "embedded")
     with pytest.raises(RequirementError, match=f"{fault.partition(',')[0]} needs embedded switches"):
-        runner.check_link_changes(scenario, "bmv2")
+        runner.check_faults(scenario, "bmv2")
+
+
+def test_a_bridge_is_not_killed_and_makes_no_circle() -> None:
+    runner.check_faults(parse_scenario(TEXT), "embedded")
+    with pytest.raises(RequirementError, match="a bridge is not a program"):
+        runner.check_faults(parse_scenario(TEXT), "bridge")
+    tree = TEXT.partition("faults:")[0]
+    runner.check_faults(parse_scenario(tree), "bridge")
+    more = "  s3: {kind: p4}\nlinks:\n  - {between: [s2, s3]}\n  - {between: [s3, s1]}\n"
+    circle = parse_scenario(tree.replace("links:\n", more, 1))
+    runner.check_faults(circle, "bmv2")
+    with pytest.raises(RequirementError, match="circle"):
+        runner.check_faults(circle, "bridge")
 
 
 def test_what_a_simulation_has_instead_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
