@@ -26,7 +26,7 @@ webrc-fig4 webrc-fig5 webrc-fig6 webrc-fig7 webrc-fig8 webrc-fig9 webrc-fig10 we
 webrc-joins
 rla-fig4 rla-fig5 rla-fig7 rla-fig8 rla-fig9 rla-two rla-fig10 rla-drift rla-theorems rla-assist
 vlmcc-fig4 vlmcc-fig6 vlmcc-fig8 vlmcc-loss vlmcc-sweep vlmcc-self vlmcc-queue vlmcc-assist
-arbor-share arbor-several arbor-many arbor-repairs arbor-crowd arbor-halved arbor-layers
+arbor-share arbor-several arbor-call arbor-many arbor-repairs arbor-crowd arbor-halved arbor-layers
 compare-tcp compare-heterogeneous compare-loss compare-congestion compare-churn
 compare-fq-20 compare-bdp-20 compare-fq-100 compare-bdp-100
 tcp-kernel tcp-pairs tcp-window tcp-share tcp-padhye tcp-cubic queue-md1 queue-mm1k

@@ -3,9 +3,10 @@
 from typing import Final
 
 from experiments.rows.arbor.beside import SEVERAL, SHARE
+from experiments.rows.arbor.call import CALL
 from experiments.rows.arbor.crowd import CROWD
 from experiments.rows.arbor.links import HALVED, LAYERS
 from experiments.rows.arbor.many import MANY, REPAIRS
 
-ROWS: Final = (SHARE, SEVERAL, MANY, REPAIRS, CROWD, HALVED, LAYERS)
+ROWS: Final = (SHARE, SEVERAL, CALL, MANY, REPAIRS, CROWD, HALVED, LAYERS)
 """In the page's order."""

@@ -4,7 +4,7 @@ import pytest
 
 from experiments.rows.arbor.rows import ROWS
 
-SHARE, SEVERAL, MANY, REPAIRS, CROWD, HALVED, LAYERS = ROWS
+SHARE, SEVERAL, CALL, MANY, REPAIRS, CROWD, HALVED, LAYERS = ROWS
 
 
 def test_each_kind_of_tcp_is_beside_it_behind_each_queue() -> None:
@@ -23,6 +23,16 @@ def test_sessions_have_a_sender_a_group_and_a_receiver_each() -> None:
         assert str(len(sessions)) == case.series
         for key in ("id", "sender", "group"):
             assert len({one[key] for one in sessions}) == len(sessions)
+
+
+def test_a_call_is_beside_either_behind_each_queue() -> None:
+    assert CALL.experiment is not None
+    cases = CALL.experiment.cases(False)
+    assert len(cases) == 2 * 4
+    for case in cases:
+        kinds = [flow["kind"] for flow in case.document["traffic"]]
+        sessions = case.document["sessions"]
+        assert (kinds, len(sessions)) == ((["udp"], 1) if case.series == "arbor" else (["udp", "tcp"], 0))
 
 
 @pytest.mark.parametrize("quick", [False, True])
