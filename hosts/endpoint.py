@@ -236,6 +236,14 @@ class Offered:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamBegan:
+    """Receiver of what everybody gets whole: the first data have come, which may wait for its admission."""
+
+    size: int
+    """Bytes of them."""
+
+
+@dataclass(frozen=True, slots=True)
 class StreamEnded:
     """Receiver: the last byte was delivered. The application answers with `ReceiverEndpoint.confirm`."""
 
@@ -265,6 +273,7 @@ Event: TypeAlias = (
     | PeerFinished
     | SessionStarted
     | Offered
+    | StreamBegan
     | StreamEnded
     | SessionEnded
     | CongestionSignal

@@ -6,7 +6,7 @@ from typing import Final
 
 from canopy_engine import StreamFraming
 
-from hosts.endpoint import Datagram, DatagramRun, Effect, ReceiverEndpoint
+from hosts.endpoint import Datagram, DatagramRun, Effect, ReceiverEndpoint, StreamBegan
 from hosts.parts.runs import pieces
 from hosts.protocol import Session
 from hosts.wire.tree.checking import TreeChecker
@@ -29,6 +29,15 @@ class SessionReceiver(ReceiverEndpoint):
         """When the session that is being joined was heard of."""
         self.checker: TreeChecker | None = None
         """By which wrong data are known."""
+        self.has_data = False
+        """Some of the stream have come."""
+
+    def first_data(self, size: int) -> tuple[Effect, ...]:
+        """So many bytes of the stream have come: says so of the first ones."""
+        if self.has_data:
+            return ()
+        self.has_data = True
+        return (StreamBegan(size),)
 
     def is_to_one(self, datagram: Datagram) -> bool:
         """Whether it was sent to this receiver alone."""
@@ -68,6 +77,7 @@ class SessionReceiver(ReceiverEndpoint):
             return False
         self.number = session
         self.joining_since = now
+        self.has_data = False
         return True
 
     def receive_pieces(self, stream: StreamFraming, run: DatagramRun, now: float) -> list[Effect]:

@@ -223,9 +223,10 @@ async def receive_files(
     if not plan.parses(EVERY_FILE):
         fields = dict(sink.files[0]) if sink.files else {"file": None, "size_bytes": None, "sha256": None}
         fields["path"] = str(folder / str(fields["file"])) if end.complete else None
-        duration, size = narrator.duration, fields["size_bytes"]
-        goodput = size * 8 / duration if end.complete and duration and isinstance(size, int) else None
-        fields["goodput_bps"] = goodput
+        size, came = fields["size_bytes"], driver.row().get("received_bytes")
+        fields["goodput_bps"] = None
+        if end.complete and isinstance(size, int) and isinstance(came, int):  # the rest was here before
+            fields["goodput_bps"] = narrator.goodput_bps(min(size, came))
     outcome = driver.outcome(end, end.complete, reason, **fields, duration_s=narrator.duration)
     if end.complete:
         if plan.parses(EVERY_FILE):

@@ -28,7 +28,7 @@ from hosts.programs.observe import STATUS_INTERVAL_S, replace_json
 from hosts.programs.part import remove_leftovers
 from hosts.programs.policy import Policy
 from hosts.programs.progress import Display
-from hosts.programs.transfer import ReceiverNarrator, receiver_driver
+from hosts.programs.transfer import ReceiverNarrator, rate_words, receiver_driver
 from hosts.runtime import sockets
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
@@ -299,10 +299,8 @@ class _Reception:
             given_up.cancel()
         who = f"session {self.number} from {self.host}"
         if self.sink.path is not None:
-            # Of a carousel the file's bytes come at the end, together.
-            began = self.sink.opened_at if self._driver.plan.protocol.knows_receivers else self._narrator.started_at
-            rate = self.sink.received * 8e-6 / max(1e-9, time.monotonic() - began) if began is not None else 0.0
-            self._display.say(f"{who}: {self.sink.path}, {self.sink.written} bytes, {rate:.2f} Mbit/s")
+            rate = rate_words(self._narrator.goodput_bps(self.sink.received))
+            self._display.say(f"{who}: {self.sink.path}, {self.sink.written} bytes{rate}")
             return "received"
         refused = runtime.error is not None and runtime.error.reason is Reason.REFUSED_FILE
         self._display.fail(f"{who} {'refused' if refused else 'failed'}: {reason}")

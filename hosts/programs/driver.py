@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, EXIT_INTERRUPTED
 from hosts.endpoint import Endpoint, Event, SenderEndpoint, SessionEnded, SessionStarted
-from hosts.programs.observe import STATUS_INTERVAL_S, TRACE_INTERVAL_S, Observer, StatusFile, TraceFile, plain
+from hosts.programs.course import Course
+from hosts.programs.observe import COMPLETE, STATUS_INTERVAL_S, TRACE_INTERVAL_S, Observer, StatusFile, TraceFile, plain
 from hosts.programs.progress import Display
 from hosts.protocol import Protocol, Session
 from hosts.runtime import sockets
@@ -77,25 +78,16 @@ class Outcome:
     summary: dict[str, Any]
 
 
-class Narrator:
+class Narrator(Course):
     """Keeps the times of start and end of a session, and its congestion signals; subclasses say what else happens."""
 
     def __init__(self, display: Display) -> None:
+        super().__init__()
         self.display = display
-        self.started_at: float | None = None
-        self.ended_at: float | None = None
-        """Of the last thing that counts: a receiver's confirmation, or the end."""
         self.signals: dict[str, int] = {}
         """Congestion signals by kind."""
         self._cpu_before = 0.0
         self._cpu_after = 0.0
-
-    @property
-    def duration(self) -> float | None:
-        """Seconds from the start to `ended_at`."""
-        if self.started_at is None or self.ended_at is None:
-            return None
-        return self.ended_at - self.started_at
 
     @property
     def cpu_s(self) -> float | None:
@@ -104,14 +96,12 @@ class Narrator:
 
     def event(self, event: Event) -> None:
         """Take one event of the endpoint."""
+        self.note(event, time.monotonic())
         if isinstance(event, SessionStarted):
-            self.started_at = time.monotonic()
             self._cpu_before = time.process_time()
             self.started(event)
         elif isinstance(event, SessionEnded):
             self._cpu_after = time.process_time()
-            if self.ended_at is None:
-                self.ended_at = time.monotonic()
             self.ended(event)
         elif hasattr(event, "kind"):
             self.signals[event.kind] = self.signals.get(event.kind, 0) + 1
@@ -153,7 +143,7 @@ class Driver:
         self.runtime = Runtime(
             endpoint,
             interface,
-            on_event=narrator.event,
+            on_event=self._event,
             on_warning=self.display.say,
             port=plan.local_port,
             **streams,
@@ -167,6 +157,11 @@ class Driver:
         self._trace: TraceFile | None = None
         if plan.trace is not None:
             self._trace = self._open_trace(plan.trace)
+
+    def _event(self, event: Event) -> None:
+        if self.role == "receiver" and isinstance(event, SessionEnded) and event.complete:
+            self.observer.final = COMPLETE
+        self.narrator.event(event)
 
     @property
     def session(self) -> int | None:

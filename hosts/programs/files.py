@@ -8,7 +8,6 @@ the last have come.
 import contextlib
 import errno
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -141,8 +140,6 @@ class FileSink:
         """Bytes of an unfinished file that the next reception can resume."""
         self.current: tuple[str, int] = ("", 1)
         """The path of the file that is being written, and which of all it is, from 1 on."""
-        self.opened_at: float | None = None
-        """When the first bytes came, on the monotonic clock: what a receiver's goodput is measured from."""
         self._check = check
         self._resume = resume
         self._keep = keep
@@ -265,7 +262,6 @@ class FileSink:
         self._files = contents.files
         self.written = held
         self.had = self._part_bytes + sum(entry.size for entry in self._files if entry.path in self._there)
-        self.opened_at = time.monotonic()
         self._number = -1
         try:
             for entry in contents.entries:

@@ -19,8 +19,8 @@ TRACE_INTERVAL_S: Final = 0.2
 """docs/trace.md."""
 RATE_WINDOW_S: Final = 1.0
 """docs/status.md: rates are over the last second."""
-
-
+COMPLETE: Final = "complete"
+"""A receiver's final state, when it has got what there was (docs/trace.md)."""
 _PLAIN: Final = frozenset({str, int, bool})
 
 

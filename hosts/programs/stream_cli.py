@@ -18,6 +18,7 @@ from hosts.programs.cli import (
     LocalAddressOption,
     LocalPortOption,
     PortOption,
+    ProtocolOption,
     QuietOption,
     RateLimitOption,
     SeedOption,
@@ -56,9 +57,6 @@ PAYLOAD_BYTES = 1316
 """Seven packets of an MPEG transport stream: a lost packet of ours loses whole ones of them."""
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
-ProtocolOption = Annotated[
-    str, typer.Option(help="Congestion control: arbor, tfmcc, vlmcc or webrc (canopy protocols).")
-]
 
 
 @app.callback()

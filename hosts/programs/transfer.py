@@ -159,24 +159,30 @@ async def receive_files(
         end = await driver.run()
         reason = str(runtime.error) if runtime.error is not None else end.reason
         complete = sink.path is not None  # whole, checked and named: whatever the sender made of it
-        duration = None
-        begun_at = sink.opened_at  # not from the join: a session may wait for others
-        if begun_at is not None and narrator.ended_at is not None:
-            duration = narrator.ended_at - begun_at
-        goodput = sink.received * 8 / duration if duration and complete else None
+        goodput = narrator.goodput_bps(sink.received) if complete else None
         outcome = driver.outcome(
-            end, complete, "" if complete else reason, **sink.describe(), duration_s=duration, goodput_bps=goodput
+            end,
+            complete,
+            "" if complete else reason,
+            **sink.describe(),
+            duration_s=narrator.duration,
+            goodput_bps=goodput,
         )
         if complete:
             assert sink.contents is not None
             what = "" if sink.contents.single else f"{sink.contents.label}, "
             before = f", {sink.had} of them were here" if sink.had else ""
-            display.say(f"{sink.path}: {what}{sink.written} bytes{before}, {(goodput or 0) / 1e6:.2f} Mbit/s")
+            display.say(f"{sink.path}: {what}{sink.written} bytes{before}{rate_words(goodput)}")
             return outcome
         display.fail(reason)
     if sink.kept:
         display.say(f"{sink.kept} bytes of {sink.current[0]} are kept: --resume goes on from there")
     return driver.blamed(outcome, *OF_THE_FOLDER)
+
+
+def rate_words(goodput_bps: float | None) -> str:
+    """At the end of a line: nothing, where all came at once or was there."""
+    return "" if goodput_bps is None else f", {goodput_bps / 1e6:.2f} Mbit/s"
 
 
 class ReceiverNarrator(Narrator):

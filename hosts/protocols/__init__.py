@@ -9,19 +9,20 @@ from hosts.protocol import Protocol
 
 def names() -> list[str]:
     """The protocols that exist, in alphabetical order."""
-    return sorted(name for name in _packages() if _load(name) is not None)
+    return [name for name in listed() if _load(name) is not None]
+
+
+def listed() -> list[str]:
+    """Likewise by their folders alone, without importing any, as a help text may that is there at once."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
 
 
 def get(name: str) -> Protocol[Any]:
     """The protocol of that name; no other one is imported. ValueError lists those that exist."""
-    found = _load(name) if name in _packages() else None
+    found = _load(name) if name in listed() else None
     if found is None:
         raise ValueError(f"unknown protocol '{name}' (known: {', '.join(names())})")
     return found
-
-
-def _packages() -> list[str]:
-    return [module.name for module in pkgutil.iter_modules(__path__) if module.ispkg]
 
 
 def _load(name: str) -> Protocol[Any] | None:

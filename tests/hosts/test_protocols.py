@@ -18,6 +18,7 @@ SESSION = Session(Address("232.1.1.1", 5000), "10.0.0.1", 7)
 
 def test_a_package_is_all_it_takes() -> None:
     assert "mtcp" in protocols.names()
+    assert protocols.listed() == protocols.names()
     mtcp = protocols.get("mtcp")
     assert isinstance(mtcp.sender(SESSION, random.Random(1)), SenderEndpoint)
     assert isinstance(mtcp.receiver(SESSION, random.Random(1), {"ack_every": 4}), ReceiverEndpoint)

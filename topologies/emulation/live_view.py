@@ -120,7 +120,11 @@ class TableView:
     def _table(self, status: SessionStatus, sampler: Sampler, room: int) -> Table:
         """At most `room` receivers, the others in one line."""
         table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
-        shown_columns = [name for name, least_width in _COLUMNS.items() if self._console.width >= least_width]
+        shown_columns = [
+            name
+            for name, least_width in _COLUMNS.items()
+            if self._console.width >= least_width and (status.total_bytes or name not in _OF_AN_END)
+        ]
         for column in shown_columns:
             width = _NAME_WIDTH if column == "receiver" else None
             justify: JustifyMethod = "left" if column in _WORDS else "right"
@@ -176,6 +180,8 @@ _LINES_BESIDE = 1
 _NAME_WIDTH = 14
 _COLUMNS = {"receiver": 0, "progress": 72, "%": 0, "rate": 0, "RTT": 60, "lost": 50, "repaired": 72, "state": 0}
 """Of a table, each with the least width of a terminal that shows it."""
+_OF_AN_END = ("progress", "%")
+"""Those of what has one."""
 _WORDS = ("receiver", "progress", "state")
 _BAR_WIDTH = 12
 
@@ -214,13 +220,13 @@ def session_line(status: SessionStatus, sampler: Sampler) -> str:
     line = session_title(status, sampler)
     shares = {address: _share(receiver, status) for address, receiver in status.receivers.items()}
     if shares:
-        slowest = min(shares, key=lambda address: shares[address])
-        complete = sum(receiver.state == "complete" for receiver in status.receivers.values())
         lost = sum(receiver.lost_packets or 0 for receiver in status.receivers.values())
-        line += (
-            f"; {len(shares)} receivers, {complete} complete, slowest {sampler.host_name(slowest)} at "
-            f"{shares[slowest]:.0%}, {lost} losses"
-        )
+        line += f"; {len(shares)} receivers, "
+        if status.total_bytes:
+            slowest = min(shares, key=lambda address: shares[address])
+            complete = sum(receiver.state == "complete" for receiver in status.receivers.values())
+            line += f"{complete} complete, slowest {sampler.host_name(slowest)} at {shares[slowest]:.0%}, "
+        line += f"{lost} losses"
     return line
 
 

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from controller.sessions import read_sessions
+from controller.sessions import SessionStatus, read_sessions
 from topologies.emulation.controller_events import ControllerEvents
 from topologies.plan import Plan
 from topologies.results.run_folder import RunFolder
 from topologies.results.series import RunSeries, link_columns
+from topologies.results.tail import Tail
 
 INTERVAL_S = 0.25
 """Between two samples: short beside a transfer of seconds, long beside a round trip time."""
@@ -27,6 +28,8 @@ class Sampler(RunSeries):
     def __init__(self, plan: Plan, folder: RunFolder, state_directory: Path) -> None:
         super().__init__(plan, folder, time.time())
         self._plan = plan
+        self._folder = folder
+        self._tails: dict[tuple[int, str], Tail] = {}
         self._state_directory = state_directory
         self._controller = ControllerEvents(state_directory, folder.logs / "controller-events.jsonl", self.epoch)
 
@@ -34,6 +37,7 @@ class Sampler(RunSeries):
         """Take one sample of everything."""
         self.write_ports(self._port_rows(time.time()))
         for status in read_sessions(self._state_directory / "sessions")[0]:
+            self._listen(status)
             self.write_status(status)
         self._controller.copy()
 
@@ -41,6 +45,24 @@ class Sampler(RunSeries):
         """Finish the files."""
         self._controller.close()
         super().close()
+
+    def _listen(self, status: SessionStatus) -> None:
+        """To what receivers say of themselves, where the sender does not know how far they are."""
+        known = self.sessions.get(status.session)
+        if known is not None and known.updated_at == status.updated_at:
+            return
+        for host in self._plan.hosts.values():
+            address = str(host.address)
+            said = status.receivers.get(address)
+            if said is not None and said.acked_bytes is not None:
+                continue
+            tail = self._tails.get((status.session, host.name))
+            if tail is None:
+                tail = Tail(self._folder.agent_trace(status.session, host.name))
+                self._tails[status.session, host.name] = tail
+            rows = tail.take()
+            if rows and "t" in rows[-1]:  # the first line is a header
+                self.heard(status.session, address, rows[-1])
 
     def _port_rows(self, now: float) -> list[dict[str, Any]]:
         counters = read_interface_counters(Path("/proc/thread-self/net/dev").read_text(encoding="ascii"))

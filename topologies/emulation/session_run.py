@@ -188,7 +188,7 @@ class SessionRun:
         return self._series.sessions.get(self.session.id)
 
     def _trace(self, agent: str) -> Path:
-        return self._folder.series / f"{self._name(agent)}.jsonl"
+        return self._folder.agent_trace(self.session.id, agent)
 
     def _name(self, agent: str) -> str:
         return f"session-{self.session.id}-{agent}"

@@ -191,7 +191,7 @@ class Explainer:
             return
         account, parent = stop.account, stop.passage.headers.get("ipv4", {}).get("destination")
         for later in self._store.arrivals(account.switch, account.us, account.us + LONGEST_DELAY_US, MOST_SEARCHED):
-            if later.number > account.number and later.kind == account.kind:
+            if later.number > account.number and later.size == account.size:  # all that can be merged is as long
                 passage = read_passage(self._store.text(later))
                 same = passage.headers.get("ipv4", {}).get("destination") == parent
                 if same and _SUMMARY in self._outcomes(passage):

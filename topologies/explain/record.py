@@ -5,7 +5,7 @@ The same scenario and seed give the same run, so nothing need be kept while a ru
 import json
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,16 +62,25 @@ def _record(folder: RunFolder, summary: Mapping[str, Any], path: Path, tell: Cal
     from topologies.explain.wiring import wiring_of  # an answer from the file needs none of these: a second's work
     from topologies.plan import make_plan
     from topologies.scenario import load_scenario
+    from topologies.simulation.kinds import kind_of, write_program
     from topologies.simulation.runner import FAILURES, SimulationOptions, simulate_scenario
 
     scenario = _as_it_was(load_scenario(folder.scenario, purpose="simulate"), summary)
     store = Store(path)
     store.create()
     duration = float(summary["duration_s"])
-    recorder = _Recorder(store, duration, tell)
+    recorder = _Recorder(store, duration, tell, kind_of)
     with tempfile.TemporaryDirectory(prefix="canopy-explain-") as again:
+        program = Path(again) / "program"
+        program.mkdir()
+        write_program(program)
         options = SimulationOptions(
-            folder.scenario, out=Path(again) / "run", until=duration + 1.0, report=False, on_control=recorder.begin
+            folder.scenario,
+            out=Path(again) / "run",
+            until=duration + 1.0,
+            report=False,
+            on_control=recorder.begin,
+            program=program,
         )
         try:
             simulate_scenario(scenario, options)
@@ -115,10 +124,18 @@ def _begins_alike(one: Path, other: Path) -> bool:
 class _Recorder:
     """Collects the switches' traces while a simulation runs."""
 
-    def __init__(self, store: Store, duration: float, tell: Callable[[float], None]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        duration: float,
+        tell: Callable[[float], None],
+        kind_of: Callable[[Sequence[str]], str],
+    ) -> None:
+        """`kind_of`: what a packet is, by the states of the parser that it made."""
         self._store = store
         self._duration = duration
         self._tell = tell
+        self._kind_of = kind_of
         self.outcomes: list[str] = []
         """The cells of the switches' counter of feedback, by name."""
         self._accounts = 0
@@ -176,15 +193,17 @@ class _Recorder:
     def _identify(self, switch: str, number: int, out: str, texts: list[str]) -> tuple[int, int, str]:
         """By which port it came, its size, and what the parser knew it for."""
         if not out:
-            size, port, kind = 0, 0, ""
+            size, port = 0, 0
+            states = []
             for text in texts:
                 if text.startswith("Processing packet of ") and not size:
                     words = text.split()
                     size, port = int(words[3]), int(words[-1])
                 elif text.startswith("Parser entering state"):
-                    kind = text.split("'")[1]
+                    states.append(text.split("'")[1])
                 elif text.startswith("Pipeline"):
                     break
+            kind = self._kind_of(states)
             self._came[switch, number] = (port, size, kind)
             if len(self._came) > MOST_ACCOUNTS:
                 del self._came[next(iter(self._came))]

@@ -60,6 +60,10 @@ class RunFolder:
         """The results, for reading."""
         return self.path / "report.html"
 
+    def agent_trace(self, session: int, agent: str) -> Path:
+        """The trace of a session's `sender`, or of the receiver at a host (docs/trace.md)."""
+        return self.series / f"session-{session}-{agent}.jsonl"
+
     def flow_trace(self, number: int, *, sink: bool = False) -> Path:
         """The series of the source, or sink, of the flow at that place in the scenario."""
         return self.series / f"flow-{number}{'-sink' if sink else ''}.jsonl"

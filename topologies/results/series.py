@@ -4,7 +4,7 @@ in the run."""
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from controller.sessions import SessionStatus
+from controller.sessions import ReceiverStatus, SessionStatus
 from topologies.plan import Plan
 from topologies.results.run_folder import RunFolder, SeriesWriter
 from topologies.scenario.network import DirectedLink, DropTail, Red
@@ -57,6 +57,8 @@ class RunSeries:
     def __init__(self, plan: Plan, folder: RunFolder, epoch: float) -> None:
         self.epoch = epoch
         self.sessions: dict[int, SessionStatus] = {}
+        self._words: dict[int, dict[str, Mapping[str, Any]]] = {}
+        """By session and address: what a receiver said of itself last."""
         self._host_names = {str(host.address): host.name for host in plan.hosts.values()}
         self._ports = SeriesWriter(folder.series / "ports.jsonl")
         self._sessions = SeriesWriter(folder.series / "sessions.jsonl")
@@ -89,10 +91,15 @@ class RunSeries:
     def write_status(self, status: SessionStatus) -> None:
         """What a sender says of its session; a status that was written before is left out."""
         before = self.sessions.get(status.session)
-        self.sessions[status.session] = status
+        status = self.sessions[status.session] = self._with_words(status)
         if before is None or before.updated_at != status.updated_at:
             self._sessions.write([self._session_row(status)])
             self._receivers.write(self._receiver_rows(status))
+
+    def heard(self, session: int, address: str, row: Mapping[str, Any]) -> None:
+        """A row of a receiver's own trace (docs/trace.md): what there is to be told of it where the sender does not
+        know how far it is, as of real-time data and of an agent's children."""
+        self._words.setdefault(session, {})[address] = row
 
     def close(self) -> None:
         """Finish the files."""
@@ -105,6 +112,16 @@ class RunSeries:
             self._switches,
         ):
             writer.close()
+
+    def _with_words(self, status: SessionStatus) -> SessionStatus:
+        """With what receivers say of themselves, where the sender does not know how far they are."""
+        said = {}
+        for address, row in self._words.get(status.session, {}).items():
+            known = status.receivers.get(address)
+            if _takes_part(row) and (known is None or known.acked_bytes is None):
+                own = _own_status(row)
+                said[address] = own if known is None else own.model_copy(update=known.model_dump(exclude_none=True))
+        return status if not said else status.model_copy(update={"receivers": {**status.receivers, **said}})
 
     def _session_row(self, status: SessionStatus) -> dict[str, Any]:
         row: dict[str, Any] = {"t": round(status.updated_at - self.epoch, 4), "session": status.session}
@@ -124,3 +141,27 @@ class RunSeries:
                 row["parent"] = self.host_name(receiver.parent.partition(":")[0])
             rows.append(row)
         return rows
+
+
+_STATES = {"member": "active", "confirming": "active", "listening": "active", "closed": "left"}
+"""Of docs/trace.md: what docs/status.md calls them."""
+
+
+def _takes_part(row: Mapping[str, Any]) -> bool:
+    """Whether a receiver has been admitted, by its trace."""
+    return row.get("state") not in ("listening", "joining") or bool(row.get("received_bytes"))
+
+
+def _own_status(row: Mapping[str, Any]) -> ReceiverStatus:
+    """What a receiver says of itself, as a sender says it."""
+    state = row.get("state")
+    return ReceiverStatus(
+        state=_STATES.get(str(state), state),
+        parent=row.get("parent"),
+        cwnd=row.get("cwnd"),
+        rtt_s=row.get("rtt_s"),
+        loss_rate=row.get("loss_rate", row.get("loss_event_rate")),
+        acked_bytes=row.get("received_bytes"),
+        lost_packets=row.get("lost_packets"),
+        rate_bps=row.get("rate_bps"),
+    )

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from canopy_engine import SimError
@@ -51,6 +52,8 @@ class SimulationOptions(RunOptions):
     """Ends the run at this virtual time, seconds, if the scenario would go on."""
     on_control: "Callable[[Agenda, ControlPlane], None] | None" = None
     """Told of the P4 switches and their controller before the run begins."""
+    program: Path | None = None
+    """Folder of the switches' program; None: the one of this project."""
 
 
 def simulate(scenario: Scenario, options: SimulationOptions, *, as_json: bool) -> int:
@@ -94,7 +97,7 @@ def simulate_scenario(
     until = scenario.duration if options.until is None else min(options.until, scenario.duration)
     with interruptible(), contextlib.ExitStack() as stack:
         agenda = Agenda()
-        network, control = _build(scenario, plan, agenda, folder)
+        network, control = _build(scenario, plan, agenda, folder, options.program)
         if control is not None:
             stack.callback(control.close)
             control.start()
@@ -167,7 +170,7 @@ def _allow_files(scenario: Scenario) -> None:
 
 
 def _build(
-    scenario: Scenario, plan: Plan, agenda: Agenda, folder: RunFolder
+    scenario: Scenario, plan: Plan, agenda: Agenda, folder: RunFolder, program_folder: Path | None
 ) -> "tuple[SimulatedNetwork, ControlPlane | None]":
     """The network, and its controller if it has P4 switches, which take half a second to load."""
     if not scenario.switches:
@@ -177,7 +180,7 @@ def _build(
     from topologies.simulation.switch import SimulatedSwitch
 
     try:
-        program = Program()
+        program = Program(program_folder)
     except ProgramError as error:
         raise SwitchesError(str(error)) from None
     switches = {

@@ -16,7 +16,7 @@ from hosts.application import stream_bytes
 from hosts.endpoint import Address, Endpoint
 from hosts.programs.driver import INTERRUPTED
 from hosts.programs.files import FileSink, FileSource
-from hosts.programs.observe import plain
+from hosts.programs.observe import COMPLETE, plain
 from hosts.protocol import Protocol, Session
 from hosts.security.keys import SECRET_BYTES, SIGNER_BYTES, GroupKeys
 from hosts.security.secured import secure
@@ -88,7 +88,6 @@ class SessionRun:
             endpoint,
             self._conditions(host, self._read_rates[host]),
             sink=sink,
-            waits_for_others=self._protocol.knows_receivers,
             on_end=self._receiver_ended,
         )
         self.receivers[host] = member
@@ -233,7 +232,7 @@ class SessionRun:
         result.complete = True
         result.detail = self._dismissed.get(host, "")
         result.completed_at = round(member.complete_at, 3)
-        goodput = self._goodput(host, member)
+        goodput = member.goodput_bps(self._written(host))
         result.goodput_bps = None if goodput is None else round(goodput)
         return result
 
@@ -261,10 +260,6 @@ class SessionRun:
             return str(member.error)
         return "was still receiving" if member.ending is None else member.ending.reason
 
-    def _goodput(self, host: str, member: Member) -> float | None:
-        """As a receiver itself says: the file's bits over the time that its session took."""
-        return self._written(host) * 8 / member.duration if member.duration else None
-
     def _written(self, host: str) -> int:
         """Bytes of the file that a receiver has."""
         sink = self._sinks.get(host)
@@ -283,7 +278,7 @@ class SessionRun:
             "detail": "" if member.complete_at is not None else self._why_incomplete(host, member),
             "size_bytes": self._written(host),
             "duration_s": member.duration,
-            "goodput_bps": self._goodput(host, member) if member.complete_at is not None else None,
+            "goodput_bps": member.goodput_bps(self._written(host)) if member.complete_at is not None else None,
             "counters": dict(sorted(member.hosted.endpoint.counters.items())),
         }
         path = self._folder.agents / f"{self._name(host)}.json"
@@ -305,8 +300,11 @@ class SessionRun:
             self._status.write(now, final=True)
 
     def _receiver_ended(self, member: Member) -> None:
-        if member.host in self._traces:
-            self._traces[member.host].write(member.hosted.now)
+        trace = self._traces.get(member.host)
+        if trace is not None:
+            if member.ending is not None and member.ending.complete:
+                trace.observer.final = COMPLETE
+            trace.write(member.hosted.now)
 
     # --- making them
 
@@ -375,16 +373,24 @@ class SessionRun:
         )
 
     def _trace(self, agent: str, member: Member, role: str) -> Trace:
+        address = self._address(member.host).host
         header = {
             "role": role,
             "protocol": self._protocol.name,
             "group": str(self.session.group),
             "port": self.session.port,
-            "address": self._address(member.host).host,
+            "address": address,
             "session": self.session.id,
         }
-        interval = self._scenario.simulation.trace
-        trace = Trace(self._folder, self._name(agent), member, header, self._agenda, interval)
+        trace = Trace(
+            self._folder,
+            self._name(agent),
+            member,
+            header,
+            self._agenda,
+            self._scenario.simulation.trace,
+            partial(self._series.heard, self.session.id, address) if role == "receiver" else lambda row: None,
+        )
         self._traces[agent] = trace
         return trace
 

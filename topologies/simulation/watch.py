@@ -1,6 +1,6 @@
 """What a simulated session's endpoints show while they run: traces (docs/trace.md), and the sender's status."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from controller.sessions import SessionStatus
@@ -24,13 +24,15 @@ class Trace:
         header: Mapping[str, Any],
         agenda: Agenda,
         interval: float,
+        heard: Callable[[Mapping[str, Any]], None] = lambda row: None,
     ) -> None:
-        """`name` is the file's; `interval` is in seconds."""
+        """`name` is the file's; `interval` is in seconds; `heard` is given each row."""
         self._member = member
         self._writer = SeriesWriter(folder.series / f"{name}.jsonl")
         self._writer.write([{"trace": 1, "started_at": agenda.now, **header}])
         self._started = agenda.now
         self._agenda = agenda
+        self._heard = heard
         hosted = member.hosted
         self.observer = Observer(hosted.endpoint, hosted.local(agenda.now))
         agenda.every(interval, self._tick, start=agenda.now + interval)
@@ -41,7 +43,9 @@ class Trace:
 
     def write(self, now: float) -> None:
         """Append a row."""
-        self._writer.write([plain(self.row(now))])
+        row = plain(self.row(now))
+        self._writer.write([row])
+        self._heard(row)
 
     def close(self) -> None:
         """Finish the file."""

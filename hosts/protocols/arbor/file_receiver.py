@@ -115,6 +115,8 @@ class ArborFileReceiver(ArborReceiver):
             self.counters["drop_block"] += 1
             return
         if piece.packet:
+            if not self.has_data:
+                effects += self.first_data(len(packet.payload))
             lacking.came(piece, blocks.passed, self._round_trip, now)
         if self.state == "joining":
             return

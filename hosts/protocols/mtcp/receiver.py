@@ -284,8 +284,9 @@ class MtcpReceiver(Participant):
         if self._standing.takes_part:
             return self._take(packet, now, datagram.arrived_at)
         joins = self._standing.state is ReceiverState.JOINING
-        if not (joins and self._premature.keep(packet, now if datagram.arrived_at is None else datagram.arrived_at)):
-            self.counters["drop_not_member"] += 1
+        if joins and self._premature.keep(packet, now if datagram.arrived_at is None else datagram.arrived_at):
+            return self.first_data(len(packet.payload))
+        self.counters["drop_not_member"] += 1
         return ()
 
     def _take(
@@ -300,6 +301,8 @@ class MtcpReceiver(Participant):
         if taken is None:
             return ()
         seq, is_new, gap, effects = taken
+        if not self.has_data:
+            effects[:0] = self.first_data(len(packet.payload))
         if self.serving is not None:
             effects += self.serving.arrived(seq, packet, is_new, now)
         if gap:
@@ -331,7 +334,7 @@ class MtcpReceiver(Participant):
         if taken.is_gap:
             self.counters["nacks"] += 1
         taken.effects.extend(self.feedback.arrived(packet, taken.is_gap, now, first.arrived_at, count=count))
-        return taken.effects
+        return [*self.first_data(len(payload)), *taken.effects]
 
     # --- timers
 

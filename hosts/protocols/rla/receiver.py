@@ -124,8 +124,8 @@ class RlaReceiver(SessionReceiver):
             return self._data(packet, now)
         if self.state == "joining":
             self._premature.append(packet)
-        else:
-            self.counters["drop_not_member"] += 1
+            return self.first_data(len(packet.payload))
+        self.counters["drop_not_member"] += 1
         return ()
 
     def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
@@ -152,7 +152,8 @@ class RlaReceiver(SessionReceiver):
             return None
         self._heard_at = now
         self._acknowledging.marked |= run.ecn == CE
-        return [*taken.effects, *self._answers(self._acknowledging.run_arrived(packet, taken, count, now))]
+        answers = self._answers(self._acknowledging.run_arrived(packet, taken, count, now))
+        return [*self.first_data(len(payload)), *taken.effects, *answers]
 
     def _foreign(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         """From someone who is not, or not yet, known as the sender."""
@@ -209,7 +210,10 @@ class RlaReceiver(SessionReceiver):
             return self.confirm(complete=False, now=now, reason=Reason.BROKEN_STREAM)
         if taken is None:
             return ()
-        return [*taken.effects, *self._answers(self._acknowledging.arrived(packet, taken, now))]
+        answers = self._answers(self._acknowledging.arrived(packet, taken, now))
+        if not self.has_data:
+            taken.effects[:0] = self.first_data(len(packet.payload))
+        return [*taken.effects, *answers]
 
     # --- retries and timers
 

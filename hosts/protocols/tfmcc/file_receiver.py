@@ -151,7 +151,7 @@ class TfmccFileReceiver(TfmccReceiver):
     # --- blocks
 
     def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
-        if self._take(seq, packet.payload, len(packet.payload)):
+        if self._take(seq, packet.payload, len(packet.payload), effects):
             self._go_on(now, effects)
 
     def _deliver_run(
@@ -160,12 +160,12 @@ class TfmccFileReceiver(TfmccReceiver):
         size = len(packet.payload)
         while payload:
             count = max(1, following_symbols(payload, size, PAYLOAD.size + PAYLOAD_ID_BYTES))
-            self._take(seq + count - 1, payload[: count * size], size)
+            self._take(seq + count - 1, payload[: count * size], size, effects)
             payload = payload[count * size :]
             seq += count
         self._go_on(now, effects)
 
-    def _take(self, seq: int, payload: bytes, size: int) -> bool:
+    def _take(self, seq: int, payload: bytes, size: int, effects: list[Effect]) -> bool:
         """Pieces that follow each other, each of `size` bytes, of which the last came in packet `seq`; whether they can
         be a sender's."""
         try:
@@ -178,6 +178,8 @@ class TfmccFileReceiver(TfmccReceiver):
         except (PacketError, ValueError):
             self.counters["drop_block"] += 1
             return False
+        if piece.packet and not self.has_data:
+            effects += self.first_data(len(payload))
         return True
 
     def _go_on(self, now: float, effects: list[Effect]) -> None:

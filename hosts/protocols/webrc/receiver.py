@@ -334,9 +334,12 @@ class WebrcReceiver(SessionReceiver):
             return []
         except FileError as error:
             return self._end(False, str(error))
-        if packet.toi != FDT_TOI and not files:  # nearly every packet: it changes nothing that is asked below
-            return []
         effects: list[Effect] = []
+        if packet.toi != FDT_TOI:
+            if not self.has_data:
+                effects += self.first_data(len(packet.symbol))
+            if not files:  # nearly every packet: it changes nothing that is asked below
+                return effects
         for file in files[: None if self.options.every_file else 1]:
             effect = file.effect(self._delivered)
             effects.append(effect)

@@ -105,3 +105,18 @@ def test_a_rate_is_over_the_last_two_seconds() -> None:
     for half in range(10, 20):
         rate = meter.update(half / 2, 9000)
     assert rate == 0.0
+
+
+def test_of_what_has_no_end_no_share_is_shown(sampler: Sampler, tmp_path: Path) -> None:
+    content = status(3, sampler.epoch) | {"receivers": {"10.0.0.1": {"acked_bytes": 600, "state": "active"}}}
+    (tmp_path / "state" / "sessions" / "3.json").write_text(json.dumps(content))
+    sampler.sample()
+    screen = console(True)
+    view = TableView(screen)
+    view.update(sampler, 1.0)
+    view.close()
+    assert "active" in text(screen)
+    assert "%" not in text(screen)
+    lines = console(False)
+    LineView(lines).update(sampler, 1.0)
+    assert text(lines).rstrip().endswith("; 1 receivers, 0 losses")

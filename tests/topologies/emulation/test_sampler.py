@@ -91,3 +91,20 @@ def test_a_status_is_written_once_and_with_names(sampler: Sampler, tmp_path: Pat
 def test_an_unknown_address_stands_for_itself(sampler: Sampler) -> None:
     assert sampler.host_name("10.0.0.2") == "a"
     assert sampler.host_name("10.9.9.9") == "10.9.9.9"
+
+
+def test_a_receiver_speaks_for_itself_where_its_sender_knows_nothing_of_it(sampler: Sampler, tmp_path: Path) -> None:
+    """As of real-time data. Who has not heard of the session yet is left out."""
+    said = status(3, sampler.epoch + 1.5) | {"receivers": {}}
+    (tmp_path / "state" / "sessions" / "3.json").write_text(json.dumps(said))
+    for host, state in (("b", "member"), ("c", "listening")):
+        rows = [{"trace": 1, "role": "receiver"}, {"t": 0.2, "state": state, "received_bytes": 0}]
+        if state == "member":
+            rows[1] |= {"received_bytes": 5000, "lost_packets": 3, "loss_rate": 0.01, "rtt_s": 0.03, "rate_bps": 2e5}
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / "series" / f"session-3-{host}.jsonl").write_text(text)
+    sampler.sample()
+    sampler.close()
+    (row,) = read_series(tmp_path / "series" / "receivers.jsonl")
+    assert (row["receiver"], row["state"], row["acked_bytes"], row["lost_packets"]) == ("b", "active", 5000, 3)
+    assert (row["rtt_s"], row["loss_rate"], row["rate_bps"]) == (0.03, 0.01, 2e5)

@@ -1,11 +1,11 @@
-// A run's network as a picture: nodes, links by use, queues, trees, packets under way, faults. Drawn by BokehJS.
+// A run's network as a picture: nodes, links by use, queues, trees, faults, drawn by BokehJS; packets under way (dots.js).
 
+import {Dots} from "./dots.js";
 import {COLOURS, R, S, rate, reason} from "./model.js";
 
 const {Plotting, ColumnDataSource, Range1d} = Bokeh;
 const RAMP = [[0, [203, 211, 218]], [0.02, [150, 200, 155]], [0.5, [111, 191, 115]], [0.8, [242, 193, 78]], [1, [215, 38, 61]]];
 const MOST_NAMES = 60;  // hosts' names, above which only switches have theirs
-const MOST_DOTS = 1600;
 const FEEDBACK = "#e08a1e", CROSS = "#8a4fbf", BAD = "#d7263d";
 
 /** The colour of a link in use, 0..1. */
@@ -19,6 +19,9 @@ function colour(use) {
   return BAD;
 }
 const COLOUR_OF = Array.from({length: 101}, (_, i) => colour(i / 100));
+
+/** Whether two columns say the same. */
+const same = (one, other) => one.length === other.length && one.every((value, i) => value === other[i]);
 
 const source = columns => new ColumnDataSource({data: Object.fromEntries(columns.map(name => [name, []]))});
 const field = name => ({field: name});
@@ -52,7 +55,7 @@ export class Graph {
     this.sources = {
       trees: source(["x0", "y0", "x1", "y1", "colour", "width"]), links: source(["x0", "y0", "x1", "y1", "colour", "width"]),
       queues: source(["x0", "y0", "x1", "y1", "colour"]), logical: source(["x0", "y0", "x1", "y1", "cx", "cy", "colour"]),
-      flows: source(["xs", "ys"]), journey: source(["x0", "y0", "x1", "y1"]), dots: source(["x", "y", "colour", "size"]),
+      flows: source(["xs", "ys"]), journey: source(["x0", "y0", "x1", "y1"]),
       nodes: source(["x", "y", "marker", "size", "fill", "line", "width"]),
       wedges: source(["x", "y", "end", "colour"]), rings: source(["x", "y", "size"]),
       names: source(["x", "y", "text", "colour", "align", "dx", "dy", "baseline"]), crosses: source(["x", "y"]),
@@ -71,7 +74,6 @@ export class Graph {
     f.segment({...ends, source: s.queues, line_color: field("colour"), line_width: this.large ? 3 : 8});
     f.quadratic({x0: field("x0"), y0: field("y0"), x1: field("x1"), y1: field("y1"), cx: field("cx"), cy: field("cy"),
       source: s.logical, line_color: field("colour"), line_width: 1.2, line_dash: {value: [5, 4]}, line_alpha: 0.8});
-    f.scatter({x: field("x"), y: field("y"), source: s.dots, size: field("size"), fill_color: field("colour"), line_color: null, marker: "circle"});
     f.scatter({x: field("x"), y: field("y"), source: s.rings, size: field("size"), fill_color: null, line_color: BAD, line_width: 2.5, marker: "circle"});
     f.scatter({x: field("x"), y: field("y"), source: s.nodes, size: field("size"), marker: field("marker"), fill_color: field("fill"),
       line_color: field("line"), line_width: field("width")});
@@ -84,6 +86,7 @@ export class Graph {
       text_font: "system-ui, 'DejaVu Sans', sans-serif", background_fill_color: "#ffffff", background_fill_alpha: 0.75});
     f.on_event("tap", event => this.pick(event.x, event.y));
     Plotting.show(f, this.canvas);
+    this.dots = new Dots(this.element, f.x_range, f.y_range);
     new ResizeObserver(() => this.place()).observe(this.canvas);
   }
 
@@ -106,12 +109,15 @@ export class Graph {
     this.placed = true;
   }
 
-  /** Show how things stood at `t`; `clock` moves the dots. */
-  update(t, clock) {
+  /** Show how things stood at `t`. */
+  update(t) {
     const {run} = this, {scene} = run;
     const links = run.links(t), trees = run.trees(t), broken = run.broken(t);
     this.state = {links, trees, broken};
-    const put = (name, data) => { this.sources[name].data = data; };
+    const put = (name, data) => {  // what has not changed is not drawn anew
+      const {data: old} = this.sources[name];
+      if (!Object.keys(data).every(column => same(old[column], data[column]))) this.sources[name].data = data;
+    };
     const E = this.ends, x0 = E.map(e => e.x0), y0 = E.map(e => e.y0), x1 = E.map(e => e.x1), y1 = E.map(e => e.y1);
     const thin = this.large ? 1 : 2.2;
     put("links", {x0, y0, x1, y1,
@@ -122,7 +128,7 @@ export class Graph {
     put("journey", {x0: way.map(([one]) => one.x), y0: way.map(([one]) => one.y), x1: way.map(([, other]) => other.x), y1: way.map(([, other]) => other.y)});
     this.drawQueues(links, put);
     this.drawFlows(t, put);
-    this.drawDots(links, trees, clock, put);
+    this.dots.set(this.show.packets ? this.packets(links, trees) : []);
     this.drawNodes(t, broken, put);
     this.fault.textContent = broken.notes.slice(-3).join("\n");
   }
@@ -159,26 +165,14 @@ export class Graph {
     put("queues", data);
   }
 
-  /** Dots that stand for packets: more of them where more packets go, all of one speed. */
-  drawDots(links, trees, clock, put) {
-    const data = {x: [], y: [], colour: [], size: []};
-    if (this.show.packets) {
-      const down = new Map();
-      for (const [group, tree] of trees) for (const i of tree) down.set(i, COLOURS[(this.sessionOf.get(group) ?? 4) % COLOURS.length]);
-      const most = Math.max(1, ...links.pps), room = Math.max(1, Math.floor(MOST_DOTS / this.ends.length));
-      this.ends.forEach((e, i) => {
-        if (links.pps[i] < 0.5) return;
-        const dots = Math.min(Math.max(1, Math.round(Math.sqrt(links.pps[i] / most) * e.length / 26)), room);
-        const phase = (clock * 70 / Math.max(e.length, 40)) % 1;
-        for (let k = 0; k < dots; k++) {
-          const part = (phase + k) / dots % 1;
-          data.x.push(e.x0 + (e.x1 - e.x0) * part); data.y.push(e.y0 + (e.y1 - e.y0) * part);
-          data.colour.push(down.get(i) ?? (this.cross.has(i) ? CROSS : FEEDBACK));
-          data.size.push((down.has(i) ? 5 : 4) - (this.large ? 2 : 0));
-        }
-      });
-    }
-    put("dots", data);
+  /** What packets there are on links: where, how many a second, and whose. */
+  packets(links, trees) {
+    const down = new Map();
+    for (const [group, tree] of trees) for (const i of tree) down.set(i, COLOURS[(this.sessionOf.get(group) ?? 4) % COLOURS.length]);
+    return this.ends.map((end, i) => ({
+      end, pps: links.pps[i], colour: down.get(i) ?? (this.cross.has(i) ? CROSS : FEEDBACK),
+      size: (down.has(i) ? 5 : 4) - (this.large ? 2 : 0),
+    })).filter(({pps}) => pps >= 0.5);
   }
 
   drawFlows(t, put) {
@@ -238,7 +232,7 @@ export class Graph {
       nodes.width.push(this.large ? 1 : 2);
       if (broken.nodes.has(node.name)) { crosses.x.push(node.x); crosses.y.push(node.y); }
       if (this.large && host && !sender && !mark?.limits || !host && !this.named) continue;
-      const leaf = host && !sender && !this.ringed;
+      const leaf = host && !sender && !this.ringed, first = node.x < 0.02 && !this.ringed;  // which has no room on its left
       const merged = merging.get(node.name);
       let text = node.name;
       if (this.flowTexts.has(node.name)) text += `  ${this.flowTexts.get(node.name)}`;
@@ -246,7 +240,7 @@ export class Graph {
       if (merged && !host) text += mergedText(merged);
       names.x.push(node.x); names.y.push(node.y); names.text.push(text);
       names.colour.push(mark?.limits ? BAD : host ? "#1d2733" : "#37474f");
-      names.align.push(leaf ? "left" : "center"); names.dx.push(leaf ? 17 : 0); names.dy.push(leaf ? 0 : this.large ? -9 : -16);
+      names.align.push(leaf || first ? "left" : "center"); names.dx.push(leaf ? 17 : first ? -20 : 0); names.dy.push(leaf ? 0 : this.large ? -9 : -16);
       names.baseline.push(leaf ? "middle" : "bottom");
     }
     for (const i of broken.links) {

@@ -8,7 +8,9 @@ import {Tables} from "./table.js";
 
 const $ = id => document.getElementById(id);
 const POLL_MS = 500, SILENT_S = 6;
-const page = {runs: [], graphs: [], tables: [], t: 0, playing: false, live: false, dirty: true, frames: 0, errors: []};
+const EVERY = 4;  // pictures from one in which more than dots and cursors moves to the next
+const page = {runs: [], graphs: [], tables: [], t: 0, playing: false, live: false, dirty: true, frames: 0, errors: [],
+  least: 25};  // milliseconds between two pictures: of a screen with 60 a second every second one shows enough
 window.canopy = page;  // for whoever looks from outside, tests first
 window.addEventListener("error", event => page.errors.push(String(event.message)));
 window.addEventListener("unhandledrejection", event => page.errors.push(String(event.reason)));
@@ -160,7 +162,7 @@ let last = 0;
 function frame(now) {
   requestAnimationFrame(frame);
   const passed = Math.min((now - last) / 1000, 0.2);
-  if (now - last < 1000 / 40) return;  // more pictures a second show nothing more
+  if (now - last < page.least) return;
   last = now;
   if (page.live) page.t = end();
   else if (page.playing) {
@@ -173,14 +175,15 @@ function frame(now) {
 }
 
 function draw() {
-  page.dirty = false;
-  page.frames++;
-  page.graphs.forEach(graph => graph.update(page.t, page.clock ?? 0));
-  if (page.frames % 4 === 1 || !page.playing) {  // text that changes faster cannot be read
+  if (page.dirty || page.frames % EVERY === 0 || !(page.playing || page.live)) {  // what changes faster cannot be read
+    page.graphs.forEach(graph => graph.update(page.t));
     page.tables.forEach(table => table.update(page.t));
     page.details.update(page.t);
   }
+  page.graphs.forEach(graph => graph.dots.draw(page.clock ?? 0));
   page.plots.update(page.t);
+  page.dirty = false;
+  page.frames++;
   $("clock").textContent = `${page.t.toFixed(2)} s`;
   $("time").value = page.t;
   $("follow").classList.toggle("on", page.live);

@@ -2,7 +2,7 @@
 
 import {COLOURS, R, S, natural} from "./model.js";
 
-const {Plotting, ColumnDataSource, Range1d, DataRange1d, Span, BasicTicker} = Bokeh;
+const {Plotting, ColumnDataSource, Range1d, DataRange1d, BasicTicker} = Bokeh;
 const MOST_POINTS = 1500;
 const MOST_CURVES = 8;
 
@@ -78,7 +78,7 @@ function losses(run) {
       .sort(([a, one], [b, other]) => other[other.length - 1][1] - one[one.length - 1][1] || natural(a, b)).slice(0, 3);
     worst.forEach(([host, points], k) => found.push([`lost at ${host}${of}`, points, 3 * i + k]));
     const repairs = column(run.stream(`session-${session.id}`), S.repairs);
-    if (repairs.some(([, count]) => count > 0)) found.push([`repairs sent${of}`, repairs, 5 + i]);
+    if (repairs.some(([, count]) => count > 0)) found.push([`repairs sent${of}`, repairs, 6 + i]);
   });
   return found;
 }
@@ -111,16 +111,16 @@ export class Plots {
       figure.ygrid.grid_line_color = "#edf0f3";
       figure.min_border_left = 44;
       figure.yaxis.ticker = new BasicTicker({desired_num_ticks: 3});
-      const cursor = new Span({location: 0, dimension: "height", line_color: "#1d2733", line_width: 1});
-      figure.add_layout(cursor);
+      const cursor = canvas.appendChild(Object.assign(document.createElement("div"), {className: "cursor"}));
       const sources = Array.from({length: MOST_CURVES * runs.length}, (_, i) => {
         const source = new ColumnDataSource({data: {x: [], y: []}});
         const line = figure.line({x: {field: "x"}, y: {field: "y"}, source, line_width: 1.6, line_dash: dash(i >= MOST_CURVES ? 1 : 0)});
         return {source, line};
       });
       figure.on_event("tap", event => onTime(event.x));
-      Plotting.show(figure, canvas);
-      return {title, unit, curves, box, legend, range, cursor, sources};
+      const plot = {title, unit, curves, box, legend, range, cursor, sources, frame: null};
+      Plotting.show(figure, canvas).then(view => { plot.frame = view.frame; });
+      return plot;
     });
   }
 
@@ -152,6 +152,10 @@ export class Plots {
     }
   }
 
-  /** Move the cursor. */
-  update(t) { for (const plot of this.plots) plot.cursor.location = t; }
+  /** Move the cursor, which is none of the plot's own, or all curves would be drawn anew. */
+  update(t) {
+    for (const {frame, range, cursor} of this.plots) {
+      if (frame) cursor.style.transform = `translateX(${frame.bbox.left + frame.bbox.width * t / range.end}px)`;
+    }
+  }
 }

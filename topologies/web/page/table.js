@@ -51,14 +51,17 @@ export class Tables {
     }
     if (limiting) title.append(element("span", ` — ${limiting} limits: ${reason(status[S.reason])}`, "why"));
     const table = box.appendChild(element("table")), head = table.appendChild(element("tr"));
-    for (const name of ["receiver", "progress", "state", "RTT", "loss", "lost", "repaired", "parent", result ? "goodput" : ""])
+    for (const name of ["receiver", "progress", "state", "RTT", "loss", "lost", "repaired", "parent", "goodput"])
       head.append(element("th", name, name === "progress" || name === "state" ? "left" : ""));
     for (const host of hosts.slice(0, MOST_ROWS)) table.append(this.row(host, said[host], status, result, host === limiting));
+    const rows = [...table.rows].slice(1);
+    for (let i = head.cells.length - 1; i > 0; i--)  // columns in which nothing stands
+      if (rows.every(row => !row.cells[i].textContent)) [head, ...rows].forEach(row => row.deleteCell(i));
     const rest = hosts.slice(MOST_ROWS);
     if (rest.length) {
       const row = table.appendChild(element("tr", "", "rest")), complete = rest.filter(host => said[host]?.[R.state] === "complete").length;
       const lost = rest.reduce((sum, host) => sum + (said[host]?.[R.lost] ?? 0), 0);
-      row.append(Object.assign(element("td", `and ${rest.length} others: ${complete} complete, ${lost} packets lost`), {colSpan: 9}));
+      row.append(Object.assign(element("td", `and ${rest.length} others: ${complete} complete, ${lost} packets lost`), {colSpan: head.cells.length}));
     }
     return box;
   }
@@ -68,7 +71,7 @@ export class Tables {
     row.append(element("td", limits ? `${host} limits` : host));
     const cell = row.appendChild(element("td", "", "left")), total = status?.[S.total];
     const complete = said?.[R.state] === "complete" || end?.complete;
-    if (complete || (total && typeof said?.[R.acked] === "number")) {  // an agent's children are known to it, not to the sender
+    if (complete || (total && typeof said?.[R.acked] === "number")) {
       const share = complete ? 1 : Math.min(said[R.acked] / total, 1);
       cell.append(Object.assign(document.createElement("progress"), {max: 1, value: share}), ` ${Math.floor(share * 100)} %`);
     }
