@@ -74,7 +74,7 @@ class Joining:
         self.at = inf
         """The next one."""
         self.asked_us: int | None = None
-        """When the one was sent that is not answered yet."""
+        """When the first one was sent that is not answered yet: an answer to it is as good as one to the last."""
         self.counts = True
         """Whether that one says that there is one receiver more."""
         self._rng = rng
@@ -112,7 +112,8 @@ class Joining:
         """It joins now, with its rtt known or not."""
         if not self._gap:
             self._gap = SWITCH_RETRY_S if is_answered_on_the_way(packet) else FIRST_RETRY_S
-        self.asked_us = int(now * 1e6)
+        if self.asked_us is None:
+            self.asked_us = int(now * 1e6)
         self.counts = now >= self._counted_at + COUNTED * self._interval_s
         if not is_known:
             self._gap = min(2 * self._gap, self._interval_s)

@@ -178,7 +178,7 @@ class ArborReceiver(RealtimeReceiver):
         joining = self._joining
         asked_us = joining.asked_us
         if welcome.receiver != self.id or asked_us is None or not asked_us <= welcome.time_comp_us <= at * 1e6:
-            self.counters["drop_forged"] += 1  # or an answer to a request that was repeated since
+            self.counters["drop_forged"] += 1  # or a second answer, to a request that was repeated
             return ()
         is_first = not self.path.is_known
         self.path.started(at, (welcome.time_us - welcome.time_comp_us) * _MICRO)
@@ -322,7 +322,7 @@ class ArborReceiver(RealtimeReceiver):
         join = Join(
             self.number or 0,
             self.id,
-            joining.asked_us or 0,
+            int(now * 1e6),
             last.send_time_us + waited_us,
             int(joining.counts),
             is_answered_on_the_way(last),

@@ -173,3 +173,14 @@ def test_a_crowd_is_those_of_late_and_bounded() -> None:
     assert crowd.count == MOST
     crowd.expire(131.0)
     assert crowd.count == 0
+
+
+def test_an_answer_to_the_first_of_several_is_as_good() -> None:
+    joining = Joining(OPTIONS, Random(1))
+    joining.heard(data(0), 0.0)
+    joining.asks(data(0), False, 1.0)
+    joining.asks(data(0), False, 2.0)
+    assert joining.asked_us == 1_000_000
+    joining.answered(data(0), True, RTT, 2.1)
+    joining.asks(data(0), True, 20.0)
+    assert joining.asked_us == 20_000_000
