@@ -196,6 +196,49 @@ def test_segments_of_udp_gso_arrive_one_by_one() -> None:
         live.stop()
 
 
+@pytest.mark.parametrize(("rate_bps", "together"), [(None, True), (1e8, False)])
+def test_datagrams_that_leave_at_one_moment_leave_as_one(rate_bps: float | None, together: bool) -> None:
+    """Not those that an emulated link sends one after the other; and either way they are the same datagrams."""
+    payload = random.Random(2).randbytes(20 * 1000 + 7)
+    pieces = [payload[at : at + 1000] for at in range(0, len(payload), 1000)]
+    with namespaces(3) as made, made[0].entered():
+        live = hosts(made, new_switch())
+        if rate_bps is not None:
+            live.set_link(2, tx={"rate_bps": rate_bps})
+        with made[1].entered():
+            sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            sender.setsockopt(socket.IPPROTO_UDP, 103, 1000)  # UDP_SEGMENT, linux/udp.h
+        with made[2].entered():
+            receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            receiver.setsockopt(socket.IPPROTO_UDP, 104, 1)  # UDP_GRO
+            receiver.bind(("10.0.0.2", 5000))
+        with sender, receiver:
+            receiver.settimeout(5)
+            sender.sendto(payload, ("10.0.0.2", 5000))
+            if together:
+                assert receiver.recv(65_536) == payload
+            else:
+                assert [receiver.recv(65_536) for _ in pieces] == pieces
+        stats = live.port_stats()
+        live.stop()
+    assert stats[2]["tx_packets"] == 1 + len(pieces)  # ARP, and each by itself, however they left
+
+
+def test_datagrams_beyond_the_mtu_do_not_slip_through_together() -> None:
+    with namespaces(3) as made, made[0].entered():
+        live = hosts(made, new_switch())
+        with made[1].entered():
+            ip("link", "set", "h1", "mtu", "9000")
+            sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            sender.setsockopt(socket.IPPROTO_UDP, 103, 2000)  # UDP_SEGMENT
+        ip("link", "set", "s1", "mtu", "9000")
+        with sender:
+            sender.sendto(bytes(8000), ("10.0.0.2", 5000))
+        wait_for(lambda: live.port_stats()[2]["drop_oversize"] == 4)
+        assert live.port_stats()[2]["tx_packets"] == 1  # ARP
+        live.stop()
+
+
 def test_frames_beyond_the_mtu_are_counted(live: Live) -> None:
     _, running = live
     for interface in ("h1", "s1"):

@@ -18,7 +18,7 @@ use p4vm::{PacketCopy, QueueMeta, Rate, Switch};
 
 use crate::events::EventQueue;
 use crate::pool::Pool;
-use crate::port::{Item, LinkSettings, Port};
+use crate::port::{Departed, Item, LinkSettings, Port};
 
 /// Marks a port number that no port has.
 const NO_PORT: u16 = u16::MAX;
@@ -189,7 +189,7 @@ impl Fabric {
     }
 
     /// Hands each port's outgoing frames, in order, to `send`, which may take them away; what it leaves is forgotten.
-    pub fn flush(&mut self, mut send: impl FnMut(u16, &mut Vec<Vec<u8>>)) {
+    pub fn flush(&mut self, mut send: impl FnMut(u16, &mut Vec<Departed>)) {
         if self.outgoing == 0 {
             return;
         }
@@ -197,7 +197,7 @@ impl Fabric {
         for port in &mut self.ports {
             if !port.outbox.is_empty() {
                 send(port.number, &mut port.outbox);
-                port.outbox.drain(..).for_each(|frame| self.pool.give(frame));
+                port.outbox.drain(..).for_each(|one| self.pool.give(one.frame));
             }
         }
     }
@@ -266,10 +266,10 @@ impl Fabric {
                     if packet.is_twice {
                         let mut copy = pool.take();
                         copy.extend_from_slice(&frame);
-                        outbox.push(copy);
+                        outbox.push(Departed { at_ns: time, frame: copy });
                         *outgoing += 1;
                     }
-                    outbox.push(frame);
+                    outbox.push(Departed { at_ns: time, frame });
                     *outgoing += 1;
                 }
             }

@@ -54,7 +54,7 @@ impl Setup {
 
     fn sent(&mut self) -> Vec<(u16, Vec<u8>)> {
         let mut sent = Vec::new();
-        self.fabric.flush(|port, frames| sent.extend(frames.iter().map(|frame| (port, frame.clone()))));
+        self.fabric.flush(|port, frames| sent.extend(frames.iter().map(|one| (port, one.frame.clone()))));
         sent
     }
 

@@ -3,7 +3,8 @@
 //! [`LiveSwitch`] owns the ports and the data path's thread (`worker`). The thread takes frames from the ports' devices
 //! (`device`, and `sys` with the system calls), finishes what their senders left to a network card (`offload`), and hands
 //! them to the `fabric`, which knows neither sockets nor clock: it drives p4vm's ingress and egress and the links
-//! between. What comes out waits at its port's `outlet`, from where the thread or its helpers send it (`sending`).
+//! between. What comes out waits at its port's `outlet`, from where the thread or its helpers send it (`sending`), datagrams that
+//! leave at one moment as one frame (`merge`).
 
 #![deny(unsafe_code)]
 
@@ -14,6 +15,7 @@ mod error;
 mod events;
 mod fabric;
 mod load;
+mod merge;
 mod offload;
 mod outlet;
 mod pool;

@@ -28,7 +28,9 @@ impl Sender {
     fn send(&self, count: u64) -> io::Result<u64> {
         match self {
             Self::Source(source) => source.send(count).map(|()| count),
-            Self::Socket { socket, frames } => socket.send(&frames[..count as usize]).map(|count| count as u64),
+            Self::Socket { socket, frames } => {
+                socket.send(frames[..count as usize].iter().map(Vec::as_slice)).map(|count| count as u64)
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ pub const VNET_HEADER_BYTES: usize = 10;
 const FLAG_NEEDS_CSUM: u8 = 1;
 const GSO_TCPV4: u8 = 1;
 const GSO_TCPV6: u8 = 4;
-const GSO_UDP_L4: u8 = 5;
+pub const GSO_UDP_L4: u8 = 5;
 /// Set beside a type: the first segment alone carries CWR.
 const GSO_ECN: u8 = 0x80;
 
@@ -202,7 +202,7 @@ fn push_tagged(frame: &[u8], vlan: Option<Vlan>, out: &mut Vec<u8>) -> Result<()
 }
 
 /// Adds big-endian 16-bit words (RFC 1071); the carries are folded in later.
-fn sum(bytes: &[u8], start: u64) -> u64 {
+pub fn sum(bytes: &[u8], start: u64) -> u64 {
     let words = bytes.chunks_exact(4);
     let tail = words.remainder();
     let wide = words.fold(start, |sum, w| sum + u64::from(u32::from_be_bytes([w[0], w[1], w[2], w[3]])));
@@ -211,7 +211,8 @@ fn sum(bytes: &[u8], start: u64) -> u64 {
     wide + u64::from(u32::from_be_bytes(last))
 }
 
-fn fold(mut sum: u64) -> u16 {
+/// The sum in 16 bits.
+pub fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
         sum = (sum >> 16) + (sum & 0xffff);
     }

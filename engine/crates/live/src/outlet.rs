@@ -7,6 +7,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::capture::{Direction, PortCapture};
+use crate::merge::{alone, front, together, HEADER_BYTES};
+use crate::port::Departed;
 use crate::sys::Transmitter;
 
 /// What sending has counted.
@@ -26,7 +28,7 @@ pub struct SendStats {
 /// told: one at a time sends for a port, and so its frames stay in order.
 #[derive(Debug, Default)]
 pub struct Mailbox {
-    pub frames: Vec<Vec<u8>>,
+    pub frames: Vec<Departed>,
     pub scheduled: bool,
 }
 
@@ -69,8 +71,8 @@ impl Outlet {
         self.sender.lock().stats
     }
 
-    /// Sends frames in order. Never waits for room: what finds none is dropped.
-    pub fn send(&self, frames: &[Vec<u8>]) {
+    /// Sends frames in order, datagrams that can leave as one together. Never waits for room: what finds none is dropped.
+    pub fn send(&self, frames: &[Departed]) {
         let Sender { transmitter, stats, capture } = &mut *self.sender.lock();
         let mut left = frames;
         while !left.is_empty() {
@@ -78,14 +80,22 @@ impl Outlet {
                 stats.drop_device_down += left.len() as u64;
                 return;
             };
-            match transmitter.send(left) {
+            let run = together(left);
+            let result = if run > 1 && transmitter.sends_together(left[0].frame.len()) {
+                let payloads = left[..run].iter().map(|one| &one.frame[HEADER_BYTES..]);
+                transmitter.send_together(&front(&left[..run]), payloads)
+            } else {
+                let count = if run > 1 { run } else { alone(left) };
+                transmitter.send(left[..count].iter().map(|one| &one.frame[..]))
+            };
+            match result {
                 Ok(sent) => {
                     let (done, rest) = left.split_at(sent);
                     if let Some(capture) = capture {
-                        done.iter().for_each(|frame| capture.record(Direction::Out, frame));
+                        done.iter().for_each(|one| capture.record(Direction::Out, &one.frame));
                     }
                     stats.packets += sent as u64;
-                    stats.bytes += done.iter().map(|frame| frame.len() as u64).sum::<u64>();
+                    stats.bytes += done.iter().map(|one| one.frame.len() as u64).sum::<u64>();
                     self.down.store(false, Ordering::Relaxed);
                     left = rest;
                 }
@@ -95,7 +105,7 @@ impl Outlet {
     }
 
     /// Counts what an error costs, and returns the frames that are still worth trying.
-    fn refused<'a>(&self, stats: &mut SendStats, frames: &'a [Vec<u8>], error: &io::Error) -> &'a [Vec<u8>] {
+    fn refused<'a>(&self, stats: &mut SendStats, frames: &'a [Departed], error: &io::Error) -> &'a [Departed] {
         match error.raw_os_error() {
             Some(libc::EINTR) => frames,
             Some(libc::ENETDOWN | libc::ENODEV | libc::ENXIO) => {

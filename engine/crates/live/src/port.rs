@@ -32,6 +32,13 @@ pub enum Item {
     Frame(Vec<u8>),
 }
 
+/// A frame that has left a tx link, and when: those with the same time left it at the same moment.
+#[derive(Debug, Clone)]
+pub struct Departed {
+    pub at_ns: u64,
+    pub frame: Vec<u8>,
+}
+
 /// A port's links and counts.
 pub struct Port {
     pub number: u16,
@@ -39,7 +46,7 @@ pub struct Port {
     pub rx: Option<Link<Vec<u8>>>,
     pub up: bool,
     /// Frames that have left the tx link and wait for the device.
-    pub outbox: Vec<Vec<u8>>,
+    pub outbox: Vec<Departed>,
     pub rx_packets: u64,
     pub rx_bytes: u64,
     pub rx_drop_down: u64,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use parking_lot::{Condvar, Mutex};
 
 use crate::outlet::Outlet;
+use crate::port::Departed;
 
 /// Posted frames from which a helper is worth its waking.
 const WAKE_FRAMES: usize = 32;
@@ -45,7 +46,7 @@ pub fn helpers() -> usize {
 
 impl Sending {
     /// Takes frames for an outlet; they are sent once a thread gets to it.
-    pub fn post(&self, outlet: &Arc<Outlet>, frames: &mut Vec<Vec<u8>>) {
+    pub fn post(&self, outlet: &Arc<Outlet>, frames: &mut Vec<Departed>) {
         let count = frames.len();
         let mut mailbox = outlet.mailbox.lock();
         mailbox.frames.append(frames);
@@ -133,7 +134,7 @@ impl Sending {
         let mut frames = std::mem::take(&mut outlet.mailbox.lock().frames);
         let count = frames.len();
         outlet.send(&frames);
-        self.sent.lock().append(&mut frames);
+        self.sent.lock().extend(frames.drain(..).map(|one| one.frame));
         let mut mailbox = outlet.mailbox.lock();
         let more = !mailbox.frames.is_empty();
         if more {
@@ -170,7 +171,7 @@ mod tests {
                 }
                 for round in 0..300 {
                     for outlet in &outlets {
-                        sending.post(outlet, &mut vec![vec![round as u8]; 20]);
+                        sending.post(outlet, &mut vec![Departed { at_ns: round, frame: vec![round as u8] }; 20]);
                     }
                     if round % 50 == 0 {
                         sending.finish();

@@ -2,7 +2,7 @@
 //!
 //! Frames are received with a virtio-net header in front (PACKET_VNET_HDR), which says what a sender on this machine
 //! has left to its network device. They are sent by sockets of their own, without that header, which is one thing less
-//! that the kernel looks at for each frame.
+//! that the kernel looks at for each frame, unless several leave as one.
 
 #![allow(unsafe_code)]
 
@@ -85,15 +85,28 @@ impl PacketSocket {
 
     /// Whether the interface is there and administratively up.
     pub fn interface_is_up(&self, interface: &str) -> bool {
-        // SAFETY: an all-zero ifreq is valid; the name is copied with room for its final zero; the kernel writes the
-        // flags into the structure, and they are the union's member after SIOCGIFFLAGS.
+        // SAFETY: flags are the union's member after SIOCGIFFLAGS.
+        self.ask(interface, libc::SIOCGIFFLAGS)
+            .is_some_and(|answer| c_int::from(unsafe { answer.ifr_ifru.ifru_flags }) & libc::IFF_UP != 0)
+    }
+
+    /// Bytes of the longest IP packet that the interface takes; 0: there is no such interface.
+    pub fn interface_mtu(&self, interface: &str) -> usize {
+        // SAFETY: the MTU is the union's member after SIOCGIFMTU.
+        let mtu = self.ask(interface, libc::SIOCGIFMTU).map(|answer| unsafe { answer.ifr_ifru.ifru_mtu });
+        mtu.and_then(|mtu| usize::try_from(mtu).ok()).unwrap_or(0)
+    }
+
+    /// What the kernel answers about an interface; None when there is none.
+    fn ask(&self, interface: &str, question: libc::Ioctl) -> Option<libc::ifreq> {
+        // SAFETY: an all-zero ifreq is valid; the name is copied with room for its final zero; the kernel writes its
+        // answer into the structure.
         unsafe {
             let mut request: libc::ifreq = zeroed();
             for (to, from) in request.ifr_name[..libc::IFNAMSIZ - 1].iter_mut().zip(interface.bytes()) {
                 *to = from as libc::c_char;
             }
-            libc::ioctl(self.fd.as_raw_fd(), libc::SIOCGIFFLAGS, ptr::from_mut(&mut request)) == 0
-                && c_int::from(request.ifr_ifru.ifru_flags) & libc::IFF_UP != 0
+            (libc::ioctl(self.fd.as_raw_fd(), question, ptr::from_mut(&mut request)) == 0).then_some(request)
         }
     }
 
