@@ -7,9 +7,11 @@ read. That is what flow control is for.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from math import inf
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from hosts.endpoint import (
+    Compute,
     Deliver,
     DeliverDatagram,
     Effect,
@@ -80,12 +82,14 @@ class Behind(Protocol):
         """Why it takes no more."""
 
 
-def with_hashes(source: FileSource, checked: tuple[int, int] | None) -> Source:
+def with_hashes(
+    source: FileSource, checked: tuple[int, int] | None, going: Callable[[], bool] = lambda: True
+) -> Source:
     """The source as it is sent where packets are checked (`SenderEndpoint.checked_bytes`): with hashes, for which it is
-    read once. Raises FileError."""
+    read once, which takes about a second for each GB, while `going`. Raises FileError."""
     if checked is None or checked[0] < LEAST_PACKET_BYTES:
         return source
-    return GrownSource(source, *checked)
+    return GrownSource(source, *checked, going)
 
 
 def stream_bytes(source_bytes: int, checked: tuple[int, int] | None) -> int:
@@ -109,16 +113,20 @@ class Application:
         on_event: Callable[[Event], None] = lambda event: None,
         finish: Callable[[Sink], None] | None = None,
         prepare: Callable[[bytes], None] | None = None,
+        compute: Callable[[Callable[[], object]], None] | None = None,
         behind: Behind | None = None,
     ) -> None:
         """`take` gets what a real-time session delivers. `read_rate_bps`: how fast it reads, bit/s; None: at once.
         `finish` has the sink finish elsewhere, as in a thread, and `finished` takes what came of it; None: here and
         now. `prepare` finds out elsewhere what of an offer is here, and `prepared` takes it; None: nothing is.
+        `compute` does what takes its time elsewhere, and `computed` is to be called then; None: here and now.
         `behind`: the sink, when it is one that takes things later; `settle` is to be called when it has changed.
         Raises FileError."""
         self.endpoint = endpoint
         self.error: FileError | None = None
         """What went wrong with the file, if anything did."""
+        self.is_hungry = False
+        """Whether a sender has room for more than `feed` was to give it."""
         self._sender = endpoint if isinstance(endpoint, SenderEndpoint) else None
         self._receiver = endpoint if isinstance(endpoint, ReceiverEndpoint) else None
         self._checker: TreeChecker | None = None
@@ -136,6 +144,7 @@ class Application:
         self._on_event = on_event
         self._finish = finish
         self._prepare = prepare
+        self._compute = compute
         self._behind = behind
         self._owed = 0  # bytes that were delivered and still take the receiver's buffer
 
@@ -159,15 +168,19 @@ class Application:
                     self._take(effect)  # type: ignore[arg-type]
                 elif kind is KeepFile:
                     queue += self._keep(effect, now)  # type: ignore[arg-type]
+                elif kind is Compute:
+                    queue += self._work(effect.work, now)  # type: ignore[union-attr]
                 else:
                     queue += self._event(effect, now)  # type: ignore[arg-type]
             queue = list(self._consumed(delivered, now)) if delivered else []
         return left
 
-    def feed(self, now: float) -> list[NetworkEffect]:
-        """Give a sender what it has room for; to be called after its inputs."""
+    def feed(self, now: float, most: float = inf) -> list[NetworkEffect]:
+        """Give a sender what it has room for, `most` bytes or somewhat more; to be called after its inputs, and when it
+        `is_hungry`."""
         endpoint, source = self._sender, self._source
         left: list[NetworkEffect] = []
+        self.is_hungry = False
         if source is None or endpoint is None:
             return left
         if isinstance(source, Library):
@@ -177,12 +190,16 @@ class Application:
                 return self.carry_out(self._failed(error, now), now)
             return [] if change is None else self.carry_out(endpoint.change(change, now=now), now)
         while (space := endpoint.send_space) and not endpoint.closed:
+            if most <= 0:
+                self.is_hungry = True
+                break
             try:
                 data = source.read(space)
             except FileError as error:
                 left += self.carry_out(self._failed(error, now), now)
                 break
             if data:
+                most -= len(data)
                 left += self.carry_out(endpoint.write(data, now=now), now)
             if source.exhausted:
                 self._source = None
@@ -213,6 +230,10 @@ class Application:
     def finished(self, problem: FileError | None, now: float) -> list[NetworkEffect]:
         """What came of a sink that finished elsewhere."""
         return self.carry_out(self._verdict(problem, now), now)
+
+    def computed(self, now: float) -> list[NetworkEffect]:
+        """What was to be done elsewhere has been done."""
+        return [] if self.endpoint.closed else self.carry_out(self.endpoint.computed(now=now), now)
 
     def prepared(self, size: int, problem: FileError | None, now: float) -> list[NetworkEffect]:
         """What came of an offer: so many of its first bytes are here."""
@@ -258,6 +279,13 @@ class Application:
         except FileError as error:
             return self._failed(error, now)
         return ()
+
+    def _work(self, work: Callable[[], object], now: float) -> Sequence[Effect]:
+        if self._compute is not None:
+            self._compute(work)
+            return ()
+        work()
+        return self.endpoint.computed(now=now)
 
     def _consumed(self, count: int, now: float) -> Sequence[Effect]:
         assert self._receiver is not None

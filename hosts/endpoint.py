@@ -14,7 +14,7 @@ The runtime's contract
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -170,6 +170,14 @@ class KeepFile(NamedTuple):
     """The file, where the room has a coded form of it."""
 
 
+class Compute(NamedTuple):
+    """Do this beside the network, in a thread or here and now, and tell `Endpoint.computed`: it takes milliseconds of a
+    processor, as RaptorQ does, in which packets would wait."""
+
+    work: Callable[[], object]
+    """It releases the interpreter for most of its time."""
+
+
 class DeliverDatagram(NamedTuple):
     """The payload of one packet of a real-time session, as it arrived: with gaps, and late ones out of order.
 
@@ -278,7 +286,7 @@ Event: TypeAlias = (
     | SessionEnded
     | CongestionSignal
 )
-Effect: TypeAlias = Send | SendRun | JoinGroup | LeaveGroup | Deliver | KeepFile | DeliverDatagram | Event
+Effect: TypeAlias = Send | SendRun | JoinGroup | LeaveGroup | Deliver | KeepFile | Compute | DeliverDatagram | Event
 Sample: TypeAlias = Mapping[str, object]
 """One trace row: JSON-ready values, named with their units (docs/trace.md)."""
 
@@ -320,6 +328,10 @@ class Endpoint:
     def handed_over(self, *, now: float) -> None:
         """What was returned so far is being handed to the network: a busy host's program was so late. Told by runtimes
         that take `SendRun`."""
+
+    def computed(self, *, now: float) -> Sequence[Effect]:
+        """Some of what a `Compute` asked for has been done; told once for each."""
+        return ()
 
     @abstractmethod
     def handle_timer(self, *, now: float) -> Sequence[Effect]:

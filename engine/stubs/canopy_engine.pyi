@@ -388,14 +388,20 @@ class RaptorqEncoder:
         symbols'. Takes time in proportion to `count`. ValueError beyond 24 bits."""
 
 class RaptorqDecoder:
-    """One source block, from any of its symbols. ValueError as the encoder's."""
+    """One source block, from any of its symbols. ValueError as the encoder's. No two threads use one at a time."""
 
     def __init__(self, length: int, symbol: int, sub_blocks: int = 1, alignment: int = 8) -> None: ...
     def add(self, identifier: int, symbol: bytes) -> bytes | None:
-        """Take a symbol; the block, once, when it is whole. ValueError: not a symbol of this block."""
+        """Take a symbol; the block, once, when all source symbols have come. ValueError: not a symbol of this block."""
     def add_run(self, first: int, data: bytes, size: int, head: int) -> bytes | None:
         """Take symbols that follow each other, from identifier `first` on, each behind `head` bytes of a payload of
         `size`; the block likewise, and what is behind it in `data` is left. ValueError likewise."""
+    @property
+    def is_solvable(self) -> bool:
+        """Whether there may be enough symbols for the block, and more than at the last `solve`."""
+    def solve(self) -> bytes | None:
+        """The block, once; None: it takes more symbols. Takes time in proportion to the block: some 10 ms a
+        megabyte, without the interpreter."""
 
 class SimError(Exception):
     """The network is described wrongly, or its run cannot go on; the message says where and why."""

@@ -59,6 +59,9 @@ class FileSender(RealtimeSender):
         self.blocks.finish()
         return self._transmit(now)
 
+    def computed(self, *, now: float) -> Sequence[Effect]:
+        return self._transmit(now) if self.state == "sending" else ()
+
     def start_now(self, *, now: float) -> Sequence[Effect]:
         return self._begin(now) if self.state == "waiting" and self.roster.members else ()
 

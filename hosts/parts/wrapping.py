@@ -40,6 +40,9 @@ class _Wrapped(Endpoint):
     def handed_over(self, *, now: float) -> None:
         self.core.handed_over(now=now)
 
+    def computed(self, *, now: float) -> Sequence[Effect]:
+        return self._passed(self.core.computed(now=now), now)
+
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         return self._passed(self.core.handle_timer(now=now), now)
 

@@ -6,6 +6,7 @@ NTP mends meanwhile is small beside its error.
 """
 
 import asyncio
+import gc
 import selectors
 import time
 from collections.abc import Coroutine, Mapping
@@ -61,7 +62,10 @@ class TimeOfDayLoop(PatientLoop):
 
 
 def run(main: Coroutine[Any, Any, Result], parameters: Mapping[str, Any]) -> Result:
-    """`asyncio.run` on the clock that a session's parameters ask for."""
+    """`asyncio.run` on the clock that a session's parameters ask for. What has been loaded so far is no garbage, nor
+    will be: to look through it for some takes Python tens of milliseconds, in which packets would wait, and the program
+    at its end."""
     synchronised = float(parameters.get(CLOCK_ERROR, -1.0)) >= 0
+    gc.freeze()
     with asyncio.Runner(loop_factory=TimeOfDayLoop if synchronised else PatientLoop) as runner:
         return runner.run(main)

@@ -32,7 +32,8 @@ class ReadAhead:
 
     def __init__(self, source: Source, on_data: Callable[[], None]) -> None:
         """`on_data` is called in the thread when somebody who found nothing will find something, or the end."""
-        self._source = source
+        self.source = source
+        """What is read: another one may take its place before `start`."""
         self._on_data = on_data
         self._pieces: deque[bytes | memoryview] = deque()
         self._waiting = 0
@@ -62,9 +63,9 @@ class ReadAhead:
             ended = False
             try:
                 if self._begin is not None:
-                    self._source, self._begin = self._begin(), None
-                piece = self._source.read(PIECE_BYTES)
-                ended = self._source.exhausted
+                    self.source, self._begin = self._begin(), None
+                piece = self.source.read(PIECE_BYTES)
+                ended = self.source.exhausted
             except Exception as error:  # the loop raises it again
                 failure = error
             with self._changed:

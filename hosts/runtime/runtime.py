@@ -4,9 +4,9 @@ import asyncio
 import contextlib
 import functools
 import socket
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from hosts.application import Application, NetworkEffect, Sink, Source, with_hashes
 from hosts.endpoint import (
@@ -31,6 +31,12 @@ from hosts.runtime.datagrams import BATCH, RUN_BYTES, Inbox, Outbox
 from hosts.runtime.disk import Content, ReadAhead, WriteBehind
 from hosts.storage import Library
 from hosts.wire.manifest import FileError
+
+TURN_S: Final = 0.001
+"""After so much of what was read together timers and the other sockets get their turn first (ours): what a message with
+64 datagrams takes is a tenth of that."""
+FEED_BYTES: Final = 1 << 19
+"""Likewise after so much of what a sender is given (ours)."""
 
 
 class Runtime:
@@ -63,7 +69,7 @@ class Runtime:
         self._checked = endpoint.checked_bytes if isinstance(endpoint, SenderEndpoint) else None
         self._ahead: ReadAhead | None = None
         if content is not None:
-            self._ahead = ReadAhead(with_hashes(content, self._checked), self.poke_from_thread)
+            self._ahead = ReadAhead(content, self.poke_from_thread)
         self._behind = None if sink is None else WriteBehind(sink, self.poke_from_thread)
         self._application = Application(
             endpoint,
@@ -74,6 +80,7 @@ class Runtime:
             on_event=self._event,
             finish=self._finish_elsewhere,
             prepare=None if prepare is None else self._prepare_elsewhere,
+            compute=self._compute_elsewhere,
             behind=self._behind,
         )
         self._prepare = prepare
@@ -91,6 +98,7 @@ class Runtime:
         self._timer: asyncio.TimerHandle | None = None
         self._periodic: list[asyncio.TimerHandle] = []
         self._elsewhere: set[asyncio.Task[None]] = set()
+        self._has_begun = self._will_feed = False
         self._ended: asyncio.Future[SessionEnded] = self._loop.create_future()
         self.address = Address(*self._unicast.getsockname())
         endpoint.place(self.address)
@@ -108,10 +116,15 @@ class Runtime:
         return self._application.error
 
     async def run(self) -> SessionEnded:
-        """Drive the endpoint to its end. Raises SocketError when a group cannot be joined."""
-        self._listen(self._unicast, self.address)
+        """Drive the endpoint to its end. Raises SocketError when a group cannot be joined, FileError when the content
+        cannot be read."""
         try:
-            self._step(self.endpoint.start(now=self._loop.time()))
+            if self._ahead is not None:
+                await self._hash_ahead(self._ahead)
+            if not self._ended.done():  # nobody has stopped it meanwhile
+                self._has_begun = True
+                self._listen(self._unicast, self.address)
+                self._step(self.endpoint.start(now=self._loop.time()))
             return await self._ended
         finally:
             await asyncio.gather(*self._elsewhere, return_exceptions=True)
@@ -120,13 +133,28 @@ class Runtime:
                     await self._loop.run_in_executor(None, disk.close)
             self._close()
 
+    async def _hash_ahead(self, ahead: ReadAhead) -> None:
+        """The packets' hashes, before the session begins: its receivers wait for no file to be read."""
+        try:
+            ahead.source = await self._loop.run_in_executor(None, self._with_hashes)
+        except FileError:
+            if not self._ended.done():
+                raise
+
+    def _with_hashes(self) -> Source:
+        assert self._content is not None
+        return with_hashes(self._content, self._checked, lambda: not self._ended.done())
+
     def stop(self, reason: str) -> None:
         """End the session early, in good order."""
+        if not self._has_begun:
+            self._event(SessionEnded(False, reason))
+            return
         self._step(self.endpoint.close(now=self._loop.time(), reason=reason))
 
     def start_now(self) -> None:
         """Have a sender wait for no more receivers."""
-        if isinstance(self.endpoint, SenderEndpoint):
+        if self._has_begun and isinstance(self.endpoint, SenderEndpoint):
             self._step(self.endpoint.start_now(now=self._loop.time()))
 
     def poke(self) -> None:
@@ -182,20 +210,28 @@ class Runtime:
         carry_out = self._application.carry_out
         monotonic = self._loop.time
 
+        waiting: deque[Datagram | DatagramRun] = deque()
+
         def read() -> None:
-            endpoint_receive = self.endpoint.receive
-            now = monotonic()
+            if waiting:
+                return  # those come first, in a turn of their own
             try:
-                arrived = take(sock, destination, now, unicast=is_unicast)
+                waiting.extend(take(sock, destination, monotonic(), unicast=is_unicast))
             except OSError:
                 self.counters["receive_errors"] += 1
-                arrived = []
             if self._inbox.dropped != self.counters["kernel_drops"]:
                 self._count_drops(self._inbox.dropped)
+            handle()
+
+        def handle() -> None:
+            endpoint_receive = self.endpoint.receive
             left: list[NetworkEffect] = []
-            for number, one in enumerate(arrived):
-                if number:
-                    now = monotonic()
+            if self._ended.done():
+                waiting.clear()
+            now = monotonic()
+            until = now + TURN_S
+            while waiting and now < until:
+                one = waiting.popleft()
                 if type(one) is Datagram:
                     effects = endpoint_receive(one, now=now)
                 else:
@@ -205,6 +241,9 @@ class Runtime:
                     if len(left) >= BATCH or type(one) is DatagramRun:
                         self._put_on_network(left)
                         left = []
+                now = monotonic()
+            if waiting:
+                self._loop.call_soon(self.guarded, handle)
             self._put_on_network(left)  # together: the answers to all take as many system calls as those to one
             self._settle()
 
@@ -310,6 +349,18 @@ class Runtime:
         self._put_on_network(self._application.prepared(held, problem, self._loop.time()))
         self._settle()
 
+    def _compute_elsewhere(self, work: Callable[[], object]) -> None:
+        """Likewise: what takes milliseconds would keep packets waiting."""
+        self._begin_elsewhere(self._compute(work))
+
+    async def _compute(self, work: Callable[[], object]) -> None:
+        await self._loop.run_in_executor(None, work)
+        self.guarded(self._computed)
+
+    def _computed(self) -> None:
+        self._put_on_network(self._application.computed(self._loop.time()))
+        self._settle()
+
     async def _finish(self, sink: Sink) -> None:
         problem: FileError | None = None
         try:
@@ -332,12 +383,15 @@ class Runtime:
     def _behind_what_all_have(self, held: int) -> Source:
         assert self._content is not None
         self._content.begin(held)
-        return with_hashes(self._content, self._checked)
+        return self._with_hashes()
 
     def _settle(self) -> None:
         """After a batch of inputs: feed the sender, and set the timer."""
         endpoint = self.endpoint
-        self._put_on_network(self._application.feed(self._loop.time()))
+        self._put_on_network(self._application.feed(self._loop.time(), FEED_BYTES))
+        if self._application.is_hungry and not self._will_feed:
+            self._will_feed = True
+            self._loop.call_soon(self._feed_on)
         if endpoint.closed:
             return
         if self._selector is not None:
@@ -351,6 +405,10 @@ class Runtime:
             if timer is not None:
                 timer.cancel()
             self._timer = self._loop.call_at(wake, self.guarded, self._fired)
+
+    def _feed_on(self) -> None:
+        self._will_feed = False
+        self.poke()
 
     def _fired(self) -> None:
         self._timer = None

@@ -21,6 +21,7 @@ from hosts.endpoint import (
     CE,
     NOT_ECT,
     Address,
+    Compute,
     Datagram,
     DatagramRun,
     Deliver,
@@ -234,6 +235,9 @@ class Host:
                 self.network.join(effect.group, self.name)
             elif isinstance(effect, LeaveGroup):
                 self.network.leave(effect.group, self.name)
+            elif isinstance(effect, Compute):
+                effect.work()
+                self.apply(self.endpoint.computed(now=self.now))
             else:
                 self.events.append((self.network.now, effect))
                 if isinstance(effect, StreamEnded) and isinstance(self.endpoint, ReceiverEndpoint):

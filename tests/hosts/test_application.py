@@ -1,12 +1,16 @@
 """The application's end of a stream: reading as it comes or slowly, the end, and files that fail."""
 
+import random
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from hosts import protocols
 from hosts.application import Application, Sink, stream_bytes, with_hashes
-from hosts.endpoint import Datagram, Deliver, Event, JoinGroup, Send, StreamEnded
+from hosts.endpoint import Compute, Datagram, Deliver, Effect, Event, JoinGroup, Send, StreamEnded
 from hosts.programs.files import FileSource
+from hosts.protocol import Session
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
 from tests.hosts.recorder import GROUP, PEER, FullSink, ListSink, Recorder
@@ -97,3 +101,62 @@ def test_the_length_of_a_stream_is_known_before_it_is_read(
     expected = stream_bytes(source.total_bytes, checked)
     stream = with_hashes(source, checked)
     assert sum(len(piece) for piece in iter(lambda: stream.read(1 << 16), b"")) == expected
+
+
+def test_what_takes_its_time_is_done_here_or_elsewhere() -> None:
+    """The endpoint is told once it has been done, and what it answers then is carried out."""
+    done: list[str] = []
+    work = Compute(lambda: done.append("work"))
+    here = Application(Computing())
+    assert here.carry_out([work], 0.0) == [DONE]
+    assert done == ["work"]
+    elsewhere: list[Callable[[], object]] = []
+    application = Application(Computing(), compute=elsewhere.append)
+    assert application.carry_out([work], 0.0) == []
+    assert done == ["work"]
+    elsewhere[0]()
+    assert application.computed(0.0) == [DONE]
+    application.carry_out(application.endpoint.close(now=0.0, reason=""), 0.0)
+    assert application.computed(0.0) == [], "it came too late"
+
+
+class Computing(Recorder):
+    def computed(self, *, now: float) -> Sequence[Effect]:
+        return (DONE,)
+
+
+def test_a_sender_is_fed_in_turns() -> None:
+    source = Bytes(bytes(100_000))
+    sender = protocols.get("tfmcc").sender(Session(GROUP), random.Random(1), {"payload_bytes": 1400})
+    application = Application(sender, source=source)
+    application.carry_out(sender.start(now=0.0), 0.0)
+    for left in (90_000, 80_000):
+        application.feed(0.0, 10_000)
+        assert application.is_hungry
+        assert len(source.left) == left
+    application.feed(0.0)
+    assert not application.is_hungry
+    assert source.exhausted
+
+
+class Bytes:
+    """A source that gives 5,000 at a time."""
+
+    def __init__(self, data: bytes) -> None:
+        self.left = data
+
+    def read(self, space: int) -> bytes:
+        piece, self.left = self.left[: min(space, 5000)], self.left[min(space, 5000) :]
+        return piece
+
+    @property
+    def exhausted(self) -> bool:
+        return not self.left
+
+
+def test_hashing_may_be_stopped(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(5 << 20))
+    source = FileSource(tmp_path / "file")
+    asked = iter([True, True, False])
+    with pytest.raises(FileError, match="stopped"):
+        with_hashes(source, (1400, 1 << 20), lambda: next(asked))

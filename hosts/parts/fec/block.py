@@ -7,6 +7,7 @@ and then one more.
 """
 
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from canopy_engine import RaptorqDecoder, RaptorqEncoder, frame_symbols
@@ -38,7 +39,7 @@ def source_symbols(length: int, symbol: int) -> int:
 
 class BlockEncoder:
     """Gives one packet after the other, without end. The first repair takes time in proportion to the block, some 10 ms
-    a megabyte; all others take the same, whatever their number."""
+    a megabyte, unless `prepare` has been called; all others take the same, whatever their number."""
 
     def __init__(self, data: bytes, symbol: int, most: int = MAX_SOURCE_SYMBOLS) -> None:
         """`symbol`: bytes of a symbol; `most`: source symbols. ValueError for an empty block, or a longer one."""
@@ -70,6 +71,15 @@ class BlockEncoder:
         data = self._data[first * self._symbol : self._next * self._symbol]
         return frame_symbols(head + first.to_bytes(PAYLOAD_ID_BYTES, "big"), data, self._symbol)
 
+    @property
+    def can_repair(self) -> bool:
+        """Whether a repair takes no time to speak of."""
+        return self._encoder is not None
+
+    def prepare(self) -> None:
+        """What the first repair takes. A thread may do it, while nobody asks for a repair."""
+        self._encoder = RaptorqEncoder(self._data, self._symbol)
+
     def rewind(self) -> None:
         """Give the same packets again, from the first one."""
         self._next = 0
@@ -80,13 +90,19 @@ class BlockEncoder:
             return self._data[number * self._symbol : (number + 1) * self._symbol].ljust(self._symbol, b"\0")
         if not self._repairs:
             if self._encoder is None:
-                self._encoder = RaptorqEncoder(self._data, self._symbol)
+                self.prepare()
+            assert self._encoder is not None
             self._repairs.extend(self._encoder.repair(number - self.source_symbols, REPAIRS_AT_ONCE))
         return self._repairs.popleft()
 
 
 class BlockDecoder:
-    """Takes packets of one block until it is whole."""
+    """Takes packets of one block until it is whole.
+
+    Where all source symbols come, it is whole with the last one. Where others stand for some of them, it `is_solvable`
+    once there are enough, and `solve` makes it whole, unless it takes more; or `begin`, the work that it returns, which
+    a thread may do, and `settle`.
+    """
 
     def __init__(self, length: int, symbol: int, most: int = MAX_SOURCE_SYMBOLS) -> None:
         """ValueError for a length that no encoder sends, with `most` source symbols."""
@@ -99,6 +115,9 @@ class BlockDecoder:
         self._seen: set[int] = set()
         self.data: bytes | None = None
         """The block, once it is whole."""
+        self._is_busy = False
+        self._found: list[bytes | None] = []  # what came of the work
+        self._later: deque[Callable[[RaptorqDecoder], bytes | None]] = deque()  # what came while it went on
 
     def add(self, packet: bytes) -> bool:
         """Take a packet; False when it is none of this block, or was seen before."""
@@ -108,9 +127,7 @@ class BlockDecoder:
         if esi in self._seen or self._decoder is None:
             return False
         self._seen.add(esi)
-        self.data = self._decoder.add(esi, packet[PAYLOAD_ID_BYTES:])
-        if self.data is not None:
-            self._decoder = None
+        self._give(lambda decoder: decoder.add(esi, packet[PAYLOAD_ID_BYTES:]))
         return True
 
     def add_run(self, data: bytes, size: int, head: int) -> None:
@@ -121,11 +138,48 @@ class BlockDecoder:
         if not fits or first + len(data) // size > MAX_ESI + 1 or self._decoder is None:
             return
         self._seen.update(range(first, first + len(data) // size))
-        self.data = self._decoder.add_run(first, data, size, head + PAYLOAD_ID_BYTES)
-        if self.data is not None:
+        self._give(lambda decoder: decoder.add_run(first, data, size, head + PAYLOAD_ID_BYTES))
+
+    def _give(self, take: Callable[[RaptorqDecoder], bytes | None]) -> None:
+        if self._is_busy:
+            self._later.append(take)
+        elif self._decoder is not None:
+            self._keep(take(self._decoder))
+
+    def _keep(self, data: bytes | None) -> None:
+        if data is not None:
+            self.data = data
             self._decoder = None
 
     @property
+    def is_solvable(self) -> bool:
+        """Whether there may be enough, and nobody is at it."""
+        return not self._is_busy and self._decoder is not None and self._decoder.is_solvable
+
+    def begin(self) -> Callable[[], None]:
+        """The work that makes a solvable block whole: milliseconds. What comes meanwhile waits for `settle`."""
+        decoder, found = self._decoder, self._found
+        assert decoder is not None
+        self._is_busy = True
+        return lambda: found.append(decoder.solve())
+
+    def settle(self) -> bool:
+        """Whether the work that was begun is done; then what came of it holds from now on."""
+        if not self._found:
+            return False
+        self._is_busy = False
+        self._keep(self._found.pop())
+        while self._later:
+            self._give(self._later.popleft())
+        return True
+
+    def solve(self) -> None:
+        """Make it whole here and now, if it is solvable."""
+        if self.is_solvable:
+            self.begin()()
+            self.settle()
+
+    @property
     def needed(self) -> int:
-        """How many more packets it takes, at least; 0 when it is whole."""
-        return 0 if self.data is not None else max(1, self.source_symbols - len(self._seen))
+        """How many more packets it takes, at least, as far as is known; 0 when it is whole."""
+        return 0 if self._is_busy or self.data is not None else max(1, self.source_symbols - len(self._seen))

@@ -1,14 +1,15 @@
 """A stream as it comes in: symbols are collected until a block is whole, and blocks are handed over in order (ours).
 
 Packets say how long their block is and what hash it has. Those that say the same are put together, so that one of a
-stranger's stands alone; and a block with another hash than was said is collected anew.
+stranger's stands alone; and a block with another hash than was said is collected anew. What RaptorQ has to make whole
+is work for a thread, block by block.
 """
 
 from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from hosts.endpoint import Deliver, Effect, StreamEnded
+from hosts.endpoint import Compute, Deliver, Effect, StreamEnded
 from hosts.parts.fec.block import BlockDecoder, symbol_bytes
 from hosts.parts.fec.pieces import PAYLOAD, Piece
 from hosts.wire.short_hash import short_hash
@@ -40,6 +41,8 @@ class IncomingBlocks:
         self._symbol = symbol_bytes(payload_bytes - PAYLOAD.size)
         self._most_open = most_open
         self._decoders: dict[int, dict[_Claim, BlockDecoder]] = {}
+        self._work: list[Compute] = []
+        self._solving: list[tuple[int, _Claim, BlockDecoder]] = []
         self.wrong = 0
         """Blocks that had to be collected anew."""
         self._ends: deque[int] = deque()  # stream offsets of blocks that the application has not consumed
@@ -69,9 +72,36 @@ class IncomingBlocks:
             claims[claim] = decoder
         before = decoder.data
         add(decoder)
-        if decoder.data is not before and decoder.data is not None and short_hash(decoder.data) != claim.digest:
+        if decoder.data is not before:
+            self._check(block, claim, decoder)
+        self._begin_to_solve(block, claim, decoder)
+
+    def _check(self, block: int, claim: _Claim, decoder: BlockDecoder) -> None:
+        """A block that is whole: it may be none of the sender's."""
+        if decoder.data is not None and short_hash(decoder.data) != claim.digest:
             self.wrong += 1
-            del claims[claim]
+            self._decoders[block].pop(claim, None)
+
+    def _begin_to_solve(self, block: int, claim: _Claim, decoder: BlockDecoder) -> None:
+        if decoder.is_solvable:
+            self._work.append(Compute(decoder.begin()))
+            self._solving.append((block, claim, decoder))
+
+    def take_work(self) -> list[Compute]:
+        """What has to be done before more is whole; `settle` when it is."""
+        work, self._work = self._work, []
+        return work
+
+    def settle(self) -> None:
+        """Some of the work has been done."""
+        for one in list(self._solving):
+            block, claim, decoder = one
+            if not decoder.settle():
+                continue
+            self._solving.remove(one)
+            if block in self._decoders:  # else another claim was the sender's
+                self._check(block, claim, decoder)
+                self._begin_to_solve(block, claim, decoder)
 
     def deliver(self, effects: list[Effect]) -> bool:
         """Hand over what is whole; whether there was something."""

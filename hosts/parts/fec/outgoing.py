@@ -1,11 +1,13 @@
 """A stream on its way out: cut into blocks, each block's source symbols once, and then as many new symbols of it as the
-neediest receiver lacks (ours). One symbol repairs a different loss at each receiver.
+neediest receiver lacks (ours). One symbol repairs a different loss at each receiver. What a block's first repair takes
+is work for a thread.
 """
 
 from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
+from hosts.endpoint import Compute
 from hosts.parts.fec.block import PAYLOAD_ID_BYTES, BlockEncoder, symbol_bytes
 from hosts.parts.fec.pieces import PAYLOAD, Piece, encode_piece
 from hosts.parts.unsent import Unsent
@@ -28,6 +30,13 @@ class _Block:
     """Repair packets to send."""
     repairs: deque[int] = field(default_factory=deque)
     """Sequence numbers of the repair packets that were sent."""
+    is_asked: bool = False
+    """It was lacking before."""
+
+    @property
+    def is_due(self) -> bool:
+        """A repair packet can leave."""
+        return self.wanted > 0 and self.encoder.can_repair
 
 
 class OutgoingBlocks:
@@ -47,6 +56,7 @@ class OutgoingBlocks:
         self._most_open = most_open
         self._unmade = Unsent()
         self._ends: list[int] = []  # stream offset of each block's end
+        self._work: list[Compute] = []
 
     # --- in
 
@@ -92,6 +102,14 @@ class OutgoingBlocks:
             # What it has not seen yet may be all that it needs.
             wanted = min(packets, block.encoder.source_symbols) - len(block.repairs)
             block.wanted = max(block.wanted, wanted)
+            if block.wanted > 0 and not block.is_asked:
+                block.is_asked = True
+                self._work.append(Compute(block.encoder.prepare))
+
+    def take_work(self) -> list[Compute]:
+        """What has to be done before what is lacking can leave."""
+        work, self._work = self._work, []
+        return work
 
     def free(self, delivered: int) -> None:
         """Everybody has so many blocks."""
@@ -103,12 +121,12 @@ class OutgoingBlocks:
     @property
     def has_piece(self) -> bool:
         """Whether there is something to send."""
-        return self.passed < self.made or any(block.wanted > 0 for block in self.open.values())
+        return self.passed < self.made or any(block.is_due for block in self.open.values())
 
     def next_piece(self, seq: int) -> bytes:
         """The payload of DATA packet `seq`; without a symbol when there is nothing to send."""
         for block in self.open.values():
-            if block.wanted > 0:
+            if block.is_due:
                 block.wanted -= 1
                 block.repairs.append(seq)
                 self.repair_packets += 1
@@ -139,7 +157,7 @@ class OutgoingBlocks:
     def _source_run(self, most: int) -> bytes:
         """Several source symbols that come next, none a block's last, which tells more; empty: there is none."""
         block = self.open.get(self.passed)
-        if block is None or block.wanted > 0 or any(one.wanted > 0 for one in self.open.values()):
+        if block is None or any(one.is_due for one in self.open.values()):
             return b""
         encoder = block.encoder
         count = min(most, encoder.source_symbols - encoder.sent - 1)

@@ -143,7 +143,10 @@ class DeadlineReceiver(ArborReceiver):
     def _complete(self, first: int, at: float, effects: list[Effect]) -> None:
         """Hand over what was lacking, if the block is whole."""
         block = self._open.get(first)
-        if block is None or block.decoder.data is None:
+        if block is None:
+            return
+        block.decoder.solve()
+        if block.decoder.data is None:
             return
         del self._open[first]
         for number in range(first, first + block.packets):

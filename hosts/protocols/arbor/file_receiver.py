@@ -118,11 +118,26 @@ class ArborFileReceiver(ArborReceiver):
             if not self.has_data:
                 effects += self.first_data(len(packet.payload))
             lacking.came(piece, blocks.passed, self._round_trip, now)
+        self._go_on(packet, now, effects)
+
+    def _go_on(self, packet: AnyData, now: float, effects: list[Effect]) -> None:
+        """Hand over what is whole, and say by and by what is lacking: when all is done that may make blocks whole."""
+        blocks = self._blocks
+        if work := blocks.take_work():
+            effects += work
+            return
         if self.state == "joining":
             return
         blocks.deliver(effects)
         if self.state == "member" and blocks.next < blocks.passed:
-            lacking.begin(self._others(packet), self._round_trip, now)
+            self._lacking.begin(self._others(packet), self._round_trip, now)
+
+    def computed(self, *, now: float) -> Sequence[Effect]:
+        effects: list[Effect] = []
+        self._blocks.settle()
+        if self._last is not None:
+            self._go_on(self._last, now, effects)
+        return effects
 
     def _status(self, needs: list[tuple[int, int]], now: float, *, may_suppress: bool = False) -> Send:
         assert self.sender is not None

@@ -86,7 +86,7 @@ class ArborFileSender(FileSender, ArborSender):
             return ()
         self.counters["block_reports"] += 1
         self._file.told(member, status.delivered, status.needs, extend(status.seq, self.seq), now)
-        return self._transmit(now)
+        return self.blocks.take_work() or self._transmit(now)
 
     def _next_payload(self) -> tuple[bytes, int]:
         return self.blocks.next_piece(self.seq) if self.state == "sending" else self.blocks.nothing(), FLAG_FILE

@@ -322,9 +322,10 @@ class Agent:
         offset, highest = self.store.offsets(cumulative, feedback.sack)
         if child.acknowledged(cumulative, feedback.window, offset, highest, now):
             self.advertised.update(child)
+        news = self._board.news(child.number, cumulative, feedback.sack) if child.repairs else 0
         fresh = self._board.acknowledge(child.number, cumulative, feedback.sack, self.store.end)
-        if child.repairs:
-            self._retransmission.settle(child, now)
+        if news:
+            self._retransmission.settle(child, news, now)
         return fresh
 
     def _completed(self, fresh: int, now: float) -> None:

@@ -9,7 +9,6 @@ longer than the network's (ours; BBRv2 adds to its window what acknowledgments t
 a path that is longer than that.
 """
 
-from collections import deque
 from typing import Final
 
 from hosts.protocols.mtcp.packets import Feedback
@@ -30,7 +29,7 @@ class HostTime:
     def __init__(self) -> None:
         self._mean_s = 0.0
         self._decided: list[int] = []  # send times of what has not been handed over yet
-        self._late_us: deque[tuple[int, int]] = deque(maxlen=REMEMBERED)
+        self._late_us: dict[int, int] = {}  # by their send times, the oldest first
 
     def sends(self, time_us: int) -> None:
         """Data with this send time will leave as soon as they are handed over."""
@@ -41,12 +40,15 @@ class HostTime:
         """They are being handed over."""
         if self._decided:
             now_us = int(now * 1e6)
-            self._late_us.extend((time_us, now_us - time_us) for time_us in self._decided)
+            for time_us in self._decided:
+                self._late_us[time_us] = now_us - time_us
+            while len(self._late_us) > REMEMBERED:
+                del self._late_us[next(iter(self._late_us))]
             self._decided.clear()
 
     def answered(self, feedback: Feedback, arrived_at: float, now: float) -> Feedback:
         """An acknowledgment that came at `arrived_at`, with what its data waited here in its child's `held_us`."""
-        late_us = next((late for time_us, late in self._late_us if time_us == feedback.echo_time_us), 0)
+        late_us = self._late_us.get(feedback.echo_time_us, 0)
         if late_us:
             feedback = feedback._replace(held_us=feedback.held_us + late_us)
         self._mean_s += GAIN * (feedback.held_us / 1e6 + max(0.0, now - arrived_at) - self._mean_s)

@@ -100,11 +100,13 @@ class Merged:
         if opened:
             self._advertised.update_all(opened)
         numbers = [member.number for member in members]
-        fresh = self._board.acknowledge_all(numbers, cumulative, feedback.sack, self._store.end)
+        news: list[tuple[Child, int]] = []
         if self._retransmission.repairing:
-            for member in members:
-                if member.repairs:
-                    self._retransmission.settle(member, now)
+            repairing = [member for member in members if member.repairs]
+            news = [(member, self._board.news(member.number, cumulative, feedback.sack)) for member in repairing]
+        fresh = self._board.acknowledge_all(numbers, cumulative, feedback.sack, self._store.end)
+        for member, new in news:
+            self._retransmission.settle(member, new, now)
         return fresh
 
     def repair(self, members: Sequence[Child], now: float, effects: list[Effect]) -> None:

@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Iterator
 
+from hosts.parts.sack import bits
 from hosts.parts.vegas import VegasOptions, VegasWindow
 
 
@@ -10,7 +11,9 @@ class Repairs:
     """What one child lacks and what has been done about it. The window is not reset in quiescence (3.6)."""
 
     __slots__ = (
+        "_bitmap",
         "_in_flight",
+        "_origin",
         "_repairs",
         "_round_acknowledged",
         "_round_end",
@@ -30,7 +33,9 @@ class Repairs:
         """Consecutive duplicate NACKs: repairs that were lost since the last one that was not."""
         self._repairs: dict[int, float | None] = {}  # seq -> when it was sent; None: it waits for the window
         self._wanted: deque[int] = deque()
-        self._in_flight = 0
+        self._origin = 0  # of the bitmap
+        self._bitmap = 0  # the same packets, for thousands may be missing
+        self._in_flight: dict[int, float] = {}  # those that were sent, the oldest first
         self._sent = 0
         self._rtt_minimum = float("inf")
         self._round_end = 0  # the round ends when this many repairs, ever, have been acknowledged or lost
@@ -49,6 +54,33 @@ class Repairs:
         """The packets known to be missing."""
         return list(self._repairs)
 
+    def among(self, bitmap: int, base: int) -> list[int]:
+        """The packets known to be missing that are in a bitmap above `base`; thousands may be, of which each
+        acknowledgment tells of some."""
+        if bitmap.bit_count() < len(self._repairs):
+            return [seq for seq in bits(bitmap, base) if seq in self._repairs]
+        return [seq for seq in self._repairs if seq >= base and bitmap >> seq - base & 1]
+
+    def unknown(self, bitmap: int, base: int) -> int:
+        """What is not known to be missing of a bitmap above `base`."""
+        shift = base - self._origin
+        return bitmap & ~(self._bitmap >> shift if shift >= 0 else self._bitmap << -shift)
+
+    def is_overdue(self, rtt_s: float, arrived_by: float, now: float) -> bool:
+        """Whether some repair may have been lost (see `found_missing`)."""
+        sent_at = next(iter(self._in_flight.values()), now)
+        return now - sent_at > rtt_s and sent_at < arrived_by
+
+    def _add(self, seq: int) -> None:
+        self._repairs[seq] = None
+        self._wanted.append(seq)
+        if not self._bitmap:
+            self._origin = seq
+        elif seq < self._origin:
+            self._bitmap <<= self._origin - seq
+            self._origin = seq
+        self._bitmap |= 1 << seq - self._origin
+
     def waits(self, seq: int) -> bool:
         """Whether a repair of `seq` waits for the window."""
         return seq in self._repairs and self._repairs[seq] is None
@@ -60,8 +92,7 @@ class Repairs:
         before `arrived_by`, the time (agent's clock) at which something was sent that has arrived.
         """
         if seq not in self._repairs:
-            self._repairs[seq] = None
-            self._wanted.append(seq)
+            self._add(seq)
             return True
         sent_at = self._repairs[seq]
         if sent_at is not None and now - sent_at > rtt_s and sent_at < arrived_by:
@@ -80,8 +111,7 @@ class Repairs:
         so that nothing can be concluded from it.
         """
         if seq not in self._repairs:
-            self._repairs[seq] = None
-            self._wanted.append(seq)
+            self._add(seq)
             return True
         if self._repairs[seq] is None:
             return False
@@ -91,18 +121,19 @@ class Repairs:
 
     def _again(self, seq: int) -> None:
         self._repairs[seq] = None
-        self._in_flight -= 1
+        del self._in_flight[seq]
         self._wanted.appendleft(seq)
 
     def acknowledged(self, seq: int, now: float) -> None:
         """The child has `seq` now."""
+        self._bitmap &= ~(1 << seq - self._origin)
         if self._repairs.pop(seq) is None:
             return
         self.duplicates = 0
-        self._in_flight -= 1
+        del self._in_flight[seq]
         self._round_acknowledged += 1
         self.retransmission_window.acknowledged(1)
-        if self._sent - self._in_flight >= self._round_end:
+        if self._sent - len(self._in_flight) >= self._round_end:
             self._end_round(now)
 
     def measured(self, rtt_s: float) -> None:
@@ -125,7 +156,7 @@ class Repairs:
         """The packets to send to the child now, as far as the window allows."""
         wanted = self._wanted
         while wanted:
-            if self._in_flight >= int(self.retransmission_window.cwnd):
+            if len(self._in_flight) >= int(self.retransmission_window.cwnd):
                 self._round_full = True
                 return
             seq = wanted.popleft()
@@ -133,7 +164,6 @@ class Repairs:
                 continue  # it arrived meanwhile
             if not self._in_flight and not self._round_acknowledged:
                 self._round_start = now
-            self._repairs[seq] = now
-            self._in_flight += 1
+            self._repairs[seq] = self._in_flight[seq] = now
             self._sent += 1
             yield seq

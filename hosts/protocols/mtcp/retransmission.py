@@ -5,6 +5,7 @@ after its send time at first, RTO_RTT after a repair.
 import heapq
 from collections import Counter, deque
 from collections.abc import Mapping
+from itertools import islice
 
 from hosts.endpoint import Address, CongestionSignal, Effect, Send
 from hosts.parts.rtt import INITIAL_TIMEOUT_S
@@ -21,6 +22,11 @@ REPAIR_SHARE = 1 / 4
 packet, what slow start loses of a large window takes a dozen round trips, in which nothing can be delivered)."""
 MAX_ROOM_S = 1.0
 """Agents whose windows are closed are asked so often at least (ours)."""
+MOST_FOUND = 4096
+"""Missing packets that one acknowledgment is searched for; the next one tells of the others, too (ours: some
+milliseconds of a processor)."""
+MOST_EXPIRED = 512
+"""Packets that one call finds to have expired; the next one is due at once (ours, likewise)."""
 MOST_RECENT = 256
 """Repairs whose times are known: half of what a bitmap tells of (ours)."""
 
@@ -153,12 +159,13 @@ class Retransmission:
 
     # --- feedback
 
-    def settle(self, child: Child, now: float) -> None:
-        """What the child has by now need not be repaired."""
-        for seq in child.repairs.pending():
-            if self._board.has(child.number, seq):
-                child.repairs.acknowledged(seq, now)
-                child.progress_at = now
+    def settle(self, child: Child, news: int, now: float) -> None:
+        """What the child has by now need not be repaired: of those in the bitmap `news` (above the base) it has just
+        told."""
+        base = self._board.base
+        for seq in child.repairs.among(news, base):
+            child.repairs.acknowledged(seq, now)
+            child.progress_at = now
         if not child.repairs:
             self.repairing.pop(child.number, None)
 
@@ -189,7 +196,10 @@ class Retransmission:
         # What shows that a repair was overtaken. Other agents cannot compare the sender's clock with theirs.
         arrived_by = child.echo_time_us / 1e6 if self._own_clock else now
         rtt = self._delays.rtt(child)
-        for seq in bits(self._board.missing(child.number), self._board.base):
+        missing, base = self._board.missing(child.number), self._board.base
+        if repairs.duplicates < self._options.duplicate_nacks and not repairs.is_overdue(rtt, arrived_by, now):
+            missing = repairs.unknown(missing, base)  # of the others nothing is to be learnt
+        for seq in islice(bits(missing, base), MOST_FOUND):
             if seq < first:
                 continue  # it gets a copy of another child's repair
             if seq not in self._store.packets:
@@ -320,7 +330,10 @@ class Retransmission:
         tail_at = self._tail_at
         if tail_at is not None and tail_at <= now:
             self._ask_for_tail(now)
-        while (seq := self._deadlines.pop_expired(now)) is not None:
+        for _ in range(MOST_EXPIRED):
+            seq = self._deadlines.pop_expired(now)
+            if seq is None:
+                break
             self._expired(seq, now, effects)
         for child in list(self.repairing.values()):
             self.send(child, now, effects)

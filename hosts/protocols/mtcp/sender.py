@@ -6,6 +6,7 @@ the current window (3.7), and ends when every receiver has confirmed the stream 
 
 import random
 from collections.abc import Sequence
+from math import inf
 
 from hosts.endpoint import (
     ECT_0,
@@ -40,6 +41,8 @@ QUIET_S = 1.0
 """A sender that had nothing to send for so long announces itself again, for those that come late (ours)."""
 MANY_CHILDREN = 5
 """From so many on their acknowledgments are read together (ours)."""
+RUNS_TOGETHER = 8
+"""As TFMCC's sender: then whoever runs us reads what has come, and lets us go on at once, by the timer (ours)."""
 
 
 class MtcpSender(StreamSender):
@@ -63,6 +66,7 @@ class MtcpSender(StreamSender):
         """What kept the next packet back: cwnd, pacing, advertised_window, sack, rate, application."""
         self._pacer = Pacer(rng)
         self._host_time = HostTime()
+        self._more_at = inf  # when it stopped though it might have sent more
         self._cwnd_seen = 0.0  # when it last looked at what the windows allow
         self._parting: Parting | None = None
         self._wait_until = 0.0
@@ -220,7 +224,8 @@ class MtcpSender(StreamSender):
         self._cwnd_seen = congestion.window.cwnd
         pace = congestion.pace
         advertised_end: int | None = None
-        while True:
+        runs = 0
+        while self._more_at == inf:
             size = min(payload_bytes, len(unsent))
             if size < payload_bytes and (not self._finishing or self.agent.has_end):
                 self.limit = "application"
@@ -249,6 +254,10 @@ class MtcpSender(StreamSender):
                 sent = self._transmit_run(effects, room, cwnd, pace, now)
                 if sent:
                     current_window -= sent
+                    runs += 1
+                    if runs == RUNS_TOGETHER:
+                        self.limit, self._more_at = "application", now
+                        return
                     continue
             end = self._finishing and size == len(unsent)
             time_us = int(now * 1e6)
@@ -309,7 +318,7 @@ class MtcpSender(StreamSender):
             return self._parting.at
         if self.state == "closed":
             return None
-        at = self._announce_at
+        at = min(self._announce_at, self._more_at)
         family_at = self.family.wake_at
         if family_at is not None and family_at < at:
             at = family_at
@@ -328,6 +337,7 @@ class MtcpSender(StreamSender):
             return (self._end(),) if self._parting.is_over else ()
         if self.state not in ("waiting", "sending"):
             return ()
+        self._more_at = inf
         effects = self.family.handle_timer(now, blocked=self.limit == "advertised_window")
         if self.state == "sending" and not self.agent.children:  # nobody is left who could tell of those below
             self._membership.alone(now)

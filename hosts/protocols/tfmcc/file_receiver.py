@@ -183,14 +183,23 @@ class TfmccFileReceiver(TfmccReceiver):
         return True
 
     def _go_on(self, now: float, effects: list[Effect]) -> None:
-        """Hand over what is whole, and say by and by what is lacking."""
+        """Hand over what is whole, and say by and by what is lacking: when all is done that may make blocks whole."""
         blocks = self._blocks
+        if work := blocks.take_work():
+            effects += work
+            return
         if blocks.deliver(effects):
             self._status_at = min(self._status_at or now, now + self.rtt / 2)
         if blocks.next < blocks.passed and self.state == "member":
             # Something is lost: say so within a round trip time, not all at once, and not before it can have come.
             due = max(now + self._rng.random() * self.rtt / 2, self._told_at + 1.5 * self.rtt)
             self._status_at = due if self._status_at is None else min(self._status_at, due)
+
+    def computed(self, *, now: float) -> Sequence[Effect]:
+        effects: list[Effect] = []
+        self._blocks.settle()
+        self._go_on(now, effects)
+        return effects
 
     def _status(self, now: float) -> Sequence[Effect]:
         assert self.sender is not None

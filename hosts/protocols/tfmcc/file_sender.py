@@ -142,7 +142,7 @@ class TfmccFileSender(FileSender, TfmccSender):
         if member is None or self.state != "sending":
             return ()
         self._file.told(member, status.delivered, status.needs, extend(status.seq, self.seq), now)
-        return self._transmit(now)
+        return self.blocks.take_work() or self._transmit(now)
 
     @property
     def _full_bytes(self) -> int:

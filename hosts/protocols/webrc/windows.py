@@ -209,6 +209,7 @@ class IncomingWindows:
 
     def _complete(self, first: int, decoder: BlockDecoder, at: float) -> list[DeliverDatagram]:
         """What was lacking, if the window is whole now."""
+        decoder.solve()
         if decoder.data is None:
             return []
         del self._open[first]

@@ -1,6 +1,6 @@
 """A source whose packets can be checked as they come: its content, with the tree of its hashes (layout.py)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from tempfile import SpooledTemporaryFile
 from typing import Final, Protocol
 
@@ -41,10 +41,17 @@ def layout_for(content_bytes: int, packet_bytes: int, window_bytes: int) -> Tree
 class GrownSource:
     """See the module. Raises FileError as the content does."""
 
-    def __init__(self, content: Content, packet_bytes: int, window_bytes: int) -> None:
-        """Reads the content once for its hashes. `window_bytes`: what receivers have room for. ValueError: packets are
-        too short."""
+    def __init__(
+        self,
+        content: Content,
+        packet_bytes: int,
+        window_bytes: int,
+        going: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Reads the content once for its hashes, which takes its time: FileError when it is no longer `going`.
+        `window_bytes`: what receivers have room for. ValueError: packets are too short."""
         self._content = content
+        self._going = going
         self._levels = [_hashes()]
         self.layout = layout_for(self._hash(content, packet_bytes), packet_bytes, window_bytes)
         self._top = self._grow()
@@ -56,6 +63,8 @@ class GrownSource:
         """Of each packet of the content, level 0; how long it is."""
         length, rest = 0, b""
         while piece := content.read(PIECE_BYTES):
+            if not self._going():
+                raise FileError("stopped")
             length += len(piece)
             data = rest + piece
             whole = len(data) // packet_bytes * packet_bytes

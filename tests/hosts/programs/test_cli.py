@@ -12,6 +12,7 @@ import pytest
 
 from engine.command import assemble
 from hosts.programs.keyfile import new_keys, write_keys
+from hosts.programs.part import BLOCK_BYTES
 from tests.hosts.runtime.test_runtime import free_port
 from tests.waiting import wait_for
 
@@ -266,6 +267,33 @@ def test_a_killed_receiver_leaves_no_half_file_under_the_name(tmp_path: Path, fi
     assert end(receivers[1])[0] == 0
     assert (folders[1] / "file.bin").read_bytes() == file.read_bytes()
     assert not (folders[0] / "file.bin").exists()
+
+
+@pytest.mark.parametrize("victim", ["sender", "receiver"])
+def test_who_is_killed_in_the_middle_goes_on_where_it_was(tmp_path: Path, victim: str) -> None:
+    """Nothing has the final name until all is there, and what had come is not sent again."""
+    file, folder = tmp_path / "file.bin", tmp_path / "in"
+    file.write_bytes(os.urandom(2 * BLOCK_BYTES + 1_000_000))
+    common = [*options("232.7.7.10", free_port()), "--set", "silence_s=1", "--set", "drop_after_s=2"]
+    for step in range(2):
+        receiver = start("recv", *common, "--source", "127.0.0.1", "-o", str(folder), "--resume", "--json")
+        sender = start("send", str(file), *common, "--rate-limit", "100e6" if step == 0 else "1e9", "--json")
+        if step == 0:
+            wait_for(lambda: sum(path.stat().st_size for path in folder.glob(".*.part-*")) > BLOCK_BYTES, "half of it")
+            (sender if victim == "sender" else receiver).kill()
+        ends = end(sender), end(receiver)
+        if step == 0:
+            expected = (-signal.SIGKILL, 1) if victim == "sender" else (1, -signal.SIGKILL)
+            assert tuple(code for code, _, _ in ends) == expected, ends
+            assert not (folder / "file.bin").exists()
+    assert [code for code, _, _ in ends] == [0, 0], ends
+    skipped, had = (
+        json.loads(output)[name] for (_, output, _), name in zip(ends, ("skipped_bytes", "had_bytes"), strict=True)
+    )
+    assert skipped == had
+    assert had in (BLOCK_BYTES, 2 * BLOCK_BYTES)
+    assert (folder / "file.bin").read_bytes() == file.read_bytes()
+    assert [path.name for path in folder.iterdir()] == ["file.bin"]
 
 
 def test_an_existing_file(tmp_path: Path, file: Path) -> None:

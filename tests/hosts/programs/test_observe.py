@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from hosts.endpoint import Address, Effect, Sample
-from hosts.programs.observe import Observer, RateMeter, StatusFile, TraceFile, plain
+from hosts.programs.observe import Observer, RateMeter, StatusFile, TraceFile, plain, to_json
 from hosts.protocol import Session
+from hosts.wire.reason import Reason
 from tests.hosts.stub import Still
 
 SESSION = Session(Address("232.1.0.7", 5007))
@@ -38,6 +41,30 @@ def test_plain_values() -> None:
         "e": None,
     }
     assert plain(1795252254.6128407) == 1795252254.612841
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.sampled_from(Reason),
+    lambda inner: (
+        st.lists(inner)
+        | st.lists(inner).map(tuple)
+        | st.dictionaries(st.text(), inner)
+        | st.dictionaries(st.integers(), inner)
+    ),
+    max_leaves=20,
+)
+
+
+@given(VALUES)
+@example([5.0, 1e8, 99999999.97, 1e-5, 1e300, -0.0, 123456.789012345, 1795252254.6128407, Reason.NONE])
+def test_text_is_that_of_plain_values(value: Any) -> None:
+    """To the byte, so that a trace is the same as one of a simulation."""
+    assert to_json(value) == json.dumps(plain(value), separators=(",", ":"))
+
+
+def test_what_json_does_not_have_is_an_error() -> None:
+    with pytest.raises(TypeError, match="set is nothing"):
+        to_json({"a": {1}})
 
 
 def test_a_status_file_is_replaced_whole(tmp_path: Path) -> None:

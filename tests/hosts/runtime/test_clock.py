@@ -1,4 +1,5 @@
 import asyncio
+import gc
 import socket
 import time
 
@@ -27,6 +28,16 @@ def test_others_live_by_their_monotonic_clock(parameters: dict[str, float]) -> N
     before = time.monotonic()
     shown, _ = clock.run(look(), parameters)
     assert before <= shown <= time.monotonic()
+
+
+def test_what_was_loaded_is_not_looked_through_for_garbage() -> None:
+    async def frozen() -> int:
+        return gc.get_freeze_count()
+
+    try:
+        assert clock.run(frozen(), {}) > 10_000
+    finally:
+        gc.unfreeze()
 
 
 def test_a_patient_loop_reads_what_came_meanwhile_together() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import random
 import socket
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hosts.protocol import Session
 from hosts.runtime.datagrams import BATCH, Outbox
 from hosts.runtime.runtime import Runtime
 from hosts.runtime.sockets import Interface, SocketError, open_unicast
+from hosts.wire.manifest import FileError
 from tests.hosts.runtime.test_sockets import LOOPBACK
 
 MTCP = protocols.get("mtcp")
@@ -87,6 +89,43 @@ def test_stopping() -> None:
     assert end == SessionEnded(False, "enough")
     assert events == [end]
     assert len(ticks) > 2
+
+
+def test_a_sender_that_still_reads_its_file_can_be_stopped(tmp_path: Path) -> None:
+    """For the packets' hashes, in a thread; the endpoint has not begun, and nobody has heard of it."""
+    (tmp_path / "file").write_bytes(bytes(5000))
+
+    class Slow(FileSource):
+        def read(self, space: int) -> bytes:
+            reading.set()
+            assert stopped.wait(10)
+            return super().read(space)
+
+    async def run() -> tuple[SessionEnded, str]:
+        endpoint = MTCP.sender(Session(Address("232.8.8.8", free_port())), random.Random(1))
+        runtime = Runtime(endpoint, LOOPBACK, content=Slow(tmp_path / "file"))
+        task = asyncio.create_task(runtime.run())
+        while not reading.is_set():  # the loop goes on meanwhile
+            await asyncio.sleep(0.001)
+        runtime.stop("enough")
+        stopped.set()
+        return await task, str(endpoint.sample(now=0.0)["state"])
+
+    reading, stopped = threading.Event(), threading.Event()
+    assert asyncio.run(run()) == (SessionEnded(False, "enough"), "waiting")
+
+
+def test_a_file_that_cannot_be_read_ends_the_run(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(5000))
+    source = FileSource(tmp_path / "file")
+    (tmp_path / "file").unlink()
+    endpoint = MTCP.sender(Session(Address("232.8.8.9", free_port())), random.Random(1))
+
+    async def run() -> SessionEnded:
+        return await Runtime(endpoint, LOOPBACK, content=source).run()
+
+    with pytest.raises(FileError, match="No such file"):
+        asyncio.run(run())
 
 
 def test_two_members_leave_nothing_behind(tmp_path: Path) -> None:

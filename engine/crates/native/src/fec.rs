@@ -61,7 +61,7 @@ impl RaptorqEncoder {
 }
 
 /// Makes a block of its symbols. Where symbols are pieces of the block, those that come as they were sent are put in their
-/// places; RaptorQ is for what is missing.
+/// places; RaptorQ is for what is missing, when it is asked for: it takes its time.
 #[pyclass(module = "canopy_engine")]
 pub struct RaptorqDecoder {
     config: ObjectTransmissionInformation,
@@ -80,7 +80,7 @@ pub struct RaptorqDecoder {
 }
 
 impl RaptorqDecoder {
-    /// Takes a symbol; whether that makes the block whole.
+    /// Takes a symbol; whether that makes the block whole without RaptorQ.
     fn take(&mut self, id: u32, symbol: &[u8]) -> bool {
         if self.is_whole {
             return false;
@@ -99,12 +99,16 @@ impl RaptorqDecoder {
             self.others.push((id, symbol.to_vec()));
             self.others_count += 1;
         }
-        self.is_whole = if self.missing == 0 { true } else { self.others_count >= self.missing && self.solve() };
+        self.is_whole = self.missing == 0;
         self.is_whole
     }
 
-    /// Gives RaptorQ what it does not have.
-    fn solve(&mut self) -> bool {
+    fn may_be_enough(&self) -> bool {
+        !self.is_whole && self.others_count >= self.missing && !self.others.is_empty()
+    }
+
+    /// Gives RaptorQ what it does not have; whether that makes the block whole.
+    fn make_whole(&mut self) -> bool {
         let mut packets: Vec<EncodingPacket> = Vec::new();
         let decoder = self.decoder.get_or_insert_with(|| {
             for (id, symbol) in self.pieces.chunks_exact(self.symbol).enumerate().filter(|(id, _)| self.here[*id]) {
@@ -115,6 +119,7 @@ impl RaptorqDecoder {
         packets.extend(self.others.drain(..).map(|(id, symbol)| EncodingPacket::new(PayloadId::new(0, id), symbol)));
         let Some(data) = decoder.decode(packets) else { return false };
         self.pieces = data;
+        self.is_whole = true;
         true
     }
 }
@@ -160,6 +165,16 @@ impl RaptorqDecoder {
         let whole =
             py.detach(|| data.chunks_exact(size).zip(first..).any(|(payload, id)| self.take(id, &payload[head..])));
         Ok(whole.then(|| PyBytes::new(py, &self.pieces[..self.length])))
+    }
+
+    #[getter]
+    fn is_solvable(&self) -> bool {
+        self.may_be_enough()
+    }
+
+    fn solve<'py>(&mut self, py: Python<'py>) -> Option<Bound<'py, PyBytes>> {
+        let whole = py.detach(|| self.may_be_enough() && self.make_whole());
+        whole.then(|| PyBytes::new(py, &self.pieces[..self.length]))
     }
 
     fn add<'py>(&mut self, py: Python<'py>, id: u32, symbol: &[u8]) -> PyResult<Option<Bound<'py, PyBytes>>> {

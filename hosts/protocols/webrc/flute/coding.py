@@ -85,5 +85,5 @@ def decoded_block(
             whole = decoder.add(symbol, data)
             if whole is not None:
                 return whole
-        return None
+        return decoder.solve() if decoder.is_solvable else None
     return b"".join(decode(found, source, points))[:length]

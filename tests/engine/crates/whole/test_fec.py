@@ -18,10 +18,13 @@ def test_repair_symbols_are_the_same_wherever_one_begins() -> None:
 def test_any_symbols_make_the_block() -> None:
     encoder, decoder = RaptorqEncoder(DATA, 1368), RaptorqDecoder(len(DATA), 1368)
     for number, symbol in enumerate(encoder.repair(5000, 60)):
-        whole = decoder.add(50 + 5000 + number, symbol)
-        if whole is not None:
+        assert decoder.solve() is None, "there is nothing new"
+        assert decoder.add(50 + 5000 + number, symbol) is None, "RaptorQ waits until it is asked"
+        assert decoder.is_solvable == (number >= 49)
+        if (whole := decoder.solve()) is not None:
             assert whole == DATA
             assert number < 55
+            assert not decoder.is_solvable
             break
     else:
         pytest.fail("the block did not become whole")

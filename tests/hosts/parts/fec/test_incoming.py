@@ -91,6 +91,57 @@ def test_a_packet_that_contradicts_the_others_stands_alone(changes: dict[str, An
     assert effects[-1] == StreamEnded(len(data))
 
 
+def with_a_repair(data: bytes) -> tuple[list[Piece], Piece]:
+    """A block's pieces, and one of RaptorQ's."""
+    outgoing = OutgoingBlocks(LEAST_PAYLOAD_BYTES, 10)
+    outgoing.write(data)
+    pieces = [parse_piece(outgoing.next_piece(seq)) for seq in range(BLOCK_SYMBOLS)]
+    outgoing.need(((0, 1),), BLOCK_SYMBOLS)
+    for one in outgoing.take_work():
+        one.work()
+    return pieces, parse_piece(outgoing.next_piece(BLOCK_SYMBOLS))
+
+
+def test_what_raptorq_makes_whole_is_work_for_a_thread() -> None:
+    data = random.Random(1).randbytes(BLOCK_BYTES)
+    pieces, repair = with_a_repair(data)
+    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
+    effects: list[Effect] = []
+    for piece in pieces[1:]:
+        incoming.take(piece)
+    incoming.passed = 1
+    assert incoming.needs() == [(0, 1)]
+    assert incoming.take_work() == []
+    incoming.take(repair)
+    (one,) = incoming.take_work()
+    assert incoming.needs() == [], "what is being solved is not asked for"
+    incoming.settle()
+    assert not incoming.deliver(effects)
+    incoming.take(pieces[0])  # it is late, and changes nothing
+    one.work()
+    incoming.settle()
+    assert incoming.deliver(effects)
+    assert effects == [Deliver(0, data)]
+    assert incoming.wrong == 0
+
+
+def test_a_wrong_symbol_is_found_by_the_block_s_hash_after_solving() -> None:
+    data = random.Random(1).randbytes(BLOCK_BYTES)
+    pieces, repair = with_a_repair(data)
+    incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 10)
+    for piece in pieces[1:]:
+        incoming.take(piece)
+    incoming.take(repair._replace(packet=repair.packet[:4] + bytes(8)))
+    for one in incoming.take_work():
+        one.work()
+    incoming.settle()
+    assert incoming.wrong == 1
+    assert not incoming.deliver([])
+    for piece in pieces:
+        incoming.take(piece)
+    assert incoming.deliver([])
+
+
 def test_what_blocks_are_said_to_be_is_bounded() -> None:
     incoming = IncomingBlocks(LEAST_PAYLOAD_BYTES, 2)
     for number in range(100):

@@ -13,6 +13,14 @@ def full(blocks: int, most_open: int = 4) -> OutgoingBlocks:
     return outgoing
 
 
+def do(outgoing: OutgoingBlocks) -> int:
+    """What is to be done for repairs; how much that was."""
+    work = outgoing.take_work()
+    for one in work:
+        one.work()
+    return len(work)
+
+
 def test_a_block_more_is_taken_when_everybody_has_one() -> None:
     outgoing = full(4)
     assert outgoing.space == 0
@@ -26,7 +34,9 @@ def test_repairs_go_first_and_tell_how_many_follow() -> None:
         outgoing.next_piece(seq)
     assert outgoing.passed == 1
     outgoing.need(((0, 3), (1, 5), (9, 5)), BLOCK_SYMBOLS - 1)
-    pieces = [parse_piece(outgoing.next_piece(BLOCK_SYMBOLS + count)) for count in range(4)]
+    assert parse_piece(outgoing.next_piece(BLOCK_SYMBOLS)).block == 1, "the first repair takes its time"
+    do(outgoing)
+    pieces = [parse_piece(outgoing.next_piece(BLOCK_SYMBOLS + 1 + count)) for count in range(4)]
     assert [(piece.block, piece.coming) for piece in pieces] == [(0, 2), (0, 1), (0, 0), (1, 0)]
     assert outgoing.repair_packets == 3
 
@@ -40,6 +50,7 @@ def test_the_neediest_is_who_counts_and_what_is_on_its_way_counts_for_everybody(
     outgoing.need(((0, 3),), last)
     outgoing.need(((0, 5),), last)
     outgoing.need(((0, 2),), last)
+    assert do(outgoing) == 1, "once for each block"
     repairs = [parse_piece(outgoing.next_piece(last + count)) for count in range(1, 6)]
     assert {piece.block for piece in repairs} == {0}
     outgoing.need(((0, 5),), last)
@@ -77,6 +88,7 @@ def test_pieces_in_runs_are_those_that_leave_one_by_one() -> None:
         if rng.random() < 0.2 and one.passed:
             for outgoing in both:
                 outgoing.need(((outgoing.passed - 1, 3),), seq - 1)
+                do(outgoing)
     assert not runs.has_piece
     assert (one.repair_packets, one.passed) == (runs.repair_packets, runs.passed)
     assert runs.repair_packets > 3

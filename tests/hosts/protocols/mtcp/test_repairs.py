@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hosts.parts.sack import bits
 from hosts.parts.vegas import VegasOptions
 from hosts.protocols.mtcp.repairs import Repairs
 
@@ -77,6 +78,36 @@ def test_what_arrives_while_it_waits_is_not_sent() -> None:
     repairs.acknowledged(3, 1.1)
     assert list(repairs.take(1.1)) == []
     assert not repairs
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 200)), max_size=60), st.integers(0, 100), st.integers(0))
+def test_bitmaps_tell_what_is_known(steps: list[tuple[bool, int]], base: int, bitmap: int) -> None:
+    """In whatever order packets were found to be missing, and have come."""
+    repairs, known = make(), set()
+    for is_missing, seq in steps:
+        if is_missing:
+            repairs.found_missing(seq, RTT, 0.0, now=1.0)
+            known.add(seq)
+        elif seq in known:
+            repairs.acknowledged(seq, 1.0)
+            known.discard(seq)
+    said = set(bits(bitmap, base))
+    assert set(repairs.among(bitmap, base)) == said & known
+    assert set(bits(repairs.unknown(bitmap, base), base)) == said - known
+
+
+def test_only_what_was_sent_long_ago_is_overdue() -> None:
+    repairs = make()
+    repairs.begin(2)
+    for seq in (3, 4):
+        repairs.found_missing(seq, RTT, 0.0, now=1.0)
+    assert not repairs.is_overdue(RTT, 9.0, 9.0), "nothing was sent"
+    assert list(repairs.take(1.0)) == [3]
+    assert not repairs.is_overdue(RTT, 9.0, 1.05)
+    assert not repairs.is_overdue(RTT, 0.9, 9.0)
+    assert repairs.is_overdue(RTT, 1.1, 1.2)
+    repairs.acknowledged(3, 1.2)
+    assert not repairs.is_overdue(RTT, 9.0, 9.0)
 
 
 @given(st.lists(st.tuples(st.sampled_from("mtakd"), st.integers(0, 12)), max_size=300))

@@ -15,6 +15,7 @@ from hosts.endpoint import (
     PeerJoined,
     PeerRefused,
     Send,
+    SendRun,
     SessionEnded,
     SessionStarted,
 )
@@ -221,6 +222,22 @@ def test_what_a_window_allows_leaves_in_pieces(rules: str, at_once: int) -> None
     assert sum(sent) in (50, 51)  # by the paper, the window has grown by the packet
     assert max(sent) <= 2 * at_once + 1
     assert (rules == "paper") == (len(sent) == 1)
+
+
+def test_a_large_window_leaves_in_turns() -> None:
+    """Where whoever runs it takes runs: the rest is due at once, and whoever has come meanwhile is heard before."""
+    bench = sending(rules="paper")
+    bench.core.run_bytes = 15_000  # ten packets
+    bench.core.agent.congestion.window.cwnd = 300.0
+    turns = []
+    effects = bench.write(400 * 1400)
+    while runs := [effect for effect in effects if isinstance(effect, SendRun)]:
+        turns.append(sum(run.packets for run in runs))
+        if turns[-1] == 80:
+            assert bench.write(1400) == []
+            assert bench.core.wake_at == bench.now
+        effects = bench.wake()
+    assert turns == [80, 80, 80, 60]
 
 
 def test_a_subtree_s_smaller_window_counts() -> None:

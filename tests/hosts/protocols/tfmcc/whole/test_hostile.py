@@ -5,7 +5,7 @@ import random
 import pytest
 
 from hosts import protocols
-from hosts.endpoint import Address, Datagram, Send
+from hosts.endpoint import Address, Compute, Datagram, Send
 from hosts.parts import roster
 from hosts.parts.fec.block import REPAIRS_AT_ONCE
 from hosts.parts.fec.pieces import BlockStatus
@@ -55,7 +55,10 @@ def test_who_never_has_enough_of_a_block_does_not_fill_the_memory() -> None:
         now = max(now, core.wake_at or now)
         core.handle_timer(now=now)
         status = BlockStatus(7, 9, core.seq - 1, 0, ((0, 0xFFFF),))
-        core.receive(Datagram(encode_status(status), ONE, ME), now=now)
+        for effect in core.receive(Datagram(encode_status(status), ONE, ME), now=now):
+            if isinstance(effect, Compute):
+                effect.work()
+                core.computed(now=now)
     block = core.blocks.open[0]
     assert core.blocks.repair_packets > 20 * block.encoder.source_symbols
     assert len(block.encoder._repairs) <= REPAIRS_AT_ONCE
