@@ -1,5 +1,5 @@
 """`canopy bench`, and its `sim` (how fast the simulator is, beside what it should reach on two cores), `control`,
-`p4runtime`, `seal`, `broadcast` and `packet`."""
+`p4runtime`, `seal`, `soak`, `broadcast` and `packet`."""
 
 import json
 import time
@@ -21,6 +21,7 @@ from experiments.bench import p4runtime as bench_p4runtime
 from experiments.bench import packet_time
 from experiments.bench import receivers as bench_receivers
 from experiments.bench import seal as bench_seal
+from experiments.bench import soak as bench_soak
 from experiments.bench.figure import Figure, print_figures
 from experiments.bench.page import page_command
 from experiments.bench.switch.cli import app
@@ -109,6 +110,32 @@ def seal_command(
         print(f"seal {found.seal_bps / 1e9:.1f} Gbit/s, open {found.open_bps / 1e9:.1f} Gbit/s on a core ({target})")
         print(f"accepted: {found.accepted} of {found.tried:,} packets of strangers")
     if found.accepted:
+        raise typer.Exit(EXIT_FAILED)
+
+
+@app.command("soak")
+def soak_command(
+    minutes: Annotated[float | None, typer.Option(min=0.5, show_default="120; emulated 10")] = None,
+    emulate: Annotated[bool, typer.Option("--emulate", help="In real time, on Mininet (needs root).")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
+) -> None:
+    """Sealed sessions of all protocols for hours of virtual time, or minutes of real time, with a fault a minute: the
+    memory of every process after a quarter of it and at its end. Exit status: 1 when one has grown."""
+    try:
+        found = bench_soak.measure((minutes or (10 if emulate else 120)) * 60, is_emulated=emulate)
+    except BenchError as error:
+        typer.echo(f"canopy: {error}", err=True)
+        raise typer.Exit(EXIT_FAILED) from None
+    if as_json:
+        print(json.dumps(asdict(found)))
+    else:
+        table = Table("process", "MB after a quarter", "at the end", "at most", title=f"{found.seconds / 60:g} minutes")
+        for one in found.processes:
+            colour = "green" if one.is_flat else "red"
+            figures = f"{one.settled_mb:.1f}", f"[{colour}]{one.last_mb:.1f}[/]", f"{one.most_mb:.1f}"
+            table.add_row(one.name, *figures)
+        print_table(table)
+    if not found.is_flat:
         raise typer.Exit(EXIT_FAILED)
 
 

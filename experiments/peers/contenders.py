@@ -1,12 +1,16 @@
 """Who is compared: how each one's receivers and sender are started, and where a receiver's file is afterwards."""
 
+import atexit
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final, TypeAlias
 
 from engine.command.programs import module_command
 from experiments.peers.network import SENDER, receiver
+from hosts.programs.keyfile import new_keys, write_keys
 from topologies.emulation.session_run import waiting_options
 
 Command: TypeAlias = Sequence[str]
@@ -46,18 +50,31 @@ def _interface(host: str) -> str:
     return f"{host}-eth0"
 
 
-def _canopy(protocol: str, *settings: str, name: str = "", title: str = "") -> Contender:
+@cache
+def _keys() -> Path:
+    """A group's keys, in a file that is there until this program ends."""
+    folder = TemporaryDirectory(prefix="canopy-keys-")
+    atexit.register(folder.cleanup)
+    path = Path(folder.name) / "peers.keys"
+    write_keys(path, new_keys())
+    return path
+
+
+def _canopy(protocol: str, *settings: str, name: str = "", title: str = "", is_sealed: bool = False) -> Contender:
     options = ["--protocol", protocol, "--group", GROUP, "--port", str(_PORT)]
     canopy = module_command("hosts.programs.cli")
 
+    def sealed() -> Command:
+        return ["--secret-file", str(_keys())] if is_sealed else []
+
     def receive(number: int, folder: Path) -> Command:
         place = ["--interface", _interface(receiver(number)), "--output", str(folder)]
-        return [*canopy, "recv", *options, *place, "--quiet"]
+        return [*canopy, "recv", *options, *sealed(), *place, "--quiet"]
 
     def send(file: Path, receivers: int) -> Command:
         joined = waiting_options(protocol, receivers, _WAIT_S)
         place = ["--interface", _interface(SENDER)]
-        return [*canopy, "send", *options, *settings, *place, *joined, "--quiet", str(file)]
+        return [*canopy, "send", *options, *sealed(), *settings, *place, *joined, "--quiet", str(file)]
 
     return Contender(name or protocol, f"Canopy, {title or protocol.upper()}", receive, send)
 
@@ -100,6 +117,10 @@ CONTENDERS: Final[Mapping[str, Contender]] = {
         _canopy("mtcp", name="mtcp-default", title="MTCP, default thresholds"),
         _canopy("tfmcc"),
         _canopy("rla"),
+        *(
+            _canopy(protocol, name=f"{protocol}-sealed", title=f"{protocol.upper()}, sealed", is_sealed=True)
+            for protocol in ("mtcp", "tfmcc", "rla")
+        ),
         _uftp(),
         _uftp(is_open=True),
         _norm(),
