@@ -7,6 +7,7 @@ from experiments.rows.webrc.alone import FIG4, FIG5, FIG6, FIG7, FIG8
 from experiments.rows.webrc.joins import JOINS
 from experiments.rows.webrc.many import MANY
 from experiments.rows.webrc.together import FIG9, FIG10, FIG11
+from experiments.rows.webrc.users import USERS
 
 _EXPERIMENTS: Mapping[int, Experiment] = {
     4: FIG4,
@@ -79,5 +80,15 @@ ROWS = (
         "not in the paper",
         "MRTT longer by the controller's answer; nothing wasted at a quiescence of 300 s; throughput within 10 %",
         experiment=JOINS,
+    ),
+    Row(
+        "webrc-users",
+        "webrc",
+        "sim",
+        "the defaults: alone, behind eight links of 0.5 to 20 Mbps, eight behind one queue, beside one CUBIC",
+        "not in the paper",
+        "80 % of the link within 10 s of a join, and later; each of eight 85 % of its own; share 0.4-2.5, but FQ-CoDel",
+        {"start, s": "s, the longest start"},
+        USERS,
     ),
 )
