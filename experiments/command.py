@@ -163,7 +163,7 @@ def _renew(rows: "Sequence[Row]", folder: Path, *, judge: bool, draw: bool) -> b
             if judge and (judged := judge_anew(entry, folder)).before != judged.after:
                 typer.echo(judged)
             if draw and entry.row.experiment is not None and plot.shows_values(entry.row.experiment.figure):
-                plot.write(kept_result(entry), folder)
+                plot.write(kept_result(entry, of_today=False), folder)
         except (KeptError, OSError) as error:
             typer.echo(f"canopy: {error}", err=True)
             is_whole = False

@@ -132,15 +132,15 @@ def kept_rows(rows: Sequence[Row], folder: Path) -> list[KeptRow]:
     return [_kept_row(row, folder / f"{row.id}.json") for row in rows]
 
 
-def kept_result(entry: KeptRow) -> RowResult:
-    """A kept result as if it had just been found, judged by the row's relation of today. KeptError when it is of other
-    scenarios, or not of whole runs."""
+def kept_result(entry: KeptRow, *, of_today: bool = True) -> RowResult:
+    """A kept result as if it had just been found, judged by the row's relation of today. KeptError when it has cases
+    that the row has no longer or, if it must be `of_today`, is of other scenarios, or not of whole runs."""
     row, kept = entry.row, entry.kept
     if kept is None or entry.standing is None or row.experiment is None:
         raise KeptError(entry.problem or f"{row.id}: nothing kept")
-    if entry.standing.state == "scenario changed":
+    if of_today and entry.standing.state == "scenario changed":
         raise KeptError(f"{row.id}: not of today's scenarios")
-    if kept.notes:
+    if of_today and kept.notes:
         raise KeptError(f"{row.id}: not all runs are there: {'; '.join(kept.notes)}")
     cases = {(case.label, case.world): case for case in row.experiment.cases(kept.quick)}
     result = RowResult(row, Options(quick=kept.quick, seeds=kept.runs))

@@ -10,8 +10,11 @@ import matplotlib as mpl
 import pytest
 from PIL import Image
 
+from experiments.figures.plot import shows_values
 from experiments.figures.svg import STYLE, compact, few_colours, in_tenths, new_canvas, to_svg
 from experiments.harness.results_folder import RESULTS
+from experiments.harness.row import with_assistance
+from experiments.rows import ROWS
 
 ROOT = Path(__file__).parents[3]
 MOST_BYTES = 100_000
@@ -172,8 +175,20 @@ def test_a_kept_figure_is_small_and_whole(path: Path) -> None:
     )
 
 
+def files_of_the_repository(*under: str) -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z", *under], cwd=ROOT, capture_output=True, text=True, check=True)
+    return [ROOT / name for name in listed.stdout.split("\0") if name]
+
+
+def test_no_figure_is_kept_that_a_command_draws_from_kept_values() -> None:
+    rows = with_assistance(list(ROWS.values()))
+    drawings = {row.id: row.experiment.figure for row in rows if row.experiment is not None}
+    kept = {path.stem for path in files_of_the_repository("experiments/results/*.svg")}
+    assert kept & drawings.keys()
+    assert not [name for name in kept & drawings.keys() if shows_values(drawings[name])]
+
+
 def test_all_files_together_are_small() -> None:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
-    files = [ROOT / name for name in listed.stdout.split("\0") if name]
+    files = files_of_the_repository()
     assert len(files) > 500
     assert sum(path.stat().st_size for path in files if path.is_file()) < MOST_BYTES_OF_ALL

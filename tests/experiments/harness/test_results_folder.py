@@ -148,6 +148,12 @@ def test_what_cannot_be_judged_anew_stays(tmp_path: Path, change: dict[str, Any]
     assert not kept_json(tmp_path)["holds"]
 
 
+def test_a_kept_result_of_another_scenario_is_still_shown(tmp_path: Path) -> None:
+    keep(result_of([1.0, 2.0], quick=False, document={"load": 1}), MADE, tmp_path, spare_fuller=True)
+    (entry,) = kept_rows([result_of([1.0], quick=False, document={"load": 2}).row], tmp_path)
+    assert [list(outcome.values) for outcome in kept_result(entry, of_today=False).outcomes] == [[1.0, 2.0]]
+
+
 def test_kept_verdicts_are_todays() -> None:
     """Of all that is kept in full and of today's scenarios: `canopy reproduce --kept --judge` changes nothing."""
     entries = [entry for entry in kept_rows(with_assistance(list(ROWS.values())), RESULTS) if entry.kept is not None]
