@@ -23,11 +23,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from experiments.figures.bars import half_width
 from experiments.figures.peers import peers_lines
 from experiments.figures.survey import goals_lines, survey_lines
+from experiments.harness.kept import Kept, KeptError, read_kept
 from experiments.harness.printing import format_estimate
 from experiments.harness.results_folder import RESULTS
 from experiments.harness.row import Bars, Figure, Row, with_assistance
@@ -45,28 +46,6 @@ _END: Final = "<!-- end -->"
 
 class DocumentError(ValueError):
     """A page's mark that cannot be filled; one line for the user."""
-
-
-class _Case(BaseModel):
-    """One quantity of a case."""
-
-    case: str
-    quantity: str
-    reference: float | None = None
-    values: list[float]
-
-
-class _Result(BaseModel):
-    """A row's result, with the figures that harness.kept leaves out."""
-
-    measured: float | None
-    unit: str
-    interval: tuple[float, float] | None
-    where: str
-    holds: bool
-    quick: bool
-    runs: int
-    cases: list[_Case]
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +192,8 @@ def _cells(rows: Sequence[Row], wanted: Sequence[str], folder: Path) -> Iterator
             raise DocumentError(f"{row.id}: no result in {folder}")
         for case in result.cases:
             if not wanted or case.quantity in wanted:
-                text = _number(mean_interval(case.values), case.reference)
+                values = [math.nan if value is None else value for value in case.values]
+                text = _number(mean_interval(values), case.reference)
                 yield _Cell(row, case.case, case.quantity, text)
 
 
@@ -235,14 +215,11 @@ def _peers(path: Path) -> list[list[str]]:
         raise DocumentError(f"{path}: not what compare-peers has kept") from error
 
 
-def _read(row: Row, folder: Path) -> _Result | None:
-    path = folder / f"{row.id}.json"
-    if not path.exists():
-        return None
+def _read(row: Row, folder: Path) -> Kept | None:
     try:
-        return _Result.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        raise DocumentError(f"{path}: not a row's result") from error
+        return read_kept(folder / f"{row.id}.json")
+    except KeptError as error:
+        raise DocumentError(str(error)) from error
 
 
 def _split(case: str) -> tuple[str, str]:

@@ -4,9 +4,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from experiments.harness.origin import Made
 from experiments.harness.reproduce import Options, RowResult
@@ -38,17 +38,34 @@ class Kept(BaseModel):
     """Of the case that has fewest."""
     holds: bool
     measured: float | None = None
-    interval: list[float] | None = None
+    interval: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
     unit: str = ""
     where: str = ""
     notes: list[str]
     made: Made = Made()
     cases: list[KeptCase]
 
+    @field_validator("cases", mode="before")
+    @classmethod
+    def _by_quantity(cls, cases: Any) -> Any:
+        """The file has all quantities of a case in one line; an older one has a line for each."""
+        return [one for case in cases for one in _quantities(case)] if isinstance(cases, list) else cases
+
     @property
     def fullness(self) -> tuple[bool, bool, int, int]:
         """Greater when it comes from longer or more runs, or more cases, or without failed runs."""
         return not self.quick, not self.notes, len(self.cases), self.runs
+
+
+def _quantities(case: Any) -> list[Any]:
+    """A case of a file, once for each of its quantities. Whether it is one is checked later."""
+    if not isinstance(case, dict) or not isinstance(case.get("values"), dict):
+        return [case]
+    references = case.get("references")
+    of = references.get if isinstance(references, dict) else {}.get
+    return [
+        {**case, "quantity": name, "values": found, "reference": of(name)} for name, found in case["values"].items()
+    ]
 
 
 class KeptError(ValueError):

@@ -2,15 +2,16 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
 from experiments.harness.kept import Kept, KeptError, KeptRow, kept_result, parse_kept, read_kept, standing
 from experiments.harness.origin import Made
 from experiments.harness.reproduce import RowResult
-from experiments.harness.row import document_digest
+from experiments.harness.row import Outcome, document_digest
 from experiments.harness.statistics import Estimate
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -65,18 +66,28 @@ def details(result: RowResult, made: Made) -> dict[str, Any]:
         "runs": min((len(outcome.values) for outcome in result.outcomes), default=0),
         "notes": result.notes,
         "made": made.model_dump(),
-        "cases": [
-            {
-                "case": outcome.case.label,
-                "world": outcome.case.world,
-                "scenario": document_digest(outcome.case.document),
-                "x": outcome.case.x,
-                "quantity": outcome.quantity,
-                **({} if outcome.reference is None else {"reference": outcome.reference}),
-                "values": [_number(value) for value in outcome.values],
-            }
-            for outcome in result.outcomes
-        ],
+        "cases": [_case(outcomes) for _, outcomes in groupby(result.outcomes, _key)],
+    }
+
+
+def _key(outcome: Outcome) -> tuple[object, ...]:
+    """What the quantities of a case have in common."""
+    case = outcome.case
+    return case.label, case.world, document_digest(case.document), case.x
+
+
+def _case(outcomes: Iterable[Outcome]) -> dict[str, Any]:
+    """The quantities of a case, of each the values of all runs, and what it is held against where that is known."""
+    quantities = list(outcomes)
+    label, world, digest, x = _key(quantities[0])
+    references = {one.quantity: one.reference for one in quantities if one.reference is not None}
+    return {
+        "case": label,
+        "world": world,
+        "scenario": digest,
+        "x": x,
+        **({"references": references} if references else {}),
+        "values": {one.quantity: [_number(value) for value in one.values] for one in quantities},
     }
 
 

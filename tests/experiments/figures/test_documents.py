@@ -33,7 +33,7 @@ def table(mark: str, folder: Path) -> list[str]:
 def keep(folder: Path, row_id: str, cases: dict[tuple[str, str], list[float]], reference: float | None = None) -> None:
     """A row's result: (case, quantity) -> values."""
     entries = [
-        {"case": case, "quantity": quantity, "reference": reference, "values": values}
+        {"case": case, "world": "sim", "values": {quantity: values}, "references": {quantity: reference}}
         for (case, quantity), values in cases.items()
     ]
     verdict = {
@@ -44,6 +44,7 @@ def keep(folder: Path, row_id: str, cases: dict[tuple[str, str], list[float]], r
         "holds": False,
         "quick": False,
         "runs": 5,
+        "notes": [],
     }
     (folder / f"{row_id}.json").write_text(json.dumps({**verdict, "cases": entries}))
 

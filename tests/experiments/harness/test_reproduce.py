@@ -185,7 +185,7 @@ def test_a_real_run_from_scenario_to_verdict_and_files(tmp_path: Path) -> None:
     assert len(set(result.outcomes[0].values)) == 2, "another seed gives another result"
     assert keep(result, Made(), tmp_path, spare_fuller=True)
     kept = json.loads((tmp_path / "d-row.json").read_text())
-    assert kept["cases"][0]["values"] == list(result.outcomes[0].values)
+    assert kept["cases"][0]["values"][result.outcomes[0].quantity] == list(result.outcomes[0].values)
     assert kept["interval"][0] < kept["measured"] < kept["interval"][1]
     write(result, tmp_path)
     assert (tmp_path / "d-row.svg").read_text().startswith("<svg")
