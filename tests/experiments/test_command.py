@@ -1,3 +1,4 @@
+import hashlib
 import json
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from experiments.rows import ROWS
 
 RUNNER = CliRunner()
 APP = build(["reproduce"])
+DRAWN = "7a8d58ac344311d4"
+"""The digest of tcp-share's figure begins so."""
 
 
 def test_the_list_has_every_row_and_says_what_is_not_built() -> None:
@@ -70,7 +73,8 @@ def test_what_is_kept_is_judged_and_drawn_anew(tmp_path: Path) -> None:
     )
     assert json.loads(path.read_text()) == kept
     assert RUNNER.invoke(APP, [*arguments, "--judge", "--draw"]).stdout == ""
-    assert (tmp_path / "tcp-share.svg").read_text() == (RESULTS / "tcp-share.svg").read_text()
+    drawn = hashlib.sha256((tmp_path / "tcp-share.svg").read_bytes()).hexdigest()
+    assert drawn.startswith(DRAWN), "another picture than the one that was drawn when the row was run"
     path.write_text("{")
     result = RUNNER.invoke(APP, [*arguments, "--judge"])
     assert (result.exit_code, result.stdout) == (1, "")
