@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hosts.parts.throughput import loss_event_rate, mixed_packets_per_rtt, packets_per_rtt
+from hosts.protocols.webrc.asking import Asking
 from hosts.protocols.webrc.control import ReceptionControl
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.rates import Rates
@@ -525,3 +526,58 @@ def test_a_wave_that_has_only_begun_says_nothing_of_the_round_trip() -> None:
         waves.psns - waves.wave_packets + 3, path.now + before + 1 / waves.rate_with(waves.wave_packets - 3)
     )
     assert control.artt <= 2 * before
+
+
+def _asks() -> tuple[Path, float]:
+    """A receiver that has lost, and asks; and its rate before."""
+    path = _joined_by_today_s_rules()
+    control = path.control
+    while control._trial.is_on:
+        path.epoch(join=False)
+    control.asking = Asking()
+    assert not control.asks(0, path.now)  # it has lost nothing
+    control.packets(9, 1, path.now)
+    control.packets(90, 0, path.now)
+    assert not control.asks(1, path.now)
+    assert control.asks(0, path.now)
+    rate = control.rates.arr
+    control.asked(77, path.now)
+    assert control.rates.arr > rate
+    return path, rate
+
+
+def test_an_answer_makes_the_rate_with_its_wave_the_target() -> None:
+    path, rate = _asks()
+    control = path.control
+    assert control.artt is not None
+    control.losses.reset(control._rules.lossp_at(rate / 2, control.artt))
+    control._rules.begins_from(rate / 2, control.artt)
+    control.ssr = rate / 3
+    control._target(path.now)
+    assert control.trate < 0.7 * rate
+    before = control.artt
+    control.first_packet(control.waves.psns - 100, path.now + control.artt / 4)
+    assert control.asking.until is None
+    assert control.joining is None
+    assert control.trate == pytest.approx(control.rates.arr, rel=0.1)
+    assert control.artt == before  # it was no measurement
+    assert not control.is_too_much(path.now + 0.3)
+
+
+def test_a_question_without_an_answer_leaves_all_as_it_was() -> None:
+    for how in ("in vain", "broken off", "the slot is over"):
+        path, rate = _asks()
+        control = path.control
+        joined = control.rates.waves_joined
+        assert not control.join_timed_out(path.now + 60.0)
+        if how == "in vain":
+            control.not_answered()
+        elif how == "broken off":
+            control.left(77, path.now)
+        else:
+            control.slot_changed(77)
+        assert control.asking.until is None, how
+        assert control.joining is None
+        assert control.rates.waves_joined == joined - 1
+        if how != "the slot is over":
+            assert control.rates.arr == pytest.approx(rate)
