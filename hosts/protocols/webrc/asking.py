@@ -10,6 +10,7 @@ All ask at the same moments, when certain packets of the base channel come. So n
 question has fetched: that comes after a whole round trip.
 """
 
+import math
 from typing import Final
 
 EVERY: Final = 8
@@ -22,8 +23,8 @@ class Asking:
     """Of one receiver. `now` is in seconds."""
 
     def __init__(self) -> None:
-        self.until: float | None = None
-        """So long an answer is waited for; None: nothing is asked."""
+        self.until = math.inf
+        """So long an answer is waited for; infinite: nothing is asked."""
         self._has_lost = False
         self._in_vain = 0  # questions, on end
 
@@ -35,6 +36,11 @@ class Asking:
         """Whether to ask when this packet of the base channel comes."""
         return self._has_lost and base_psn % (EVERY << min(self._in_vain, MOST_DOUBLINGS)) == 0
 
+    @property
+    def is_on(self) -> bool:
+        """Whether an answer is waited for."""
+        return self.until < math.inf
+
     def ask(self, until: float) -> None:
         """The next wave has been joined."""
         self.until = until
@@ -42,5 +48,5 @@ class Asking:
 
     def end(self, *, answered: bool) -> None:
         """It flows to others, or nothing has come of it."""
-        self.until = None
+        self.until = math.inf
         self._in_vain = 0 if answered else self._in_vain + 1

@@ -129,7 +129,7 @@ class ReceptionControl:
     def first_packet(self, psn: int, arrived_at: float) -> None:
         """The first packet of the wave that was joined last (4.2)."""
         self.joining = None
-        if self.asking.until is not None:
+        if self.asking.is_on:
             self._take_answer(arrived_at)
             return
         self._failures = 0
@@ -156,7 +156,7 @@ class ReceptionControl:
         """A new time slot; `over` is the wave that has become quiescent."""
         self.rates.slot_changed()
         if self.joining == over:
-            self.joining = self.asking.until = None
+            self.joining, self.asking.until = None, math.inf
 
     # --- whether others have more
 
@@ -193,7 +193,7 @@ class ReceptionControl:
         if arrived_at - self._joined_at <= FLOWS_ALREADY * self.artt:
             self._answered(arrived_at)
             return
-        self.asking.until = None
+        self.asking.until = math.inf
         self._first_at = arrived_at
         self._trial.begin(is_asked=True)
 
@@ -270,7 +270,7 @@ class ReceptionControl:
         """The wave that was joined last has been left before its end."""
         self.joining = None
         self._overshot = False
-        if self.asking.until is not None or (self._trial.has_failed and self._trial.is_asked):
+        if self.asking.is_on or (self._trial.has_failed and self._trial.is_asked):
             self.asking.end(answered=False)
         elif self._trial.has_failed:
             self._trial.hold(self.artt or 0.0, now)
@@ -293,7 +293,7 @@ class ReceptionControl:
 
     def join_timed_out(self, now: float) -> bool:
         """Whether the join that is waited for has failed."""
-        if self.joining is None or self.asking.until is not None:
+        if self.joining is None or self.asking.is_on:
             return False
         return now - self._joined_at >= self.rtt.join_timeout
 

@@ -380,16 +380,14 @@ class WebrcReceiver(SessionReceiver):
     def wake_at(self) -> float | None:
         if self.closed or self.state == "confirming":
             return None
-        asks_until = self.control.asking.until
-        return min(self._epoch_at, self._doubt.wake_at, self._epoch_at if asks_until is None else asks_until)
+        return min(self._epoch_at, self._doubt.wake_at, self.control.asking.until)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if self.closed or self.state == "confirming":
             return ()
         if self._doubt.believed(self._heard_at, now):
             return self._over()
-        asks_until = self.control.asking.until
-        if asks_until is not None and now >= asks_until:
+        if now >= self.control.asking.until:
             self.control.not_answered()
             self._losses.forget(self.joined[-1])
             return [self._leave(self.joined.pop())]

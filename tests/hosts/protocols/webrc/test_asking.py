@@ -27,7 +27,7 @@ def test_who_loses_nothing_does_not_ask() -> None:
     asking.ask(1.0)
     assert asking.until == 1.0
     asking.end(answered=True)
-    assert asking.until is None
+    assert not asking.is_on
     assert not asking.is_moment(EVERY)
 
 

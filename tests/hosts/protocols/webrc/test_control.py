@@ -557,7 +557,7 @@ def test_an_answer_makes_the_rate_with_its_wave_the_target() -> None:
     assert control.trate < 0.7 * rate
     before = control.artt
     control.first_packet(control.waves.psns - 100, path.now + control.artt / 4)
-    assert control.asking.until is None
+    assert not control.asking.is_on
     assert control.joining is None
     assert control.trate == pytest.approx(control.rates.arr, rel=0.1)
     assert control.artt == before  # it was no measurement
@@ -576,7 +576,7 @@ def test_a_question_without_an_answer_leaves_all_as_it_was() -> None:
             control.left(77, path.now)
         else:
             control.slot_changed(77)
-        assert control.asking.until is None, how
+        assert not control.asking.is_on, how
         assert control.joining is None
         assert control.rates.waves_joined == joined - 1
         if how != "the slot is over":

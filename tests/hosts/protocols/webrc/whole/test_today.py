@@ -133,7 +133,7 @@ def test_a_question_is_over_within_half_of_a_round_trip() -> None:
     waves, taken, open_s = 0, 0, 0.0
     for number in range(1, 15_001):
         found.sim.run(number * step)
-        if receiver.control.asking.until is None:
+        if not receiver.control.asking.is_on:
             waves = len(receiver.joined)
             continue
         open_s += step
