@@ -10,7 +10,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ipaddress import IPv4Address
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from controller import igmp
 from controller.bitmaps import BitmapGroups
 from controller.events import EventLog
 from controller.groups import NUM_SLOTS, GroupKey, Slot, SlotRefused, SlotTable
+from controller.hop_keys import HopKeys
 from controller.last_member import LastMembers
 from controller.members import MemberTable
 from controller.network import Network, SwitchSpec
@@ -58,12 +59,16 @@ class Core:
         *,
         down_links: Iterable[str] = (),
         clock: Callable[[], float] = time.monotonic,
+        hop_keys: HopKeys | None = None,
+        wall_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         timing = network.timing
         self.network = network
         self.program = program
         self.events = events
         self.clock = clock
+        self._hop_keys = hop_keys
+        self._wall_ns = wall_ns
         self.epoch_shift = epoch_shift(timing.membership_interval_s)
         epoch_s = 2**self.epoch_shift / 1e6
         self.trees = Trees(network, down_links)
@@ -135,7 +140,16 @@ class Core:
         entries += program.report_limits(port for port in spec.ports if port in host_ports)
         for port, hosts in host_ports.items():
             entries += program.source_guard(port, hosts)
+        if self._hop_keys is not None:
+            entries += self._hop_entries(switch, spec.ports, self._hop_keys)
         return entries
+
+    def _hop_entries(self, switch: str, ports: Iterable[int], keys: HopKeys) -> Iterator[Entry]:
+        """Who vouches for feedback. A switch counts from a time on, so that counters rise when it starts again."""
+        since = self._wall_ns()
+        for port in ports:
+            yield self.program.hop_in(port, keys.inward(switch, port), from_switch=keys.is_switch(switch, port))
+            yield self.program.hop_out(port, keys.outward(switch, port), since)
 
     def _slot_groups(self, switch: str) -> list[Entry]:
         """On a large switch: exact groups for the members that there are."""
@@ -229,6 +243,8 @@ class Core:
 
     def disconnected(self, switch: str) -> None:
         """The connection to a switch ended."""
+        if self._hop_keys is not None:
+            self._fixed_entries.pop(switch, None)  # it may have started again, and count from 0
         self.querier.stop(switch)
         self.events.add("switch_lost", switch=switch)
 

@@ -74,7 +74,7 @@ class Program:
         self.p4info_path = self.directory / P4INFO_NAME
         self.blob_path = self.directory / BLOB_NAME
         self.digest_names = ("members_changed", "unknown_group")
-        self.table_names = ("ipv4_lpm", "source_guard", "route_sg", "route_g", "slot_group")
+        self.table_names = ("ipv4_lpm", "source_guard", "route_sg", "route_g", "slot_group", "hop_in", "hop_out")
         try:
             self.schema = fy.P4Schema(self.p4info_path, self.blob_path)
             for name in (*self.table_names, "switch_config", "assist", "lan", "shared"):
@@ -103,6 +103,15 @@ class Program:
         """The switch merges feedback that may be merged (docs/assist.md); these ports have a switch behind them."""
         action = fy.Action("set_assist", switch_ports=bitmap(switch_ports))
         return self.describe(fy.P4TableEntry("assist", is_default_action=True, action=action))
+
+    def hop_in(self, port: int, key: int, *, from_switch: bool) -> Entry:
+        """The key under which feedback arrives at a port; `from_switch`: it may be merged there."""
+        args = (("key", key), ("from_switch", int(from_switch)))
+        return self._entry("hop_in", (("port", port),), "set_hop_key", args)
+
+    def hop_out(self, port: int, key: int, since: int) -> Entry:
+        """The key under which feedback leaves by a port, and what its counter begins above."""
+        return self._entry("hop_out", (("port", port),), "set_hop_out", (("key", key), ("since", since)))
 
     def lan(self, host_ports: Iterable[int]) -> Entry:
         """The hosts at these ports are one LAN: what one sends to a group with a TTL of 1 reaches the others."""

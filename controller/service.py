@@ -21,6 +21,7 @@ from controller import logs
 from controller.api import ApiError, ApiServer, Method
 from controller.core import ADOPTION_S, Core
 from controller.events import EventLog
+from controller.hop_keys import HopKeys, read_secret
 from controller.metrics import serve_metrics
 from controller.network import Network, load_network
 from controller.program import Program, ProgramError
@@ -47,14 +48,21 @@ class Service:
     """One controller: its core, its switches, its API. Use `running`."""
 
     def __init__(
-        self, network: Network, program: Program, state_dir: Path, credentials: GRPCCredentialsTLS | None = None
+        self,
+        network: Network,
+        program: Program,
+        state_dir: Path,
+        credentials: GRPCCredentialsTLS | None = None,
+        hop_keys: HopKeys | None = None,
     ) -> None:
-        """`credentials`: of its connections to switches; None: without TLS."""
+        """`credentials`: of its connections to switches; None: without TLS. `hop_keys`: what neighbours vouch by."""
         self._network = network
         self._state_dir = state_dir
         self._started = time.time()
         self.events = EventLog(state_dir / EVENTS_NAME)
-        self.core = Core(network, program, self.events, down_links=_load_down_links(state_dir, network))
+        self.core = Core(
+            network, program, self.events, down_links=_load_down_links(state_dir, network), hop_keys=hop_keys
+        )
         seniority = time.time_ns() // 1_000_000  # the controller started last is in charge
         self.apps = {
             spec.name: SwitchApp(spec, program, self.core, seniority, credentials) for spec in network.switches
@@ -150,13 +158,14 @@ async def serve(
     state_dir: Path,
     credentials: GRPCCredentialsTLS | None = None,
     metrics: tuple[str, int] | None = None,
+    hop_keys: HopKeys | None = None,
 ) -> None:
     """Run a controller until SIGINT or SIGTERM. Raises StateDirError, ValueError, OSError."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, stop.set)
-    service = Service(network, program, state_dir, credentials)
+    service = Service(network, program, state_dir, credentials, hop_keys)
     if metrics is not None:
         serve_metrics(service.core, service.apps, *metrics)
     async with service.running():
@@ -175,6 +184,10 @@ def command(
     metrics: Annotated[
         str | None, typer.Option(metavar="HOST:PORT", help="Serve metrics for Prometheus at /metrics there.")
     ] = None,
+    hop_secret: Annotated[
+        Path | None,
+        typer.Option(help="The secret in this file gives neighbours keys to vouch for feedback (docs/security.md)."),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Log more.")] = False,
 ) -> None:
     """Control the switches of a network until interrupted."""
@@ -184,8 +197,9 @@ def command(
         description = load_network(network)
         compiled = Program(program)
         credentials = None if tls is None else read_credentials(tls)
+        hop_keys = None if hop_secret is None else HopKeys(read_secret(hop_secret), description)
         with claim(state_dir):
-            asyncio.run(serve(description, compiled, state_dir, credentials, place))
+            asyncio.run(serve(description, compiled, state_dir, credentials, place, hop_keys))
     except (ValueError, ProgramError, StateDirError) as error:
         typer.echo(f"canopy controller: {error}", err=True)
         raise typer.Exit(EXIT_BAD_INPUT) from None

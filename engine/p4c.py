@@ -104,6 +104,43 @@ def lean(program: Any) -> Any:
     return without(program)
 
 
+def shared(program: Any) -> Any:
+    """The program with each action once: p4c copies an action for every place that calls it, with all that is in it.
+    What it makes of statements has names that nobody outside knows; there the content alone counts."""
+    tables = [table for line in program["pipelines"] for table in line["tables"]]
+    hidden = {number for table in tables if _is_hidden(table) for number in table["action_ids"]}
+    hidden -= {number for table in tables if not _is_hidden(table) for number in table["action_ids"]}
+    first: dict[str, Any] = {}
+    instead: dict[int, Any] = {}
+    for action in program["actions"]:
+        known = ("id", "name") if action["id"] in hidden else ("id",)
+        content = {key: value for key, value in action.items() if key not in known}
+        instead[action["id"]] = first.setdefault(json.dumps(content, sort_keys=True), action)
+
+    def renumbered(value: Any) -> Any:
+        if isinstance(value, list):
+            return [renumbered(inner) for inner in value]
+        if not isinstance(value, dict):
+            return value
+        kept = {key: renumbered(inner) for key, inner in value.items()}
+        if "action_id" in kept:
+            kept["action_id"] = instead[kept["action_id"]]["id"]
+        if "action_ids" in kept:
+            now = [instead[number] for number in kept["action_ids"]]
+            names = dict(zip(kept["actions"], (action["name"] for action in now), strict=True))
+            kept["action_ids"] = [action["id"] for action in now]
+            kept["actions"] = [action["name"] for action in now]
+            kept["next_tables"] = {names.get(name, name): then for name, then in kept["next_tables"].items()}
+        return kept
+
+    return {**program, "actions": list(first.values()), "pipelines": renumbered(program["pipelines"])}
+
+
+def _is_hidden(table: Any) -> bool:
+    """Whether p4c has made it of an action, or of statements, that the program calls outright."""
+    return bool(table["name"].startswith("tbl_") and not table["key"] and len(table["action_ids"]) == 1)
+
+
 def rebuild(write: Callable[[str], None], stamp: Path, artifacts: Sequence[str]) -> int:
     """Have `write` make artifacts with p4c, whose path it is given, and stamp them, where p4c is installed; the exit
     status of a program that does no more than that."""

@@ -219,6 +219,13 @@ class PeerDropped:
 
 
 @dataclass(frozen=True, slots=True)
+class PeerMisquoted:
+    """A switch has said of a receiver what it did not: no switch is believed any more."""
+
+    peer: Address
+
+
+@dataclass(frozen=True, slots=True)
 class PeerFinished:
     """A receiver confirmed the end of the session; `complete` is its own word on whether what it got is right."""
 
@@ -278,6 +285,7 @@ Event: TypeAlias = (
     PeerJoined
     | PeerRefused
     | PeerDropped
+    | PeerMisquoted
     | PeerFinished
     | SessionStarted
     | Offered

@@ -2,13 +2,14 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Generic, TypeVar
 
 from hosts.endpoint import Address, Datagram, ReceiverEndpoint, SenderEndpoint
 from hosts.storage import Shelf
 from hosts.wire.header import HEADER, HEADER_BYTES, VERSION
 from hosts.wire.layout import Layout
+from hosts.wire.sealed import OpenHead
 
 NTP_AT_1970_S: Final = 2_208_988_800
 """RFC 5905, figure 4."""
@@ -74,6 +75,9 @@ class Protocol(Generic[OptionsT]):
     """Whether a receiver that joins when a file has begun gets it whole; else it is refused."""
     takes_files: bool = False
     """Whether its senders take files by place (`SenderEndpoint.change`) and its receivers put them on a shelf."""
+    open_heads: Mapping[int, OpenHead] = field(default_factory=dict)
+    """By the type in the common header: what switches must read of its packets to merge its feedback, where these are
+    sealed. Empty: it has no help of theirs then."""
     tree_types: frozenset[int] = frozenset()
     """Types, in the common header, of the packets whose payload receivers check by hashes in the stream, where it has
     them (`SenderEndpoint.checked_bytes`)."""
@@ -127,7 +131,7 @@ class Protocol(Generic[OptionsT]):
     def parse_options(self, parameters: Mapping[str, Any]) -> OptionsT:
         """The defaults with `parameters` (numbers, booleans, or their text) put in. ValueError names a bad one."""
         options: Any = self.options()
-        known = {field.name: type(getattr(options, field.name)) for field in fields(options)}
+        known = {one.name: type(getattr(options, one.name)) for one in fields(options)}
         values: dict[str, Any] = {}
         for name, value in parameters.items():
             if name not in known:

@@ -2,8 +2,8 @@
 
 `python p4src/build.py` is `make p4`. It writes, beside the sources:
 
-- canopy.json: p4c's BMv2 JSON, and canopy.json.xz, the same a fortieth the size: what is kept, for `make setup`
-  unpacks it
+- canopy.json: p4c's BMv2 JSON, with each action once, and canopy.json.xz, the same a fortieth the size: what is kept,
+  for `make setup` unpacks it
 - canopy.p4info.txtpb: its P4Info
 - canopy.constants.json: the numbers and enumerations of include/constants.p4, which P4Info does not carry
 - canopy.stamp.json: SHA-256 over the sources, p4c's version, SHA-256 of each artifact
@@ -17,7 +17,7 @@ import re
 import sys
 from pathlib import Path
 
-from engine.p4c import compile_programs, rebuild
+from engine.p4c import compile_programs, rebuild, shared
 
 SOURCE_FOLDER = Path(__file__).resolve().parent
 PROGRAM = "canopy"
@@ -50,14 +50,17 @@ def read_constants(path: Path = SOURCE_FOLDER / CONSTANTS) -> dict[str, object]:
 def compile_program(p4c: str, destination: Path, folder: Path = SOURCE_FOLDER) -> None:
     """Writes the three artifacts into `destination`. Raises BuildError."""
     compile_programs(p4c, folder, (PROGRAM,), destination, time_limit_s=P4C_TIME_LIMIT_S)
-    constants = json.dumps(read_constants(folder / CONSTANTS), indent=2)
+    path = destination / f"{PROGRAM}.json"
+    path.write_text(json.dumps(shared(json.loads(path.read_text())), separators=(",", ":")) + "\n")
+    constants = json.dumps(read_constants(folder / CONSTANTS), indent=1)
     (destination / f"{PROGRAM}.constants.json").write_text(constants + "\n")
 
 
 def pack(folder: Path) -> None:
     """Write `PACKED` from the JSON beside it."""
     content = (folder / f"{PROGRAM}.json").read_bytes()
-    (folder / PACKED).write_bytes(lzma.compress(content, preset=9 | lzma.PRESET_EXTREME))
+    text = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0}
+    (folder / PACKED).write_bytes(lzma.compress(content, filters=[text]))
 
 
 def _compile_here(p4c: str) -> None:

@@ -37,6 +37,7 @@
 #include "forwarding/unicast.p4"
 #include "multicast/groups.p4"
 #include "multicast/replication.p4"
+#include "hops/hops.p4"
 #include "assist/assist.p4"
 #include "include/deparser.p4"
 
@@ -73,6 +74,9 @@ control canopy_ingress(inout headers_t hdr, inout metadata_t meta, inout standar
                 process_group.apply(hdr, meta, standard_metadata);
             } else {
                 route_unicast.apply(hdr, meta, standard_metadata);
+            }
+            if (hdr.hop.isValid() && meta.drop_reason == drop_reason_t.none) {
+                check_hop.apply(hdr, meta);
             }
             if (meta.assisted.kind != assisted_t.none && meta.drop_reason == drop_reason_t.none) {
                 assist_feedback.apply(hdr, meta, standard_metadata);
@@ -111,6 +115,9 @@ control canopy_egress(inout headers_t hdr, inout metadata_t meta, inout standard
             } else {
                 write_report.apply(hdr, meta);
             }
+        }
+        if (hdr.hop.isValid()) {
+            sign_hop.apply(hdr, meta, standard_metadata);
         }
     } // apply
 } // canopy_egress

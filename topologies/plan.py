@@ -9,8 +9,11 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from controller.hop_keys import SECRET_BYTES
+from controller.hop_keys import HopKeys as NetworkKeys
 from controller.network import HostSpec, LinkSpec, Network, SessionSpec, SwitchSpec
 from hosts import protocols
+from hosts.security.hop import HopKeys
 from topologies.scenario.checks import HOST_NETWORK
 from topologies.scenario.network import (
     AnyQueue,
@@ -219,6 +222,27 @@ def network_description(scenario: Scenario, plan: Plan) -> Network:
             if session.announced
         ],
     )
+
+
+def needs_hop_keys(scenario: Scenario) -> bool:
+    """Whether feedback of a session whose packets are sealed may be merged, so that neighbours must vouch for it."""
+    return any(session.security != "none" and session.is_helped for session in scenario.sessions)
+
+
+def simulated_hop_keys(scenario: Scenario, plan: Plan) -> NetworkKeys | None:
+    """Of a simulation, which never leave it: the seed's. None: nobody needs them."""
+    if not needs_hop_keys(scenario):
+        return None
+    seed = derive_seed(scenario.seed, "hop keys").to_bytes(8, "big")
+    return NetworkKeys(hashlib.blake2b(seed, digest_size=SECRET_BYTES).digest(), network_description(scenario, plan))
+
+
+def host_hop_keys(keys: NetworkKeys | None, plan: Plan, host: str) -> HopKeys | None:
+    """What one of its hosts is told of a network's."""
+    if keys is None:
+        return None
+    switch, port = plan.hosts[host].switch, plan.hosts[host].port
+    return HopKeys(outward=keys.inward(switch, port), inward=keys.outward(switch, port))
 
 
 def link_spec(link: DirectedLink, scenario_seed: int) -> "canopy_engine.LinkSpec":

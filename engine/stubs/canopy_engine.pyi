@@ -362,6 +362,20 @@ class Seal:
     ) -> bytes | Literal["open", "epoch", "forged", "replayed", "stale", "own", "crowded"]:
         """The packet, or why there is none."""
 
+    def seal_headed(
+        self, packet: bytes, head: int, source: tuple[str, int], destination: tuple[str, int], time_s: int
+    ) -> bytes:
+        """Likewise with the first `head` bytes open, but for the version; who sealed it stands behind them. ValueError:
+        `is_exhausted`, or no packet with such a head."""
+    def open_headed(
+        self, sealed: bytes, head: int, source: tuple[str, int], destination: tuple[str, int], time_s: int
+    ) -> bytes | Literal["open", "epoch", "forged", "replayed", "stale", "own", "crowded"]:
+        """Likewise of what `seal_headed` made."""
+
+def hop_tag(key: int, message: bytes) -> int:
+    """HalfSipHash-2-4, 64 bits, of whole words of 32 bits, each as the number that it is in network order; ValueError:
+    it has a part of one. So are the key's two halves."""
+
 class Signer:
     """Signs with Ed25519 (RFC 8032)."""
 

@@ -24,6 +24,8 @@ local header = {
     sealed_at = ProtoField.uint32("canopy.sealed.sealed_at", "Sealed at"),
     sealed = ProtoField.bytes("canopy.sealed.packet", "Packet"),
     tag = ProtoField.bytes("canopy.sealed.tag", "Tag"),
+    hop_counter = ProtoField.uint64("canopy.hop.counter", "Hop's counter"),
+    hop_tag = ProtoField.uint64("canopy.hop.tag", "Hop's tag", base.HEX),
 }
 
 -- Every field of every layer, by its place in the tables.
@@ -111,8 +113,36 @@ local function dissect_layer(layer, tvb, at, tree)
     return at, values
 end
 
+-- How much of a sealed packet is open for switches, or nil.
+local function open_head(tvb)
+    if tvb:len() < HEADER_BYTES or tvb(0, 1):uint() ~= HEADED_VERSION then return nil end
+    local protocol = PROTOCOLS[tvb(1, 1):uint()]
+    local head = protocol and protocol.heads[tvb(2, 1):uint()]
+    if not head or bit.band(tvb(3, 1):uint(), head.flags) ~= head.flags then return nil end
+    local rest = tvb:len() - head.size - SEALED_BYTES - TAG_BYTES
+    if rest < 0 or (head.is_feedback and rest ~= HOP_BYTES) then return nil end
+    return head
+end
+
+-- What stands behind an open head.
+local function dissect_rest(head, tvb, tree)
+    local at, ends = head.size, tvb:len() - (head.is_feedback and HOP_BYTES or 0)
+    tree:add(header.epoch, tvb(at, 1))
+    tree:add(header.sender, tvb(at + 4, 8))
+    tree:add(header.counter, tvb(at + 12, 4))
+    tree:add(header.sealed_at, tvb(at + 16, 4))
+    if ends - TAG_BYTES > at + SEALED_BYTES then
+        tree:add(header.sealed, tvb(at + SEALED_BYTES, ends - TAG_BYTES - at - SEALED_BYTES))
+    end
+    tree:add(header.tag, tvb(ends - TAG_BYTES, TAG_BYTES))
+    if head.is_feedback then
+        tree:add(header.hop_counter, tvb(ends, 8))
+        tree:add(header.hop_tag, tvb(ends + 8, 8))
+    end
+end
+
 local function layer_of(tvb)
-    if tvb:len() < HEADER_BYTES or tvb(0, 1):uint() ~= VERSION then return nil end
+    if tvb:len() < HEADER_BYTES or (tvb(0, 1):uint() ~= VERSION and not open_head(tvb)) then return nil end
     local protocol = PROTOCOLS[tvb(1, 1):uint()]
     local layer = protocol and protocol.types[tvb(2, 1):uint()]
     return layer, protocol
@@ -156,9 +186,13 @@ function canopy.dissector(tvb, pinfo, root)
     tree:add(header.type, tvb(2, 1)):append_text(" (" .. layer.types[tvb(2, 1):uint()] .. ")")
     tree:add(header.flags, tvb(3, 1))
     tree:add(header.session, tvb(4, 4))
-    local ends, values = dissect_layer(layer, tvb, HEADER_BYTES, tree)
+    local head = open_head(tvb)
+    local ends, values = dissect_layer(layer, head and tvb(0, head.size):tvb() or tvb, HEADER_BYTES, tree)
     local info = title .. " session=" .. session
-    if not ends then
+    if head then
+        info = "sealed " .. info
+        dissect_rest(head, tvb, tree)
+    elseif not ends then
         tree:add_proto_expert_info(truncated)
     else
         for _, name in ipairs({ "seq", "cumulative", "round", "reason" }) do
@@ -175,6 +209,10 @@ canopy:register_heuristic("udp", function(tvb, pinfo, root)
         return true
     end
     local layer = layer_of(tvb)
+    if open_head(tvb) then
+        canopy.dissector(tvb, pinfo, root)
+        return true
+    end
     if not layer or tvb:len() < HEADER_BYTES + least_bytes(layer) then return false end
     canopy.dissector(tvb, pinfo, root)
     return true

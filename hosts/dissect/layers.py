@@ -35,9 +35,9 @@ from scapy.packet import Packet, bind_layers
 from hosts import protocols
 from hosts.wire.fields import Bitmap, Host, Number, Payload, Size, Words
 from hosts.wire.format import Format
-from hosts.wire.header import COMMON, SEALED_VERSION, VERSION
+from hosts.wire.header import COMMON, HEADED_VERSION, SEALED_VERSION, VERSION
 from hosts.wire.layout import Items, Layout, Place
-from hosts.wire.sealed import SEALED
+from hosts.wire.sealed import HOP, SEAL, SEALED
 
 PROTOCOLS: Final = {protocols.get(name).number: name.upper() for name in protocols.names()}
 """Their names by the number in the common header."""
@@ -136,7 +136,8 @@ class CanopyHeader(Packet):
     @classmethod
     def dispatch_hook(cls, data: bytes = b"", *_: object, **__: object) -> type[Packet]:
         """Scapy asks: a sealed packet is another."""
-        return SealedHeader if data[:1] == bytes([SEALED_VERSION]) else cls
+        version = data[0] if data else VERSION
+        return {SEALED_VERSION: SealedHeader, HEADED_VERSION: HeadedHeader}.get(version, cls)
 
 
 class SealedHeader(Packet):
@@ -149,6 +150,28 @@ class SealedHeader(Packet):
     ]
 
 
+class HeadedHeader(CanopyHeader):
+    """The common header of a packet whose head is open, for switches; feedback is readable as a whole."""
+
+    name = "Canopy, with an open head"
+
+
+class SealTrailer(Packet):
+    """hosts.wire.sealed, behind feedback."""
+
+    name = "Canopy seal"
+    fields_desc = [_scapy_field("", SEAL, place) for place in SEAL.places()]  # noqa: RUF012
+
+
+class HopTrailer(Packet):
+    """And behind that."""
+
+    name = "Canopy hop"
+    fields_desc = [_scapy_field("", HOP, place) for place in HOP.places()]  # noqa: RUF012
+
+
+bind_layers(SealTrailer, HopTrailer)
+
 LAYERS: Final[Mapping[int, Mapping[int, type[Packet]]]] = {
     number: layers for number, name in sorted(PROTOCOLS.items()) if (layers := _layers(name.lower()))
 }
@@ -157,6 +180,10 @@ LAYERS: Final[Mapping[int, Mapping[int, type[Packet]]]] = {
 for _number, _by_type in LAYERS.items():
     for _type, _layer in _by_type.items():
         bind_layers(CanopyHeader, _layer, version=VERSION, protocol=_number, type=_type)
+        _head = protocols.get(PROTOCOLS[_number].lower()).open_heads.get(_type)
+        if _head is not None and _head.merged:
+            bind_layers(HeadedHeader, _layer, version=HEADED_VERSION, protocol=_number, type=_type)
+            bind_layers(_layer, SealTrailer)
 
 
 def _headless(name: str, layouts: list[Layout[Any]]) -> type[Packet]:

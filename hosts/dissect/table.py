@@ -11,9 +11,10 @@ from hosts import protocols
 from hosts.protocol import Protocol
 from hosts.wire.fields import Number, Payload, Size, Words
 from hosts.wire.format import Format
-from hosts.wire.header import COMMON, HEADER_BYTES
+from hosts.wire.header import COMMON, HEADED_VERSION, HEADER_BYTES
 from hosts.wire.layout import Items, Layout, Place
 from hosts.wire.reason import Reason
+from hosts.wire.sealed import HOP, SEAL, SEALED
 
 _HEAD: Final = """\
 # Packets
@@ -25,6 +26,14 @@ A packet that is too short or too long, or has a value other than those that are
 `canopy wireshark` names the fields as they are here: `canopy.mtcp.join_ack.first`."""
 
 
+_SEALED: Final = """\
+[security.md](security.md) has the format. Behind these fields the packet is encrypted; a tag of 16 bytes ends it."""
+_HEADED: Final = f"""\
+Where switches help, the head of a packet that they must read is open; its first byte is {HEADED_VERSION} then. Behind
+the head, of feedback behind the whole packet, comes:"""
+_HOP: Final = """\
+(Of other packets the encrypted rest is in front of the tag.) Behind feedback, from one hop to the next:"""
+
 _COLUMNS: Final = 120
 
 
@@ -33,6 +42,7 @@ def page() -> str:
     every = sorted(map(protocols.get, protocols.names()), key=lambda protocol: protocol.number)
     codes = ((str(int(reason)), reason.name, reason.text) for reason in Reason)
     parts = [_HEAD, "## The common header", _fields(COMMON, 0)]
+    parts += ["## Sealed packets", _SEALED, _fields(SEALED, 0), _HEADED, _fields(SEAL, 0), _HOP, _fields(HOP, 0)]
     parts += ["## Reasons", "Why somebody is refused, dropped or leaves.", _rows(("code", "name", "meaning"), codes)]
     for protocol in every:
         parts += _protocol(protocol)
@@ -56,6 +66,9 @@ def _protocol(protocol: Protocol[Any]) -> Iterator[str]:
             flags = ((f"0x{flag.mask:02x}", f"`{flag.name}`", flag.meaning) for flag in layout.flags)
             yield _rows(("flag", "name", "meaning"), flags)
         yield _fields(layout, HEADER_BYTES if isinstance(layout, Format) else 0)
+        if isinstance(layout, Format) and (head := protocol.open_heads.get(int(layout.kinds[0]))):
+            needed = " and ".join(f"`{flag.name}`" for flag in layout.flags if flag.mask & head.flags)
+            yield f"Sealed for switches{', with ' if needed else ''}{needed}, its first {head.size} bytes are open."
         tail = layout.tail
         if isinstance(tail, Items) and tail.layout not in items:
             items.append(tail.layout)

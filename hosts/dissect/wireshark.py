@@ -17,9 +17,9 @@ from engine.command.exits import EXIT_BAD_INPUT
 from hosts import protocols as registry
 from hosts.wire.fields import Bitmap, Field, Host, Payload, Size
 from hosts.wire.format import Format
-from hosts.wire.header import HEADER_BYTES, SEALED_VERSION, VERSION
+from hosts.wire.header import HEADED_VERSION, HEADER_BYTES, SEALED_VERSION, VERSION
 from hosts.wire.layout import Items, Layout
-from hosts.wire.sealed import SEALED, TAG_BYTES
+from hosts.wire.sealed import HOP, SEALED, TAG_BYTES
 
 # Where Wireshark looks for a user's own plugins ("Personal Lua Plugins" in its Help, About, Folders).
 PLUGINS = Path.home() / ".local/lib/wireshark/plugins"
@@ -76,11 +76,18 @@ def _tables() -> str:
         types = ", ".join(f"[{int(kind)}] = {variable}" for variable, one in local.items() for kind in one.kinds)
         definitions += "".join(f"local {variable} = {_layer(name, one, items)}\n" for variable, one in local.items())
         definitions += "".join(f"{variable}.types = {{ {kinds} }}\n" for variable in local)
-        protocols.append(f"[{number}] = {{ name = {_lua(name.upper())}, types = {{ {types} }} }}")
+        heads = ", ".join(
+            f"[{kind}] = {{ size = {head.size}, flags = {head.flags}, is_feedback = {str(head.merged > 0).lower()} }}"
+            for kind, head in protocol.open_heads.items()
+        )
+        protocols.append(
+            f"[{number}] = {{ name = {_lua(name.upper())}, types = {{ {types} }}, heads = {{ {heads} }} }}"
+        )
     inner = "".join(f"local {variable} = {text}\n" for variable, text in items.items())
     header = f"local HEADER_BYTES = {HEADER_BYTES}\nlocal VERSION = {VERSION}\n"
     header += f"local SEALED_BYTES = {SEALED.size}\nlocal TAG_BYTES = {TAG_BYTES}\n"
-    header += f"local SEALED_VERSION = {SEALED_VERSION}\n\n"
+    header += f"local SEALED_VERSION = {SEALED_VERSION}\nlocal HEADED_VERSION = {HEADED_VERSION}\n"
+    header += f"local HOP_BYTES = {HOP.size}\n\n"
     return f"{header}{inner}{definitions}local PROTOCOLS = {{\n    {f',{chr(10)}    '.join(protocols)}\n}}\n"
 
 

@@ -37,6 +37,7 @@ from hosts.programs.report import reporting
 from hosts.programs.sdp import Description, read_sdp
 from hosts.programs.secrecy import (
     AskOption,
+    HopFileOption,
     LinkArgument,
     Place,
     Secrecy,
@@ -118,6 +119,7 @@ def send(
     signed: SignedOption = False,
     secret_file: SecretFileOption = None,
     sign_file: SignFileOption = None,
+    hop_file: HopFileOption = None,
     interface: InterfaceOption = None,
     source: LocalAddressOption = None,
     receivers: Annotated[
@@ -151,7 +153,7 @@ def send(
             parameters["rate_limit_bps"] = rate_limit
         _check_options(protocol, rate_limit, receivers, wait)
         starts: dict[str, Any] = {"receivers": receivers or 1, "wait": DEFAULT_WAIT_S if wait is None else wait}
-        secrecy = Secrecy(secure or signed, signed, secret_file, sign_file)
+        secrecy = Secrecy(secure or signed, signed, secret_file, sign_file, hop_file)
         place = sender_place(group, port, secrecy, display)
         plan = _of_files(make_plan(protocol, place, source, session, parameters, seed, trace, **starts))
         plan, address = at_sender(plan, place, interface, local_port, status_dir, "canopy recv", usual="mtcp")
@@ -177,6 +179,7 @@ def recv(
     ] = None,
     secure: AskOption = False,
     secret_file: SecretFileOption = None,
+    hop_file: HopFileOption = None,
     interface: InterfaceOption = None,
     source: SourceOption = None,
     session: SessionOption = None,
@@ -234,7 +237,9 @@ def recv(
         if every and newest:
             raise ValueError("--all and --newest are not for one receiver")
         parameters |= {name: value for name, value in chosen.items() if value is not None}
-        place = receiver_place(link, group, port, asked=secure, secret_file=secret_file, display=display)
+        place = receiver_place(
+            link, group, port, asked=secure, secret_file=secret_file, display=display, hop_file=hop_file
+        )
         plan = _of_files(make_plan(protocol, place, source, session, parameters, seed, trace, asks=resume))
         plan = dataclasses.replace(plan, local_port=local_port, read_rate_bps=read_rate, said=who(place))
         require_source(plan.session)

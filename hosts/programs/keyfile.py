@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 
 from canopy_engine import Signer
 
+from hosts.security.hop import HopKeys
 from hosts.security.keys import SECRET_BYTES, SIGNER_BYTES, GroupKeys, KeysError, decoded, encoded, parse_keys
 from hosts.security.link import SCHEME, Link, parse_link
 
@@ -19,7 +20,7 @@ MOST_BYTES: Final = 1 << 16
 """A file that is longer is no key file (ours)."""
 HEAD: Final = "# canopy: a group's keys. Whoever has them takes part, and reads all that is sent.\n"
 
-
+HOP: Final = "# canopy: what a host vouches by to its switch, and the switch to it.\n"
 SIGNING: Final = "# canopy: what a session's sender signs with. Whoever has it is the sender.\n"
 
 
@@ -47,6 +48,28 @@ def read_seed(path: Path) -> bytes:
 def write_seed(path: Path, seed: bytes) -> None:
     """As `write_keys`."""
     write_private(path, f"{SIGNING}{encoded(seed)}\n")
+
+
+def read_hop_keys(path: Path) -> HopKeys:
+    """What a host's port vouches by, from a file. KeysError, OSError."""
+    words = [
+        word
+        for line in read_private(path, MOST_BYTES).splitlines()
+        if not line.startswith("#")
+        for word in line.split()
+    ]
+    try:
+        outward, inward = (int(word, 16) for word in words)
+    except ValueError:
+        raise KeysError(f"{path}: not the two keys of a port, of 16 hexadecimal digits each") from None
+    if not 0 <= min(outward, inward) <= max(outward, inward) < 1 << 64:
+        raise KeysError(f"{path}: a port's keys have 64 bits")
+    return HopKeys(outward, inward)
+
+
+def write_hop_keys(path: Path, keys: HopKeys) -> None:
+    """As `write_keys`."""
+    write_private(path, f"{HOP}{keys.outward:016x} {keys.inward:016x}\n")
 
 
 def roll(keys: GroupKeys) -> GroupKeys:

@@ -11,10 +11,11 @@ from typing import Annotated, Any, Final, NamedTuple
 import typer
 
 from hosts.endpoint import Address
-from hosts.programs.keyfile import new_keys, new_seed, public, read_secret, read_seed
+from hosts.programs.keyfile import new_keys, new_seed, public, read_hop_keys, read_secret, read_seed
 from hosts.programs.progress import Display
 from hosts.programs.registration import Registration
 from hosts.protocol import Protocol
+from hosts.security.hop import HopKeys
 from hosts.security.keyring import KeyRing
 from hosts.security.keys import GroupKeys, KeysError
 from hosts.security.link import Link, parse_link, parse_secret
@@ -38,6 +39,10 @@ SignedOption = Annotated[
 SignFileOption = Annotated[
     Path | None, typer.Option(help="Sign with what is in this file (canopy keys new --signed).", show_default=False)
 ]
+HopFileOption = Annotated[
+    Path | None,
+    typer.Option(help="Vouch for feedback that switches merge with the keys in this file.", show_default=False),
+]
 LinkArgument = Annotated[
     str | None, typer.Argument(help="What the sender printed: canopy://GROUP:PORT#SECRET.", show_default=False)
 ]
@@ -50,6 +55,7 @@ class Secrecy(NamedTuple):
     signed: bool = False
     secret_file: Path | None = None
     sign_file: Path | None = None
+    hop_file: Path | None = None
 
 
 class Place(NamedTuple):
@@ -65,6 +71,8 @@ class Place(NamedTuple):
     """The sender's public key, where it signs."""
     seed: bytes | None = None
     """What the sender signs with."""
+    hop_keys: HopKeys | None = None
+    """Of the host's port, where switches merge feedback."""
 
 
 def chance_group() -> str:
@@ -79,7 +87,8 @@ def chance_port() -> int:
 
 def sender_place(group: str | None, port: int | None, secrecy: Secrecy, display: Display) -> Place:
     """A sender's; a session that is sealed may have a group and port of chance. KeysError, OSError."""
-    asked, signed, secret_file, sign_file = secrecy
+    asked, signed, secret_file, sign_file, hop_file = secrecy
+    hop_keys = None if hop_file is None else read_hop_keys(hop_file)
     seed = None if sign_file is None else read_seed(sign_file)
     if signed and secret_file is None and seed is None:
         seed = new_seed()
@@ -106,11 +115,18 @@ def sender_place(group: str | None, port: int | None, secrecy: Secrecy, display:
         group, port = group or chance_group(), port or chance_port()
     if group is None or port is None:
         raise KeysError("give --group and --port; with --secure they may be left out")
-    return Place(group, port, keys, is_new, signer, seed)
+    return Place(group, port, keys, is_new, signer, seed, hop_keys)
 
 
 def receiver_place(
-    link: str | None, group: str | None, port: int | None, *, asked: bool, secret_file: Path | None, display: Display
+    link: str | None,
+    group: str | None,
+    port: int | None,
+    *,
+    asked: bool,
+    secret_file: Path | None,
+    display: Display,
+    hop_file: Path | None = None,
 ) -> Place:
     """A receiver's. KeysError, OSError."""
     filed = None if secret_file is None else _from_file(secret_file)
@@ -123,7 +139,9 @@ def receiver_place(
     secret = (filed.keys if filed is not None else None) or (found.keys if found is not None else None)
     if asked and secret is None:
         secret = parse_secret(_ask())
-    return Place(group, port, _keys(secret, display), signer=None if secret is None else secret.signer)
+    signer = None if secret is None else secret.signer
+    hop_keys = None if hop_file is None else read_hop_keys(hop_file)
+    return Place(group, port, _keys(secret, display), signer=signer, hop_keys=hop_keys)
 
 
 class _Filed(NamedTuple):
@@ -170,7 +188,15 @@ def secured(protocol: Protocol[Any], place: Place) -> Protocol[Any]:
     """The protocol as a session's members run it."""
     if place.keys is None:
         return protocol
-    return secure(protocol, place.keys, random.SystemRandom(), time.time, signer=place.signer, seed=place.seed)
+    return secure(
+        protocol,
+        place.keys,
+        random.SystemRandom(),
+        time.time,
+        signer=place.signer,
+        seed=place.seed,
+        hop_keys=place.hop_keys,
+    )
 
 
 def who(place: Place, command: str = "", source: str | None = None, protocol: str = "") -> str:

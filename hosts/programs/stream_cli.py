@@ -40,6 +40,7 @@ from hosts.programs.progress import Display
 from hosts.programs.report import reporting
 from hosts.programs.secrecy import (
     AskOption,
+    HopFileOption,
     LinkArgument,
     Secrecy,
     SecretFileOption,
@@ -74,6 +75,7 @@ def send(
     signed: SignedOption = False,
     secret_file: SecretFileOption = None,
     sign_file: SignFileOption = None,
+    hop_file: HopFileOption = None,
     interface: InterfaceOption = None,
     source: LocalAddressOption = None,
     session: SessionOption = None,
@@ -96,7 +98,7 @@ def send(
         parameters = {**_packet_size(protocol), **read_settings(settings)}
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
-        secrecy = Secrecy(secure or signed, signed, secret_file, sign_file)
+        secrecy = Secrecy(secure or signed, signed, secret_file, sign_file, hop_file)
         place = sender_place(group, port, secrecy, display)
         plan = _realtime(make_plan(protocol, place, source, session, parameters, seed, trace))
         plan, address = at_sender(plan, place, interface, local_port, status_dir, "canopy stream recv", usual="tfmcc")
@@ -115,6 +117,7 @@ def recv(
     protocol: ProtocolOption = "tfmcc",
     secure: AskOption = False,
     secret_file: SecretFileOption = None,
+    hop_file: HopFileOption = None,
     interface: InterfaceOption = None,
     source: SourceOption = None,
     session: SessionOption = None,
@@ -133,7 +136,9 @@ def recv(
     """
     display = Display(quiet=quiet)
     with reporting(display):
-        place = receiver_place(link, group, port, asked=secure, secret_file=secret_file, display=display)
+        place = receiver_place(
+            link, group, port, asked=secure, secret_file=secret_file, display=display, hop_file=hop_file
+        )
         plan = _realtime(make_plan(protocol, place, source, session, read_settings(settings), seed, trace))
         require_source(plan.session)
         address = sockets.resolve_interface(interface, source or place.group)

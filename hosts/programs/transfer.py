@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from hosts.application import stream_bytes
-from hosts.endpoint import Event, PeerDropped, PeerFinished, PeerJoined, PeerRefused, SessionEnded, SessionStarted
+from hosts.endpoint import (
+    Event,
+    PeerDropped,
+    PeerFinished,
+    PeerJoined,
+    PeerMisquoted,
+    PeerRefused,
+    SessionEnded,
+    SessionStarted,
+)
 from hosts.programs.broadcast import FileLibrary
 from hosts.programs.driver import COMPLAINT_INTERVAL_S, INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
 from hosts.programs.files import FileSink, FileSource
@@ -219,6 +228,8 @@ class _SenderNarrator(Narrator):
             self.display.say(f"{event.peer} refused: {event.reason}")
         elif isinstance(event, PeerDropped):
             self._last_change(f"{event.peer} dropped: {event.reason}")
+        elif isinstance(event, PeerMisquoted):
+            self.display.say(f"a switch has said of {event.peer} what it did not: none is believed any more")
         elif isinstance(event, PeerFinished):
             self._last_change(f"{event.peer} {'has the whole file' if event.complete else f'failed: {event.reason}'}")
 

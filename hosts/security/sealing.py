@@ -1,15 +1,17 @@
 """Seals what an endpoint sends, and opens what comes to it, before and behind a protocol that knows nothing of it."""
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from canopy_engine import Seal
 
 from hosts.endpoint import Address, Datagram, DatagramRun, Effect, Send, SendRun
+from hosts.security.hop import HOP_BYTES, Hops
 from hosts.security.keyring import KeyRing
 from hosts.security.keys import GroupKeys
-from hosts.wire.header import SEAL_BYTES
+from hosts.wire.header import HEADED_VERSION, HEADER_BYTES, SEAL_BYTES, VERSION
+from hosts.wire.sealed import OpenHead
 
 SENDER_BITS: Final = 64
 """Of the number that an endpoint seals under, drawn at each start: of 2^20 starts in an epoch two have the same with a
@@ -18,16 +20,32 @@ UNIX_TIME: Final = 2**32
 """A sealed packet's time counts seconds modulo this."""
 OPENED: Final = "opened"
 """The counter of what was opened."""
+MERGED: Final = "opened_merged"
+"""The counter of what switches had merged, and the last one vouched for."""
+ANYWHERE: Final = Address("0.0.0.0", 0)
+"""Sealed in place of the destination where switches send copies."""
 
 
 class Sealing:
     """One endpoint's. It counts into the endpoint's own counters: `opened`, and `drop_..` with what was wrong."""
 
     def __init__(
-        self, keys: GroupKeys | KeyRing, ids: random.Random, wall: Callable[[], float], counters: dict[str, int]
+        self,
+        keys: GroupKeys | KeyRing,
+        ids: random.Random,
+        wall: Callable[[], float],
+        counters: dict[str, int],
+        heads: Mapping[int, OpenHead] | None = None,
+        hops: Hops | None = None,
+        *,
+        is_helped: bool = False,
     ) -> None:
         """`ids` must be good for cryptography where packets leave the program, and never be seeded there; `wall`: the
-        time since 1970, seconds."""
+        time since 1970, seconds. `heads`: what is open, by types of packets, for switches that help; `hops`: what they
+        vouch by. `is_helped`: this endpoint leaves it open; else only of packets whose flags ask for help."""
+        self._heads = heads or {}
+        self._open = {kind: head for kind, head in self._heads.items() if is_helped or head.flags}
+        self._hops = hops or Hops(None, wall)
         self._ids = ids
         self._wall = wall
         self._counters = counters
@@ -68,23 +86,57 @@ class Sealing:
         places = range(0, len(data), size)
         packets = [self._opened(data[at : at + size], source, destination, time) for at in places]
         whole = [packet for packet in packets if packet is not None]
-        if len(whole) == len(packets) and len(packets) > 1:
-            inner = size - SEAL_BYTES
+        inner = size - SEAL_BYTES - (HOP_BYTES if self._is_feedback(data) else 0)
+        if len(whole) == len(packets) > 1 and len(whole[-1]) <= inner and all(len(one) == inner for one in whole[:-1]):
             return [DatagramRun(b"".join(whole), inner, source, destination, first_at, arrived_at, hops, ecn)]
         return [run.datagram(at)._replace(data=one) for at, one in enumerate(packets) if one is not None]
 
     def _opened(self, sealed: bytes, source: Address, destination: Address, time: int) -> bytes | None:
         self._keep_up()
-        opened = self._seal.open(sealed, source, destination, time)
-        counters = self._counters
+        head = _head(self._heads, sealed, HEADED_VERSION)
+        opened: bytes | str
+        if head is None:
+            opened = self._seal.open(sealed, source, destination, time)
+        elif head.merged:
+            opened = self._feedback(sealed, head, source, destination, time)
+        else:
+            to = ANYWHERE if head.is_copied else destination
+            opened = self._seal.open_headed(sealed, head.size, source, to, time)
         if isinstance(opened, bytes):
-            counters[OPENED] = counters.get(OPENED, 0) + 1
+            self._count(OPENED)
             return opened
-        name = f"drop_{opened}"
-        counters[name] = counters.get(name, 0) + 1
+        self._count(f"drop_{opened}")
         if opened == "epoch" and isinstance(self._keys, KeyRing):
             self._keys.is_behind = True
         return None
+
+    def _is_feedback(self, sealed: bytes) -> bool:
+        head = _head(self._heads, sealed, HEADED_VERSION)
+        return head is not None and head.merged > 0
+
+    def _count(self, name: str) -> None:
+        self._counters[name] = self._counters.get(name, 0) + 1
+
+    def _feedback(self, sealed: bytes, head: OpenHead, source: Address, destination: Address, time: int) -> bytes | str:
+        """Feedback is its author's; or a switch's, that has merged it: then the last hop vouches for it."""
+        if len(sealed) != head.size + SEAL_BYTES + HOP_BYTES:
+            return "forged"
+        packet, hop = sealed[: head.size], sealed[-HOP_BYTES:]
+        vouched = destination == self._own and self._hops.is_right(packet, hop, source, destination)
+        if packet[3] & head.merged:
+            if not vouched:
+                return "hop"
+            self._count(MERGED)
+            return bytes([VERSION]) + packet[1:]
+        whole = bytearray(sealed[:-HOP_BYTES])
+        changed = whole[head.changed]
+        whole[head.changed] = bytes(len(changed))
+        opened = self._seal.open_headed(bytes(whole), head.size, source, destination, time)
+        if vouched and isinstance(opened, bytes):
+            told = bytearray(opened)
+            told[head.changed] = changed
+            return bytes(told)
+        return opened
 
     def _sealed_run(self, run: SendRun) -> SendRun:
         data, destination, ecn, size = run
@@ -96,7 +148,14 @@ class Sealing:
         assert self._own is not None, "an endpoint that seals is told its place first"
         if self._seal.is_exhausted:
             self._seal.renew(self._ids.getrandbits(SENDER_BITS))
-        return self._seal.seal(packet, self._own, destination, time)
+        head = _head(self._open, packet, VERSION)
+        if head is None:
+            return self._seal.seal(packet, self._own, destination, time)
+        to = ANYWHERE if head.is_copied else destination
+        sealed = self._seal.seal_headed(packet, head.size, self._own, to, time)
+        if not head.merged:
+            return sealed
+        return sealed + self._hops.sign(sealed[: head.size], self._own, destination)
 
     def _keep_up(self) -> None:
         """Take the epochs that there are now."""
@@ -107,3 +166,11 @@ class Sealing:
 
     def _time(self) -> int:
         return int(self._wall()) % UNIX_TIME
+
+
+def _head(heads: Mapping[int, OpenHead], packet: bytes, version: int) -> OpenHead | None:
+    """How much of a packet with this version is open."""
+    if not heads or len(packet) < HEADER_BYTES or packet[0] != version:
+        return None
+    head = heads.get(packet[2])
+    return head if head is not None and packet[3] & head.flags == head.flags else None

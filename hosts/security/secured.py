@@ -12,6 +12,7 @@ from hosts.parts.bounds import most
 from hosts.parts.wrapping import WrappedReceiver, WrappedSender
 from hosts.protocol import Protocol, Session
 from hosts.security.checking import CheckingReceiver
+from hosts.security.hop import HopKeys, Hops
 from hosts.security.keyring import KeyRing
 from hosts.security.keys import GroupKeys
 from hosts.security.sealing import Sealing
@@ -20,6 +21,8 @@ from hosts.wire.header import SEAL_BYTES
 
 OptionsT = TypeVar("OptionsT")
 
+SAMPLE_S: Final = 1.0
+"""A member whose feedback switches merge says the same so often that they cannot read it (ours)."""
 SIZES: Final = ("payload_bytes", "packet_bytes")
 """What protocols call the size of their packets."""
 
@@ -85,26 +88,30 @@ def secure(
     *,
     signer: bytes | None = None,
     seed: bytes | None = None,
+    hop_keys: HopKeys | None = None,
 ) -> Protocol[OptionsT]:
     """The protocol, with endpoints that seal; `ids` and `wall` are as `Sealing` has them. They raise ValueError for
-    options that cannot be had. `signer`: receivers take only what its owner has signed; `seed`: senders sign by it."""
+    options that cannot be had. `signer`: receivers take only what its owner has signed; `seed`: senders sign by it;
+    `hop_keys`: of the port of the host that they run on, where switches help."""
 
-    def sealing(counters: dict[str, int]) -> Sealing:
-        return Sealing(keys, ids, wall, counters)
+    def sealing(counters: dict[str, int], *, is_helped: bool = False) -> Sealing:
+        hops = Hops(hop_keys, wall)
+        return Sealing(keys, ids, wall, counters, protocol.open_heads, hops, is_helped=is_helped)
 
     def sender(session: Session, options: OptionsT, rng: random.Random) -> SenderEndpoint:
-        core = protocol.make_sender(session, sealed_options(protocol, options), rng)
+        is_signed = signer is not None or seed is not None
+        core = protocol.make_sender(session, sealed_options(protocol, options, is_signed=is_signed), rng)
         if seed is not None:
             core = SigningSender(core, Signer(seed), session.group, protocol.tree_types, ids, wall)
-        return SecuredSender(core, sealing(core.counters))
+        return SecuredSender(core, sealing(core.counters, is_helped=_is_helped(options)))
 
     def receiver(session: Session, options: OptionsT, rng: random.Random) -> ReceiverEndpoint:
-        core = protocol.make_receiver(session, sealed_options(protocol, options), rng)
+        core = protocol.make_receiver(session, sealed_options(protocol, options, is_signed=signer is not None), rng)
         if signer is not None:
             if getattr(options, "agent", False):
                 raise ValueError("an agent speaks for itself: a session that its sender signs has no agents")
             core = CheckingReceiver(core, signer, protocol.tree_types, wall)
-        return SecuredReceiver(core, sealing(core.counters))
+        return SecuredReceiver(core, sealing(core.counters, is_helped=_is_helped(options)))
 
     listening: list[Sealing] = []  # made when the first is read, for it takes an id
 
@@ -117,12 +124,28 @@ def secure(
     return replace(protocol, make_sender=sender, make_receiver=receiver, read_session=read_session)
 
 
-def sealed_options(protocol: Protocol[OptionsT], options: OptionsT) -> OptionsT:
+def lacks_help(protocol: Protocol[Any], *, is_signed: bool) -> str:
+    """Why a sealed session has no `assist`; empty: it may have."""
+    if not protocol.open_heads:
+        return f"{protocol.name}'s feedback is not merged where its packets are sealed: without `assist: switch`"
+    if is_signed:
+        return "switches copy what a sender signs for one receiver alone: without `assist: switch`"
+    return ""
+
+
+def _is_helped(options: object) -> bool:
+    return getattr(options, "assist", "none") != "none"
+
+
+def sealed_options(protocol: Protocol[OptionsT], options: OptionsT, *, is_signed: bool = False) -> OptionsT:
     """The options, with packets so much shorter that sealed ones fit. ValueError: somebody wants longer ones, or
-    switches' help, which could not read them."""
-    if getattr(options, "assist", "none") != "none":
-        raise ValueError("switches cannot merge what they cannot read: a sealed session has no `assist`")
+    switches' help that cannot be had."""
+    if _is_helped(options) and (lack := lacks_help(protocol, is_signed=is_signed)):
+        raise ValueError(lack)
     usual: Any = protocol.options()
+    if "sample_s" in protocol.option_names and getattr(options, "sample_s", None) == usual.sample_s:
+        sampled: Any = options
+        options = replace(sampled, sample_s=SAMPLE_S)
     for name in protocol.option_names.intersection(SIZES):
         size = getattr(options, name)
         limit = int(most(usual, name)) - SEAL_BYTES

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
-from hosts.wire.header import HEADER, HEADER_BYTES, SEALED_VERSION, VERSION, PacketError
+from hosts.wire.header import HEADED_VERSION, HEADER, HEADER_BYTES, SEALED_VERSION, VERSION, PacketError
 
 
 def read_header(data: bytes, protocol: int) -> tuple[int, int, int]:
@@ -14,7 +14,7 @@ def read_header(data: bytes, protocol: int) -> tuple[int, int, int]:
         raise PacketError("truncated")
     version, number, kind, flags, session = HEADER.unpack_from(data)
     if version != VERSION:
-        raise PacketError("sealed" if version == SEALED_VERSION else "version")
+        raise PacketError("sealed" if version in (SEALED_VERSION, HEADED_VERSION) else "version")
     if number != protocol:
         raise PacketError("protocol")
     return kind, flags, session

@@ -30,6 +30,8 @@ MAX_DATAGRAM_BYTES: Final = ETHERNET_MTU_BYTES - IPV4_UDP_BYTES
 """What fits one Ethernet frame without fragmentation."""
 SEALED_VERSION: Final = 2
 """The first octet of a sealed packet (docs/security.md)."""
+HEADED_VERSION: Final = 5
+"""Likewise of one whose head is open, for switches to read (hosts/wire/sealed.py)."""
 SEAL_BYTES: Final = 36
 """What a sealed packet is longer by."""
 MAX_SEALABLE_BYTES: Final = MAX_DATAGRAM_BYTES - SEAL_BYTES

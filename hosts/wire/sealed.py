@@ -1,9 +1,10 @@
-"""What is readable of a sealed packet: its first bytes (docs/security.md)."""
+"""What is readable of a sealed packet (docs/security.md): its first bytes; or, of one that switches have to read, its
+head, what says behind that who sealed it, and what one hop of its way says to the next."""
 
-from typing import Final
+from typing import Any, Final, NamedTuple
 
-from hosts.wire.fields import Number
-from hosts.wire.header import SEALED_VERSION
+from hosts.wire.fields import Bitmap, Number, Reserved
+from hosts.wire.header import HEADER_BYTES, SEALED_VERSION
 from hosts.wire.layout import Layout
 
 SEALED: Final = Layout[object](
@@ -19,3 +20,61 @@ SEALED: Final = Layout[object](
 )
 TAG_BYTES: Final = 16
 """At the packet's end."""
+
+SEAL: Final = Layout[object](
+    "seal",
+    None,
+    Number("epoch", 8, "whose secret it is sealed with"),
+    Reserved("reserved", 24),
+    Number("sender", 64, "drawn at each start of an endpoint"),
+    Number("counter", 32, "of the sender's packets"),
+    Number("sealed_at", 32, "Unix time, seconds, modulo 2^32"),
+    Bitmap("tag", 8 * TAG_BYTES, "end to end; of what a switch has merged it says nothing"),
+)
+"""Behind feedback that is open as a whole. (Behind the head of another packet the rest of it is before the tag.)"""
+
+
+class Hop(NamedTuple):
+    """What one hop says of feedback to the next."""
+
+    counter: int
+    tag: int
+
+
+HOP: Final = Layout(
+    "hop",
+    Hop,
+    Number("counter", 64, "rises with each packet of who sends it; 0: nobody vouches for it"),
+    Number("tag", 64, "HalfSipHash-2-4 under the key of the port"),
+)
+"""At the end of feedback."""
+
+
+class OpenHead(NamedTuple):
+    """How much of a packet is open where its session's packets are sealed and switches help it."""
+
+    size: int
+    """Bytes from the common header on. The rest is encrypted, all is authenticated."""
+    flags: int = 0
+    """Only of packets that have all of these."""
+    is_copied: bool = False
+    """Switches send it to others, too: to whom it goes is not sealed."""
+    merged: int = 0
+    """Feedback, of which a switch that has merged it says so by this flag: a `Hop` follows. 0: it is none."""
+    changed: slice = slice(0, 0)
+    """Bytes that switches change in passing: they are 0 when it leaves its host."""
+
+
+def bytes_of(layout: Layout[Any], name: str) -> slice:
+    """Where a field is in a packet with the common header. KeyError: it has none of that name."""
+    for place in layout.places():
+        if place.name == name and place.at is not None:
+            start = HEADER_BYTES + place.at // 8
+            return slice(start, start + place.field.bits // 8)
+    raise KeyError(name)
+
+
+def end_of(layout: Layout[Any], name: str) -> int:
+    """Bytes of a packet up to the end of that field."""
+    end: int = bytes_of(layout, name).stop
+    return end

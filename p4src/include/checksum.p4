@@ -54,7 +54,7 @@ control canopy_verify_checksum(inout headers_t hdr, inout metadata_t meta) {
         // What is merged gets a checksum of ours: damage must not be hidden by it, nor silence others. 0 means that there is
         // none, and a sum that is 0 is sent as 0xffff (RFC 768), which no calculation gives.
         verify_checksum(
-            hdr.feedback.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
+            hdr.feedback.isValid() && !hdr.hop.isValid() && hdr.udp.checksum != 0 && hdr.udp.checksum != 0xffff,
             FEEDBACK_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
         verify_checksum(
@@ -100,7 +100,7 @@ control canopy_update_checksum(inout headers_t hdr, inout metadata_t meta) {
             hdr.igmp.checksum, HashAlgorithm.csum16);
         // A sum of 0 should leave as 0xffff (RFC 768); as it is, one summary in 65,536 is protected by Ethernet only.
         update_checksum(
-            meta.merged == 1 && hdr.feedback.isValid(),
+            meta.merged == 1 && hdr.feedback.isValid() && !hdr.hop.isValid(),
             FEEDBACK_FIELDS,
             hdr.udp.checksum, HashAlgorithm.csum16);
         update_checksum(

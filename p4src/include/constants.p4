@@ -13,6 +13,9 @@
 #define MERGED_PORTS_LOG 4
 // Slots: one per (source, group) or (any source, group); its number indexes every register and counter of a group.
 #define MAX_SLOTS 4096
+// Endpoints of one port whose counters are noted one by one (hops/hops.p4): the row is a sum of addresses and session.
+#define HOP_ROWS 16
+#define HOP_ROWS_LOG 4
 // Places for recently reported unknown groups, per port; see multicast/igmp_unknown.p4.
 #define UNKNOWN_PER_PORT 1024
 
@@ -65,6 +68,11 @@ const bit<8> UNKNOWN_WINDOW_SHIFT = 19;
 
 // ------------------------------------------------------------------ Canopy's packets
 const bit<8> CANOPY_VERSION = 1;
+// Of a sealed packet whose head is open, for switches to read: one bit more, so that it is taken apart as any.
+const bit<8> HEADED_VERSION = 5;
+const bit<8> EITHER_VERSION = 0xfb;     // a mask: the bits in which they agree
+const bit<16> SEAL_BYTES = 36;
+const bit<16> HOP_BYTES = 16;
 
 // The flags of the common header, by the number of their bit.
 #define FLAG(BIT) (8w1 << BIT)
@@ -308,7 +316,9 @@ enum bit<8> drop_reason_t {
     packet_out      = 24,   // a packet-out with an unknown mode
     udp_checksum    = 25,   // of feedback that a switch may judge, or of the IPv4 header in front of it
     forged_feedback = 26,   // merged feedback from a port where there is no switch
-    spoofed_source  = 27    // a host's packet from an address that is not its own: source_guard
+    spoofed_source  = 27,   // a host's packet from an address that is not its own: source_guard
+    hop_tag         = 28,   // feedback with a tag that is not its neighbour's: hop_in
+    hop_replay      = 29    // and with one that has come before
 }
 
 // Packets that switches may help. Feedback only where it asks for that.

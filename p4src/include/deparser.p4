@@ -26,6 +26,8 @@ control canopy_deparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.arbor_report);
         packet.emit(hdr.arbor_blocks);
         packet.emit(hdr.arbor_join);
+        packet.emit(hdr.seal);
+        packet.emit(hdr.hop);
     }
 }
 

@@ -112,6 +112,22 @@ header rla_ack_t {
     sack_t   sack;
 }
 
+// Behind feedback in a session whose packets are sealed (hosts/wire/sealed.py): who sealed it, and its end-to-end tag.
+header seal_t {
+    bit<8>   epoch;
+    bit<24>  reserved;
+    bit<64>  sender;
+    bit<32>  counter;
+    bit<32>  sealed_at;
+    bit<128> tag;
+}
+
+// And behind that, from one hop to the next (hosts/wire/hop.py).
+header hop_t {
+    bit<64> counter;            // 0: nobody vouches for it
+    bit<64> tag;
+}
+
 // TFMCC's DATA up to what a switch reads, and its REPORT (hosts/protocols/tfmcc/packets.py). Rates and times are floats
 // whose codes order as they do.
 header tfmcc_data_t {
@@ -240,6 +256,8 @@ struct headers_t {
     arbor_report_t  arbor_report;
     arbor_blocks_t  arbor_blocks;
     arbor_join_t    arbor_join;
+    seal_t          seal;
+    hop_t           hop;
 }
 
 #endif

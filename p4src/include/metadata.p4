@@ -76,6 +76,7 @@ struct assisted_packet_t {
     bit<32>    value;           // the sequence number of data and repairs, a probe's round trip time, a JOIN_ACK's receiver
     bit<32>    time_us;         // of a repair, when it was sent: the low bits
     mac_address_t neighbour;    // of feedback, who brought it
+    bit<1>     headed;          // of a sealed session
 }
 
 // What a summary says of all for whom it stands.
@@ -130,6 +131,25 @@ struct merge_t {
     mtcp_sent_t   sent;
     bit<1>        advanced;
     bit<1>        emit;
+}
+
+// A tag of feedback, from hop to hop: HalfSipHash's key, state and message (hops/).
+struct mac_t {
+    bit<64>  key;
+    bit<64>  tag;
+    bit<32>  v0;
+    bit<32>  v1;
+    bit<32>  v2;
+    bit<32>  v3;
+    bit<32>  word;
+    bit<256> part;      // that is being taken
+    bit<32>  parts;     // how many are whole
+    bit<256> part0;
+    bit<256> part1;
+    bit<256> part2;
+    bit<256> part3;
+    bit<256> part4;
+    bit<96>  last;      // the words behind them
 }
 
 // Another port's cells, while it is added to the aggregate.
@@ -196,6 +216,8 @@ struct metadata_t {
     bit<1>        assist;       // the controller wants us to help
     merged_ports_t switch_ports; // ports with a switch behind them
     merge_t       merge;
+    mac_t         mac;
+    bit<1>        vouches;      // the hop before has: it leaves with a tag of ours
     bit<1>        merged;       // rewritten, as a summary or in its `repeats`
     sack_t        repaired;     // the packet that a repair brings, as the bit of its number modulo SACK_BITS
     port_t        repair_port;  // where the child is to which it is addressed; 0: others get no copies

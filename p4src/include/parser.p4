@@ -49,12 +49,18 @@ struct join_ack_head_t {
 }
 
 #define UDP_LENGTH  packet.lookahead<bit<48>>()[15:0]
+#define PACKET_VERSION packet.lookahead<bit<72>>()[7:0]
 #define PACKET_KIND packet.lookahead<bit<96>>()[31:0]   // version, protocol, type, flags
 
 // Packets of a type that have a flag, whatever their other flags are.
 #define KIND(PROTOCOL, TYPE, FLAGS) \
     (CANOPY_VERSION ++ (bit<8>)protocol_t.PROTOCOL ++ (bit<8>)PROTOCOL##_type_t.TYPE ++ (bit<8>)(FLAGS)) \
     &&& (24w0xffffff ++ (bit<8>)(FLAGS))
+// Likewise, sealed or not.
+#define EITHER_KIND(PROTOCOL, TYPE, FLAGS) \
+    (CANOPY_VERSION ++ (bit<8>)protocol_t.PROTOCOL ++ (bit<8>)PROTOCOL##_type_t.TYPE ++ (bit<8>)(FLAGS)) \
+    &&& (EITHER_VERSION ++ 16w0xffff ++ (bit<8>)(FLAGS))
+#define KIND_IS_HEADED(kind) kind[26:26]
 
 parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
                      inout standard_metadata_t standard_metadata) {
@@ -143,13 +149,13 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     // VLMCC and Arbor that does. A datagram that is too short to be looked at is none of them: canopy.p4 forgives the error.
     state udp {
         transition select(PACKET_KIND) {
-            KIND(mtcp, data, 0): mtcp_data;
-            KIND(mtcp, ack, FLAG(MTCP_BIT_MERGED)): mtcp_feedback_length;
-            KIND(mtcp, ack, FLAG(MTCP_BIT_MERGE)): mtcp_feedback_length;
-            KIND(mtcp, nack, FLAG(MTCP_BIT_MERGED)): mtcp_feedback_length;
-            KIND(mtcp, nack, FLAG(MTCP_BIT_MERGE)): mtcp_feedback_length;
-            KIND(mtcp, repair, FLAG(MTCP_BIT_MERGE)): mtcp_repair;
-            KIND(mtcp, probe, 0): mtcp_probe;
+            EITHER_KIND(mtcp, data, 0): mtcp_data;
+            EITHER_KIND(mtcp, ack, FLAG(MTCP_BIT_MERGED)): mtcp_feedback_length;
+            EITHER_KIND(mtcp, ack, FLAG(MTCP_BIT_MERGE)): mtcp_feedback_length;
+            EITHER_KIND(mtcp, nack, FLAG(MTCP_BIT_MERGED)): mtcp_feedback_length;
+            EITHER_KIND(mtcp, nack, FLAG(MTCP_BIT_MERGE)): mtcp_feedback_length;
+            EITHER_KIND(mtcp, repair, FLAG(MTCP_BIT_MERGE)): mtcp_repair;
+            EITHER_KIND(mtcp, probe, 0): mtcp_probe;
             KIND(mtcp, abort, 0): mtcp_abort;
             KIND(rla, data, FLAG(RLA_BIT_ASSIST)): rla_data;
             KIND(rla, ack, FLAG(RLA_BIT_MERGED)): rla_ack_length;
@@ -187,6 +193,7 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         meta.assisted.session = head.session;
         meta.assisted.value = head.seq;
         meta.assisted.time_us = (bit<32>)head.repair_time_us;
+        meta.assisted.headed = KIND_IS_HEADED(head.kind);
         transition accept;
     }
 
@@ -195,6 +202,7 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         meta.assisted.kind = assisted_t.mtcp_probe;
         meta.assisted.session = head.session;
         meta.assisted.value = head.rtt_us;
+        meta.assisted.headed = KIND_IS_HEADED(head.kind);
         transition accept;
     }
 
@@ -206,8 +214,10 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
     }
 
     state mtcp_feedback_length {
-        transition select(UDP_LENGTH, hdr.ipv4.total_length) {
-            (MTCP_FEEDBACK_UDP_BYTES, MTCP_FEEDBACK_UDP_BYTES + IPV4_BYTES): mtcp_feedback;
+        transition select(PACKET_VERSION, UDP_LENGTH, hdr.ipv4.total_length) {
+            (CANOPY_VERSION, MTCP_FEEDBACK_UDP_BYTES, MTCP_FEEDBACK_UDP_BYTES + IPV4_BYTES): mtcp_feedback;
+            (HEADED_VERSION, MTCP_FEEDBACK_UDP_BYTES + SEAL_BYTES + HOP_BYTES,
+             MTCP_FEEDBACK_UDP_BYTES + SEAL_BYTES + HOP_BYTES + IPV4_BYTES): mtcp_feedback;
             default: accept;
         }
     }
@@ -218,6 +228,16 @@ parser canopy_parser(packet_in packet, out headers_t hdr, inout metadata_t meta,
         packet.extract(hdr.feedback);
         meta.assisted.kind = assisted_t.mtcp_feedback;
         meta.assisted.neighbour = hdr.ethernet.source;
+        transition select(hdr.canopy.version) {
+            HEADED_VERSION: hop;
+            default: accept;
+        }
+    }
+
+    state hop {
+        packet.extract(hdr.seal);
+        packet.extract(hdr.hop);
+        meta.assisted.headed = 1;
         transition accept;
     }
 

@@ -94,3 +94,40 @@ def test_sources_are_kept_where_traces_show_them(tmp_path: Path, sources: Path) 
         "actions": [{"name": "a", "primitives": [{"op": "assign", "source_info": kept}, {"op": "drop"}]}],
         "pipelines": [{"tables": [{"name": "t", "key": [{}], "source_info": kept}], "conditionals": []}],
     }
+
+
+def test_what_p4c_copies_is_kept_once() -> None:
+    def action(number: int, name: str, value: str) -> dict[str, object]:
+        return {"name": name, "id": number, "runtime_data": [], "primitives": [{"op": value}]}
+
+    def table(name: str, *actions: dict[str, object]) -> dict[str, object]:
+        names = [one["name"] for one in actions]
+        return {
+            "name": name,
+            "key": [],
+            "action_ids": [one["id"] for one in actions],
+            "actions": names,
+            "next_tables": dict.fromkeys(names, "next"),
+            "default_entry": {"action_id": actions[0]["id"]},
+        }
+
+    names = [("1", "x"), ("1", "x"), ("1", "y"), ("2", "x"), ("3", "x"), ("4", "x")]
+    made = [action(number, name, value) for number, (name, value) in enumerate(names)]
+    one, again, other, shown, hidden, copied = made
+    tables = [table("t", one, other, shown), table("u", again), table("tbl_3", hidden), table("tbl_4", copied)]
+    calls = [{"action_id": again["id"]}]
+    program = {
+        "actions": made,
+        "pipelines": [{"tables": tables, "action_calls": calls}],
+    }
+    found = p4c.shared(program)
+    assert found["actions"] == [one, other, shown, hidden], "of what is shown, the names count"
+    (pipeline,) = found["pipelines"]
+    assert pipeline["tables"] == [
+        table("t", one, other, shown),
+        table("u", one),
+        table("tbl_3", hidden),
+        table("tbl_4", hidden),
+    ]
+    assert pipeline["action_calls"] == [{"action_id": one["id"]}]
+    assert tables[1]["action_ids"] == [again["id"]], "as it was"

@@ -2,6 +2,7 @@
 
 import contextlib
 import math
+import secrets
 import socket
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import Final
 
 from rich.console import Console
 
+from controller.hop_keys import SECRET_BYTES
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
 from engine.command.signals import Interrupted, interruptible, uninterruptible
 from topologies.emulation.child import ChildError
@@ -22,7 +24,7 @@ from topologies.emulation.sampler import INTERVAL_S, Sampler
 from topologies.emulation.stage import EmulatedStage
 from topologies.emulation.state import StateError, remove_leftovers
 from topologies.emulation.testbed import running_testbed
-from topologies.plan import SourceError, make_plan, network_description, prepare_sources
+from topologies.plan import SourceError, make_plan, needs_hop_keys, network_description, prepare_sources
 from topologies.play import Play
 from topologies.results.page import PageError
 from topologies.results.printing import exit_status, print_note, print_result
@@ -94,9 +96,10 @@ def emulate_scenario(
         options.page.show(folder.path)
     sources = prepare_sources(scenario, options.scenario_file.parent, options.file, folder.sources)
     plan = make_plan(scenario)
+    hop_secret = secrets.token_bytes(SECRET_BYTES) if needs_hop_keys(scenario) else None
     with (
         interruptible(),
-        running_testbed(plan, network_description(scenario, plan), options.switch, folder) as testbed,
+        running_testbed(plan, network_description(scenario, plan), options.switch, folder, hop_secret) as testbed,
         contextlib.ExitStack() as stack,
     ):
         sampler = Sampler(plan, folder, testbed.state)

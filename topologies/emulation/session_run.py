@@ -6,14 +6,15 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from controller.hop_keys import HopKeys
 from controller.sessions import SessionStatus
 from engine.command.programs import module_command
 from hosts import protocols
 from hosts.endpoint import Address
-from hosts.programs.keyfile import new_keys, new_seed, public, write_keys, write_seed
+from hosts.programs.keyfile import new_keys, new_seed, public, write_hop_keys, write_keys, write_seed
 from topologies.emulation.child import Child
 from topologies.emulation.network import EmulatedNetwork
-from topologies.plan import FIRST_SESSION_PORT, Plan, Source, derive_seed, file_sha256
+from topologies.plan import FIRST_SESSION_PORT, Plan, Source, derive_seed, file_sha256, host_hop_keys
 from topologies.results.run_folder import RunFolder, read_series
 from topologies.results.series import RunSeries
 from topologies.results.summary import ReceiverResult, SessionResult, counter_rate, session_result
@@ -42,8 +43,11 @@ class SessionRun:
         folder: RunFolder,
         state_directory: Path,
         series: RunSeries,
+        hop_keys: HopKeys | None = None,
     ) -> None:
-        """`number` is the session's place in the scenario; `series` has the sender's newest status."""
+        """`number` is the session's place in the scenario; `series` has the sender's newest status; `hop_keys` are the
+        network's."""
+        self._hop_keys = hop_keys
         self.session = scenario.sessions[number]
         self._port = FIRST_SESSION_PORT + number
         self.source = source
@@ -54,6 +58,7 @@ class SessionRun:
         self._hosts = network.plan.hosts_by_address()
         self._folder = folder
         self._series = series
+        self._state_directory = state_directory
         self._status_directory = state_directory / "sessions"
         self._key_file: Path | None = None
         self._sign_file: Path | None = None
@@ -197,7 +202,7 @@ class SessionRun:
         """Start an agent, which says at its end what came of it."""
         name = self._name(agent)
         if self._key_file is not None:
-            command = [*command, "--secret-file", str(self._key_file)]
+            command = [*command, "--secret-file", str(self._key_file), *self._hop_file(host)]
         seed = derive_seed(self._scenario.seed, name)
         return Child(
             name,
@@ -206,6 +211,16 @@ class SessionRun:
             namespace_pid=self._network.pid(host),
             output=self._folder.agents / f"{name}.json",
         )
+
+    def _hop_file(self, host: str) -> list[str]:
+        """What a host vouches by for its feedback, where switches may merge that."""
+        keys = host_hop_keys(self._hop_keys, self._network.plan, host)
+        if keys is None:
+            return []
+        path = self._state_directory / f"{host}.hop"
+        if not path.exists():
+            write_hop_keys(path, keys)
+        return ["--hop-file", str(path)]
 
     def _own_words(self, agent: str) -> dict[str, Any]:
         """What an agent said of itself at its end; nothing when it was killed."""

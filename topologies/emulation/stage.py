@@ -36,7 +36,7 @@ class EmulatedStage(Stage):
         """What ended by itself."""
         network, folder = testbed.network, testbed.folder
         self.sessions: list[SessionRun] = [
-            SessionRun(scenario, number, sources[session.id], network, folder, testbed.state, sampler)
+            SessionRun(scenario, number, sources[session.id], network, folder, testbed.state, sampler, testbed.hop_keys)
             for number, session in enumerate(scenario.sessions)
         ]
         self.flows: list[FlowRun] = [

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from controller.api import ApiClient, ApiError
+from controller.hop_keys import HopKeys
 from controller.network import Network
 from controller.statedir import SOCKET_NAME
 from engine.command.programs import module_command
 from engine.command.signals import uninterruptible
+from hosts.programs.keyfile import write_private
 from topologies.emulation.child import Child, ChildError
 from topologies.emulation.kernel import bind_file, enter_new_network_namespace, network_namespace, process_start_time
 from topologies.emulation.network import EmulatedNetwork
@@ -28,6 +30,7 @@ from topologies.plan import Plan
 from topologies.results.run_folder import RunFolder
 
 CONTROLLER = "controller"
+HOP_SECRET = "hops.secret"
 CONTROLLER_START_S = 60.0
 """How long the controller may take to set up all switches, on a machine that is busy with other things."""
 MAX_DEATHS = 10
@@ -42,8 +45,19 @@ class Testbed:
 
     __test__ = False  # not a test, whatever pytest thinks of its name
 
-    def __init__(self, plan: Plan, description: Network, switch_kind: str, folder: RunFolder, state: Path) -> None:
-        """`description` is what the controller is told of the plan."""
+    def __init__(
+        self,
+        plan: Plan,
+        description: Network,
+        switch_kind: str,
+        folder: RunFolder,
+        state: Path,
+        hop_secret: bytes | None = None,
+    ) -> None:
+        """`description` is what the controller is told of the plan; from `hop_secret` come the keys by which neighbours
+        vouch for feedback, of ports of switches and hosts."""
+        self.hop_keys = None if hop_secret is None else HopKeys(hop_secret, description)
+        self._hop_secret = hop_secret
         self.plan = plan
         self.folder = folder
         self.state = state
@@ -61,6 +75,8 @@ class Testbed:
         self._give_names()
         self.network.start()
         (self.state / "network.json").write_text(self._description.model_dump_json(indent=2), encoding="utf-8")
+        if self._hop_secret is not None:
+            write_private(self.state / HOP_SECRET, self._hop_secret.hex() + "\n")
         if self._switch_kind not in UNCONTROLLED:
             self.start_node(CONTROLLER)
         if self._controller is not None:
@@ -81,7 +97,9 @@ class Testbed:
     def start_node(self, name: str) -> None:
         """Start a switch or the controller, which is not running; returns at once. ChildError."""
         if name == CONTROLLER:
-            arguments = (str(self.state / "network.json"), "--state-dir", str(self.state))
+            arguments: tuple[str, ...] = (str(self.state / "network.json"), "--state-dir", str(self.state))
+            if self._hop_secret is not None:
+                arguments += ("--hop-secret", str(self.state / HOP_SECRET))
             command = module_command("controller.service", *arguments)
             self._controller = Child(CONTROLLER, command, self.folder.logs / "controller.log")
         else:
@@ -148,7 +166,9 @@ class Testbed:
 
 
 @contextlib.contextmanager
-def running_testbed(plan: Plan, description: Network, switch_kind: str, folder: RunFolder) -> Iterator[Testbed]:
+def running_testbed(
+    plan: Plan, description: Network, switch_kind: str, folder: RunFolder, hop_secret: bytes | None = None
+) -> Iterator[Testbed]:
     """Move this process into a namespace of its own and bring the network up in it.
 
     On the way out, however it comes, all of it is gone. NodeError, ChildError, RequirementError or StateError say why
@@ -160,7 +180,7 @@ def running_testbed(plan: Plan, description: Network, switch_kind: str, folder: 
     try:
         _enter_namespace()
         check_namespace()
-        testbed = Testbed(plan, description, switch_kind, folder, state)
+        testbed = Testbed(plan, description, switch_kind, folder, state, hop_secret)
         testbed.start()
         yield testbed
     finally:

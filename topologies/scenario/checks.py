@@ -11,6 +11,7 @@ import networkx
 
 from controller.network import MAX_HOSTS, MAX_PORT, MAX_SWITCHES
 from hosts import protocols
+from hosts.security.secured import lacks_help
 from topologies.scenario import activity, congestion
 from topologies.scenario.errors import FieldPath, Finding
 from topologies.scenario.network import AnyQueue, Link, Red
@@ -231,8 +232,9 @@ def _check_protocol(path: FieldPath, session: Session) -> Iterator[Finding]:
         yield (*path, "tree"), f"{protocol.name} has no logical tree"
     if session.assist != "none" and "assist" not in protocol.option_names:
         yield (*path, "assist"), f"{protocol.name} has no help by switches"
-    if session.security != "none" and "switch" in (session.assist, session.parameters.get("assist")):
-        yield (*path, "security"), "switches cannot merge what they cannot read: without `assist: switch`"
+    is_sealed = session.security != "none"
+    if is_sealed and session.is_helped and (lack := lacks_help(protocol, is_signed=session.security == "signed")):
+        yield (*path, "security"), lack
     if session.security == "signed" and session.agents:
         yield (*path, "security"), "an agent speaks for itself: a session that its sender signs has one level"
     policy = {} if session.slow_receivers is None else {"drop_after_s": session.slow_receivers.drop_after}

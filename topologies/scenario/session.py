@@ -97,6 +97,11 @@ class Session(Strict):
         """Whether what it sends has an end, and is right or wrong as a whole."""
         return not self.realtime and not self.endless
 
+    @property
+    def is_helped(self) -> bool:
+        """Whether switches summarise its feedback."""
+        return "switch" in (self.assist, self.parameters.get("assist"))
+
     @cached_property
     def parents(self) -> dict[str, str]:
         """Receiver -> its parent, of those whose parent is given."""

@@ -7,6 +7,7 @@ from canopy_engine import Switch
 
 from controller.core import Core
 from controller.events import EventLog
+from controller.hop_keys import HopKeys
 from controller.network import Network
 from controller.program import Program
 from controller.service import TICK_S
@@ -26,8 +27,10 @@ class ControlPlane:
         agenda: Agenda,
         events: Path,
         delay_s: float,
+        hop_keys: HopKeys | None = None,
     ) -> None:
         """`events` is the file of the controller's own events; `delay_s` what each way to a switch takes."""
+        self._hop_keys = hop_keys
         self._network = network
         self._program = program
         self._switches = switches
@@ -82,6 +85,8 @@ class ControlPlane:
             self._events,
             down_links=self._down_links,
             clock=lambda: self._agenda.now,
+            hop_keys=self._hop_keys,
+            wall_ns=lambda: int(self._agenda.now * 1e9),
         )
         core.connect(self._switches)
         self._core = core

@@ -16,7 +16,15 @@ from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
 from engine.command.signals import Interrupted, interruptible, uninterruptible
 from hosts.wire.manifest import FileError
 from topologies.agenda import Agenda
-from topologies.plan import Plan, SourceError, derive_seed, make_plan, network_description, prepare_sources
+from topologies.plan import (
+    Plan,
+    SourceError,
+    derive_seed,
+    make_plan,
+    network_description,
+    prepare_sources,
+    simulated_hop_keys,
+)
 from topologies.play import Play
 from topologies.results.page import PageError
 from topologies.results.printing import exit_status, print_note, print_result
@@ -191,4 +199,6 @@ def _build(
     for switch in switches.values():
         switch.attach(network.sim, agenda, delay)
     events = folder.logs / "controller-events.jsonl"
-    return network, ControlPlane(network_description(scenario, plan), program, switches, agenda, events, delay)
+    description = network_description(scenario, plan)
+    keys = simulated_hop_keys(scenario, plan)
+    return network, ControlPlane(description, program, switches, agenda, events, delay, keys)

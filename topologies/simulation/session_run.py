@@ -22,7 +22,7 @@ from hosts.security.keys import SECRET_BYTES, SIGNER_BYTES, GroupKeys
 from hosts.security.secured import secure
 from hosts.wire.header import ETHERNET_MTU_BYTES
 from topologies.agenda import Agenda
-from topologies.plan import FIRST_SESSION_PORT, Source, derive_seed
+from topologies.plan import FIRST_SESSION_PORT, Source, derive_seed, host_hop_keys, simulated_hop_keys
 from topologies.results.run_folder import RunFolder, read_series
 from topologies.results.series import RunSeries
 from topologies.results.summary import ReceiverResult, SessionResult, session_result
@@ -67,7 +67,9 @@ class SessionRun:
         self._folder = folder
         self._series = series
         self._keep_files = keep_files
-        self._protocol = self._sealed(protocols.get(self.session.protocol))
+        self._protocol = protocols.get(self.session.protocol)
+        self._seals = self._rng("seals")
+        self._hop_keys = simulated_hop_keys(scenario, network.plan)
         self._read_rates = {receiver.host: receiver.read_rate for receiver in self.session.receivers}
         self._sinks: dict[str, FileSink | CheckingSink] = {}
         self._traces: dict[str, Trace] = {}
@@ -82,7 +84,7 @@ class SessionRun:
     def join_receiver(self, host: str) -> None:
         """A receiver begins to listen. FileError when its folder cannot be written."""
         sink = self._make_sink(host) if self.session.has_file else None
-        endpoint = self._protocol.receiver(self._host_session(), self._rng(host), self._parameters(host))
+        endpoint = self._sealed(host).receiver(self._host_session(), self._rng(host), self._parameters(host))
         member = Member(
             host,
             endpoint,
@@ -106,7 +108,7 @@ class SessionRun:
             content = self._open_files.enter_context(contextlib.closing(FileSource(self.source.path)))
         self._expected = max(1, sum(receiver.join <= self.session.start for receiver in self.session.receivers))
         session = replace(self._host_session(), receivers=self._expected, link_bps=self._link_bps(host))
-        endpoint = self._protocol.sender(session, self._rng("sender"), self._parameters(host))
+        endpoint = self._sealed(host).sender(session, self._rng("sender"), self._parameters(host))
         if isinstance(content, FileSource):
             total = stream_bytes(content.total_bytes, endpoint.checked_bytes)
         self.sender = Member(host, endpoint, self._conditions(host), source=content, on_end=self._sender_ended)
@@ -346,16 +348,24 @@ class SessionRun:
     def _address(self, host: str) -> Address:
         return Address(str(self._network.plan.hosts[host].address), self._port)
 
-    def _sealed(self, protocol: Protocol[Any]) -> Protocol[Any]:
-        """What the session's members run. Keys and numbers are the seed's: they never leave the simulation."""
+    def _sealed(self, host: str) -> Protocol[Any]:
+        """What a member of the session runs. Keys and numbers are the seed's: they never leave the simulation."""
         if self.session.security == "none":
-            return protocol
+            return self._protocol
         keys = GroupKeys([(1, self._rng("keys").randbytes(SECRET_BYTES))])
-        ids, seed, signer = self._rng("seals"), None, None
+        seed, signer = None, None
         if self.session.security == "signed":
             seed = self._rng("signature").randbytes(SIGNER_BYTES)
             signer = Signer(seed).public
-        return secure(protocol, keys, ids, lambda: self._network.sim.now, signer=signer, seed=seed)
+        return secure(
+            self._protocol,
+            keys,
+            self._seals,
+            lambda: self._network.sim.now,
+            signer=signer,
+            seed=seed,
+            hop_keys=host_hop_keys(self._hop_keys, self._network.plan, host),
+        )
 
     def _parameters(self, host: str) -> Parameters:
         return self.session.member_parameters(host, self._address)

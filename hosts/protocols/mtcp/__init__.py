@@ -2,7 +2,7 @@
 
 from hosts.protocol import Protocol
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import PACKETS
+from hosts.protocols.mtcp.packets import OPEN_HEADS, PACKETS
 from hosts.protocols.mtcp.receiver import MtcpReceiver
 from hosts.protocols.mtcp.sender import MtcpSender
 from hosts.protocols.mtcp.wire import NUMBER, Type
@@ -16,5 +16,6 @@ PROTOCOL = Protocol(
     MtcpSender,
     MtcpReceiver,
     feedback_types=frozenset({Type.ACK, Type.NACK, Type.PROGRESS}),
+    open_heads=OPEN_HEADS,
     tree_types=frozenset({Type.DATA, Type.REPAIR}),
 )

@@ -22,6 +22,7 @@ from hosts.protocols.mtcp.presumed import Presumed
 from hosts.protocols.mtcp.retransmission import Retransmission
 from hosts.protocols.mtcp.silence import Silence
 from hosts.protocols.mtcp.store import PacketStore, StoredPacket
+from hosts.protocols.mtcp.witness import Witness
 from hosts.wire.seq import extend
 
 
@@ -87,6 +88,8 @@ class Agent:
         self._merged = Merged(
             counters, prefix, self.by_number, self.store, self._board, self.advertised, self._retransmission
         )
+        self.witness = Witness(self.store) if options.sample_s and options.assist == "switch" else None
+        """Whether switches may be believed; None: they are."""
         self.summary_changed = False
         """Something else than cwnd has changed that the congestion summary depends on; who wants to know sets it back
         before."""
@@ -136,6 +139,8 @@ class Agent:
         self._numbers.give_back(number)
         self.congestion.summaries.remove(child)
         self.advertised.remove(child)
+        if self.witness is not None:
+            self.witness.forget(child)
         if child.aside:
             self._silence.aside.take(child)
             self._trim()
@@ -272,8 +277,11 @@ class Agent:
             child.interval.add(now - child.answered_at)
         child.heard_at = child.answered_at = now
         child.feedback += 1
+        is_sample = child.merge and not (feedback.merge or feedback.marked or feedback.shifted)
         if child.merge:
             child.on_its_own()
+            if self.witness is not None and self.witness.sampled(child, cumulative, feedback, now):
+                return []  # the family ends that
         if self.delays.feedback_arrived(child, feedback, arrived_at) and not child.aside:
             self.congestion.measured(child)
         if child.aside:
@@ -293,7 +301,7 @@ class Agent:
             highest = cumulative + feedback.sack.bit_length()
             if self.congestion.marked(child, highest, self.end, self.children.values()):
                 effects.append(CongestionSignal("ecn", child.address))
-        if feedback.sack:
+        if feedback.sack and not is_sample:  # a sample says what others ask for
             self._retransmission.find_missing(child, cumulative + feedback.repeats, now, effects)
         if child.repairs:
             self._retransmission.send(child, now, effects)
@@ -360,6 +368,8 @@ class Agent:
         if aside:
             base = min(base, aside.kept_from)
             keep_offset = min(keep_offset, aside.keep_offset)
+        if self.witness is not None and self.witness.kept is not None:
+            base = min(base, self.witness.kept)
         self.store.trim(base, keep_offset - self._kept_below)
 
     # --- feedback that a switch merged from several children's (docs/assist.md)
@@ -375,6 +385,8 @@ class Agent:
         child.feedback += 1
         effects: list[Effect] = []
         members = self._merged.arrived(feedback)
+        if self.witness is not None and self.witness.claimed(members, cumulative, feedback, now):
+            return []
         if aside := self._silence.aside:
             for member in members:
                 # A switch may still tell of one who is dead: only what it did not have before is its own word.

@@ -6,7 +6,7 @@ What is told of them goes into the roster; their feedback is the agent's (agent.
 from collections import Counter
 from typing import Protocol
 
-from hosts.endpoint import Address, Datagram, Effect, Send
+from hosts.endpoint import Address, Datagram, Effect, PeerMisquoted, Send
 from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.children import Child
 from hosts.protocols.mtcp.control import (
@@ -187,7 +187,12 @@ class Family:
         child.agent, child.spare = join.agent, join.spare
         if child.agent:
             self.agent.serves_agents()
-        child.merge = self.options.assist == "switch" and child.number < MERGE_CHILDREN
+        is_believed = self.agent.witness is None or not self.agent.witness.misquoted
+        child.merge = self.options.assist == "switch" and child.number < MERGE_CHILDREN and is_believed
+        if self.agent.witness is not None:
+            if child.merge:
+                self.agent.witness.joined(child)
+            self.agent.witness.returned(source)
         self._elsewhere.pop(source, None)
         effects: list[Effect] = [self._answer(join, source, child)]
         effects += self._note(self._entry(child, State.ACTIVE, Reason.NONE), now)
@@ -237,6 +242,21 @@ class Family:
     def _owes(self, source: Address, now: float) -> bool:
         """Whether somebody must be taken though there is no room."""
         return self.membership is not None and self.membership.owes(source, now)
+
+    def pass_switches_by(self, now: float) -> list[Effect]:
+        """Where a switch has lied, nothing is known of the children whose feedback was merged. They join again, and say
+        themselves what they have."""
+        witness = self.agent.witness
+        if witness is None or not witness.misquoted:
+            return []
+        merged = [child for child in self.children.values() if child.merge]
+        effects: list[Effect] = [PeerMisquoted(peer) for peer in witness.misquoted] if merged else []
+        witness.expect(merged)
+        for child in merged:
+            self._drop(child, now)
+            self._elsewhere[child.address] = (child, now + self.options.drop_after_s)
+            effects.append(Send(encode_abort(self.session, Reason.NOT_A_CHILD), child.address))
+        return effects
 
     def _answer(self, join: Join, source: Address, child: Child) -> Send:
         ack = JoinAck(
@@ -344,6 +364,8 @@ class Family:
             for source, (child, until) in list(self._elsewhere.items()):
                 if now >= until:  # nobody else has told of it, or this is not the latest that is known of it
                     del self._elsewhere[source]
+                    if self.agent.witness is not None:
+                        self.agent.witness.returned(source)
                     effects += self._note(self._entry(child, State.LOST, Reason.SILENT), now)
             for child, reason in self._hopeless(now, blocked):
                 self.counters["dropped"] += 1

@@ -11,7 +11,7 @@ from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.attachment import Attachment
 from hosts.protocols.mtcp.control import JoinAck
 from hosts.protocols.mtcp.options import MtcpOptions
-from hosts.protocols.mtcp.packets import SACK_BITS, Data, Repair, encode_feedback
+from hosts.protocols.mtcp.packets import SACK_BITS, Data, Repair, encode_feedback, unmerged
 from hosts.protocols.mtcp.progress import encode_progress
 from hosts.protocols.mtcp.wire import UNLIMITED
 from hosts.wire.seq import extend
@@ -33,6 +33,8 @@ one ACK releases is no burst; but slow start must see soon that packets wait.
 """
 MOST_TOGETHER = SACK_BITS // 2
 """Packets that one ACK tells of: so when some are missing, no bitmap passes over others (ours)."""
+SAMPLED_PACKETS = 2048
+"""After so many a parent hears from each child itself that it has them, for so long it keeps them (ours)."""
 SPACING_GAIN = 1 / 8
 """Of the mean time from a packet to the next (RFC 6298's alpha)."""
 
@@ -69,6 +71,8 @@ class ReceiverFeedback:
         "_reception",
         "_repair_echo_us",
         "_round_s",
+        "_sample_at",
+        "_sampled",
         "_spacing_s",
         "_told_cwnd",
         "_told_end",
@@ -114,6 +118,8 @@ class ReceiverFeedback:
         self._echo_at = 0.0
         self._echo_delay = math.inf  # its delay between the two clocks; infinite when it has been told
         self._repair_echo_us = 0
+        self._sample_at = 0.0  # when the parent is to hear it again, from itself
+        self._sampled = 0  # what it had when it said so last
         self._told_cwnd = 0  # bytes: min_cwnd of the last summary
         self._told_room = 0  # bytes that it left the sender
         self._unacknowledged = 0  # packets since the last feedback
@@ -313,6 +319,10 @@ class ReceiverFeedback:
             self._repair_echo_us = 0  # once: what comes later would say of the round trip that it is longer
         assert self._attachment.parent is not None
         self._counters["feedback_packets"] += 1
+        news = received.cumulative - self._sampled
+        if self.merge and self._options.sample_s and (now >= self._sample_at or news >= SAMPLED_PACKETS):
+            self._sample_at, self._sampled = now + self._options.sample_s, received.cumulative
+            return [Send(packet, self._attachment.parent), Send(unmerged(packet), self._attachment.parent)]
         return [Send(packet, self._attachment.parent)]
 
     def opened(self, now: float) -> list[Effect]:

@@ -10,7 +10,7 @@ clock that is named; sizes are bytes; sequence numbers count packets.
 from typing import Final, NamedTuple, TypeAlias
 
 from hosts.parts.runs import framing
-from hosts.protocols.mtcp.control import CONTROL, Control
+from hosts.protocols.mtcp.control import CONTROL, PROBE, Control
 from hosts.protocols.mtcp.progress import (
     CUMULATIVE,
     ECHO,
@@ -31,6 +31,7 @@ from hosts.wire.checks import check_size, read_header
 from hosts.wire.fields import Bitmap, Flag, Number, Payload, Size
 from hosts.wire.format import Format, by_kind, decode_by_kind
 from hosts.wire.header import MAX_DATAGRAM_BYTES, VERSION, PacketError
+from hosts.wire.sealed import OpenHead, bytes_of, end_of
 
 SACK_BITS: Final = 512
 """Packets that one selective acknowledgment tells of, and what switches merge; with the paper's rules the most in
@@ -181,6 +182,18 @@ FEEDBACK: Final = Format(
     name="feedback",
 )
 
+_FEEDBACK_HEAD: Final = OpenHead(
+    FEEDBACK.size, flags=FLAG_MERGE, merged=FLAG_MERGED, changed=bytes_of(FEEDBACK, "repeats")
+)
+OPEN_HEADS: Final = {
+    int(Type.DATA): OpenHead(end_of(DATA, "seq")),
+    int(Type.REPAIR): OpenHead(end_of(REPAIR, "repair_time_us"), flags=FLAG_MERGE, is_copied=True),
+    int(Type.PROBE): OpenHead(end_of(PROBE, "rtt_us")),
+    int(Type.ACK): _FEEDBACK_HEAD,
+    int(Type.NACK): _FEEDBACK_HEAD,
+}
+"""What p4src/assist/mtcp reads."""
+
 PACKETS: Final = (DATA, REPAIR, FEEDBACK, *CONTROL, PROGRESS)
 Packet: TypeAlias = Data | Repair | Feedback | Control
 
@@ -273,6 +286,11 @@ def encode_feedback(
         mine.to_bytes(16, "big"),
         (sack >> shift & ((1 << SACK_BITS) - 1)).to_bytes(SACK_BYTES, "big"),
     )
+
+
+def unmerged(feedback: bytes) -> bytes:
+    """The same feedback, but switches may not merge it."""
+    return b"".join((feedback[:3], bytes([feedback[3] & ~FLAG_MERGE]), feedback[4:]))
 
 
 def _parse_feedback(data: bytes, nack: bool, flags: int, session: int) -> Feedback:

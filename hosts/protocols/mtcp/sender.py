@@ -32,7 +32,7 @@ from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.pacing import Pacer
 from hosts.protocols.mtcp.packets import DATA_BYTES, Feedback, encode_data, encode_run, parse
 from hosts.protocols.mtcp.roster import WHOLE, Roster
-from hosts.protocols.mtcp.status import governing_cwnd, limiting_row, member_rows, windows_row
+from hosts.protocols.mtcp.status import governing_cwnd, limiting_row, member_rows, misquoted_row, windows_row
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import ABORT_COPIES
 from hosts.wire.reason import Reason
@@ -118,6 +118,7 @@ class MtcpSender(StreamSender):
             "repair_packets": counters["repair_packets"],
             "feedback_packets": counters["feedback_packets"],
             "receivers": member_rows(self.family, names, now),
+            **misquoted_row(agent, names),
         }
 
     # --- inputs
@@ -140,6 +141,8 @@ class MtcpSender(StreamSender):
                 packet = self._host_time.answered(packet, datagram.arrived_at, now)
             agent.summary_changed = False
             effects = agent.feedback(child, packet, now, datagram.arrived_at)
+            if agent.witness is not None:
+                effects += self.family.pass_switches_by(now)
             if self.limit == "cwnd" and not agent.summary_changed and agent.congestion.window.cwnd == self._cwnd_seen:
                 return effects  # the windows are as they were, and kept it from sending then
             if self.limit == "pacing" and now < self._pacer.at:

@@ -95,7 +95,7 @@ class Serving:
                 self.agent.delays.drift_s = skew.gained(now)
             effects = self.agent.feedback(child, packet, now, datagram.arrived_at)
             effects += self._feedback.summary_changed(now)
-            return effects
+            return effects + self.family.pass_switches_by(now)
         answer = self.family.control(packet, datagram, now)
         if answer is None:
             return None

@@ -47,6 +47,13 @@ def windows_row(agent: Agent) -> dict[str, object]:
     }
 
 
+def misquoted_row(agent: Agent, names: dict[Address, str]) -> dict[str, object]:
+    """Those of whom a switch has said what they did not, if there are any."""
+    if agent.witness is None or not agent.witness.misquoted:
+        return {}
+    return {"misquoted": [names.get(peer, str(peer)) for peer in agent.witness.misquoted]}
+
+
 def governing_cwnd(agent: Agent) -> float:
     """The window that governs the sender, in packets."""
     return min(agent.congestion.window.cwnd, agent.congestion.summaries.min_cwnd / agent.options.payload_bytes)

@@ -7,12 +7,12 @@
 // none, and feedback passes as it is. A generation marks what cells of an earlier use no longer count.
 control find_slot(in bit<32> session, in ipv4_address_t parent, inout metadata_t meta) {
     apply {
-        bit<64> owner;
+        mtcp_owner_t owner;
         hash(meta.merge.slot, HashAlgorithm.crc32, 32w0, { session, parent }, (bit<32>)MTCP_SLOTS);
         mtcp_owners.read(owner, meta.merge.slot);
         mtcp_slots.read(meta.merge.state, meta.merge.slot);
         meta.merge.owned = 0;
-        if (owner == (session ++ parent) && GENERATION_OF(meta.merge.state) != 0) {
+        if (owner == (7w0 ++ meta.assisted.headed ++ session ++ parent) && GENERATION_OF(meta.merge.state) != 0) {
             meta.merge.owned = 1;
         }
     } // apply
@@ -35,7 +35,7 @@ control enter_slot(in headers_t hdr, inout metadata_t meta) {
             meta.merge.ports = 0;
             meta.merge.owned = 1;
             active = 0;
-            mtcp_owners.write(meta.merge.slot, hdr.canopy.session ++ hdr.ipv4.destination);
+            mtcp_owners.write(meta.merge.slot, 7w0 ++ meta.assisted.headed ++ hdr.canopy.session ++ hdr.ipv4.destination);
             mtcp_sent.write(meta.merge.slot, 0);
         } else if (idle < MTCP_GAP_US) {
             active = active + (bit<32>)idle;

@@ -9,9 +9,10 @@
 // A slot belongs to one parent agent of one session, and has a CELL for each port. What is in a cell counts while the
 // port's bit is set in its slot. Words that a packet carries have their types in include/metadata.p4.
 
-// {session, parent's address} that a slot belongs to.
+// {whether it is sealed, session, parent's address} that a slot belongs to: what is sealed is merged with its like alone.
+typedef bit<72> mtcp_owner_t;
 @name(".mtcp_owners")
-register<bit<64>>(MTCP_SLOTS) mtcp_owners;
+register<mtcp_owner_t>(MTCP_SLOTS) mtcp_owners;
 
 // {generation, ports, active time, when something last arrived}. Active time runs while feedback comes, see slots.p4.
 #define GENERATION_OF(word) word[111:96]

@@ -86,9 +86,14 @@ def test_all_feedback_that_is_measured_is_merged(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(feedback, "_ROUNDS", 1)
     monkeypatch.setattr(feedback, "_PACKETS", 120)
     for backend in BACKENDS:
-        mtcp, rla = feedback.feedback(backend)
-        assert (mtcp.name[:4], rla.name[:3]) == ("MTCP", "RLA")
-        assert min(mtcp.value, rla.value) > 0
+        mtcp, sealed, rla = feedback.feedback(backend)
+        assert [figure.name.split(",")[0] for figure in (mtcp, sealed, rla)] == [
+            "MTCP's feedback",
+            "MTCP's sealed feedback",
+            "RLA's feedback",
+        ]
+        assert sealed.value > mtcp.value > 0
+        assert rla.value > 0
 
 
 def test_a_figure_meets_its_targets_or_not() -> None:

@@ -12,10 +12,24 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hosts import protocols
 from hosts.endpoint import ECT_0, Address, Datagram, DatagramRun, JoinGroup, Send, SendRun
+from hosts.protocols.mtcp.control import encode_query
+from hosts.protocols.mtcp.packets import (
+    FEEDBACK,
+    FLAG_MERGED,
+    Feedback,
+    encode_data,
+    encode_feedback,
+    encode_repair,
+    parse,
+)
+from hosts.security.hop import HopKeys, Hops
 from hosts.security.keys import GroupKeys
 from hosts.security.sealing import Sealing
-from hosts.wire.header import SEAL_BYTES, SEALED_VERSION
+from hosts.wire.header import HEADED_VERSION, SEAL_BYTES, SEALED_VERSION, VERSION
+from hosts.wire.sealed import HOP, Hop
+from tests.p4src.models import halfsiphash
 
 SECRET = bytes(range(32))
 KEYS = GroupKeys([(7, SECRET)])
@@ -162,3 +176,139 @@ def test_without_a_number_left_another_one_is_drawn(monkeypatch: pytest.MonkeyPa
     second = one.send(PACKET)
     assert first[4:12] != second[4:12]
     assert two.get(first) == two.get(second) == PACKET
+
+
+HOST_KEYS = HopKeys(outward=11, inward=22)
+CHILD = 3
+
+
+class Helped(Member):
+    """One whose session's switches merge feedback, behind a port with keys."""
+
+    def __init__(
+        self, own: Address, seed: int, hop_keys: HopKeys | None = HOST_KEYS, *, is_helped: bool = True
+    ) -> None:
+        super().__init__(own, seed)
+        hops = Hops(hop_keys, lambda: self.time)
+        heads = protocols.get("mtcp").open_heads
+        self.sealing = Sealing(
+            KEYS, random.Random(seed), lambda: self.time, self.counters, heads, hops, is_helped=is_helped
+        )
+        self.sealing.place(own)
+
+
+def feedback(**more: object) -> bytes:
+    return encode_feedback(7, False, 40, 1, 2, 3, 4, 5, 6, 7, merge=True, number=CHILD, **more)  # type: ignore[arg-type]
+
+
+def by_a_switch(packet: bytes, source: Address, to: Address, *, key: int = HOST_KEYS.inward, counter: int = 1) -> bytes:
+    """What a switch that has merged something makes of sealed feedback, by the model."""
+    head = packet[: FEEDBACK.size]
+    ends = b"".join(bytes(map(int, address.host.split("."))) for address in (source, to))
+    ports = struct.pack("!HH", source.port, to.port)
+    tag = halfsiphash.hop_tag(key, counter.to_bytes(8, "big") + ends + ports + head)
+    return packet[: -HOP.size] + HOP.pack(Hop(counter, tag))
+
+
+def test_a_head_is_open_and_the_rest_is_not() -> None:
+    one, two = Helped(ONE, 1), Helped(TWO, 2, is_helped=False)
+    data = encode_data(7, False, 99, 5, 0, b"what nobody else reads")
+    sealed = one.send(data)
+    assert (sealed[0], sealed[1:12]) == (HEADED_VERSION, data[1:12])
+    assert b"nobody" not in sealed
+    assert len(sealed) == len(data) + SEAL_BYTES
+    changed = bytearray(sealed)
+    changed[10] ^= 1  # the number
+    assert two.get(bytes(changed)) is None
+    assert two.get(sealed) == data
+    assert two.get(sealed) is None
+    assert Helped(ONE, 3, is_helped=False).send(data)[0] == SEALED_VERSION, "only where switches help"
+    assert one.send(encode_query(7, 1))[0] == SEALED_VERSION, "only what they read"
+    assert two.counters == {"drop_forged": 1, "opened": 1, "drop_replayed": 1}
+
+
+def test_a_repair_may_be_copied_to_others_and_changed_by_nobody() -> None:
+    one, two = Helped(ONE, 1), Helped(TWO, 2)
+    data = encode_data(7, False, 99, 5, 0, b"x" * 50)
+    shared, own = (encode_repair(data, 6, merge=merge) for merge in (True, False))
+    sealed = one.send(shared, TWO)
+    elsewhere = Address("10.0.0.9", 9)
+    third = Helped(elsewhere, 3)
+    assert two.get(sealed, to=TWO) == shared
+    assert third.get(sealed, to=elsewhere) == shared
+    assert third.get(one.send(own, TWO), to=elsewhere) is None
+
+
+def test_feedback_that_nobody_merged_is_its_authors() -> None:
+    child, parent = Helped(ONE, 1), Helped(TWO, 2)
+    packet = feedback()
+    sealed = child.send(packet, TWO)
+    assert len(sealed) == FEEDBACK.size + SEAL_BYTES + HOP.size
+    for place in range(1, FEEDBACK.size + SEAL_BYTES):
+        if place in range(54, 56) or place in (2, 3):
+            continue  # `repeats`, and the type and flags that say how it is sealed
+        changed = bytearray(sealed)
+        changed[place] ^= 0x40
+        assert parent.get(bytes(changed), to=TWO) is None, place
+    assert parent.get(sealed, to=TWO) == packet
+    assert parent.get(sealed, to=TWO) is None
+    nobody = Helped(Address("10.0.0.8", 8), 4, None)
+    assert parent.get(nobody.send(packet, TWO), nobody.own, TWO) == packet, "without keys it passes as it is"
+
+
+def test_what_a_switch_changes_in_passing_counts_when_it_vouches_for_that() -> None:
+    child, parent = Helped(ONE, 1), Helped(TWO, 2)
+    place = protocols.get("mtcp").open_heads[3].changed
+    for counter, (key, told) in enumerate([(HOST_KEYS.inward, 5), (99, 0)], start=1):
+        changed = bytearray(child.send(feedback(), TWO))
+        changed[place] = (5).to_bytes(2, "big")
+        opened = parent.get(by_a_switch(bytes(changed), ONE, TWO, key=key, counter=counter), to=TWO)
+        assert opened is not None
+        assert parse(opened).repeats == told  # type: ignore[union-attr]
+
+
+def test_what_was_merged_is_taken_from_the_last_switch_alone_and_once() -> None:
+    child, parent = Helped(ONE, 1), Helped(TWO, 2)
+    summary = bytearray(child.send(feedback(), TWO))
+    summary[3] |= FLAG_MERGED
+    summary[11] = 77  # what all have
+    sealed = by_a_switch(bytes(summary), ONE, TWO, counter=5)
+    opened = parent.get(sealed, to=TWO)
+    assert opened is not None
+    told = parse(opened)
+    assert isinstance(told, Feedback)
+    assert (told.merged, told.cumulative) == (True, 77)
+    for wrong in (
+        sealed,
+        by_a_switch(bytes(summary), ONE, TWO, counter=4),
+        by_a_switch(bytes(summary), ONE, TWO, key=HOST_KEYS.outward, counter=6),
+        bytes(summary),
+    ):
+        assert parent.get(wrong, to=TWO) is None
+    assert parent.get(by_a_switch(bytes(summary), ONE, GROUP, counter=7), to=GROUP) is None, "not for a group"
+    assert Helped(TWO, 3, None).get(by_a_switch(bytes(summary), ONE, TWO, counter=8), to=TWO) is None
+    assert parent.counters == {"opened": 1, "opened_merged": 1, "drop_hop": 5}
+
+
+def test_runs_of_feedback_come_back_as_runs_and_mixed_ones_one_by_one() -> None:
+    child, parent = Helped(ONE, 1), Helped(TWO, 2)
+    packets = [feedback(), feedback(), feedback()]
+    sealed = [child.send(packet, TWO) for packet in packets]
+    size = len(sealed[0])
+    run = DatagramRun(b"".join(sealed), size, ONE, TWO, 1.0, 2.0, None, ECT_0)
+    assert parent.sealing.open_run(run) == [run._replace(data=b"".join(packets), size=len(packets[0]))]
+    other = bytes([VERSION]) + bytes(size - SEAL_BYTES - 1)
+    mixed = [child.send(packets[0], TWO), child.send(other, TWO)]
+    for order in (mixed, [child.send(other, TWO), child.send(packets[0], TWO)]):
+        run = DatagramRun(b"".join(order), size, ONE, TWO, 1.0, 2.0, None, ECT_0)
+        found: list[bytes] = []
+        for one in parent.sealing.open_run(run):
+            found += [one.data] if isinstance(one, Datagram) else [datagram.data for datagram in one.datagrams()]
+        assert found == ([packets[0], other] if order is mixed else [other, packets[0]])
+
+
+@given(st.binary(max_size=300).map(lambda rest: bytes([HEADED_VERSION, 1]) + rest))
+def test_anything_with_an_open_head_is_dropped_or_counted(text: bytes) -> None:
+    parent = Helped(TWO, 2)
+    assert parent.get(text, to=TWO) is None
+    assert sum(parent.counters.values()) == 1

@@ -86,8 +86,11 @@ def test_an_open_session_s_members_know_a_sealed_packet(name: str) -> None:
 
 
 def test_switches_cannot_help_with_what_they_cannot_read() -> None:
+    signed = secure(protocols.get("mtcp"), KEYS, random.Random(1), lambda: 0.0, seed=bytes(32))
+    with pytest.raises(ValueError, match="switches copy what a sender signs"):
+        signed.sender(Session(GROUP), random.Random(1), {"assist": "switch"})
     protocol = secure(protocols.get("rla"), KEYS, random.Random(1), lambda: 0.0)
-    with pytest.raises(ValueError, match="a sealed session has no `assist`"):
+    with pytest.raises(ValueError, match="rla's feedback is not merged where its packets are sealed"):
         protocol.sender(Session(GROUP), random.Random(1), {"assist": "switch"})
 
 

@@ -33,6 +33,7 @@ fn canopy_engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(datagrams::following_symbols, module)?)?;
     module.add_class::<seal::Seal>()?;
     module.add_class::<seal::Signer>()?;
+    module.add_function(wrap_pyfunction!(seal::hop_tag, module)?)?;
     module.add_function(wrap_pyfunction!(seal::verify_signature, module)?)?;
     module.add_class::<fec::RaptorqEncoder>()?;
     module.add_class::<fec::RaptorqDecoder>()?;

@@ -66,6 +66,24 @@ impl Seal {
         })
     }
 
+    fn seal_headed<'py>(
+        &mut self,
+        py: Python<'py>,
+        packet: &[u8],
+        head: usize,
+        source: Address<'py>,
+        destination: Address<'py>,
+        time_s: u32,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
+        PyBytes::new_with(py, packet.len() + GROWTH, |sealed| {
+            match self.seal.seal_headed(packet, head, source, destination, time_s, sealed) {
+                true => Ok(()),
+                false => Err(PyValueError::new_err("no packet with such a head, or no numbers left")),
+            }
+        })
+    }
+
     fn open<'py>(
         &mut self,
         py: Python<'py>,
@@ -75,23 +93,50 @@ impl Seal {
         time_s: u32,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
-        let mut outcome = Ok(());
-        let packet = PyBytes::new_with(py, sealed.len().saturating_sub(GROWTH), |packet| {
-            outcome = self.seal.open(sealed, source, destination, time_s, packet);
-            Ok(())
-        })?;
-        let reason = match outcome {
-            Ok(()) => return Ok(packet.into_any()),
-            Err(Refused::Open) => intern!(py, "open"),
-            Err(Refused::Epoch) => intern!(py, "epoch"),
-            Err(Refused::Forged) => intern!(py, "forged"),
-            Err(Refused::Replayed) => intern!(py, "replayed"),
-            Err(Refused::Stale) => intern!(py, "stale"),
-            Err(Refused::Own) => intern!(py, "own"),
-            Err(Refused::Crowded) => intern!(py, "crowded"),
-        };
-        Ok(reason.clone().into_any())
+        packet_or_reason(py, sealed, |packet| self.seal.open(sealed, source, destination, time_s, packet))
     }
+
+    fn open_headed<'py>(
+        &mut self,
+        py: Python<'py>,
+        sealed: &[u8],
+        head: usize,
+        source: Address<'py>,
+        destination: Address<'py>,
+        time_s: u32,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (source, destination) = (endpoint(&source)?, endpoint(&destination)?);
+        packet_or_reason(py, sealed, |packet| self.seal.open_headed(sealed, head, source, destination, time_s, packet))
+    }
+}
+
+fn packet_or_reason<'py>(
+    py: Python<'py>,
+    sealed: &[u8],
+    open: impl FnOnce(&mut [u8]) -> Result<(), Refused>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut outcome = Ok(());
+    let packet = PyBytes::new_with(py, sealed.len().saturating_sub(GROWTH), |packet| {
+        outcome = open(packet);
+        Ok(())
+    })?;
+    let reason = match outcome {
+        Ok(()) => return Ok(packet.into_any()),
+        Err(Refused::Open) => intern!(py, "open"),
+        Err(Refused::Epoch) => intern!(py, "epoch"),
+        Err(Refused::Forged) => intern!(py, "forged"),
+        Err(Refused::Replayed) => intern!(py, "replayed"),
+        Err(Refused::Stale) => intern!(py, "stale"),
+        Err(Refused::Own) => intern!(py, "own"),
+        Err(Refused::Crowded) => intern!(py, "crowded"),
+    };
+    Ok(reason.clone().into_any())
+}
+
+/// HalfSipHash-2-4 of a message of whole words.
+#[pyfunction]
+pub fn hop_tag(key: u64, message: &[u8]) -> PyResult<u64> {
+    ::seal::hop_tag(key, message).ok_or_else(|| PyValueError::new_err("a message has whole words of 32 bits"))
 }
 
 /// Signs as one member.

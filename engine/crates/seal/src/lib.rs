@@ -5,11 +5,13 @@
 //! number of 64 bits, and its key comes from the epoch's secret and that number (HKDF with SHA-256, RFC 5869); its nonces
 //! count packets. So none comes twice under a key, across restarts either. docs/security.md has the format.
 
+mod hop;
 mod key;
 mod seal;
 mod sign;
 mod window;
 
+pub use hop::tag as hop_tag;
 pub use seal::{Endpoint, Refused, Seal, FRESH_S, GROWTH, MOST_SENDERS};
 pub use sign::{verify, Signer, PUBLIC, SEED, SIGNATURE};
 pub use window::{Window, WINDOW};

@@ -13,6 +13,8 @@ use crate::window::Window;
 const VERSION: u8 = 2;
 /// The common header's.
 const OPEN_VERSION: u8 = 1;
+/// The same of a packet whose head stays open.
+const HEADED_VERSION: u8 = 5;
 const HEADER: usize = 20;
 const TAG: usize = 16;
 const ADDRESSES: usize = 12;
@@ -124,8 +126,42 @@ impl Seal {
         header[12..16].copy_from_slice(&self.counter.to_be_bytes());
         header[16..].copy_from_slice(&time_s.to_be_bytes());
         body.copy_from_slice(packet);
-        let known = Aad::from(known(header, source, destination));
-        let Ok(tag) = self.key.seal_in_place_separate_tag(key::nonce(self.counter), known, body) else {
+        let known = known_of(header, source, destination);
+        let Ok(tag) = self.key.seal_in_place_separate_tag(key::nonce(self.counter), Aad::from(&known[..]), body) else {
+            return false;
+        };
+        end.copy_from_slice(tag.as_ref());
+        self.counter += 1;
+        true
+    }
+
+    /// Likewise, with the packet's first `head` bytes, which have a common header, as they are but for the version: what
+    /// says who sealed it stands behind them.
+    pub fn seal_headed(
+        &mut self,
+        packet: &[u8],
+        head: usize,
+        source: Endpoint,
+        destination: Endpoint,
+        time_s: u32,
+        sealed: &mut [u8],
+    ) -> bool {
+        let is_packet = packet.first() == Some(&OPEN_VERSION) && (1..=packet.len()).contains(&head);
+        if self.is_exhausted() || sealed.len() != packet.len() + GROWTH || !is_packet {
+            return false;
+        }
+        let (known, rest) = sealed.split_at_mut(head + HEADER);
+        let (body, end) = rest.split_at_mut(packet.len() - head);
+        known[..head].copy_from_slice(&packet[..head]);
+        known[0] = HEADED_VERSION;
+        let who = &mut known[head..];
+        who[..4].copy_from_slice(&[self.epochs[self.epochs.len() - 1].0, 0, 0, 0]);
+        who[4..12].copy_from_slice(&self.own[self.own.len() - 1].1.to_be_bytes());
+        who[12..16].copy_from_slice(&self.counter.to_be_bytes());
+        who[16..].copy_from_slice(&time_s.to_be_bytes());
+        body.copy_from_slice(&packet[head..]);
+        let known = known_of(known, source, destination);
+        let Ok(tag) = self.key.seal_in_place_separate_tag(key::nonce(self.counter), Aad::from(&known[..]), body) else {
             return false;
         };
         end.copy_from_slice(tag.as_ref());
@@ -150,17 +186,53 @@ impl Seal {
         }
         let (header, rest) = sealed.split_at(HEADER);
         let (body, tag) = rest.split_at(packet.len());
-        let number = header[3];
+        packet.copy_from_slice(body);
+        self.take(header, header[3], &known_of(header, source, destination), tag, time_s, packet)
+    }
+
+    /// Likewise of what `seal_headed` made.
+    pub fn open_headed(
+        &mut self,
+        sealed: &[u8],
+        head: usize,
+        source: Endpoint,
+        destination: Endpoint,
+        time_s: u32,
+        packet: &mut [u8],
+    ) -> Result<(), Refused> {
+        if sealed.first() != Some(&HEADED_VERSION) {
+            return Err(Refused::Open);
+        }
+        if sealed.len() < GROWTH || packet.len() != sealed.len() - GROWTH || !(1..=packet.len()).contains(&head) {
+            return Err(Refused::Forged);
+        }
+        let (header, rest) = sealed.split_at(head + HEADER);
+        let (body, tag) = rest.split_at(packet.len() - head);
+        packet[..head].copy_from_slice(&header[..head]);
+        packet[0] = OPEN_VERSION;
+        packet[head..].copy_from_slice(body);
+        let known = known_of(header, source, destination);
+        self.take(&header[head..], header[head], &known, tag, time_s, &mut packet[head..])
+    }
+
+    /// Decrypt a body of who is named in `header`, and note that it came.
+    fn take(
+        &mut self,
+        header: &[u8],
+        number: u8,
+        known: &[u8],
+        tag: &[u8],
+        time_s: u32,
+        body: &mut [u8],
+    ) -> Result<(), Refused> {
         let sender = u64::from_be_bytes(header[4..12].try_into().expect("8 bytes"));
         let counter = u32::from_be_bytes(header[12..16].try_into().expect("4 bytes"));
         let epoch = &self.epochs.iter().find(|(known, _)| *known == number).ok_or(Refused::Epoch)?.1;
-        let known = known(header, source, destination);
-        packet.copy_from_slice(body);
         if let Some(sender) = self.senders.get_mut(&(number, sender)) {
             if !sender.window.is_new(counter) {
                 return Err(Refused::Replayed);
             }
-            open(&sender.key, counter, known, tag, packet)?;
+            open(&sender.key, counter, known, tag, body)?;
             sender.window.take(counter);
             return Ok(());
         }
@@ -168,8 +240,8 @@ impl Seal {
             return Err(Refused::Own);
         }
         let key = key::of_sender(epoch, sender);
-        open(&key, counter, known, tag, packet)?;
-        let sealed_s = u32::from_be_bytes(header[16..].try_into().expect("4 bytes"));
+        open(&key, counter, known, tag, body)?;
+        let sealed_s = u32::from_be_bytes(header[16..20].try_into().expect("4 bytes"));
         if time_s.wrapping_sub(sealed_s).min(sealed_s.wrapping_sub(time_s)) > FRESH_S {
             return Err(Refused::Stale);
         }
@@ -183,13 +255,7 @@ impl Seal {
     }
 }
 
-fn open(
-    key: &LessSafeKey,
-    counter: u32,
-    known: [u8; HEADER + ADDRESSES],
-    tag: &[u8],
-    packet: &mut [u8],
-) -> Result<(), Refused> {
+fn open(key: &LessSafeKey, counter: u32, known: &[u8], tag: &[u8], packet: &mut [u8]) -> Result<(), Refused> {
     let tag = tag.try_into().map_err(|_| Refused::Forged)?;
     key.open_in_place_separate_tag(key::nonce(counter), Aad::from(known), tag, packet, 0..)
         .map(|_| ())
@@ -197,12 +263,12 @@ fn open(
 }
 
 /// What is authenticated beside the packet.
-fn known(header: &[u8], source: Endpoint, destination: Endpoint) -> [u8; HEADER + ADDRESSES] {
-    let mut known = [0; HEADER + ADDRESSES];
-    known[..HEADER].copy_from_slice(header);
-    for (place, address) in known[HEADER..].chunks_exact_mut(6).zip([source, destination]) {
-        place[..4].copy_from_slice(&address.ip().octets());
-        place[4..].copy_from_slice(&address.port().to_be_bytes());
+fn known_of(header: &[u8], source: Endpoint, destination: Endpoint) -> Vec<u8> {
+    let mut known = Vec::with_capacity(header.len() + ADDRESSES);
+    known.extend_from_slice(header);
+    for address in [source, destination] {
+        known.extend_from_slice(&address.ip().octets());
+        known.extend_from_slice(&address.port().to_be_bytes());
     }
     known
 }
@@ -254,6 +320,60 @@ mod tests {
         assert_eq!(opened(&mut one, &packet, at(1), at(2), NOW), Err(Refused::Own));
         assert_eq!(opened(&mut two, b"\x01\x05\x06", at(1), at(2), NOW), Err(Refused::Open));
         assert_eq!(opened(&mut two, b"", at(1), at(2), NOW), Err(Refused::Open));
+    }
+
+    /// `head` bytes of it are open.
+    fn headed(seal: &mut Seal, packet: &[u8], head: usize) -> Vec<u8> {
+        let mut out = vec![0; packet.len() + GROWTH];
+        assert!(seal.seal_headed(packet, head, at(1), at(2), NOW, &mut out));
+        out
+    }
+
+    fn opened_headed(seal: &mut Seal, sealed: &[u8], head: usize) -> Result<Vec<u8>, Refused> {
+        let mut out = vec![0; sealed.len().saturating_sub(GROWTH)];
+        seal.open_headed(sealed, head, at(1), at(2), NOW, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn an_open_head_is_readable_and_nobody_elses() {
+        let packet = b"\x01\x05\x06 and more";
+        for head in 1..=packet.len() {
+            let (mut one, mut two) = (of(1), of(2));
+            let sealed = headed(&mut one, packet, head);
+            assert_eq!((sealed[0], &sealed[1..head]), (5, &packet[1..head]));
+            if head < packet.len() {
+                assert_ne!(sealed[head + 20..packet.len() + 20], packet[head..]);
+            }
+            for place in 0..sealed.len() {
+                let mut changed = sealed.clone();
+                changed[place] ^= 0x10;
+                let expected = match place {
+                    0 => Refused::Open,
+                    _ if place == head => Refused::Epoch,
+                    _ => Refused::Forged,
+                };
+                assert_eq!(opened_headed(&mut two, &changed, head), Err(expected), "{head} {place}");
+            }
+            for length in 1..sealed.len() {
+                assert!(opened_headed(&mut two, &sealed[..length], head).is_err());
+            }
+            assert_eq!(opened_headed(&mut two, &sealed, head).unwrap(), packet);
+            assert_eq!(opened_headed(&mut two, &sealed, head), Err(Refused::Replayed));
+            assert_eq!(opened_headed(&mut one, &sealed, head), Err(Refused::Own));
+        }
+    }
+
+    #[test]
+    fn only_packets_have_open_heads_within_them() {
+        let (mut one, mut two) = (of(1), of(2));
+        for (packet, head) in [(&b"\x01\x05"[..], 0), (b"\x01\x05", 3), (b"\x02\x05", 1), (b"", 0), (b"", 1)] {
+            let mut out = vec![0; packet.len() + GROWTH];
+            assert!(!one.seal_headed(packet, head, at(1), at(2), NOW, &mut out));
+            out[..1].fill(5);
+            assert!(opened_headed(&mut two, &out, head).is_err());
+        }
+        let sealed = sealed(&mut one, b"\x01\x05");
+        assert_eq!(opened_headed(&mut two, &sealed, 1), Err(Refused::Open));
     }
 
     #[test]

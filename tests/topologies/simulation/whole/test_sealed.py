@@ -23,5 +23,5 @@ def test_everybody_has_the_whole_file(tmp_path: Path, protocol: str, security: s
 
 
 def test_switches_cannot_help(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match=r"sessions\[0\].security: switches cannot merge"):
+    with pytest.raises(ScenarioError, match=r"sessions\[0\].security: rla's feedback is not merged where"):
         simulate(tmp_path / "run", sealed("rla").replace("security:", "assist: switch\n    security:"))

@@ -1,0 +1,65 @@
+"""Feedback from one hop to the next, for switches that merge it: a counter, and a short tag under the key of the port
+that a host has in common with its switch. The controller gives it to both (docs/security.md)."""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from canopy_engine import hop_tag
+
+from hosts.endpoint import Address
+from hosts.wire.sealed import HOP, Hop
+
+HOP_BYTES: Final = HOP.size
+_NANOSECONDS: Final = 1e9
+_NOBODY: Final = HOP.pack(Hop(0, 0))
+
+
+class HopKeys(NamedTuple):
+    """Of a host's port, 64 bits each."""
+
+    outward: int
+    """Of what the host sends."""
+    inward: int
+    """Of what the switch does."""
+
+
+class Hops:
+    """One endpoint's half of its hop: feedback that leaves it, and that arrives."""
+
+    def __init__(self, keys: HopKeys | None, wall: Callable[[], float]) -> None:
+        """None: no switch near it has keys; then nothing that was merged is taken. `wall`: the time since 1970,
+        seconds."""
+        self._keys = keys
+        self._wall = wall
+        self._sent = 0
+        self._heard = 0
+
+    def sign(self, packet: bytes, source: Address, destination: Address) -> bytes:
+        """What follows a packet on the wire. Counters are times, so that they rise over all endpoints of a host, and
+        when it starts again."""
+        if self._keys is None:
+            return _NOBODY
+        self._sent = max(self._sent + 1, int(self._wall() * _NANOSECONDS))
+        message = _message(self._sent, packet, source, destination)
+        return HOP.pack(Hop(self._sent, hop_tag(self._keys.outward, message)))
+
+    def is_right(self, packet: bytes, hop: bytes, source: Address, destination: Address) -> bool:
+        """Whether the switch has vouched for a packet, which has not come before."""
+        counter, tag = HOP.made_of(HOP.struct.unpack(hop))
+        if self._keys is None or counter <= self._heard:
+            return False
+        if hop_tag(self._keys.inward, _message(counter, packet, source, destination)) != tag:
+            return False
+        self._heard = counter
+        return True
+
+
+def _message(counter: int, packet: bytes, source: Address, destination: Address) -> bytes:
+    """What is tagged, in words of 32 bits."""
+    ends = b"".join(map(_host, (source, destination)))
+    ports = source.port.to_bytes(2, "big") + destination.port.to_bytes(2, "big")
+    return counter.to_bytes(8, "big") + ends + ports + packet
+
+
+def _host(address: Address) -> bytes:
+    return bytes(map(int, address.host.split(".")))
