@@ -93,7 +93,7 @@ def watch(
                 if as_json:
                     print(json.dumps(event), flush=True)
                 else:
-                    console.print(tables.event(event), soft_wrap=True)
+                    console.print(tables.event(event), soft_wrap=not console.is_terminal)  # no word is broken there
                 if number == count:
                     break
         except KeyboardInterrupt:

@@ -205,7 +205,11 @@ def session_title(status: SessionStatus, sampler: Sampler) -> str:
     if status.cwnd is not None:
         parts.append(f"window {status.cwnd:.1f} packets")
     if status.total_bytes is not None and status.sent_bytes is not None:
-        parts.append(f"sent {format_size(status.sent_bytes)} of {format_size(status.total_bytes)}")
+        total = format_size(status.total_bytes)
+        times = status.sent_bytes / status.total_bytes if status.total_bytes else 0.0
+        parts.append(
+            f"sent {total} {times:.1f} times" if times > 1.1 else f"sent {format_size(status.sent_bytes)} of {total}"
+        )
     if status.repair_packets is not None:
         parts.append(f"{status.repair_packets} repairs")
     if status.feedback_packets is not None:

@@ -9,6 +9,12 @@ function element(tag, text = "", className = "") {
   return Object.assign(document.createElement(tag), {textContent: text, className});
 }
 
+/** How much of what has an end; a carousel sends it again and again. */
+function sent(octets, total) {
+  if (!total) return size(octets);
+  return octets > 1.1 * total ? `${size(total)} ${(octets / total).toFixed(1)} times` : `${size(octets)} of ${size(total)}`;
+}
+
 export class Tables {
   constructor(run, parent) {
     this.run = run;
@@ -45,7 +51,7 @@ export class Tables {
     if (status) {
       const words = [["rate", rate(status[S.rate])], ["goodput", rate(status[S.goodput])],
         ["window", status[S.cwnd] === null ? "" : `${status[S.cwnd].toFixed(1)} packets`],
-        ["sent", status[S.total] ? `${size(status[S.sent])} of ${size(status[S.total])}` : size(status[S.sent])],
+        ["sent", sent(status[S.sent], status[S.total])],
         ["repairs", status[S.repairs] ?? ""], ["feedback packets", result?.feedback_packets ?? status[S.feedback] ?? ""]];
       title.append(words.filter(([, value]) => value !== "").map(([name, value]) => `, ${name} ${value}`).join(""));
     }
