@@ -3,7 +3,16 @@ from pathlib import Path
 
 import pytest
 
-from hosts.programs.keyfile import MOST_BYTES, new_keys, read_keys, roll, write_keys
+from hosts.programs.keyfile import (
+    MOST_BYTES,
+    new_keys,
+    read_hop_keys,
+    read_keys,
+    roll,
+    write_hop_keys,
+    write_keys,
+)
+from hosts.security.hop import HopKeys
 from hosts.security.keys import KeysError
 
 
@@ -60,3 +69,18 @@ def test_any_other_file_is_no_key_file(tmp_path: Path) -> None:
             read_keys(path)
     with pytest.raises(FileNotFoundError):
         read_keys(tmp_path / "missing")
+
+
+def test_a_port_s_keys_come_back_and_others_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r1.hop"
+    keys = HopKeys(outward=1, inward=2**64 - 1)
+    write_hop_keys(path, keys)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert read_hop_keys(path) == keys
+    for wrong in ("", "1", "1 2 3", "1 x", f"1 {2**64:x}", "-1 2"):
+        path.write_text(wrong)
+        with pytest.raises(KeysError, match=r"r1\.hop: "):
+            read_hop_keys(path)
+    path.chmod(0o640)
+    with pytest.raises(KeysError, match="others may read"):
+        read_hop_keys(path)
