@@ -9,7 +9,14 @@ from pathlib import Path
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).resolve().parent.parent
-OUTSIDE = ("p4src/README.md", "experiments/results/NOTES.md", "experiments/results/compare.svg")
+OUTSIDE = (
+    "p4src/README.md",
+    "experiments/results/NOTES.md",
+    "experiments/results/compare.svg",
+    "experiments/results/peers/fast.svg",
+    "experiments/results/arbor-share.svg",
+    "experiments/results/arbor-halved.svg",
+)
 _LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
 _CODE = re.compile(r"`[^`\n]+`")
 

@@ -14,7 +14,14 @@ import yaml
 from experiments.bench.browser import browsing, chromium
 
 ROOT = Path(__file__).resolve().parents[1]
-OUTSIDE = ("p4src/README.md", "experiments/results/NOTES.md", "experiments/results/compare.svg")
+OUTSIDE = (
+    "p4src/README.md",
+    "experiments/results/NOTES.md",
+    "experiments/results/compare.svg",
+    "experiments/results/peers/fast.svg",
+    "experiments/results/arbor-share.svg",
+    "experiments/results/arbor-halved.svg",
+)
 """Pages and pictures of the site that are not in docs/ (scripts/docs_site.py)."""
 
 

@@ -23,7 +23,7 @@ tfmcc-fig1 tfmcc-fig2 tfmcc-fig3 tfmcc-fig4 tfmcc-fig5 tfmcc-fig6 tfmcc-fig7 tfm
 tfmcc-fig12 tfmcc-fig13 tfmcc-fig14 tfmcc-fig15 tfmcc-fig16 tfmcc-fig17 tfmcc-fig18 tfmcc-fig19 tfmcc-fig20 tfmcc-fig21
 tfmcc-many tfmcc-assist-round tfmcc-assist
 webrc-fig4 webrc-fig5 webrc-fig6 webrc-fig7 webrc-fig8 webrc-fig9 webrc-fig10 webrc-fig11 webrc-many
-webrc-joins
+webrc-joins webrc-users
 rla-fig4 rla-fig5 rla-fig7 rla-fig8 rla-fig9 rla-two rla-fig10 rla-drift rla-theorems rla-assist
 vlmcc-fig4 vlmcc-fig6 vlmcc-fig8 vlmcc-loss vlmcc-sweep vlmcc-self vlmcc-queue vlmcc-assist
 arbor-share arbor-several arbor-call arbor-many arbor-repairs arbor-crowd arbor-halved arbor-layers
