@@ -45,6 +45,10 @@ class Members:
         known = self._heard.get(receiver)
         return known is not None and known[0] == address
 
+    def at(self, address: Address) -> int | None:
+        """Whose id is that host's."""
+        return next((receiver for receiver, (known, _) in self._heard.items() if known == address), None)
+
     def remove(self, receiver: int) -> None:
         """It has left."""
         self._heard.pop(receiver, None)

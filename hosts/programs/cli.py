@@ -9,7 +9,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -96,6 +96,14 @@ RateLimitOption = Annotated[
     float | None,
     typer.Option(help="Never send faster than so many bit/s, as in 20e6.", parser=bit_rate, metavar="BIT/S"),
 ]
+SlowReceiversOption = Annotated[
+    str | None,
+    typer.Option(
+        help="What becomes of who holds up the others, as in least_rate=500e3,drop_after=10: sent away below so many "
+        "bit/s, left behind after so many seconds of silence or without progress.",
+        metavar="POLICY",
+    ),
+]
 StatusDirOption = Annotated[Path | None, typer.Option(help="Keep a status file in this folder.")]
 SourceOption = Annotated[str | None, typer.Option(help="The sender's address: join (source, group).")]
 WaitOption = Annotated[float | None, typer.Option(help="Give up when no sender was heard for so long.", min=0)]
@@ -133,6 +141,7 @@ def send(
     name: Annotated[str | None, typer.Option(help="Its name at the receivers.", show_default="its own")] = None,
     ttl: TtlOption = sockets.DEFAULT_TTL,
     rate_limit: RateLimitOption = None,
+    slow_receivers: SlowReceiversOption = None,
     settings: SetOption = None,
     status_dir: StatusDirOption = None,
     trace: TraceOption = None,
@@ -148,7 +157,7 @@ def send(
     """
     display = Display(quiet=quiet, verbose=verbose)
     with reporting(display):
-        parameters = read_settings(settings)
+        parameters = {**read_policy(protocol, slow_receivers), **read_settings(settings)}
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
         _check_options(protocol, rate_limit, receivers, wait)
@@ -275,6 +284,24 @@ def _check_options(protocol: str, rate_limit: float | None, receivers: int | Non
     if not found.knows_receivers and (receivers is not None or wait is not None):
         given = "--receivers" if receivers is not None else "--wait"
         raise ValueError(f"{given}: a sender of {protocol} hears of no receivers and waits for none; leave it out")
+
+
+POLICY: Final = {"least_rate": "least_rate_bps", "drop_after": "drop_after_s"}
+"""What `--slow-receivers` may say, by scenarios' names (`slow_receivers`), and which parameters that is."""
+
+
+def read_policy(protocol: str, text: str | None) -> dict[str, Any]:
+    """The parameters that `--slow-receivers` stands for. ValueError: it says something else, or has no effect."""
+    found = {}
+    for part in text.split(",") if text else ():
+        name, _, value = part.partition("=")
+        parameter = POLICY.get(name.strip())
+        if parameter is None or not value:
+            raise ValueError(f"--slow-receivers: '{part}' is neither least_rate=BIT/S nor drop_after=SECONDS")
+        if parameter not in protocols.get(protocol).option_names:
+            raise ValueError(f"--slow-receivers: {protocol} has no {name.strip()}")
+        found[parameter] = value.strip()
+    return found
 
 
 def _check_several(plan: Plan) -> None:

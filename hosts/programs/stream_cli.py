@@ -24,6 +24,7 @@ from hosts.programs.cli import (
     SeedOption,
     SessionOption,
     SetOption,
+    SlowReceiversOption,
     SourceOption,
     StatusDirOption,
     TraceOption,
@@ -32,6 +33,7 @@ from hosts.programs.cli import (
     at_sender,
     finish,
     make_plan,
+    read_policy,
     read_settings,
     require_source,
 )
@@ -82,6 +84,7 @@ def send(
     local_port: LocalPortOption = 0,
     ttl: TtlOption = sockets.DEFAULT_TTL,
     rate_limit: RateLimitOption = None,
+    slow_receivers: SlowReceiversOption = None,
     settings: SetOption = None,
     status_dir: StatusDirOption = None,
     trace: TraceOption = None,
@@ -95,7 +98,8 @@ def send(
     """
     display = Display(quiet=quiet)
     with reporting(display):
-        parameters = {**_packet_size(protocol), **read_settings(settings)}
+        policy = read_policy(protocol, slow_receivers)
+        parameters = {**_packet_size(protocol), **policy, **read_settings(settings)}
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
         secrecy = Secrecy(secure or signed, signed, secret_file, sign_file, hop_file)

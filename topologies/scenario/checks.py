@@ -237,7 +237,7 @@ def _check_protocol(path: FieldPath, session: Session) -> Iterator[Finding]:
         yield (*path, "security"), lack
     if session.security == "signed" and session.agents:
         yield (*path, "security"), "an agent speaks for itself: a session that its sender signs has one level"
-    policy = {} if session.slow_receivers is None else {"drop_after_s": session.slow_receivers.drop_after}
+    policy = {} if session.slow_receivers is None else session.slow_receivers.parameters
     for field, parameters in (("parameters", session.parameters), ("slow_receivers", {**session.parameters, **policy})):
         try:
             protocol.parse_options(parameters)

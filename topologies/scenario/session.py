@@ -41,8 +41,17 @@ def _named_receiver(value: Any) -> Any:
 class SlowReceivers(Strict):
     """What becomes of a receiver that holds up the others: they wait for it, but not longer than this."""
 
-    drop_after: Duration
-    """A receiver that is silent, or makes no progress, for so long is left behind, and the session says so."""
+    drop_after: Duration | None = None
+    """A receiver that is silent, or makes no progress, for so long is left behind, and the session says so. None: the
+    protocol's own default."""
+    least_rate: Rate | None = None
+    """A receiver that keeps the session below this rate is sent away; None: it is waited for."""
+
+    @property
+    def parameters(self) -> Parameters:
+        """The protocol's options that it stands for."""
+        told = {"drop_after_s": self.drop_after, "least_rate_bps": self.least_rate}
+        return {name: value for name, value in told.items() if value is not None}
 
 
 def _tree_kind(value: Any) -> str:
@@ -140,7 +149,7 @@ class Session(Strict):
         return float(protocol.parse_options({**self._policy(), **self.parameters}).drop_after_s)
 
     def _policy(self) -> Parameters:
-        return {} if self.slow_receivers is None else {"drop_after_s": self.slow_receivers.drop_after}
+        return {} if self.slow_receivers is None else self.slow_receivers.parameters
 
     def _place(self, host: str, address: Callable[[str], Address]) -> Parameters:
         """A member's place in the logical tree."""

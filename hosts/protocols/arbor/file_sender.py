@@ -68,6 +68,7 @@ class ArborFileSender(FileSender, ArborSender):
     def _begin(self, now: float) -> list[Effect]:
         self.state = "sending"
         self.detail = ""
+        self._least.begin(now)
         self._file.begin(now)
         return [SessionStarted(), *self._transmit(now)]
 
@@ -110,6 +111,11 @@ class ArborFileSender(FileSender, ArborSender):
 
     def _gone(self, receiver: int, now: float) -> None:
         self._left(receiver, now)
+
+    def _drop(self, source: Address, now: float) -> list[Effect]:
+        members = self.roster.members.items()
+        receiver = next((number for number, member in members if member.address == source), None)
+        return [] if receiver is None else self._remove(receiver, "lost", Reason.TOO_SLOW, now)
 
     @property
     def wake_at(self) -> float | None:

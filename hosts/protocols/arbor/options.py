@@ -28,6 +28,10 @@ class ArborOptions:
     # Of a file: a receiver silent or stalled for so long (and for four of its words) no longer holds the others back
     # (ours).
     drop_after_s: float = seconds(30.0)
+    # A receiver that keeps the session below this rate for long is sent away (parts/least_rate.py); 0: the slowest one
+    # is waited for (ours).
+    least_rate_bps: float = not_negative(0.0)
+    least_rate_s: float = seconds(10.0)  # as much as comes in so long may lack (ours)
     # Of real-time data: what is lost is repaired, if that takes no longer (ours; 0: it is not).
     deadline_s: float = seconds(0.0, or_zero=True)
     rungs: int = within(1, 1, 32, unit="rates")  # of real-time data, with a group each (ladder.py; ours)

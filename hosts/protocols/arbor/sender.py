@@ -11,10 +11,12 @@ from hosts.endpoint import (
     CongestionSignal,
     Datagram,
     Effect,
+    PeerDropped,
     Sample,
     Send,
     SessionStarted,
 )
+from hosts.parts.least_rate import LeastRate
 from hosts.parts.members import Members
 from hosts.parts.rate_limit import RateLimit
 from hosts.parts.realtime import LATE_S, RealtimeSender
@@ -52,6 +54,8 @@ STALE_S: Final = 10.0
 """A report on a packet older than this is not believed (ours)."""
 LEAST_RTT_S: Final = 5e-5
 """None is taken for less (ours)."""
+SENT_AWAY: Final = 3000
+"""Receivers that were sent away and are told so again, at most (ours, as TFMCC's)."""
 _MICRO: Final = 1e-6
 
 
@@ -71,6 +75,8 @@ class ArborSender(RealtimeSender):
         self._heartbeat_s = HEARTBEAT_S
         self._assist = FLAG_ASSIST if options.assist == "switch" else 0
         self._starved = False  # something else than the window has limited the rate since the last report
+        self._least = LeastRate(options.least_rate_bps, options.least_rate_s)
+        self._sent_away: set[Address] = set()
 
     # --- the application's side
 
@@ -87,6 +93,7 @@ class ArborSender(RealtimeSender):
     def start(self, *, now: float) -> Sequence[Effect]:
         self.state = "sending"
         self._now = self._started_at = now
+        self._least.begin(now)
         return (SessionStarted(), *self._transmit(now))
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
@@ -94,6 +101,8 @@ class ArborSender(RealtimeSender):
         packet = read_packet(datagram.data, parse, self.counters, self.number)
         if packet is None or self.closed:
             return ()
+        if datagram.source in self._sent_away:
+            return (Send(self._abort(Reason.TOO_SLOW), datagram.source),)
         at = datagram.came_at(now)
         if isinstance(packet, Report):
             return self._report(packet, datagram.source, at, now)
@@ -262,7 +271,7 @@ class ArborSender(RealtimeSender):
     def wake_at(self) -> float | None:
         if self.state != "sending":
             return None
-        return min(self._sendable_at, self.going.timeout_at(self.seq))
+        return min(self._sendable_at, self.going.timeout_at(self.seq), self._least.at)
 
     def handle_timer(self, *, now: float) -> Sequence[Effect]:
         if self.state != "sending":
@@ -270,9 +279,29 @@ class ArborSender(RealtimeSender):
         if now >= self.going.timeout_at(self.seq):
             self.counters["timeouts"] += 1
             self.going.timed_out(self.seq, now)
+        effects = self._keep_least_rate(now) if now >= self._least.at else []
         self.members.expire(now, again_s(len(self.members), self.going.srtt or 0.0))
         self._crowd.expire(now)
-        return self._transmit(now)
+        return effects + self._transmit(now)
+
+    def _keep_least_rate(self, now: float) -> list[Effect]:
+        """Send away who keeps the session below its least rate."""
+        limiting = None if self._starved or self._lacking_since is not None else self.going.limiting
+        slowest = self._least.look(self.sent_bytes, None if limiting is None else limiting.address, now)
+        if slowest is None:
+            return []
+        if len(self._sent_away) < SENT_AWAY:
+            self._sent_away.add(slowest)
+        self.counters["sent_away"] += 1
+        return [Send(self._abort(Reason.TOO_SLOW), slowest), *self._drop(slowest, now)]
+
+    def _drop(self, source: Address, now: float) -> list[Effect]:
+        """Wait no longer for who cannot take the session's least rate."""
+        receiver = self.members.at(source)
+        if receiver is not None:
+            self.members.remove(receiver)
+            self._left(receiver, now)
+        return [PeerDropped(source, Reason.TOO_SLOW.text)]
 
     # --- what it shows
 

@@ -304,6 +304,11 @@ class Family:
             self.former[child.address] = child
         return self._note(self._entry(child, state, reason), now)
 
+    def drop(self, child: Child, reason: Reason, now: float) -> list[Effect]:
+        """Wait for a child no longer."""
+        self.counters["dropped"] += 1
+        return [Send(encode_abort(self.session, reason), child.address), *self.remove(child, State.LOST, reason, now)]
+
     def _entry(self, child: Child, state: State, reason: Reason) -> Entry:
         parent = self.node.address or child.address
         return Entry(child.address, parent, child.epoch, state, reason, child.agent, child.spare)
@@ -368,9 +373,7 @@ class Family:
                         self.agent.witness.returned(source)
                     effects += self._note(self._entry(child, State.LOST, Reason.SILENT), now)
             for child, reason in self._hopeless(now, blocked):
-                self.counters["dropped"] += 1
-                effects.append(Send(encode_abort(self.session, reason), child.address))
-                effects += self.remove(child, State.LOST, reason, now)
+                effects += self.drop(child, reason, now)
         return effects
 
     def _probe_at(self, child: Child) -> float:

@@ -44,6 +44,10 @@ class MtcpOptions:
     rto_margin_s: float = seconds(0.2, or_zero=True)
     # A receiver silent or stalled for so long no longer holds the others back (ours).
     drop_after_s: float = seconds(30.0)
+    # A receiver that keeps the session below this rate for long is sent away (parts/least_rate.py); 0: the slowest one
+    # is waited for (ours).
+    least_rate_bps: float = not_negative(0.0)
+    least_rate_s: float = seconds(10.0)  # as much as comes in so long may lack (ours)
     silence_s: float = seconds(30.0)  # a receiver gives a silent sender up after this (ours)
     announce_s: float = period(0.25)  # between announcements, and between repeated joins (ours)
     rate_limit_bps: float = not_negative(0.0)  # of UDP payload, repairs not counted; 0: none (ours)

@@ -19,6 +19,7 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
+from hosts.parts.least_rate import LeastRate
 from hosts.parts.naming import receiver_names
 from hosts.parts.parting import Parting
 from hosts.parts.sending import StreamSender
@@ -32,7 +33,14 @@ from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.pacing import Pacer
 from hosts.protocols.mtcp.packets import DATA_BYTES, Feedback, encode_data, encode_run, parse
 from hosts.protocols.mtcp.roster import WHOLE, Roster
-from hosts.protocols.mtcp.status import governing_cwnd, limiting_row, member_rows, misquoted_row, windows_row
+from hosts.protocols.mtcp.status import (
+    governing_cwnd,
+    limiting_row,
+    member_rows,
+    misquoted_row,
+    waited_for,
+    windows_row,
+)
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import ABORT_COPIES
 from hosts.wire.reason import Reason
@@ -69,6 +77,7 @@ class MtcpSender(StreamSender):
         self._more_at = inf  # when it stopped though it might have sent more
         self._cwnd_seen = 0.0  # when it last looked at what the windows allow
         self._parting: Parting | None = None
+        self._least = LeastRate(options.least_rate_bps, options.least_rate_s)
         self._wait_until = 0.0
         self._announce_at = 0.0
         self._rate_at: float | None = None  # rate limit: when the next packet may leave
@@ -141,6 +150,7 @@ class MtcpSender(StreamSender):
                 packet = self._host_time.answered(packet, datagram.arrived_at, now)
             agent.summary_changed = False
             effects = agent.feedback(child, packet, now, datagram.arrived_at)
+            self._least.note(effects, now)
             if agent.witness is not None:
                 effects += self.family.pass_switches_by(now)
             if self.limit == "cwnd" and not agent.summary_changed and agent.congestion.window.cwnd == self._cwnd_seen:
@@ -172,6 +182,7 @@ class MtcpSender(StreamSender):
     def _begin(self, effects: list[Effect], now: float) -> None:
         self.state = "sending"
         self.detail = ""
+        self._least.begin(now)
         effects.append(SessionStarted())
         self._transmit(effects, now)
 
@@ -321,7 +332,7 @@ class MtcpSender(StreamSender):
             return self._parting.at
         if self.state == "closed":
             return None
-        at = min(self._announce_at, self._more_at)
+        at = min(self._announce_at, self._more_at, self._least.at)
         family_at = self.family.wake_at
         if family_at is not None and family_at < at:
             at = family_at
@@ -342,6 +353,9 @@ class MtcpSender(StreamSender):
             return ()
         self._more_at = inf
         effects = self.family.handle_timer(now, blocked=self.limit == "advertised_window")
+        self._least.note(effects, now)
+        if now >= self._least.at:
+            effects += self._keep_least_rate(now)
         if self.state == "sending" and not self.agent.children:  # nobody is left who could tell of those below
             self._membership.alone(now)
         effects += self._membership.give_up_orphans(now)
@@ -355,6 +369,16 @@ class MtcpSender(StreamSender):
             self._announce_at = now + (self.options.announce_s if self.state == "waiting" else QUIET_S)
             effects.append(Send(encode_announce(self.number, self.options.payload_bytes), self.session.group))
         return effects
+
+    def _keep_least_rate(self, now: float) -> list[Effect]:
+        """Send away who keeps the session below its least rate. Of an agent's children the agent answers for all."""
+        agent = self.agent
+        child = waited_for(agent, self.limit)
+        least = min((one.cumulative for one in agent.children.values()), default=agent.end)
+        done = min((least if agent.has_end else agent.base) * self.options.payload_bytes, agent.end_offset)
+        slowest = self._least.look(done, None if child is None else child.address, now)
+        child = None if slowest is None else agent.children.get(slowest)
+        return [] if child is None else self.family.drop(child, Reason.TOO_SLOW, now)
 
     def _wait(self, effects: list[Effect], now: float) -> None:
         joined = len(self._membership.active)

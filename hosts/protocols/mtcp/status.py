@@ -1,6 +1,7 @@
 """What MTCP's endpoints show of themselves in a status row: the fields of docs/trace.md, which are docs/status.md's."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 from hosts.endpoint import Address
 from hosts.parts.reassembly import Reassembly
@@ -92,20 +93,45 @@ def member_rows(family: Family, names: dict[Address, str], now: float) -> dict[s
     return rows
 
 
+def _queueing_s(child: Child) -> float:
+    return child.rtd.mean - child.rtd_min
+
+
+def _last_in_getting_on(children: Iterable[Child], limit: str) -> Child | None:
+    """Who has least room for data, or least of them, where that is the limit."""
+    if limit == "advertised_window":
+        return min(children, key=lambda child: child.advertised_end)
+    return min(children, key=lambda child: child.cumulative) if limit == "sack" else None
+
+
+def waited_for(agent: Agent, limit: str) -> Child | None:
+    """The child that keeps the sender from getting on; None: it has nothing to send, or may not."""
+    children = agent.children.values()
+    if not children or limit == "rate":
+        return None
+    if limit == "application":
+        slowest = min(children, key=lambda child: child.cumulative)
+        return slowest if agent.has_end and slowest.cumulative < agent.end else None
+    if (last := _last_in_getting_on(children, limit)) is not None:
+        return last
+    congestion = agent.congestion
+    below = min(children, key=lambda child: child.min_cwnd)
+    if below.min_cwnd < congestion.window.cwnd * agent.options.payload_bytes:
+        return below
+    queued = max(children, key=_queueing_s)
+    # Vegas' measure of a queue. Where there is none the window was made smaller for another reason, or waits.
+    is_queue = _queueing_s(queued) * congestion.rate > agent.options.alpha
+    return queued if is_queue else min(children, key=lambda child: child.cumulative)
+
+
 def limiting_row(agent: Agent, limit: str, names: dict[Address, str]) -> dict[str, object] | None:
     """Which child limits the rate, in the terms of docs/status.md; `limit` is the sender's."""
     children = agent.children.values()
     if not children or limit in ("application", "rate"):
         return None
-    reason = "cwnd"
-    if limit == "advertised_window":
-        child = min(children, key=lambda child: child.advertised_end)
-        reason = "advertised_window"
-    elif limit == "sack":
-        child = min(children, key=lambda child: child.cumulative)
-    else:
-        # The sender's cwnd is that of all its children; the one with the longest queue on its path holds it down.
-        child = max(children, key=lambda child: child.rtd.mean - child.rtd_min)
+    reason = "advertised_window" if limit == "advertised_window" else "cwnd"
+    # The sender's cwnd is that of all its children; the one with the longest queue on its path holds it down.
+    child = _last_in_getting_on(children, limit) or max(children, key=_queueing_s)
     return {
         "receiver": names.get(child.address, str(child.address)),
         "reason": reason,

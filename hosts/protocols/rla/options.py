@@ -44,6 +44,10 @@ class RlaOptions:
     from_start: bool = True  # receiver: whole or nothing; false: from the first packet that can be had (ours)
     # A receiver silent or stalled for so long no longer holds the others back (ours).
     drop_after_s: float = seconds(30.0)
+    # A receiver that keeps the session below this rate for long is sent away (parts/least_rate.py); 0: the slowest one
+    # is waited for (ours).
+    least_rate_bps: float = not_negative(0.0)
+    least_rate_s: float = seconds(10.0)  # as much as comes in so long may lack (ours)
     silence_s: float = seconds(30.0)  # a receiver gives a silent sender up after this (ours)
     heartbeat_s: float = period(1.0)  # a receiver that hears nothing says so often what it has and takes (ours)
     announce_s: float = period(0.25)  # between announcements, and between repeated joins (ours)

@@ -47,6 +47,17 @@ def sender_sample(
     }
 
 
+def waited_for(flow: Flow, limit: str, *, all_sent: bool = False) -> Branch | None:
+    """The receiver that has got on least; None: none is waited for."""
+    branches = flow.branches.values()
+    if limit == "advertised_window":
+        return min(branches, key=lambda branch: branch.window_end, default=None)
+    slowest = min(branches, key=lambda branch: branch.cumulative, default=None)
+    if limit == "application" and not (all_sent and slowest is not None and slowest.cumulative < flow.end):
+        return None
+    return slowest
+
+
 def _row(branch: Branch, state: str, flow: Flow, now: float) -> dict[str, object]:
     payload = flow.options.payload_bytes
     end_offset = flow.end_offset
@@ -67,15 +78,11 @@ def _row(branch: Branch, state: str, flow: Flow, now: float) -> dict[str, object
 def _limiting(flow: Flow, limit: str, names: dict[Address, str], now: float) -> dict[str, object] | None:
     """Who limits the rate, in the terms of docs/status.md."""
     branches = flow.branches.values()
-    if not branches or limit == "application":
+    branch = waited_for(flow, limit)
+    if branch is None:
         return None
-    reason = "loss"
-    if limit == "advertised_window":
-        branch = min(branches, key=lambda branch: branch.window_end)
-        reason = "advertised_window"
-    elif limit == "sack":
-        branch = min(branches, key=lambda branch: branch.cumulative)
-    else:
+    reason = "advertised_window" if limit == "advertised_window" else "loss"
+    if limit not in ("advertised_window", "sack"):
         # No single receiver governs the window; who signals most often weighs most.
         troubled = flow.listening.troubled
         branch = min(branches, key=lambda branch: troubled.interval(branch.number, now))

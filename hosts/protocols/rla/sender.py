@@ -18,6 +18,7 @@ from hosts.endpoint import (
     SessionEnded,
     SessionStarted,
 )
+from hosts.parts.least_rate import LeastRate
 from hosts.parts.parting import Parting
 from hosts.parts.sending import StreamSender
 from hosts.parts.silence import behind_text
@@ -38,7 +39,7 @@ from hosts.protocols.rla.packets import (
     encode_join_ack,
     parse,
 )
-from hosts.protocols.rla.report import sender_sample
+from hosts.protocols.rla.report import sender_sample, waited_for
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import ABORT_COPIES, Abort, Fin
 from hosts.wire.reason import Reason
@@ -65,6 +66,7 @@ class RlaSender(StreamSender):
         self.end_sent = False
         """Whether the last packet of the stream has left, so that only repairs and confirmations are missing."""
         self._parting: Parting | None = None
+        self._least = LeastRate(options.least_rate_bps, options.least_rate_s)
         self._wait_until = 0.0
         self._announce_at = 0.0
         self._review_at = 0.0
@@ -124,6 +126,7 @@ class RlaSender(StreamSender):
         if not ack.merged:
             self.counters["hole_reports"] += ack.passes and not ack.merge
             effects = self.flow.acknowledge(branch, ack, now, datagram.arrived_at)
+            self._least.note(effects, now)
             if self.run_bytes:  # packets that came together have one answer, which lets go what theirs would
                 return self._transmit(effects, now, max(self.options.max_burst, self.flow.arrived + 1))
         elif self.options.assist == "switch":
@@ -205,6 +208,7 @@ class RlaSender(StreamSender):
         self.state = "sending"
         self.detail = ""
         self._review_at = now + REVIEW_S
+        self._least.begin(now)
         for branch in self.flow.branches.values():
             if branch.doubt.what is not None:
                 self.flow.put_aside(branch, now)
@@ -278,7 +282,8 @@ class RlaSender(StreamSender):
     def wake_at(self) -> float | None:
         if self.state == "sending":
             at = self.flow.wake_at
-            at = self._review_at if at is None else min(at, self._review_at)
+            review_at = min(self._review_at, self._least.at)
+            at = review_at if at is None else min(at, review_at)
             return min(at, self.flow.window.paced_until) if self.limit == "pacing" else at
         if self.state == "waiting":
             return min(self._announce_at, self._wait_until)
@@ -290,6 +295,9 @@ class RlaSender(StreamSender):
             return self._wait(now)
         if self.state == "sending":
             effects += self.flow.handle_timer(now)
+            self._least.note(effects, now)
+            if now >= self._least.at:
+                effects += self._keep_least_rate(now)
             if now >= self._review_at:
                 self._review_at = now + REVIEW_S
                 effects += self._review(now)
@@ -341,11 +349,22 @@ class RlaSender(StreamSender):
             elif self._much_slower(branch, now):
                 reason = Reason.SLOWEST
             if reason is not None and self.state == "sending":
-                effects += [Send(encode_abort(self.number, reason), branch.address)] * ABORT_COPIES
-                text = reason.text if behind is None else behind_text(behind)
-                effects.append(PeerDropped(branch.address, text))
-                effects += self._remove(branch.address, "lost", text, now)
+                effects += self._drop(branch, reason, reason.text if behind is None else behind_text(behind), now)
         return effects
+
+    def _drop(self, branch: Branch, reason: Reason, text: str, now: float) -> list[Effect]:
+        effects: list[Effect] = [Send(encode_abort(self.number, reason), branch.address)] * ABORT_COPIES
+        effects.append(PeerDropped(branch.address, text))
+        return effects + self._remove(branch.address, "lost", text, now)
+
+    def _keep_least_rate(self, now: float) -> list[Effect]:
+        """Send away who keeps the session below its least rate."""
+        held_by = waited_for(self.flow, self.limit, all_sent=self.end_sent)
+        least = min((branch.cumulative for branch in self.flow.branches.values()), default=self.flow.end)
+        done = (least if self.end_sent else self.flow.base) * self.options.payload_bytes
+        slowest = self._least.look(done, None if held_by is None else held_by.address, now)
+        branch = None if slowest is None else self.flow.branches.get(slowest)
+        return [] if branch is None else self._drop(branch, Reason.TOO_SLOW, Reason.TOO_SLOW.text, now)
 
     def _much_slower(self, branch: Branch, now: float) -> bool:
         """Whether it has signalled congestion `drop_slowest` times as often as the next one for long (4.3)."""

@@ -12,6 +12,7 @@ from hosts.endpoint import (
     Address,
     Datagram,
     Effect,
+    PeerDropped,
     PeerJoined,
     PeerRefused,
     Sample,
@@ -89,9 +90,17 @@ class TfmccFileSender(FileSender, TfmccSender):
             if isinstance(packet, Report):
                 member = self.roster.member(packet.receiver, datagram.source)
                 if member is None:
-                    return ()
+                    return self.steering.refusal(packet.receiver, datagram.source)
                 member.heard(now)
+                return self._without_slow(packet.receiver, super().receive(datagram, now=now), now)
         return super().receive(datagram, now=now)
+
+    def _without_slow(self, receiver: int, effects: Sequence[Effect], now: float) -> Sequence[Effect]:
+        """Who was sent away upon its report holds back nothing any more."""
+        others = [effect for effect in effects if not isinstance(effect, PeerDropped)]
+        if len(others) == len(effects):
+            return effects
+        return [*others, *self._remove(receiver, "lost", Reason.TOO_SLOW, now)]
 
     def _control(self, packet: Packet, datagram: Datagram, now: float) -> Sequence[Effect]:
         self.counters["drop_unexpected"] += 1

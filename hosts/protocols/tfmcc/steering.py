@@ -248,6 +248,10 @@ class Steering:
         if self.clr is not None and self.clr.receiver == receiver:
             self._lose_clr(now)
 
+    def refusal(self, receiver: int, source: Address) -> list[Effect]:
+        """What one hears that says something though it was sent away."""
+        return [Send(encode_abort(self._number, Reason.TOO_SLOW), source)] if receiver in self._sent_away else []
+
     # --- slowstart
 
     def _slowstart_report(self, heard: Limiting, report: Report, *, is_clr: bool, now: float) -> None:

@@ -144,6 +144,18 @@ def test_a_tree_of_two_levels(tmp_path: Path, file: Path) -> None:
             "--rate-limit: webrc has no such limit; --set session_rate_bps",
         ),
         (
+            ["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--slow-receivers", "drop:1e6"],
+            "--slow-receivers: 'drop:1e6' is neither least_rate=BIT/S nor drop_after=SECONDS",
+        ),
+        (
+            ["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--slow-receivers", "least_rate=x"],
+            "parameter 'least_rate_bps' must be of type float, not 'x'",
+        ),
+        (
+            ["stream", "send", "--group", "232.1.1.1", "--protocol", "vlmcc", "--slow-receivers", "drop_after=9"],
+            "--slow-receivers: vlmcc has no drop_after",
+        ),
+        (
             ["send", "{file}", "--group", "232.1.1.1", "--port", "5000", "--protocol", "webrc", "--receivers", "2"],
             "--receivers: a sender of webrc hears of no receivers",
         ),

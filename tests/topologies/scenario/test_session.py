@@ -63,3 +63,9 @@ def test_who_joins_a_stream_without_end_late_gets_what_is_there() -> None:
 )
 def test_the_policy_for_slow_receivers_has_a_value(fields: dict[str, object], expected: float) -> None:
     assert session(**fields).drop_after_s == expected
+
+
+def test_the_policy_for_slow_receivers_has_a_least_rate() -> None:
+    one = session(slow_receivers={"least_rate": "500 kbps"})
+    assert told(one, "r1")["least_rate_bps"] == 500e3
+    assert one.drop_after_s == 30.0
