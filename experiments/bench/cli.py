@@ -120,7 +120,8 @@ def soak_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print figures as JSON.")] = False,
 ) -> None:
     """Sealed sessions of all protocols for hours of virtual time, or minutes of real time, with a fault a minute: the
-    memory of every process after a quarter of it and at its end. Exit status: 1 when one has grown."""
+    memory of every process after a quarter of it and at its end. Exit status: 1 when one has grown, or not all have
+    gone on to the end."""
     try:
         found = bench_soak.measure((minutes or (10 if emulate else 120)) * 60, is_emulated=emulate)
     except BenchError as error:

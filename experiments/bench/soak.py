@@ -10,12 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Final
+from typing import Any, Final
 
 import yaml
 
 from engine.command.programs import module_command
 from experiments.bench.switch.report import BenchError
+from topologies.results.run_folder import RunFolder, RunFolderError
+from topologies.results.summary import read_summary
 
 STREAMS: Final = ("tfmcc", "vlmcc", "arbor", "webrc")
 RELIABLE: Final = ("mtcp", "rla")
@@ -32,6 +34,10 @@ GROWTH: Final = 0.05
 LEAST_MB: Final = 3.0
 """Memory that has not grown by more than the one or the other from then on is flat (ours)."""
 _NAME: Final = "soak"
+_TRACE_S: Final = 10.0
+"""From one row of a simulated trace to the next."""
+_TO_THE_END: Final = 0.9
+"""Whose last data were sent before that part of the time has ended early (ours)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +89,33 @@ def measure(seconds: float, *, is_emulated: bool) -> Soak:
                 process.wait()
             took = time.monotonic() - begin
             said.seek(0)
-            if process.returncode not in (0, 1):  # files that are not through are no fault here
-                raise BenchError(f"the run ended with status {process.returncode}: {said.read().strip()[-200:]}")
+            words = said.read().strip()[-200:]
+        if process.returncode not in (0, 1):  # files that are not through are no fault here
+            raise BenchError(f"the run ended with status {process.returncode}: {words}")
+        try:
+            early = ended_early(read_summary(RunFolder(Path(place) / "run")), seconds)
+        except RunFolderError:
+            raise BenchError(f"the run came to no result: {words}") from None
+        if early:
+            raise BenchError(f"not all went on to the end: {'; '.join(early)}")
     return Soak(seconds, took, processes(series))
+
+
+def ended_early(summary: Mapping[str, Any], seconds: float) -> list[str]:
+    """What was over before its time, in words: then nobody has seen whether its memory grows. A session's last data are
+    known to within a row of its trace."""
+    found = []
+    if summary["outcome"] != "time limit" or summary["duration_s"] < _TO_THE_END * seconds:
+        found.append(f"the run was {summary['outcome']} after {summary['duration_s']:g} s of {seconds:g}")
+    for session in summary["sessions"]:
+        name, until = session["protocol"], session["sending_until"]
+        if until is None or until < _TO_THE_END * seconds - _TRACE_S:
+            found.append(f"{name} sent until {until or 0:g} s ({session['detail'] or session['state']})")
+        gone = set(session["dropped"])
+        if name in STREAMS:
+            gone |= {one["host"] for one in session["receivers"] if not one["complete"]}
+        found += [f"{host} did not stay" for host in sorted(gone)]
+    return found
 
 
 def document(seconds: float, *, is_emulated: bool) -> dict[str, object]:
@@ -112,7 +142,14 @@ def document(seconds: float, *, is_emulated: bool) -> dict[str, object]:
     faults = list(_faults(seconds))
     more = {"faults": faults} if faults else {}
     length = {"name": _NAME, "duration": f"{seconds:g} s"}
-    return {**length, "nodes": nodes, "links": links, "sessions": sessions, **more, "simulation": {"trace": "10 s"}}
+    return {
+        **length,
+        "nodes": nodes,
+        "links": links,
+        "sessions": sessions,
+        **more,
+        "simulation": {"trace": f"{_TRACE_S:g} s"},
+    }
 
 
 def _faults(seconds: float) -> Iterator[dict[str, object]]:
