@@ -1,6 +1,5 @@
 """Read a scenario: YAML to a checked Scenario, or every mistake with its file, line and field."""
 
-import difflib
 import os.path
 import re
 import reprlib
@@ -10,26 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from topologies.scenario import activity, expand, generators, graphs, network, session
 from topologies.scenario.checks import Purpose, check_ability, check_scenario, find_doubts
 from topologies.scenario.errors import FieldPath, Finding, Problem, ScenarioError
 from topologies.scenario.expand import Expansion, GeneratedNetwork, may_be_short
+from topologies.scenario.fields import unknown_field
 from topologies.scenario.scenario import Scenario
 
 _BOOLEAN_TAG = "tag:yaml.org,2002:bool"
 _MERGE_TAG = "tag:yaml.org,2002:merge"
-_KNOWN_FIELDS = sorted(
-    {
-        name
-        for module in (activity, expand, generators, graphs, network, session)
-        for model in vars(module).values()
-        if isinstance(model, type) and issubclass(model, BaseModel)
-        for name in model.model_fields
-    }
-    | set(Scenario.model_fields)
-)
 _RANGE_IN_BRACKETS = re.compile(r"[\[{,]\s*(?:[a-z_]+:\s*)?[a-z][a-z0-9_]*\[\d")
 """A range that YAML takes for a list, for it stands within brackets without quotes."""
 _CLASSES, _CLASS = re.compile(r"\[(.+?)\]"), re.compile("a-z|0-9|_|-")
@@ -282,7 +271,7 @@ def _problem(document: Document, detail: Any) -> Problem:
         case "missing":
             message = f"`{location[-1]}` is missing"
         case "extra_forbidden":
-            message = "unknown field" + _suggestion(str(location[-1]), _KNOWN_FIELDS)
+            message = unknown_field(GeneratedNetwork if location[0] == "network" else Scenario, location)
         case "union_tag_not_found":
             message = "`kind` is missing"
         case "union_tag_invalid":
@@ -315,8 +304,3 @@ def _shown(value: object) -> str:
     except ValueError:  # an integer of more digits than Python prints
         text = "a very large number"
     return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}..."
-
-
-def _suggestion(word: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
-    return f"; did you mean `{close[0]}`?" if close else ""
