@@ -23,6 +23,11 @@ _UDP: Final = "udp"
 """The state that looks at the first 32 bits behind UDP's header; another comes in its place, and then it itself."""
 _ITSELF: Final = f"{_UDP}{_SEPARATOR}"
 _BITS: Final = 32
+_PAYLOAD: Final = "ipv4_payload"
+"""The state that looks at IPv4's protocol; of TCP, cross traffic mostly, the program knows no more than that."""
+_TCP: Final = "tcp"
+_PROTOCOLS: Final = {_UDP: 17, _TCP: 6}
+"""Of IPv4 (RFC 790)."""
 
 
 def kind_of(states: Sequence[str]) -> str:
@@ -53,7 +58,21 @@ def with_kinds(program: str) -> str:
             added = _states(original, max(state["id"] for state in states) + 1)
             original["name"] = _ITSELF
             states += added
+        payload = next((state for state in states if state["name"] == _PAYLOAD), None)
+        if payload is not None:
+            states.append(_with_tcp(payload) | {"id": max(state["id"] for state in states) + 1})
     return json.dumps(document)
+
+
+def _with_tcp(payload: dict[str, Any]) -> dict[str, Any]:
+    """The state for TCP's packets, which are told by what tells UDP's."""
+    udp = next(transition for transition in payload["transitions"] if transition["next_state"] == _UDP)
+    value = int(udp["value"], 16)
+    shift = value.bit_length() - _PROTOCOLS[_UDP].bit_length()  # nothing else that is looked at is other than 0
+    value += _PROTOCOLS[_TCP] - _PROTOCOLS[_UDP] << shift
+    payload["transitions"].insert(0, udp | {"value": f"{value:#0{len(udp['value'])}x}", "next_state": _TCP})
+    onwards = {"type": "default", "value": None, "mask": None, "next_state": None}
+    return {"parser_ops": [], "transitions": [onwards], "transition_key": [], "name": _TCP}
 
 
 def _states(original: dict[str, Any], number: int) -> list[dict[str, Any]]:

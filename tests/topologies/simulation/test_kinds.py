@@ -1,7 +1,8 @@
 import pytest
 from canopy_engine import Switch
-from scapy.layers.inet import IP, UDP
+from scapy.layers.inet import ICMP, IP, TCP, UDP
 from scapy.layers.l2 import Ether
+from scapy.packet import Packet
 
 from controller.network import CPU_PORT
 from controller.program import BLOB_NAME, default_directory
@@ -22,7 +23,11 @@ def switch() -> Switch:
 
 def kind(switch: Switch, datagram: bytes) -> str:
     """What the parser knows it for."""
-    frame = Ether(dst="01:00:5e:01:00:01") / IP(src="10.0.0.1", dst="232.1.0.1") / UDP(sport=1, dport=2) / datagram
+    return kind_of_payload(switch, UDP(sport=1, dport=2) / datagram)
+
+
+def kind_of_payload(switch: Switch, payload: Packet, fragment: int = 0) -> str:
+    frame = Ether(dst="01:00:5e:01:00:01") / IP(src="10.0.0.1", dst="232.1.0.1", frag=fragment) / payload
     switch.process(1, bytes(frame))
     return kind_of([line.split("'")[1] for line in switch.take_trace(1000) if "Parser entering state" in line])
 
@@ -50,3 +55,9 @@ def test_packets_without_the_common_header_are_known_by_their_own(switch: Switch
 @pytest.mark.parametrize("payload", [b"", b"abc", bytes(300), header(1, 0xEE), header(0xEE, 1)])
 def test_what_is_of_no_protocol_is_udp(switch: Switch, payload: bytes) -> None:
     assert kind(switch, payload) == "udp"
+
+
+def test_tcp_is_told_from_other_payloads(switch: Switch) -> None:
+    assert kind_of_payload(switch, TCP(sport=1, dport=2) / bytes(100)) == "tcp"
+    assert kind_of_payload(switch, TCP(sport=1, dport=2) / bytes(100), fragment=100) == "ipv4_payload"
+    assert kind_of_payload(switch, ICMP()) == "ipv4_payload"
