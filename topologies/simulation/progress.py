@@ -15,7 +15,7 @@ LINE_INTERVAL_S = 5.0
 
 
 Share: TypeAlias = Callable[[], float | None]
-"""How much of their files the sessions' receivers have, 0..1; None without sessions. Asked for when it is shown."""
+"""How much of their files the sessions' receivers have, 0..1; None without files. Asked for when it is shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,8 +134,9 @@ class SimulatedStage(Stage):
         self._view.note(f"{self.agenda.now:8.3f} s  {kind} {subject}")
 
     def share(self) -> float | None:
-        """How much of their files the sessions' receivers have, 0..1; None without sessions."""
-        return sum(session.share for session in self.sessions) / len(self.sessions) if self.sessions else None
+        """How much of their files the sessions' receivers have, 0..1; None without files."""
+        shares = [session.share for session in self.sessions if session.session.has_file]
+        return sum(shares) / len(shares) if shares else None
 
     @property
     def closed_at(self) -> float:

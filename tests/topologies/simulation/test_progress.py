@@ -50,3 +50,19 @@ def test_a_bar_shows_time_events_and_what_was_received(tmp_path: Path) -> None:
     assert "s simulated in" in output(shown)
     assert "events/s" in output(shown)
     assert "% received" in output(shown)
+
+
+def test_real_time_data_have_no_share_that_was_received(tmp_path: Path) -> None:
+    path = tmp_path / "x.yaml"
+    path.write_text(
+        tree().replace("duration: 60 s", "duration: 1 s")
+        + session()
+        .replace("protocol: mtcp", "protocol: vlmcc")
+        .replace("size: 500 kB", "realtime: true")
+        .replace("slow_receivers: {drop_after: 3 s}", "parameters: {}")
+    )
+    shown = console(terminal=True)
+    scenario = load_scenario(path, purpose="simulate")
+    simulate_scenario(scenario, SimulationOptions(path, out=tmp_path / "run", report=False), lambda: BarView(shown))
+    assert "events/s" in output(shown)
+    assert "received" not in output(shown)

@@ -169,10 +169,12 @@ export class Graph {
   packets(links, trees) {
     const down = new Map();
     for (const [group, tree] of trees) for (const i of tree) down.set(i, COLOURS[(this.sessionOf.get(group) ?? 4) % COLOURS.length]);
-    return this.ends.map((end, i) => ({
-      end, pps: links.pps[i], colour: down.get(i) ?? (this.cross.has(i) ? CROSS : FEEDBACK),
-      size: (down.has(i) ? 5 : 4) - (this.large ? 2 : 0),
-    })).filter(({pps}) => pps >= 0.5);
+    const back = i => i ^ 1;  // a link's other direction is next to it
+    return this.ends.map((end, i) => {
+      const data = down.get(i) ?? this.senders.get(this.run.scene.links[i].from);  // a sender may send to nobody
+      const cross = this.cross.has(i) || this.cross.has(back(i)) && !down.has(back(i));
+      return {end, pps: links.pps[i], colour: data ?? (cross ? CROSS : FEEDBACK), size: (data ? 5 : 4) - (this.large ? 2 : 0)};
+    }).filter(({pps}) => pps >= 0.5);
   }
 
   drawFlows(t, put) {

@@ -67,7 +67,8 @@ function verdict(run) {
     const all = summary.sessions.flatMap(session => session.receivers).filter(receiver => receiver.expected);
     const whole = all.filter(receiver => receiver.complete).length;
     const failed = summary.sessions.filter(session => session.state === "failed").map(session => session.id);
-    const what = `${whole} of ${all.length} receivers complete` + (failed.length ? `, session ${failed.join(", ")} failed` : "");
+    const kinds = run.scene.sessions.map(session => session.whole ? "complete" : "took part to the end");
+    const what = `${whole} of ${all.length} receivers ${[...new Set(kinds)].sort().join(" or ")}` + (failed.length ? `, session ${failed.join(", ")} failed` : "");
     return [what + (summary.outcome === "done" ? "" : `; ended by: ${summary.outcome}`), summary.ok && !failed.length ? "good" : "bad"];
   }
   if (run.unreachable) return ["the server is gone; what came before is here", "bad"];

@@ -33,6 +33,7 @@ export class RunModel {
     this.version = 0;
     this.streams = {};
     this.nodes = new Map(scene.nodes.map(node => [node.name, node]));
+    this.sessionOf = new Map(scene.sessions.flatMap(session => session.groups.map(group => [group, session])));
     this.linkTo = new Map(scene.links.map((link, i) => [`${link.from} ${link.to}`, i]));
   }
 
@@ -101,15 +102,20 @@ export class RunModel {
     return found;
   }
 
-  /** Groups' trees at `t`: group -> set of numbers of links. */
+  /** Sessions' trees at `t`, each of all its groups: the session's group -> set of numbers of links. */
   trees(t) {
-    const trees = new Map();
+    const groups = new Map(), trees = new Map();
     for (const [at, kind, group, from, to] of this.stream("tree").rows) {
       if (at > t) break;
       const link = this.linkTo.get(`${from} ${to}`);
       if (link === undefined) continue;
-      if (!trees.has(group)) trees.set(group, new Set());
-      if (kind === "join") trees.get(group).add(link); else trees.get(group).delete(link);
+      if (!groups.has(group)) groups.set(group, new Set());
+      if (kind === "join") groups.get(group).add(link); else groups.get(group).delete(link);
+    }
+    for (const [group, links] of groups) {
+      const whose = this.sessionOf.get(group)?.group ?? group;
+      if (!trees.has(whose)) trees.set(whose, links);
+      else for (const link of links) trees.get(whose).add(link);
     }
     for (const session of this.scene.sessions) {  // the sender's own link, of a tree that has any other
       const tree = trees.get(session.group);

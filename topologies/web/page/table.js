@@ -59,7 +59,7 @@ export class Tables {
     const table = box.appendChild(element("table")), head = table.appendChild(element("tr"));
     for (const name of ["receiver", "progress", "state", "RTT", "loss", "lost", "repaired", "parent", "goodput"])
       head.append(element("th", name, name === "progress" || name === "state" ? "left" : ""));
-    for (const host of hosts.slice(0, MOST_ROWS)) table.append(this.row(host, said[host], status, result, host === limiting));
+    for (const host of hosts.slice(0, MOST_ROWS)) table.append(this.row(host, said[host], status, result, host === limiting, session.whole));
     const rows = [...table.rows].slice(1);
     for (let i = head.cells.length - 1; i > 0; i--)  // columns in which nothing stands
       if (rows.every(row => !row.cells[i].textContent)) [head, ...rows].forEach(row => row.deleteCell(i));
@@ -72,16 +72,16 @@ export class Tables {
     return box;
   }
 
-  row(host, said, status, result, limits) {
+  row(host, said, status, result, limits, whole) {
     const row = element("tr", "", limits ? "limits" : ""), end = result?.receivers.find(found => found.host === host);
     row.append(element("td", limits ? `${host} limits` : host));
     const cell = row.appendChild(element("td", "", "left")), total = status?.[S.total];
     const complete = said?.[R.state] === "complete" || end?.complete;
-    if (complete || (total && typeof said?.[R.acked] === "number")) {
+    if (whole && complete || (total && typeof said?.[R.acked] === "number")) {
       const share = complete ? 1 : Math.min(said[R.acked] / total, 1);
       cell.append(Object.assign(document.createElement("progress"), {max: 1, value: share}), ` ${Math.floor(share * 100)} %`);
     }
-    const state = end ? (end.complete ? "complete" : end.detail || "not complete") : said?.[R.state] ?? "";
+    const state = end ? (end.complete ? (whole ? "complete" : "took part to the end") : end.detail || "not complete") : said?.[R.state] ?? "";
     row.append(element("td", state, `left ${complete ? "good" : state === "lost" || (end?.expected && !end.complete) ? "bad" : ""}`));
     const number = value => element("td", value === null || value === undefined ? "" : value);
     row.append(number(said?.[R.rtt] ? `${(said[R.rtt] * 1e3).toFixed(1)} ms` : null));

@@ -88,6 +88,39 @@ def test_two_runs_of_which_one_ends_show_what_their_summaries_say(tmp_path: Path
     asyncio.run(look_at_ending(folders))
 
 
+MANY = """\
+sessions:
+  - {id: 1, protocol: webrc, sender: sender, group: 232.6.0.0, port: 5001, size: 100 kB, receivers: [r1, r3],
+     parameters: {session_rate_bps: 2000000}}
+  - {id: 2, protocol: vlmcc, sender: sender, group: 232.5.0.0, port: 5002, realtime: true, receivers: [r2, r4]}
+"""
+
+
+async def look_at_kinds(folder: Path) -> None:
+    link: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    server = asyncio.create_task(serve([Run(folder)], 0, link.set_result))
+    async with browsing() as browser:
+        await browser.open(await link)
+        await browser.wait_for(READY)
+        await seek(browser, 1)
+        trees = await browser.ask("[...canopy.graphs[0].state.trees].map(([group, links]) => [group, links.size])")
+        assert sorted(trees) == [["232.5.0.0", 5], ["232.6.0.0", 5]]
+        orange = "canopy.graphs[0].dots.links.filter(link => link.colour === '#e08a1e').length"
+        assert await browser.ask(orange) < 10  # of 16 directions: ten have data of a session or more
+        await seek(browser, 8)
+        assert "4 of 4 receivers complete or took part to the end" in await browser.ask("document.body.innerText")
+        rows = await browser.ask("[...document.querySelectorAll('table')[1].rows].map(row => row.innerText)")
+        assert not any("%" in row or "complete" in row for row in rows)
+        assert all("took part to the end" in row for row in rows[1:])
+    server.cancel()
+
+
+def test_a_session_of_many_groups_has_one_tree_and_real_time_data_no_progress(tmp_path: Path) -> None:
+    result = simulate(tmp_path, tree().replace("duration: 60 s", "duration: 8 s") + MANY)
+    assert result.summary.ok
+    asyncio.run(look_at_kinds(tmp_path))
+
+
 async def look_at_dying(scenario: Path, out: Path) -> None:
     command = [sys.executable, "-m", "topologies.cli", "simulate", str(scenario), "--out", str(out), "--web"]
     run = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
