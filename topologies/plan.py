@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from controller.hop_keys import SECRET_BYTES
 from controller.hop_keys import HopKeys as NetworkKeys
 from controller.network import HostSpec, LinkSpec, Network, SessionSpec, SwitchSpec
-from hosts import protocols
 from hosts.security.hop import HopKeys
 from topologies.scenario.checks import HOST_NETWORK
 from topologies.scenario.network import (
@@ -213,7 +212,7 @@ def network_description(scenario: Scenario, plan: Plan) -> Network:
                 session=session.id,
                 protocol=session.protocol,
                 group=session.group,
-                groups=protocols.get(session.protocol).group_count(session.parameters),
+                groups=session.group_count,
                 source=plan.hosts[session.sender].address if session.membership == "source-specific" else None,
                 port=session.port,
                 assist=session.assist,

@@ -40,7 +40,7 @@ def stop_lines(stop: Stop) -> Iterator[tuple[str, str]]:
         yield "then", "no copy left: full queue, or nobody to go to"
     for departure in stop.departures:
         wait = (
-            f"waited {milliseconds(departure.waited_us)} behind {departure.behind}"
+            f"waited {milliseconds(departure.waited_us)} behind {departure.behind or 'what was being sent'}"
             if departure.waited_us
             else "no wait"
         )

@@ -209,7 +209,7 @@ def _loss(loss: float | GilbertElliott) -> str:
         return (
             f"bursts: {loss.good:.3g} and {loss.bad:.3g}, changing with {loss.good_to_bad:.3g}, {loss.bad_to_good:.3g}"
         )
-    return f"{loss:.3g}" if loss else ""
+    return f"{100 * loss:.3g} %" if loss else ""
 
 
 def _queue(queue: AnyQueue) -> str:

@@ -313,7 +313,7 @@ def _check_conflicts(scenario: Scenario) -> Iterator[Finding]:
 def _group_count(session: Session) -> int:
     """Groups from the session's own on; 1 where its protocol or parameters are wrong, which is said elsewhere."""
     try:
-        return protocols.get(session.protocol).group_count(session.parameters)
+        return session.group_count
     except ValueError:
         return 1
 

@@ -102,6 +102,11 @@ class Session(Strict):
     """The protocol's own options, by the names in its options class."""
 
     @property
+    def group_count(self) -> int:
+        """How many groups it uses, one after the other: WEBRC's channels are a group each."""
+        return protocols.get(self.protocol).group_count(self.parameters)
+
+    @property
     def has_file(self) -> bool:
         """Whether what it sends has an end, and is right or wrong as a whole."""
         return not self.realtime and not self.endless

@@ -2,14 +2,12 @@
 
 from typing import Any
 
-from hosts import protocols
 from topologies.plan import Plan
 from topologies.results.layout import lay_out
 from topologies.results.paths import paths_from
 from topologies.results.run_folder import RunFolder
 from topologies.scenario.network import QUEUE_NAMES, DirectedLink
 from topologies.scenario.scenario import Scenario
-from topologies.scenario.session import Session
 
 
 def make_scene(scenario: Scenario, plan: Plan, folder: RunFolder) -> dict[str, Any]:
@@ -36,7 +34,7 @@ def make_scene(scenario: Scenario, plan: Plan, folder: RunFolder) -> dict[str, A
                 "protocol": session.protocol,
                 "sender": session.sender,
                 "group": str(session.group),
-                "groups": groups_of(session),
+                "groups": [str(session.group + number) for number in range(session.group_count)],
                 "whole": session.has_file,
                 "assist": session.assist,
                 "receivers": [
@@ -59,12 +57,6 @@ def make_scene(scenario: Scenario, plan: Plan, folder: RunFolder) -> dict[str, A
             for flow in scenario.traffic
         ],
     }
-
-
-def groups_of(session: Session) -> list[str]:
-    """All that it uses: WEBRC's channels are a group each."""
-    count = protocols.get(session.protocol).group_count(session.parameters)
-    return [str(session.group + number) for number in range(count)]
 
 
 def directed_links(scenario: Scenario) -> list[DirectedLink]:
