@@ -1,12 +1,27 @@
 """For how long a receiver that has something to answer may say nothing, before the others wait for it no longer."""
 
+from collections.abc import Iterable
 from math import inf
 from typing import Final
+
+from hosts.wire.reason import Reason
 
 SILENT_S: Final = 1.0
 """RFC 6298's first time-out (2.1), and the least one that it has (2.4)."""
 SILENT_ROUNDS: Final = 3
 """Of its round trips, at least (ours: a loss, its repair and the answer)."""
+
+
+UNPROVEN_S: Final = 6.0
+"""For so long, when all others are through, a sender waits for who has joined and then acknowledged nothing: anybody
+may say in a packet that somebody joins (ours: six heartbeats of RLA, three probes of MTCP)."""
+
+
+def is_success(reasons: Iterable[Reason], whole: int, wanted: int) -> bool:
+    """Whether a session has come to its end as it should in which so many have the whole, and others ended for these
+    reasons. Who has acknowledged nothing may not have been there at all: it counts when somebody is missing."""
+    others = set(reasons)
+    return not others or (others == {Reason.UNPROVEN} and whole >= wanted)
 
 
 def patience_s(rtt_s: float, sooner_s: float = inf) -> float:

@@ -109,8 +109,9 @@ async def send_files(
         display.fail(observer.detail)
         return driver.blamed(outcome)
     if knows_receivers:
+        whole = sum(row["state"] == "complete" for row in summary["receivers"].values())
         display.say(
-            f"{contents.label}: all {len(summary['receivers'])} receivers have it; "
+            f"{contents.label}: all {whole} receivers have it; "
             f"{(goodput or 0) / 1e6:.2f} Mbit/s, {summary['repair_packets']} repairs, "
             f"{summary['feedback_packets']} feedback packets"
         )

@@ -20,6 +20,7 @@ class Reason(enum.IntEnum):
     FAILED = 10
     TOO_SLOW = 11
     SLOWEST = 12
+    UNPROVEN = 13
     MOVED = 16
     NOT_A_CHILD = 17
     BELOW = 18
@@ -47,6 +48,7 @@ _TEXTS: Final = {
     Reason.FAILED: "failed",
     Reason.TOO_SLOW: "cannot take the session's least rate",
     Reason.SLOWEST: "much slower than all others",
+    Reason.UNPROVEN: "has acknowledged nothing",
     Reason.MOVED: "has moved to another parent",
     Reason.NOT_A_CHILD: "is no child of this parent",
     Reason.BELOW: "lies above the parent that it asks",

@@ -174,6 +174,11 @@ class Child:
         self.holds = True
 
     @property
+    def is_proven(self) -> bool:
+        """Whether it has acknowledged anything."""
+        return self.cumulative > self.first
+
+    @property
     def timeout(self) -> float | None:
         """From a packet's send time on the sender's clock to the time-out on ours; None: nothing was measured."""
         return self.rtd.timeout if self.merged_timeout is None else self.merged_timeout

@@ -28,11 +28,12 @@ from hosts.protocols.mtcp.control import (
     encode_probe_ack,
     encode_report_ack,
 )
+from hosts.protocols.mtcp.hopeless import hopeless
 from hosts.protocols.mtcp.least import Least
 from hosts.protocols.mtcp.membership import Membership
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import MERGE_CHILDREN, Feedback, Packet
-from hosts.protocols.mtcp.roster import FINAL, Roster
+from hosts.protocols.mtcp.roster import FINAL, WHOLE, Roster
 from hosts.wire.farewell import Abort, Fin
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
@@ -44,9 +45,6 @@ KEPT_BUFFERS = 4
 kept for those below. At an agent it counts for one, as everything there has to fit its own (ours)."""
 MAX_LEVELS = 16
 """Below the sender: a path's addresses fit every probe (ours)."""
-SERVING_PATIENCE = 2
-"""A child that serves others is given so much more time for progress than those have: they are to be dropped, by it
-(ours)."""
 
 
 def spread(number: int) -> float:
@@ -338,6 +336,16 @@ class Family:
         packet = encode_abort(self.session, reason)
         return [Send(packet, address) for address in self.children]
 
+    @property
+    def _others_are_through(self) -> bool:
+        """At the sender: whether somebody has all, and of the children left nothing shows that they are there."""
+        return (
+            self.membership is not None
+            and self.agent.has_end
+            and not any(child.is_proven for child in self.children.values())
+            and any(entry.state in WHOLE for entry in self.roster.members.values())
+        )
+
     # --- timers
 
     @property
@@ -372,7 +380,9 @@ class Family:
                     if self.agent.witness is not None:
                         self.agent.witness.returned(source)
                     effects += self._note(self._entry(child, State.LOST, Reason.SILENT), now)
-            for child, reason in self._hopeless(now, blocked):
+            for child, reason in hopeless(
+                self.agent, now, blocked=blocked, others_are_through=self._others_are_through
+            ):
                 effects += self.drop(child, reason, now)
         return effects
 
@@ -396,24 +406,3 @@ class Family:
         silence_ms = int(self.node.sender_silence_s(now) * 1000)
         packet = encode_probe(self.session, int(now * 1e6), rtt_us, silence_ms, self.node.lineage)
         return Send(packet, child.address)
-
-    def _hopeless(self, now: float, blocked: bool) -> list[tuple[Child, Reason]]:
-        """Children that were silent, or made no progress though there was something to make it with, for too long. Who
-        is silent has less time when no more can be kept for it; not so an agent, whose children may come for it.
-        """
-        limit = self.options.drop_after_s
-        found = []
-        for child in self.children.values():
-            behind = child.cumulative < self.agent.end or (
-                blocked and child.advertised_end == self.agent.advertised.end
-            )
-            if not behind and not self.agent.has_end:  # who has all of the stream has to say so
-                child.progress_at = now
-            # Who says nothing waits for nobody below.
-            serves = child.agent and child.answered_at > now - limit
-            patience = limit * (SERVING_PATIENCE if serves else 1)
-            if child.heard_at <= now - limit or (not child.agent and self.agent.given_up(child, now)):
-                found.append((child, Reason.SILENT))
-            elif child.progress_at <= now - patience and child.heard_at > now - 2 * self.options.probe_interval_s:
-                found.append((child, Reason.STALLED))  # it lives; one that does not is about to count as silent
-        return found

@@ -23,6 +23,7 @@ from hosts.parts.least_rate import LeastRate
 from hosts.parts.naming import receiver_names
 from hosts.parts.parting import Parting
 from hosts.parts.sending import StreamSender
+from hosts.parts.silence import is_success
 from hosts.protocol import Session
 from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.control import encode_abort, encode_announce
@@ -198,13 +199,15 @@ class MtcpSender(StreamSender):
 
     def _end(self) -> SessionEnded:
         self.state = "closed"
-        others = [end for end in self.roster.members.values() if end.state not in WHOLE]
+        members = self.roster.members
+        others = [end for end in members.values() if end.state not in WHOLE]
         failed = [f"{end.address}: {end.reason.text}" for end in others]
         if not self.agent.has_end:
             self.detail = "no receiver is left" + (f" ({'; '.join(failed)})" if failed else "")
             return SessionEnded(False, self.detail)
         self.detail = "; ".join(failed)
-        return SessionEnded(not failed, self.detail)
+        reasons = [end.reason for end in others]
+        return SessionEnded(is_success(reasons, len(members) - len(others), self.session.receivers), self.detail)
 
     def _abort(self, reason: Reason, text: str) -> list[Effect]:
         packet = encode_abort(self.number, reason)

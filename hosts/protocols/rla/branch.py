@@ -12,6 +12,7 @@ from hosts.parts.rounds import Rounds
 from hosts.parts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
 from hosts.protocols.rla.packets import WINDOW_PACKETS, Ack
 from hosts.wire.farewell import Abort, Fin
+from hosts.wire.reason import Reason
 
 LOSS_DISTANCE = 3
 """3.3, rule 1: a packet is lost when one at least three higher has been selectively acknowledged."""
@@ -48,6 +49,7 @@ class Branch:
         "cperiod_start",
         "cumulative",
         "doubt",
+        "first",
         "heard_at",
         "highest",
         "interval",
@@ -69,6 +71,7 @@ class Branch:
     def __init__(self, number: int, address: Address, first: int, rto_margin_s: float, now: float) -> None:
         self.number = number
         self.address = address
+        self.first = first  # the first packet that it is to get
         self.cumulative = first  # the first packet that it lacks
         self.highest = first  # one more than the last packet that it has
         self.rtt = DelayEstimator(rto_margin_s)
@@ -100,6 +103,11 @@ class Branch:
     def opens(self, window_end: int) -> None:
         """It takes the stream up to this offset; windows never shrink."""
         self.window_end = max(self.window_end, window_end)
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether it has acknowledged anything."""
+        return self.cumulative > self.first
 
     @property
     def timeout(self) -> float:
@@ -166,3 +174,5 @@ class Ended(NamedTuple):
     reason: str
     """Empty for a complete one."""
     branch: Branch
+    code: Reason = Reason.NONE
+    """Why it was dropped."""

@@ -21,7 +21,7 @@ from hosts.endpoint import (
 from hosts.parts.least_rate import LeastRate
 from hosts.parts.parting import Parting
 from hosts.parts.sending import StreamSender
-from hosts.parts.silence import behind_text
+from hosts.parts.silence import UNPROVEN_S, behind_text, is_success
 from hosts.protocol import Session
 from hosts.protocols.rla.branch import Branch, Ended
 from hosts.protocols.rla.flow import Flow
@@ -214,8 +214,10 @@ class RlaSender(StreamSender):
                 self.flow.put_aside(branch, now)
         return self._transmit([SessionStarted()], now)
 
-    def _remove(self, address: Address, state: str, reason: str, now: float) -> list[Effect]:
-        self.ended[address] = Ended(state, reason, self.flow.remove(address, now))
+    def _remove(
+        self, address: Address, state: str, reason: str, now: float, code: Reason = Reason.NONE
+    ) -> list[Effect]:
+        self.ended[address] = Ended(state, reason, self.flow.remove(address, now), code)
         if self.flow.branches:
             return self._transmit([], now)
         if self.state == "waiting":
@@ -234,9 +236,12 @@ class RlaSender(StreamSender):
         return [*effects, SessionEnded(False, text)]
 
     def _end(self) -> Effect:
-        incomplete = [f"{address}: {end.reason}" for address, end in self.ended.items() if end.state != "complete"]
+        incomplete = {address: end for address, end in self.ended.items() if end.state != "complete"}
         self.state = "closed"
-        return SessionEnded(not incomplete, "; ".join(incomplete))
+        codes = [end.code if end.state == "lost" else Reason.FAILED for end in incomplete.values()]
+        whole = len(self.ended) - len(incomplete)
+        detail = "; ".join(f"{address}: {end.reason}" for address, end in incomplete.items())
+        return SessionEnded(is_success(codes, whole, self.session.receivers), detail)
 
     # --- sending
 
@@ -337,15 +342,19 @@ class RlaSender(StreamSender):
         """
         effects = self._believe(now)
         flow = self.flow
+        is_over = self.end_sent and not any(branch.is_proven for branch in flow.branches.values())
+        is_over = is_over and any(ended.state == "complete" for ended in self.ended.values())
         blocked = flow.end_offset + self.options.payload_bytes if self.limit == "advertised_window" else 0
         for branch in list(flow.branches.values()):
             if branch.cumulative >= flow.end and branch.window_end >= blocked:
                 branch.progress_at = now
             reason, behind = None, flow.behind_of(branch, now) if self.limit == "kept" else None
-            if behind is not None or now - branch.heard_at > self.options.drop_after_s:
-                reason = Reason.SILENT
-            elif now - branch.progress_at > self.options.drop_after_s:
-                reason = Reason.STALLED
+            is_unproven = not branch.is_proven and branch.first < flow.end
+            limit = self.options.drop_after_s
+            if behind is not None or now - branch.heard_at > (min(limit, UNPROVEN_S) if is_over else limit):
+                reason = Reason.UNPROVEN if is_unproven else Reason.SILENT
+            elif now - branch.progress_at > limit:
+                reason = Reason.UNPROVEN if is_unproven else Reason.STALLED
             elif self._much_slower(branch, now):
                 reason = Reason.SLOWEST
             if reason is not None and self.state == "sending":
@@ -355,7 +364,7 @@ class RlaSender(StreamSender):
     def _drop(self, branch: Branch, reason: Reason, text: str, now: float) -> list[Effect]:
         effects: list[Effect] = [Send(encode_abort(self.number, reason), branch.address)] * ABORT_COPIES
         effects.append(PeerDropped(branch.address, text))
-        return effects + self._remove(branch.address, "lost", text, now)
+        return effects + self._remove(branch.address, "lost", text, now, reason)
 
     def _keep_least_rate(self, now: float) -> list[Effect]:
         """Send away who keeps the session below its least rate."""

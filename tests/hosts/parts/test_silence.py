@@ -1,6 +1,7 @@
 """For how long silence is borne."""
 
-from hosts.parts.silence import SILENT_ROUNDS, SILENT_S, behind_text, patience_s
+from hosts.parts.silence import SILENT_ROUNDS, SILENT_S, behind_text, is_success, patience_s
+from hosts.wire.reason import Reason
 
 
 def test_three_round_trips_and_a_second() -> None:
@@ -17,3 +18,10 @@ def test_sooner_but_not_before_three_round_trips() -> None:
 def test_how_far_it_was_behind() -> None:
     assert behind_text(64 << 20) == "silent, and 64 MiB behind"
     assert behind_text(500_000) == "silent, and 0.477 MiB behind"
+
+
+def test_who_acknowledged_nothing_counts_when_somebody_is_missing() -> None:
+    assert is_success([], whole=1, wanted=3)  # who has not come at all is for the program to say
+    assert is_success([Reason.UNPROVEN, Reason.UNPROVEN], whole=2, wanted=2)
+    assert not is_success([Reason.UNPROVEN], whole=1, wanted=2)
+    assert not is_success([Reason.UNPROVEN, Reason.SILENT], whole=2, wanted=2)
