@@ -1,7 +1,9 @@
 """What is taken of a request before it is parsed: parsing makes many times its size of it, and anybody may send one.
 
-gRPC takes a request in as soon as somebody waits for it, and says nothing of its length before. So of clients that hold
-no primary's stream few are waited for at once, and what is longer than their requests need be is refused as bytes.
+gRPC takes a request in as soon as somebody waits for it, and says nothing of its length before. So of clients that may
+be anybody few are waited for at once, and what is longer than their requests need be is refused as bytes. Who has a
+certificate that lets it write is known on each of its connections; without certificates only the connection on which a
+role's primary has its stream tells anything.
 """
 
 from __future__ import annotations
@@ -15,8 +17,10 @@ from typing import Any, Final, NoReturn, TypeVar
 import grpc
 from google.protobuf.message import DecodeError, Message
 
+from engine.switch.p4runtime.rights import is_known
+
 MOST_BYTES: Final = 64 * 1024
-"""Of a message of a client that is no role's primary: a Read of 2,000 entities (ours). Empty updates become 43 times
+"""Of a message of a client that is not known: a Read of 2,000 entities (ours). Empty updates become 43 times
 their size when they are parsed."""
 MOST_AT_ONCE: Final = 4
 """Requests of such clients that are waited for at once: as many times gRPC's limit of a message are held at most
@@ -44,7 +48,7 @@ class Intake:
         """The one request of a call. Ends the call when it is none, too long, or does not come."""
         try:
             async with aclosing(requests):  # which holds what it gave out
-                if self._is_primary(context.peer()):
+                if self._is_trusted(context):
                     octets = await anext(requests)
                 else:
                     async with self._turns, asyncio.timeout(PATIENCE_S):
@@ -65,7 +69,10 @@ class Intake:
 
     def is_too_long(self, octets: bytes, context: Any) -> bool:
         """Whether a message is longer than its sender's may be."""
-        return len(octets) > MOST_BYTES and not self._is_primary(context.peer())
+        return len(octets) > MOST_BYTES and not self._is_trusted(context)
+
+    def _is_trusted(self, context: Any) -> bool:
+        return self._is_primary(context.peer()) or is_known(context)
 
     def give_back(self, octets: int) -> None:
         """A message of so many bytes was refused: the C library keeps what it was in, unless it is asked for it."""
@@ -84,7 +91,7 @@ def too_long(octets: bytes) -> str:
     """Why such a message is refused."""
     return (
         f"a message of {len(octets):,} bytes: more than {MOST_BYTES:,} are taken only on the connection on which a "
-        "role's primary client has its stream"
+        "role's primary client has its stream, or of clients whose certificates let them write"
     )
 
 

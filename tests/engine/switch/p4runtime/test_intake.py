@@ -10,6 +10,7 @@ from finsy.proto import p4r
 
 from engine.switch.p4runtime import intake
 from engine.switch.p4runtime.intake import MOST_AT_ONCE, MOST_BYTES, Intake
+from engine.switch.p4runtime.rights import NAME_KEY, READER
 from tests.engine.entities import action, id_of, table_entry
 from tests.engine.served import Controller, Served, refused_with
 
@@ -23,10 +24,14 @@ class RefusedError(Exception):
 
 
 class Context:
-    """Of a call from somewhere."""
+    """Of a call from somewhere, by somebody with a certificate of that name or without one."""
 
-    def __init__(self, peer: str) -> None:
+    def __init__(self, peer: str, name: str | None = None) -> None:
         self._peer = peer
+        self._known = {} if name is None else {NAME_KEY: [name.encode()]}
+
+    def auth_context(self) -> dict[str, list[bytes]]:
+        return self._known
 
     def peer(self) -> str:
         return self._peer
@@ -68,6 +73,17 @@ def test_a_long_message_is_the_primary_s() -> None:
     assert len(asyncio.run(run(PRIMARY, p4r.WriteRequest)).updates) == len(LONG) // 2
     with refused(grpc.StatusCode.PERMISSION_DENIED):
         asyncio.run(run(STRANGER, NeverParsed))
+
+
+def test_or_of_a_client_whose_certificate_lets_it_write() -> None:
+    """On any of its connections."""
+
+    async def run(name: str, kind: type[Any]) -> Any:
+        return await make().request(kind, messages(LONG), Context(STRANGER, name))
+
+    assert len(asyncio.run(run("controller", p4r.WriteRequest)).updates) == len(LONG) // 2
+    with refused(grpc.StatusCode.PERMISSION_DENIED):
+        asyncio.run(run(READER, NeverParsed))
 
 
 def test_what_is_no_message_is_refused_in_words() -> None:
