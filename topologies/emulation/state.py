@@ -3,24 +3,35 @@
 """
 
 import contextlib
+import errno
+import fcntl
 import json
 import os
 import re
 import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from topologies.emulation.kernel import enter_network_namespace, network_namespace, process_start_time
 
 MARK = "CANOPY_EMULATION"
 """The environment variable that every process of an emulation carries; its value is the state directory's name."""
 
-_NAME = re.compile(r"(?P<scenario>[a-z0-9][a-z0-9-]*)-(?P<pid>\d+)")
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]*-\d+")
 _KILL_DEADLINE_S = 5.0
+_LOCK: Final = "lock"
+"""A file that the runner holds a lock of (flock) as long as it lives. Its pid says nothing to those in another pid
+namespace, to whom it may be somebody else, or nobody."""
+_NAMES: Final = 1000
+"""That are tried, where others have the runner's pid (ours)."""
+_held: Final[list[int]] = []
+"""Descriptors of this process's locks, which it holds to its end."""
 
 
 class StateError(Exception):
@@ -49,7 +60,7 @@ class Emulation:
 
     @property
     def is_running(self) -> bool:
-        """Whether its runner still lives."""
+        """Whether its runner lives in this process's pid namespace: others' emulations cannot be entered."""
         return process_start_time(self.pid) == self.started
 
 
@@ -59,16 +70,49 @@ def state_root() -> Path:
 
 
 def create_state_directory(scenario: str) -> Path:
-    """Make this process's state directory. StateError when that cannot be."""
-    path = state_root() / f"{scenario}-{os.getpid()}"
+    """Make this process's state directory, under the scenario's name and its pid, or the next number that is free.
+    StateError when that cannot be."""
+    root, pid = state_root(), os.getpid()
     try:
-        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
-        path.mkdir(mode=0o755)
-        (path / "sessions").mkdir()
+        root.mkdir(mode=0o755, parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=".", dir=root))  # nobody takes it for one without an owner
+        partial.chmod(0o755)
+        (partial / "sessions").mkdir()
+        _held.append(os.open(partial / _LOCK, os.O_RDWR | os.O_CREAT, 0o600))
+        fcntl.flock(_held[-1], fcntl.LOCK_EX)
+        path = _named(partial, root, scenario, pid)
     except OSError as error:
-        raise StateError(f"{path}: {error.strerror or error}") from None
-    write_record(path, Emulation(path.name, os.getpid(), process_start_time(os.getpid()) or 0, "", "", {}))
+        raise StateError(f"{root}: {error.strerror or error}") from None
+    write_record(path, Emulation(path.name, pid, process_start_time(pid) or 0, "", "", {}))
     return path
+
+
+def _named(partial: Path, root: Path, scenario: str, pid: int) -> Path:
+    """The directory under its name. OSError."""
+    for number in count(pid):
+        path = root / f"{scenario}-{number}"
+        try:
+            return partial.rename(path)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR) or number == pid + _NAMES:
+                shutil.rmtree(partial, ignore_errors=True)
+                raise
+    raise AssertionError("numbers have no end")
+
+
+def _is_held(path: Path) -> bool:
+    """Whether whoever made a state directory lives, in whatever pid namespace."""
+    try:
+        lock = os.open(path / _LOCK, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock)
+    return False
 
 
 def write_record(path: Path, emulation: Emulation) -> None:
@@ -135,12 +179,8 @@ def remove_leftovers() -> list[str]:
     A namespace and its interfaces vanish with the last process in it, so nothing else is left to remove."""
     removed = []
     for path in _state_directories():
-        record = read_record(path)
-        if record is not None and record.is_running:
+        if _is_held(path):
             continue
-        match = _NAME.fullmatch(path.name)
-        if record is None and (match is None or process_start_time(int(match["pid"])) is not None):
-            continue  # being made at this moment, or not ours
         kill_marked(path.name)
         shutil.rmtree(path, ignore_errors=True)
         removed.append(path.name)

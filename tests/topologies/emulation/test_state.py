@@ -79,7 +79,19 @@ def test_a_state_directory_is_made_with_a_record(root: Path) -> None:
     record = state.read_record(path)
     assert record is not None
     assert record.is_running
-    with pytest.raises(StateError, match="File exists"):
+    assert [one.name for one in root.iterdir()] == [path.name]
+
+
+def test_who_has_the_same_pid_elsewhere_has_another_name(root: Path) -> None:
+    """In another pid namespace."""
+    first = state.create_state_directory("quick")
+    assert state.create_state_directory("quick") == root / f"quick-{os.getpid() + 1}"
+    assert state.read_record(first) is not None
+
+
+def test_a_state_root_that_is_a_file(root: Path) -> None:
+    root.write_text("")
+    with pytest.raises(StateError, match="canopy: File exists"):
         state.create_state_directory("quick")
 
 
@@ -92,8 +104,8 @@ def marked_sleeper(name: str) -> subprocess.Popen[bytes]:
 
 
 def test_leftovers_are_removed_with_their_processes_and_nothing_else_is(root: Path) -> None:
-    put(root, "dead-1", os.getpid(), 1)
-    put(root, "alive-2", *me())
+    put(root, "dead-1", *me())
+    alive = state.create_state_directory("alive")
     (root / "something else").mkdir()
     ours, theirs = marked_sleeper("dead-1"), marked_sleeper("dead-11")
     for process in (ours, theirs):
@@ -106,14 +118,36 @@ def test_leftovers_are_removed_with_their_processes_and_nothing_else_is(root: Pa
     finally:
         theirs.kill()
         theirs.wait()
-    assert sorted(path.name for path in root.iterdir()) == ["alive-2", "something else"]
+    assert sorted(path.name for path in root.iterdir()) == [alive.name, "something else"]
 
 
-def test_a_directory_that_is_being_made_is_left_alone(root: Path) -> None:
-    (root / f"quick-{os.getpid()}").mkdir(parents=True)
-    assert state.remove_leftovers() == []
-    (root / "quick-99999999").mkdir()
-    assert state.remove_leftovers() == ["quick-99999999"]
+RUNNER = """
+import sys
+from topologies.emulation import state
+print(state.create_state_directory("quick").name, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "in another pid namespace"])
+def test_what_a_living_process_has_made_is_left_alone(root: Path, elsewhere: bool) -> None:
+    """Its pid means nothing in another namespace; what it leaves when it is killed does."""
+    if elsewhere and os.geteuid() != 0:
+        pytest.skip("needs root")
+    around = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"] if elsewhere else []
+    command = [*around, sys.executable, "-c", RUNNER]
+    runner = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert runner.stdout is not None
+    name = runner.stdout.readline().strip()
+    try:
+        assert state.remove_leftovers() == []
+        assert (root / name / "emulation.json").exists()
+    finally:
+        runner.kill()
+        runner.wait()
+    runner.stdout.read()  # its children are gone, too
+    assert state.remove_leftovers() == [name]
+    assert list(root.iterdir()) == []
 
 
 def test_no_state_root_is_no_emulation() -> None:
