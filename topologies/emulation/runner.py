@@ -16,6 +16,7 @@ from rich.console import Console
 from controller.hop_keys import SECRET_BYTES
 from engine.command.exits import EXIT_BAD_INPUT, EXIT_FAILED, SIGNALLED
 from engine.command.signals import Interrupted, interruptible, uninterruptible
+from hosts import protocols
 from topologies.emulation.child import ChildError
 from topologies.emulation.live_view import LiveView, make_live_view
 from topologies.emulation.nodes import NodeError
@@ -106,7 +107,8 @@ def emulate_scenario(
         stack.callback(sampler.close)
         view = make_view()
         stack.callback(view.close)
-        for note in testbed.notes:
+        notes = [*testbed.notes, *hub_notes(scenario, options.switch)]
+        for note in notes:
             view.note(note)
         if options.hold:
             view.note(f"{testbed.state.name} is up: `canopy exec NODE -- COMMAND` runs a program on it; Ctrl-C ends it")
@@ -133,7 +135,7 @@ def emulate_scenario(
                 epoch=sampler.epoch,
                 duration_s=elapsed,
                 outcome=outcome,
-                notes=[*testbed.notes, *stage.notes],
+                notes=[*notes, *stage.notes],
             )
             write_results(folder, summary, report=options.report)
             if not options.keep_files:
@@ -155,6 +157,19 @@ def check_faults(scenario: Scenario, switch: str) -> None:
     links = [link.between for link in scenario.links]
     if switch in UNCONTROLLED and len(links) >= len(scenario.nodes):
         raise RequirementError(f"the network has a circle, in which a {switch} sends packets round for ever")
+
+
+def hub_notes(scenario: Scenario, switch: str) -> list[str]:
+    """Which sessions' receivers cannot choose a rate: where everything goes to everybody, who leaves a group gets it
+    all the same, and its link stays full."""
+    if switch not in UNCONTROLLED:
+        return []
+    return [
+        f"session {session.id}: {session.protocol}'s receivers choose among groups, but a {switch} sends all of them "
+        "to everybody: their links must have room for all"
+        for session in scenario.sessions
+        if protocols.get(session.protocol).group_count(session.parameters) > 1
+    ]
 
 
 def check_congestion_controls(scenario: Scenario) -> None:

@@ -79,6 +79,16 @@ def test_a_bridge_is_not_killed_and_makes_no_circle() -> None:
         runner.check_faults(circle, "bridge")
 
 
+def test_on_a_hub_nobody_chooses_among_groups() -> None:
+    one_group = parse_scenario(TEXT)
+    changed = one_group.sessions[0].model_copy(update={"protocol": "webrc", "parameters": {}})
+    several = one_group.model_copy(update={"sessions": [changed, *one_group.sessions[1:]]})
+    assert runner.hub_notes(one_group, "bridge") == []
+    assert runner.hub_notes(several, "embedded") == []
+    (note,) = runner.hub_notes(several, "bridge")
+    assert note.startswith("session 3: webrc's receivers choose among groups, but a bridge sends all of them to")
+
+
 def test_what_a_simulation_has_instead_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     class Lacking(socket.socket):
         def setsockopt(self, *arguments: object) -> None:
