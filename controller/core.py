@@ -1,4 +1,4 @@
-"""What the controller knows and decides: trees, slots and members, and from them what each switch should have.
+"""What the controller knows and decides: trees, slots and members (from which `wanted.py` makes what switches have).
 
 No I/O: switches are reached through `SwitchApp`s, which call back; time comes from a clock that is given. Every method
 runs in one event loop's thread and returns at once.
@@ -10,14 +10,13 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from ipaddress import IPv4Address
 from typing import Any, Protocol
 
 import finsy as fy
 
 from controller import igmp
-from controller.bitmaps import BitmapGroups
 from controller.events import EventLog
 from controller.groups import NUM_SLOTS, GroupKey, Slot, SlotRefused, SlotTable
 from controller.hop_keys import HopKeys
@@ -27,7 +26,8 @@ from controller.network import Network, SwitchSpec
 from controller.program import MembersChanged, Program, UnknownGroup
 from controller.querier import Querier
 from controller.state import Difference, Entry
-from controller.trees import Attachment, Route, Trees
+from controller.trees import Attachment, Trees
+from controller.wanted import Wanted
 
 LOG = logging.getLogger("canopy.controller")
 
@@ -67,8 +67,6 @@ class Core:
         self.program = program
         self.events = events
         self.clock = clock
-        self._hop_keys = hop_keys
-        self._wall_ns = wall_ns
         self.epoch_shift = epoch_shift(timing.membership_interval_s)
         epoch_s = 2**self.epoch_shift / 1e6
         self.trees = Trees(network, down_links)
@@ -78,17 +76,10 @@ class Core:
         self.querier = Querier(timing)
         self.last_members = LastMembers(timing)
         self._outlets: Mapping[str, Outlet] = {}
-        self._groups = {
-            switch.name: BitmapGroups(program.flood_group + 1)
-            for switch in network.switches
-            if not program.has_bitmap_groups(switch.ports)
-        }
+        self._wanted = Wanted(
+            network, program, self.trees, self.slots, self.members, self.epoch_shift, hop_keys, wall_ns
+        )
         self._host_ports = {(host.switch, host.port) for host in network.hosts}
-        self._hosts_at: dict[str, dict[int, list[IPv4Address]]] = {switch.name: {} for switch in network.switches}
-        for host in network.hosts:  # by port: at a shared one there are several
-            self._hosts_at[host.switch].setdefault(host.port, []).append(host.ip)
-        self._fixed_entries: dict[str, tuple[Entry, ...]] = {}
-        self._routed: dict[str, tuple[tuple[Route, ...], dict[Route, Entry]]] = {}
         self._not_read = {switch.name for switch in network.switches}
         self._begun = asyncio.Event()  # slots were adopted, and known sessions have theirs
         self._refusals: dict[Attachment, tuple[float, int]] = {}
@@ -97,78 +88,9 @@ class Core:
         """Set the switches' apps."""
         self._outlets = outlets
 
-    # ---------------------------------------------------------------- what a switch should have
-
     def wanted(self, switch: str) -> list[Entry]:
         """Everything that a switch should have now."""
-        entries = [*self._fixed(switch), *self._route_entries(switch)]
-        for slot in self.slots:
-            source, group = slot.key
-            upstream = self.trees.upstream_ports(switch, source, group)
-            entries.append(self.program.slot(slot, upstream, self.trees.accept_ports(switch, source, group)))
-        if switch in self._groups:
-            entries += self._slot_groups(switch)
-        return entries
-
-    def _fixed(self, switch: str) -> tuple[Entry, ...]:
-        """What a switch has whatever happens."""
-        known = self._fixed_entries.get(switch)
-        if known is None:
-            known = self._fixed_entries[switch] = tuple(self._make_fixed(switch))
-        return known
-
-    def _route_entries(self, switch: str) -> Iterable[Entry]:
-        """The entries of its routes: to make one costs more than all else, so those that are the same stay."""
-        routes = self.trees.routes(switch)
-        before, known = self._routed.get(switch, ((), {}))
-        if before is not routes:
-            known = {route: known.get(route) or self.program.route(route) for route in routes}
-            self._routed[switch] = routes, known
-        return known.values()
-
-    def _make_fixed(self, switch: str) -> list[Entry]:
-        program, spec = self.program, self.network.switch_by_name[switch]
-        host_ports = self._hosts_at[switch]
-        entries = [program.switch_config(spec.mac, self.epoch_shift, bitmap_groups=switch not in self._groups)]
-        if spec.assist:
-            entries.append(program.assist(port for port in spec.ports if port not in host_ports))
-        entries.append(program.lan(port for port in spec.ports if spec.lan and port in host_ports))
-        entries.append(program.shared(spec.shared))
-        entries += program.digests()
-        entries += program.report_sessions(spec.ports)
-        entries += program.port_groups(spec.ports)
-        entries += program.report_limits(port for port in spec.ports if port in host_ports)
-        for port, hosts in host_ports.items():
-            entries += program.source_guard(port, hosts)
-        if self._hop_keys is not None:
-            entries += self._hop_entries(switch, spec.ports, self._hop_keys)
-        return entries
-
-    def _hop_entries(self, switch: str, ports: Iterable[int], keys: HopKeys) -> Iterator[Entry]:
-        """Who vouches for feedback. A switch counts from a time on, so that counters rise when it starts again."""
-        since = self._wall_ns()
-        for port in ports:
-            yield self.program.hop_in(port, keys.inward(switch, port), from_switch=keys.is_switch(switch, port))
-            yield self.program.hop_out(port, keys.outward(switch, port), since)
-
-    def _slot_groups(self, switch: str) -> list[Entry]:
-        """On a large switch: exact groups for the members that there are."""
-        wanted: dict[int, frozenset[int]] = {}
-        for slot in self.slots:
-            ports = self._ports_on(switch, slot.key)
-            if slot.key.source is not None:  # its data goes to the group's any-source members too
-                ports |= self._ports_on(switch, GroupKey(None, slot.key.group))
-            if ports:
-                wanted[slot.index] = ports
-        numbers = self._groups[switch].assign(wanted.values())
-        entries = [self.program.multicast_group(number, ports) for ports, number in numbers.items()]
-        entries += (
-            self.program.slot_group(index, numbers[ports], ports) for index, ports in wanted.items() if ports in numbers
-        )
-        return entries
-
-    def _ports_on(self, switch: str, key: GroupKey) -> frozenset[int]:
-        return self.members.ports_on(key, switch)
+        return self._wanted.of(switch)
 
     # ---------------------------------------------------------------- what switch apps tell
 
@@ -192,7 +114,7 @@ class Core:
                     return False
                 if here is None and self.slots.get(key) is None:
                     self.slots.adopt(index, key, now)
-            elif switch in self._groups:
+            elif self._wanted.is_large(switch):
                 self._adopt_large(switch, entry, now)
         self._not_read.discard(switch)
         if not self._not_read:
@@ -204,7 +126,7 @@ class Core:
         members are heard of again."""
         group = self.program.bitmap_group_of(entry)
         if group is not None:
-            self._groups[switch].adopt(*group)
+            self._wanted.adopt(switch, *group)
         slot_group = self.program.slot_group_of(entry)
         slot = self.slots.at(slot_group[0]) if slot_group is not None else None
         if slot_group is not None and slot is not None:
@@ -243,8 +165,7 @@ class Core:
 
     def disconnected(self, switch: str) -> None:
         """The connection to a switch ended."""
-        if self._hop_keys is not None:
-            self._fixed_entries.pop(switch, None)  # it may have started again, and count from 0
+        self._wanted.disconnected(switch)
         self.querier.stop(switch)
         self.events.add("switch_lost", switch=switch)
 
@@ -318,7 +239,7 @@ class Core:
         if slot is None or slot.index != message.slot:
             return  # about a group whose slot was given back meanwhile
         now = self.clock()
-        before = self._ports_on(switch, slot.key)
+        before = self.members.ports_on(slot.key, switch)
         for port in message.members & message.ports | message.members - before:
             if self.members.seen(slot.key, (switch, port), now):
                 self._tell(message.change if port in message.ports else "join", slot.key, (switch, port))
@@ -336,7 +257,7 @@ class Core:
         """After a change of members: the slot's idle clock, and exact groups on the large switches among `switches`."""
         self.slots.set_idle(slot, not self.members.any_of(slot.key), self.clock())
         for switch in switches:
-            if switch in self._groups:
+            if self._wanted.is_large(switch):
                 self._outlets[switch].touch()
 
     def _tell(self, change: str, key: GroupKey, where: Attachment) -> None:
@@ -403,7 +324,7 @@ class Core:
         """Send the queries that are due: one packet-out a switch, to all its hosts' ports."""
         for switch, response_s in self.querier.due(now):
             spec = self.network.switch_by_name[switch]
-            ports = [port for port in spec.ports if port in self._hosts_at[switch]]
+            ports = [port for port in spec.ports if (switch, port) in self._host_ports]
             if ports:
                 frame = self._query(switch, None, response_s)
                 self._outlets[switch].send([self.program.send_out(frame, ports)])

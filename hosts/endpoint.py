@@ -16,24 +16,13 @@ The runtime's contract
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from hosts.storage import FileChange, Room
+from hosts.wire.header import NOT_ECT
 from hosts.wire.manifest import Manifest
 from hosts.wire.reason import Reason
 from hosts.wire.tree.checking import TreeChecker
-
-UNICAST_TTL: Final = 64
-"""Time to live of unicast datagrams when they are sent (RFC 1340's default), so that receivers can count the hops."""
-
-NOT_ECT: Final = 0
-"""The ECN field of what a queue tells of congestion by dropping it (RFC 3168, section 5)."""
-ECT_1: Final = 1
-"""Of a scalable congestion control (L4S, RFC 9331)."""
-ECT_0: Final = 2
-"""A queue may mark it instead of dropping it."""
-CE: Final = 3
-"""Congestion experienced: a queue has marked it."""
 
 
 class Address(NamedTuple):
@@ -54,15 +43,11 @@ class Datagram(NamedTuple):
     destination: Address
     """The group for multicast, the endpoint's own address for unicast."""
     arrived_at: float | None = None
-    """When it reached the host, seconds, on the clock of `now` and not after it; None: just now.
-
-    A busy machine lets datagrams wait for the program. Measured with this, that wait is not taken for a queue in the
-    network.
-    """
+    """When it reached the host, seconds, on the clock of `now` and not after it; None: just now. So what it waits there
+    for a busy program is not taken for a queue in the network."""
     hops: int | None = None
     """How many routers and P4 switches a unicast datagram passed (both runtimes send them with `UNICAST_TTL`); None for
-    a group's, and where it is not known.
-    """
+    a group's, and where it is not known."""
     ecn: int = NOT_ECT
     """The ECN field as it arrived; `NOT_ECT` where the kernel does not say."""
 
@@ -152,10 +137,8 @@ class LeaveGroup(NamedTuple):
 
 
 class Deliver(NamedTuple):
-    """Bytes of the session's stream, in order and without gaps; `offset` is that of the first byte.
-
-    They count against the receiver's buffer until `ReceiverEndpoint.consumed` returns them.
-    """
+    """Bytes of the session's stream, in order and without gaps; `offset` is that of the first byte. They count against
+    the receiver's buffer until `ReceiverEndpoint.consumed` returns them."""
 
     offset: int
     data: bytes
@@ -179,10 +162,8 @@ class Compute(NamedTuple):
 
 
 class DeliverDatagram(NamedTuple):
-    """The payload of one packet of a real-time session, as it arrived: with gaps, and late ones out of order.
-
-    It takes no buffer and wants no `consumed`.
-    """
+    """The payload of one packet of a real-time session, as it arrived: with gaps, and late ones out of order. It takes
+    no buffer and wants no `consumed`."""
 
     seq: int
     """Counts packets from the session's start; what is missing was lost."""
@@ -300,10 +281,8 @@ Sample: TypeAlias = Mapping[str, object]
 
 
 class Endpoint:
-    """A state machine that two runtimes drive.
-
-    Its class is no ABC: that all abstract methods are there is the type checker's to see.
-    """
+    """A state machine that two runtimes drive. Its class is no ABC: that all abstract methods are there is the type
+    checker's to see."""
 
     counters: dict[str, int]
     """What was sent, received and, with its reason, dropped."""
@@ -334,8 +313,7 @@ class Endpoint:
         return effects
 
     def handed_over(self, *, now: float) -> None:
-        """What was returned so far is being handed to the network: a busy host's program was so late. Told by runtimes
-        that take `SendRun`."""
+        """What was returned is handed to the network: so late is a busy host. Told by runtimes that take `SendRun`."""
 
     def computed(self, *, now: float) -> Sequence[Effect]:
         """Some of what a `Compute` asked for has been done; told once for each."""

@@ -5,6 +5,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests"
 WHOLE = "whole"
+CODE = ("controller", "deploy", "engine", "experiments", "hosts", "scripts", "topologies")
+MOST_LINES = 400
 
 
 def modules() -> list[Path]:
@@ -37,3 +39,10 @@ def test_every_folder_of_tests_is_a_package() -> None:
     """Otherwise two modules of the same name are one to Python."""
     folders = {path.parent for path in TESTS.rglob("*.py")}
     assert [str(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []
+
+
+def test_no_module_is_too_long_to_be_read_at_once() -> None:
+    paths = [path for folder in CODE for path in (ROOT / folder).rglob("*.py")]
+    lines = {str(path.relative_to(ROOT)): path.read_text().count("\n") for path in paths}
+    assert len(lines) > 500
+    assert {path: count for path, count in lines.items() if count > MOST_LINES} == {}

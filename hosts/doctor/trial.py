@@ -12,7 +12,8 @@ from typing import Final
 from hosts import protocols
 from hosts.doctor.finding import Finding
 from hosts.endpoint import Address
-from hosts.programs.files import FileSink, FileSource
+from hosts.programs.file_source import FileSource
+from hosts.programs.files import FileSink
 from hosts.protocol import Session
 from hosts.runtime import clock, sockets
 from hosts.runtime.runtime import Runtime

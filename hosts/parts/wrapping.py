@@ -11,7 +11,7 @@ from hosts.wire.reason import Reason
 from hosts.wire.tree.checking import TreeChecker
 
 
-class _Wrapped(Endpoint):
+class Wrapped(Endpoint):
     """What both ends' wrappers pass on."""
 
     core: Endpoint
@@ -65,7 +65,7 @@ class _Wrapped(Endpoint):
         return self.core.sample(now=now)
 
 
-class WrappedSender(_Wrapped, SenderEndpoint):
+class WrappedSender(Wrapped, SenderEndpoint):
     """A sender around a sender."""
 
     core: SenderEndpoint
@@ -98,7 +98,7 @@ class WrappedSender(_Wrapped, SenderEndpoint):
         return self._passed(self.core.finish(now=now), now)
 
 
-class WrappedReceiver(_Wrapped, ReceiverEndpoint):
+class WrappedReceiver(Wrapped, ReceiverEndpoint):
     """A receiver around a receiver."""
 
     core: ReceiverEndpoint

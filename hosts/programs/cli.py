@@ -30,7 +30,7 @@ from hosts.programs.daemon_cli import (
     serve,
 )
 from hosts.programs.driver import Outcome, Plan
-from hosts.programs.files import FileSource
+from hosts.programs.file_source import FileSource
 from hosts.programs.naming import Existing, unusable
 from hosts.programs.progress import Display
 from hosts.programs.report import reporting

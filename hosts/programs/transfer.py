@@ -18,7 +18,8 @@ from hosts.endpoint import (
 )
 from hosts.programs.broadcast import FileLibrary
 from hosts.programs.driver import COMPLAINT_INTERVAL_S, INTERRUPTED, OF_THE_FOLDER, Driver, Narrator, Outcome, Plan
-from hosts.programs.files import FileSink, FileSource
+from hosts.programs.file_source import FileSource
+from hosts.programs.files import FileSink
 from hosts.programs.naming import Existing
 from hosts.programs.progress import Display
 from hosts.programs.shelf import content_of_file

@@ -10,8 +10,9 @@ from typing import Final, TypeAlias
 
 from canopy_engine import DatagramReader, DatagramSender
 
-from hosts.endpoint import UNICAST_TTL, Address, Datagram, DatagramRun, Send, SendRun
+from hosts.endpoint import Address, Datagram, DatagramRun, Send, SendRun
 from hosts.runtime import sockets
+from hosts.wire.header import UNICAST_TTL
 
 BATCH: Final = 16
 """Messages read at a time, before timers and the other sockets get their turn (ours)."""

@@ -5,8 +5,8 @@ import contextlib
 import functools
 import socket
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeVar
 
 from hosts.application import Application, NetworkEffect, Sink, Source, with_hashes
 from hosts.endpoint import (
@@ -31,6 +31,8 @@ from hosts.runtime.datagrams import BATCH, RUN_BYTES, Inbox, Outbox
 from hosts.runtime.disk import Content, ReadAhead, WriteBehind
 from hosts.storage import Library
 from hosts.wire.manifest import FileError
+
+ResultT = TypeVar("ResultT")
 
 TURN_S: Final = 0.001
 """After so much of what was read together timers and the other sockets get their turn first (ours): what a message with
@@ -79,11 +81,10 @@ class Runtime:
             read_rate_bps=read_rate_bps,
             on_event=self._event,
             finish=self._finish_elsewhere,
-            prepare=None if prepare is None else self._prepare_elsewhere,
+            prepare=None if prepare is None else functools.partial(self._prepare_elsewhere, prepare),
             compute=self._compute_elsewhere,
             behind=self._behind,
         )
-        self._prepare = prepare
         self._interface = interface
         self._on_event = on_event
         self._on_warning = on_warning
@@ -160,16 +161,12 @@ class Runtime:
     def poke(self) -> None:
         """A source that had nothing has something now, or has ended."""
         if not self._ended.done():
-            self.guarded(self._settle_disk)
+            self.guarded(lambda: self._take(self._application.settle(self._loop.time())))
 
     def poke_from_thread(self) -> None:
         """The same from a thread."""
         with contextlib.suppress(RuntimeError):  # the loop is over: nobody listens any more
             self._loop.call_soon_threadsafe(self.poke)
-
-    def _settle_disk(self) -> None:
-        self._put_on_network(self._application.settle(self._loop.time()))
-        self._settle()
 
     def every(self, interval: float, action: Callable[[float], None]) -> None:
         """Call `action(now)` every `interval` seconds, and a last time at the end."""
@@ -299,12 +296,12 @@ class Runtime:
     # --- the endpoint
 
     def _step(self, effects: Sequence[Effect]) -> None:
-        self._apply(effects)
-        self._settle()
-
-    def _apply(self, effects: Iterable[Effect]) -> None:
         """Carry out effects, those that they lead to included, in order."""
-        self._put_on_network(self._application.carry_out(effects, self._loop.time()))
+        self._take(self._application.carry_out(effects, self._loop.time()))
+
+    def _take(self, effects: Iterable[NetworkEffect]) -> None:
+        self._put_on_network(effects)
+        self._settle()
 
     def _put_on_network(self, effects: Iterable[NetworkEffect]) -> None:
         sends: list[Send | SendRun] = []
@@ -324,54 +321,38 @@ class Runtime:
 
     def _finish_elsewhere(self, sink: Sink) -> None:
         """In a thread: syncing a large file to disk takes its time, and the protocol has questions to answer."""
-        self._begin_elsewhere(self._finish(sink))
+        self._begin_elsewhere(sink.finish, lambda _, problem, now: self._application.finished(problem, now))
 
-    def _begin_elsewhere(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
-        self._elsewhere.add(task)
-        task.add_done_callback(self._elsewhere.discard)
-        task.add_done_callback(lambda done: self.guarded(done.result))  # what it raises ends `run`
-
-    def _prepare_elsewhere(self, content: bytes) -> None:
+    def _prepare_elsewhere(self, prepare: Callable[[bytes], int], content: bytes) -> None:
         """Likewise: what is here is read to be compared."""
-        self._begin_elsewhere(self._look(content))
-
-    async def _look(self, content: bytes) -> None:
-        assert self._prepare is not None
-        held, problem = 0, None
-        try:
-            held = await self._loop.run_in_executor(None, self._prepare, content)
-        except FileError as error:
-            problem = error
-        self.guarded(lambda: self._prepared(held, problem))
-
-    def _prepared(self, held: int, problem: FileError | None) -> None:
-        self._put_on_network(self._application.prepared(held, problem, self._loop.time()))
-        self._settle()
+        self._begin_elsewhere(
+            lambda: prepare(content),
+            lambda held, problem, now: self._application.prepared(held or 0, problem, now),
+        )
 
     def _compute_elsewhere(self, work: Callable[[], object]) -> None:
         """Likewise: what takes milliseconds would keep packets waiting."""
-        self._begin_elsewhere(self._compute(work))
+        self._begin_elsewhere(work, lambda _, problem, now: self._application.computed(now))
 
-    async def _compute(self, work: Callable[[], object]) -> None:
-        await self._loop.run_in_executor(None, work)
-        self.guarded(self._computed)
+    def _begin_elsewhere(
+        self,
+        work: Callable[[], ResultT],
+        then: Callable[[ResultT | None, FileError | None, float], Iterable[NetworkEffect]],
+    ) -> None:
+        """`then` is told the result, or what is wrong with a file."""
 
-    def _computed(self) -> None:
-        self._put_on_network(self._application.computed(self._loop.time()))
-        self._settle()
+        async def do() -> None:
+            result, problem = None, None
+            try:
+                result = await self._loop.run_in_executor(None, work)
+            except FileError as error:
+                problem = error
+            self.guarded(lambda: self._take(then(result, problem, self._loop.time())))
 
-    async def _finish(self, sink: Sink) -> None:
-        problem: FileError | None = None
-        try:
-            await self._loop.run_in_executor(None, sink.finish)
-        except FileError as error:
-            problem = error
-        self.guarded(lambda: self._finished(problem))
-
-    def _finished(self, problem: FileError | None) -> None:
-        self._put_on_network(self._application.finished(problem, self._loop.time()))
-        self._settle()
+        task = self._loop.create_task(do())
+        self._elsewhere.add(task)
+        task.add_done_callback(self._elsewhere.discard)
+        task.add_done_callback(lambda done: self.guarded(done.result))  # what it raises ends `run`
 
     def _event(self, event: Event) -> None:
         if isinstance(event, SessionStarted) and self._ahead is not None:
@@ -414,6 +395,5 @@ class Runtime:
         self._timer = None
         if not self.endpoint.closed:
             now = self._loop.time()
-            self._apply(self.endpoint.handle_timer(now=now))
-            self._put_on_network(self._application.read(now))
-            self._settle()
+            self._put_on_network(self._application.carry_out(self.endpoint.handle_timer(now=now), self._loop.time()))
+            self._take(self._application.read(now))

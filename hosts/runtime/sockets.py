@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from hosts.endpoint import UNICAST_TTL, Address
+from hosts.endpoint import Address
+from hosts.wire.header import UNICAST_TTL
 
 # linux/in.h; Python's socket module names them from 3.12 on only.
 IP_ADD_SOURCE_MEMBERSHIP: Final = 39

@@ -9,7 +9,7 @@ from canopy_engine import Signer
 
 from hosts.endpoint import Address, Datagram, DatagramRun, Effect, Endpoint, ReceiverEndpoint, SenderEndpoint
 from hosts.parts.bounds import most
-from hosts.parts.wrapping import WrappedReceiver, WrappedSender
+from hosts.parts.wrapping import Wrapped, WrappedReceiver, WrappedSender
 from hosts.protocol import Protocol, Session
 from hosts.security.checking import CheckingReceiver
 from hosts.security.hop import HopKeys, Hops
@@ -27,7 +27,27 @@ SIZES: Final = ("payload_bytes", "packet_bytes")
 """What protocols call the size of their packets."""
 
 
-class SecuredSender(WrappedSender):
+class _Secured(Wrapped):
+    """An end behind a seal."""
+
+    _sealing: Sealing
+
+    def _passed(self, effects: Sequence[Effect], now: float) -> Sequence[Effect]:
+        return self._sealing.seal(effects)
+
+    def place(self, address: Address) -> None:
+        self._sealing.place(address)
+        super().place(address)
+
+    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
+        opened = self._sealing.open(datagram)
+        return () if opened is None else super().receive(opened, now=now)
+
+    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
+        return self._passed(_received(self.core, self._sealing.open_run(run), now), now)
+
+
+class SecuredSender(_Secured, WrappedSender):
     """A sender behind a seal."""
 
     def __init__(self, core: SenderEndpoint, sealing: Sealing) -> None:
@@ -35,42 +55,14 @@ class SecuredSender(WrappedSender):
         super().__init__(core)
         self._sealing = sealing
 
-    def _passed(self, effects: Sequence[Effect], now: float) -> Sequence[Effect]:
-        return self._sealing.seal(effects)
 
-    def place(self, address: Address) -> None:
-        self._sealing.place(address)
-        super().place(address)
-
-    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        opened = self._sealing.open(datagram)
-        return () if opened is None else super().receive(opened, now=now)
-
-    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
-        return self._passed(_received(self.core, self._sealing.open_run(run), now), now)
-
-
-class SecuredReceiver(WrappedReceiver):
+class SecuredReceiver(_Secured, WrappedReceiver):
     """A receiver behind a seal."""
 
     def __init__(self, core: ReceiverEndpoint, sealing: Sealing) -> None:
         """`sealing` counts into the core's counters."""
         super().__init__(core)
         self._sealing = sealing
-
-    def _passed(self, effects: Sequence[Effect], now: float) -> Sequence[Effect]:
-        return self._sealing.seal(effects)
-
-    def place(self, address: Address) -> None:
-        self._sealing.place(address)
-        super().place(address)
-
-    def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
-        opened = self._sealing.open(datagram)
-        return () if opened is None else super().receive(opened, now=now)
-
-    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
-        return self._passed(_received(self.core, self._sealing.open_run(run), now), now)
 
 
 def _received(core: Endpoint, opened: Iterable[Datagram | DatagramRun], now: float) -> list[Effect]:

@@ -1,4 +1,4 @@
-"""The common header that every Canopy datagram starts with, in network order.
+"""The common header that every Canopy datagram starts with, in network order; and what IPv4's says of a datagram.
 
 `type` and `flags` belong to the protocol; unused flags are sent as 0 and ignored. A P4 parser and a dissector read all
 that follows by protocol and type alone, without state.
@@ -22,6 +22,18 @@ COMMON: Final = Layout[object](
 HEADER: Final = COMMON.struct
 HEADER_BYTES: Final = HEADER.size
 SESSION_MAX: Final = 2**32 - 1
+
+UNICAST_TTL: Final = 64
+"""IPv4's time to live of unicast datagrams when they are sent (RFC 1340), so that receivers can count the hops."""
+
+NOT_ECT: Final = 0
+"""The ECN field of what a queue tells of congestion by dropping it (RFC 3168, section 5)."""
+ECT_1: Final = 1
+"""Of a scalable congestion control (L4S, RFC 9331)."""
+ECT_0: Final = 2
+"""A queue may mark it instead of dropping it."""
+CE: Final = 3
+"""Congestion experienced: a queue has marked it."""
 
 IPV4_UDP_BYTES: Final = 28
 """IPv4 header without options (RFC 791) and UDP header (RFC 768)."""

@@ -18,8 +18,6 @@ from itertools import groupby
 from typing import Any
 
 from hosts.endpoint import (
-    CE,
-    NOT_ECT,
     Address,
     Compute,
     Datagram,
@@ -36,6 +34,7 @@ from hosts.endpoint import (
     SessionEnded,
     StreamEnded,
 )
+from hosts.wire.header import CE, NOT_ECT
 
 FRAME_BYTES = 14 + 20 + 8
 """Ethernet, IPv4 and UDP headers: what a link carries beside the datagram."""

@@ -9,7 +9,7 @@ import pytest
 from hosts import protocols
 from hosts.application import Application, Sink, stream_bytes, with_hashes
 from hosts.endpoint import Compute, Datagram, Deliver, Effect, Event, JoinGroup, Send, StreamEnded
-from hosts.programs.files import FileSource
+from hosts.programs.file_source import FileSource
 from hosts.protocol import Session
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason

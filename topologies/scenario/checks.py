@@ -3,7 +3,7 @@ network, protocols that know their options, logical trees that are trees; and wh
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 from typing import Literal, TypeAlias
 
@@ -12,7 +12,7 @@ import networkx
 from controller.network import MAX_HOSTS, MAX_PORT, MAX_SWITCHES
 from hosts import protocols
 from hosts.security.secured import lacks_help
-from topologies.scenario import activity, congestion
+from topologies.scenario import activity, congestion, logical_tree
 from topologies.scenario.errors import FieldPath, Finding
 from topologies.scenario.network import AnyQueue, Link, Red
 from topologies.scenario.quantity import format_duration
@@ -247,48 +247,12 @@ def _check_protocol(path: FieldPath, session: Session) -> Iterator[Finding]:
 
 
 def _check_tree(path: FieldPath, session: Session) -> Iterator[Finding]:
-    path = (*path, "tree")
-    if not isinstance(session.tree, dict):
-        if session.tree == "one-level" and session.fan_out is not None and len(session.receivers) > session.fan_out:
-            yield (*path[:-1], "fan_out"), f"{len(session.receivers)} receivers are the sender's children in one level"
-        return
-    receivers = {receiver.host for receiver in session.receivers}
     most = DEFAULT_FAN_OUT if session.fan_out is None else session.fan_out
-    parents: dict[str, str] = {}
-    for parent, children in session.tree.items():
-        here = (*path, parent)
-        if parent not in receivers and parent != session.sender:
-            yield here, f"`{parent}` is neither the sender nor a receiver of this session"
-        if len(children) > most:
-            yield here, f"has {len(children)} children, more than {most} (`fan_out`)"
-        for index, child in enumerate(children):
-            if child == session.sender:
-                yield (*here, index), f"`{child}` is the sender, which is the root of the tree"
-            elif child not in receivers:
-                yield (*here, index), f"`{child}` is not a receiver of this session"
-            elif child in parents:
-                yield (*here, index), f"`{child}` is also a child of `{parents[child]}`"
-            parents.setdefault(child, parent)
-    homeless = [receiver.host for receiver in session.receivers if receiver.host not in parents]
-    if homeless:
-        yield path, f"no parent is given for {', '.join(f'`{name}`' for name in homeless)}"
-    yield from _check_cycles(path, session.tree, parents)
-
-
-def _check_cycles(path: FieldPath, tree: Mapping[str, Sequence[str]], parents: Mapping[str, str]) -> Iterator[Finding]:
-    """One finding for each cycle, at the first of its parents in the file."""
-    settled: set[str] = set()
-    for start in tree:
-        way: list[str] = []
-        at: str | None = start
-        while at is not None and at not in settled and at not in way:
-            way.append(at)
-            at = parents.get(at)
-        if at is not None and at in way:
-            circle = way[way.index(at) :]
-            names = " is below ".join(f"`{name}`" for name in [*circle, circle[0]])
-            yield (*path, next(parent for parent in tree if parent in circle)), f"no tree: {names}"
-        settled.update(way)
+    if isinstance(session.tree, dict):
+        receivers = [receiver.host for receiver in session.receivers]
+        yield from logical_tree.check((*path, "tree"), session.tree, session.sender, receivers, most)
+    elif session.tree == "one-level" and session.fan_out is not None and len(session.receivers) > most:
+        yield (*path, "fan_out"), f"{len(session.receivers)} receivers are the sender's children in one level"
 
 
 def _check_conflicts(scenario: Scenario) -> Iterator[Finding]:
@@ -383,8 +347,6 @@ def _check_faults(scenario: Scenario) -> Iterator[Finding]:
                     yield (*path, "session"), f"no session has the id {session}"
                 if host is not None:
                     yield from _check_host(scenario, (*path, "host"), host)
-            case activity.ControllerRestart():
-                pass
         if fault.at > scenario.duration:
             yield (*path, "at"), "comes after the end of the scenario"
 
@@ -401,13 +363,11 @@ def _check_emulation(scenario: Scenario) -> Iterator[Finding]:
         if session.endless:
             yield ("sessions", index, "endless"), "a stream without end is only simulated (canopy simulate)"
     for index, fault in enumerate(scenario.faults):
+        path = ("faults", index)
         if isinstance(fault, activity.Attack) and fault.host is None:
-            yield ("faults", index, "host"), "an attack of an emulation comes from a host"
+            yield (*path, "host"), "an attack of an emulation comes from a host"
         if isinstance(fault, activity.Attack) and not fault.spoofed:
-            yield (
-                ("faults", index, "spoofed"),
-                "is only simulated: an emulation's switches drop what they do not let through",
-            )
+            yield (*path, "spoofed"), "is only simulated: an emulation's switches drop what they do not let through"
     for index, flow in enumerate(scenario.traffic):
         if isinstance(flow, activity.WebFlow):
             yield ("traffic", index, "kind"), "web traffic is only simulated (canopy simulate)"

@@ -15,7 +15,8 @@ from hosts import protocols
 from hosts.application import stream_bytes
 from hosts.endpoint import Address, Endpoint
 from hosts.programs.driver import INTERRUPTED
-from hosts.programs.files import FileSink, FileSource
+from hosts.programs.file_source import FileSource
+from hosts.programs.files import FileSink
 from hosts.programs.observe import COMPLETE, plain
 from hosts.protocol import Protocol, Session
 from hosts.security.keys import SECRET_BYTES, SIGNER_BYTES, GroupKeys
@@ -85,13 +86,8 @@ class SessionRun:
         """A receiver begins to listen. FileError when its folder cannot be written."""
         sink = self._make_sink(host) if self.session.has_file else None
         endpoint = self._sealed(host).receiver(self._host_session(), self._rng(host), self._parameters(host))
-        member = Member(
-            host,
-            endpoint,
-            self._conditions(host, self._read_rates[host]),
-            sink=sink,
-            on_end=self._receiver_ended,
-        )
+        given = self._conditions(host, self._read_rates[host])
+        member = Member(host, endpoint, given, sink=sink, on_end=self._receiver_ended)
         self.receivers[host] = member
         if sink is not None:
             self._sinks[host] = sink
@@ -114,14 +110,7 @@ class SessionRun:
         self.sender = Member(host, endpoint, self._conditions(host), source=content, on_end=self._sender_ended)
         trace = self._trace("sender", self.sender, "sender")
         self._status = StatusReport(
-            session,
-            self._protocol.name,
-            self._address(host),
-            total,
-            self.sender,
-            trace,
-            self._series,
-            self._agenda,
+            session, self._protocol.name, self._address(host), total, self.sender, trace, self._series, self._agenda
         )
         self._add("sender", self.sender, endpoint)
 

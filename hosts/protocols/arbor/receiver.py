@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Final
 
-from hosts.endpoint import CE, Datagram, DeliverDatagram, Effect, Sample, Send
+from hosts.endpoint import Datagram, DeliverDatagram, Effect, Sample, Send
 from hosts.parts.base_delay import BaseDelay
 from hosts.parts.gaps import Gaps
 from hosts.parts.jump import Jump
@@ -41,7 +41,7 @@ from hosts.protocols.arbor.packets import (
 )
 from hosts.protocols.arbor.window import LEVEL_GAIN, Arrival, EmulatedWindow
 from hosts.wire.farewell import Abort, Leave
-from hosts.wire.header import SESSION_MAX
+from hosts.wire.header import CE, SESSION_MAX
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
 from hosts.wire.units import UNIT, to_units, to_us

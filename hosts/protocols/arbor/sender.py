@@ -5,17 +5,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Final
 
-from hosts.endpoint import (
-    ECT_1,
-    Address,
-    CongestionSignal,
-    Datagram,
-    Effect,
-    PeerDropped,
-    Sample,
-    Send,
-    SessionStarted,
-)
+from hosts.endpoint import Address, CongestionSignal, Datagram, Effect, PeerDropped, Sample, Send, SessionStarted
 from hosts.parts.least_rate import LeastRate
 from hosts.parts.members import Members
 from hosts.parts.rate_limit import RateLimit
@@ -44,6 +34,7 @@ from hosts.protocols.arbor.packets import (
 )
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import Leave
+from hosts.wire.header import ECT_1
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
 from hosts.wire.units import UNIT, to_units, to_us

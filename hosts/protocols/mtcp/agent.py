@@ -42,8 +42,7 @@ class Agent:
         """`first` and `first_offset` are the first packet's. `own_clock`: the agent is the sender itself, so that
         nothing is acknowledged that it does not have. Another agent's counters are its own as a receiver, too: what it
         does for its children has names with `child_` before them. `group`: who repairs for many children go to; None:
-        to each of them.
-        """
+        to each of them."""
         prefix = "" if own_clock else "child_"
         self.options = options
         self.counters = counters
@@ -60,34 +59,24 @@ class Agent:
         self._board = Scoreboard(first)
         self._kept_below = 0  # bytes, that agents among the children may owe to theirs
         self._presumed = Presumed(self.children)
+        children, store, board, delays = self.children, self.store, self._board, self.delays
         self._retransmission = Retransmission(
-            options,
-            counters,
-            prefix,
-            self.children,
-            self.store,
-            self._board,
-            self.delays,
-            self.congestion,
-            own_clock=own_clock,
-            group=group,
+            options, counters, prefix, children, store, board, delays, self.congestion, own_clock=own_clock, group=group
         )
         self._silence = Silence(
             options,
             counters,
-            self.children,
-            self.store,
-            self._board,
-            self.delays,
+            children,
+            store,
+            board,
+            delays,
             self.congestion,
             self.advertised,
             self._retransmission,
             own_clock=own_clock,
         )
         self._numbers = Numbers()
-        self._merged = Merged(
-            counters, prefix, self.by_number, self.store, self._board, self.advertised, self._retransmission
-        )
+        self._merged = Merged(counters, prefix, self.by_number, store, board, self.advertised, self._retransmission)
         self.witness = Witness(self.store) if options.sample_s and options.assist == "switch" else None
         """Whether switches may be believed; None: they are."""
         self.summary_changed = False
@@ -98,8 +87,7 @@ class Agent:
 
     def add_child(self, address: Address, buffer_bytes: int, now: float, *, first: int | None = None) -> Child:
         """Admit a child with a buffer of so many bytes, that has everything before packet `first` (default: `end`),
-        which must be held.
-        """
+        which must be held."""
         first = self.end if first is None else first
         offset = self.store.offset_of(first)
         number = self._numbers.take()
@@ -202,10 +190,6 @@ class Agent:
     def advertised_end(self) -> int:
         """Place in the stream up to which may be sent: the least of the advertised windows, and `kept_end`."""
         return int(min(self.advertised.end, self.kept_end)) if self._silence.aside else self.advertised.end
-
-    def buffer(self, data: bytes, offset: int, size: int, send_time_us: int, now: float) -> None:
-        """Packet `end` is multicast now."""
-        self.arrived(self.store.end, data, offset, size, send_time_us, now)
 
     def buffer_run(self, data: bytes, offset: int, size: int, send_time_us: int, now: float) -> None:
         """Packets from `end` on are multicast now, one after the other, each with `size` bytes of the stream from

@@ -31,6 +31,7 @@ from hosts.protocols.mtcp.control import (
 from hosts.protocols.mtcp.hopeless import hopeless
 from hosts.protocols.mtcp.least import Least
 from hosts.protocols.mtcp.membership import Membership
+from hosts.protocols.mtcp.numbers import spread
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import MERGE_CHILDREN, Feedback, Packet
 from hosts.protocols.mtcp.roster import FINAL, WHOLE, Roster
@@ -45,16 +46,6 @@ KEPT_BUFFERS = 4
 kept for those below. At an agent it counts for one, as everything there has to fit its own (ours)."""
 MAX_LEVELS = 16
 """Below the sender: a path's addresses fit every probe (ours)."""
-
-
-def spread(number: int) -> float:
-    """A place in [0, 1) for each of 0, 1, 2, ..., van der Corput's: however many there are, they lie about evenly."""
-    place, step = 0.0, 0.5
-    while number:
-        place += step * (number & 1)
-        number >>= 1
-        step /= 2
-    return place
 
 
 class Node(Protocol):
@@ -132,13 +123,12 @@ class Family:
             return self._stranger(packet, source)
         child.heard_at = now
         if isinstance(packet, ProbeAck):
-            arrived_at = now if datagram.arrived_at is None else datagram.arrived_at
-            if self.agent.delays.probe_answered(child, packet.time_us, arrived_at):
+            if self.agent.delays.probe_answered(child, packet.time_us, datagram.came_at(now)):
                 child.probe_waits = False
                 self._plan_probe(child)
             return []
         if isinstance(packet, Probe):
-            clock = self.node.sender_clock_us(now if datagram.arrived_at is None else datagram.arrived_at)
+            clock = self.node.sender_clock_us(datagram.came_at(now))
             return [Send(encode_probe_ack(self.session, packet.time_us, clock), source)]
         if isinstance(packet, Report):
             child.agent = True
@@ -257,17 +247,8 @@ class Family:
         return effects
 
     def _answer(self, join: Join, source: Address, child: Child) -> Send:
-        ack = JoinAck(
-            self.session,
-            child.merge,
-            Reason.NONE,
-            join.epoch,
-            child.number,
-            child.first,
-            child.first_offset,
-            source,
-            self.node.lineage,
-        )
+        first, offset, lineage = child.first, child.first_offset, self.node.lineage
+        ack = JoinAck(self.session, child.merge, Reason.NONE, join.epoch, child.number, first, offset, source, lineage)
         return Send(encode_join_ack(ack), source)
 
     def _offer(self, query: Query, source: Address, now: float) -> Send:

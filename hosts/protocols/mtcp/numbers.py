@@ -25,3 +25,13 @@ class Numbers:
         """Its child has gone. Other free ones come before it: switches may still remember this one."""
         if number < MERGE_CHILDREN:
             self._free.append(number)
+
+
+def spread(number: int) -> float:
+    """A place in [0, 1) for each of 0, 1, 2, ..., van der Corput's: however many there are, they lie about evenly."""
+    place, step = 0.0, 0.5
+    while number:
+        place += step * (number & 1)
+        number >>= 1
+        step /= 2
+    return place

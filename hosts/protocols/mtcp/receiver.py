@@ -9,7 +9,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 
-from hosts.endpoint import CE, Address, Datagram, DatagramRun, Effect, JoinGroup, Sample, Send, SessionStarted
+from hosts.endpoint import Address, Datagram, DatagramRun, Effect, JoinGroup, Sample, Send, SessionStarted
 from hosts.parts.intake import take, take_run
 from hosts.parts.reassembly import BrokenStreamError, Reassembly
 from hosts.protocol import Session
@@ -36,6 +36,7 @@ from hosts.protocols.mtcp.status import reception_row
 from hosts.protocols.mtcp.watch import ParentWatch, Verdict
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import Abort, Fin
+from hosts.wire.header import CE
 from hosts.wire.reason import Reason
 from hosts.wire.tree.checking import TreeChecker
 

@@ -8,17 +8,7 @@ import random
 from collections.abc import Sequence
 from math import inf
 
-from hosts.endpoint import (
-    ECT_0,
-    NOT_ECT,
-    Datagram,
-    Effect,
-    Sample,
-    Send,
-    SendRun,
-    SessionEnded,
-    SessionStarted,
-)
+from hosts.endpoint import Datagram, Effect, Sample, Send, SendRun, SessionEnded, SessionStarted
 from hosts.parts.least_rate import LeastRate
 from hosts.parts.naming import receiver_names
 from hosts.parts.parting import Parting
@@ -44,6 +34,7 @@ from hosts.protocols.mtcp.status import (
 )
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import ABORT_COPIES
+from hosts.wire.header import ECT_0, NOT_ECT
 from hosts.wire.reason import Reason
 
 QUIET_S = 1.0
@@ -279,7 +270,7 @@ class MtcpSender(StreamSender):
             end = self._finishing and size == len(unsent)
             time_us = int(now * 1e6)
             data = encode_data(self.number, end, agent.end, time_us, offset, unsent.take(size), cwnd)
-            agent.buffer(data, offset, size, time_us, now)
+            agent.arrived(agent.end, data, offset, size, time_us, now)
             if pace is not None:
                 self._pacer.sent(pace, now, beside_others=congestion.beside_others)
             current_window -= size

@@ -2,11 +2,12 @@
 
 from collections import Counter
 
-from hosts.endpoint import ECT_0, NOT_ECT, Address, Send, SendRun
+from hosts.endpoint import Address, Send, SendRun
 from hosts.protocols.rla.answers import Answers
 from hosts.protocols.rla.inflight import Packet
 from hosts.protocols.rla.options import RlaOptions
 from hosts.protocols.rla.packets import DATA_BYTES, Data, encode_data, encode_run
+from hosts.wire.header import ECT_0, NOT_ECT
 
 
 class Copies:

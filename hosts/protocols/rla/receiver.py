@@ -5,7 +5,6 @@ from collections import Counter, deque
 from collections.abc import Sequence
 
 from hosts.endpoint import (
-    CE,
     Address,
     Datagram,
     DatagramRun,
@@ -38,6 +37,7 @@ from hosts.protocols.rla.packets import (
 )
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import ABORT_COPIES, FIN_TRIES, Abort, Fin
+from hosts.wire.header import CE
 from hosts.wire.reason import Reason
 from hosts.wire.tree.checking import TreeChecker
 

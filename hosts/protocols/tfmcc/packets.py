@@ -250,14 +250,12 @@ JOIN_ACK: Final = Format(
     Number("time_us", 64, "sender's clock"),
 )
 
-
 FIN: Final = member_fin_format(NUMBER, Type.FIN, Type.FIN_ACK)
 """A receiver's last word, or the sender's receipt for it."""
 
 ABORT: Final = abort_format(NUMBER, Type.ABORT)
 
 Packet: TypeAlias = Data | Report | Announce | Join | JoinAck | MemberFin | Abort
-
 PACKETS: Final = (DATA, REPORT, ANNOUNCE, JOIN, JOIN_ACK, FIN, ABORT)
 """And BLOCKS (`blocks.py`), which is of files alone."""
 

@@ -3,15 +3,7 @@
 import random
 from collections.abc import Sequence
 
-from hosts.endpoint import (
-    CE,
-    Datagram,
-    DatagramRun,
-    DeliverDatagram,
-    Effect,
-    Sample,
-    Send,
-)
+from hosts.endpoint import Datagram, DatagramRun, DeliverDatagram, Effect, Sample, Send
 from hosts.parts.jump import Jump
 from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
 from hosts.protocol import Session
@@ -37,7 +29,7 @@ from hosts.protocols.tfmcc.path import MICRO, Path
 from hosts.protocols.tfmcc.rate_float import decode_rtt
 from hosts.protocols.tfmcc.reporting import Reporting
 from hosts.wire.farewell import Abort
-from hosts.wire.header import SESSION_MAX
+from hosts.wire.header import CE, SESSION_MAX
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
 

@@ -3,16 +3,7 @@
 import random
 from collections.abc import Sequence
 
-from hosts.endpoint import (
-    ECT_0,
-    NOT_ECT,
-    Address,
-    Datagram,
-    Effect,
-    Sample,
-    Send,
-    SessionStarted,
-)
+from hosts.endpoint import Address, Datagram, Effect, Sample, Send, SessionStarted
 from hosts.parts.realtime import LATE_S, RealtimeSender
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.judge import STRANGER, ReportJudge
@@ -44,6 +35,7 @@ from hosts.protocols.tfmcc.rate_float import NO_RATE, encode_rate, encode_rtt
 from hosts.protocols.tfmcc.report import sender_sample
 from hosts.protocols.tfmcc.steering import Steering
 from hosts.wire.checks import read_packet
+from hosts.wire.header import ECT_0, NOT_ECT
 from hosts.wire.reason import Reason
 
 HEARTBEAT_S = 1.0

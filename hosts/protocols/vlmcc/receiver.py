@@ -4,14 +4,7 @@ import random
 from collections.abc import Sequence
 from math import inf
 
-from hosts.endpoint import (
-    CE,
-    Datagram,
-    DeliverDatagram,
-    Effect,
-    Sample,
-    Send,
-)
+from hosts.endpoint import Datagram, DeliverDatagram, Effect, Sample, Send
 from hosts.parts.gaps import Gaps
 from hosts.parts.jump import Jump
 from hosts.parts.path import Path
@@ -44,7 +37,7 @@ from hosts.protocols.vlmcc.packets import (
 )
 from hosts.protocols.vlmcc.paper_following import PaperFollowing
 from hosts.wire.farewell import Abort, Leave
-from hosts.wire.header import SESSION_MAX
+from hosts.wire.header import CE, SESSION_MAX
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
 from hosts.wire.units import UNIT, to_units, to_us

@@ -4,18 +4,7 @@ import random
 from collections.abc import Sequence
 from math import inf
 
-from hosts.endpoint import (
-    ECT_0,
-    NOT_ECT,
-    Address,
-    CongestionSignal,
-    Datagram,
-    Effect,
-    PeerDropped,
-    Sample,
-    Send,
-    SessionStarted,
-)
+from hosts.endpoint import Address, CongestionSignal, Datagram, Effect, PeerDropped, Sample, Send, SessionStarted
 from hosts.parts.members import Members
 from hosts.parts.rate_limit import RateLimit
 from hosts.parts.realtime import RealtimeSender
@@ -48,6 +37,7 @@ from hosts.protocols.vlmcc.paper_control import PaperControl
 from hosts.protocols.vlmcc.report import sender_sample
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import Leave
+from hosts.wire.header import ECT_0, NOT_ECT
 from hosts.wire.reason import Reason
 from hosts.wire.seq import extend
 from hosts.wire.units import to_units, to_us

@@ -9,46 +9,32 @@ from collections.abc import Sequence
 from typing import Final
 
 from hosts.endpoint import (
-    CE,
     Address,
     CongestionSignal,
     Datagram,
-    Deliver,
-    DeliverDatagram,
     Effect,
-    JoinGroup,
-    LeaveGroup,
     Sample,
     SessionEnded,
     SessionStarted,
     StreamEnded,
 )
 from hosts.parts.doubt import Doubt
-from hosts.parts.groups import session_groups
 from hosts.parts.receiving import SessionReceiver
 from hosts.protocol import Session
+from hosts.protocols.webrc.channels import Channels
 from hosts.protocols.webrc.control import ReceptionControl
+from hosts.protocols.webrc.delivery import Delivery
 from hosts.protocols.webrc.description import conflict, described
-from hosts.protocols.webrc.flute.reception import Choice, Reception
-from hosts.protocols.webrc.losses import Losses
 from hosts.protocols.webrc.options import WebrcOptions
-from hosts.protocols.webrc.packets import FDT_TOI, RAPTORQ, Alc, parse, payload_bytes
+from hosts.protocols.webrc.packets import FDT_TOI, Alc, parse, payload_bytes
 from hosts.protocols.webrc.report import receiver_sample
-from hosts.protocols.webrc.silence import Silences
-from hosts.protocols.webrc.windows import IncomingWindows
-from hosts.wire.header import PacketError
+from hosts.protocols.webrc.silence import GIVE_UP_S, PLAIN_SILENCE_S, SILENCE_S, is_silent, overdue
+from hosts.wire.header import CE, PacketError
 from hosts.wire.manifest import FileError
 from hosts.wire.reason import Reason
 
-SILENCE_S: Final = 10.0
-SAME_SLOT_S: Final = 20.0
-"""Exceptional time-outs, at least (RFC 3738, 3.2.3.8: max{10, TSD} and max{20, 2 TSD})."""
-GIVE_UP_S: Final = 30.0
-"""With today's rules a receiver whose sender is silent begins again, for so long (ours): the network may come back."""
 MOST_WAIT_S: Final = 60.0
 """Between two joins of the base channel while nothing is heard, at most (ours): a switch may have forgotten it."""
-PLAIN_SILENCE_S: Final = 60.0
-"""Of a sender without congestion control, which may rest between its files (ours)."""
 
 
 class WebrcReceiver(SessionReceiver):
@@ -57,13 +43,8 @@ class WebrcReceiver(SessionReceiver):
 
     def __init__(self, session: Session, options: WebrcOptions, rng: random.Random) -> None:
         super().__init__(session)
-        self.download = Reception(session.ntp_at_zero, session.shelf, Choice(options.pattern, options.newest))
-        self._windows = IncomingWindows()  # of real-time data with FEC
-        self._delivered = 0  # bytes of the stream
-        self._files = 0
+        self._delivery = Delivery(session, options, self.counters)
         self._is_plain = False
-        self.joined: list[int] = []
-        """Wave channels, the lowest first."""
         self.slot_index = 0
         """The time slot as the sender's packets say."""
         self.received_bytes = 0
@@ -76,21 +57,17 @@ class WebrcReceiver(SessionReceiver):
         # Receivers that begin together shall not join together: small differences make cycles taut (4.4).
         self._phase_s = options.epoch_s * rng.random()
         self._epoch_at = 0.0
-        self._heard_at = 0.0
-        self._slot_since = 0.0
+        self._heard_at = self._slot_since = 0.0
         self._doubt = Doubt[bool]()  # whether the session is over
-        self._listen_again_at = 0.0
-        self._listen_wait_s = 0.0
+        self._listen_again_at = self._listen_wait_s = 0.0
 
     def _set_up(self, options: WebrcOptions) -> None:
         """With these parameters, as nothing had been received."""
         self.options = options
         self.waves = waves = options.waves()
         self.control = ReceptionControl(waves, options)
-        self._groups = session_groups(self.session.group, waves.t)
-        self._losses = Losses(waves.psns, waves.t, waves.base_psns)
-        self._payload = payload_bytes(options.packet_bytes, is_long=waves.is_long)
-        self._silences = Silences(waves.base_rate, SILENCE_S / 2)
+        self.channels = Channels(self.session, waves, self.counters, SILENCE_S / 2)
+        self._delivery.set_up(waves, payload_bytes(options.packet_bytes, is_long=waves.is_long))
 
     # --- the application's side
 
@@ -105,19 +82,11 @@ class WebrcReceiver(SessionReceiver):
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         return () if self.closed else self._end(False, reason)
 
-    def _flush(self) -> str:
-        """Write down what a later receiver can go on with; what is wrong with that."""
-        try:
-            self.download.flush()
-        except FileError as error:
-            return str(error)
-        return ""
-
     def sample(self, *, now: float) -> Sample:
         return receiver_sample(
             self,
             self.control,
-            self.download.decoder,
+            self._delivery.download.decoder,
             received_bytes=self.received_bytes,
             lost_packets=self.lost_packets,
             packet_bits=self.options.packet_bits,
@@ -128,7 +97,7 @@ class WebrcReceiver(SessionReceiver):
     def start(self, *, now: float) -> Sequence[Effect]:
         self._epoch_at = now + self._phase_s
         self._heard_at = self._slot_since = now
-        self._listen_wait_s = self._silences.limit_s
+        self._listen_wait_s = self.channels.silences.limit_s
         return [self._listen(now)]
 
     def _listen(self, now: float) -> Effect:
@@ -137,7 +106,7 @@ class WebrcReceiver(SessionReceiver):
         self.control.session_joined(now)
         self._listen_again_at = now + self._listen_wait_s
         self._listen_wait_s = min(2 * self._listen_wait_s, MOST_WAIT_S)
-        return JoinGroup(self._groups[self.waves.t], self.session.source)
+        return self.channels.join(self.waves.t)
 
     def receive(self, datagram: Datagram, *, now: float) -> Sequence[Effect]:
         if self.state in ("confirming", "closed"):
@@ -176,8 +145,7 @@ class WebrcReceiver(SessionReceiver):
         self._is_described = True
         if announced == self.options:
             return []
-        effects: list[Effect] = [self._leave(channel) for channel in self.joined]
-        self.joined.clear()
+        effects: list[Effect] = [self.channels.leave(channel) for channel in list(self.channels.waves)]
         self._set_up(announced)
         self.control.session_joined(self._base_joined_at)
         self.state = "listening"
@@ -190,22 +158,20 @@ class WebrcReceiver(SessionReceiver):
         channel = packet.channel
         if (
             channel > self.waves.t
-            or datagram.destination != self._groups[channel]
+            or datagram.destination != self.channels.groups[channel]
             or packet.is_long != self.waves.is_long
         ):
             self.counters["drop_wrong_channel"] += 1
             return ()
-        if channel != self.waves.t and channel not in self.joined and self.state != "listening":
+        if channel != self.waves.t and channel not in self.channels.waves and self.state != "listening":
             self.counters["drop_not_joined"] += 1
             self.control.still_comes(channel, now)
             return ()
         arrived_at = datagram.came_at(now)
         effects: list[Effect] = []
         if self.state == "listening":
-            if channel != self.waves.t or packet.slot_index >= self.waves.t:
-                self.counters["drop_not_member"] += 1
-                return ()
-            if packet.closes:  # a session that is over; not the one that is waited for
+            # One that closes is of a session that is over; not the one that is waited for.
+            if channel != self.waves.t or packet.slot_index >= self.waves.t or packet.closes:
                 self.counters["drop_not_member"] += 1
                 return ()
             effects += self._first(packet, datagram.source, arrived_at, now)
@@ -223,11 +189,11 @@ class WebrcReceiver(SessionReceiver):
         if packet.is_controlled or datagram.destination != self.session.group or self.session.realtime:
             self.counters["drop_wrong_channel"] += 1
             return ()
-        if self.state == "listening" and packet.closes:
-            self.counters["drop_not_member"] += 1
-            return ()
         effects: list[Effect] = []
         if self.state == "listening":
+            if packet.closes:
+                self.counters["drop_not_member"] += 1
+                return ()
             self.state, self._is_plain = "member", True
             self._sender, self.number = datagram.source, packet.session
             effects.append(SessionStarted(datagram.source))
@@ -251,13 +217,13 @@ class WebrcReceiver(SessionReceiver):
 
     def _first(self, packet: Alc, sender: Address, arrived_at: float, now: float) -> list[Effect]:
         self.state = "member"
-        started = [] if self._sender is not None else [SessionStarted(sender)]
+        started: list[Effect] = [] if self._sender is not None else [SessionStarted(sender)]
         self._sender = sender
         self.number = packet.session
         self.slot_index = packet.slot_index
         self._slot_since = now
         self.control.first_base_packet(packet.psn, arrived_at)
-        return list(started)
+        return started
 
     def _other_slot(self, index: int, now: float) -> list[Effect]:
         """Time slots that have passed: in each the lowest wave became quiescent. Late packets of earlier slots are no
@@ -271,9 +237,9 @@ class WebrcReceiver(SessionReceiver):
             over = self.slot_index
             self.slot_index = (over + 1) % waves.t
             self.control.slot_changed(over)
-            if self.joined and self.joined[0] == over:
-                effects.append(self._leave(self.joined.pop(0)))
-                lost = self._losses.leave(over, now)
+            if self.channels.waves[:1] == [over]:
+                effects.append(self.channels.leave(over))
+                lost = self.channels.losses.leave(over, now)
                 if lost:
                     effects += self._count(0, lost, now)
         self._slot_since = now
@@ -282,9 +248,9 @@ class WebrcReceiver(SessionReceiver):
     def _take(self, packet: Alc, arrived_at: float, now: float, *, is_marked: bool) -> list[Effect]:
         """A packet of a channel that is joined, or was until just now."""
         channel, control = packet.channel, self.control
-        is_new, lost = self._losses.packet(channel, packet.psn, arrived_at)
-        if channel == self.waves.t or channel in self.joined:
-            self._silences.heard(channel, now)
+        is_new, lost = self.channels.losses.packet(channel, packet.psn, arrived_at)
+        if channel == self.waves.t or channel in self.channels.waves:
+            self.channels.silences.heard(channel, now)
         effects: list[Effect] = []
         if channel == control.joining:
             was_starting = control.starting_up
@@ -303,12 +269,12 @@ class WebrcReceiver(SessionReceiver):
             self.counters["asked"] += 1
             asked = self._next_channel()
             control.asked(asked, now)
-            effects.append(self._open(asked))
+            effects.append(self.channels.open(asked))
         return [*effects, *self._contents(packet, arrived_at, now)]
 
     def _count(self, received: int, lost: int, now: float, *, is_marked: bool = False) -> list[Effect]:
         events = self.control.loss_events
-        self.control.packets(received, lost, now, is_marked=is_marked, due_at=self._losses.due_at)
+        self.control.packets(received, lost, now, is_marked=is_marked, due_at=self.channels.losses.due_at)
         self.lost_packets += lost
         effects: list[Effect] = []
         if self.control.loss_events != events:
@@ -316,61 +282,29 @@ class WebrcReceiver(SessionReceiver):
         return [*effects, *self._take_back(now)] if lost or is_marked else effects
 
     def _contents(self, packet: Alc, arrived_at: float, now: float) -> list[Effect]:
-        if self.session.realtime:
-            if not self.session.deliver:
-                return []
-            if packet.encoding == RAPTORQ:
-                return self._stream(packet, arrived_at)
-            seq = packet.payload_id
-            # No packet says when it was sent: the sender's clock is the packet's number at the session's rate.
-            sent_at = seq / self.waves.session_rate
-            return [DeliverDatagram(seq, seq * self._payload, packet.symbol, sent_at, arrived_at)]
-        if self.state != "member":
+        if not self.session.realtime and self.state != "member":
             return []
         try:
-            files = self.download.add(packet, now)
+            found = self._delivery.take(packet, arrived_at, now)
         except PacketError as error:
             self.counters[f"drop_{error.reason}"] += 1
             return []
         except FileError as error:
             return self._end(False, str(error))
-        effects: list[Effect] = []
-        if packet.toi != FDT_TOI:
-            if not self.has_data:
-                effects += self.first_data(len(packet.symbol))
-            if not files:  # nearly every packet: it changes nothing that is asked below
-                return effects
-        for file in files[: None if self.options.every_file else 1]:
-            effect = file.effect(self._delivered)
-            effects.append(effect)
-            self._files += 1
-            self._delivered += len(effect.data) if isinstance(effect, Deliver) else 0
-        has_one = bool(self._files + self.download.there)
-        if (has_one and not self.options.every_file) or self.download.has_all:
-            effects += self._whole()
-        return effects
-
-    def _stream(self, packet: Alc, arrived_at: float) -> list[Effect]:
-        """Of real-time data with FEC."""
-        try:
-            found = self._windows.take(packet, arrived_at)
-        except PacketError as error:
-            self.counters[f"drop_{error.reason}"] += 1
-            return []
-        self.counters["recovered_packets"] = self._windows.recovered
-        self._delivered = max(self._delivered, *(piece.offset + len(piece.data) for piece in found), 0)
-        return list(found)
+        if not self.has_data and packet.toi != FDT_TOI and not self.session.realtime:
+            found = [*self.first_data(len(packet.symbol)), *found]
+        return [*found, *self._whole()] if self._delivery.is_whole else found
 
     def _whole(self) -> list[Effect]:
         """What was asked for has come."""
         self.state = "confirming"
-        return [*self._leave_all(), StreamEnded(self._delivered)]
+        return [*self.channels.leave_all(), StreamEnded(self._delivery.bytes)]
 
     def _over(self) -> list[Effect]:
         """The sender has ended the session."""
         if self.session.realtime:
-            return [StreamEnded(self._delivered), *self._end(True, "")]
-        if self._files + self.download.there and self.download.has_all_described:
+            return [StreamEnded(self._delivery.bytes), *self._end(True, "")]
+        if self._delivery.has_all_described:
             return self._whole()
         return self._end(False, "the sender ended the session")
 
@@ -389,19 +323,21 @@ class WebrcReceiver(SessionReceiver):
             return self._over()
         if now >= self.control.asking.until:
             self.control.not_answered()
-            self._losses.forget(self.joined[-1])
-            return [self._leave(self.joined.pop())]
+            return [self.channels.leave_last()]
         if now < self._epoch_at:
             return ()
+        silent_s = now - self._heard_at
+        if self._is_plain:
+            self._epoch_at = now + self.options.epoch_s
+            late = overdue(silent_s, 0.0, 0.0, PLAIN_SILENCE_S)
+            return self._end(False, late) if late else ()
         if self._sender is not None:
-            late = self._overdue(now)
+            least_s = GIVE_UP_S if self.options.rules == "today" else SILENCE_S
+            late = overdue(silent_s, self._heard_at - self._slot_since, self.waves.slot_s, least_s)
             if late:
                 return self._end(False, late)
-            if self.state == "member" and now - self._heard_at > self._silence_s and not self._is_plain:
+            if self.state == "member" and is_silent(silent_s, self.waves.slot_s):
                 return self._begin_again(now)
-            if self._is_plain:
-                self._epoch_at = now + self.options.epoch_s
-                return ()
         if self.state == "listening" and self.options.rules == "today":
             return self._wait(now)
         self._epoch_at += self.options.epoch_s
@@ -411,26 +347,28 @@ class WebrcReceiver(SessionReceiver):
         if self.control.join_timed_out(now):
             self.counters["failed_joins"] += 1
             self.control.join_failed(now, self._rng.random())
-            self._losses.forget(self.joined[-1])
-            effects.append(self._leave(self.joined.pop()))
+            effects.append(self.channels.leave_last())
         was_starting = self.control.starting_up
         wants_more = self.control.epoch(now)
         if was_starting and not self.control.starting_up:
             effects.append(CongestionSignal(self.control.startup_ended_by))
         if self.options.rules == "today" and self.state == "member":
-            effects += self._join_again(now)
+            # The one whose first packet is waited for has a time-out of its own.
+            effects += self.channels.join_again(now, self.control.joining)
         if wants_more:
-            effects.append(self._join(now))
+            channel = self._next_channel()
+            self.control.joined(channel, now)
+            effects.append(self.channels.open(channel))
         else:
             effects += self._take_back(now)
         return effects
 
     def _begin_again(self, now: float) -> list[Effect]:
         """The sender has fallen silent: leave all, and listen for it with what has come of the file."""
-        effects = self._leave_all()
+        effects = self.channels.leave_all()
         self._set_up(self.options)
         self.state = "listening"
-        self._listen_wait_s = self._silences.limit_s
+        self._listen_wait_s = self.channels.silences.limit_s
         self.counters["begun_again"] += 1
         self._epoch_at = now + self.options.epoch_s
         return [*effects, self._listen(now)]
@@ -440,69 +378,23 @@ class WebrcReceiver(SessionReceiver):
         self._epoch_at = now + self.options.epoch_s
         if now < self._listen_again_at:
             return []
-        return [LeaveGroup(self._groups[self.waves.t], self.session.source), self._listen(now)]
+        return [self.channels.quit(self.waves.t), self._listen(now)]
 
     def _take_back(self, now: float) -> list[Effect]:
         """Leave the wave that was joined last, when it is too much."""
-        if not self.joined or not self.control.is_too_much(now):
+        waves = self.channels.waves
+        if not waves or not self.control.is_too_much(now):
             return []
-        self._losses.forget(self.joined[-1])
-        self.control.left(self.joined[-1], now)
+        self.control.left(waves[-1], now)
         self.counters["taken_back"] += 1
-        return [self._leave(self.joined.pop())]
-
-    def _overdue(self, now: float) -> str:
-        """RFC 3738, 3.2.3.8."""
-        silence = PLAIN_SILENCE_S if self._is_plain else self._silence_s
-        if self.options.rules == "today" and not self._is_plain:
-            silence = max(silence, GIVE_UP_S)
-        if now - self._heard_at > silence:
-            return f"the sender was silent for {silence:g} s"
-        if not self._is_plain and self._heard_at - self._slot_since > max(SAME_SLOT_S, 2 * self.waves.slot_s):
-            return "the sender's time slots do not change"
-        return ""
-
-    @property
-    def _silence_s(self) -> float:
-        return max(SILENCE_S, self.waves.slot_s)
-
-    def _join_again(self, now: float) -> list[Effect]:
-        """The channels that have fallen silent; the one whose first packet is waited for has a time-out of its own."""
-        effects: list[Effect] = []
-        for channel in self._silences.take(now):
-            if channel != self.control.joining:
-                group = self._groups[channel]
-                effects += [LeaveGroup(group, self.session.source), JoinGroup(group, self.session.source)]
-                self.counters["joined_again"] += 1
-        return effects
-
-    def _join(self, now: float) -> Effect:
-        channel = self._next_channel()
-        self.control.joined(channel, now)
-        return self._open(channel)
+        return [self.channels.leave_last()]
 
     def _next_channel(self) -> int:
         return (self.slot_index + self.control.rates.waves_joined) % self.waves.t
 
-    def _open(self, channel: int) -> Effect:
-        self._losses.forget(channel)
-        self.joined.append(channel)
-        self.counters["joins"] += 1
-        return JoinGroup(self._groups[channel], self.session.source)
-
-    def _leave(self, channel: int) -> Effect:
-        self._silences.forget(channel)
-        self.counters["leaves"] += 1
-        return LeaveGroup(self._groups[channel], self.session.source)
-
     def _end(self, complete: bool, reason: str) -> list[Effect]:
-        effects = [] if self.state == "confirming" else self._leave_all()
+        effects = [] if self.state == "confirming" else self.channels.leave_all()
         self.state = "closed"
         if not complete:
-            reason = "; ".join(filter(None, (reason, self._flush())))
+            reason = "; ".join(filter(None, (reason, self._delivery.flush())))
         return [*effects, SessionEnded(complete, reason)]
-
-    def _leave_all(self) -> list[Effect]:
-        channels = [self.waves.t, *self.joined]
-        self.joined.clear()
-        return [LeaveGroup(self._groups[channel], self.session.source) for channel in channels]

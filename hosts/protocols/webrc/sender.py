@@ -8,7 +8,7 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
-from hosts.endpoint import ECT_0, NOT_ECT, Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
+from hosts.endpoint import Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
 from hosts.parts.groups import session_groups
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
@@ -30,6 +30,7 @@ from hosts.protocols.webrc.packets import (
 from hosts.protocols.webrc.schedule import Packet, Schedule
 from hosts.protocols.webrc.windows import OutgoingWindows
 from hosts.storage import FileChange
+from hosts.wire.header import ECT_0, NOT_ECT
 from hosts.wire.manifest import FileError, Manifest
 
 FDT_SHARE: Final = 2

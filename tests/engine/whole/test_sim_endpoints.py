@@ -9,7 +9,8 @@ import pytest
 from canopy_engine import Sim, SimError
 
 from hosts import endpoint as seam
-from hosts.endpoint import CE, ECT_0, ECT_1, NOT_ECT, Address, Datagram, Deliver, Effect, JoinGroup, LeaveGroup, Send
+from hosts.endpoint import Address, Datagram, Deliver, Effect, JoinGroup, LeaveGroup, Send
+from hosts.wire.header import CE, ECT_0, ECT_1, NOT_ECT
 from tests.engine.simulated import GROUP, SOURCE, Listener, Ticker, listen, sender, star
 
 

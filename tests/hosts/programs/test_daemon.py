@@ -21,7 +21,8 @@ from hosts.endpoint import Address, SessionEnded
 from hosts.programs.daemon import Daemon, Service
 from hosts.programs.daemon_metrics import serve_metrics
 from hosts.programs.driver import Plan
-from hosts.programs.files import FileSink, FileSource
+from hosts.programs.file_source import FileSource
+from hosts.programs.files import FileSink
 from hosts.programs.policy import Policy
 from hosts.programs.progress import Display
 from hosts.protocol import Protocol, Session

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts.programs import files, part
-from hosts.programs.files import FileSink, FileSource
+from hosts.programs.file_source import FileSource
+from hosts.programs.files import FileSink
 from hosts.wire.manifest import MAGIC, NAME_MAX_BYTES, PREFIX, FileError, Manifest, unsafe_name
 from hosts.wire.reason import Reason
 

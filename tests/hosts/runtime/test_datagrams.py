@@ -9,10 +9,11 @@ from collections.abc import Sequence
 import pytest
 from canopy_engine import DatagramReader, DatagramSender
 
-from hosts.endpoint import CE, ECT_0, ECT_1, NOT_ECT, Address, Datagram, DatagramRun, Send, SendRun
+from hosts.endpoint import Address, Datagram, DatagramRun, Send, SendRun
 from hosts.runtime import sockets
 from hosts.runtime.datagrams import BACKLOG, BATCH, PEERS, Inbox, Outbox
 from hosts.runtime.sockets import Interface
+from hosts.wire.header import CE, ECT_0, ECT_1, NOT_ECT
 
 LOOPBACK = Interface("127.0.0.1")
 HERE = Address("127.0.0.1", 4000)

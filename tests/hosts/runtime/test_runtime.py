@@ -12,7 +12,8 @@ import pytest
 from hosts import protocols
 from hosts.application import Sink
 from hosts.endpoint import Address, Datagram, Effect, Endpoint, Event, Send, SendRun, SessionEnded
-from hosts.programs.files import FileSink, FileSource
+from hosts.programs.file_source import FileSource
+from hosts.programs.files import FileSink
 from hosts.protocol import Session
 from hosts.runtime.datagrams import BATCH, Outbox
 from hosts.runtime.runtime import Runtime

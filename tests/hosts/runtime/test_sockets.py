@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from hosts.endpoint import UNICAST_TTL, Address
+from hosts.endpoint import Address
 from hosts.runtime import sockets
 from hosts.runtime.sockets import Interface, SocketError
+from hosts.wire.header import UNICAST_TTL
 
 LOOPBACK = Interface("127.0.0.1")
 

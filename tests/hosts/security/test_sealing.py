@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hosts import protocols
-from hosts.endpoint import ECT_0, Address, Datagram, DatagramRun, JoinGroup, Send, SendRun
+from hosts.endpoint import Address, Datagram, DatagramRun, JoinGroup, Send, SendRun
 from hosts.protocols.mtcp.control import encode_query
 from hosts.protocols.mtcp.packets import (
     FEEDBACK,
@@ -27,7 +27,7 @@ from hosts.protocols.mtcp.packets import (
 from hosts.security.hop import HopKeys, Hops
 from hosts.security.keys import GroupKeys
 from hosts.security.sealing import Sealing
-from hosts.wire.header import HEADED_VERSION, SEAL_BYTES, SEALED_VERSION, VERSION
+from hosts.wire.header import ECT_0, HEADED_VERSION, SEAL_BYTES, SEALED_VERSION, VERSION
 from hosts.wire.sealed import HOP, Hop
 from tests.p4src.models import halfsiphash
 

@@ -128,9 +128,8 @@ class Reception:
         return next(iter(self._objects.values()), self._last)
 
     def _is_wanted(self, file: FileEntry) -> bool:
-        if self._choice.pattern != EVERY_NAME and not self._choice.wants(file.name):
-            return False
-        return not self._choice.newest or file.toi == self._newest
+        is_named = self._choice.pattern == EVERY_NAME or self._choice.wants(file.name)
+        return is_named and (not self._choice.newest or file.toi == self._newest)
 
     def _is_done(self, file: FileEntry) -> bool:
         done = self._done.get(file.toi)
@@ -329,8 +328,7 @@ class Reception:
 
     def _turn_to_newest(self) -> None:
         """Others' symbols are of no use any more."""
-        wanted = [toi for toi, (file, _) in self._files.items() if self._choice.wants(file.name)]
-        newest = max(wanted, default=0)
+        newest = max((toi for toi, (file, _) in self._files.items() if self._choice.wants(file.name)), default=0)
         if newest != self._newest:
             self._newest = newest
             for toi in [toi for toi in self._objects if toi in self._files and toi != newest]:

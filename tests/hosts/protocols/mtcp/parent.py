@@ -29,7 +29,7 @@ def multicast(agent: Agent, send_time: float, now: float, size: int = 1000) -> N
     """The packet `agent.end` was sent at `send_time` (sender's clock) and buffered at `now` (agent's)."""
     time_us = round(send_time * 1e6)
     data = encode_data(7, False, agent.end, time_us, agent.end_offset, bytes(size))
-    agent.buffer(data, agent.end_offset, size, time_us, now)
+    agent.arrived(agent.end, data, agent.end_offset, size, time_us, now)
 
 
 def report(

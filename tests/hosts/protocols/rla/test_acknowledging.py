@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from hosts.endpoint import CE, ECT_0, NOT_ECT, Address, Datagram, Effect, Send
+from hosts.endpoint import Address, Datagram, Effect, Send
 from hosts.protocol import Session
 from hosts.protocols.rla import PROTOCOL
 from hosts.protocols.rla.acknowledging import ALONE_WAIT_S
@@ -19,6 +19,7 @@ from hosts.protocols.rla.packets import (
     parse,
 )
 from hosts.protocols.rla.receiver import RlaReceiver
+from hosts.wire.header import CE, ECT_0, NOT_ECT
 from hosts.wire.reason import Reason
 
 GROUP = Address("232.1.4.1", 5000)

@@ -4,11 +4,12 @@ import random
 
 import pytest
 
-from hosts.endpoint import ECT_0, NOT_ECT, Address, CongestionSignal, Datagram, Effect, Send
+from hosts.endpoint import Address, CongestionSignal, Datagram, Effect, Send
 from hosts.protocol import Session
 from hosts.protocols.rla import PROTOCOL
 from hosts.protocols.rla.packets import Ack, Data, encode_ack, encode_join, parse
 from hosts.protocols.rla.sender import ROOM_PART, RlaSender
+from hosts.wire.header import ECT_0, NOT_ECT
 
 GROUP = Address("232.1.4.1", 5000)
 SENDER = Address("10.0.0.1", 5000)

@@ -2,10 +2,11 @@
 
 import pytest
 
-from hosts.endpoint import ECT_0, Datagram, Send
+from hosts.endpoint import Datagram, Send
 from hosts.parts.adaptive import AdaptiveWindow
 from hosts.protocols.vlmcc.adaptive_control import HOLD_RTTS
 from hosts.protocols.vlmcc.packets import FLAG_BESIDE_OTHERS, FLAG_DRAINING, Ack, encode_ack, parse
+from hosts.wire.header import ECT_0
 from tests.hosts.protocols.vlmcc.talk import OWN, RTT, Talk, address, steady
 
 

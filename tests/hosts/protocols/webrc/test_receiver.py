@@ -51,7 +51,7 @@ class Hand:
             self.packet(T, slot)
             for effect in self.epoch():
                 if isinstance(effect, JoinGroup):
-                    return self.endpoint.joined[-1]
+                    return self.endpoint.channels.waves[-1]
         pytest.fail("no wave was joined")
 
 
@@ -76,12 +76,12 @@ def test_waves_are_joined_from_the_one_that_ends_next() -> None:
     hand = Hand()
     assert hand.first_wave(slot=3) == 3
     hand.packet(3, 3, psn=100)
-    while len(hand.endpoint.joined) < 3:
-        for channel in (T, *hand.endpoint.joined):
+    while len(hand.endpoint.channels.waves) < 3:
+        for channel in (T, *hand.endpoint.channels.waves):
             for _ in range(2):
                 hand.packet(channel, 3)
         hand.epoch()
-    assert hand.endpoint.joined == [3, 4, 5]
+    assert hand.endpoint.channels.waves == [3, 4, 5]
 
 
 def test_a_wave_is_left_when_its_slot_is_over() -> None:
@@ -91,7 +91,7 @@ def test_a_wave_is_left_when_its_slot_is_over() -> None:
     effects = hand.packet(T, 4)
     assert [type(effect) for effect in effects] == [LeaveGroup]
     assert effects == [(channel_group(GROUP, 3, T), SENDER.host)]
-    assert hand.endpoint.joined == []
+    assert hand.endpoint.channels.waves == []
     for _ in range(4):
         hand.packet(T, 4)
     assert hand.endpoint.lost_packets == 5  # 65531 to 65535
@@ -103,7 +103,7 @@ def test_an_old_packet_does_not_turn_the_slots_back() -> None:
     hand.packet(5, 5)
     assert hand.packet(T, 4, psn=0) == []
     assert hand.endpoint.slot_index == 5
-    assert hand.endpoint.joined == [5]
+    assert hand.endpoint.channels.waves == [5]
 
 
 def test_several_slots_may_pass_at_once() -> None:
@@ -111,7 +111,7 @@ def test_several_slots_may_pass_at_once() -> None:
     hand.first_wave(slot=5)
     hand.packet(T, 8)
     assert hand.endpoint.slot_index == 8
-    assert hand.endpoint.joined == []
+    assert hand.endpoint.channels.waves == []
     assert hand.endpoint.control.rates.waves_joined == 0
 
 
@@ -197,5 +197,5 @@ def test_a_sender_out_of_its_mind_breaks_nothing(steps: list[tuple[int, int, int
         )
         joined = sum(isinstance(effect, JoinGroup) for effect in hand.effects)
         left = sum(isinstance(effect, LeaveGroup) for effect in hand.effects)
-        assert joined - left == (0 if hand.endpoint.closed else 1 + len(hand.endpoint.joined))
-        assert hand.endpoint.control.rates.waves_joined == len(hand.endpoint.joined) or hand.endpoint.closed
+        assert joined - left == (0 if hand.endpoint.closed else 1 + len(hand.endpoint.channels.waves))
+        assert hand.endpoint.control.rates.waves_joined == len(hand.endpoint.channels.waves) or hand.endpoint.closed

@@ -134,10 +134,10 @@ def test_a_question_is_over_within_half_of_a_round_trip() -> None:
     for number in range(1, 15_001):
         found.sim.run(number * step)
         if not receiver.control.asking.is_on:
-            waves = len(receiver.joined)
+            waves = len(receiver.channels.waves)
             continue
         open_s += step
-        assert len(receiver.joined) == waves + 1
+        assert len(receiver.channels.waves) == waves + 1
         taken = receiver.counters["asked"]
     assert taken >= 3
     assert open_s <= taken * (0.5 * 0.1 + step)  # the way takes 40 ms, and another 38 through the queue
