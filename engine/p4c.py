@@ -159,11 +159,6 @@ def rebuild(write: Callable[[str], None], stamp: Path, artifacts: Sequence[str])
     return 0
 
 
-def read_stamp(path: Path) -> dict[str, object]:
-    stamp: dict[str, object] = json.loads(path.read_text())
-    return stamp
-
-
 @dataclass(frozen=True, slots=True)
 class KeptPrograms:
     """Small programs that are kept compiled beside their sources: each one's BMv2 JSON and P4Info, and a stamp. The

@@ -66,15 +66,9 @@ def emulate(
 
     Exit status: 0 when every receiver holds the whole file, 1 when not, 2 when nothing could be run, 130 after Ctrl-C.
     """
-    loaded = _load(scenario, check_files=file is None, purpose="emulate")
-    loaded, text = _set(loaded, settings, "emulate")
-    if check:
-        typer.echo(f"{scenario}: a valid scenario ({len(loaded.hosts)} hosts, {len(loaded.switches)} switches)")
-        return
+    loaded, text = _ready(scenario, "emulate", check=check, file=file, settings=settings, seed=seed)
     if switch not in SWITCHES:
         fail(f"--switch: `{switch}` is none of {', '.join(SWITCHES)}")
-    if seed is not None:
-        loaded = loaded.model_copy(update={"seed": seed})
     from topologies.emulation.runner import EmulationOptions
     from topologies.emulation.runner import emulate as run
 
@@ -115,16 +109,9 @@ def simulate(
 
     Exit status: 0 when every receiver holds the whole file, 1 when not, 2 when nothing could be run, 130 after Ctrl-C.
     """
-    loaded = _load(scenario, check_files=file is None, purpose="simulate")
-    loaded, text = _set(loaded, settings, "simulate")
-    if check:
-        forwarding = f"{len(loaded.switches)} switches" if loaded.switches else f"{len(loaded.routers)} routers"
-        typer.echo(f"{scenario}: a valid scenario ({len(loaded.hosts)} hosts, {forwarding})")
-        return
+    loaded, text = _ready(scenario, "simulate", check=check, file=file, settings=settings, seed=seed)
     if switch not in ("p4", "router"):
         fail(f"--switch: `{switch}` is neither p4 nor router")
-    if seed is not None:
-        loaded = loaded.model_copy(update={"seed": seed})
     from topologies.simulation.runner import SimulationOptions, with_routers
     from topologies.simulation.runner import simulate as run
 
@@ -263,6 +250,18 @@ def _page(wanted: bool) -> Iterator["Page | None"]:
 
 def _warn(line: str) -> None:
     typer.echo(line, err=True)
+
+
+def _ready(
+    path: Path, purpose: Purpose, *, check: bool, file: Path | None, settings: list[str] | None, seed: int | None
+) -> tuple[Scenario, str | None]:
+    """The scenario as it is to be run, and its text where that is not the file's; with `check`, only what it is."""
+    loaded, text = _set(_load(path, check_files=file is None, purpose=purpose), settings, purpose)
+    if check:
+        forwarding = f"{len(loaded.switches)} switches" if loaded.switches else f"{len(loaded.routers)} routers"
+        typer.echo(f"{path}: a valid scenario ({len(loaded.hosts)} hosts, {forwarding})")
+        raise typer.Exit
+    return loaded if seed is None else loaded.model_copy(update={"seed": seed}), text
 
 
 def _load(path: Path, *, check_files: bool, purpose: Purpose) -> Scenario:

@@ -4,5 +4,3 @@ from typing import Literal
 
 Backend = Literal["native", "adaptive", "interpreter"]
 """Native code made when the program is loaded, or once it has had so many packets that it pays, or none."""
-
-BACKENDS: tuple[Backend, ...] = ("native", "adaptive", "interpreter")

@@ -119,10 +119,12 @@ def _skip_to_end(lines: Iterator[str], mark: str) -> None:
 def _table(mark: re.Match[str], folder: Path) -> list[str]:
     names = mark["rows"].split()
     if mark["layout"] in _SURVEYS:
-        tables = [_survey(folder / "survey" / f"{name}.json", _SURVEYS[mark["layout"]]) for name in names]
+        read, folder = _SURVEYS[mark["layout"]], folder / "survey"
+        tables = [_lines(folder / f"{name}.json", read, "a survey's verdicts") for name in names]
         return [line for table in tables for line in ("", *_markdown(table))][1:]
     if mark["layout"] == "peers":
-        return [line for name in names for line in _markdown(_peers(folder / "peers" / f"{name}.json"))]
+        paths = [folder / "peers" / f"{name}.json" for name in names]
+        return [line for path in paths for line in _markdown(_lines(path, peers_lines, "what compare-peers has kept"))]
     wanted = [name.strip() for name in (mark["quantities"] or "").split(";") if name.strip()]
     try:
         rows = select(names)
@@ -197,22 +199,13 @@ def _cells(rows: Sequence[Row], wanted: Sequence[str], folder: Path) -> Iterator
                 yield _Cell(row, case.case, case.quantity, text)
 
 
-def _survey(path: Path, lines: Callable[[bytes], list[list[str]]]) -> list[list[str]]:
+def _lines(path: Path, lines: Callable[[bytes], list[list[str]]], what: str) -> list[list[str]]:
     try:
         return lines(path.read_bytes())
     except FileNotFoundError:
         raise DocumentError(f"{path.stem}: no result in {path.parent}") from None
     except ValidationError as error:
-        raise DocumentError(f"{path}: not a survey's verdicts") from error
-
-
-def _peers(path: Path) -> list[list[str]]:
-    try:
-        return peers_lines(path.read_bytes())
-    except FileNotFoundError:
-        raise DocumentError(f"{path.stem}: no result in {path.parent}") from None
-    except ValidationError as error:
-        raise DocumentError(f"{path}: not what compare-peers has kept") from error
+        raise DocumentError(f"{path}: not {what}") from error
 
 
 def _read(row: Row, folder: Path) -> Kept | None:

@@ -1,57 +1,79 @@
-"""The verdicts of a kept survey (`canopy survey --json`) as a table for a document."""
+"""A survey's verdicts, as `canopy survey --json` prints them and as they are kept, and as a table for a document."""
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from pydantic import BaseModel
 
+from experiments.harness.origin import Made
 
-class _Count(BaseModel):
-    """In how many cells something holds."""
+SeedKind: TypeAlias = Literal["development", "reporting"]
+
+
+class Count(BaseModel):
+    """In how many cells something holds, of those to which it applies."""
 
     cells: int
     holds: int
 
 
-class _Goals(BaseModel):
-    """In the kinds of networks that the protocols' goals name."""
+class Goals(BaseModel):
+    """A protocol's. The least and the most are over the cells; null where there is none."""
 
-    lossless: _Count
+    lossless: Count
+    """Alone, nothing lost but in queues: 90 % of what TCP gets."""
     lossless_least: float | None
-    beside_loss_based: _Count
+    """The least of these, of what TCP gets."""
+    beside_loss_based: Count
+    """Beside Reno and CUBIC only: 0.5 to 2 times their mean rate."""
     beside_least: float | None
     beside_most: float | None
-    as_tcp: _Count
+    as_tcp: Count
+    """Beside TCPs of any kind: 0.5 to 2 times what a TCP gets in its place beside them."""
 
 
-class _Verdict(BaseModel):
-    """On one protocol."""
+class Verdict(BaseModel):
+    """A protocol's. Medians and tenths are over the cells; null where there is none."""
 
     protocol: str
     holds: bool
+    """All of the following, in all cells that were run, of which there is one at least."""
     done: int
     left_out: int
     failed: int
-    enough: _Count
-    fair: _Count
-    recovers: _Count
-    moves: _Count
-    stands: _Count
+    enough: Count
+    """Alone: 85 % of what TCP gets."""
+    fair: Count
+    """Beside TCPs: 0.5 to 2 times their mean rate."""
+    recovers: Count
+    """After a change: 85 % of the new reference within 20 s."""
+    moves: Count
+    """No stall."""
+    stands: Count
+    """No collapse: a tenth of what TCP gets."""
     of_tcp_median: float | None
+    """Alone, of what TCP gets."""
     of_tcp_tenth: float | None
+    """The same, of which a tenth of the cells have less."""
     share_median: float | None
+    recovery_median_s: float | None
     queue_p99_median_s: float | None
-    goals: _Goals
+    variation_median: float | None
+    feedback_median: float | None
+    goals: Goals
+    """In the kinds of networks that the protocols' goals name."""
 
 
-class _Survey(BaseModel):
-    """What `canopy survey --json` prints, as far as documents show it."""
+class Verdicts(BaseModel):
+    """`verdicts.json`, and what `--json` prints."""
 
     seed: int
-    kind: Literal["development", "reporting"]
+    kind: SeedKind
+    """Seeds for development are those by which protocols may be mended."""
     cells: int
     full: bool
-    protocols: list[_Verdict]
+    made: Made = Made()
+    protocols: list[Verdict]
 
 
 _HEAD: Final = (
@@ -81,58 +103,61 @@ _GOALS_HEAD: Final = (
 
 def survey_lines(text: str | bytes) -> list[list[str]]:
     """A head and a line for each protocol. ValidationError when the text is no survey's."""
-    survey = _Survey.model_validate_json(text)
+    survey = Verdicts.model_validate_json(text)
     return [[_kind(survey), *_HEAD[1:]], *(list(_line(verdict)) for verdict in survey.protocols)]
 
 
 def goals_lines(text: str | bytes) -> list[list[str]]:
     """Likewise, of the networks that the protocols' goals name."""
-    survey = _Survey.model_validate_json(text)
+    survey = Verdicts.model_validate_json(text)
     return [[_kind(survey), *_GOALS_HEAD[1:]], *(list(_goals_line(verdict)) for verdict in survey.protocols)]
 
 
-def _kind(survey: _Survey) -> str:
+def _kind(survey: Verdicts) -> str:
     return f"{_HEAD[0]} (seed {survey.seed}, for {survey.kind}; {survey.cells} cells{', full' * survey.full})"
 
 
-def _goals_line(verdict: _Verdict) -> Sequence[str]:
+def _goals_line(verdict: Verdict) -> Sequence[str]:
     goals = verdict.goals
     return (
         verdict.protocol,
-        _count(goals.lossless),
-        _part(goals.lossless_least),
-        _count(goals.beside_loss_based),
-        f"{_number(goals.beside_least)}, {_number(goals.beside_most)}",
-        _count(goals.as_tcp),
+        counted(goals.lossless),
+        part(goals.lossless_least),
+        counted(goals.beside_loss_based),
+        f"{number(goals.beside_least)}, {number(goals.beside_most)}",
+        counted(goals.as_tcp),
     )
 
 
-def _line(verdict: _Verdict) -> Sequence[str]:
+def _line(verdict: Verdict) -> Sequence[str]:
     failed = f", {verdict.failed} failed" if verdict.failed else ""
     delay = verdict.queue_p99_median_s
     return (
         verdict.protocol,
         f"{verdict.done}{failed}",
         str(verdict.left_out),
-        _count(verdict.enough),
-        f"{_part(verdict.of_tcp_median)}, {_part(verdict.of_tcp_tenth)}",
-        _count(verdict.fair),
-        _number(verdict.share_median),
-        _count(verdict.recovers),
-        _count(verdict.moves),
-        _count(verdict.stands),
+        counted(verdict.enough),
+        f"{part(verdict.of_tcp_median)}, {part(verdict.of_tcp_tenth)}",
+        counted(verdict.fair),
+        number(verdict.share_median),
+        counted(verdict.recovers),
+        counted(verdict.moves),
+        counted(verdict.stands),
         "-" if delay is None else f"{delay * 1e3:.2g} ms",
         "yes" if verdict.holds else "**no**",
     )
 
 
-def _count(count: _Count) -> str:
+def counted(count: Count) -> str:
+    """As "3 of 4", for a person."""
     return f"{count.holds} of {count.cells}" if count.cells else "-"
 
 
-def _part(value: float | None) -> str:
+def part(value: float | None) -> str:
+    """As a percentage."""
     return "-" if value is None else f"{value:.0%}"
 
 
-def _number(value: float | None) -> str:
+def number(value: float | None) -> str:
+    """With two digits."""
     return "-" if value is None else f"{value:.2g}"

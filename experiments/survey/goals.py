@@ -6,35 +6,12 @@ TCP gets in a protocol's place says more of it."""
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from pydantic import BaseModel
-
+from experiments.figures.survey import Count, Goals
 from experiments.survey.outcome import FAIR, Outcome
 
 NEARLY_ALL: Final = 0.9
 """Of what TCP gets, alone and without losses."""
 _LOSS_BASED: Final = frozenset({"reno", "cubic"})
-
-
-class Count(BaseModel):
-    """In how many cells something holds, of those to which it applies."""
-
-    cells: int
-    holds: int
-
-
-class Goals(BaseModel):
-    """A protocol's. The least and the most are over the cells; null where there is none."""
-
-    lossless: Count
-    """Alone, nothing lost but in queues: 90 % of what TCP gets."""
-    lossless_least: float | None
-    """The least of these, of what TCP gets."""
-    beside_loss_based: Count
-    """Beside Reno and CUBIC only: 0.5 to 2 times their mean rate."""
-    beside_least: float | None
-    beside_most: float | None
-    as_tcp: Count
-    """Beside TCPs of any kind: 0.5 to 2 times what a TCP gets in its place beside them."""
 
 
 def goals(outcomes: Sequence[Outcome]) -> Goals:

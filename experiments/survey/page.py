@@ -9,13 +9,12 @@ from typing import Any, Final
 import polars as pl
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from experiments.figures.survey import Verdicts, counted, number, part
 from experiments.harness.jobs import write_whole
 from experiments.survey import pictures
-from experiments.survey.goals import Count
 from experiments.survey.outcome import Outcome
 from experiments.survey.scenario import describe
 from experiments.survey.survey import Surveyed, scenario_path
-from experiments.survey.verdict import Verdicts
 
 FILE_NAME: Final = "survey.html"
 WORST: Final = 10
@@ -27,7 +26,7 @@ def write_page(surveyed: Surveyed, verdicts: Verdicts, table: pl.DataFrame, fold
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent), autoescape=True, undefined=StrictUndefined, trim_blocks=True
     )
-    environment.filters.update(image=_image, part=part, number=number, count=_count)
+    environment.filters.update(image=_image, part=part, number=number, count=counted)
     protocols = surveyed.plan.protocols
     page = environment.get_template("page.html.j2").render(
         verdicts=verdicts,
@@ -80,17 +79,3 @@ def _shown(outcome: Outcome, folder: Path) -> dict[str, Any]:
 def _image(svg: str) -> str:
     """As an address: a picture's names and styles stay its own."""
     return f"data:image/svg+xml;base64,{base64.b64encode(svg.encode()).decode()}"
-
-
-def _count(count: Count) -> str:
-    return f"{count.holds} of {count.cells}" if count.cells else "-"
-
-
-def part(value: float | None) -> str:
-    """As a percentage, for a person."""
-    return "-" if value is None else f"{value:.0%}"
-
-
-def number(value: float | None) -> str:
-    """With two digits, for a person."""
-    return "-" if value is None else f"{value:.2g}"

@@ -7,10 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from engine.command.tables import print_table
+from experiments.figures.survey import Verdicts, counted, number, part
 from experiments.survey import page, table
-from experiments.survey.goals import Count
 from experiments.survey.survey import Surveyed
-from experiments.survey.verdict import Verdicts
 
 
 def print_verdicts(console: Console, surveyed: Surveyed, verdicts: Verdicts, folder: Path) -> None:
@@ -18,7 +17,7 @@ def print_verdicts(console: Console, surveyed: Surveyed, verdicts: Verdicts, fol
     shown = Table("protocol", "cells", "alone, 85 % of TCP's", "share 0.5 to 2", "recovers", "no stall", "no collapse",
                   "holds")  # fmt: skip
     for one in verdicts.protocols:
-        counts = [_count(count) for count in (one.enough, one.fair, one.recovers, one.moves, one.stands)]
+        counts = [counted(count) for count in (one.enough, one.fair, one.recovers, one.moves, one.stands)]
         holds = Text("yes", style="green") if one.holds else Text("no", style="red")
         shown.add_row(one.protocol, str(one.done), *counts, holds)
     print_table(shown, console=console)
@@ -42,17 +41,13 @@ def _goals(verdicts: Verdicts) -> Table:
         goals = one.goals
         shown.add_row(
             one.protocol,
-            _count(goals.lossless),
-            page.part(goals.lossless_least),
-            _count(goals.beside_loss_based),
-            f"{page.number(goals.beside_least)}, {page.number(goals.beside_most)}",
-            _count(goals.as_tcp),
+            counted(goals.lossless),
+            part(goals.lossless_least),
+            counted(goals.beside_loss_based),
+            f"{number(goals.beside_least)}, {number(goals.beside_most)}",
+            counted(goals.as_tcp),
         )
     return shown
-
-
-def _count(count: Count) -> str:
-    return f"{count.holds} of {count.cells}"
 
 
 def _print(console: Console, text: str) -> None:

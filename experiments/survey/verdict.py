@@ -2,62 +2,16 @@
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
-from pydantic import BaseModel
-
+from experiments.figures.survey import SeedKind, Verdict, Verdicts
 from experiments.harness.origin import Made
 from experiments.survey.distribution import FIRST_REPORTED_SEED
-from experiments.survey.goals import Count, Goals, count, goals
+from experiments.survey.goals import count, goals
 from experiments.survey.outcome import Outcome
 from experiments.survey.survey import Plan, Surveyed
 
 FILE_NAME: Final = "verdicts.json"
-SeedKind: TypeAlias = Literal["development", "reporting"]
-
-
-class Verdict(BaseModel):
-    """A protocol's. Medians and tenths are over the cells; null where there is none."""
-
-    protocol: str
-    holds: bool
-    """All of the following, in all cells that were run, of which there is one at least."""
-    done: int
-    left_out: int
-    failed: int
-    enough: Count
-    """Alone: 85 % of what TCP gets."""
-    fair: Count
-    """Beside TCPs: 0.5 to 2 times their mean rate."""
-    recovers: Count
-    """After a change: 85 % of the new reference within 20 s."""
-    moves: Count
-    """No stall."""
-    stands: Count
-    """No collapse: a tenth of what TCP gets."""
-    of_tcp_median: float | None
-    """Alone, of what TCP gets."""
-    of_tcp_tenth: float | None
-    """The same, of which a tenth of the cells have less."""
-    share_median: float | None
-    recovery_median_s: float | None
-    queue_p99_median_s: float | None
-    variation_median: float | None
-    feedback_median: float | None
-    goals: Goals
-    """In the kinds of networks that the protocols' goals name."""
-
-
-class Verdicts(BaseModel):
-    """`verdicts.json`, and what `--json` prints."""
-
-    seed: int
-    kind: SeedKind
-    """Seeds for development are those by which protocols may be mended."""
-    cells: int
-    full: bool
-    made: Made = Made()
-    protocols: list[Verdict]
 
 
 def verdicts(surveyed: Surveyed, made: Made) -> Verdicts:

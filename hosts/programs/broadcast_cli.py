@@ -28,7 +28,6 @@ from hosts.programs.cli import (
     bit_rate,
     finish,
     make_plan,
-    read_settings,
 )
 from hosts.programs.driver import Plan
 from hosts.programs.progress import Display
@@ -42,6 +41,7 @@ from hosts.programs.secrecy import (
     SignFileOption,
     sender_place,
 )
+from hosts.programs.settings import read_settings
 from hosts.programs.shelf import content_of_file
 from hosts.programs.times import Rule, Rules, parse_rule, parse_time
 from hosts.protocols.webrc.description import NAMES

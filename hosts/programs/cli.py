@@ -9,7 +9,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 
@@ -50,6 +50,7 @@ from hosts.programs.secrecy import (
     sender_place,
     who,
 )
+from hosts.programs.settings import check_options, read_policy, read_settings
 from hosts.programs.transfer import receive_files, send_files
 from hosts.protocol import NTP_AT_1970_S, Protocol, Session
 from hosts.runtime import clock, sockets
@@ -160,7 +161,7 @@ def send(
         parameters = {**read_policy(protocol, slow_receivers), **read_settings(settings)}
         if rate_limit is not None:
             parameters["rate_limit_bps"] = rate_limit
-        _check_options(protocol, rate_limit, receivers, wait)
+        check_options(protocol, rate_limit, receivers, wait)
         starts: dict[str, Any] = {"receivers": receivers or 1, "wait": DEFAULT_WAIT_S if wait is None else wait}
         secrecy = Secrecy(secure or signed, signed, secret_file, sign_file, hop_file)
         place = sender_place(group, port, secrecy, display)
@@ -275,35 +276,6 @@ def _check_description(found: Description, path: Path, given: Mapping[str, str |
             raise ValueError(f"{option} {value}: {path} says {said[option]}; leave the option out")
 
 
-def _check_options(protocol: str, rate_limit: float | None, receivers: int | None, wait: float | None) -> None:
-    """ValueError when an option would have no effect with the protocol."""
-    found = protocols.get(protocol)
-    if rate_limit is not None and "rate_limit_bps" not in found.option_names:
-        other = "; --set session_rate_bps=.. is its rate" if "session_rate_bps" in found.option_names else ""
-        raise ValueError(f"--rate-limit: {protocol} has no such limit{other}")
-    if not found.knows_receivers and (receivers is not None or wait is not None):
-        given = "--receivers" if receivers is not None else "--wait"
-        raise ValueError(f"{given}: a sender of {protocol} hears of no receivers and waits for none; leave it out")
-
-
-POLICY: Final = {"least_rate": "least_rate_bps", "drop_after": "drop_after_s"}
-"""What `--slow-receivers` may say, by scenarios' names (`slow_receivers`), and which parameters that is."""
-
-
-def read_policy(protocol: str, text: str | None) -> dict[str, Any]:
-    """The parameters that `--slow-receivers` stands for. ValueError: it says something else, or has no effect."""
-    found = {}
-    for part in text.split(",") if text else ():
-        name, _, value = part.partition("=")
-        parameter = POLICY.get(name.strip())
-        if parameter is None or not value:
-            raise ValueError(f"--slow-receivers: '{part}' is neither least_rate=BIT/S nor drop_after=SECONDS")
-        if parameter not in protocols.get(protocol).option_names:
-            raise ValueError(f"--slow-receivers: {protocol} has no {name.strip()}")
-        found[parameter] = value.strip()
-    return found
-
-
 def _check_several(plan: Plan) -> None:
     """ValueError when the protocol takes one file only."""
     if not plan.protocol.knows_receivers:
@@ -383,16 +355,6 @@ def _check_address(what: str, text: str, *, multicast: bool) -> None:
         raise ValueError(f"{what}: '{text}' is not an IPv4 address") from None
     if address.is_multicast != multicast:
         raise ValueError(f"{what}: {text} is {'not ' if multicast else ''}a multicast address")
-
-
-def read_settings(settings: list[str] | None) -> dict[str, Any]:
-    parameters: dict[str, Any] = {}
-    for setting in settings or ():
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise ValueError(f"--set: '{setting}' is not NAME=VALUE")
-        parameters[name] = value
-    return parameters
 
 
 def make_folder(folder: Path, display: Display) -> None:

@@ -33,8 +33,6 @@ from hosts.programs.cli import (
     at_sender,
     finish,
     make_plan,
-    read_policy,
-    read_settings,
     require_source,
 )
 from hosts.programs.driver import Plan
@@ -53,6 +51,7 @@ from hosts.programs.secrecy import (
     sender_place,
     who,
 )
+from hosts.programs.settings import read_policy, read_settings
 from hosts.programs.stream import receive_stream, send_stream
 from hosts.runtime import clock, sockets
 

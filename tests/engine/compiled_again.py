@@ -3,6 +3,7 @@ depends on changes."""
 
 import hashlib
 import inspect
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -13,9 +14,15 @@ from engine.p4c import KeptPrograms
 REMEMBERED = Path(__file__).parents[2] / ".venv"
 
 
+def read_stamp(path: Path) -> dict[str, object]:
+    """What is said there of sources, compiler and artifacts."""
+    stamp: dict[str, object] = json.loads(path.read_text())
+    return stamp
+
+
 def assert_unchanged(programs: KeptPrograms) -> None:
     """Sources and artifacts are those of the stamp."""
-    stamp = p4c.read_stamp(programs.stamp)
+    stamp = read_stamp(programs.stamp)
     assert stamp["sources_sha256"] == p4c.source_hash(programs.folder), "sources changed: run `make p4`"
     artifacts = stamp["artifacts_sha256"]
     assert isinstance(artifacts, dict)
@@ -36,7 +43,7 @@ def assert_the_same(
     if known.exists():
         return
     compile_into(compiler, scratch)
-    if version == p4c.read_stamp(stamp)["p4c"]:
+    if version == read_stamp(stamp)["p4c"]:
         for name in artifacts:
             assert (scratch / name).read_bytes() == (stamp.parent / name).read_bytes(), name
     known.touch()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 from canopy_engine import Sim
 
@@ -31,6 +31,15 @@ def link_spec(given: Mapping[str, Any]) -> LinkSpec:
 def way_back(given: Mapping[str, Any]) -> LinkSpec:
     """The way back: as long, and never full."""
     return {"delay_us": given.get("delay_us", 0.0), "limit_packets": 10_000}
+
+
+def add_tcp(sim: Sim, control: Literal["cubic", "reno", "prague"]) -> int:
+    """A TCP beside the session, from a second on, and its number."""
+    fast = link_spec({"rate_bps": 1e9, "delay_us": 100.0})
+    for host, router, address in (("server", "core", "10.0.9.1"), ("client", "edge", "10.0.9.2")):
+        sim.add_host(host, address)
+        sim.connect(host, router, fast, fast)
+    return sim.add_tcp("server", "client", start_at=1.0, congestion_control=control, packet_bytes=PACKET_BYTES)[0]
 
 
 class Greedy:

@@ -218,7 +218,8 @@ class MemoryDataPath:
         self._seed = seed
         self._cpu_port = cpu_port
         self._limits = limits
-        self._up = [True] * num_ports
+        self.up = [True] * num_ports
+        """By a port's number: whether it has a link."""
         self._events: deque[Event] = deque()
         self._arrived = threading.Condition()
 
@@ -261,13 +262,10 @@ class MemoryDataPath:
             return self.switch, events
 
     def has_port(self, port: int) -> bool:
-        return 0 <= port < len(self._up)
+        return 0 <= port < len(self.up)
 
     def is_port_up(self, port: int) -> bool:
-        return self._up[port]
-
-    def set_port_up(self, port: int, up: bool) -> None:
-        self._up[port] = up
+        return self.up[port]
 
     def close(self) -> None:
         pass

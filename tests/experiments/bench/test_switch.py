@@ -6,6 +6,7 @@ import random
 import re
 import shutil
 from pathlib import Path
+from typing import get_args
 
 import canopy_engine
 import pytest
@@ -15,7 +16,7 @@ from scapy.utils import rdpcap
 from typer.testing import CliRunner
 
 from engine import p4c
-from engine.switch.backend import BACKENDS
+from engine.switch.backend import Backend
 from experiments.bench.switch import build_programs, cli, feedback, files, footprint, tables
 from experiments.bench.switch.forwarding import L2, L3
 from experiments.bench.switch.in_process import in_process
@@ -85,7 +86,7 @@ def test_in_process_figure(workload: Workload) -> None:
 def test_all_feedback_that_is_measured_is_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feedback, "_ROUNDS", 1)
     monkeypatch.setattr(feedback, "_PACKETS", 120)
-    for backend in BACKENDS:
+    for backend in get_args(Backend):
         mtcp, sealed, rla = feedback.feedback(backend)
         assert [figure.name.split(",")[0] for figure in (mtcp, sealed, rla)] == [
             "MTCP's feedback",

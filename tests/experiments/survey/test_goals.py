@@ -1,5 +1,6 @@
+from experiments.figures.survey import Count
 from experiments.survey.distribution import Losses, Tcp
-from experiments.survey.goals import Count, count, goals
+from experiments.survey.goals import count, goals
 from experiments.survey.outcome import Outcome, judge
 from tests.experiments.survey.cells import small
 from tests.experiments.survey.test_outcome import run

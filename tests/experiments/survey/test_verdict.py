@@ -1,6 +1,6 @@
+from experiments.figures.survey import Count
 from experiments.harness.origin import Made
 from experiments.survey.distribution import Tcp
-from experiments.survey.goals import Count
 from experiments.survey.outcome import Outcome, judge
 from experiments.survey.survey import Plan, Surveyed
 from experiments.survey.verdict import verdict, verdicts

@@ -239,18 +239,18 @@ def test_a_member_is_left_out_while_its_watch_port_is_down(bench: Bench) -> None
     watching.action_profile_action_set.action_profile_actions[0].watch_port = b"\0\x01"
     bench.insert(route(watching))
     assert used_ports(bench) == {1, 2}
-    bench.path.set_port_up(1, False)
+    bench.path.up[1] = False
     bench.pipeline.port_changed(1)
     assert used_ports(bench) == {2}
     (read,) = bench.read_table(route())
     assert read.action.action_profile_action_set.action_profile_actions[0].watch_port == b"\x01"
-    bench.path.set_port_up(1, True)
+    bench.path.up[1] = True
     bench.pipeline.port_changed(1)
     assert used_ports(bench) == {1, 2}
 
 
 def test_a_groups_member_with_a_watch_port(bench: Bench) -> None:
-    bench.path.set_port_up(2, False)
+    bench.path.up[2] = False
     watching = group(1, {1: 1, 2: 1})
     watching.members[0].watch = 1
     watching.members[1].watch_port = b"\x02"

@@ -1,24 +1,16 @@
 """The emulated window beside the simulator's own TCPs: in its place where a link loses by chance, and in one queue."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 from canopy_engine import Sim
 
 from tests.hosts.protocols.arbor.world import World
-from tests.hosts.star import PACKET_BYTES, link_spec, way_back
+from tests.hosts.star import PACKET_BYTES, add_tcp, link_spec, way_back
 
-FAST: Mapping[str, Any] = {"rate_bps": 1e9, "delay_us": 100.0}
 HEADERS = 52
 """Of TCP's packets: what they carry is told without."""
-
-
-def _add_tcp(sim: Sim, control: Literal["cubic", "prague"]) -> int:
-    for host, router, address in (("server", "core", "10.0.9.1"), ("client", "edge", "10.0.9.2")):
-        sim.add_host(host, address)
-        sim.connect(host, router, link_spec(FAST), link_spec(FAST))
-    return sim.add_tcp("server", "client", start_at=1.0, congestion_control=control, packet_bytes=PACKET_BYTES)[0]
 
 
 def _cubic_alone(bottleneck: Mapping[str, Any], since: float, until: float, seed: int) -> float:
@@ -27,7 +19,7 @@ def _cubic_alone(bottleneck: Mapping[str, Any], since: float, until: float, seed
     sim.add_router("core")
     sim.add_router("edge")
     sim.connect("core", "edge", link_spec(bottleneck), way_back(bottleneck))
-    source = _add_tcp(sim, "cubic")
+    source = add_tcp(sim, "cubic")
     sim.run(since)
     before = sim.program_stats(source)["acknowledged_bytes"]
     sim.run(until)
@@ -56,5 +48,5 @@ def test_a_short_queue_is_filled(rate_bps: float, delay_us: float) -> None:
 def test_beside_a_prague_in_a_short_queue(rate_bps: float, delay_us: float) -> None:
     """Both look for marks, and grow, by the reference round trip time, which is many times their own."""
     world = World([{}], bottleneck={"rate_bps": rate_bps, "delay_us": delay_us, "queue": "dualpi2"}, seed=2)
-    _add_tcp(world.sim, "prague")
+    add_tcp(world.sim, "prague")
     assert 0.4 * rate_bps < world.rate(0, 5, 15) < 0.62 * rate_bps

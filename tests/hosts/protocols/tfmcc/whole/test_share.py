@@ -5,7 +5,7 @@ from typing import Literal
 import pytest
 
 from tests.hosts.protocols.tfmcc.world import World
-from tests.hosts.star import PACKET_BYTES
+from tests.hosts.star import add_tcp
 
 SETTLED_S = 25.0
 END_S = 60.0
@@ -19,12 +19,7 @@ def test_a_fair_share(control: Literal["cubic", "reno"], rate_bps: float, delay_
     """A LAN's queue, an ordinary path, and a long one."""
     bottleneck = {"rate_bps": rate_bps, "delay_us": delay_us, "limit_packets": queue}
     world = World([{"delay_us": 100 * (number + 1)} for number in range(2)], bottleneck=bottleneck)
-    sim = world.sim
-    sim.add_host("server", "10.0.9.1")
-    sim.add_host("client", "10.0.9.2")
-    for host, router in (("server", "core"), ("client", "edge")):
-        sim.connect(host, router, {"rate_bps": 1e9, "delay_us": 100}, {"rate_bps": 1e9, "delay_us": 100})
-    sim.add_tcp("server", "client", start_at=1.0, congestion_control=control, packet_bytes=PACKET_BYTES)
+    add_tcp(world.sim, control)
     session = world.rate(0, SETTLED_S, END_S)
     # What the session leaves of the link is the TCP's: both together fill it but for a tenth.
     assert 0.2 * rate_bps < session < 0.75 * rate_bps
@@ -51,10 +46,5 @@ def test_beside_a_reno_on_a_long_path() -> None:
     """A CUBIC would take four times as much as the Reno."""
     rate_bps = 10e6
     world = World([{}], bottleneck={"rate_bps": rate_bps, "delay_us": 100_000, "limit_packets": 165})
-    sim = world.sim
-    sim.add_host("server", "10.0.9.1")
-    sim.add_host("client", "10.0.9.2")
-    for host, router in (("server", "core"), ("client", "edge")):
-        sim.connect(host, router, {"rate_bps": 1e9, "delay_us": 100}, {"rate_bps": 1e9, "delay_us": 100})
-    sim.add_tcp("server", "client", start_at=1.0, congestion_control="reno", packet_bytes=PACKET_BYTES)
+    add_tcp(world.sim, "reno")
     assert 0.25 * rate_bps < world.rate(0, 60.0, 120.0) < 2 / 3 * rate_bps

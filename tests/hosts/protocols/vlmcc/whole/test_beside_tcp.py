@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 import pytest
 
 from tests.hosts.protocols.vlmcc.world import World
-from tests.hosts.star import PACKET_BYTES
+from tests.hosts.star import add_tcp
 
 Control: TypeAlias = Literal["cubic", "reno"]
 SETTLED_S, END_S = 15.0, 45.0
@@ -14,12 +14,7 @@ SETTLED_S, END_S = 15.0, 45.0
 def _share(control: Control, bottleneck: dict[str, Any], receivers: list[dict[str, Any]]) -> float:
     """The session's rate over that of a TCP that shares the bottleneck; together they fill it."""
     world = World(receivers, bottleneck=bottleneck, options={"rules": "adaptive"})
-    sim = world.sim
-    sim.add_host("server", "10.0.9.1")
-    sim.add_host("client", "10.0.9.2")
-    for host, router in (("server", "core"), ("client", "edge")):
-        sim.connect(host, router, {"rate_bps": 1e9, "delay_us": 100}, {"rate_bps": 1e9, "delay_us": 100})
-    sim.add_tcp("server", "client", start_at=1.0, congestion_control=control, packet_bytes=PACKET_BYTES)
+    add_tcp(world.sim, control)
     session = world.rate(0, SETTLED_S, END_S)
     rate_bps: float = bottleneck["rate_bps"]
     return session / (rate_bps - session)
