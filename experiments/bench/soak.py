@@ -16,11 +16,12 @@ import yaml
 
 from engine.command.programs import module_command
 from experiments.bench.switch.report import BenchError
+from hosts import protocols
 from topologies.results.run_folder import RunFolder, RunFolderError
 from topologies.results.summary import read_summary
 
-STREAMS: Final = ("tfmcc", "vlmcc", "arbor", "webrc")
-RELIABLE: Final = ("mtcp", "rla")
+STREAMS: Final = [name for name in protocols.names() if protocols.get(name).carries_realtime]
+RELIABLE: Final = [name for name in protocols.names() if name not in STREAMS]
 """Without an end in a simulation; in an emulation a file as long as the links take for it."""
 _RATE_BPS: Final = {True: 1e6, False: 200e3}
 """Of each receiver's link, emulated and simulated (ours: a simulation has to get through hours)."""

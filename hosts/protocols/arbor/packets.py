@@ -9,6 +9,7 @@ through, which FIN_ACK answers.
 """
 
 import enum
+from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
 from hosts.parts.fec.pieces import blocks_format, first_needs
@@ -257,52 +258,22 @@ def packet_bytes(payload_bytes: int, told: bool = False) -> int:
 
 def encode_data(data: Data) -> bytes:
     """A DATA packet. `seq` is taken modulo 2^32; `receivers` is cut off at 65,535."""
-    return (
-        _DATA.pack(
-            VERSION,
-            NUMBER,
-            Type.DATA,
-            data.flags,
-            data.session,
-            data.seq & MAX_U32,
-            data.limiting,
-            data.rate,
-            data.rtt_us,
-            data.send_time_us,
-            data.offset,
-            len(data.payload),
-            min(data.receivers, MAX_U16),
-        )
-        + data.payload
-    )
+    return _encode_data(data, _DATA, Type.DATA)
 
 
 def encode_told_data(data: Data) -> bytes:
     """A TOLD_DATA packet of which nothing was told yet. As `encode_data`."""
-    return (
-        _TOLD_DATA.pack(
-            VERSION,
-            NUMBER,
-            Type.TOLD_DATA,
-            data.flags,
-            data.session,
-            data.seq & MAX_U32,
-            data.limiting,
-            data.rate,
-            data.rtt_us,
-            0,
-            0,
-            0,
-            0,
-            0,
-            0,
-            data.send_time_us,
-            data.offset,
-            len(data.payload),
-            min(data.receivers, MAX_U16),
-        )
-        + data.payload
+    return _encode_data(data, _TOLD_DATA, Type.TOLD_DATA, (0, 0, 0, 0, 0, 0))
+
+
+def _encode_data(data: Data, struct: Struct, kind: Type, told: tuple[int, ...] = ()) -> bytes:
+    session, flags, seq, limiting, rate, rtt_us, sent_us, offset, receivers, payload = data
+    head = struct.pack(
+        *(VERSION, NUMBER, kind, flags, session, seq & MAX_U32, limiting, rate, rtt_us),
+        *told,
+        *(sent_us, offset, len(payload), min(receivers, MAX_U16)),
     )
+    return head + payload
 
 
 def encode_report(report: Report) -> bytes:

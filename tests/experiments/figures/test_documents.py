@@ -12,7 +12,8 @@ KEPT_SURVEY = """{"seed": 1000, "kind": "reporting", "cells": 2, "full": false, 
   "protocol": "mtcp", "holds": false, "done": 1, "left_out": 1, "failed": 0, "enough": {"cells": 1, "holds": 0},
   "fair": {"cells": 0, "holds": 0}, "recovers": {"cells": 0, "holds": 0}, "moves": {"cells": 1, "holds": 1},
   "stands": {"cells": 1, "holds": 1}, "of_tcp_median": 0.5, "of_tcp_tenth": 0.5, "share_median": null,
-  "queue_p99_median_s": 0.0213, "goals": {"lossless": {"cells": 1, "holds": 0}, "lossless_least": 0.5,
+  "recovery_median_s": null, "queue_p99_median_s": 0.0213, "variation_median": 0.1, "feedback_median": 2.0,
+  "goals": {"lossless": {"cells": 1, "holds": 0}, "lossless_least": 0.5,
   "beside_loss_based": {"cells": 0, "holds": 0}, "beside_least": null, "beside_most": null,
   "as_tcp": {"cells": 0, "holds": 0}}}]}"""
 
