@@ -31,7 +31,7 @@ Wide = Annotated[bool, typer.Option("--wide", help="Each row on one line, howeve
 @app.command()
 def switches(run: Run = None, as_json: AsJson = False, wide: Wide = False) -> None:
     """Each switch: connection, state, dropped packets by reason."""
-    _show("switches", tables.switches, run, as_json=as_json, wide=wide)
+    _show("switches", tables.switches, run, as_json=as_json, wide=wide, narrow=tables.narrow_switches)
 
 
 @app.command()

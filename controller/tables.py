@@ -6,8 +6,9 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from rich.console import Group
+from rich.console import Group, RenderableType
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -39,6 +40,27 @@ def switches(found: list[Json]) -> Table:
             _pairs(switch["feedback"]),
         )
     return table
+
+
+def narrow_switches(found: list[Json]) -> Group:
+    """The same for a terminal in which that does not fit: sentences, which break no address and no name."""
+    parts: list[RenderableType] = []
+    for switch in found:
+        about = (
+            "" if switch["connected_s"] is None else f" for {seconds(switch['connected_s'])}"
+        ) + f", {switch['entries']} entries, {switch['writes']} writes"
+        parts.append(
+            Text.assemble((f"{switch['name']} at {switch['address']}: ", "bold"), _styled(switch["status"]), about)
+        )
+        ports = " ".join(f"{port}:{peer}" for port, peer in switch["ports"].items())
+        lines = [switch["problem"], ports and f"ports {ports}"]
+        lines += [
+            f"{what} {_pairs(switch[name])}"
+            for name, what in (("drops", "dropped"), ("feedback", "feedback"))
+            if switch[name]
+        ]
+        parts += [Padding(Text(line), (0, 0, 0, 2), expand=False) for line in lines if line]
+    return Group(*parts)
 
 
 def groups(found: list[Json]) -> Table:

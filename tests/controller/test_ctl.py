@@ -197,3 +197,34 @@ def test_sessions_of_thirty_receivers_fit_eighty_columns() -> None:
     assert "limited by r17 (10.0.0.18): cwnd (cwnd 31.5, rtt 41.0 ms, loss 1.10 %)" in lines
     rows = [line.split()[0] for line in lines if "100%" in line]
     assert rows == ["r17", *(f"r{n}" for n in range(1, 31) if n != 17)]
+
+
+def test_switches_are_sentences_where_their_table_does_not_fit() -> None:
+    console = Console(force_terminal=True, width=80, color_system=None, highlight=False)
+    switch = {
+        "name": "s1",
+        "address": "127.0.0.1:9559",
+        "status": "ready",
+        "problem": None,
+        "connected_s": 32.7,
+        "entries": 99,
+        "writes": 101,
+        "ports": {str(port): f"teacher{port}" for port in range(1, 16)},
+        "drops": {"no_member": 2},
+        "feedback": {},
+    }
+    away = switch | {"name": "s2", "status": "connecting", "problem": "[refused]", "connected_s": None, "ports": {}}
+    found = [switch, away]
+    with console.capture() as capture:
+        print_table(tables.switches(found), console=console, narrow=tables.narrow_switches(found))
+    lines = capture.get().splitlines()
+    assert max(map(len, lines)) <= 80
+    assert lines[0] == "s1 at 127.0.0.1:9559: ready for 32.7 s, 99 entries, 101 writes"
+    words = " ".join(lines).split()
+    assert all(f"{port}:teacher{port}" in words for port in range(1, 16))
+    assert "  dropped no_member:2" in lines
+    assert lines[-3:] == [
+        "s2 at 127.0.0.1:9559: connecting, 99 entries, 101 writes",
+        "  [refused]",
+        "  dropped no_member:2",
+    ]
