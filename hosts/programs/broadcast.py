@@ -161,7 +161,7 @@ async def send_files(
     def progress(now: float) -> None:
         if display.is_watched:
             sent = driver.observer.row(now).get("sent_bytes") or 0
-            display.stream(f"sent {sent / 1e6:.1f} MB of {len(paths)} files, {size / 1e6:.1f} MB   ")
+            display.stream(f"sent {sent / 1e6:.1f} MB of {len(paths)} files, {size / 1e6:.1f} MB")
 
     driver.runtime.every(PROGRESS_INTERVAL_S, progress)
     stop = threading.Event()
@@ -211,8 +211,13 @@ async def receive_files(
         if narrator.started_at is not None and display.is_watched:
             row = driver.observer.row(now)
             rate = (row.get("rate_bps") or 0.0) / 1e6
-            received = (row.get("received_bytes") or 0) / 1e6
-            display.stream(f"{len(sink.files)} files; received {received:.1f} MB, {rate:.2f} Mbit/s   ")
+            received, size = (row.get("received_bytes") or 0) / 1e6, (row.get("object_bytes") or 0) / 1e6
+            amount = f"received {received:.1f} MB"
+            if plan.parses(EVERY_FILE):
+                amount = f"{len(sink.files)} files; {amount}"
+            elif size:  # a few symbols more than the file has are wanted, and more come until all are sure to be there
+                amount = f"received {min(received, size):.1f} of {size:.1f} MB ({min(received / size, 1):.0%})"
+            display.stream(f"{amount}, {rate:.2f} Mbit/s")
 
     driver.runtime.every(PROGRESS_INTERVAL_S, progress)
     driver.listen(wait)

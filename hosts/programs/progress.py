@@ -29,10 +29,12 @@ class Display:
         self._progress: Progress | None = None
         self._task: TaskID | None = None
         self._total = 0
+        self._passes = False  # a line stands that the next one overwrites
 
     def say(self, text: str) -> None:
         """One line, unless quiet."""
         if not self.is_quiet:
+            self._clear()
             self._console.print(visible(text), markup=False)
 
     def detail(self, text: str) -> None:
@@ -42,6 +44,7 @@ class Display:
 
     def fail(self, text: str) -> None:
         """One line, always."""
+        self._clear()
         self._console.print(f"canopy: {visible(text)}", markup=False)
 
     def complain(self, text: str | None) -> None:
@@ -50,9 +53,20 @@ class Display:
             self.fail(text)
 
     def stream(self, text: str) -> None:
-        """A line that the next one overwrites, when there is a terminal."""
+        """A line that the next one overwrites, when there is a terminal: as much of it as that has room for."""
         if self.is_watched:
-            self._console.print(visible(text), markup=False, end="\r")
+            self._clear()
+            self._console.print(visible(text)[: self._console.width - 1], markup=False, end="\r")
+            self._passes = True
+
+    def _clear(self) -> None:
+        """Take away the line that stands only until there is another one."""
+        if self._passes:
+            from rich.control import Control
+            from rich.segment import ControlType
+
+            self._console.control(Control((ControlType.ERASE_IN_LINE, 2)))
+            self._passes = False
 
     def begin(self, label: str, total: int) -> None:
         """Show a bar, when there is a terminal to show it on."""
@@ -105,6 +119,7 @@ class Display:
 
     def end(self) -> None:
         """Leave the terminal as it was."""
+        self._clear()
         if self._progress is not None:
             self._progress.stop()
             self._progress = None

@@ -42,6 +42,7 @@ def receiver_sample(
         "mrtt_s": control.mrtt,
         "artt_s": control.artt,
         "rate_bps": rates.trr * packet_bits,
+        "object_bytes": None if decoder is None else decoder.transmission.length,
         "symbols_needed": None if decoder is None else decoder.needed,
         "decoding_overhead": decoder.overhead if decoder is not None and decoder.is_whole else None,
     }

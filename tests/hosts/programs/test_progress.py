@@ -73,3 +73,27 @@ def test_names_cannot_move_the_cursor_or_style_the_bar() -> None:
         assert text.count("a\\x1b[2J\\r\\u202egpj.[red]") >= (4 if terminal else 2)
         if not terminal:
             assert "\r" not in text
+
+
+def test_a_line_in_passing_is_gone_when_another_comes() -> None:
+    shown, output = display(terminal=True)
+    shown.stream("received 2.9 MB, 16.18 Mbit/s")
+    shown.say("f.bin: 3000000 bytes")
+    shown.stream("x" * 200)
+    shown.fail("it broke")
+    shown.stream("y")
+    shown.end()
+    shown.say("done")
+    erase = "\x1b[2K"
+    assert output.getvalue() == (
+        f"received 2.9 MB, 16.18 Mbit/s\r{erase}f.bin: 3000000 bytes\n{'x' * 119}\r{erase}canopy: it broke\n"
+        f"y\r{erase}done\n"
+    )
+
+
+def test_a_line_in_passing_is_not_written_where_nobody_watches() -> None:
+    for quiet, terminal in ((True, True), (False, False)):
+        shown, output = display(quiet=quiet, terminal=terminal)
+        shown.stream("received 2.9 MB")
+        shown.end()
+        assert output.getvalue() == ""

@@ -19,6 +19,7 @@ def test_receivers_complete_whenever_they_join() -> None:
         assert member.sink.sha256
         assert member.groups == set()
         sample = member.endpoint.sample(now=0.0)
+        assert sample["object_bytes"] == len(DATA)
         assert isinstance(sample["decoding_overhead"], float)
         assert 0 <= sample["decoding_overhead"] < 0.02
 
