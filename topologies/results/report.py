@@ -68,8 +68,8 @@ def _topology(folder: RunFolder, scenario: Scenario, plan: Plan, summary: dict[s
     from topologies.results import plots
 
     kinds = {name: "host" if name in plan.hosts else "switch" for name in scenario.nodes}
-    for session in scenario.sessions:
-        kinds |= {receiver.host: "receiver" for receiver in session.receivers}
+    receivers = [receiver for session in summary["sessions"] for receiver in session["receivers"]]
+    kinds |= {receiver["host"]: "receiver" for receiver in receivers if receiver["complete"]}
     kinds |= {receiver["host"]: "incomplete" for receiver in _expected(summary) if not receiver["complete"]}
     kinds |= {session.sender: "sender" for session in scenario.sessions}
     last = {(row["switch"], row["neighbour"]): row for row in read_series(folder.series / "ports.jsonl")}

@@ -126,6 +126,18 @@ def test_a_receiver_that_lacks_something_is_red_in_the_network(folder: RunFolder
     assert "#b3261e" not in folder.report.read_text().split("<svg")[1].split("</svg>")[0]
 
 
+def test_a_receiver_of_which_nothing_was_expected_is_no_success_in_the_network(folder: RunFolder) -> None:
+    def greens() -> int:
+        write_report(folder)
+        return folder.report.read_text().split("<svg")[1].split("</svg>")[0].count("#0b6e4f")
+
+    one = greens()
+    summary = json.loads(folder.summary.read_text())
+    summary["sessions"][0]["receivers"][1]["expected"] = False  # it left, or was killed as the scenario says
+    folder.summary.write_text(json.dumps(summary))
+    assert greens() == one
+
+
 def test_rates_are_over_the_last_half_second() -> None:
     curve = [(0.0, 0.0), (0.25, 1000.0), (0.5, 2000.0), (0.75, 2000.0), (1.0, 2000.0), (1.25, 2000.0)]
     assert rates(curve) == [(0.25, 32000), (0.5, 32000), (0.75, 16000), (1.0, 0), (1.25, 0)]

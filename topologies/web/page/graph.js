@@ -1,7 +1,7 @@
 // A run's network as a picture: nodes, links by use, queues, trees, faults, drawn by BokehJS; packets under way (dots.js).
 
 import {Dots} from "./dots.js";
-import {COLOURS, R, S, rate, reason} from "./model.js";
+import {COLOURS, R, S, WINDOW_S, rate, reason} from "./model.js";
 
 const {Plotting, ColumnDataSource, Range1d} = Bokeh;
 const RAMP = [[0, [203, 211, 218]], [0.02, [150, 200, 155]], [0.5, [111, 191, 115]], [0.8, [242, 193, 78]], [1, [215, 38, 61]]];
@@ -128,7 +128,7 @@ export class Graph {
     put("journey", {x0: way.map(([one]) => one.x), y0: way.map(([one]) => one.y), x1: way.map(([, other]) => other.x), y1: way.map(([, other]) => other.y)});
     this.drawQueues(links, put);
     this.drawFlows(t, put);
-    this.dots.set(this.show.packets ? this.packets(links, trees) : []);
+    this.dots.set(this.show.packets ? this.packets(t, links, trees) : []);
     this.drawNodes(t, broken, put);
     this.fault.textContent = broken.notes.slice(-3).join("\n");
   }
@@ -166,9 +166,9 @@ export class Graph {
   }
 
   /** What packets there are on links: where, how many a second, and whose. */
-  packets(links, trees) {
-    const down = new Map();
-    for (const [group, tree] of trees) for (const i of tree) down.set(i, COLOURS[(this.sessionOf.get(group) ?? 4) % COLOURS.length]);
+  packets(t, links, trees) {
+    const down = new Map();  // by a tree that is no more, too: links show what went over them in the last half second
+    for (const [group, tree] of [...this.run.trees(t - WINDOW_S), ...trees]) for (const i of tree) down.set(i, COLOURS[(this.sessionOf.get(group) ?? 4) % COLOURS.length]);
     const back = i => i ^ 1;  // a link's other direction is next to it
     return this.ends.map((end, i) => {
       const data = down.get(i) ?? this.senders.get(this.run.scene.links[i].from);  // a sender may send to nobody

@@ -22,7 +22,7 @@ export const S = {t: 0, state: 1, rate: 2, goodput: 3, cwnd: 4, rtt: 5, total: 6
   limiting: 10, reason: 11};
 export const R = {state: 0, acked: 1, rtt: 2, loss: 3, lost: 4, repaired: 5, parent: 6};
 
-const WINDOW_S = 0.5;  // rates are over so long a time, as in the report
+export const WINDOW_S = 0.5;  // rates are over so long a time, as in the report
 
 export class RunModel {
   constructor(number, scene) {
@@ -76,7 +76,7 @@ export class RunModel {
     const zero = () => new Float64Array(count);
     const found = {bps: zero(), pps: zero(), use: zero(), queue: zero(), waiting: zero(), lost: zero()};
     const last = this.stream("ports").index(t);
-    if (last < 0) return found;
+    if (last < 0 || this.summary && t > this.end + 1e-6) return found;  // beside a longer run
     // Between two rows things stand as on the way from the one to the other, so that a replay is no slide show.
     const next = Math.min(last + 1, rows.length - 1);
     const gap = rows[next][0] - rows[last][0], part = gap > 0 ? Math.min((t - rows[last][0]) / gap, 1) : 0;

@@ -47,6 +47,7 @@ async def look_at_ending(folders: list[Path]) -> None:
         await look_inside(browser)
         await seek(browser, summary["duration_s"] + 1)
         await look_at_results(browser, summary)
+        assert await browser.ask("Math.max(...canopy.graphs[1].state.links.use)") == 0  # it was over before
         assert browser.problems == []
         assert await browser.ask("canopy.errors") == []
         assert {address.split("/")[2] for address in browser.requests} == {(await link).split("/")[2]}
