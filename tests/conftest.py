@@ -5,11 +5,12 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# A busy machine is no failure: what a test may take is bounded by the test run, not by each example.
+# A busy machine is no failure: what a test may take is bounded by the test run, not by each example, nor by
+# how fast those are made.
 # The same examples each time; `--hypothesis-profile=default` looks for others.
-settings.register_profile("canopy", deadline=None, derandomize=True)
+settings.register_profile("canopy", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("canopy")
 
 
