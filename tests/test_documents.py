@@ -136,14 +136,14 @@ CALL = re.compile(r"(sudo )?(\.venv/bin/)?canopy ")
 
 
 @cache
-def top() -> object:
-    return typer.main.get_command(build([]))
+def top(command: str) -> object:
+    return typer.main.get_command(build([command]))
 
 
 def complaint(line: str) -> str:
     """What is wrong with the arguments of `canopy`; empty when nothing is. `a|b` stands for one of several."""
     words = re.split(r" {2,}|  *# ", line)[0].split()
-    return "; ".join(filter(None, (_walk(top(), choice) for choice in _choices(words))))
+    return "; ".join(filter(None, (_walk(top(next(iter(choice), "")), choice) for choice in _choices(words))))
 
 
 def _choices(words: Sequence[str]) -> Iterator[list[str]]:

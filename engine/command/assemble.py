@@ -1,12 +1,12 @@
 """The `canopy` command, assembled from each layer's own commands.
 
-Only the module behind the command that was asked for is imported: `canopy ctl` need not pay for matplotlib, and eight
-receivers starting at once need not load Mininet.
+Only the module behind the command that was asked for is imported: `canopy ctl` need not pay for matplotlib, eight
+receivers starting at once need not load Mininet, and `canopy --help` loads none.
 """
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Annotated, NamedTuple
 
@@ -26,31 +26,47 @@ class Part(NamedTuple):
     """A module with a typer `app`, and the commands it brings; with a group name they live below it."""
 
     module: str
-    commands: tuple[str, ...]
+    commands: Mapping[str, str]
+    """With what each does, in so few words that a terminal's line has room for them."""
     group: str | None = None
 
 
 PARTS = (
-    Part("topologies.cli", ("emulate", "simulate", "compare", "exec", "scenario")),
-    Part("topologies.attacks", ("attack",)),
-    Part("topologies.web.command", ("web",)),
-    Part("topologies.explain.command", ("explain",)),
-    Part("hosts.programs.cli", ("send", "recv")),
-    Part("hosts.programs.broadcast_cli", ("broadcast",)),
-    Part("hosts.programs.protocols_cli", ("protocols",)),
-    Part("hosts.programs.keys_cli", ("keys",), group="keys"),
-    Part("hosts.programs.stream_cli", ("stream",), group="stream"),
-    Part("hosts.doctor.command", ("doctor",)),
-    Part("hosts.dissect.wireshark", ("wireshark",), group="wireshark"),
-    Part("controller.ctl", ("ctl",), group="ctl"),
-    Part("controller.service", ("controller",)),
-    Part("engine.switch.cli", ("switch",), group="switch"),
-    Part("experiments.command", ("reproduce",)),
-    Part("experiments.sweep.command", ("sweep",)),
-    Part("experiments.survey.command", ("survey",)),
-    Part("experiments.peers.command", ("compare-peers",)),
-    Part("experiments.joins.command", ("compare-joins",)),
-    Part("experiments.bench.cli", ("bench",), group="bench"),
+    Part(
+        "topologies.cli",
+        {
+            "emulate": "Run a scenario on emulated hosts and live P4 switches.",
+            "simulate": "Run a scenario in virtual time, without root.",
+            "compare": "Show two runs' results beside each other.",
+            "exec": "Run a program on a node of a running emulation.",
+            "scenario": "The scenario format.",
+        },
+    ),
+    Part("topologies.attacks", {"attack": "Run a scenario with each attack of a stranger."}),
+    Part("topologies.web.command", {"web": "Show a run, or two, on a page in a browser."}),
+    Part("topologies.explain.command", {"explain": "Say what each switch did with a packet of a run."}),
+    Part(
+        "hosts.programs.cli",
+        {
+            "send": "Send files and folders to all receivers that join.",
+            "recv": "Receive what a session sends into a folder.",
+        },
+    ),
+    Part("hosts.programs.broadcast_cli", {"broadcast": "Send files again and again, with WEBRC."}),
+    Part("hosts.programs.protocols_cli", {"protocols": "List the protocols, or one's parameters."}),
+    Part("hosts.programs.keys_cli", {"keys": "Keys of groups, certificates of switches."}, group="keys"),
+    Part("hosts.programs.stream_cli", {"stream": "Real-time data from one sender to many."}, group="stream"),
+    Part("hosts.doctor.command", {"doctor": "Check this machine, and say what it lacks."}),
+    Part("hosts.dissect.wireshark", {"wireshark": "The dissector of Canopy's packets."}, group="wireshark"),
+    Part("controller.ctl", {"ctl": "Show the live state of a running emulation."}, group="ctl"),
+    Part("controller.service", {"controller": "Control the switches of a network."}),
+    Part("engine.switch.cli", {"switch": "The embedded P4 switch."}, group="switch"),
+    Part("experiments.command", {"reproduce": "Run experiments of the papers, and judge them."}),
+    Part("experiments.sweep.command", {"sweep": "Simulate every combination of settings."}),
+    Part("experiments.survey.command", {"survey": "Simulate protocols in networks nobody tuned."}),
+    Part("experiments.peers.command", {"compare-peers": "Move a file with Canopy, uftp and NORM."}),
+    Part("experiments.joins.command", {"compare-joins": "How long joins take, and what they bring."}),
+    Part("experiments.bench.cli", {"bench": "Benchmarks."}, group="bench"),
 )
 
 HELP = """Congestion-controlled multicast over programmable switches.
@@ -63,12 +79,10 @@ def _command(arguments: Sequence[str]) -> str | None:
     return next((word for word in arguments if not word.startswith("-")), None)
 
 
-def parts_for(arguments: Sequence[str]) -> Sequence[Part]:
-    """The parts that a command line needs: the one that has its command, or all of them for help and typing errors."""
-    if "--version" in arguments[:1]:
-        return ()
+def part_for(arguments: Sequence[str]) -> Part | None:
+    """The part that a command line needs; None for help on all, and typing errors."""
     command = _command(arguments)
-    return [part for part in PARTS if command in part.commands] or [part for part in PARTS if _is_installed(part)]
+    return next((part for part in PARTS if command in part.commands), None)
 
 
 def _is_installed(part: Part) -> bool:
@@ -100,12 +114,21 @@ def build(arguments: Sequence[str]) -> typer.Typer:
         """Keeps a single command a subcommand: typer would otherwise run it without its name."""
 
     top.__doc__ = HELP
-    for part in parts_for(arguments):
-        if not _is_installed(part):
-            raise NotInstalled(f"`canopy {_command(arguments)}` is in the package canopy, not in canopy-agents")
-        app: typer.Typer = importlib.import_module(part.module).app
-        root.add_typer(app, name=part.group)
+    part = part_for(arguments)
+    if part is None:
+        for listed in filter(_is_installed, PARTS):
+            for name, line in listed.commands.items():
+                root.command(name, help=line)(_show_nothing)
+        return root
+    if not _is_installed(part):
+        raise NotInstalled(f"`canopy {_command(arguments)}` is in the package canopy, not in canopy-agents")
+    app: typer.Typer = importlib.import_module(part.module).app
+    root.add_typer(app, name=part.group)
     return root
+
+
+def _show_nothing() -> None:
+    """In the place of a command in a list of them."""
 
 
 def run(arguments: Sequence[str]) -> int:
