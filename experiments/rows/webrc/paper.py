@@ -87,7 +87,7 @@ ROWS = (
         "sim",
         "the defaults: alone, behind eight links of 0.5 to 20 Mbps, eight behind one queue, beside one CUBIC",
         "not in the paper",
-        "80 % of the link within 10 s of a join, and later; each of eight 85 % of its own; share 0.4-2.5, but FQ-CoDel",
+        "80 % of the link within 10 s of a join, and later; each of eight 85 % of its own; share 0.4-2.5",
         {"start, s": "s, the longest start"},
         USERS,
     ),

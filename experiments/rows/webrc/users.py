@@ -131,6 +131,7 @@ USERS: Final = Experiment(
             Only(EachBetween(_ENOUGH), ALONE),
             Only(EachBetween(0.85), OWN),
             Only(EachBetween(0.4, 2.5), SHARE),
+            Only(EachBetween(0.4, 2.5), SERVED),
         )
     ),
     Bars({START: START, ALONE: ALONE, OWN: OWN, LEAST: LEAST, MEAN: MEAN, SHARE: SHARE, SERVED: SERVED}),

@@ -14,6 +14,7 @@ from hosts.protocols.webrc.rates import Rates
 from hosts.protocols.webrc.rules import RULES
 from hosts.protocols.webrc.today_rtt import FLOWS_ALREADY
 from hosts.protocols.webrc.trial import Trial
+from hosts.protocols.webrc.turns import Turns
 from hosts.protocols.webrc.waves import Waves, gamma
 
 EVENT_ROUNDS: Final = 4
@@ -61,6 +62,8 @@ class ReceptionControl:
         self._join_again_at = -math.inf  # after a failure
         self.asking = Asking()
         """Whether others have more; with today's rules."""
+        self.turns = Turns(waves, options.epoch_s)
+        """Whether a queue serves each channel in turn; with today's rules."""
         self._left = -1  # the channel that was left last
         self._left_at = -math.inf
         self._left_gap = 0.0  # between its packets, seconds
@@ -134,6 +137,7 @@ class ReceptionControl:
             return
         self._failures = 0
         self._first_at = arrived_at
+        self.turns.begin()
         measured = arrived_at - self._joined_at
         waves = self.waves
         left = waves.psns - psn
@@ -145,6 +149,8 @@ class ReceptionControl:
         before, self._previous_mrtt = self._previous_mrtt, measured
         if self.artt is not None and measured < FLOWS_ALREADY * self.artt:
             self._trial.end()
+            if not self.starting_up and self._joined_at >= self.turns.drained_at:
+                self.turns.shared(arrived_at)
         self.mrtt = measured
         self.rtt.update(measured, gap, self.rates.lost_share, arrived_at)
         if not (self.starting_up and self.options.early_detection) or before is None:
@@ -155,6 +161,7 @@ class ReceptionControl:
     def slot_changed(self, over: int) -> None:
         """A new time slot; `over` is the wave that has become quiescent."""
         self.rates.slot_changed()
+        self.turns.slot_changed()
         if self.joining == over:
             self.joining, self.asking.until = None, math.inf
 
@@ -167,7 +174,7 @@ class ReceptionControl:
         rates, waves = self.rates, self.waves
         if self.starting_up or self.joining is not None or self._trial.is_on:
             return False
-        if now < self._left_until or rates.waves_joined >= waves.n:
+        if now < max(self._left_until, self.turns.drained_at) or rates.waves_joined >= waves.n:
             return False
         return gamma(rates.waves_joined, waves.p) * rates.arr <= self.options.max_rate
 
@@ -182,6 +189,7 @@ class ReceptionControl:
 
     def not_answered(self) -> None:
         """Nothing has come, and the wave has been left."""
+        self.turns.begin()
         self.asking.end(answered=False)
         self.joining = None
         self.rates.join_failed()
@@ -201,10 +209,22 @@ class ReceptionControl:
         """The wave flows to others: by the losses that all of them see this rate is what each may have."""
         assert self.artt is not None
         self.asking.end(answered=True)
+        self.turns.shared(now)
         if self.rates.arr > self.trate:
             self.losses.rescale(self._rules.lossp_at(self.rates.arr, self.artt))
             self._rules.begins_from(self.rates.arr, self.artt)
             self._target(now)
+
+    def _take_turn(self, now: float) -> None:
+        """Where a queue serves all in turn, that says what each may have: no more, and no less."""
+        assert self.artt is not None
+        rate = self.turns.look(now)
+        if rate is None or self.starting_up:
+            return
+        self.asking.lost()
+        if rate > self._rules.equation(self.losses.lossp, self.artt, now):
+            self.losses.rescale(self._rules.lossp_at(rate, self.artt))
+            self._rules.begins_from(rate, self.artt)
 
     # --- epochs
 
@@ -217,6 +237,8 @@ class ReceptionControl:
         if not self._started:
             return False
         self.rtt.look(now)
+        if self._rules.takes_back and self.joining is None:
+            self._take_turn(now)
         self._target(now)
         if self._rules.takes_back:
             is_full = self.joining is None and now - self._first_at >= self.options.epoch_s
@@ -281,6 +303,9 @@ class ReceptionControl:
         self._loss_event_until = max(self._loss_event_until, self._left_until)  # of what has been sent already
         before = self.rates.arr
         self.rates.join_failed()
+        if self._rules.takes_back:
+            self._take_turn(now)
+            self.turns.left(now, self.artt or 0.0)
         self._left_gap = 1 / (before - self.rates.arr)
 
     def still_comes(self, channel: int, now: float) -> None:
@@ -315,7 +340,7 @@ class ReceptionControl:
         """Eqs. (5) and (6)."""
         assert self.artt is not None
         self.reqn = self._rules.equation(self.losses.lossp, self.artt, now)
-        limit = self._rules.limit(starting_up=self.starting_up)
+        limit = min(self._rules.limit(starting_up=self.starting_up), self.turns.limit(now))
         self.trate = min(max(self.ssr, self.reqn), limit, self.options.max_rate)
 
     def _ready_in_startup(self, now: float) -> bool:

@@ -298,6 +298,9 @@ class WebrcReceiver(SessionReceiver):
         self.received_bytes += len(packet.symbol)
         is_marked = is_marked and self.options.rules == "today"
         self.counters["marked"] += is_marked
+        if self.options.rules == "today" and control.joining is None:
+            place = -1 if channel == self.waves.t else (channel - self.slot_index) % self.waves.t
+            control.turns.packet(place, len(self.joined), packet.psn, arrived_at)
         effects += self._count(1, lost, now, is_marked=is_marked)
         if channel == self.waves.t and control.asks(packet.psn, now):
             self.counters["asked"] += 1

@@ -70,6 +70,15 @@ def test_beside_a_tcp_that_is_marked_a_receiver_has_a_share(queue: str) -> None:
     assert found.receivers[0].counters["marked"] > 0
 
 
+def test_beside_a_tcp_in_a_queue_of_turns_a_session_has_about_one_flow_s_share() -> None:
+    """Each channel is a flow there: as many as are joined would have three times a TCP's rate and more."""
+    assert 0.5 <= share(world(packets=1000, queue="fq_codel"), "cubic") <= 2.0
+
+
+def test_alone_in_a_queue_of_turns_a_receiver_has_the_link() -> None:
+    assert rate(world(packets=1000, queue="fq_codel"), 10.0, 40.0) >= 0.8 * LINK_BPS
+
+
 def test_receivers_that_follow_each_other_see_the_queue_that_they_fill() -> None:
     """Most join waves that flow to others already, and measure nothing of the way that the first packets take. With
     ARTT so short more than a third would be lost, and one of them have most of the link."""
