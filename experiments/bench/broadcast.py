@@ -2,9 +2,8 @@
 
 Sender and receiver are the whole ones, with files on disk, and what they send leaves through a socket of this machine.
 Their clock is virtual and goes on by the processor time that they take, which other programs do not change; programs
-wake at whole milliseconds, as epoll lets them. What is due before what came before it is done is late. What a thread
-does beside the sender has the core while the sender sleeps, and half of it while it does not. Network and receiver
-are without delay, so that WEBRC's equation allows the receiver all that is sent.
+wake at whole milliseconds, as epoll lets them. What is due before what came before it is done is late. Network and
+receiver are without delay, so that WEBRC's equation allows the receiver all that is sent.
 """
 
 import math
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from experiments.bench.figure import Figure
-from hosts.endpoint import Address, Compute, Datagram, Effect, JoinGroup, LeaveGroup, Send, SessionEnded
+from hosts.endpoint import Address, Datagram, Effect, JoinGroup, LeaveGroup, Send, SessionEnded
 from hosts.programs.shelf import FolderShelf, content_of_file
 from hosts.protocol import Session
 from hosts.protocols.webrc.options import WebrcOptions
@@ -134,7 +133,7 @@ def _webrc(path: Path, folder: Path) -> tuple[float, int, _Cost, _Cost]:
     sender.change(FileChange([content], is_last=True), now=0.0)
     receiving = _Receiving(folder)
     cost = _Cost()
-    latest, free_at, beside = 0.0, 0.0, 0.0
+    latest, free_at = 0.0, 0.0
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
         outbox = Outbox(sock, Counter())
@@ -143,24 +142,12 @@ def _webrc(path: Path, folder: Path) -> tuple[float, int, _Cost, _Cost]:
             if due is None:
                 raise RuntimeError("the sender has ended")
             now = max(math.ceil(due / WAKE_S) * WAKE_S, free_at)
-            beside -= min(beside, now - free_at)
             latest = max(latest, now - due)
             begin = time.process_time()
-            effects = sender.handle_timer(now=now)
-            sends = [effect for effect in effects if isinstance(effect, Send)]
+            sends = [effect for effect in sender.handle_timer(now=now) if isinstance(effect, Send)]
             outbox.send(sends)
             spent = time.process_time() - begin
-            shared = min(beside, spent)
-            beside -= shared
-            free_at = now + spent + shared
-            works = [effect.work for effect in effects if isinstance(effect, Compute)]
-            if works:  # which the sender may want next: what a thread has not done yet it waits for
-                free_at += beside
-                begin = time.process_time()
-                for work in works:
-                    work()
-                beside = time.process_time() - begin
-                cost.seconds += beside
+            free_at = now + spent
             cost.seconds += spent
             cost.octets = _number(sender, now, "sent_bytes")
             if not receiving.is_done:

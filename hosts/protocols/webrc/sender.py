@@ -8,7 +8,7 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
-from hosts.endpoint import Compute, Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
+from hosts.endpoint import Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
 from hosts.parts.groups import session_groups
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
@@ -195,7 +195,6 @@ class WebrcSender(StreamSender):
                 self._skip(now)
             packet = self._schedule.packet(self._next)
             effects.append(self._send(packet, now))
-            effects += map(Compute, self.carousel.take_work())
             if self._windows is not None and self._windows.is_over(now):
                 return [*effects, *self.close(now=now, reason="")]
             if self.carousel.is_complete and self.carousel.is_through:

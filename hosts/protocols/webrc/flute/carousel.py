@@ -4,7 +4,7 @@ Objects have visits in turn, some packets of all channels each, and more of them
 any channels has all objects at about the same time, one of twice the priority in half of it.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from heapq import heapify, heappush, heapreplace
 from typing import Final, NamedTuple
 
@@ -95,7 +95,6 @@ class Carousel:
         self._turns: list[tuple[float, int]] = []  # a heap of (when it is its turn, TOI)
         self._visited = 0  # TOI
         self._left = 0  # packets of the visit
-        self._work: list[Callable[[], object]] = []
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -182,21 +181,8 @@ class Carousel:
                 found.left -= packets
             heapreplace(self._turns, (at + packets / found.weight, toi))
             self._visited, self._left = toi, packets
-            self._look_ahead()
             return True
         return False
-
-    def _look_ahead(self) -> None:
-        following = self._objects[self._turns[0][1]].encoder
-        assert following is not None
-        work = following.ahead(self._share)
-        if work is not None:
-            self._work.append(work)
-
-    def take_work(self) -> list[Callable[[], object]]:
-        """What threads can do for the next visit while this one goes on."""
-        work, self._work = self._work, []
-        return work
 
     def next_table(self, now: float) -> TableSymbol:
         """The FDT's next symbol; `now` in seconds, from 0 on."""

@@ -1,6 +1,5 @@
 """One source block in any of the three schemes: its encoding symbols, and the block from those that have come."""
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -11,7 +10,6 @@ from hosts.parts.fec.block import MAX_ESI, REPAIRS_AT_ONCE
 from hosts.protocols.webrc.flute.reed_solomon import POINTS, decode, repair
 from hosts.protocols.webrc.flute.transmission import RAPTORQ, REED_SOLOMON, Transmission
 from hosts.storage import Readable
-from hosts.wire.manifest import FileError
 
 MOST_SENT: Final = MAX_ESI // REPAIRS_AT_ONCE * REPAIRS_AT_ONCE
 """RaptorQ symbols of a block until they are sent again."""
@@ -20,58 +18,25 @@ ENCODER_BYTES: Final = 8 << 20
 symbols take twice as much."""
 
 
-class _Encoder:
-    """Of a block. Whoever wants it first makes it, a thread ahead of its time, too; who wants it meanwhile waits."""
-
-    def __init__(self, data: bytes, symbol: int) -> None:
-        self._data = data
-        self._symbol = symbol
-        self._made: RaptorqEncoder | None = None
-        self._lock = threading.Lock()
-
-    def get(self) -> RaptorqEncoder:
-        """Making it takes time in proportion to the block."""
-        with self._lock:
-            if self._made is None:
-                self._made = RaptorqEncoder(self._data, self._symbol)
-                self._data = b""
-            return self._made
-
-
 class Encoders:
-    """RaptorQ's encoders of a session, of which those that were used last are kept. A block comes from `read`, which no
-    thread calls, and which may raise FileError."""
+    """RaptorQ's encoders of a session, of which those that were used last are kept."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[int, int], tuple[_Encoder, int]] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, int], tuple[RaptorqEncoder, int]] = OrderedDict()
         self._bytes = 0
 
     def get(self, toi: int, block: int, read: Callable[[], bytes], symbol: int) -> RaptorqEncoder:
-        """Of a block; making it takes time in proportion to it."""
+        """Of a block, which `read` gives; making it takes time in proportion to the block."""
         found = self._kept.get((toi, block))
         if found is not None:
             self._kept.move_to_end((toi, block))
-            return found[0].get()
-        return self._add(toi, block, read(), symbol).get()
-
-    def ahead(
-        self, toi: int, block: int, length: int, read: Callable[[], bytes], symbol: int
-    ) -> Callable[[], object] | None:
-        """What makes it before it is wanted, in a thread; None: it is there, or too long to be there beside another, or
-        its file cannot be read, as whoever wants it will find."""
-        if (toi, block) in self._kept or 2 * length > ENCODER_BYTES:
-            return None
-        try:
-            return self._add(toi, block, read(), symbol).get
-        except FileError:
-            return None
-
-    def _add(self, toi: int, block: int, data: bytes, symbol: int) -> _Encoder:
+            return found[0]
+        data = read()
         self._bytes += len(data)
         while self._kept and self._bytes > ENCODER_BYTES:
             _, (_, size) = self._kept.popitem(last=False)
             self._bytes -= size
-        encoder = _Encoder(data, symbol)
+        encoder = RaptorqEncoder(data, symbol)
         self._kept[toi, block] = encoder, len(data)
         return encoder
 

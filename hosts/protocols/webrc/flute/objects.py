@@ -14,7 +14,6 @@ its last, by all channels together, each with as many symbols as make it whole f
 """
 
 import math
-from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from hosts.protocols.webrc.flute.coding import MOST_SENT, Encoders, finite_symbol, finite_symbols
@@ -112,13 +111,16 @@ class RaptorqObject:
     def visit(self, share: float) -> int:
         """Go on to the next block; how many packets of it shall be sent, a share of its source symbols."""
         self._ready = []
-        self._number = self._following()
-        is_ordered = self._is_ordered
+        is_ordered = self._ordered and self._between <= 0.0
         if is_ordered and not self._dwell:
+            self._number = self._next
             self._dwell = self._in_order(self._number)
             self._next = (self._next + 1) % self._ordered
         elif not is_ordered:
+            blocks = self.transmission.blocks
+            turns, at = divmod(self._turn, blocks)
             self._turn += 1
+            self._number = (at + int(turns * GOLDEN % 1 * blocks)) % blocks
         self._left = max(1, int(self._source * share))
         if is_ordered:
             self._left = min(self._left, self._dwell)
@@ -130,32 +132,8 @@ class RaptorqObject:
         return self._left
 
     @property
-    def _is_ordered(self) -> bool:
-        """Whether the next visit is one of an ordered pass."""
-        return bool(self._ordered) and self._between <= 0.0
-
-    def _following(self) -> int:
-        """The block of the next visit."""
-        if self._is_ordered:
-            return self._number if self._dwell else self._next
-        blocks = self.transmission.blocks
-        turns, at = divmod(self._turn, blocks)
-        return (at + int(turns * GOLDEN % 1 * blocks)) % blocks
-
-    @property
     def _source(self) -> int:
         return self.transmission.source(self._number)
-
-    def ahead(self, share: float) -> Callable[[], object] | None:
-        """What can be done in a thread for the next visit, if there is something."""
-        number = self._following()
-        source = self.transmission.source(number)
-        if self._sent[number] + max(1, int(source * share)) <= source:  # no repair yet
-            return None
-        begin, end = self.transmission.block(number)
-        return self._encoders.ahead(
-            self._toi, number, end - begin, lambda: self._data.read(begin, end - begin), self.transmission.symbol
-        )
 
     def next_packet(self, channel: int) -> tuple[int, bytes]:
         """FEC Payload ID and symbol of the next packet, whatever its channel. Raises FileError."""
@@ -210,10 +188,6 @@ class FiniteObject:
     def visit(self, share: float) -> int:
         """How many packets shall be sent before other objects have their turn."""
         return max(1, int(self.transmission.largest_block * share))
-
-    def ahead(self, share: float) -> Callable[[], object] | None:
-        """Nothing."""
-        return None
 
     def next_packet(self, channel: int) -> tuple[int, bytes]:
         """FEC Payload ID and symbol of the channel's next packet. Raises FileError."""
