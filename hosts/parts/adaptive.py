@@ -1,8 +1,9 @@
 """A congestion window that keeps queues short as Vegas does, while nobody else fills them, and is CUBIC where somebody
 does.
 
-    alone            growth by CUBIC's curve while few packets wait, none while some do, back by half of what is too
-                     much in two round trips while many do (Vegas' alpha and beta)
+    alone            growth by CUBIC's curve while few packets wait, and faster the longer that lasts (Copa's velocity,
+                     Arun and Balakrishnan 2018, 2.2), none while some do, back by half of what is too much in two
+                     round trips while many do (Vegas' alpha and beta)
     beside others    CUBIC
     always           a loss that means congestion is CUBIC's; a drain from time to time shows whether there are others,
                      and how long the path is without a queue (coexistence.py)
@@ -16,7 +17,7 @@ Windows are in packets, times in seconds on the owner's clock.
 
 from typing import Final
 
-from hosts.parts.coexistence import Company
+from hosts.parts.coexistence import Company, period_s
 from hosts.parts.cubic import BETA, SLOW_START_CUT, Cubic
 from hosts.parts.throughput import mixed_packets_per_rtt
 from hosts.parts.vegas import INITIAL_CWND, LEAST_CWND, VegasOptions
@@ -36,6 +37,14 @@ NOISE_S: Final = 0.0005
 HYSTART_SHARE: Final = 1 / 8
 """Of the round trip: a wait that ends slow start (RFC 9406, 4.2, without its bounds of 4 and 16 ms: the one is for the
 kernel's clock, the other for long paths)."""
+FREE_ROUNDS: Final = 3
+"""Round trips on end in which few packets waited, after which the growth doubles with each: Copa's velocity, 2.2."""
+FREE_AFTER: Final = 2
+"""Times as long as between two drains, 10 s or 30 round trips: for so long a loss, borne or not, leaves the growth to
+CUBIC's curve. A short queue shows by nothing else, and who loses by chance is to have what a TCP has (ours)."""
+VELOCITY_SHARE: Final = 1 / 8
+"""Of the window, that it grows in a round trip at most: what is too much shows a round trip later, when as much again
+has been sent, and that is to find room in a queue of a quarter of the path (ours)."""
 EXCESS_CUT: Final = 1 / 2
 """Of the packets that wait and are too many, what two round trips take back while it is alone: one packet, as Vegas has
 it, is nothing of a large window, and what fills the queue for long is taken for others (ours)."""
@@ -58,7 +67,10 @@ class AdaptiveWindow:
         "_company",
         "_cubic",
         "_filling",
+        "_free_from",
+        "_free_rounds",
         "_grows",
+        "_has_lost",
         "_lossy_share",
         "_options",
         "_peak",
@@ -95,6 +107,9 @@ class AdaptiveWindow:
         self._rtt_s = 0.0  # without queues; 0: not known
         self._before_timeout: float | None = None  # what the path held before the first of several
         self._window_before = 0.0  # the window, likewise
+        self._free_rounds = 0  # on end, in which few packets waited
+        self._has_lost = False  # in this round trip
+        self._free_from = 0.0  # no loss counts any more
         self._recovers = False  # from a timeout, and no whole round trip has gone well since
         self._resumes_at: float | None = None  # while it drains the queue: the window before
 
@@ -130,11 +145,24 @@ class AdaptiveWindow:
         """Whether packets that waited for so long were more than a few."""
         return waiting_s > self._wait_of(self._options.beta, 2 * ALPHA_SHARE)
 
+    @property
+    def heeds_waits(self) -> bool:
+        """Whether it is to be told in the middle of a round trip what waits, for it grows fast."""
+        return self.slow_start or self._velocity > 0
+
+    @property
+    def _velocity(self) -> float:
+        """Packets that it grows by in a round trip, beside CUBIC's."""
+        beyond = self._free_rounds - FREE_ROUNDS
+        return min(2.0 ** min(beyond, 30), VELOCITY_SHARE * self.cwnd) if beyond >= 0 else 0.0
+
     def waits(self, waiting_s: float) -> None:
         """What is acknowledged now has waited in queues for so long at least, on the way to who waits longest. Only the
         first slow start ends by that (RFC 9406, 4.3): a later one goes as far as is known to fit, and the queue that it
-        sees is the one which it comes from.
+        sees is the one which it comes from. Fast growth does, too.
         """
+        if self._free_rounds and waiting_s > self._wait_of(self._options.alpha, ALPHA_SHARE):
+            self._free_rounds = 0
         if not self.is_first_slow_start or not self._rtt_s:
             return
         if waiting_s > self._wait_of(self._options.gamma, HYSTART_SHARE):
@@ -151,7 +179,8 @@ class AdaptiveWindow:
         if self.slow_start:
             self.cwnd = min(self.cwnd + packets, self.ssthresh, self.maximum)
         else:
-            self.cwnd = min(self._cubic.acknowledged(self.cwnd, packets, rtt_s, now), self.maximum)
+            velocity = self._velocity * packets / self.cwnd
+            self.cwnd = min(self._cubic.acknowledged(self.cwnd, packets, rtt_s, now) + velocity, self.maximum)
 
     def round_trip_ended(self, waiting_s: float, rate: float, rtt_s: float, used: bool, now: float) -> None:
         """A round trip of `rtt_s` passed in which packets waited in queues for `waiting_s` at least, on the way to who
@@ -162,6 +191,9 @@ class AdaptiveWindow:
         self._peak = max(rate, self._peak * (1 - min(1.0, (now - self._seen_at) / PEAK_S)))
         self._seen_at = now
         self._recovers &= self.cwnd <= LEAST_CWND
+        if self._has_lost:
+            self._free_from = now + FREE_AFTER * period_s(rtt_s)
+            self._has_lost = False
         few = self._wait_of(self._options.alpha, ALPHA_SHARE)
         many = self._wait_of(self._options.beta, 2 * ALPHA_SHARE)
         if self.slow_start:
@@ -181,6 +213,8 @@ class AdaptiveWindow:
             self._avoid_from(UNDERSHOOT * self.cwnd * (self._rtt_s / rtt_s if rtt_s > 0 else 1.0) - 1)
         else:
             self._grows = used and (company.present or waiting_s < few)
+            is_free = self._grows and not company.present and now >= self._free_from
+            self._free_rounds = self._free_rounds + 1 if is_free else 0
             if not self._grows:
                 self._cubic.hold()
             if waiting_s <= many or company.present:
@@ -209,6 +243,7 @@ class AdaptiveWindow:
 
     def _avoid_from(self, cwnd: float) -> None:
         """Congestion avoidance from this window on."""
+        self._free_rounds = 0
         self.cwnd = self.ssthresh = min(max(LEAST_CWND, cwnd), self.maximum)
 
     def lost(self, waiting_s: float, share: float = 1.0, rtt_s: float | None = None) -> bool:
@@ -217,6 +252,8 @@ class AdaptiveWindow:
         than the longest. Whether it is taken for congestion.
         """
         before = self.cwnd if self._resumes_at is None else self._resumes_at
+        self._free_rounds = 0
+        self._has_lost = not self.slow_start
         if (
             not self._company.present
             and not self.is_long(waiting_s)

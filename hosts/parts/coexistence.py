@@ -24,7 +24,8 @@ BESIDE_OTHERS: Final = 2
 """Times as long beside others, of whose queue a drain gives a part away (ours; BBR v1's ProbeRTT is every 10 s)."""
 
 
-def _period(rtt_s: float) -> float:
+def period_s(rtt_s: float) -> float:
+    """Between two drains of a window that is alone, with such a round trip."""
     return max(PERIOD_S, PERIOD_ROUNDS * rtt_s)
 
 
@@ -67,7 +68,7 @@ class Company:
         else:
             self._filled = 0 if short else self._filled + 1
             if self._filled >= FILLED_ROUNDS and not self.present:
-                self._recurs = now - self._suspected_at <= _period(rtt_s)
+                self._recurs = now - self._suspected_at <= period_s(rtt_s)
                 self._suspected_at = now
                 self._left = DRAIN_ROUNDS
             elif now >= self._asks_at:
@@ -78,11 +79,11 @@ class Company:
         and queue management or a queue of few packets shows others by nothing else. Counts over two drains.
         """
         self.present = True
-        self._signalled_until = now + 2 * _period(rtt_s)
+        self._signalled_until = now + 2 * period_s(rtt_s)
 
     def _wait(self, rtt_s: float, now: float) -> None:
         self._filled = 0
-        self._asks_at = now + (BESIDE_OTHERS if self.present else 1) * _period(rtt_s)
+        self._asks_at = now + (BESIDE_OTHERS if self.present else 1) * period_s(rtt_s)
 
     def forget(self) -> None:
         """The window has begun anew: there is no queue of its own to be drained."""

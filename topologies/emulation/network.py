@@ -22,6 +22,10 @@ class SwitchKind(Protocol):
     def notes(self) -> Sequence[str]:
         """One line for each property of a link that will be missing."""
 
+    @property
+    def cuts(self) -> bool:
+        """Whether they take frames of many datagrams from hosts, and cut them before anything else sees them."""
+
     def make(self, name: str, **params: Any) -> P4Switch:
         """A switch; `params` are Mininet's and P4Switch's."""
 
@@ -45,7 +49,7 @@ class EmulatedNetwork:
         """Build everything and wait until every switch serves P4Runtime. NodeError or ChildError otherwise."""
         prepare_namespace()
         for host in self.plan.hosts.values():
-            self._net.addHost(host.name, cls=EmulatedHost, plan=host, ip=None)
+            self._net.addHost(host.name, cls=EmulatedHost, plan=host, cuts=self._kind.cuts, ip=None)
         for switch in self.plan.switches.values():
             self._net.addSwitch(switch.name, cls=self._kind.make, plan=switch, logs=self._logs)
         for cable in self.plan.cables:

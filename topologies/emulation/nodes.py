@@ -25,6 +25,9 @@ makes look wrong; IPv6 would send its own multicast; the last two raise the limi
 
 OFFLOADS = ("tx", "rx", "tso", "gso", "gro")
 """Off at hosts: a frame that a switch takes from a veth must be complete, with its checksums, and fit the MTU."""
+TCP_OFFLOADS = ("tso", "gso", "gro")
+"""Those that are off where switches cut large frames themselves: what TCP sends leaves it in packets, as without, so
+that its bursts stay what they are; of UDP only who asks for it (UDP_SEGMENT) sends more at once."""
 
 
 class NodeError(Exception):
@@ -49,15 +52,17 @@ def prepare_namespace(pid: int | None = None) -> None:
 class EmulatedHost(Node):  # type: ignore[misc]
     """An end system in a namespace of its own."""
 
-    def __init__(self, name: str, *, plan: HostPlan, **params: Any) -> None:
+    def __init__(self, name: str, *, plan: HostPlan, cuts: bool = False, **params: Any) -> None:
+        """`cuts`: the switches take frames of many datagrams, and what has no checksum yet."""
         self.plan = plan
+        self._off = TCP_OFFLOADS if cuts else OFFLOADS
         super().__init__(name, inNamespace=True, **params)
         prepare_namespace(self.pid)
 
     def config(self, **_params: Any) -> dict[str, Any]:
         """Called by Mininet once the links are there. All of 10/8 is on the link: the switch answers every ARP."""
         interface = self.plan.interface
-        run_in(self.pid, "ethtool", "-K", interface, *(word for name in OFFLOADS for word in (name, "off")))
+        run_in(self.pid, "ethtool", "-K", interface, *(word for name in self._off for word in (name, "off")))
         run_in(self.pid, "ip", "address", "add", f"{self.plan.address}/8", "dev", interface)
         run_in(self.pid, "ip", "link", "set", interface, "up")
         run_in(self.pid, "ip", "route", "add", "224.0.0.0/4", "dev", interface)

@@ -95,6 +95,7 @@ class EmbeddedKind:
     """Embedded switches. Every property of a link can be had."""
 
     notes: Sequence[str] = ()
+    cuts = True
 
     def __init__(self, seed: int, state: Path) -> None:
         self._seed = seed
@@ -123,6 +124,8 @@ class Bridge(P4Switch):
 
 class TcKind:
     """Switches whose links are tc's. `notes` says which property of which link this kernel cannot give."""
+
+    cuts = False
 
     def __init__(self, plan: Plan, switch: type[P4Switch]) -> None:
         self._switch = switch

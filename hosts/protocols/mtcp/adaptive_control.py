@@ -48,7 +48,7 @@ class AdaptiveControl(WindowControl):
     def measured(self, child: Child) -> None:
         # The least since the round trip began: what doubles in each comes as bursts, whose last packets wait for the
         # first ones (RFC 9406, 4.2).
-        if self._adaptive.slow_start and child.round_samples >= HYSTART_SAMPLES:
+        if self._adaptive.heeds_waits and child.round_samples >= HYSTART_SAMPLES:
             self._adaptive.waits(max(0.0, child.round_rtd - child.rtd_min))
 
     def lost(self, child: Child, seq: int, end: int, children: Iterable[Child]) -> bool:

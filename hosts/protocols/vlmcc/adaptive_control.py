@@ -76,7 +76,7 @@ class AdaptiveControl(WindowControl[AdaptiveWindow]):
         self._round_waiting = min(self._round_waiting, waiting)
         window = self.window
         self._waits.append(waiting)
-        if window.slow_start and len(self._waits) == QUEUE_SAMPLES:
+        if window.heeds_waits and len(self._waits) == QUEUE_SAMPLES:
             window.waits(min(self._waits))
         self._highest_acked = max(self._highest_acked, seq)
         fresh = self._settle(seq, report.have)

@@ -24,6 +24,8 @@ class Path:
         self.least_s = base_s
         self.others = 0.0
         self.rate = RATE
+        self.longest = 0.0  # queue, in packets
+        self.losses = 0
         self.now = 0.0
         self.shares: list[float] = []
 
@@ -33,6 +35,7 @@ class Path:
         until = self.now + seconds
         while self.now < until:
             queue = max(0.0, window.cwnd + self.others - self.rate * self.base_s)
+            self.longest = max(self.longest, queue)
             wait = queue / self.rate
             rtt = self.base_s + wait
             rate = min(window.cwnd / rtt, self.rate)
@@ -41,7 +44,7 @@ class Path:
             window.waits(seen)
             window.acknowledged(int(window.cwnd), rtt, self.now)
             if queue > limit:
-                window.lost(seen)
+                self.losses += window.lost(seen)
             window.round_trip_ended(seen, rate, rtt, True, self.now)
             self.shares.append(rate / self.rate)
 
@@ -68,6 +71,34 @@ def test_slow_start_ends_by_delay() -> None:
         path.run(0.01)
     assert 20 <= window.cwnd <= 60
     assert path.now < 0.6
+
+
+def large(cwnd: float) -> Path:
+    """1 Gbit/s and 20 ms, which hold 1,600 packets, and a window of which slow start was left too early."""
+    path = Path(AdaptiveWindow(OPTIONS, 65_536), 0.02)
+    path.rate = 80_000.0
+    path.window.continue_from(cwnd)
+    return path
+
+
+@pytest.mark.parametrize("cwnd", [60, 400, 900])
+def test_what_nothing_waits_on_is_filled_soon(cwnd: float) -> None:
+    path = large(cwnd)
+    path.run(0.8)  # forty round trips, in which CUBIC would have grown by as many packets
+    path.shares.clear()
+    path.run(2.0)
+    assert sum(path.shares) / len(path.shares) > 0.97
+    assert path.longest < 1600 / 4
+
+
+def test_what_a_short_queue_lost_is_not_run_into_again_at_once() -> None:
+    path = large(900)
+    path.run(10, limit=40)  # less than what counts as few
+    path.shares.clear()
+    losses = path.losses
+    path.run(10, limit=40)
+    assert sum(path.shares) / len(path.shares) > 0.9
+    assert path.losses - losses < 10
 
 
 def test_beside_somebody_who_fills_the_queue_it_grows_and_alone_again_it_drains() -> None:

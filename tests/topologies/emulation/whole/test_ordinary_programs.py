@@ -42,6 +42,22 @@ for number in range(100):
     time.sleep(0.1)
 """
 
+COUNTER = """\
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 7001))
+print("bound", flush=True)
+s.settimeout(20)
+print([len(s.recv(2000)) for _ in range(20)], flush=True)
+"""
+
+MANY_AT_ONCE = """\
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_UDP, 103, 1000)  # UDP_SEGMENT
+s.sendto(bytes(19_500), ("10.0.0.2", 7001))
+"""
+
 
 @pytest.mark.parametrize(("group", "source"), [("239.1.0.7", "any"), ("232.1.0.7", "10.0.0.1")])
 def test_a_plain_socket_pair(held: Run, group: str, source: str) -> None:
@@ -106,6 +122,22 @@ def test_tcp(held: Run) -> None:
         server.kill()
 
 
+def test_datagrams_that_leave_a_host_in_one_frame(held: Run) -> None:
+    """The first switch gets one frame, and cuts it: what its link with a rate carries are packets."""
+    counter = held.start("r1", sys.executable, "-c", COUNTER)
+    assert counter.stdout is not None
+    try:
+        assert counter.stdout.readline() == "bound\n"
+        before = frames(held, "sender", "tx")
+        assert held.execute("sender", sys.executable, "-c", MANY_AT_ONCE).returncode == 0
+        output, _ = counter.communicate(timeout=30)
+    finally:
+        counter.kill()
+    assert output == f"{[1000] * 19 + [500]}\n"
+    assert frames(held, "sender", "tx") - before < 10  # what else a host says is not much
+    assert frames(held, "r1", "rx") >= 20
+
+
 def test_exec_passes_status_output_and_place(held: Run, tmp_path: Path) -> None:
     ended = held.execute("r1", "sh", "-c", "ip -4 -o addr show r1-eth0; getent hosts r2; pwd; exit 7")
     assert ended.returncode == 7
@@ -132,6 +164,11 @@ def test_exec_says_what_cannot_be(held: Run, node: str, command: list[str], stat
 def test_nothing_of_it_shows_in_the_machines_own_namespace(held: Run) -> None:
     shown = subprocess.run(["ip", "-o", "link"], capture_output=True, text=True, check=True).stdout
     assert not re.search(r"\b(s1|s2|r1|r2|sender)-eth", shown)
+
+
+def frames(run: Run, host: str, direction: str) -> int:
+    """That have gone through the host's interface."""
+    return int(run.execute(host, "cat", f"/sys/class/net/{host}-eth0/statistics/{direction}_packets").stdout)
 
 
 def members(run: Run, group: str) -> set[str]:
