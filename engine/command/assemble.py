@@ -127,6 +127,17 @@ def build(arguments: Sequence[str]) -> typer.Typer:
     return root
 
 
+def _who_has_it(error: TyperException) -> str:
+    """Of an option that a command lacks: which commands beside it do not, as `send` of what is tried at `recv`."""
+    option, context = getattr(error, "option_name", None), getattr(error, "ctx", None)
+    if option is None or context is None or context.parent is None:
+        return ""
+    beside = getattr(context.parent.command, "commands", {})
+    names = [name for name, command in beside.items() if any(option in each.opts for each in command.params)]
+    place = context.parent.command_path
+    return f" (it is one of {' and '.join(f'{place} {name}' for name in names)})" if names else ""
+
+
 def _show_nothing() -> None:
     """In the place of a command in a list of them."""
 
@@ -136,7 +147,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         status = build(arguments)(args=list(arguments), prog_name="canopy", standalone_mode=False)
     except TyperException as error:
-        message = error.format_message()
+        message = error.format_message() + _who_has_it(error)
         if message.startswith("Usage:"):  # the help was asked for, by saying nothing
             print(message)
         elif message:

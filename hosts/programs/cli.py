@@ -69,7 +69,7 @@ GroupOption = Annotated[
 ]
 PortOption = Annotated[int | None, typer.Option(help="UDP port of the group.", min=1, max=65535, show_default=False)]
 ProtocolOption = Annotated[
-    str, typer.Option(help=f"One of {', '.join(protocols.listed())}; canopy protocols says what each carries.")
+    str, typer.Option(help=f"One of {', '.join(protocols.carrying('files'))}; canopy protocols says more of each.")
 ]
 InterfaceOption = Annotated[
     str | None, typer.Option(help="Interface name or local IPv4 address.", show_default="by route")

@@ -18,7 +18,6 @@ from hosts.programs.cli import (
     LocalAddressOption,
     LocalPortOption,
     PortOption,
-    ProtocolOption,
     QuietOption,
     RateLimitOption,
     SeedOption,
@@ -54,6 +53,10 @@ from hosts.programs.secrecy import (
 from hosts.programs.settings import read_policy, read_settings
 from hosts.programs.stream import receive_stream, send_stream
 from hosts.runtime import clock, sockets
+
+ProtocolOption = Annotated[
+    str, typer.Option(help=f"One of {', '.join(protocols.carrying('realtime'))}; canopy protocols says more of each.")
+]
 
 PAYLOAD_BYTES = 1316
 """Seven packets of an MPEG transport stream: a lost packet of ours loses whole ones of them."""

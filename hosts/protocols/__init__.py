@@ -2,7 +2,8 @@
 
 import importlib
 import pkgutil
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from hosts.protocol import Protocol
 
@@ -15,6 +16,14 @@ def names() -> list[str]:
 def listed() -> list[str]:
     """Likewise by their folders alone, without importing any, as a help text may that is there at once."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__) if module.ispkg)
+
+
+def carrying(what: Literal["files", "realtime"]) -> list[str]:
+    """Those whose `PROTOCOL` has `carries_files` or `carries_realtime`, by what its text says: for a help text, too."""
+    texts = {name: (Path(__file__).parent / name / "__init__.py").read_text() for name in listed()}
+    if what == "files":
+        return [name for name, text in texts.items() if "carries_files=False" not in text]
+    return [name for name, text in texts.items() if "carries_realtime=True" in text]
 
 
 def get(name: str) -> Protocol[Any]:

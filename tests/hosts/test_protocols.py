@@ -24,6 +24,12 @@ def test_a_package_is_all_it_takes() -> None:
     assert isinstance(mtcp.receiver(SESSION, random.Random(1), {"ack_every": 4}), ReceiverEndpoint)
 
 
+def test_what_each_carries_is_known_without_loading_it() -> None:
+    known = [protocols.get(name) for name in protocols.names()]
+    assert protocols.carrying("files") == [protocol.name for protocol in known if protocol.carries_files]
+    assert protocols.carrying("realtime") == [protocol.name for protocol in known if protocol.carries_realtime]
+
+
 @pytest.mark.parametrize("name", protocols.names())
 def test_endpoints_can_be_sampled_before_they_start(name: str) -> None:
     """As a trace's first row does."""

@@ -115,6 +115,22 @@ def test_wrong_usage_is_one_line(arguments: list[str], capsys: pytest.CaptureFix
     assert said.err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["recv", "--rate-limit", "5e6"], " (it is one of canopy send)"),
+        (["stream", "recv", "--rate-limit", "5e6"], " (it is one of canopy stream send)"),
+        (["recv", "--no-such"], ""),
+    ],
+)
+def test_an_option_of_the_other_end_is_refused_with_its_place(
+    arguments: list[str], hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    option = next(word for word in arguments if word.startswith("--"))
+    assert capsys.readouterr().err == f"canopy: No such option: {option}{hint}\n"
+
+
 def test_an_interrupted_import_is_no_traceback() -> None:
     script = (
         "import sys, types\n"

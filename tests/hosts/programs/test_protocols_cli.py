@@ -19,8 +19,14 @@ def test_an_unknown_one_is_refused_with_those_that_exist(capsys: pytest.CaptureF
     assert "known: arbor, mtcp" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", [["send"], ["stream", "send"]])
-def test_the_help_names_the_protocols(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [(["send"], "carries_files"), (["recv"], "carries_files"), (["stream", "send"], "carries_realtime")],
+)
+def test_the_help_names_the_protocols_that_the_command_takes(
+    command: list[str], kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert run([*command, "--help"]) == 0
     text = " ".join(capsys.readouterr().out.replace("│", " ").split())  # without the box around it
-    assert f"One of {', '.join(protocols.names())}; canopy protocols says what each carries." in text
+    taken = [name for name in protocols.names() if getattr(protocols.get(name), kind)]
+    assert f"One of {', '.join(taken)}; canopy protocols says more of each." in text
