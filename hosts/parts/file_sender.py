@@ -1,4 +1,7 @@
-"""The sender of a file whose receivers join before it begins and confirm its end: what Arbor's and TFMCC's share.
+"""The sender of a file whose receivers join and confirm its end: what Arbor's and TFMCC's share.
+
+It begins when enough have joined, whoever they are: anybody may say in a packet that somebody joins. So the others may
+join as long as everything is still there that has been sent, which is until all who have joined have its first block.
 
 It stands before the protocol's sender of real-time data among the bases of the protocol's sender of files.
 """
@@ -62,6 +65,11 @@ class FileSender(RealtimeSender):
     def computed(self, *, now: float) -> Sequence[Effect]:
         return self._transmit(now) if self.state == "sending" else ()
 
+    @property
+    def _is_too_late(self) -> bool:
+        """Whether who joins now would not get the whole."""
+        return self.state != "waiting" and not (self.state == "sending" and self.blocks.has_all)
+
     def start_now(self, *, now: float) -> Sequence[Effect]:
         return self._begin(now) if self.state == "waiting" and self.roster.members else ()
 
@@ -84,17 +92,31 @@ class FileSender(RealtimeSender):
         """A receiver is through; what it held back goes on."""
         effects: list[Effect] = [self._file.remove(receiver, state, reason)]
         self._gone(receiver, now)
+        if reason is not Reason.UNPROVEN:
+            self._end_without(now)
+        return effects
+
+    def _end_without(self, now: float) -> None:
+        """The session is over when nobody is left."""
         if not self.roster.members and self.state == "sending":
             self.state = "closing"
             self._parting = Parting(now)
-        return effects
 
-    def _give_up(self, patience_s: float, now: float) -> list[Effect]:
-        """Wait no longer for who has been silent, or has not got on, for so long."""
+    def _give_up(self, patience_s: float, now: float, *, turn_s: float = 0.0) -> list[Effect]:
+        """Wait no longer for who has been silent, or has not got on, for so long. `turn_s`: nobody may say anything for
+        so long.
+        """
         effects: list[Effect] = []
-        for receiver, reason in self.roster.overdue(self.blocks.passed, patience_s, now):
+        passed = self.blocks.passed
+        overdue = self.roster.overdue(
+            passed, patience_s, now, turn_s=turn_s, waits=passed == self.blocks.made and not self.send_space
+        )
+        for receiver, reason in overdue:
             effects.append(Send(self._abort(reason), self.roster.members[receiver].address))
             effects += self._remove(receiver, "lost", reason, now)
+        # When none was there of those who had joined, those who were meant may still come.
+        if self.roster.is_over or now >= self._wait_until:
+            self._end_without(now)
         return effects
 
     # --- before the file is sent, and after
@@ -126,6 +148,6 @@ class FileSender(RealtimeSender):
         if not parting.is_over:
             return []
         self.state = "closed"
-        end = self.roster.end(all_sent=self.blocks.all_made)
+        end = self.roster.end(self.session.receivers, all_sent=self.blocks.all_made)
         self.detail = end.reason
         return [end]

@@ -34,8 +34,8 @@ class FileSending:
         self.blocks.need(needs, seq)
 
     def free(self) -> None:
-        """Blocks that all have are kept no longer."""
-        self.blocks.free(self.roster.least_delivered(self.blocks.made))
+        """Blocks that all have are kept no longer. All are when nobody is there who needs them: somebody may come."""
+        self.blocks.free(self.roster.least_delivered(0))
 
     def is_strange(self, fin: MemberFin, source: Address) -> bool:
         """Whether a FIN is of nobody who takes part or has; a drop is counted then."""

@@ -1,11 +1,13 @@
-"""The receivers of a file: each has joined before it begins, and each confirms its end or is left behind (ours)."""
+"""The receivers of a file: each has joined while its first block was there, and confirms its end or is left behind
+(ours)."""
 
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from hosts.endpoint import Address, PeerDropped, PeerFinished, SessionEnded
+from hosts.parts.silence import UNPROVEN_S, is_success
 from hosts.wire.reason import Reason
 
 MOST_RECEIVERS: Final = 1 << 16
@@ -29,14 +31,32 @@ class Member:
         self.heard_at = now
         self.feedback += 1
 
+    @property
+    def is_proven(self) -> bool:
+        """Whether it has told of anything that it received."""
+        return self.feedback > 0
+
+
+class Ended(NamedTuple):
+    """A receiver that is through."""
+
+    state: str
+    """complete, left, or lost."""
+    reason: Reason
+    member: Member
+
+    @property
+    def text(self) -> str:
+        """Why, when it has not the whole."""
+        return "" if self.state == "complete" else self.reason.text
+
 
 class Roster:
     """See the module."""
 
     def __init__(self, counters: Counter[str]) -> None:
         self.members: dict[int, Member] = {}
-        self.ended: dict[Address, tuple[str, str, Member]] = {}
-        """Receivers that are through: state, reason."""
+        self.ended: dict[Address, Ended] = {}
         self._counters = counters
 
     def __len__(self) -> int:
@@ -67,19 +87,28 @@ class Roster:
     def remove(self, receiver: int, state: str, reason: Reason, blocks: int) -> PeerDropped | PeerFinished:
         """A receiver is through: complete, left or lost; so many blocks there are."""
         member = self.members.pop(receiver)
-        text = "" if state == "complete" else reason.text
         if state == "complete":
             member.delivered = blocks
-        self.ended[member.address] = (state, text, member)
+        ended = self.ended[member.address] = Ended(state, reason, member)
         if state == "lost":
-            return PeerDropped(member.address, text)
-        return PeerFinished(member.address, state == "complete", text)
+            return PeerDropped(member.address, ended.text)
+        return PeerFinished(member.address, state == "complete", ended.text)
 
-    def overdue(self, passed: int, patience_s: float, now: float) -> list[tuple[int, Reason]]:
-        """Who has been silent, or has not got on, for too long; so many blocks have been sent."""
+    def overdue(
+        self, passed: int, patience_s: float, now: float, *, turn_s: float = 0.0, waits: bool = False
+    ) -> list[tuple[int, Reason]]:
+        """Who has been silent, or has not got on, for too long; so many blocks have been sent. `turn_s`: nobody may say
+        anything for so long; `waits`: there is nothing to send before somebody says what it has or lacks.
+        """
+        patience_s = max(patience_s, turn_s)
+        # Who has said nothing yet may not be there: it has less time while the others wait.
+        unproven_s = max(min(patience_s, UNPROVEN_S), turn_s) if waits else patience_s
         found = []
         for receiver, member in self.members.items():
-            if now > member.heard_at + patience_s:
+            if not member.is_proven:
+                if now > member.heard_at + unproven_s:
+                    found.append((receiver, Reason.UNPROVEN))
+            elif now > member.heard_at + patience_s:
                 found.append((receiver, Reason.SILENT))
             elif member.delivered < passed and now > member.progress_at + patience_s:
                 found.append((receiver, Reason.STALLED))
@@ -89,18 +118,29 @@ class Roster:
         """Blocks that all have; `otherwise`: when nobody is there."""
         return min((member.delivered for member in self.members.values()), default=otherwise)
 
-    def end(self, *, all_sent: bool) -> SessionEnded:
-        """What has come of the session."""
-        failed = [f"{address}: {reason}" for address, (state, reason, _) in self.ended.items() if state != "complete"]
-        detail = "; ".join(failed)
+    @property
+    def is_over(self) -> bool:
+        """Whether somebody who was there is through."""
+        return any(ended.state != "lost" or ended.reason is not Reason.UNPROVEN for ended in self.ended.values())
+
+    @property
+    def whole(self) -> int:
+        """How many have the whole."""
+        return sum(ended.state == "complete" for ended in self.ended.values())
+
+    def end(self, wanted: int, *, all_sent: bool) -> SessionEnded:
+        """What has come of the session, which was for so many."""
+        failed = {address: ended for address, ended in self.ended.items() if ended.state != "complete"}
+        detail = "; ".join(f"{address}: {ended.text}" for address, ended in failed.items())
         if not all_sent:
             detail = "no receiver is left" + (f" ({detail})" if failed else "")
-        return SessionEnded(not failed and all_sent, detail)
+        reasons = [ended.reason if ended.state == "lost" else Reason.FAILED for ended in failed.values()]
+        return SessionEnded(all_sent and is_success(reasons, self.whole, wanted), detail)
 
     def rows(self, end_of: Callable[[int], int], now: float) -> dict[str, object]:
         """By host, as the trace shows them; `end_of`: bytes in so many blocks."""
         everybody = [(member, "active") for member in self.members.values()]
-        everybody += [(member, state) for state, _, member in self.ended.values()]
+        everybody += [(ended.member, ended.state) for ended in self.ended.values()]
         return {
             member.address.host: {
                 "acked_bytes": end_of(member.delivered),

@@ -21,6 +21,8 @@ class FileWorld:
         receivers: int = 3,
         *,
         size: int = 300_000,
+        wanted: int | None = None,
+        wait: float = 5.0,
         seed: int = 1,
         loss: float = 0.0,
         back_loss: float = 0.0,
@@ -32,7 +34,7 @@ class FileWorld:
         self.network = Network(seed)
         self.data = random.Random(seed).randbytes(size)
         clocks = clocks or {}
-        session = Session(GROUP, receivers=receivers, wait=5.0)
+        session = Session(GROUP, receivers=receivers if wanted is None else wanted, wait=wait)
         made_by = protocols.get(protocol)
         self.core: Any = made_by.sender(session, random.Random(seed), parameters or {})
         self.sender = self.network.host("sender", self.core, clock=clocks.get("sender", Clock()), source=self.data)

@@ -139,6 +139,11 @@ class OutgoingBlocks:
         return self.nothing()
 
     @property
+    def has_all(self) -> bool:
+        """Whether every block is kept: who has nothing can still get all."""
+        return len(self.open) == self.made
+
+    @property
     def piece_bytes(self) -> int:
         """Of each payload with a symbol."""
         return PAYLOAD.size + PAYLOAD_ID_BYTES + self._symbol

@@ -49,7 +49,7 @@ class ArborFileSender(FileSender, ArborSender):
 
     def _admit(self, receiver: int, source: Address, rtt: float, now: float, effects: list[Effect]) -> Reason | None:
         roster = self.roster
-        reason = roster.admission(receiver, source, begun=self.state != "waiting")
+        reason = roster.admission(receiver, source, begun=self._is_too_late)
         if reason is not None and reason is not Reason.NONE:
             self.counters["refused"] += 1
             effects.append(PeerRefused(source, reason.text))
@@ -57,7 +57,7 @@ class ArborFileSender(FileSender, ArborSender):
             self._gathering.joined(self.going.srtt, now)
             roster.members[receiver] = Member(source, now, now, self._bounded(rtt))
             effects.append(PeerJoined(source))
-            if len(roster) >= self.session.receivers:
+            if self.state == "waiting" and len(roster) >= self.session.receivers:
                 effects += self._begin(now)
         return reason
 
@@ -94,6 +94,17 @@ class ArborFileSender(FileSender, ArborSender):
 
     # --- timers
 
+    def _timed_out(self, now: float) -> None:
+        """Who limits the rate, and has never said a word, may not be there: then it goes by somebody else."""
+        super()._timed_out(now)
+        members, limiting = self.roster.members, self.going.limiting
+        mute = None if limiting is None else members.get(limiting.receiver)
+        if limiting is not None and mute is not None and not mute.is_proven:
+            others = [number for number in members if number != limiting.receiver]
+            other = next((number for number in others if members[number].is_proven), others[0] if others else None)
+            if other is not None:
+                self._go_by(other, members[other].address, members[other].rtt, now)
+
     @property
     def _invites_at(self) -> float:
         return self._sent_at + HEARTBEAT_S
@@ -129,7 +140,8 @@ class ArborFileSender(FileSender, ArborSender):
                 self._wait_until = now + HEARTBEAT_S  # they have been told to wait for their places
             return self._rest(now)
         rtt = self.going.srtt or HEARTBEAT_S
-        effects = self._give_up(max(self.options.drop_after_s, MISSED_WORDS * turn_s(len(self.roster), rtt)), now)
+        longest_s = MISSED_WORDS * turn_s(len(self.roster), rtt)
+        effects = self._give_up(self.options.drop_after_s, now, turn_s=longest_s)
         waits_for_needs = self.blocks.passed == self.blocks.made
         self._heartbeat_s = min(max(rtt, LEAST_HEARTBEAT_S), HEARTBEAT_S) if waits_for_needs else HEARTBEAT_S
         return [*effects, *super().handle_timer(now=now)]

@@ -162,14 +162,17 @@ class ArborSender(RealtimeSender):
             self._crowd.told(join.stands_for, now)
         if reason is Reason.NONE and self.going.limiting is None and 0 < rtt <= STALE_S:
             # Somebody has to be the first; the others say so when they want less.
-            one = Limiting(join.receiver, source, now)
-            first = float(self.options.first_window)
-            self.going.follow(one, self.seq - 1, self._bounded(rtt), min(first, self.going.cwnd), now)
+            self._go_by(join.receiver, source, self._bounded(rtt), now)
         waited_us = max(0, int((now - at) * 1e6))
         echo = min(join.time_us + waited_us, 2**64 - 1)
         welcome = Welcome(self.number, join.receiver, echo, int(now * 1e6), reason, join.may_suppress)
         answer = WELCOME.encode(welcome)
         return [Send(answer, source), *effects, *self._transmit(now)]
+
+    def _go_by(self, receiver: int, source: Address, rtt: float, now: float) -> None:
+        """Of a receiver that limits the rate from now on no more than this is known."""
+        first = float(self.options.first_window)
+        self.going.follow(Limiting(receiver, source, now), self.seq - 1, rtt, min(first, self.going.cwnd), now)
 
     def _admit(self, receiver: int, source: Address, rtt: float, now: float, effects: list[Effect]) -> Reason | None:
         """What is answered to a JOIN; None: nothing."""
@@ -268,12 +271,16 @@ class ArborSender(RealtimeSender):
         if self.state != "sending":
             return ()
         if now >= self.going.timeout_at(self.seq):
-            self.counters["timeouts"] += 1
-            self.going.timed_out(self.seq, now)
+            self._timed_out(now)
         effects = self._keep_least_rate(now) if now >= self._least.at else []
         self.members.expire(now, again_s(len(self.members), self.going.srtt or 0.0))
         self._crowd.expire(now)
         return effects + self._transmit(now)
+
+    def _timed_out(self, now: float) -> None:
+        """What is under way counts as lost."""
+        self.counters["timeouts"] += 1
+        self.going.timed_out(self.seq, now)
 
     def _keep_least_rate(self, now: float) -> list[Effect]:
         """Send away who keeps the session below its least rate."""

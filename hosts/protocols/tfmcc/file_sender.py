@@ -112,7 +112,7 @@ class TfmccFileSender(FileSender, TfmccSender):
         source = datagram.source
         members = self.roster.members
         known = packet.receiver in members
-        reason = self.roster.admission(packet.receiver, source, begun=self.state != "waiting")
+        reason = self.roster.admission(packet.receiver, source, begun=self._is_too_late)
         if reason is None:
             return ()
         answer = JoinAck(self.number, reason, packet.receiver, packet.time_us, int(now * 1e6))
@@ -128,7 +128,7 @@ class TfmccFileSender(FileSender, TfmccSender):
             rtt = self.options.initial_rtt
         members[packet.receiver] = Member(source, now, now, max(rtt, LEAST_RTT_S))
         effects.append(PeerJoined(source))
-        if len(members) >= self.session.receivers:
+        if self.state == "waiting" and len(members) >= self.session.receivers:
             effects += self._begin(now)
         return effects
 

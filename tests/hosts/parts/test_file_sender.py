@@ -97,10 +97,22 @@ def test_the_rate_goes_by_nobody_who_is_through_or_given_up(sender: Sender) -> N
     assert sender.fin(1, NEAR, 1.5) == [Send(b"receipt", NEAR), PeerFinished(NEAR, True, "")]
     assert sender.gone == [1]
     assert sender.fin(1, NEAR, 1.6) == [Send(b"receipt", NEAR)], "it is told again, and is gone once"
+    sender.roster.members[2].heard(1.5)
     told, dropped = sender.handle_timer(now=3.0)
     assert told == Send(bytes((Reason.SILENT,)), FAR)
     assert dropped == PeerDropped(FAR, Reason.SILENT.text)
     assert sender.gone == [1, 2]
+
+
+def test_when_none_has_said_a_word_it_waits_for_others_as_long_as_it_would_have(sender: Sender) -> None:
+    sender.start_now(now=1.0)
+    sender.blocks.write(b"file")
+    sender.blocks.finish()
+    assert PeerDropped(FAR, Reason.UNPROVEN.text) in sender.handle_timer(now=3.0)
+    assert sender.state == "sending"
+    assert sender.blocks.has_all
+    sender.handle_timer(now=WAIT_S)
+    assert sender.state == "closing"
 
 
 def test_it_takes_leave_of_the_group_when_all_are_through(sender: Sender) -> None:

@@ -5,6 +5,7 @@ import pytest
 from hosts.endpoint import Address, PeerDropped, PeerFinished, SessionEnded
 from hosts.parts import roster as module
 from hosts.parts.roster import Member, Roster
+from hosts.parts.silence import UNPROVEN_S
 from hosts.wire.reason import Reason
 
 ONE, TWO = Address("10.0.0.1", 4000), Address("10.0.0.2", 4000)
@@ -43,17 +44,39 @@ def test_who_is_no_member_is_counted() -> None:
 def test_who_is_silent_or_stalled_is_overdue() -> None:
     roster = with_members(ONE, TWO)
     roster.members[1].heard(19.0)
+    roster.members[2].heard(11.0)
     assert roster.overdue(3, 5.0, 20.0) == [(1, Reason.STALLED), (2, Reason.SILENT)]
+    assert roster.overdue(3, 5.0, 20.0, turn_s=10.0) == []
     assert roster.overdue(0, 15.0, 20.0) == []
+
+
+def test_who_has_said_nothing_has_less_time_when_it_is_waited_for() -> None:
+    roster = with_members(ONE, TWO)
+    roster.members[1].heard(10.0)
+    late = 10.1 + UNPROVEN_S
+    assert roster.overdue(3, 30.0, late) == []
+    assert roster.overdue(3, 30.0, late, waits=True) == [(2, Reason.UNPROVEN)]
+    assert roster.overdue(3, 30.0, late, waits=True, turn_s=10.0) == []
+    assert roster.overdue(3, 5.0, 15.1, waits=True) == [(1, Reason.SILENT), (2, Reason.UNPROVEN)]
+
+
+def test_who_has_said_nothing_fails_a_session_only_when_somebody_is_missing() -> None:
+    roster = with_members(ONE, TWO)
+    roster.remove(2, "lost", Reason.UNPROVEN, 7)
+    assert not roster.is_over
+    roster.remove(1, "complete", Reason.NONE, 7)
+    assert roster.is_over
+    assert roster.end(1, all_sent=True) == SessionEnded(True, f"{TWO}: has acknowledged nothing")
+    assert not roster.end(2, all_sent=True).complete
 
 
 def test_the_end_names_whom_it_failed() -> None:
     roster = with_members(ONE, TWO)
     assert roster.remove(1, "complete", Reason.NONE, 7) == PeerFinished(ONE, True, "")
-    assert roster.end(all_sent=True) == SessionEnded(True, "")
+    assert roster.end(2, all_sent=True) == SessionEnded(True, "")
     assert roster.remove(2, "lost", Reason.SILENT, 7) == PeerDropped(TWO, "silent for too long")
-    assert roster.end(all_sent=True) == SessionEnded(False, f"{TWO}: silent for too long")
-    assert not roster.end(all_sent=False).complete
+    assert roster.end(2, all_sent=True) == SessionEnded(False, f"{TWO}: silent for too long")
+    assert not roster.end(2, all_sent=False).complete
     rows = roster.rows(lambda blocks: 10 * blocks, 21.0)
     assert rows[ONE.host]["acked_bytes"] == 70  # type: ignore[index]
     assert rows[TWO.host]["state"] == "lost"  # type: ignore[index]

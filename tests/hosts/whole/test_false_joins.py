@@ -1,62 +1,96 @@
-"""Strangers join files over MTCP and RLA, which admit receivers while the first packets are on their way, and say no
-more: the others get theirs, a little later, and the sender names the stranger and ends well.
+"""Strangers join files and say no more, before the file begins or while its first packets are on their way, when
+receivers are admitted. The others get theirs, a little later, and the sender names the strangers and ends well.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, NamedTuple
 
 import pytest
 
 from hosts.endpoint import Address, Datagram, PeerDropped
+from hosts.protocols.arbor.packets import JOIN as ARBOR_JOIN
+from hosts.protocols.arbor.packets import Join as ArborJoin
 from hosts.protocols.mtcp.control import JOIN as MTCP_JOIN
 from hosts.protocols.mtcp.control import Join as MtcpJoin
 from hosts.protocols.rla.packets import JOIN as RLA_JOIN
 from hosts.protocols.rla.packets import Join as RlaJoin
+from hosts.protocols.tfmcc.packets import Join as TfmccJoin
+from hosts.protocols.tfmcc.packets import encode_join as tfmcc_join
 from hosts.wire.reason import Reason
+from tests.hosts.files import FileWorld
 from tests.hosts.protocols.mtcp.world import World as MtcpWorld
 from tests.hosts.protocols.rla.world import World as RlaWorld
 
-STRANGER = Address("10.7.0.1", 7000)
 SIZE = 2_000_000
 MOST_DELAY_S = 3.0
 """As for any packet of a stranger (topologies/attacks.py)."""
+MOST_DELAY_BEFORE_S = 5.0
+"""For one that comes before there are data, and says that it is far away: slowstart takes its time."""
 WINDOW = 1 << 24
+LATE_S = 3.0
 
 
-def mtcp_join(session: int) -> bytes:
-    return MTCP_JOIN.encode(MtcpJoin(session, False, True, False, True, 0, WINDOW, 0))
+class Protocol(NamedTuple):
+    world: Callable[..., Any]
+    join: Callable[[int, int], bytes]
+    """A stranger's, of this session, with this number."""
 
 
-def rla_join(session: int) -> bytes:
-    return RLA_JOIN.encode(RlaJoin(session, True, WINDOW))
-
-
-WORLDS: dict[str, tuple[Callable[..., Any], Callable[[int], bytes]]] = {
-    "mtcp": (MtcpWorld, mtcp_join),
-    "rla": (RlaWorld, rla_join),
+PROTOCOLS = {
+    "mtcp": Protocol(
+        MtcpWorld, lambda session, _: MTCP_JOIN.encode(MtcpJoin(session, False, True, False, True, 0, WINDOW, 0))
+    ),
+    "rla": Protocol(RlaWorld, lambda session, _: RLA_JOIN.encode(RlaJoin(session, True, WINDOW))),
+    "arbor": Protocol(
+        partial(FileWorld, "arbor"), lambda session, number: ARBOR_JOIN.encode(ArborJoin(session, number, 0, 0))
+    ),
+    "tfmcc": Protocol(
+        partial(FileWorld, "tfmcc"), lambda session, number: tfmcc_join(TfmccJoin(session, number, 0, 0, 0))
+    ),
 }
 
 
-def run(name: str, copies: int, *, wanted: int = 2, kills: bool = False) -> Any:
-    """The stranger's JOIN comes with the first data; `kills`: then the second receiver dies."""
-    make, join = WORLDS[name]
-    world = make(2, size=SIZE, wanted=wanted, wait=1.0)
+def stranger(number: int) -> Address:
+    return Address(f"10.7.0.{number}", 7000)
+
+
+def run(
+    name: str,
+    strangers: Iterable[int],
+    *,
+    at_data: bool = False,
+    wait: float = 1.0,
+    late: Iterable[int] = (),
+    late_s: float = LATE_S,
+    kills: bool = False,
+    limit: float = 100.0,
+) -> Any:
+    """Two receivers, and strangers with these numbers, whose JOINs come with the sender's first packet, or with its
+    first data. `late`: receivers that hear nothing until `late_s`; `kills`: the second receiver dies when they come.
+    """
+    made_by = PROTOCOLS[name]
+    world = made_by.world(2, size=SIZE, wanted=2, wait=wait)
     network, group = world.network, world.receivers[0].endpoint.session.group
     came = False
 
     def hear(node: str, datagram: Datagram) -> None:
         nonlocal came
-        if came or node != "core" or datagram.destination != group or len(datagram.data) < 1000:
+        if came or node != "core" or datagram.destination != group or (at_data and len(datagram.data) < 1000):
             return
         came = True
-        packet = Datagram(join(world.sender_core.number), STRANGER, world.sender.address)
-        for _ in range(copies):
-            network.at(network.now, world.sender.receive, packet)
+        for number in strangers:
+            join = made_by.join(world.sender.endpoint.session_id, number)
+            network.at(network.now, world.sender.receive, Datagram(join, stranger(number), world.sender.address))
         if kills:
             network.at(network.now, world.receivers[1].kill)
 
+    for index in late:
+        for link in (network._links["edge"][f"r{index}"], network._links[f"r{index}"]["edge"]):
+            link.up = False
+            network.at(late_s, setattr, link, "up", True)
     network.tap = hear
-    network.run_until_ended(100)
+    network.run_until_ended(limit)
     assert came
     return world
 
@@ -65,21 +99,56 @@ def ends_s(world: Any) -> float:
     return max(float(host.progress[-1][0]) for host in world.receivers)
 
 
-@pytest.mark.parametrize("name", WORLDS)
-def test_a_stranger_that_joins_does_not_make_the_session_fail(name: str) -> None:
-    world = run(name, 100)
+def assert_only_strangers_are_lost(world: Any, *strangers: int) -> None:
     assert all(bytes(host.received) == world.data for host in world.receivers)
-    assert world.sender.events_of(PeerDropped) == [PeerDropped(STRANGER, Reason.UNPROVEN.text)]
-    assert world.sender.end.complete
-    assert world.sender.end.reason == f"{STRANGER}: {Reason.UNPROVEN.text}"
-    assert ends_s(world) < ends_s(run(name, 0)) + MOST_DELAY_S
+    dropped = [PeerDropped(stranger(number), Reason.UNPROVEN.text) for number in strangers]
+    assert world.sender.events_of(PeerDropped) == dropped
+    assert world.sender.end.complete, world.sender.end.reason
+    assert world.sender.end.reason == "; ".join(f"{one.peer}: {one.reason}" for one in dropped)
+
+
+@pytest.mark.parametrize("at_data", [False, True])
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_a_stranger_that_joins_does_not_make_the_session_fail(name: str, at_data: bool) -> None:
+    """Where it comes before the file begins it fills one of two places; the second receiver comes after it began."""
+    world = run(name, [1] * 10, at_data=at_data)
+    assert_only_strangers_are_lost(world, 1)
+    assert ends_s(world) < ends_s(run(name, [])) + (MOST_DELAY_S if at_data else MOST_DELAY_BEFORE_S)
     assert world.network.now < 10
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("name", ["mtcp", "arbor", "tfmcc"])
+def test_a_receiver_that_comes_later_still_gets_the_file(name: str) -> None:
+    world = run(name, [1], late=[1])
+    assert_only_strangers_are_lost(world, 1)
+    assert ends_s(world) < LATE_S + ends_s(run(name, [])) + MOST_DELAY_BEFORE_S
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_strangers_that_fill_all_places(name: str) -> None:
+    world = run(name, [1, 2], late=[0, 1])
+    assert_only_strangers_are_lost(world, 1, 2)
+    assert ends_s(world) < LATE_S + ends_s(run(name, [])) + MOST_DELAY_BEFORE_S
+
+
+@pytest.mark.parametrize("name", ["arbor", "tfmcc"])
+def test_when_they_have_been_found_out_receivers_are_waited_for_as_before(name: str) -> None:
+    world = run(name, [1, 2], wait=60.0, late=[0, 1], late_s=40.0)
+    assert_only_strangers_are_lost(world, 1, 2)
+
+
+@pytest.mark.parametrize("name", ["arbor", "tfmcc"])
+def test_and_no_longer(name: str) -> None:
+    world = run(name, [1, 2], wait=20.0, late=[0, 1], late_s=200.0)
+    assert not world.sender.end.complete
+    assert str(stranger(1)) in world.sender.end.reason
+    assert 20 <= max(now for now, event in world.sender.events if event is world.sender.end) < 32
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
 @pytest.mark.parametrize("strangers", [0, 1])
 def test_a_receiver_that_is_missing_does(name: str, strangers: int) -> None:
     """It has died before it acknowledged anything, as if it had been a stranger; but it was asked for."""
-    world = run(name, strangers, kills=True)
+    world = run(name, range(1, strangers + 1), at_data=True, kills=True)
     assert not world.sender.end.complete
     assert str(world.receivers[1].address) in world.sender.end.reason

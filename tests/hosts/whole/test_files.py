@@ -113,13 +113,15 @@ def test_hostile_words_on_blocks_change_nothing(
 
 @by_each
 @pytest.mark.parametrize("knows_the_sender", [False, True])
-def test_who_comes_when_it_has_begun_is_refused_and_holds_nobody_back(protocol: str, knows_the_sender: bool) -> None:
-    world = FileWorld(protocol, 2, size=1_000_000)
+def test_who_comes_when_all_have_the_first_block_is_refused_and_holds_nobody_back(
+    protocol: str, knows_the_sender: bool
+) -> None:
+    world = FileWorld(protocol, 2, size=3_000_000)
     network = world.network
     network.link("edge", "late", rate_bps=1e9, delay_s=0.001, limit_packets=1000)
     source = network.address("sender").host if knows_the_sender else None
     receiver = protocols.get(protocol).receiver(Session(GROUP, source), Random(99), {})
-    network.run(0.8)
+    network.run(1.5)
     late = network.host("late", receiver)
     late.start()
     world.finish()
