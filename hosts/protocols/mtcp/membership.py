@@ -15,6 +15,8 @@ from hosts.wire.reason import Reason
 
 CALL_S = 1.0
 """Those below one that was given up are called so often (ours)."""
+TAKE_OVER_TRIES = 2
+"""Of an agent's children (ours): what asks them may be lost."""
 CANDIDATES = 64
 """So many agents are named to somebody who looks for a parent (ours)."""
 
@@ -38,6 +40,7 @@ class Membership:
         # Members below one that ended: when they should have turned up elsewhere, and who that was.
         self._orphans: dict[Address, tuple[float, Address]] = {}
         self._call_at = 0.0
+        self._taken_over: Counter[Address] = Counter()
 
     def sender_clock_us(self, at: float) -> int:
         """Its own."""
@@ -138,6 +141,16 @@ class Membership:
                 called += [entry.address for entry in self._roster.below(child.address) if self._may_be_lost(entry)]
         packet = encode_move(self.session, self.address)
         return [Send(packet, address) for address in dict.fromkeys(called)]
+
+    def take_over(self, child: Child) -> list[Effect]:
+        """Those whose parent this agent is are asked to come: it may be one of them that keeps the session from getting
+        on. Nobody when there is nobody, or they have been asked often enough."""
+        if self.address is None or self._taken_over[child.address] == TAKE_OVER_TRIES:
+            return []
+        self._taken_over[child.address] += 1
+        packet = encode_move(self.session, self.address)
+        below = [entry for entry in self._roster.below(child.address) if entry.parent == child.address]
+        return [Send(packet, entry.address) for entry in below if self._may_be_lost(entry)]
 
     def _is_mute(self, child: Child, now: float) -> bool:
         options = self._options

@@ -30,7 +30,7 @@ from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import STREAM, Data, Packet, Repair, parse
 from hosts.protocols.mtcp.participant import Participant
 from hosts.protocols.mtcp.premature import Premature
-from hosts.protocols.mtcp.serving import Serving
+from hosts.protocols.mtcp.serving import GIVEN_UP, Serving
 from hosts.protocols.mtcp.standing import ReceiverState
 from hosts.protocols.mtcp.status import reception_row
 from hosts.protocols.mtcp.watch import ParentWatch, Verdict
@@ -42,7 +42,7 @@ from hosts.wire.tree.checking import TreeChecker
 
 ELSEWHERE = (Reason.NOT_A_CHILD, Reason.MOVED)
 """A parent that says so is not the end of the session: there are others."""
-TO_A_CHILD = (*ELSEWHERE, Reason.SILENT, Reason.STALLED)
+TO_A_CHILD = (*ELSEWHERE, *GIVEN_UP)
 """What the sender says to its child, not to everybody."""
 
 

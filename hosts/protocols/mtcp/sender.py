@@ -365,14 +365,18 @@ class MtcpSender(StreamSender):
         return effects
 
     def _keep_least_rate(self, now: float) -> list[Effect]:
-        """Send away who keeps the session below its least rate. Of an agent's children the agent answers for all."""
+        """Send away who keeps the session below its least rate. An agent answers for those below it, who are asked to
+        come here first: that shows who it is.
+        """
         agent = self.agent
         child = waited_for(agent, self.limit)
         least = min((one.cumulative for one in agent.children.values()), default=agent.end)
         done = min((least if agent.has_end else agent.base) * self.options.payload_bytes, agent.end_offset)
         slowest = self._least.look(done, None if child is None else child.address, now)
         child = None if slowest is None else agent.children.get(slowest)
-        return [] if child is None else self.family.drop(child, Reason.TOO_SLOW, now)
+        if child is None:
+            return []
+        return self._membership.take_over(child) or self.family.drop(child, Reason.TOO_SLOW, now)
 
     def _wait(self, effects: list[Effect], now: float) -> None:
         joined = len(self._membership.active)

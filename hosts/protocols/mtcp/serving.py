@@ -5,6 +5,7 @@ Node (family.py).
 """
 
 from collections import Counter
+from typing import Final
 
 from hosts.endpoint import Address, Datagram, Effect
 from hosts.parts.reassembly import Reassembly
@@ -18,6 +19,9 @@ from hosts.protocols.mtcp.packets import Data, Feedback, Packet, Repair, encode_
 from hosts.protocols.mtcp.roster import Roster
 from hosts.protocols.mtcp.status import windows_row
 from hosts.wire.reason import Reason
+
+GIVEN_UP: Final = (Reason.SILENT, Reason.STALLED, Reason.UNPROVEN, Reason.TOO_SLOW)
+"""What a parent says to one child, of which it is about that child alone."""
 
 
 class Serving:
@@ -133,7 +137,7 @@ class Serving:
 
     def dismiss(self, reason: Reason) -> list[Effect]:
         """It is over. Who was given up is not the sender: its children go on elsewhere."""
-        return self.family.dismiss(Reason.NOT_A_CHILD if reason in (Reason.SILENT, Reason.STALLED) else reason)
+        return self.family.dismiss(Reason.NOT_A_CHILD if reason in GIVEN_UP else reason)
 
     def acknowledged(self, number: int, now: float) -> list[Effect]:
         """The parent has had the report of this number."""

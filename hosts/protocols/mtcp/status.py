@@ -104,6 +104,11 @@ def _last_in_getting_on(children: Iterable[Child], limit: str) -> Child | None:
     return min(children, key=lambda child: child.cumulative) if limit == "sack" else None
 
 
+def _limits_by_those_below(child: Child, agent: Agent) -> bool:
+    """Whether what is below a child, and not its own path, keeps the window small."""
+    return child.min_cwnd < agent.congestion.window.cwnd * agent.options.payload_bytes
+
+
 def waited_for(agent: Agent, limit: str) -> Child | None:
     """The child that keeps the sender from getting on; None: it has nothing to send, or may not."""
     children = agent.children.values()
@@ -116,7 +121,7 @@ def waited_for(agent: Agent, limit: str) -> Child | None:
         return last
     congestion = agent.congestion
     below = min(children, key=lambda child: child.min_cwnd)
-    if below.min_cwnd < congestion.window.cwnd * agent.options.payload_bytes:
+    if _limits_by_those_below(below, agent):
         return below
     queued = max(children, key=_queueing_s)
     # Vegas' measure of a queue. Where there is none the window was made smaller for another reason, or waits.
@@ -130,8 +135,11 @@ def limiting_row(agent: Agent, limit: str, names: dict[Address, str]) -> dict[st
     if not children or limit in ("application", "rate"):
         return None
     reason = "advertised_window" if limit == "advertised_window" else "cwnd"
-    # The sender's cwnd is that of all its children; the one with the longest queue on its path holds it down.
-    child = _last_in_getting_on(children, limit) or max(children, key=_queueing_s)
+    # The sender's cwnd is that of all its children; the one with the longest queue on its path holds it down, if it is
+    # not somebody below one of them.
+    below = min(children, key=lambda child: child.min_cwnd)
+    by_window = below if _limits_by_those_below(below, agent) else max(children, key=_queueing_s)
+    child = _last_in_getting_on(children, limit) or by_window
     return {
         "receiver": names.get(child.address, str(child.address)),
         "reason": reason,
