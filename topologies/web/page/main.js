@@ -21,7 +21,7 @@ async function begin() {
   for (const run of page.runs) {
     const box = $("graphs").appendChild(Object.assign(document.createElement("div"), {className: "graph"}));
     page.graphs.push(new Graph(run, box, pick));
-    page.tables.push(new Tables(run, $("tables")));
+    page.tables.push(new Tables(run, $("tables"), page.runs.length > 1));
   }
   document.title = `Canopy: ${page.runs.map(run => run.scene.name).join(" and ")}`;
   page.plots = new Plots(page.runs, $("plots"), t => seek(t));

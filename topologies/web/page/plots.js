@@ -1,10 +1,13 @@
-// Plots of a run's series over time, with a line where the cursor stands. Drawn by BokehJS.
+// Plots of a run's series over time, with a line where the cursor stands and what each curve has there, or where the
+// mouse points. Drawn by BokehJS.
 
 import {COLOURS, R, S, natural} from "./model.js";
 
 const {Plotting, ColumnDataSource, Range1d, DataRange1d, BasicTicker} = Bokeh;
 const MOST_POINTS = 1500;
 const MOST_CURVES = 8;
+const RESIZED_MS = 100;  // after which a plot has taken its new width
+const LAST_S = 1;  // a curve's last value stands for so long: samples are half a second apart, and a run ends between two
 
 const dash = number => number ? "dashed" : "solid";
 
@@ -30,12 +33,28 @@ function slope(points, scale = 1) {
   return found;
 }
 
+/** What a curve has at a time, as the last of its points says; nothing before the first one and after the last. */
+function valueAt(points, t) {
+  let low = 0, high = points.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (points[middle][0] <= t + 1e-9) low = middle + 1; else high = middle;
+  }
+  return low && t <= points[points.length - 1][0] + LAST_S ? points[low - 1][1] : null;
+}
+
+function short(value) {
+  if (value === null || value === undefined) return "–";
+  const size = Math.abs(value);
+  return Number.isInteger(value) || size >= 100 ? String(Math.round(value)) : value.toFixed(size >= 10 ? 1 : 2);
+}
+
 const label = (run, several, text) => several ? `${"AB"[run.number]} ${text}` : text;
 const sessionName = (run, session) => run.scene.sessions.length > 1 ? `${session.protocol} ${session.id}` : session.protocol;
 
 /** A plot: title, unit, and what it draws of a run: [name, points, colour number]. `picked` is a link's number. */
 const PLOTS = [
-  ["Rate", "Mbit/s", run => [
+  ["Rate", "Mbps", run => [
     ...run.scene.sessions.flatMap((session, i) => [
       [`${sessionName(run, session)} sent`, column(run.stream(`session-${session.id}`), S.rate, 1e-6), 2 * i],
       [`${sessionName(run, session)} goodput`, column(run.stream(`session-${session.id}`), S.goodput, 1e-6), 2 * i + 1]]),
@@ -97,6 +116,8 @@ export class Plots {
   constructor(runs, element, onTime) {
     this.runs = runs;
     this.picked = null;
+    this.pointed = null;  // the time where the mouse is
+    this.t = 0;
     this.plots = PLOTS.map(([title, unit, curves]) => {
       const box = element.appendChild(Object.assign(document.createElement("div"), {className: "plot"}));
       const legend = box.appendChild(document.createElement("p"));
@@ -111,14 +132,18 @@ export class Plots {
       figure.ygrid.grid_line_color = "#edf0f3";
       figure.min_border_left = 44;
       figure.yaxis.ticker = new BasicTicker({desired_num_ticks: 3});
-      const cursor = canvas.appendChild(Object.assign(document.createElement("div"), {className: "cursor"}));
+      const [cursor, pointer] = ["cursor", "cursor pointer"].map(className =>
+        canvas.appendChild(Object.assign(document.createElement("div"), {className})));
       const sources = Array.from({length: MOST_CURVES * runs.length}, (_, i) => {
         const source = new ColumnDataSource({data: {x: [], y: []}});
         const line = figure.line({x: {field: "x"}, y: {field: "y"}, source, line_width: 1.6, line_dash: dash(i >= MOST_CURVES ? 1 : 0)});
         return {source, line};
       });
       figure.on_event("tap", event => onTime(event.x));
-      const plot = {title, unit, curves, box, legend, range, cursor, sources, frame: null};
+      figure.on_event("mousemove", event => this.point(Math.min(Math.max(event.x, 0), range.end)));
+      figure.on_event("mouseleave", () => this.point(null));
+      const plot = {title, unit, curves, box, legend, range, cursor, pointer, sources, values: [], frame: null};
+      new ResizeObserver(() => setTimeout(() => this.update(this.t), RESIZED_MS)).observe(canvas);
       Plotting.show(figure, canvas).then(view => { plot.frame = view.frame; });
       return plot;
     });
@@ -129,7 +154,9 @@ export class Plots {
     const several = this.runs.length > 1;
     for (const plot of this.plots) {
       plot.range.end = Math.max(end, 0.1);
-      plot.legend.replaceChildren(Object.assign(document.createElement("b"), {textContent: `${plot.title}, ${plot.unit}`}));
+      plot.head = Object.assign(document.createElement("b"), {textContent: `${plot.title}, ${plot.unit}`});
+      plot.legend.replaceChildren(plot.head);
+      plot.values = [];
       let drawn = 0;
       this.runs.forEach((run, r) => {
         const curves = plot.curves(run, this.picked).filter(([, points]) => points.length > 1).slice(0, MOST_CURVES);
@@ -145,17 +172,34 @@ export class Plots {
           const mark = document.createElement("span");
           mark.textContent = `${r ? "┄" : "—"} ${label(run, several, curve[0])}`;
           mark.style.color = colour;
+          const value = mark.appendChild(document.createElement("output"));
           plot.legend.append(mark);
+          plot.values.push({value, points: curve[1]});
         }
       });
       plot.box.hidden = !drawn && plot.title !== "Rate";
     }
   }
 
+  point(at) {
+    this.pointed = at;
+    this.update(this.t);
+  }
+
   /** Move the cursor, which is none of the plot's own, or all curves would be drawn anew. */
   update(t) {
-    for (const {frame, range, cursor} of this.plots) {
-      if (frame) cursor.style.transform = `translateX(${frame.bbox.left + frame.bbox.width * t / range.end}px)`;
+    this.t = t;
+    const at = this.pointed ?? t;
+    for (const {title, unit, head, frame, range, cursor, pointer, values, box} of this.plots) {
+      if (box.hidden || !frame) continue;
+      const place = time => `translateX(${frame.bbox.left + frame.bbox.width * time / range.end}px)`;
+      cursor.style.transform = place(t);
+      pointer.style.transform = place(at);
+      pointer.hidden = this.pointed === null;
+      const words = [`${title}, ${unit}${this.pointed === null ? "" : ` at ${at.toFixed(2)} s`}`, ...values.map(({points}) => short(valueAt(points, at)))];
+      [head, ...values.map(({value}) => value)].forEach((element, i) => {
+        if (element.textContent !== words[i]) element.textContent = words[i];
+      });
     }
   }
 }

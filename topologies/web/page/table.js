@@ -16,8 +16,10 @@ function sent(octets, total) {
 }
 
 export class Tables {
-  constructor(run, parent) {
+  /** `beside`: another run's have the other half of the width. */
+  constructor(run, parent, beside) {
     this.run = run;
+    this.beside = beside;
     this.box = parent.appendChild(document.createElement("div"));
     this.shown = "";
   }
@@ -61,8 +63,10 @@ export class Tables {
       head.append(element("th", name, name === "progress" || name === "state" ? "left" : ""));
     for (const host of hosts.slice(0, MOST_ROWS)) table.append(this.row(host, said[host], status, result, host === limiting, session.whole));
     const rows = [...table.rows].slice(1);
-    for (let i = head.cells.length - 1; i > 0; i--)  // columns in which nothing stands
-      if (rows.every(row => !row.cells[i].textContent)) [head, ...rows].forEach(row => row.deleteCell(i));
+    const empty = i => rows.every(row => !row.cells[i].textContent);
+    const told = i => this.beside && head.cells[i].textContent === "parent" && rows.every(row => row.cells[i].textContent === "sender");
+    for (let i = head.cells.length - 1; i > 0; i--)  // columns in which nothing stands, or where room is short nothing new
+      if (empty(i) || told(i)) [head, ...rows].forEach(row => row.deleteCell(i));
     const rest = hosts.slice(MOST_ROWS);
     if (rest.length) {
       const row = table.appendChild(element("tr", "", "rest")), complete = rest.filter(host => said[host]?.[R.state] === "complete").length;
@@ -77,8 +81,9 @@ export class Tables {
     row.append(element("td", limits ? `${host} limits` : host));
     const cell = row.appendChild(element("td", "", "left")), total = status?.[S.total];
     const complete = said?.[R.state] === "complete" || end?.complete;
-    if (whole && complete || (total && typeof said?.[R.acked] === "number")) {
-      const share = complete ? 1 : Math.min(said[R.acked] / total, 1);
+    const known = whole && complete || (total && typeof said?.[R.acked] === "number");
+    const share = !known ? 0 : complete ? 1 : Math.min(said[R.acked] / total, 1);
+    if (known && !(this.beside && complete)) {  // its state says that
       cell.append(Object.assign(document.createElement("progress"), {max: 1, value: share}), ` ${Math.floor(share * 100)} %`);
     }
     const state = end ? (end.complete ? (whole ? "complete" : "took part to the end") : end.detail || "not complete") : said?.[R.state] ?? "";

@@ -45,8 +45,10 @@ async def look_at_ending(folders: list[Path]) -> None:
         await browser.wait_for("!canopy.live && !canopy.dirty")
         await look_at_results(browser, summary)
         await look_inside(browser)
+        await look_at_values(browser, folders[0])
         await seek(browser, summary["duration_s"] + 1)
         await look_at_results(browser, summary)
+        await look_at_width(browser)
         assert await browser.ask("Math.max(...canopy.graphs[1].state.links.use)") == 0  # it was over before
         assert browser.problems == []
         assert await browser.ask("canopy.errors") == []
@@ -65,10 +67,49 @@ async def look_at_results(browser: Browser, summary: dict[str, Any]) -> None:
     )
     for row, receiver in zip(cells, result["receivers"], strict=True):
         assert row[0] == receiver["host"]
-        assert row[2] == "complete"
-        assert (row[5], row[6]) == (str(receiver["lost_packets"]), str(receiver["repaired_packets"]))
-        assert row[7] == receiver["parent"]
-        assert float(row[8].split()[0]) == pytest.approx(receiver["goodput_bps"] / 1e6, rel=0.01)
+        assert row[1] == "complete"
+        assert (row[4], row[5]) == (str(receiver["lost_packets"]), str(receiver["repaired_packets"]))
+        assert float(row[-1].split()[0]) == pytest.approx(receiver["goodput_bps"] / 1e6, rel=0.01)
+
+
+async def look_at_width(browser: Browser) -> None:
+    """Two runs have room in 1280 pixels: the page, its tables and its plots' legends."""
+    size = {"width": 1280, "height": 800, "deviceScaleFactor": 1, "mobile": False}
+    await browser.call("Emulation.setDeviceMetricsOverride", **size)
+    await browser.wait_for(  # plots take their new place when the browser tells them of it
+        "[document.documentElement, ...document.querySelectorAll('main, .session, aside, #plots, .plot, .plot > p')]"
+        ".every(each => each.scrollWidth <= each.clientWidth + 1)"
+    )
+    cut = "[...document.querySelectorAll('.plot > p')].filter(each => each.scrollHeight > each.clientHeight).length"
+    assert await browser.ask(cut) == 0
+
+
+async def look_at_values(browser: Browser, folder: Path) -> None:
+    """A plot says what its curves have at the cursor, and where the mouse points for as long as it does."""
+    values = "[...document.querySelector('.plot').querySelectorAll('output')].map(each => each.textContent)"
+    rows = [json.loads(line) for line in (folder / "series" / "sessions.jsonl").read_text().splitlines()]
+
+    def sent(t: float) -> float:
+        last = [row for row in rows if row["t"] <= t][-1]
+        return float(last["rate_bps"]) / 1e6
+
+    await seek(browser, 0.6)
+    assert float((await browser.ask(values))[0]) == pytest.approx(sent(0.6), abs=0.06)
+    await seek(browser, 1.2)
+    later = await browser.ask(values)
+    assert float(later[0]) == pytest.approx(sent(1.2), abs=0.06)
+    x, y = await browser.ask(
+        "(() => { const plot = canopy.plots.plots[0], box = plot.box.querySelector('.canvas').getBoundingClientRect(),"
+        " {left, width, top} = plot.frame.bbox;"
+        " return [box.x + left + width * 0.6 / plot.range.end, box.y + top + 20]; })()"
+    )
+    await browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
+    await browser.wait_for("canopy.plots.pointed !== null")
+    assert await browser.ask("Math.abs(canopy.plots.pointed - 0.6) < 0.1")
+    assert "at 0." in await browser.ask("document.querySelector('.plot b').textContent")
+    await browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=5, y=5)
+    await browser.wait_for("canopy.plots.pointed === null")
+    assert await browser.ask(values) == later
 
 
 async def look_inside(browser: Browser) -> None:
