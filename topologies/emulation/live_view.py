@@ -8,7 +8,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from controller.sessions import ReceiverStatus, SessionStatus
+from controller.sessions import LimitingStatus, ReceiverStatus, SessionStatus
 from engine.command.natural import natural
 from topologies.emulation.sampler import Sampler
 from topologies.scenario.quantity import format_measured_rate, format_rate, format_size
@@ -156,7 +156,10 @@ class TableView:
                 "" if receiver.rtt_s is None else f"{receiver.rtt_s * 1e3:.1f} ms",
                 _count(receiver.lost_packets),
                 _count(receiver.repaired_packets),
-                Text(f"{'limits, ' if limits else ''}{receiver.state or ''}", style=_STYLES.get(receiver.state, "")),
+                Text(
+                    _state(receiver, status.limiting if limits else None, self._console.width),
+                    style=_STYLES.get(receiver.state, ""),
+                ),
             )
         rest = [status.receivers[address] for address in ordered[len(shown) :]]
         if rest:
@@ -238,6 +241,23 @@ def _share(receiver: ReceiverStatus, status: SessionStatus) -> float:
     if not status.total_bytes:
         return 1.0 if receiver.state == "complete" else 0.0
     return min((receiver.acked_bytes or 0) / status.total_bytes, 1.0)
+
+
+def _state(receiver: ReceiverStatus, limiting: LimitingStatus | None, width: int) -> str:
+    """What it does, and of the one that limits why, in a word: `limits by window, active`."""
+    state = receiver.state or ""
+    if limiting is None:
+        return state
+    why = ""
+    if limiting.reason and width >= _REASON_WIDTH:
+        why = f" by {_REASONS.get(limiting.reason, limiting.reason)}"
+    return f"limits{why}, {state}" if state else f"limits{why}"
+
+
+_REASON_WIDTH = 72
+"""The least width of a terminal with room for a reason."""
+_REASONS = {"cwnd": "window", "advertised_window": "buffer", "rtt": "RTT"}
+"""Words for those that are none, as the page of a run has them."""
 
 
 def _count(number: int | None) -> str:

@@ -69,7 +69,7 @@ def test_thirty_receivers_fit_a_small_terminal(sampler: Sampler, tmp_path: Path,
     frames = [number for number, line in enumerate(lines) if line.startswith("1.0 s")]
     assert len(lines) - frames[-1] <= 24
     drawn = [line for line in lines if line.startswith("10.9.0.")]
-    assert "limits" in drawn[0]
+    assert ("limits by window, active" if width >= 72 else "limits, active") in drawn[0]
     assert drawn[0].startswith("10.9.0.20")
     assert drawn[1].startswith("10.9.0.1 ")
     assert drawn[3].startswith("10.9.0.3 ")
