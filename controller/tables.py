@@ -199,10 +199,10 @@ def rate(value: float | None) -> str:
     """Bit/s with a decimal prefix."""
     if value is None:
         return UNKNOWN
-    for unit, size in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)):
+    for unit, size in (("Gbps", 1e9), ("Mbps", 1e6), ("kbps", 1e3)):
         if value >= size:
             return f"{value / size:.2f} {unit}"
-    return f"{value:.0f} bit/s"
+    return f"{value:.0f} bps"
 
 
 def number(value: float | None) -> str:

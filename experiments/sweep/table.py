@@ -60,7 +60,7 @@ def write_table(records: Sequence[Record], folder: Path) -> pl.DataFrame:
 
 
 def show_table(console: Console, table: pl.DataFrame, folder: Path, *, as_json: bool, reused: int) -> None:
-    """Means with their intervals; rates in Mbit/s unless it is for a program. A setting of one value has no column."""
+    """Means with their intervals; rates in Mbps unless it is for a program. A setting of one value has no column."""
     if as_json:
         print(table.write_json())
         return
@@ -77,7 +77,7 @@ def show_table(console: Console, table: pl.DataFrame, folder: Path, *, as_json: 
         )
         name: str = row["measurement"]
         if name.endswith("_bps"):
-            name, estimate = f"{name.removesuffix('_bps')}, Mbit/s", estimate.scaled(1e-6)
+            name, estimate = f"{name.removesuffix('_bps')}, Mbps", estimate.scaled(1e-6)
         shown.add_row(*(str(row[path]) for path in paths), name, format_estimate(estimate), str(row["runs"]))
     print_table(shown, console=console)
     if reused:

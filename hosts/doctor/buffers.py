@@ -27,8 +27,8 @@ def check(sysctls: Path = SYSCTLS) -> Iterator[Finding]:
             "buffers", "receive buffer", "advice", f"{given} bytes, {wanted} wanted",
             f"sysctl -w net.core.rmem_max={wanted}",
         )  # fmt: skip
-    yield _least(sysctls, "net.core.rmem_max", FAST_BUFFER_BYTES, "above some 100 Mbit/s", "buffers")
-    yield _least(sysctls, "net.core.wmem_max", 1 << 20, "above some 100 Mbit/s", "buffers")
+    yield _least(sysctls, "net.core.rmem_max", FAST_BUFFER_BYTES, "above some 100 Mbps", "buffers")
+    yield _least(sysctls, "net.core.wmem_max", 1 << 20, "above some 100 Mbps", "buffers")
     yield _least(sysctls, "net.ipv4.igmp_max_memberships", GROUPS, "for WEBRC, a group a channel", "multicast")
     yield _least(sysctls, "net.ipv4.igmp_max_msf", 10, "for sources of one group", "multicast")
 

@@ -217,7 +217,7 @@ async def receive_files(
                 amount = f"{len(sink.files)} files; {amount}"
             elif size:  # a few symbols more than the file has are wanted, and more come until all are sure to be there
                 amount = f"received {min(received, size):.1f} of {size:.1f} MB ({min(received / size, 1):.0%})"
-            display.stream(f"{amount}, {rate:.2f} Mbit/s")
+            display.stream(f"{amount}, {rate:.2f} Mbps")
 
     driver.runtime.every(PROGRESS_INTERVAL_S, progress)
     driver.listen(wait)

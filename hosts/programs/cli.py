@@ -90,7 +90,7 @@ def bit_rate(text: str) -> float:
         rate = float(text)
         if 1 <= rate < float("inf"):
             return rate
-    raise typer.BadParameter(f"{text}: a number of bit/s is wanted, at least 1, as in 20e6 for 20 Mbit/s")
+    raise typer.BadParameter(f"{text}: a number of bit/s is wanted, at least 1, as in 20e6 for 20 Mbps")
 
 
 RateLimitOption = Annotated[

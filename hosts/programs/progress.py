@@ -111,7 +111,7 @@ class Display:
         rate = row.get("rate_bps")
         limiting = row.get("limiting") or {}
         note = f"limited by {limiting['receiver']} ({limiting['reason']})" if limiting else ""
-        text = "" if rate is None else f"{rate / 1e6:.2f} Mbit/s"
+        text = "" if rate is None else f"{rate / 1e6:.2f} Mbps"
         total = self._total
         if done > total > 0:  # a carousel, which sends it again and again
             done, note = total, f"sent {done / total:.1f} times"

@@ -111,7 +111,7 @@ async def send_stream(
         limiting=row.get("limiting"),
     )
     if end.complete:
-        display.say(f"{sent} bytes, {(rate or 0) / 1e6:.2f} Mbit/s")
+        display.say(f"{sent} bytes, {(rate or 0) / 1e6:.2f} Mbps")
     else:
         display.fail(end.reason)
     return outcome
@@ -182,6 +182,6 @@ def _words(buffer: PlayoutBuffer, narrator: Narrator) -> str:
     elapsed = until - narrator.started_at if narrator.started_at is not None else 0.0
     rate = buffer.bytes * 8 / elapsed / 1e6 if elapsed > 0 else 0.0
     return (
-        f"{buffer.bytes} bytes, {rate:.2f} Mbit/s, jitter {buffer.jitter * 1e3:.1f} ms, "
+        f"{buffer.bytes} bytes, {rate:.2f} Mbps, jitter {buffer.jitter * 1e3:.1f} ms, "
         f"loss {buffer.loss:.2%} ({buffer.late} late, {buffer.unread} not read in time)"
     )

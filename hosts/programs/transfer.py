@@ -113,7 +113,7 @@ async def send_files(
         whole = sum(row["state"] == "complete" for row in summary["receivers"].values())
         display.say(
             f"{contents.label}: all {whole} receivers have it; "
-            f"{(goodput or 0) / 1e6:.2f} Mbit/s, {summary['repair_packets']} repairs, "
+            f"{(goodput or 0) / 1e6:.2f} Mbps, {summary['repair_packets']} repairs, "
             f"{summary['feedback_packets']} feedback packets"
         )
     else:
@@ -193,7 +193,7 @@ async def receive_files(
 
 def rate_words(goodput_bps: float | None) -> str:
     """At the end of a line: nothing, where all came at once or was there."""
-    return "" if goodput_bps is None else f", {goodput_bps / 1e6:.2f} Mbit/s"
+    return "" if goodput_bps is None else f", {goodput_bps / 1e6:.2f} Mbps"
 
 
 class ReceiverNarrator(Narrator):

@@ -29,7 +29,7 @@ def test_a_sweep_makes_one_table_and_goes_on_where_it_was(scenario: Path, tmp_pa
     assert 450e3 < rows["flow_0.goodput_bps"]["mean"] < 500e3
     same = RUNNER.invoke(APP, [*arguments, "--set", "links.core.rate=500 kbps"])
     assert same.stdout.splitlines()[0].strip() == "links.core.rate=500 kbps"  # of one value: no column
-    assert " flow_0.goodput, Mbit/s " in same.stdout
+    assert " flow_0.goodput, Mbps " in same.stdout
     again = RUNNER.invoke(APP, [*arguments, "--set", "links.core.rate=500 kbps, 600 kbps"])
     assert again.exit_code == 0
     assert "2 runs were there already" in again.stdout

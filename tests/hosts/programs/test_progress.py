@@ -43,7 +43,7 @@ def test_a_bar_with_the_rate_and_who_limits_it() -> None:
     shown.update(500, {"rate_bps": 7.5e6, "limiting": limiting})
     shown.end()
     text = output.getvalue()
-    for part in ("file.bin", "0.5/1.0 kB", "7.50 Mbit/s", "limited by 10.0.0.5 (cwnd)"):
+    for part in ("file.bin", "0.5/1.0 kB", "7.50 Mbps", "limited by 10.0.0.5 (cwnd)"):
         assert part in text
     assert "again" not in text
 
@@ -77,7 +77,7 @@ def test_names_cannot_move_the_cursor_or_style_the_bar() -> None:
 
 def test_a_line_in_passing_is_gone_when_another_comes() -> None:
     shown, output = display(terminal=True)
-    shown.stream("received 2.9 MB, 16.18 Mbit/s")
+    shown.stream("received 2.9 MB, 16.18 Mbps")
     shown.say("f.bin: 3000000 bytes")
     shown.stream("x" * 200)
     shown.fail("it broke")
@@ -86,7 +86,7 @@ def test_a_line_in_passing_is_gone_when_another_comes() -> None:
     shown.say("done")
     erase = "\x1b[2K"
     assert output.getvalue() == (
-        f"received 2.9 MB, 16.18 Mbit/s\r{erase}f.bin: 3000000 bytes\n{'x' * 119}\r{erase}canopy: it broke\n"
+        f"received 2.9 MB, 16.18 Mbps\r{erase}f.bin: 3000000 bytes\n{'x' * 119}\r{erase}canopy: it broke\n"
         f"y\r{erase}done\n"
     )
 
