@@ -45,6 +45,7 @@ export class Graph {
     this.sessionOf = new Map(scene.sessions.map((session, i) => [session.group, i]));
     const names = scene.nodes.map(node => node.name.length);
     this.nameRoom = this.ringed ? 30 : 140 + 7 * Math.max(...names);  // pixels right of the last column
+    this.nameHalf = this.ringed ? 0 : 8 + 3.5 * Math.max(...names);  // and left of the first one, whose names are above its nodes
     this.figure = Plotting.figure({
       sizing_mode: "stretch_both", toolbar_location: null, min_border: 0, outline_line_color: null,
       x_range: new Range1d({start: -0.07, end: 1.2}), y_range: new Range1d({start: -0.07, end: 1.09}),
@@ -94,7 +95,9 @@ export class Graph {
   place() {
     const width = Math.max(this.canvas.clientWidth, 50), height = Math.max(this.canvas.clientHeight, 50);
     const room = Math.min(this.nameRoom, width / 2);
-    this.figure.x_range.end = (width + 0.07 * room) / (width - room);
+    const left = Math.max(0.065 * (width - room), Math.min(this.nameHalf, width / 6)), unit = width - room - left;
+    this.figure.x_range.start = -left / unit;
+    this.figure.x_range.end = (width - left) / unit;
     this.perX = (this.figure.x_range.end - this.figure.x_range.start) / width;
     this.perY = (this.figure.y_range.end - this.figure.y_range.start) / height;
     const apart = this.large ? 1.2 : 3.2, keep = this.large ? 4 : 12;
