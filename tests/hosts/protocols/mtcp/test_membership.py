@@ -2,7 +2,7 @@
 
 import random
 
-from hosts.endpoint import Address, PeerDropped, PeerFinished, PeerJoined, PeerRefused
+from hosts.endpoint import Address, PeerDropped, PeerFinished, PeerJoined, PeerRefused, Send
 from hosts.protocols.mtcp import membership
 from hosts.protocols.mtcp.control import Entry, State
 from hosts.protocols.mtcp.membership import Membership
@@ -108,3 +108,17 @@ def test_a_refusal_is_final_only_when_there_is_no_other_place() -> None:
     session.note(ONE, agent=True)
     assert session.membership.refused(TWO, Reason.FULL) == []
     assert session.membership.refused(TWO, Reason.STARTED) == [PeerRefused(TWO, Reason.STARTED.text)]
+
+
+def test_an_agents_own_children_are_called_and_not_for_ever() -> None:
+    session = Session()
+    child = session.agent.add_child(ONE, 5000, now=0.0)
+    assert session.membership.take_over(child) == []  # nobody is below
+    session.note(ONE, agent=True)
+    session.note(TWO, parent=ONE, agent=True)
+    session.note(BELOW, parent=TWO)
+    session.membership.address = SENDER
+    for _ in range(membership.TAKE_OVER_TRIES):
+        called = session.membership.take_over(child)
+        assert [effect.destination for effect in called if isinstance(effect, Send)] == [TWO]
+    assert session.membership.take_over(child) == []
