@@ -16,6 +16,10 @@ MOST_SENT: Final = MAX_ESI // REPAIRS_AT_ONCE * REPAIRS_AT_ONCE
 ENCODER_BYTES: Final = 8 << 20
 """Of the blocks whose repair symbols can be made at a moment (ours); one may be longer. Its source and intermediate
 symbols take twice as much."""
+PREPARED: Final = 16
+"""Sizes of blocks that are prepared (ours): the library keeps what it has worked out for the last 64."""
+LEAST_WORD: Final = 8
+"""Bytes of the symbols that a block is prepared with: what they are is of no account."""
 
 
 class Encoders:
@@ -24,6 +28,14 @@ class Encoders:
     def __init__(self) -> None:
         self._kept: OrderedDict[tuple[int, int], tuple[RaptorqEncoder, int]] = OrderedDict()
         self._bytes = 0
+        self._prepared: set[int] = set()
+
+    def prepare(self, symbols: int) -> None:
+        """Blocks of so many source symbols will be sent. Most of an encoder's time goes into what depends on this
+        number alone (RFC 6330, 5.4.2), and which the library keeps: spent here, no packet waits for it."""
+        if symbols not in self._prepared and len(self._prepared) < PREPARED:
+            self._prepared.add(symbols)
+            RaptorqEncoder(bytes(LEAST_WORD * symbols), LEAST_WORD)
 
     def get(self, toi: int, block: int, read: Callable[[], bytes], symbol: int) -> RaptorqEncoder:
         """Of a block, which `read` gives; making it takes time in proportion to the block."""

@@ -88,6 +88,8 @@ class RaptorqObject:
         self._toi = toi
         self._data = data
         self._encoders = encoders
+        for number in (0, transmission.blocks - 1):  # others have as many symbols as one of these
+            encoders.prepare(transmission.source(number))
         self._sent = [0] * transmission.blocks  # symbols
         self._ordered = transmission.blocks if transmission.length > OPEN_BYTES else 0
         self._next = 0  # block of an ordered pass
