@@ -234,6 +234,8 @@ class SessionRun:
         address = str(self._network.plan.hosts[host].address)
         result = ReceiverResult(host, address, host not in self._dismissed, complete=False, detail="")
         result.take_status(self._status, self._hosts)
+        for row in read_series(self._trace(host))[-1:]:
+            result.take_sample(row)
         if not self.session.has_file:
             return self._realtime_result(result, host)
         path = self.output_folder(host) / self.source.path.name

@@ -54,6 +54,11 @@ class ReceiverResult:
             parent = str(status.source) if said.parent is None else said.parent
             self.parent = hosts.get(parent.partition(":")[0])
 
+    def take_sample(self, sample: Mapping[str, Any]) -> None:
+        """Put in what it said of itself last, of which its sender may know nothing."""
+        if self.lost_packets is None:
+            self.lost_packets = sample.get("lost_packets")
+
 
 @dataclass(slots=True)
 class SessionResult:

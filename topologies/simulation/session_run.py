@@ -210,6 +210,8 @@ class SessionRun:
         member = self.receivers.get(host)
         result = ReceiverResult(host, address, host not in self._dismissed, complete=False, detail="")
         result.take_status(status, self._hosts)
+        if member is not None:
+            result.take_sample(member.hosted.endpoint.sample(now=member.hosted.local(self._agenda.now)))
         if not self.session.has_file:
             return self._endless_result(result, host, member)
         if member is None or member.complete_at is None:

@@ -177,3 +177,15 @@ def summary() -> Summary:
     return Summary(
         "x", 1, "simulated", "2026", 0.0, 4321.0, True, "done", [session], [], None, [], [], ["note"], "runs/x"
     )
+
+
+def test_what_a_receiver_lost_is_its_own_word_where_its_sender_says_nothing() -> None:
+    silent = receiver(True, True)
+    silent.take_sample({"lost_packets": 28})
+    assert silent.lost_packets == 28
+    said = receiver(True, True)
+    said.lost_packets = 3  # of all that the receiver has reported
+    said.take_sample({"lost_packets": 28})
+    assert said.lost_packets == 3
+    said.take_sample({})
+    assert said.lost_packets == 3
