@@ -121,6 +121,7 @@ export class Plots {
     this.plots = PLOTS.map(([title, unit, curves]) => {
       const box = element.appendChild(Object.assign(document.createElement("div"), {className: "plot"}));
       const legend = box.appendChild(document.createElement("p"));
+      const head = legend.appendChild(Object.assign(document.createElement("b"), {textContent: `${title}, ${unit}`}));
       const canvas = box.appendChild(Object.assign(document.createElement("div"), {className: "canvas"}));
       const range = new Range1d({start: 0, end: 1});
       const figure = Plotting.figure({sizing_mode: "stretch_both", toolbar_location: null, min_border: 3, min_border_bottom: 22, tools: "",
@@ -142,7 +143,7 @@ export class Plots {
       figure.on_event("tap", event => onTime(event.x));
       figure.on_event("mousemove", event => this.point(Math.min(Math.max(event.x, 0), range.end)));
       figure.on_event("mouseleave", () => this.point(null));
-      const plot = {title, unit, curves, box, legend, range, cursor, pointer, sources, values: [], frame: null};
+      const plot = {title, unit, curves, box, legend, head, range, cursor, pointer, sources, values: [], frame: null};
       new ResizeObserver(() => setTimeout(() => this.update(this.t), RESIZED_MS)).observe(canvas);
       Plotting.show(figure, canvas).then(view => { plot.frame = view.frame; });
       return plot;
@@ -154,7 +155,6 @@ export class Plots {
     const several = this.runs.length > 1;
     for (const plot of this.plots) {
       plot.range.end = Math.max(end, 0.1);
-      plot.head = Object.assign(document.createElement("b"), {textContent: `${plot.title}, ${plot.unit}`});
       plot.legend.replaceChildren(plot.head);
       plot.values = [];
       let drawn = 0;
