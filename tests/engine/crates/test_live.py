@@ -221,7 +221,8 @@ def test_datagrams_that_leave_at_one_moment_leave_as_one(rate_bps: float | None,
                 assert [receiver.recv(65_536) for _ in pieces] == pieces
         stats = live.port_stats()
         live.stop()
-    assert stats[2]["tx_packets"] == 1 + len(pieces)  # ARP, and each by itself, however they left
+    others = stats[2]["tx_packets"] - len(pieces)  # each counts by itself, however they left
+    assert 1 <= others <= 3  # ARP, which a kernel that has to wait for its answer says again
 
 
 def test_datagrams_beyond_the_mtu_do_not_slip_through_together() -> None:
