@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -14,14 +15,7 @@ import yaml
 from experiments.bench.browser import browsing, chromium
 
 ROOT = Path(__file__).resolve().parents[1]
-OUTSIDE = (
-    "p4src/README.md",
-    "experiments/results/NOTES.md",
-    "experiments/results/compare.svg",
-    "experiments/results/peers/fast.svg",
-    "experiments/results/arbor-share.svg",
-    "experiments/results/arbor-halved.svg",
-)
+OUTSIDE: tuple[str, ...] = runpy.run_path(str(ROOT / "scripts" / "docs_site.py"))["OUTSIDE"]
 """Pages and pictures of the site that are not in docs/ (scripts/docs_site.py)."""
 
 

@@ -17,7 +17,7 @@ Windows are in packets, times in seconds on the owner's clock.
 
 from typing import Final
 
-from hosts.parts.coexistence import Company, period_s
+from hosts.parts.coexistence import SIGNALLED_PERIODS, Company, period_s
 from hosts.parts.cubic import BETA, SLOW_START_CUT, Cubic
 from hosts.parts.throughput import mixed_packets_per_rtt
 from hosts.parts.vegas import INITIAL_CWND, LEAST_CWND, VegasOptions
@@ -38,10 +38,9 @@ HYSTART_SHARE: Final = 1 / 8
 """Of the round trip: a wait that ends slow start (RFC 9406, 4.2, without its bounds of 4 and 16 ms: the one is for the
 kernel's clock, the other for long paths)."""
 FREE_ROUNDS: Final = 3
-"""Round trips on end in which few packets waited, after which the growth doubles with each: Copa's velocity, 2.2."""
-FREE_AFTER: Final = 2
-"""Times as long as between two drains, 10 s or 30 round trips: for so long a loss, borne or not, leaves the growth to
-CUBIC's curve. A short queue shows by nothing else, and who loses by chance is to have what a TCP has (ours)."""
+"""Round trips on end in which few packets waited, after which the growth doubles with each: Copa's velocity, 2.2. A
+loss, borne or not, leaves the growth to CUBIC's curve for as long as it tells of company: a short queue shows by
+nothing else, and who loses by chance is to have what a TCP has (ours)."""
 VELOCITY_SHARE: Final = 1 / 8
 """Of the window, that it grows in a round trip at most: what is too much shows a round trip later, when as much again
 has been sent, and that is to find room in a queue of a quarter of the path (ours)."""
@@ -192,7 +191,7 @@ class AdaptiveWindow:
         self._seen_at = now
         self._recovers &= self.cwnd <= LEAST_CWND
         if self._has_lost:
-            self._free_from = now + FREE_AFTER * period_s(rtt_s)
+            self._free_from = now + SIGNALLED_PERIODS * period_s(rtt_s)
             self._has_lost = False
         few = self._wait_of(self._options.alpha, ALPHA_SHARE)
         many = self._wait_of(self._options.beta, 2 * ALPHA_SHARE)

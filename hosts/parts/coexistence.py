@@ -18,8 +18,9 @@ PERIOD_S: Final = 5.0
 """Between drains: BBR's ProbeRTTInterval."""
 PERIOD_ROUNDS: Final = 15
 """And at least so many round trips, for drains are to take little of long ones, too (ours)."""
-
-
+SIGNALLED_PERIODS: Final = 2
+"""Times as long as between two drains, 10 s or 30 round trips, a loss or a mark counts (ours): one drain may come just
+after it, and the next one shows whether others are still there."""
 BESIDE_OTHERS: Final = 2
 """Times as long beside others, of whose queue a drain gives a part away (ours; BBR v1's ProbeRTT is every 10 s)."""
 
@@ -79,7 +80,7 @@ class Company:
         and queue management or a queue of few packets shows others by nothing else. Counts over two drains.
         """
         self.present = True
-        self._signalled_until = now + 2 * period_s(rtt_s)
+        self._signalled_until = now + SIGNALLED_PERIODS * period_s(rtt_s)
 
     def _wait(self, rtt_s: float, now: float) -> None:
         self._filled = 0

