@@ -3,7 +3,6 @@
 use super::{find, Result};
 use crate::externs::counter::{Counter, CounterArray};
 use crate::externs::meter::Meter;
-use crate::externs::register::RegisterArray;
 use crate::value::bytes;
 use crate::{ControlError, MatchKey, MeterRates, Switch};
 
@@ -22,6 +21,14 @@ fn check_rates(rates: Option<MeterRates>) -> Result<()> {
 }
 
 impl Switch {
+    /// The first counter or register array of which another switch with the same program does not hold the same.
+    pub fn differing_array(&self, other: &Self) -> Option<String> {
+        let counters = self.externs.counters.iter().zip(&other.externs.counters).map(|(a, b)| a == b);
+        let registers = self.externs.registers.iter().zip(&other.externs.registers).map(|(a, b)| a == b);
+        let named = self.counters().into_iter().zip(counters).chain(self.registers().into_iter().zip(registers));
+        named.filter(|(_, same)| !same).map(|(name, _)| name).next()
+    }
+
     /// Names of the indirect counters.
     pub fn counters(&self) -> Vec<String> {
         self.program.counters.iter().map(|counter| counter.name.clone()).collect()
@@ -172,12 +179,6 @@ impl Switch {
         let cell = self.externs.registers.get(at).and_then(|array| array.read(index as u64));
         let (words, _) = cell.ok_or_else(|| out_of_range(register, index, size))?;
         Ok(bytes::from_words(words, bits))
-    }
-
-    /// All cells, each in as many words as its width needs, least significant first.
-    pub fn register_cells(&self, register: &str) -> Result<Vec<u64>> {
-        let (at, _, _) = self.register(register)?;
-        Ok(self.externs.registers.get(at).map(RegisterArray::words).unwrap_or_default())
     }
 
     /// `value` is big endian; one that does not fit the width is refused.

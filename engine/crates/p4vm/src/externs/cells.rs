@@ -59,6 +59,20 @@ impl Cells {
     }
 }
 
+/// By what the cells hold: a page that is not there has zeros.
+impl PartialEq for Cells {
+    fn eq(&self, other: &Self) -> bool {
+        const NONE: [u64; PAGE_WORDS] = [0; PAGE_WORDS];
+        let zeros = |page: &[u64]| page.chunks(PAGE_WORDS).all(|words| NONE.get(..words.len()) == Some(words));
+        (self.size, self.stride) == (other.size, other.stride)
+            && self.pages.iter().zip(&other.pages).all(|pages| match pages {
+                (Some(page), Some(other)) => page == other,
+                (Some(page), None) | (None, Some(page)) => zeros(page),
+                (None, None) => true,
+            })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +102,17 @@ mod tests {
         assert!(cells.get(12345).unwrap().iter().all(|&word| word == 0));
         cells.get_mut(12345).unwrap()[1] = 1;
         assert_eq!(cells.pages.iter().flatten().count(), 1);
+    }
+
+    #[test]
+    fn arrays_are_equal_by_what_they_hold() {
+        let (mut some, none) = (Cells::new(5000, 3), Cells::new(5000, 3));
+        assert!(some == none && none == some);
+        some.get_mut(4999).unwrap()[2] = 1;
+        assert!(some != none && none != some && some == some.clone());
+        some.get_mut(4999).unwrap()[2] = 0;
+        assert!(some == none && none == some);
+        assert!(Cells::new(4, 1) != Cells::new(5, 1) && Cells::new(4, 1) != Cells::new(4, 2));
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub(crate) struct Counter {
 }
 
 /// The cells of an indirect counter.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CounterArray(Cells);
 
 impl CounterArray {

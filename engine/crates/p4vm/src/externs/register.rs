@@ -3,7 +3,7 @@
 use crate::externs::cells::Cells;
 use crate::value::words_for;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct RegisterArray {
     cells: Cells,
     bits: u32,
@@ -18,11 +18,6 @@ impl RegisterArray {
     #[inline]
     pub(crate) fn read(&self, index: u64) -> Option<(&[u64], u32)> {
         Some((self.cells.get(index)?, self.bits))
-    }
-
-    /// All cells' words, one cell after the other.
-    pub(crate) fn words(&self) -> Vec<u64> {
-        self.cells.iter().flatten().copied().collect()
     }
 
     /// A cell to write, cut to its width by the writer.
