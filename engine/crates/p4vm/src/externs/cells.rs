@@ -107,12 +107,16 @@ mod tests {
     #[test]
     fn arrays_are_equal_by_what_they_hold() {
         let (mut some, none) = (Cells::new(5000, 3), Cells::new(5000, 3));
-        assert!(some == none && none == some);
+        assert_eq!(some, none);
         some.get_mut(4999).unwrap()[2] = 1;
-        assert!(some != none && none != some && some == some.clone());
+        assert_ne!(some, none);
+        assert_ne!(none, some);
+        assert_eq!(some, some.clone());
         some.get_mut(4999).unwrap()[2] = 0;
-        assert!(some == none && none == some);
-        assert!(Cells::new(4, 1) != Cells::new(5, 1) && Cells::new(4, 1) != Cells::new(4, 2));
+        assert_eq!(some, none);
+        assert_eq!(none, some);
+        assert_ne!(none, Cells::new(4999, 3));
+        assert_ne!(none, Cells::new(5000, 2));
     }
 
     #[test]
