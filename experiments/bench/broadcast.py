@@ -1,18 +1,24 @@
 """What a broadcast costs: a carousel at a given rate, and a receiver of it that loses packets, each on one core.
 
-Sender and receiver are the whole ones, with files on disk, and what they send leaves through a socket of this machine.
-Their clock is virtual and goes on by the processor time that they take, which other programs do not change; programs
-wake at whole milliseconds, as epoll lets them. What is due before what came before it is done is late. Network and
-receiver are without delay, so that WEBRC's equation allows the receiver all that is sent.
+Sender and receiver are the whole ones, with files on disk, and what is sent leaves through a socket of this machine.
+The sender's clock is virtual and goes on by the processor time that it takes, which other programs hardly change;
+programs wake at whole milliseconds, as epoll lets them. A packet is as late as the call that sends it returns after it
+was due. The receiver hears another sender, which is never late: what one leaves out, being too slow, would be loss to
+it, which it would answer with a rate at which it never ended. Network and receiver are without delay, so that WEBRC's
+equation allows the receiver all that is sent.
 """
 
+import gc
 import math
+import os
 import random
 import socket
+import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -31,6 +37,8 @@ RATE_BPS: Final = 1e9
 LATE_MS: Final = 10.0
 RECEIVED_MBPS: Final = 500.0
 LOSS: Final = 0.01
+SENT_S: Final = 20.0
+"""Of the schedule that is measured of the sender."""
 WAKE_S: Final = 1e-3
 """A program sleeps for whole milliseconds (epoll_wait(2))."""
 PEER: Final = "flute-alc"
@@ -65,9 +73,11 @@ def measure(megabytes: int) -> list[Figure]:
         with path.open("rb") as file:
             part.write_bytes(file.read(PEER_BYTES))
         (received := Path(folder) / "received").mkdir()
-        late_s, skipped, sent, taken = _webrc(path, received)
+        late_s, skipped, sent = _sent(path)
+        taken = _taken(path, received)
         (theirs := Path(folder) / "peer").mkdir()
-        peer_sent, peer_taken = _peer(part, theirs)
+        with _silent():
+            peer_sent, peer_taken = _peer(part, theirs)
     return [
         Figure("latest packet of a carousel of 1 Gbit/s", late_s * 1e3, "ms", LATE_MS, at_most=True),
         Figure("packets left out of it, being too late", skipped, "packets", 0, at_most=True),
@@ -123,44 +133,73 @@ class _Receiving:
         return self._endpoint.state == "confirming"
 
 
-def _webrc(path: Path, folder: Path) -> tuple[float, int, _Cost, _Cost]:
-    """The latest packet's delay in seconds, packets left out, and both sides' costs; until the receiver has the file
-    and the sender has sent as much."""
-    content = content_of_file(path)
-    sender = WebrcSender(
-        Session(_GROUP, _SENDER.host, 7), WebrcOptions(session_rate_bps=RATE_BPS), random.Random(_SEED)
-    )
-    sender.change(FileChange([content], is_last=True), now=0.0)
-    receiving = _Receiving(folder)
+def _sender(path: Path) -> WebrcSender:
+    """One that has begun to send the file."""
+    options = WebrcOptions(session_rate_bps=RATE_BPS)
+    sender = WebrcSender(Session(_GROUP, _SENDER.host, 7), options, random.Random(_SEED))
+    sender.change(FileChange([content_of_file(path)], is_last=True), now=0.0)
+    return sender
+
+
+def _turn(sender: WebrcSender, free_at: float) -> tuple[float, float]:
+    """When the sender's next packet is due, and when it is woken for it."""
+    due = sender.wake_at
+    if due is None:
+        raise RuntimeError("the sender has ended")
+    return due, max(math.ceil(due / WAKE_S) * WAKE_S, free_at)
+
+
+def _sent(path: Path) -> tuple[float, int, _Cost]:
+    """The latest packet's delay in seconds, packets left out, and the sender's cost."""
+    sender = _sender(path)
     cost = _Cost()
-    latest, free_at = 0.0, 0.0
+    latest = free_at = 0.0
+    gc.collect()
+    gc.freeze()  # as sessions' programs do (hosts/runtime/clock.py)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
         outbox = Outbox(sock, Counter())
-        while not receiving.is_done or cost.octets < content.data.size:
-            due = sender.wake_at
-            if due is None:
-                raise RuntimeError("the sender has ended")
-            now = max(math.ceil(due / WAKE_S) * WAKE_S, free_at)
-            latest = max(latest, now - due)
+        while free_at < SENT_S:
+            due, now = _turn(sender, free_at)
             begin = time.process_time()
-            sends = [effect for effect in sender.handle_timer(now=now) if isinstance(effect, Send)]
-            outbox.send(sends)
+            outbox.send([effect for effect in sender.handle_timer(now=now) if isinstance(effect, Send)])
             spent = time.process_time() - begin
             free_at = now + spent
+            latest = max(latest, free_at - due)
             cost.seconds += spent
-            cost.octets = _number(sender, now, "sent_bytes")
-            if not receiving.is_done:
-                receiving.run(sends, now)
+    cost.octets = _number(sender, now, "sent_bytes")
+    return latest, _number(sender, now, "skipped_packets"), cost
+
+
+def _taken(path: Path, folder: Path) -> _Cost:
+    """The receiver's cost until it has the file."""
+    sender, receiving = _sender(path), _Receiving(folder)
+    while not receiving.is_done:
+        _, now = _turn(sender, 0.0)
+        receiving.run([effect for effect in sender.handle_timer(now=now) if isinstance(effect, Send)], now)
     if not receiving.has_file:
         raise RuntimeError(f"WEBRC's receiver: {receiving.end.reason if receiving.end else 'not whole'}")
-    return latest, _number(sender, now, "skipped_packets"), cost, receiving.cost
+    return receiving.cost
 
 
 def _number(sender: WebrcSender, now: float, name: str) -> int:
     found = sender.sample(now=now)[name]
     assert isinstance(found, int)
     return found
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Without standard output: flute-alc writes to it what it has received."""
+    sys.stdout.flush()
+    with open(os.devnull, "wb") as nowhere:
+        kept = os.dup(1)
+        os.dup2(nowhere.fileno(), 1)
+        try:
+            yield
+        finally:
+            os.dup2(kept, 1)
+            os.close(kept)
 
 
 def _peer(path: Path, folder: Path) -> tuple[_Cost, _Cost]:

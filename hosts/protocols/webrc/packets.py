@@ -87,6 +87,9 @@ _FIRST: Final = struct.Struct("!HBB")
 """What both formats begin with: the bits up to `close_object`, `header_words`, `codepoint`."""
 _SHORT: Final = SHORT.struct
 _LONG: Final = LONG.struct
+_SHORT_DATA: Final = struct.Struct(_SHORT.format + "I")
+_LONG_DATA: Final = struct.Struct(_LONG.format + "I")
+"""With the FEC Payload ID."""
 _S: Final = 0x80
 _O: Final = 0x20
 _CLOSE: Final = 0x02
@@ -156,6 +159,23 @@ def encode(packet: Alc) -> bytes:
         flags, words, packet.encoding, packet.slot_index, packet.channel, packet.psn, packet.session, packet.toi
     )
     return b"".join((header, extensions, packet.payload_id.to_bytes(4, "big"), packet.symbol))
+
+
+def encode_symbol(
+    session: int,
+    slot_index: int,
+    channel: int,
+    psn: int,
+    is_long: bool,
+    toi: int,
+    encoding: int,
+    payload_id: int,
+    symbol: bytes,
+) -> bytes:
+    """The datagram of a packet without extensions, as nearly all are: as `encode` has it, in a third of the time."""
+    whole, cci_words = (_LONG_DATA, 2) if is_long else (_SHORT_DATA, 1)
+    flags = LCT_VERSION << 12 | (cci_words - 1) << 10 | _S | _O
+    return whole.pack(flags, 3 + cci_words, encoding, slot_index, channel, psn, session, toi, payload_id) + symbol
 
 
 def _fdt_extensions(packet: Alc) -> bytes:

@@ -10,7 +10,7 @@ order is computed once, on a ring of one slot's ticks.
 import heapq
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -24,12 +24,12 @@ _ROUNDING: Final = 1e-9
 """Packets: what volumes that should be whole numbers are off by, relative to their size, with much to spare."""
 
 
-class Tick(NamedTuple):
-    """What one tick of every slot sends."""
+class SlotOrder(NamedTuple):
+    """What each tick of every slot sends. Arrays: a fast session's slot has a million ticks."""
 
-    age: int
+    ages: "array[int]"
     """Of the wave, in the slot in which the packet goes; or BASE."""
-    number: int
+    numbers: "array[int]"
     """The packet's, from the wave's (on the base channel: the slot's) first."""
 
 
@@ -46,57 +46,63 @@ class Packet(NamedTuple):
 
 
 @lru_cache(maxsize=16)
-def slot_order(waves: Waves) -> tuple[Tick, ...]:
+def slot_order(waves: Waves) -> SlotOrder:
     """What every slot's ticks send, in order."""
-    ticks = waves.slot_packets
-    jobs = _windows(waves)
+    ticks, waved = waves.slot_packets, waves.wave_packets
+    releases, deadlines = _windows(waves)
     released: list[list[int]] = [[] for _ in range(ticks)]
-    for job, (release, _, _) in enumerate(jobs):
+    for job, release in enumerate(releases):
         released[release % ticks].append(job)
     queue: list[
         tuple[int, int, int]
     ] = []  # deadline, job, tick of its release; ticks are counted from this turn's first
     waiting: list[tuple[int, int, int]] | None = None
     for _ in range(_MAX_ROUNDS):
-        order: list[tuple[int, int]] = []  # job, and ticks from its wave's first slot
+        ages, numbers = array("i"), array("I")
         for tick, jobs_released in enumerate(released):
             for job in jobs_released:
-                release, deadline, _ = jobs[job]
-                heapq.heappush(queue, (tick + deadline - release, job, tick))
+                heapq.heappush(queue, (tick + deadlines[job] - releases[job], job, tick))
             if queue:
                 _, job, released_at = heapq.heappop(queue)
-                order.append((job, jobs[job][0] + tick - released_at))
+                ages.append((releases[job] + tick - released_at) // ticks if job < waved else BASE)
+                numbers.append(job if job < waved else job - waved)
         queue = sorted((deadline - ticks, job, released_at - ticks) for deadline, job, released_at in queue)
         if queue == waiting:  # as it began, so that the next turn is the same
-            return tuple(_tick(jobs[job][2], since // ticks) for job, since in order)
+            return SlotOrder(ages, numbers)
         waiting = list(queue)
     raise AssertionError("the order does not repeat itself")
 
 
-def _tick(first: Tick, age: int) -> Tick:
-    return first if first.age == BASE else Tick(age, first.number)
-
-
-def _windows(waves: Waves) -> list[tuple[int, int, Tick]]:
-    """(First tick, last tick, what) of each packet of one wave, from the wave's first slot, and of a slot's base
-    channel. Tick i ends at (i + 1) / ticks slots."""
-    ends = [tick / waves.slot_packets for tick in range(1, waves.slot_packets + 1)]
-    reached = array("d")
-    for volumes in waves.wave_volumes(ends):
-        before = reached[-1] if reached else 0.0
-        reached.extend([before + volume for volume in volumes])
-    jobs = [(*window, Tick(0, n)) for n, window in enumerate(_packet_windows(reached, waves.wave_packets))]
+def _windows(waves: Waves) -> tuple["array[int]", "array[int]"]:
+    """First and last tick of each packet of one wave, from the wave's first slot on, and then of a slot's base channel.
+    Tick i ends at (i + 1) / ticks slots."""
+    ticks = waves.slot_packets
+    ends = [tick / ticks for tick in range(1, ticks + 1)]
     base = array("d", (waves.base_volume(end) for end in ends))
-    return jobs + [(*window, Tick(BASE, n)) for n, window in enumerate(_packet_windows(base, waves.base_packets))]
+    releases, deadlines = array("i"), array("i")
+    for slots, packets in ((list(waves.wave_volumes(ends)), waves.wave_packets), ([(base, 1.0)], waves.base_packets)):
+        whole = packets / sum(fluid[-1] * scale for fluid, scale in slots)  # it is whole but for rounding
+        slack = _ROUNDING * packets
+        releases.extend(_ticks(slots, [(number + slack) / whole for number in range(packets)], bisect_right))
+        deadlines.extend(_ticks(slots, [(number + 1 - slack) / whole for number in range(packets)], bisect_left))
+    return releases, deadlines
 
 
-def _packet_windows(reached: "array[float]", packets: int) -> Iterator[tuple[int, int]]:
-    """`reached`: the fluid at the end of each tick."""
-    whole = packets / reached[-1]
-    fluid = array("d", (volume * whole for volume in reached))  # whole but for rounding
-    slack = _ROUNDING * packets
-    for number in range(packets):
-        yield bisect_right(fluid, number + slack), bisect_left(fluid, number + 1 - slack)
+def _ticks(
+    slots: Sequence[tuple["array[float]", float]], volumes: Sequence[float], place: Callable[..., int]
+) -> Iterator[int]:
+    """The ticks, from the first slot on, in which a channel's fluid reaches these volumes, which grow; `slots`: what it
+    is at the end of each of their ticks, from each one's beginning, and what to multiply that with."""
+    slot = at = 0
+    before = 0.0
+    fluid, scale = slots[0]
+    for volume in volumes:
+        while volume - before > fluid[-1] * scale and slot + 1 < len(slots):
+            before += fluid[-1] * scale
+            slot, at = slot + 1, 0
+            fluid, scale = slots[slot]
+        at = place(fluid, (volume - before) / scale, at)
+        yield slot * len(fluid) + at
 
 
 class Schedule:
@@ -104,7 +110,7 @@ class Schedule:
 
     def __init__(self, waves: Waves) -> None:
         self.waves = waves
-        self._order = slot_order(waves)
+        self._ages, self._numbers = slot_order(waves)
         self._gap = waves.slot_s / waves.slot_packets
         self._first_psn = waves.psns - waves.wave_packets
 
@@ -112,7 +118,7 @@ class Schedule:
         """The packet with this number."""
         waves = self.waves
         slot, tick = divmod(number, waves.slot_packets)
-        age, index = self._order[tick]
+        age, index = self._ages[tick], self._numbers[tick]
         at = (number + 1) * self._gap
         if age == BASE:
             psn = (slot * waves.base_packets + index) % waves.base_psns

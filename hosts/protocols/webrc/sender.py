@@ -25,6 +25,7 @@ from hosts.protocols.webrc.packets import (
     Alc,
     encode,
     encode_close,
+    encode_symbol,
     payload_bytes,
 )
 from hosts.protocols.webrc.schedule import Packet, Schedule
@@ -37,6 +38,8 @@ FDT_SHARE: Final = 2
 """Every so many packets of the base channel one is the FDT (ours)."""
 MOST_LATE_S: Final = 0.25
 """A program that was held up sends what it missed, but not more than this much of it at once (ours)."""
+IN_TIME_S: Final = 0.002
+"""A program that is not later has time for what later packets need (ours): timers are due to a millisecond."""
 CLOSE_COPIES: Final = 3
 """On each channel that receivers may hear: nobody confirms the end (ours)."""
 PIECE_BYTES: Final = 1 << 20
@@ -190,6 +193,7 @@ class WebrcSender(StreamSender):
         if self.options.carousel_s and now - self._origin >= self.options.carousel_s:
             return self.close(now=now, reason="")
         effects: list[Effect] = []
+        is_in_time = now - self._next_at <= IN_TIME_S
         while self._next_at <= now:
             if now - self._next_at > MOST_LATE_S:
                 self._skip(now)
@@ -202,6 +206,8 @@ class WebrcSender(StreamSender):
                 return [*effects, *self.close(now=now, reason=withdrawn)]
             self._next += 1
             self._next_at = self._origin + (self._next - self._first + 1) / self.waves.session_rate
+        if is_in_time:
+            self.carousel.make_ready()
         return effects
 
     # --- sending
@@ -242,7 +248,7 @@ class WebrcSender(StreamSender):
             symbol, data = self._table(packet, description, now)
         else:
             toi, scheme, number, symbol = found
-            data = encode(Alc(session, slot_index, channel, psn, is_long, toi, scheme, number, symbol))
+            data = encode_symbol(session, slot_index, channel, psn, is_long, toi, scheme, number, symbol)
         self.counters["data_packets"] += 1
         self.counters["udp_bytes"] += len(data)
         self._sent_bytes += len(symbol)

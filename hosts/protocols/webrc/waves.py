@@ -12,6 +12,7 @@ constant.
 """
 
 import math
+from array import array
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -156,16 +157,15 @@ class Waves:
         newest -= self._decayed(self._steady + self._second, leads, x)
         return newest if age == 0 else both - newest
 
-    def wave_volumes(self, ends: Sequence[float]) -> Iterator[list[float]]:
-        """Of each wave, youngest first, up to each of these `x`, as `wave_volume` has it: but how most fall alike
-        is worked out once."""
-        fallen = [1.0 - math.pow(self.p, x) for x in ends]
+    def wave_volumes(self, ends: Sequence[float]) -> Iterator[tuple["array[float]", float]]:
+        """Of each wave, youngest first, up to each of these `x`, as `wave_volume` has it: numbers, and what they are to
+        be multiplied with. How most waves fall is the same."""
+        fallen = array("d", (1.0 - math.pow(self.p, x) for x in ends))
         for age in range(self.n):
             if age <= 1:
-                yield [self.wave_volume(age, x) for x in ends]
+                yield array("d", (self.wave_volume(age, x) for x in ends)), 1.0
             else:
-                scale = self._scale(self.base_rate * self.p ** -(self.n - age))
-                yield [share * scale for share in fallen]
+                yield fallen, self._scale(self.base_rate * self.p ** -(self.n - age))
 
     def _decayed(self, rate: float, since: float, until: float) -> float:
         """Packets, between two times of a slot, of a channel that begins the slot at `rate`."""

@@ -1,4 +1,5 @@
 import json
+import time
 
 import pytest
 from typer.testing import CliRunner
@@ -8,11 +9,14 @@ from experiments.bench.cli import app
 from experiments.bench.figure import Figure
 
 
-def test_a_small_broadcast_is_measured_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_small_broadcast_is_measured_on_both_sides(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(broadcast, "RATE_BPS", 20e6)  # a schedule of 1 Gbit/s takes seconds to make
     monkeypatch.setattr(broadcast, "PEER_BYTES", 500_000)
     found = {figure.name: figure for figure in broadcast.measure(1)}
     latest, left_out, sends, decodes = found.values()
+    assert capfd.readouterr().out == ""  # flute-alc writes there, and so does --json
     assert latest.value > 0
     assert left_out.value == 0
     for figure in (sends, decodes):
@@ -36,3 +40,16 @@ def test_a_receiver_without_the_file_is_an_error(monkeypatch: pytest.MonkeyPatch
     result = CliRunner().invoke(app, ["broadcast"])
     assert result.exit_code == 1
     assert "not whole" in result.output
+
+
+def test_a_sender_that_is_too_slow_is_measured_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it leaves out is none of the receiver's losses."""
+    monkeypatch.setattr(broadcast, "RATE_BPS", 20e6)
+    monkeypatch.setattr(broadcast, "PEER_BYTES", 100_000)
+    processor = time.process_time
+    monkeypatch.setattr(time, "process_time", lambda: 100 * processor())
+    latest, left_out, sends, decodes = broadcast.measure(1)
+    assert latest.value > broadcast.LATE_MS
+    assert left_out.value > 0
+    assert sends.value < 20
+    assert decodes.value > 0

@@ -162,9 +162,27 @@ class Carousel:
             try:
                 return toi, encoder.transmission.scheme, *encoder.next_packet(channel)
             except FileError as error:
-                self.withdrawn.append(str(error))
-                self.remove([toi])
+                self._withdraw(toi, error)
         return None
+
+    def make_ready(self) -> None:
+        """A step ahead of the next visit, if it takes one, and none was made since the last call: milliseconds that its
+        packets need not wait for."""
+        is_rested = not self._encoders.has_worked
+        self._encoders.has_worked = False
+        if is_rested and self._turns:
+            toi = self._turns[0][1]
+            encoder = self._objects[toi].encoder
+            assert encoder is not None
+            try:
+                encoder.make_ready()
+            except FileError as error:
+                self._withdraw(toi, error)
+
+    def _withdraw(self, toi: int, error: FileError) -> None:
+        """A file that cannot be read any more is sent no more."""
+        self.withdrawn.append(str(error))
+        self.remove([toi])
 
     def _visit(self) -> bool:
         """Go on to the next object; whether there is one."""

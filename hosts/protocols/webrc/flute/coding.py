@@ -14,21 +14,41 @@ from hosts.storage import Readable
 MOST_SENT: Final = MAX_ESI // REPAIRS_AT_ONCE * REPAIRS_AT_ONCE
 """RaptorQ symbols of a block until they are sent again."""
 ENCODER_BYTES: Final = 8 << 20
-"""Of the blocks whose repair symbols can be made at a moment (ours); one may be longer. Its source and intermediate
-symbols take twice as much."""
+"""Of the blocks whose repair symbols can be made at a moment (ours). Their source and intermediate symbols take twice
+as much."""
+LEAST_KEPT: Final = 2
+"""Of them, however long: the one that is sent, and the one after it."""
 PREPARED: Final = 16
 """Sizes of blocks that are prepared (ours): the library keeps what it has worked out for the last 64."""
 LEAST_WORD: Final = 8
 """Bytes of the symbols that a block is prepared with: what they are is of no account."""
 
 
+class _Block:
+    """One whose repair symbols can be made, or will be."""
+
+    __slots__ = ("data", "encoder", "size")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.size = len(data)
+        self.encoder: RaptorqEncoder | None = None
+
+    def make(self, symbol: int) -> RaptorqEncoder:
+        self.encoder = RaptorqEncoder(self.data, symbol)
+        self.data = b""
+        return self.encoder
+
+
 class Encoders:
     """RaptorQ's encoders of a session, of which those that were used last are kept."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[int, int], tuple[RaptorqEncoder, int]] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, int], _Block] = OrderedDict()
         self._bytes = 0
         self._prepared: set[int] = set()
+        self.has_worked = False
+        """Whether a block was read or an encoder made since this was set to False: milliseconds each."""
 
     def prepare(self, symbols: int) -> None:
         """Blocks of so many source symbols will be sent. Most of an encoder's time goes into what depends on this
@@ -39,23 +59,34 @@ class Encoders:
 
     def get(self, toi: int, block: int, read: Callable[[], bytes], symbol: int) -> RaptorqEncoder:
         """Of a block, which `read` gives; making it takes time in proportion to the block."""
+        found = self._kept.get((toi, block)) or self._read(toi, block, read)
+        self._kept.move_to_end((toi, block))
+        return found.encoder or self._make(found, symbol)
+
+    def step(self, toi: int, block: int, read: Callable[[], bytes], symbol: int) -> None:
+        """Read a block, or make the encoder of one that was read, before it is asked for."""
         found = self._kept.get((toi, block))
-        if found is not None:
-            self._kept.move_to_end((toi, block))
-            return found[0]
-        data = read()
-        self._bytes += len(data)
-        while self._kept and self._bytes > ENCODER_BYTES:
-            _, (_, size) = self._kept.popitem(last=False)
-            self._bytes -= size
-        encoder = RaptorqEncoder(data, symbol)
-        self._kept[toi, block] = encoder, len(data)
-        return encoder
+        if found is None:
+            self._read(toi, block, read)
+        elif found.encoder is None:
+            self._make(found, symbol)
+
+    def _read(self, toi: int, block: int, read: Callable[[], bytes]) -> _Block:
+        self.has_worked = True
+        found = self._kept[toi, block] = _Block(read())
+        self._bytes += found.size
+        while len(self._kept) > LEAST_KEPT and self._bytes > ENCODER_BYTES:
+            self._bytes -= self._kept.popitem(last=False)[1].size
+        return found
+
+    def _make(self, found: _Block, symbol: int) -> RaptorqEncoder:
+        self.has_worked = True
+        return found.make(symbol)
 
     def forget(self, toi: int) -> None:
         """An object is sent no more."""
         for key in [key for key in self._kept if key[0] == toi]:
-            self._bytes -= self._kept.pop(key)[1]
+            self._bytes -= self._kept.pop(key).size
 
 
 def finite_symbols(transmission: Transmission, source: int) -> int:

@@ -96,6 +96,9 @@ class RaptorqObject:
         self._dwell = 0  # packets until an ordered pass goes on to it
         self._between = 0.0  # of the object, until the next ordered pass
         self._turn = 0
+        self._planned = 0
+        self._coming: tuple[int, int] | None = None
+        """Block and packets of the visit after this one."""
         self._number = 0
         self._left = 1
         self._ready: list[bytes] = []
@@ -113,29 +116,45 @@ class RaptorqObject:
     def visit(self, share: float) -> int:
         """Go on to the next block; how many packets of it shall be sent, a share of its source symbols."""
         self._ready = []
+        self._number, self._left = self._coming or self._plan(share)
+        self._coming = self._plan(share)
+        return self._left
+
+    def _plan(self, share: float) -> tuple[int, int]:
+        """The block that is visited after those that were planned before, and packets."""
         is_ordered = self._ordered and self._between <= 0.0
         if is_ordered and not self._dwell:
-            self._number = self._next
-            self._dwell = self._in_order(self._number)
+            self._planned = self._next
+            self._dwell = self._in_order(self._planned)
             self._next = (self._next + 1) % self._ordered
         elif not is_ordered:
             blocks = self.transmission.blocks
             turns, at = divmod(self._turn, blocks)
             self._turn += 1
-            self._number = (at + int(turns * GOLDEN % 1 * blocks)) % blocks
-        self._left = max(1, int(self._source * share))
+            self._planned = (at + int(turns * GOLDEN % 1 * blocks)) % blocks
+        number = self._planned
+        packets = max(1, int(self.transmission.source(number) * share))
         if is_ordered:
-            self._left = min(self._left, self._dwell)
-            self._dwell -= self._left
+            if self._dwell < 1.5 * packets:  # a visit is short for an encoder to be made meanwhile
+                packets = self._dwell
+            self._dwell -= packets
             if not self._dwell and not self._next:
                 self._between = BETWEEN
         else:
-            self._between -= self._left / self.transmission.symbols
-        return self._left
+            self._between -= packets / self.transmission.symbols
+        return number, packets
 
-    @property
-    def _source(self) -> int:
-        return self.transmission.source(self._number)
+    def make_ready(self) -> None:
+        """A step ahead of the next visit, if it takes one: milliseconds. Raises FileError."""
+        if self._coming is None:
+            return
+        number, packets = self._coming
+        if self._sent[number] + packets > self.transmission.source(number):
+            self._encoders.step(self._toi, number, lambda: self._block(number), self.transmission.symbol)
+
+    def _block(self, number: int) -> bytes:
+        begin, end = self.transmission.block(number)
+        return self._data.read(begin, end - begin)
 
     def next_packet(self, channel: int) -> tuple[int, bytes]:
         """FEC Payload ID and symbol of the next packet, whatever its channel. Raises FileError."""
@@ -152,14 +171,14 @@ class RaptorqObject:
 
     def _make(self, number: int, symbol: int, count: int) -> None:
         size = self.transmission.symbol
-        begin, end = self.transmission.block(number)
-        source = self._source
+        source = self.transmission.source(number)
         if symbol < source:
+            begin, end = self.transmission.block(number)
             at = begin + symbol * size
             data = self._data.read(at, min(count * size, end - at))
             self._ready = [data[at : at + size].ljust(size, b"\0") for at in range(0, len(data), size)]
         else:
-            encoder = self._encoders.get(self._toi, number, lambda: self._data.read(begin, end - begin), size)
+            encoder = self._encoders.get(self._toi, number, lambda: self._block(number), size)
             self._ready = encoder.repair(symbol - source, count)
         self._ready.reverse()
 
@@ -190,6 +209,9 @@ class FiniteObject:
     def visit(self, share: float) -> int:
         """How many packets shall be sent before other objects have their turn."""
         return max(1, int(self.transmission.largest_block * share))
+
+    def make_ready(self) -> None:
+        """Nothing has to be made before it is asked for."""
 
     def next_packet(self, channel: int) -> tuple[int, bytes]:
         """FEC Payload ID and symbol of the channel's next packet. Raises FileError."""

@@ -21,6 +21,7 @@ from hosts.protocols.webrc.packets import (
     Alc,
     encode,
     encode_close,
+    encode_symbol,
     header_bytes,
     parse,
     payload_bytes,
@@ -89,6 +90,12 @@ def test_a_packet_of_the_size_that_was_asked_for() -> None:
         symbol = bytes(payload_bytes(1024, is_long=is_long))
         data = encode(Alc(1, 2, 3, 4, is_long, symbol=symbol))
         assert len(data) + LINK_BYTES == 1024
+
+
+@given(st.one_of(SHORT, LONG).filter(lambda packet: not packet.closes))
+def test_packets_without_extensions_are_made_alike_both_ways(packet: Alc) -> None:
+    head = packet.session, packet.slot_index, packet.channel, packet.psn, packet.is_long, packet.toi
+    assert encode_symbol(*head, packet.encoding, packet.payload_id, packet.symbol) == encode(packet)
 
 
 @given(st.one_of(SHORT, LONG))

@@ -100,6 +100,30 @@ def test_in_an_ordered_pass_whoever_gets_nearly_all_has_few_blocks_open(
         assert bool(given_up) == gives_up
 
 
+def test_an_encoder_is_made_in_steps_before_its_visit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the same is sent as without."""
+    monkeypatch.setattr("hosts.protocols.webrc.flute.objects.BLOCK_SYMBOLS", 8)
+    monkeypatch.setattr("hosts.protocols.webrc.flute.coding.ENCODER_BYTES", 0)  # so that they are made anew each time
+    data = Random(1).randbytes(40 * 30 - 7)
+    transmission = plan(RAPTORQ, len(data), 40)
+    encoders = Encoders()
+    ahead = object_encoder(1, BytesContent(data), transmission, encoders)
+    plain = object_encoder(1, BytesContent(data), transmission, Encoders())
+    works = 0
+    for _ in range(40):
+        count = ahead.visit(0.5)
+        assert count == plain.visit(0.5)
+        encoders.has_worked = False
+        sent = [ahead.next_packet(channel=3) for _ in range(count)]
+        assert sent == [plain.next_packet(channel=3) for _ in range(count)]
+        works += encoders.has_worked  # in this visit, with packets that wait
+        for _ in range(3):  # two steps and then none
+            encoders.has_worked = False
+            ahead.make_ready()
+        assert not encoders.has_worked
+    assert works == 0
+
+
 @pytest.mark.parametrize("scheme", [REED_SOLOMON, NO_CODE])
 @pytest.mark.parametrize("size", [1, 39, 40, 41, 50_000])
 def test_any_one_channel_brings_all_symbols_of_the_finite_schemes(scheme: int, size: int) -> None:
