@@ -3,11 +3,11 @@
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from hosts.endpoint import Address, PeerDropped, PeerFinished, SessionEnded
-from hosts.parts.silence import UNPROVEN_S, is_success
+from hosts.parts.silence import UNPROVEN_S, Presence, is_success
 from hosts.wire.reason import Reason
 
 MOST_RECEIVERS: Final = 1 << 16
@@ -25,16 +25,13 @@ class Member:
     delivered: int = 0
     """Blocks that its application has, in order."""
     feedback: int = 0
+    presence: Presence = field(default_factory=Presence)
 
     def heard(self, now: float) -> None:
         """It has told of its reception."""
         self.heard_at = now
         self.feedback += 1
-
-    @property
-    def is_proven(self) -> bool:
-        """Whether it has told of anything that it received."""
-        return self.feedback > 0
+        self.presence.told(now)
 
 
 class Ended(NamedTuple):
@@ -101,11 +98,11 @@ class Roster:
         anything for so long; `waits`: there is nothing to send before somebody says what it has or lacks.
         """
         patience_s = max(patience_s, turn_s)
-        # Who has said nothing yet may not be there: it has less time while the others wait.
+        # Who has said next to nothing may not be there: it has less time while the others wait.
         unproven_s = max(min(patience_s, UNPROVEN_S), turn_s) if waits else patience_s
         found = []
         for receiver, member in self.members.items():
-            if not member.is_proven:
+            if not member.presence.is_proven:
                 if now > member.heard_at + unproven_s:
                     found.append((receiver, Reason.UNPROVEN))
             elif now > member.heard_at + patience_s:

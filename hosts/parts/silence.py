@@ -13,8 +13,34 @@ SILENT_ROUNDS: Final = 3
 
 
 UNPROVEN_S: Final = 6.0
-"""For so long, when all others are through, a sender waits for who has joined and then acknowledged nothing: anybody
-may say in a packet that somebody joins (ours: six heartbeats of RLA, three probes of MTCP)."""
+"""For so long, when all others are through, a sender waits for who has joined and then acknowledged next to nothing:
+anybody may say in a packet that somebody joins, and in another that it has something (ours: six heartbeats of RLA,
+three probes of MTCP)."""
+PROVEN_TIMES: Final = 3
+"""So often, at least SILENT_S apart, one that is there tells of something new that it has (ours: a forged packet is
+one)."""
+
+
+class Presence:
+    """Whether somebody has shown that it is there. Times in seconds on the clock of who hears it."""
+
+    __slots__ = ("_counts_at", "times")
+
+    def __init__(self) -> None:
+        self.times = 0
+        """It has told of what it got, at least SILENT_S apart."""
+        self._counts_at = -inf
+
+    def told(self, now: float) -> None:
+        """Of something new that it has."""
+        if now >= self._counts_at:
+            self.times += 1
+            self._counts_at = now + SILENT_S
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether that was often enough."""
+        return self.times >= PROVEN_TIMES
 
 
 def is_success(reasons: Iterable[Reason], whole: int, wanted: int) -> bool:

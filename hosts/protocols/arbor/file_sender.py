@@ -99,9 +99,9 @@ class ArborFileSender(FileSender, ArborSender):
         super()._timed_out(now)
         members, limiting = self.roster.members, self.going.limiting
         mute = None if limiting is None else members.get(limiting.receiver)
-        if limiting is not None and mute is not None and not mute.is_proven:
+        if limiting is not None and mute is not None and not mute.feedback:
             others = [number for number in members if number != limiting.receiver]
-            other = next((number for number in others if members[number].is_proven), others[0] if others else None)
+            other = next((number for number in others if members[number].feedback), others[0] if others else None)
             if other is not None:
                 self._go_by(other, members[other].address, members[other].rtt, now)
 

@@ -133,7 +133,9 @@ class Agent:
             self._silence.aside.take(child)
             self._trim()
         else:
-            self._completed(self._board.remove_child(number, self.end), now)
+            fresh = self._board.remove_child(number, self.end)
+            if self.children or not self._own_clock or child.presence.is_proven:
+                self._completed(fresh, now)  # else it may not have been there, and others may still come
         self.delays.left(child)
 
     def probed(self, child: Child) -> None:

@@ -6,6 +6,7 @@ from math import inf
 from hosts.endpoint import Address
 from hosts.parts.base_delay import WINDOW_S, BaseDelay
 from hosts.parts.rtt import DelayEstimator
+from hosts.parts.silence import Presence
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.packets import SACK_BITS
 from hosts.protocols.mtcp.repairs import Repairs
@@ -52,6 +53,7 @@ class Child:
         "min_cwnd",
         "misheard_at",
         "number",
+        "presence",
         "probe_waits",
         "probed_at",
         "progress_at",
@@ -95,6 +97,7 @@ class Child:
         self.first = first
         self.first_offset = first_offset
         self.cumulative = first  # the first packet that it lacks
+        self.presence = Presence()
         self.rtd = DelayEstimator(options.rto_margin_s)  # its clock's origin is the sender's minus ours
         self.rtd_last = 0.0
         self.base = BaseDelay(WINDOW_S if options.adaptive else inf)  # Vegas' base delay: the paper's is the session's
@@ -139,6 +142,7 @@ class Child:
         self.advertised_window = advertised_window
         if cumulative > self.cumulative:
             self.cumulative = cumulative
+            self.presence.told(now)
             self.progress_at = now
         if highest is not None and highest > self.highest_offset:
             self.highest_offset = highest
@@ -172,11 +176,6 @@ class Child:
         """It has spoken for itself, or is not in what switches merge any more."""
         self.merged_timeout = None
         self.holds = True
-
-    @property
-    def is_proven(self) -> bool:
-        """Whether it has acknowledged anything."""
-        return self.cumulative > self.first
 
     @property
     def timeout(self) -> float | None:

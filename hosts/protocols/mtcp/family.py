@@ -182,6 +182,7 @@ class Family:
                 self.agent.witness.joined(child)
             self.agent.witness.returned(source)
         self._elsewhere.pop(source, None)
+        self.roster.forget_unproven(source)
         effects: list[Effect] = [self._answer(join, source, child)]
         effects += self._note(self._entry(child, State.ACTIVE, Reason.NONE), now)
         effects.append(self._probe(child, now))
@@ -191,7 +192,7 @@ class Family:
         if self.node.refusal is not Reason.NONE:
             return self.node.refusal
         known = self.roster.members.get(source)
-        if known is not None and known.state in FINAL and not join.member:
+        if known is not None and known.state in FINAL and not join.member and known.reason is not Reason.UNPROVEN:
             return Reason.STARTED  # it is through; if it begins again, what it had is not what it gets
         lineage = self.node.lineage
         store = self.agent.store
@@ -317,15 +318,13 @@ class Family:
         packet = encode_abort(self.session, reason)
         return [Send(packet, address) for address in self.children]
 
-    @property
-    def _others_are_through(self) -> bool:
-        """At the sender: whether somebody has all, and of the children left nothing shows that they are there."""
-        return (
-            self.membership is not None
-            and self.agent.has_end
-            and not any(child.is_proven for child in self.children.values())
-            and any(entry.state in WHOLE for entry in self.roster.members.values())
-        )
+    def _others_are_through(self, now: float) -> bool:
+        """At the sender: whether of the children left nothing shows that they are there, and somebody has all, or they
+        took others' places."""
+        if self.membership is None or any(child.presence.is_proven for child in self.children.values()):
+            return False
+        is_over = self.agent.has_end and any(entry.state in WHOLE for entry in self.roster.members.values())
+        return is_over or self.membership.may_wait(now)
 
     # --- timers
 
@@ -362,7 +361,7 @@ class Family:
                         self.agent.witness.returned(source)
                     effects += self._note(self._entry(child, State.LOST, Reason.SILENT), now)
             for child, reason in hopeless(
-                self.agent, now, blocked=blocked, others_are_through=self._others_are_through
+                self.agent, now, blocked=blocked, others_are_through=self._others_are_through(now)
             ):
                 effects += self.drop(child, reason, now)
         return effects

@@ -18,7 +18,7 @@ def hopeless(
     agent: Agent, now: float, *, blocked: bool, others_are_through: bool = False
 ) -> list[tuple[Child, Reason]]:
     """Those children, and why. `blocked`: there is more to send, but an advertised window keeps it back;
-    `others_are_through`: nobody else is waited for than those who have acknowledged nothing.
+    `others_are_through`: nobody else is waited for than those who have acknowledged next to nothing.
 
     Who is silent has less time when no more can be kept for it; not so an agent, whose children may come for it.
     """
@@ -32,11 +32,11 @@ def hopeless(
         # Who says nothing waits for nobody below.
         serves = child.agent and child.answered_at > now - limit
         patience = limit * (SERVING_PATIENCE if serves else 1)
-        is_unproven = not child.is_proven and child.first < agent.end
+        is_unproven = not child.presence.is_proven and child.first < agent.end
         silent_for = min(limit, UNPROVEN_S) if is_unproven and others_are_through else limit
         if child.heard_at <= now - silent_for or (not child.agent and agent.given_up(child, now)):
             found.append((child, Reason.UNPROVEN if is_unproven else Reason.SILENT))
         elif child.progress_at <= now - patience and child.heard_at > now - 2 * options.probe_interval_s:
             # It lives; one that does not is about to count as silent.
-            found.append((child, Reason.UNPROVEN if is_unproven else Reason.STALLED))
+            found.append((child, Reason.STALLED if child.presence.times else Reason.UNPROVEN))
     return found

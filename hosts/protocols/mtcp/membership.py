@@ -4,6 +4,7 @@ because its parent has gone.
 
 import random
 from collections import Counter
+from math import inf
 
 from hosts.endpoint import Address, Effect, PeerDropped, PeerFinished, PeerJoined, PeerRefused, Send
 from hosts.protocols.mtcp.agent import Agent
@@ -34,6 +35,8 @@ class Membership:
         self.lineage: tuple[Address, ...] = ()
         self.kept_offset = 0
         self.refusal = Reason.NONE
+        self.wait_until = -inf
+        """Until then receivers are waited for, when none is there."""
         self.active: set[Address] = set()
         """Members that have not ended."""
         self._ended: set[Address] = set()  # members whose end the application was told of
@@ -90,6 +93,12 @@ class Membership:
             return [*effects, PeerDropped(address, entry.reason.text)]
         complete = entry.state in WHOLE
         return [*effects, PeerFinished(address, complete, "" if complete else entry.reason.text)]
+
+    def may_wait(self, now: float) -> bool:
+        """Whether receivers are waited for, and none has come but those who may not be there."""
+        ended = (entry for entry in self._roster.members.values() if entry.state in FINAL)
+        is_empty = all(entry.reason is Reason.UNPROVEN for entry in ended)
+        return is_empty and now < self.wait_until and self._agent.store.first_offset == 0
 
     # --- whose parent has gone
 

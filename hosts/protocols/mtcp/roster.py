@@ -1,7 +1,9 @@
 """Who takes part in a session below one node of the tree: kept by every agent, told upwards, complete at the sender."""
 
 from hosts.endpoint import Address, Effect, Send
+from hosts.parts.silence import is_success
 from hosts.protocols.mtcp.control import MAX_ENTRIES, Entry, State, encode_report
+from hosts.wire.reason import Reason
 
 MAX_MEMBERS = 65_536
 """So many are remembered; reports of more are not believed (ours)."""
@@ -51,6 +53,12 @@ class Roster:
         self.untold[entry.address] = None
         return news
 
+    def forget_unproven(self, address: Address) -> None:
+        """Somebody else may have joined in its name."""
+        known = self.members.get(address)
+        if known is not None and known.reason is Reason.UNPROVEN:
+            del self.members[address]
+
     def below(self, top: Address) -> list[Entry]:
         """All members below a node, in any state."""
         by_parent: dict[Address, list[Entry]] = {}
@@ -66,6 +74,23 @@ class Roster:
                     found.append(entry)
                     queue.append(entry.address)
         return found
+
+    # --- what has come of the session
+
+    def is_success(self, wanted: int) -> bool:
+        """Whether a session for so many has come to its end as it should."""
+        others = [entry.reason for entry in self.members.values() if entry.state not in WHOLE]
+        return is_success(others, len(self.members) - len(others), wanted)
+
+    @property
+    def failed_text(self) -> str:
+        """Who has not the whole, and why."""
+        others = (entry for entry in self.members.values() if entry.state not in WHOLE)
+        return "; ".join(f"{entry.address}: {entry.reason.text}" for entry in others)
+
+    def nobody_text(self, text: str) -> str:
+        """Why a session fails that is left with nobody, and who was there."""
+        return f"{text} ({self.failed_text})" if self.failed_text else text
 
     # --- telling the parent
 

@@ -13,7 +13,6 @@ from hosts.parts.least_rate import LeastRate
 from hosts.parts.naming import receiver_names
 from hosts.parts.parting import Parting
 from hosts.parts.sending import StreamSender
-from hosts.parts.silence import is_success
 from hosts.protocol import Session
 from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.control import encode_abort, encode_announce
@@ -23,7 +22,7 @@ from hosts.protocols.mtcp.membership import Membership
 from hosts.protocols.mtcp.options import MtcpOptions
 from hosts.protocols.mtcp.pacing import Pacer
 from hosts.protocols.mtcp.packets import DATA_BYTES, Feedback, encode_data, encode_run, parse
-from hosts.protocols.mtcp.roster import WHOLE, Roster
+from hosts.protocols.mtcp.roster import Roster
 from hosts.protocols.mtcp.status import (
     governing_cwnd,
     limiting_row,
@@ -70,7 +69,7 @@ class MtcpSender(StreamSender):
         self._cwnd_seen = 0.0  # when it last looked at what the windows allow
         self._parting: Parting | None = None
         self._least = LeastRate(options.least_rate_bps, options.least_rate_s)
-        self._wait_until = 0.0
+        self._has_begun = False
         self._announce_at = 0.0
         self._rate_at: float | None = None  # rate limit: when the next packet may leave
 
@@ -125,7 +124,7 @@ class MtcpSender(StreamSender):
     # --- inputs
 
     def start(self, *, now: float) -> Sequence[Effect]:
-        self._wait_until = now + self.session.wait
+        self._membership.wait_until = now + self.session.wait
         self._announce_at = now
         return self.handle_timer(now=now)
 
@@ -175,7 +174,9 @@ class MtcpSender(StreamSender):
         self.state = "sending"
         self.detail = ""
         self._least.begin(now)
-        effects.append(SessionStarted())
+        if not self._has_begun:
+            effects.append(SessionStarted())
+        self._has_begun = True
         self._transmit(effects, now)
 
     def _advance(self, effects: list[Effect], now: float) -> None:
@@ -183,6 +184,10 @@ class MtcpSender(StreamSender):
         if self.state == "waiting" and len(self._membership.active) >= self.session.receivers:
             self._begin(effects, now)
         elif self.state == "sending" and not self._membership.active and not self.agent.children:
+            if self._membership.may_wait(now):  # those who were meant may still come
+                self.state = "waiting"
+                self._announce_at = now
+                return
             self.state = "closing"
             self._membership.refusal = Reason.STARTED
             self._parting = Parting(now)
@@ -190,15 +195,10 @@ class MtcpSender(StreamSender):
 
     def _end(self) -> SessionEnded:
         self.state = "closed"
-        members = self.roster.members
-        others = [end for end in members.values() if end.state not in WHOLE]
-        failed = [f"{end.address}: {end.reason.text}" for end in others]
-        if not self.agent.has_end:
-            self.detail = "no receiver is left" + (f" ({'; '.join(failed)})" if failed else "")
-            return SessionEnded(False, self.detail)
-        self.detail = "; ".join(failed)
-        reasons = [end.reason for end in others]
-        return SessionEnded(is_success(reasons, len(members) - len(others), self.session.receivers), self.detail)
+        roster = self.roster
+        has_end = self.agent.has_end
+        self.detail = roster.failed_text if has_end else roster.nobody_text("no receiver is left")
+        return SessionEnded(has_end and roster.is_success(self.session.receivers), self.detail)
 
     def _abort(self, reason: Reason, text: str) -> list[Effect]:
         packet = encode_abort(self.number, reason)
@@ -331,7 +331,7 @@ class MtcpSender(StreamSender):
         if family_at is not None and family_at < at:
             at = family_at
         if self.state == "waiting":
-            return min(at, self._wait_until)
+            return min(at, self._membership.wait_until)
         if self.limit == "pacing" and self._pacer.at < at:
             return self._pacer.at
         if self.limit == "rate" and self._rate_at is not None and self._rate_at < at:
@@ -381,8 +381,9 @@ class MtcpSender(StreamSender):
     def _wait(self, effects: list[Effect], now: float) -> None:
         joined = len(self._membership.active)
         self.detail = f"{joined} of {self.session.receivers} receivers have joined"
-        if now >= self._wait_until:
+        if now >= self._membership.wait_until:
             if joined:
                 self._begin(effects, now)
             else:
-                effects += self._abort(Reason.NONE, f"no receiver joined within {self.session.wait:g} s")
+                text = self.roster.nobody_text(f"no receiver joined within {self.session.wait:g} s")
+                effects += self._abort(Reason.NONE, text)

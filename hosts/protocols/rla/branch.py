@@ -10,6 +10,7 @@ from hosts.endpoint import Address
 from hosts.parts.doubt import Doubt
 from hosts.parts.rounds import Rounds
 from hosts.parts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
+from hosts.parts.silence import Presence
 from hosts.protocols.rla.packets import WINDOW_PACKETS, Ack
 from hosts.wire.farewell import Abort, Fin
 from hosts.wire.reason import Reason
@@ -50,6 +51,7 @@ class Branch:
         "cumulative",
         "doubt",
         "first",
+        "first_offset",
         "heard_at",
         "highest",
         "interval",
@@ -57,6 +59,7 @@ class Branch:
         "merges",
         "met_at",
         "number",
+        "presence",
         "progress_at",
         "recover_below",
         "retransmissions",
@@ -68,10 +71,14 @@ class Branch:
         "window_end",
     )
 
-    def __init__(self, number: int, address: Address, first: int, rto_margin_s: float, now: float) -> None:
+    def __init__(
+        self, number: int, address: Address, first: int, rto_margin_s: float, now: float, *, first_offset: int = 0
+    ) -> None:
         self.number = number
         self.address = address
         self.first = first  # the first packet that it is to get
+        self.first_offset = first_offset  # its place in the stream
+        self.presence = Presence()
         self.cumulative = first  # the first packet that it lacks
         self.highest = first  # one more than the last packet that it has
         self.rtt = DelayEstimator(rto_margin_s)
@@ -103,11 +110,6 @@ class Branch:
     def opens(self, window_end: int) -> None:
         """It takes the stream up to this offset; windows never shrink."""
         self.window_end = max(self.window_end, window_end)
-
-    @property
-    def is_proven(self) -> bool:
-        """Whether it has acknowledged anything."""
-        return self.cumulative > self.first
 
     @property
     def timeout(self) -> float:

@@ -71,13 +71,20 @@ class Flow:
     # --- receivers
 
     def add(self, address: Address, window: int, now: float) -> Branch:
-        """A receiver that gets the packets from `base` on; `window` is its free buffer in bytes."""
-        branch = Branch(self.joined, address, self.base, self.options.rto_margin_s, now)
+        """A receiver, which gets all when that is still kept, else the packets from `base` on; `window` is its free
+        buffer in bytes. What it lacks of what the others have it gets as one that was set aside."""
+        inflight = self._inflight
+        first = 0 if self.has_start else self.base
+        offset, margin_s = inflight.offset(first), self.options.rto_margin_s
+        branch = Branch(self.joined, address, first, margin_s, now, first_offset=offset)
         self.joined += 1
         branch.window = window
-        branch.window_end = self.base_offset + window
+        branch.window_end = offset + window
         self.branches[address] = self._by_number[branch.number] = branch
-        self._inflight.listened.add_child(branch.number, self.base)
+        if first < self.base and len(inflight.set_aside) + 1 < len(self.branches):
+            inflight.add_aside(branch)
+        else:
+            inflight.listened.add_child(branch.number, first)
         self._advertised.forget()
         self.listening.troubled.add(branch.number, now)
         return branch
@@ -116,6 +123,11 @@ class Flow:
     def _take_back(self, branch: Branch) -> None:
         self._inflight.take_back(branch)
         self._advertised.forget()
+
+    @property
+    def has_start(self) -> bool:
+        """Whether all is kept that was sent."""
+        return self._inflight.kept_from == 0
 
     @property
     def base(self) -> int:
@@ -277,6 +289,7 @@ class Flow:
         """All packets below `cumulative` have arrived there."""
         if cumulative > branch.cumulative:
             branch.cumulative = cumulative
+            branch.presence.told(now)
             branch.progress_at = now
             branch.backoff = 1.0
             self._reached = max(self._reached, cumulative)

@@ -75,12 +75,19 @@ class InFlight:
         number = branch.number
         first, sack = self.listened.said(number)
         fresh = self.listened.remove_child(number, self.end)
+        self._add_aside(number, first)
+        self.aside.acknowledge(number, first, sack, self.end)
+        return fresh
+
+    def add_aside(self, branch: Branch) -> None:
+        """It is new, and lacks what all others have."""
+        self._add_aside(branch.number, branch.first)
+
+    def _add_aside(self, number: int, first: int) -> None:
         if not self.set_aside:
             self.aside = Scoreboard(first)
         self.set_aside.add(number)
         self.aside.add_child(number, first)
-        self.aside.acknowledge(number, first, sack, self.end)
-        return fresh
 
     def take_back(self, branch: Branch) -> None:
         """Listen to it again: the base goes back to what it lacks."""

@@ -21,7 +21,7 @@ from hosts.endpoint import (
 from hosts.parts.least_rate import LeastRate
 from hosts.parts.parting import Parting
 from hosts.parts.sending import StreamSender
-from hosts.parts.silence import UNPROVEN_S, behind_text, is_success
+from hosts.parts.silence import UNPROVEN_S, behind_text
 from hosts.protocol import Session
 from hosts.protocols.rla.branch import Branch, Ended
 from hosts.protocols.rla.flow import Flow
@@ -40,6 +40,8 @@ from hosts.protocols.rla.packets import (
     parse,
 )
 from hosts.protocols.rla.report import sender_sample, waited_for
+from hosts.protocols.rla.slowest import much_slower
+from hosts.protocols.rla.through import Through
 from hosts.wire.checks import read_packet
 from hosts.wire.farewell import ABORT_COPIES, Abort, Fin
 from hosts.wire.reason import Reason
@@ -59,13 +61,13 @@ class RlaSender(StreamSender):
         super().__init__(session, rng)
         self.options = options
         self.flow = Flow(self.number, session.group, options, rng, self.counters)
-        self.ended: dict[Address, Ended] = {}
-        """Receivers that are through."""
+        self.ended = Through()
         self.limit = "application"
         """What kept the sender from sending the next packet (docs/trace.md)."""
         self.end_sent = False
         """Whether the last packet of the stream has left, so that only repairs and confirmations are missing."""
         self._parting: Parting | None = None
+        self._has_begun = False
         self._least = LeastRate(options.least_rate_bps, options.least_rate_s)
         self._wait_until = 0.0
         self._announce_at = 0.0
@@ -173,23 +175,35 @@ class RlaSender(StreamSender):
         branch = flow.branches.get(source)
         if branch is not None:
             return (self._welcome(branch),)
-        effects: list[Effect] = []
-        if len(flow.branches) >= self.options.max_receivers:
-            doubted = next((one for one in flow.branches.values() if one.doubt.what is not None), None)
-            if doubted is not None and doubted.doubt.what is not None:  # who is said to have left leaves its place
-                effects += self._finished(doubted, doubted.doubt.what, now)
+        is_full = len(flow.branches) >= self.options.max_receivers
+        leaver = self._leaver if is_full else None
         reason = Reason.NONE
-        if self.state == "closing" or self.end_sent or (join.from_start and flow.base > 0) or source in self.ended:
+        is_late = not flow.has_start and (self.end_sent or join.from_start)
+        if self.state == "closing" or is_late or not self.ended.may_come(source):
             reason = Reason.STARTED
-        elif len(flow.branches) >= self.options.max_receivers or flow.joined >= MOST_RECEIVERS:
+        elif (is_full and leaver is None) or flow.joined >= MOST_RECEIVERS:
             reason = Reason.FULL
         if reason is not Reason.NONE:
             refusal = encode_join_ack(JoinAck(self.number, False, reason, 0, 0, 0))
-            return (*effects, Send(refusal, source), PeerRefused(source, reason.text))
-        effects += [self._welcome(flow.add(source, join.window, now)), PeerJoined(source)]
+            return (Send(refusal, source), PeerRefused(source, reason.text))
+        effects: list[Effect] = [self._welcome(flow.add(source, join.window, now)), PeerJoined(source)]
+        if leaver is not None:  # the first packets are kept for it
+            if leaver.doubt.what is not None:
+                effects += self._finished(leaver, leaver.doubt.what, now)
+            else:
+                effects += self._drop(leaver, Reason.UNPROVEN, Reason.UNPROVEN.text, now)
         if self.state == "waiting" and self._present >= self.session.receivers:
             effects += self._begin(now)
         return effects
+
+    @property
+    def _leaver(self) -> Branch | None:
+        """Who leaves its place to another: is said to have left, or is silent and has not shown that it is there."""
+        flow = self.flow
+        for branch in flow.branches.values():
+            if branch.doubt.what is not None or (flow.is_aside(branch) and not branch.presence.is_proven):
+                return branch
+        return None
 
     @property
     def _present(self) -> int:
@@ -199,7 +213,9 @@ class RlaSender(StreamSender):
     def _welcome(self, branch: Branch) -> Send:
         flow = self.flow
         merge = self.options.assist == "switch" and branch.number < CHILD_BITS
-        ack = JoinAck(self.number, merge, Reason.NONE, branch.number, flow.base, flow.base_offset)
+        is_new = branch.cumulative == branch.first
+        first, offset = (branch.first, branch.first_offset) if is_new else (flow.base, flow.base_offset)
+        ack = JoinAck(self.number, merge, Reason.NONE, branch.number, first, offset)
         return Send(encode_join_ack(ack), branch.address)
 
     # --- the session
@@ -212,7 +228,9 @@ class RlaSender(StreamSender):
         for branch in self.flow.branches.values():
             if branch.doubt.what is not None:
                 self.flow.put_aside(branch, now)
-        return self._transmit([SessionStarted()], now)
+        begins: list[Effect] = [] if self._has_begun else [SessionStarted()]
+        self._has_begun = True
+        return self._transmit(begins, now)
 
     def _remove(
         self, address: Address, state: str, reason: str, now: float, code: Reason = Reason.NONE
@@ -222,11 +240,19 @@ class RlaSender(StreamSender):
             return self._transmit([], now)
         if self.state == "waiting":
             return []
-        if self._finishing and self.end_sent and any(ended.state == "complete" for ended in self.ended.values()):
+        if self._may_wait(now):  # those who were meant may still come
+            self.state = "waiting"
+            self._announce_at = now
+            return []
+        if self._finishing and self.end_sent and self.ended.is_somebody_whole:
             self.state = "closing"
             self._parting = Parting(now)
             return []
-        return self._abort(Reason.FAILED, "no receiver is left")
+        return self._abort(Reason.FAILED, self.ended.nobody_text("no receiver is left"))
+
+    def _may_wait(self, now: float) -> bool:
+        """Whether receivers are waited for, and none has come but those who may not be there."""
+        return self.ended.is_nobody and now < self._wait_until and self.flow.has_start
 
     def _abort(self, reason: Reason, text: str) -> list[Effect]:
         abort = encode_abort(self.number, reason)
@@ -236,12 +262,8 @@ class RlaSender(StreamSender):
         return [*effects, SessionEnded(False, text)]
 
     def _end(self) -> Effect:
-        incomplete = {address: end for address, end in self.ended.items() if end.state != "complete"}
         self.state = "closed"
-        codes = [end.code if end.state == "lost" else Reason.FAILED for end in incomplete.values()]
-        whole = len(self.ended) - len(incomplete)
-        detail = "; ".join(f"{address}: {end.reason}" for address, end in incomplete.items())
-        return SessionEnded(is_success(codes, whole, self.session.receivers), detail)
+        return self.ended.end(self.session.receivers)
 
     # --- sending
 
@@ -321,7 +343,8 @@ class RlaSender(StreamSender):
         if now >= self._wait_until:
             if joined:
                 return [*effects, *self._begin(now)]
-            return [*effects, *self._abort(Reason.NONE, f"no receiver joined within {self.session.wait:g} s")]
+            text = self.ended.nobody_text(f"no receiver joined within {self.session.wait:g} s")
+            return [*effects, *self._abort(Reason.NONE, text)]
         if now < self._announce_at:
             return effects
         self._announce_at = now + self.options.announce_s
@@ -338,24 +361,25 @@ class RlaSender(StreamSender):
 
     def _review(self, now: float) -> list[Effect]:
         """Drop who is silent, stalled while there was something to make progress with, or (when that is wanted) the
-        slowest by far. Who is silent has less time when no more can be kept for it.
+        slowest by far. Who is silent has less time when no more can be kept for it, or nothing shows that it is there.
         """
         effects = self._believe(now)
         flow = self.flow
-        is_over = self.end_sent and not any(branch.is_proven for branch in flow.branches.values())
-        is_over = is_over and any(ended.state == "complete" for ended in self.ended.values())
+        is_over = not any(branch.presence.is_proven for branch in flow.branches.values()) and (
+            (self.end_sent and self.ended.is_somebody_whole) or self._may_wait(now)
+        )
         blocked = flow.end_offset + self.options.payload_bytes if self.limit == "advertised_window" else 0
         for branch in list(flow.branches.values()):
             if branch.cumulative >= flow.end and branch.window_end >= blocked:
                 branch.progress_at = now
             reason, behind = None, flow.behind_of(branch, now) if self.limit == "kept" else None
-            is_unproven = not branch.is_proven and branch.first < flow.end
+            is_unproven = not branch.presence.is_proven and branch.first < flow.end
             limit = self.options.drop_after_s
             if behind is not None or now - branch.heard_at > (min(limit, UNPROVEN_S) if is_over else limit):
                 reason = Reason.UNPROVEN if is_unproven else Reason.SILENT
             elif now - branch.progress_at > limit:
-                reason = Reason.UNPROVEN if is_unproven else Reason.STALLED
-            elif self._much_slower(branch, now):
+                reason = Reason.STALLED if branch.presence.times else Reason.UNPROVEN
+            elif much_slower(branch, flow.branches.values(), flow.listening.troubled, self.options, now):
                 reason = Reason.SLOWEST
             if reason is not None and self.state == "sending":
                 effects += self._drop(branch, reason, reason.text if behind is None else behind_text(behind), now)
@@ -374,20 +398,3 @@ class RlaSender(StreamSender):
         slowest = self._least.look(done, None if held_by is None else held_by.address, now)
         branch = None if slowest is None else self.flow.branches.get(slowest)
         return [] if branch is None else self._drop(branch, Reason.TOO_SLOW, Reason.TOO_SLOW.text, now)
-
-    def _much_slower(self, branch: Branch, now: float) -> bool:
-        """Whether it has signalled congestion `drop_slowest` times as often as the next one for long (4.3)."""
-        factor = self.options.drop_slowest
-        if not factor or len(self.flow.branches) < 2:
-            return False
-        troubled = self.flow.listening.troubled
-        own = troubled.interval(branch.number, now)
-        others = min(
-            troubled.interval(other.number, now) for other in self.flow.branches.values() if other is not branch
-        )
-        if own * factor >= others:
-            branch.slow_since = None
-            return False
-        if branch.slow_since is None:
-            branch.slow_since = now
-        return now - branch.slow_since >= self.options.drop_slowest_after_s

@@ -1,6 +1,6 @@
 """For how long silence is borne."""
 
-from hosts.parts.silence import SILENT_ROUNDS, SILENT_S, behind_text, is_success, patience_s
+from hosts.parts.silence import PROVEN_TIMES, SILENT_ROUNDS, SILENT_S, Presence, behind_text, is_success, patience_s
 from hosts.wire.reason import Reason
 
 
@@ -25,3 +25,14 @@ def test_who_acknowledged_nothing_counts_when_somebody_is_missing() -> None:
     assert is_success([Reason.UNPROVEN, Reason.UNPROVEN], whole=2, wanted=2)
     assert not is_success([Reason.UNPROVEN], whole=1, wanted=2)
     assert not is_success([Reason.UNPROVEN, Reason.SILENT], whole=2, wanted=2)
+
+
+def test_who_tells_often_enough_is_there() -> None:
+    presence = Presence()
+    for at in (0.0, 0.1, 0.9):  # a stranger's packets, sent together
+        presence.told(at)
+    assert presence.times == 1
+    for times in range(1, PROVEN_TIMES):
+        assert not presence.is_proven
+        presence.told(times * SILENT_S)
+    assert presence.is_proven

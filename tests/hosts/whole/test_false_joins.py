@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from hosts import protocols
 from hosts.endpoint import Address, Datagram, PeerDropped
 from hosts.protocols.arbor.packets import JOIN as ARBOR_JOIN
 from hosts.protocols.arbor.packets import Join as ArborJoin
@@ -17,12 +18,16 @@ from hosts.protocols.rla.packets import JOIN as RLA_JOIN
 from hosts.protocols.rla.packets import Join as RlaJoin
 from hosts.protocols.tfmcc.packets import Join as TfmccJoin
 from hosts.protocols.tfmcc.packets import encode_join as tfmcc_join
+from hosts.wire.format import Format, by_kind
+from hosts.wire.header import HEADER
 from hosts.wire.reason import Reason
 from tests.hosts.files import FileWorld
 from tests.hosts.protocols.mtcp.world import World as MtcpWorld
 from tests.hosts.protocols.rla.world import World as RlaWorld
 
 SIZE = 2_000_000
+FEEDBACK = {"ACK", "PROGRESS", "BLOCKS"}
+"""Packets that tell of what was received."""
 MOST_DELAY_S = 3.0
 """As for any packet of a stranger (topologies/attacks.py)."""
 MOST_DELAY_BEFORE_S = 5.0
@@ -43,7 +48,8 @@ PROTOCOLS = {
     ),
     "rla": Protocol(RlaWorld, lambda session, _: RLA_JOIN.encode(RlaJoin(session, True, WINDOW))),
     "arbor": Protocol(
-        partial(FileWorld, "arbor"), lambda session, number: ARBOR_JOIN.encode(ArborJoin(session, number, 0, 0))
+        partial(FileWorld, "arbor"),
+        lambda session, number: ARBOR_JOIN.encode(ArborJoin(session, number, 0, 0)),
     ),
     "tfmcc": Protocol(
         partial(FileWorld, "tfmcc"), lambda session, number: tfmcc_join(TfmccJoin(session, number, 0, 0, 0))
@@ -64,10 +70,12 @@ def run(
     late: Iterable[int] = (),
     late_s: float = LATE_S,
     kills: bool = False,
+    claims: bool = False,
     limit: float = 100.0,
 ) -> Any:
     """Two receivers, and strangers with these numbers, whose JOINs come with the sender's first packet, or with its
-    first data. `late`: receivers that hear nothing until `late_s`; `kills`: the second receiver dies when they come.
+    first data. `late`: receivers that hear nothing until `late_s`; `kills`: the second receiver dies when they come;
+    `claims`: they say once that they have what a receiver says that it has.
     """
     made_by = PROTOCOLS[name]
     world = made_by.world(2, size=SIZE, wanted=2, wait=wait)
@@ -85,13 +93,38 @@ def run(
         if kills:
             network.at(network.now, world.receivers[1].kill)
 
+    claimed = not claims
+
+    def claim(node: str, datagram: Datagram) -> None:
+        nonlocal claimed
+        if claimed or not came or node != "core" or datagram.destination != world.sender.address:
+            return
+        _, _, kind, flags, session = HEADER.unpack_from(datagram.data)
+        found = by_kind(one for one in protocols.get(name).packets if isinstance(one, Format))[kind]
+        packet: Any = found.decode(datagram.data, kind, flags, session)
+        if not FEEDBACK & {one.name for one in found.kinds} or getattr(packet, "cumulative", 1) < 1:
+            return
+        claimed = True
+        for number in strangers:
+            its = packet._replace(receiver=number) if hasattr(packet, "receiver") else packet
+            network.at(
+                network.now,
+                world.sender.receive,
+                Datagram(found.encode(its), stranger(number), world.sender.address),
+            )
+
+    def hear_all(node: str, datagram: Datagram) -> None:
+        hear(node, datagram)
+        claim(node, datagram)
+
     for index in late:
         for link in (network._links["edge"][f"r{index}"], network._links[f"r{index}"]["edge"]):
             link.up = False
             network.at(late_s, setattr, link, "up", True)
-    network.tap = hear
+    network.tap = hear_all
     network.run_until_ended(limit)
     assert came
+    assert claimed
     return world
 
 
@@ -117,7 +150,15 @@ def test_a_stranger_that_joins_does_not_make_the_session_fail(name: str, at_data
     assert world.network.now < 10
 
 
-@pytest.mark.parametrize("name", ["mtcp", "arbor", "tfmcc"])
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_one_that_also_says_that_it_has_something_costs_no_more(name: str) -> None:
+    world = run(name, [1], at_data=True, claims=True)
+    assert_only_strangers_are_lost(world, 1)
+    assert ends_s(world) < ends_s(run(name, [])) + MOST_DELAY_S
+    assert world.network.now < 10
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_receiver_that_comes_later_still_gets_the_file(name: str) -> None:
     world = run(name, [1], late=[1])
     assert_only_strangers_are_lost(world, 1)
@@ -131,13 +172,13 @@ def test_strangers_that_fill_all_places(name: str) -> None:
     assert ends_s(world) < LATE_S + ends_s(run(name, [])) + MOST_DELAY_BEFORE_S
 
 
-@pytest.mark.parametrize("name", ["arbor", "tfmcc"])
+@pytest.mark.parametrize("name", PROTOCOLS)
 def test_when_they_have_been_found_out_receivers_are_waited_for_as_before(name: str) -> None:
     world = run(name, [1, 2], wait=60.0, late=[0, 1], late_s=40.0)
     assert_only_strangers_are_lost(world, 1, 2)
 
 
-@pytest.mark.parametrize("name", ["arbor", "tfmcc"])
+@pytest.mark.parametrize("name", PROTOCOLS)
 def test_and_no_longer(name: str) -> None:
     world = run(name, [1, 2], wait=20.0, late=[0, 1], late_s=200.0)
     assert not world.sender.end.complete

@@ -58,14 +58,18 @@ def test_a_closed_window_is_a_stall_when_it_blocks_the_sender() -> None:
     assert found(agent, 15.0, blocked=False) == []
 
 
-def test_who_has_acknowledged_nothing_has_no_other_reason_and_less_time_in_the_end() -> None:
+def test_who_has_acknowledged_next_to_nothing_has_no_other_reason_and_less_time_in_the_end() -> None:
     agent = make_agent()
     one = agent.add_child(ONE, 10**6, now=0.0)
-    multicast(agent, 3, now=1)
+    for _ in range(4):
+        multicast(agent, 1, now=1)
     assert found(agent, 9.9) == []
     assert found(agent, 10.0) == [(ONE, Reason.UNPROVEN)]
     assert found(agent, UNPROVEN_S - 0.1, others_are_through=True) == []
     assert found(agent, UNPROVEN_S, others_are_through=True) == [(ONE, Reason.UNPROVEN)]
     report(agent, one, 1, now=2.0)
-    assert found(agent, 11.0, others_are_through=True) == []
-    assert found(agent, 12.0, others_are_through=True) == [(ONE, Reason.SILENT)]
+    assert found(agent, 2.0 + UNPROVEN_S, others_are_through=True) == [(ONE, Reason.UNPROVEN)]
+    report(agent, one, 2, now=3.0)
+    report(agent, one, 3, now=4.0)
+    assert found(agent, 13.0, others_are_through=True) == []
+    assert found(agent, 14.0, others_are_through=True) == [(ONE, Reason.SILENT)]

@@ -4,12 +4,13 @@ import random
 
 import pytest
 
-from hosts.endpoint import Address, CongestionSignal, Datagram, Effect, Send
+from hosts.endpoint import Address, CongestionSignal, Datagram, Effect, PeerDropped, PeerJoined, Send
 from hosts.protocol import Session
 from hosts.protocols.rla import PROTOCOL
 from hosts.protocols.rla.packets import Ack, Data, encode_ack, encode_join, parse
 from hosts.protocols.rla.sender import ROOM_PART, RlaSender
 from hosts.wire.header import ECT_0, NOT_ECT
+from hosts.wire.reason import Reason
 
 GROUP = Address("232.1.4.1", 5000)
 SENDER = Address("10.0.0.1", 5000)
@@ -151,3 +152,30 @@ def test_a_summary_holds_nobody_up_who_told_more_before() -> None:
     assert (lacking.cumulative, other.cumulative) == (0, 5)
     assert (lacking.window_end, other.window_end) == (1 << 20, opened)
     assert (lacking.progress_at, other.progress_at) == (0.0, 0.2)
+
+
+def test_who_is_silent_and_has_told_of_nothing_leaves_its_place_to_another() -> None:
+    core = sender(receivers=2, max_receivers=2)
+    core.receive(Datagram(encode_join(SESSION, True, 1 << 20), OTHER, SENDER), now=0.0)
+    core.write(bytes(4 * PAYLOAD), now=0.0)
+    now = 0.0
+    for cumulative in (1, 2, 3, 4):
+        now += 1.0
+        acknowledge(core, cumulative, now)
+        core.handle_timer(now=now + 0.1)
+    assert core.flow.is_aside(core.flow.branches[OTHER])
+    third = OTHER._replace(port=6000)
+    effects = core.receive(Datagram(encode_join(SESSION, True, 1 << 20), third, SENDER), now=now)
+    assert PeerDropped(OTHER, Reason.UNPROVEN.text) in effects
+    assert PeerJoined(third) in effects
+    assert set(core.flow.branches) == {RECEIVER, third}
+
+
+def test_who_was_joined_by_somebody_else_may_still_come() -> None:
+    core = sender(receivers=2, drop_after_s=2.0)
+    join = Datagram(encode_join(SESSION, True, 1 << 20), OTHER, SENDER)
+    core.receive(join, now=0.0)
+    core.write(bytes(PAYLOAD), now=0.0)
+    acknowledge(core, 0, 2.0)
+    assert PeerDropped(OTHER, Reason.UNPROVEN.text) in core.handle_timer(now=2.1)
+    assert PeerJoined(OTHER) in core.receive(join, now=2.2)
