@@ -14,7 +14,7 @@ from canopy_engine import RaptorqDecoder, RaptorqEncoder, frame_symbols
 
 PAYLOAD_ID_BYTES: Final = 4
 SYMBOL_ALIGNMENT: Final = 8
-"""RFC 6330, 4.3: symbols are multiples of this, as the RFC recommends: sub-symbols have no other length."""
+"""Al, of which symbols are multiples: twice what RFC 6330, 4.3 recommends (ours), for machine words of 64 bits."""
 LEAST_PACKET_BYTES: Final = PAYLOAD_ID_BYTES + SYMBOL_ALIGNMENT
 """A packet with the smallest symbol."""
 MAX_SOURCE_SYMBOLS: Final = 1024

@@ -6,7 +6,7 @@ from hosts.endpoint import ReceiverEndpoint, SenderEndpoint
 from hosts.protocol import Protocol, Session
 from hosts.protocols.webrc.flute.objects import SCHEMES, plan
 from hosts.protocols.webrc.options import WebrcOptions
-from hosts.protocols.webrc.packets import LONG, NUMBER, SHORT, payload_bytes, read_session
+from hosts.protocols.webrc.packets import LONG, LONG_END, NUMBER, SHORT, SHORT_END, payload_bytes, read_session
 from hosts.protocols.webrc.receiver import WebrcReceiver
 from hosts.protocols.webrc.sender import WebrcSender
 
@@ -34,7 +34,7 @@ def check_size(options: WebrcOptions, size: int) -> None:
 PROTOCOL = Protocol(
     "webrc",
     NUMBER,
-    (SHORT, LONG),
+    (SHORT, LONG, SHORT_END, LONG_END),
     WebrcOptions,
     make_sender,
     make_receiver,

@@ -41,47 +41,50 @@ FLUTE_VERSIONS: Final = (1, 2)
 MAX_PACKET_BYTES: Final = 14 + ETHERNET_MTU_BYTES
 
 
-def _lct(name: str, meaning: str, c: int, *congestion_control: Field) -> Layout[object]:
-    """LCT's header with congestion control information of 1 + c words."""
+def _lct(name: str, meaning: str, congestion_control: tuple[Field, ...], *, is_end: bool = False) -> Layout[object]:
+    """LCT's header; `is_end`: of a packet without payload, and so without an object (RFC 6726, 3.1)."""
+    words = sum(field.bits for field in congestion_control) // 32
+    object_words = 0 if is_end else 1
+    behind = (
+        Number("toi", 32, "transport object identifier: 0 the FDT"),
+        Words("extensions", "header extensions", "header_words"),
+        Number("payload_id", 32, "FEC Payload ID"),
+    )
     return Layout[object](
         name,
         None,
         Number("version", 4, "of LCT", least=LCT_VERSION, most=LCT_VERSION),
-        Number("c", 2, "words of congestion control information, less 1", least=c, most=c),
+        Number("c", 2, "words of congestion control information, less 1", least=words - 1, most=words - 1),
         Number("psi", 2, "for the protocol; not used"),
         Number("s", 1, "the session has an identifier of 32 bits", least=1, most=1),
-        Number("o", 2, "words of the object's identifier", least=1, most=1),
+        Number("o", 2, "words of the object's identifier", least=object_words, most=object_words),
         Number("h", 1, "half words more in both identifiers", most=0),
         Reserved("reserved", 2),
-        Number("close_session", 1, "the session ends"),
+        Number("close_session", 1, "the session ends", least=int(is_end)),
         Number("close_object", 1, "no more of this object is sent"),
-        Number("header_words", 8, "32-bit words up to the FEC Payload ID", default=4 + c),
+        Number("header_words", 8, "32-bit words up to the FEC Payload ID", default=2 + words + object_words),
         Number("codepoint", 8, "FEC Encoding ID"),
         *congestion_control,
         Number("session", 32, "transport session identifier: the session's id"),
-        Number("toi", 32, "transport object identifier: 0 the FDT"),
-        Words("extensions", "header extensions", "header_words"),
-        Number("payload_id", 32, "FEC Payload ID"),
+        *(() if is_end else behind),
         meaning=meaning,
     )
 
 
-SHORT: Final = _lct(
-    "short",
-    "RFC 3738's short format.",
-    0,
+_SHORT_CCI: Final = (
     Number("slot_index", 8, "TSI in the paper, CTSI in RFC 3738"),
     Number("channel", 8, "CN"),
     Number("psn", 16, "packet sequence number"),
 )
-LONG: Final = _lct(
-    "long",
-    "RFC 3738's long format.",
-    1,
+_LONG_CCI: Final = (
     Number("slot_index", 16, "TSI in the paper, CTSI in RFC 3738"),
     Number("channel", 16, "CN"),
     Number("psn", 32, "packet sequence number"),
 )
+SHORT: Final = _lct("short", "RFC 3738's short format.", _SHORT_CCI)
+LONG: Final = _lct("long", "RFC 3738's long format.", _LONG_CCI)
+SHORT_END: Final = _lct("short end", "The session ends, in RFC 3738's short format.", _SHORT_CCI, is_end=True)
+LONG_END: Final = _lct("long end", "The session ends, in RFC 3738's long format.", _LONG_CCI, is_end=True)
 
 _FIRST: Final = struct.Struct("!HBB")
 """What both formats begin with: the bits up to `close_object`, `header_words`, `codepoint`."""
@@ -239,7 +242,8 @@ def _identifiers(data: bytes, flags: int, cci_words: int, start: int) -> tuple[i
     if start < fixed or len(data) < fixed:
         raise PacketError("short")
     session, toi = int.from_bytes(data[session_at:toi_at], "big"), int.from_bytes(data[toi_at:fixed], "big")
-    if toi_at == session_at or fixed == toi_at:  # without them there is no FLUTE (RFC 6726, 3.1)
+    is_end = flags & _CLOSE and len(data) == start  # it is of no object
+    if toi_at == session_at or (fixed == toi_at and not is_end):  # without them there is no FLUTE (RFC 6726, 3.1)
         raise PacketError("format")
     if cci_words == 1:
         return fixed, data[4], data[5], int.from_bytes(data[6:8], "big"), session, toi
@@ -278,5 +282,7 @@ def _with_extensions(packet: Alc, data: bytes) -> Alc:
 
 
 def encode_close(session: int, slot_index: int, channel: int, psn: int, *, is_long: bool) -> bytes:
-    """A packet that only says that the session ends."""
-    return encode(Alc(session, slot_index, channel, psn, is_long, closes=True))[:-PAYLOAD_ID_BYTES]
+    """A packet that only says that the session ends: without payload it has no object either (RFC 6726, 3.1)."""
+    whole, words = (LONG_END.struct, 4) if is_long else (SHORT_END.struct, 3)
+    flags = LCT_VERSION << 12 | (words - 3) << 10 | _S | _CLOSE
+    return whole.pack(flags, words, NO_CODE, slot_index, channel, psn, session)

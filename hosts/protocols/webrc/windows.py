@@ -14,7 +14,14 @@ from math import inf
 from typing import Final, NamedTuple
 
 from hosts.endpoint import DeliverDatagram
-from hosts.parts.fec.block import MAX_ESI, PAYLOAD_ID_BYTES, REPAIRS_AT_ONCE, BlockDecoder, BlockEncoder
+from hosts.parts.fec.block import (
+    MAX_ESI,
+    PAYLOAD_ID_BYTES,
+    REPAIRS_AT_ONCE,
+    SYMBOL_ALIGNMENT,
+    BlockDecoder,
+    BlockEncoder,
+)
 from hosts.parts.fec.timed import Timed, most_data, of_symbol, to_symbol
 from hosts.parts.unsent import Unsent
 from hosts.protocols.webrc.flute.transmission import RAPTORQ, Transmission
@@ -24,8 +31,6 @@ from hosts.wire.seq import MASK, extend
 
 FTI_BYTES: Final = 16
 """Of EXT_FTI (RFC 6330, 3.3)."""
-ALIGNMENT: Final = 8
-"""Al, as RFC 6330, 4.3 recommends."""
 MOST_SYMBOLS: Final = 2048
 """Of a window, which ends with so many (ours): making its repair takes some 10 ms."""
 MOST_OPEN: Final = 4
@@ -52,7 +57,7 @@ class OutgoingWindows:
 
     def __init__(self, payload_bytes: int, window_s: float) -> None:
         """`payload_bytes`: that a packet has room for, EXT_FTI included. ValueError: too few."""
-        self._size = (payload_bytes - FTI_BYTES) // ALIGNMENT * ALIGNMENT
+        self._size = (payload_bytes - FTI_BYTES) // SYMBOL_ALIGNMENT * SYMBOL_ALIGNMENT
         self._window_s = window_s
         self.most_data = most_data(self._size)
         """Bytes of the stream in a packet."""
@@ -182,7 +187,7 @@ class IncomingWindows:
     def _begin(self, first: int, transmission: Transmission) -> BlockDecoder:
         """A window that is over. PacketError: there is none like that."""
         size, symbols = transmission.symbol, transmission.symbols
-        is_ours = 0 < symbols <= MOST_SYMBOLS and size % ALIGNMENT == 0
+        is_ours = 0 < symbols <= MOST_SYMBOLS and size % SYMBOL_ALIGNMENT == 0
         if not is_ours or transmission != _transmission(symbols, size):
             raise PacketError("fti")
         decoder = self._open[first] = BlockDecoder(transmission.length, size, MOST_SYMBOLS)
@@ -226,4 +231,4 @@ class IncomingWindows:
 
 def _transmission(symbols: int, size: int) -> Transmission:
     """Of a window of so many symbols. ValueError: there is none like that."""
-    return Transmission(RAPTORQ, symbols * size, size, z=1, al=ALIGNMENT)
+    return Transmission(RAPTORQ, symbols * size, size, z=1, al=SYMBOL_ALIGNMENT)

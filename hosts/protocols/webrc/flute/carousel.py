@@ -10,7 +10,15 @@ from typing import Final, NamedTuple
 
 from hosts.protocols.webrc.flute.coding import Encoders
 from hosts.protocols.webrc.flute.content import GZIP_CENC, encoded, in_base64
-from hosts.protocols.webrc.flute.fdt import INSTANCES, MOST_EXPIRES, FdtInstance, FileEntry, encode_fdt, location_of
+from hosts.protocols.webrc.flute.fdt import (
+    INSTANCES,
+    MOST_EXPIRES,
+    NTP_EPOCH_S,
+    FdtInstance,
+    FileEntry,
+    encode_fdt,
+    location_of,
+)
 from hosts.protocols.webrc.flute.objects import (
     MOST_VISIT,
     SYMBOLS_PER_S,
@@ -217,7 +225,10 @@ class Carousel:
         """Another FDT instance, for other files or a later time."""
         expires, self._instance_until = MOST_EXPIRES, float("inf")
         if self._ntp_at_zero is not None:
-            expires, self._instance_until = int(self._ntp_at_zero + now + LIFETIME_S), now + LIFETIME_S / 2
+            expires, self._instance_until = (
+                int(self._ntp_at_zero + now + LIFETIME_S) % NTP_EPOCH_S,
+                now + LIFETIME_S / 2,
+            )
         files = [found.file for found in self._objects.values()]
         document = encode_fdt(FdtInstance(files, expires, self.is_complete, is_full=True), self._version)
         self._cenc = GZIP_CENC if len(document) > self._table else 0

@@ -108,8 +108,7 @@ class ObjectDecoder:
         transmission = self.transmission
         number, symbol = transmission.place(payload_id)
         size = transmission.symbol
-        # Only an object's last symbol may be shorter than the others (RFC 5445, 3.4.1).
-        if not payload or (len(payload) % size and transmission.scheme == RAPTORQ):
+        if not payload or (len(payload) % size and not self._may_end(number, symbol, payload)):
             raise PacketError("symbol")
         if not self._missing:
             return True
@@ -132,6 +131,16 @@ class ObjectDecoder:
         else:
             self._open.move_to_end(number)
         return not self._missing
+
+    def _may_end(self, number: int, symbol: int, payload: bytes) -> bool:
+        """Whether a packet's last symbol may be shorter than the others: it is the object's last one (RFC 5445, 3.4.1;
+        RFC 6330, 4.4.2). Of other schemes' what is shorter is padded."""
+        transmission = self.transmission
+        if transmission.scheme != RAPTORQ:
+            return True
+        whole, rest = divmod(len(payload), transmission.symbol)
+        is_last = number == transmission.blocks - 1 and symbol + whole + 1 == transmission.source(number)
+        return transmission.n == 1 and is_last and rest == transmission.length % transmission.symbol
 
     def _is_known(self, number: int, symbol: int) -> bool:
         """Whether a block has a symbol of this id."""

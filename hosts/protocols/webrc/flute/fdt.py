@@ -22,9 +22,11 @@ MOST_BYTES: Final = 4 << 20
 """Of an FDT instance that a receiver takes (ours): some ten thousand files."""
 INSTANCES: Final = 2**20
 """FDT Instance IDs (RFC 6726, 3.4.1)."""
-MOST_EXPIRES: Final = 2**32 - 1
+NTP_EPOCH_S: Final = 2**32
+"""After which NTP's seconds begin again with 0."""
+MOST_EXPIRES: Final = NTP_EPOCH_S - 1
 """NTP seconds: as long as the session lasts, by any clock."""
-MBMS: Final = "urn:3GPP:metadata:2008:MBMS:FLUTE:FDT"
+MBMS: Final = "urn:3GPP:metadata:2008:MBMS:FLUTE:FDT_ext"
 """3GPP TS 26.346, 7.2.10: release 8's extension."""
 MBMS_CACHE: Final = "urn:3GPP:metadata:2007:MBMS:FLUTE:FDT"
 """3GPP TS 26.346, 7.2.10: release 7's extension, of cache control."""
@@ -130,6 +132,12 @@ def parse_fdt(data: bytes) -> FdtInstance:
     said = {_local(name) for name, value in root.attrib.items() if value in ("true", "1")}
     files = [file for element in root if _local(element.tag) == "File" if (file := _file(element, root.attrib))]
     return FdtInstance(files, expires, "Complete" in said, "FullFDT" in said)
+
+
+def lifetime(expires: int, sent: float) -> float:
+    """Seconds that an instance holds from this NTP time on; less than 0: it has expired. In 2036 NTP's seconds begin
+    again with 0: what is meant is the time that is closest (RFC 6726, 3.3)."""
+    return (expires - sent + NTP_EPOCH_S / 2) % NTP_EPOCH_S - NTP_EPOCH_S / 2
 
 
 def _local(name: str) -> str:

@@ -16,14 +16,13 @@ its last, by all channels together, each with as many symbols as make it whole f
 import math
 from typing import Final, TypeAlias
 
+from hosts.parts.fec.block import SYMBOL_ALIGNMENT
 from hosts.protocols.webrc.flute.coding import MOST_SENT, Encoders, finite_symbol, finite_symbols
 from hosts.protocols.webrc.flute.transmission import MOST_RAPTORQ_BLOCKS, NO_CODE, RAPTORQ, REED_SOLOMON, Transmission
 from hosts.storage import Readable
 
 SCHEMES: Final = {"raptorq": RAPTORQ, "reed-solomon": REED_SOLOMON, "no-code": NO_CODE}
 """By the name that the parameter `fec` has for them."""
-ALIGNMENT: Final = 8
-"""Al: bytes that RaptorQ's symbols are multiples of, as RFC 6330, 4.3 recommends."""
 BLOCK_SYMBOLS: Final = 2048
 """Of one RaptorQ block as long as there are few enough of them (ours): coding one takes some 20 ms; the more blocks,
 the more packets beyond K receivers need."""
@@ -63,14 +62,14 @@ def plan(scheme: int, length: int, symbol: int) -> Transmission:
     is sent with Reed-Solomon's, of which there may be many more: each object has the scheme that its FDT
     and its packets' codepoint say (RFC 6726, 5). ValueError: it is too long."""
     if scheme == RAPTORQ:
-        size = symbol // ALIGNMENT * ALIGNMENT
+        size = symbol // SYMBOL_ALIGNMENT * SYMBOL_ALIGNMENT
         if size <= 0:
             raise ValueError(f"{symbol} bytes hold no symbol")
         symbols = -(-length // size)
         blocks = max(min(-(-symbols // BLOCK_SYMBOLS), MOST_RAPTORQ_BLOCKS), -(-symbols // MAX_BLOCK_SYMBOLS))
         if blocks > MOST_RAPTORQ_BLOCKS:
             return plan(REED_SOLOMON, length, symbol)
-        return Transmission(scheme, length, size, z=blocks, al=ALIGNMENT)
+        return Transmission(scheme, length, size, z=blocks, al=SYMBOL_ALIGNMENT)
     if scheme == REED_SOLOMON:
         most = MOST_RS_BLOCKS * RS_SOURCE * symbol
         if length > most:

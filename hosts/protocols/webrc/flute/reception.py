@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from hosts.endpoint import Deliver, KeepFile
 from hosts.protocols.webrc.flute.content import CENC, DamagedError, decoded, matching
 from hosts.protocols.webrc.flute.decoding import ObjectDecoder
-from hosts.protocols.webrc.flute.fdt import INSTANCES, MOST_BYTES, FdtInstance, FileEntry, parse_fdt
+from hosts.protocols.webrc.flute.fdt import INSTANCES, MOST_BYTES, FdtInstance, FileEntry, lifetime, parse_fdt
 from hosts.protocols.webrc.flute.transmission import NO_CODE, Transmission
 from hosts.protocols.webrc.packets import FDT_TOI, Alc
 from hosts.storage import MemoryRoom, MemoryShelf, Room, Shelf
@@ -97,7 +97,7 @@ class Reception:
         self._held = 0
         self._ntp_at_zero = ntp_at_zero
         self._tables: OrderedDict[int, tuple[ObjectDecoder, str]] = OrderedDict()  # instances that are not whole yet
-        self._read: dict[int, bool] = {}  # instances that were whole
+        self._read: dict[int, float] = {}  # until when the instances hold that were whole
         self._files: dict[int, _Described] = {}
         self._objects: dict[int, ObjectDecoder] = {}
         self._early: dict[int, list[Alc]] = {}
@@ -270,7 +270,7 @@ class Reception:
         instance = packet.fdt_instance
         if instance is None:
             raise PacketError("fdt")
-        if instance in self._read:
+        if now <= self._read.get(instance, -1.0):  # beyond that the number may be another's (RFC 6726, 3.4.1)
             return []
         if instance not in self._tables:
             if not packet.fti:
@@ -299,7 +299,7 @@ class Reception:
 
     def _described(self, number: int, table: FdtInstance, packet: Alc, now: float) -> list[Received]:
         until = now + self._lifetime(table.expires, packet, now)
-        self._read[number] = True
+        self._read[number] = until
         if len(self._read) > 1024 * MOST_INSTANCES:
             del self._read[next(iter(self._read))]
         if until < now:
@@ -356,8 +356,8 @@ class Reception:
     def _lifetime(self, expires: int, packet: Alc, now: float) -> float:
         """Seconds that an FDT instance holds from now on."""
         if packet.sent_ntp is not None:
-            return expires - packet.sent_ntp
-        return math.inf if self._ntp_at_zero is None else expires - (self._ntp_at_zero + now)
+            return lifetime(expires, packet.sent_ntp)
+        return math.inf if self._ntp_at_zero is None else lifetime(expires, self._ntp_at_zero + now)
 
     def _begin(self, file: FileEntry, now: float) -> list[Received]:
         """A file is described from now on: what had come of it before counts."""

@@ -105,9 +105,18 @@ def test_what_is_sent_is_read(packet: Alc) -> None:
 
 def test_the_fdt_and_the_end_of_the_session_are_read() -> None:
     assert parse(encode(FDT)) == FDT
-    end = parse(encode_close(7, 1, 2, 3, is_long=False))
-    assert end.closes
-    assert (end.slot_index, end.channel, end.psn) == (1, 2, 3)
+    for is_long in (False, True):
+        data = encode_close(7, 1, 2, 3, is_long=is_long)
+        end = parse(data)
+        assert end.closes
+        assert (end.session, end.slot_index, end.channel, end.psn, end.is_long) == (7, 1, 2, 3, is_long)
+        layer = HEADLESS["webrc"](data)
+        assert (layer.session, layer.channel, layer.close_session, bytes(layer.payload)) == (7, 2, 1, b"")
+        assert not hasattr(layer, "toi")  # a packet without payload is of no object (RFC 6726, 3.1)
+        with pytest.raises(PacketError):
+            parse(data + b"....")
+    with_object = encode(Alc(7, 1, 2, 3, closes=True))[:-4]  # as other senders may say it
+    assert parse(with_object).closes
 
 
 @given(st.binary(max_size=80))

@@ -2,7 +2,15 @@
 
 import pytest
 
-from hosts.protocols.webrc.flute.fdt import MOST_BYTES, FdtInstance, FileEntry, encode_fdt, location_of, parse_fdt
+from hosts.protocols.webrc.flute.fdt import (
+    MOST_BYTES,
+    FdtInstance,
+    FileEntry,
+    encode_fdt,
+    lifetime,
+    location_of,
+    parse_fdt,
+)
 from hosts.protocols.webrc.flute.objects import plan
 from hosts.protocols.webrc.flute.transmission import NO_CODE, RAPTORQ, REED_SOLOMON
 from hosts.wire.header import PacketError
@@ -64,3 +72,11 @@ def test_hostile_tables_are_refused() -> None:
     assert parse_fdt(expires).files == []
     for location in ("http://[", "a/%ff", ""):
         assert FileEntry(1, location, 1, None).name == ""
+
+
+def test_an_instance_s_end_may_lie_in_the_next_epoch_of_ntp() -> None:
+    """RFC 6726, 3.3's example: 48 hours from 2036-02-07, 0h."""
+    assert lifetime(149_504, 4_294_944_000) == 48 * 3600
+    assert lifetime(149_504, 63_104) == 24 * 3600
+    assert lifetime(4_294_944_000, 63_104) == -24 * 3600
+    assert lifetime(3_900_000_000, 3_900_000_010) == -10

@@ -173,3 +173,16 @@ def test_hostile_packets_are_refused() -> None:
     assert not decoder.add(200, bytes(40))  # no symbol of the block
     assert not decoder.add(0, bytes(400))
     assert decoder.needed == 15
+
+
+def test_raptorq_s_last_source_symbol_may_come_without_its_padding() -> None:
+    """RFC 6330, 4.4.2. No other symbol may be shorter."""
+    data = Random(3).randbytes(4 * 24 + 5)
+    transmission = Transmission(RAPTORQ, len(data), 24, z=2, al=8)  # 3 and 2 symbols
+    decoder = decoder_of(transmission)
+    for payload_id, payload in ((1 << 24, data[72:-1]), (1 << 24 | 2, data[96:]), (0, data[:71]), (2, data[48:53])):
+        with pytest.raises(PacketError):
+            decoder.add(payload_id, payload)
+    assert not decoder.add(0, data[:72])
+    assert decoder.add(1 << 24, data[72:])
+    assert wholes(decoder) == [data]

@@ -236,3 +236,14 @@ def test_objects_with_an_fti_that_nothing_describes_make_room_for_others(monkeyp
     sender = carousel({"a": DATA[:300]})
     heard = [part for _ in range(8) for part in (symbol(sender), table(sender))]
     assert take(reception, heard) == {"a": DATA[:300]}
+
+
+def test_the_number_of_an_instance_that_has_expired_may_be_another_s() -> None:
+    """As of a sender that began again (RFC 6726, 3.4.1)."""
+    reception = Reception(ntp_at_zero=3_900_000_000.0)
+    first = carousel({"a": b"1" * 50}, ntp_at_zero=3_900_000_000.0)
+    second = carousel({"b": b"2" * 50}, ntp_at_zero=3_900_000_000.0)
+    for now, sender, found in ((0.0, first, {"a"}), (1.0, second, set()), (LIFETIME_S + 1, second, {"b"})):
+        packets = [table(sender, now) for _ in range(8)] + [symbol(sender) for _ in range(4)]
+        assert packets[0].fdt_instance in (0, 1)
+        assert set(take(reception, packets, now)) == found
