@@ -63,7 +63,7 @@ class MtcpSender(StreamSender):
         )
         self.limit = "application"
         """What kept the next packet back: cwnd, pacing, advertised_window, sack, rate, application."""
-        self._pacer = Pacer(rng)
+        self._pacer = Pacer(rng, DATA_BYTES + options.payload_bytes)
         self._host_time = HostTime()
         self._more_at = inf  # when it stopped though it might have sent more
         self._cwnd_seen = 0.0  # when it last looked at what the windows allow

@@ -40,6 +40,21 @@ def test_what_was_loaded_is_not_looked_through_for_garbage() -> None:
         gc.unfreeze()
 
 
+def test_timers_do_not_wait_for_the_next_millisecond() -> None:
+    """The best of many: the machine's other programs hold up most of them on a busy day."""
+
+    async def lateness() -> float:
+        loop = asyncio.get_running_loop()
+        late = []
+        for _ in range(50):
+            at = loop.time() + 0.0002
+            await asyncio.sleep(0.0002)
+            late.append(loop.time() - at)
+        return min(late)
+
+    assert clock.run(lateness(), {}) < 0.0005
+
+
 def test_a_patient_loop_reads_what_came_meanwhile_together() -> None:
     near, far = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     near.setblocking(False)
