@@ -17,7 +17,7 @@ from engine.command.exits import EXIT_FAILED
 from engine.command.fail import fail
 from engine.command.programs import module_command
 from engine.command.tables import print_table
-from topologies.forging import BEFORE
+from topologies.forging import BEFORE, PARTS
 from topologies.results.run_folder import RunFolder
 from topologies.results.summary import SessionResult
 from topologies.scenario import ScenarioError, load_scenario
@@ -32,6 +32,8 @@ HARMLESS: Final = 0.01
 MOST_DELAY_S: Final = 3.0
 """By which one packet may delay an open session: a block's repair, or the time in which it shows that somebody has not
 gone (ours)."""
+MOST_JOIN_DELAY_S: Final = 6.0
+"""By which those may who join and are not there: for so long others wait for them (`hosts/parts/silence.py`)."""
 MOST_SLOWER: Final = 0.05
 """Of an open session without a file, in the seconds that are simulated (ours)."""
 
@@ -103,7 +105,8 @@ class Effect:
     @property
     def is_survived(self) -> bool:
         """Whether all had all, and not much later."""
-        late = self.later_s is not None and self.later_s > MOST_DELAY_S
+        most_s = MOST_JOIN_DELAY_S if self.attack in ("join", "claim") else MOST_DELAY_S
+        late = self.later_s is not None and self.later_s > most_s
         return self.ok and not late and not (self.slower is not None and self.slower > MOST_SLOWER)
 
     @property
@@ -138,7 +141,8 @@ def command(
     """Simulate a scenario with each attack of a stranger who hears everything, sends from any address and has no keys
     (docs/security.md), on open sessions, with and without P4 switches, on sealed and on signed ones. With --emulate the
     stranger is a host, and without P4 switches means a Linux bridge. Exit status: 1 when one on a sealed or signed
-    session is not harmless, or one on an open session loses it something or delays it by more than 3 s.
+    session is not harmless, or one on an open session loses it something or delays it by more than 3 s, one that joins
+    by more than 6 s.
     """
     try:
         loaded = load_scenario(scenario, purpose="emulate" if emulate else "simulate")
@@ -238,8 +242,9 @@ def attacked(
             bases[kind] = base
             for attack in attacks:
                 faults = [
-                    _fault(attack, way, session.id, session.start, base.results, scenario.duration)
+                    _fault(part, way, session.id, session.start, base.results, scenario.duration)
                     for session in scenario.sessions
+                    for part in PARTS.get(attack, (attack,))
                 ]
                 changed = secured.model_copy(update={"faults": [*scenario.faults, *faults]})
                 ran = run(path, changed, Path(place) / f"{way.name}-{attack}".replace(" ", "-"), way)

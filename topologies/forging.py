@@ -19,9 +19,12 @@ from hosts.wire.farewell import Abort, Fin
 from hosts.wire.format import Format, by_kind
 from hosts.wire.header import HEADER, HEADER_BYTES, VERSION
 from hosts.wire.reason import Reason
+from topologies.scenario.activity import Forgery
 
-BEFORE: Final = frozenset({"announcement"})
+BEFORE: Final = frozenset({"announcement", "join"})
 """Comes before the session, the others into the middle of it."""
+PARTS: Final[dict[Forgery, tuple[Forgery, ...]]] = {"claim": ("join", "claim")}
+"""An attack that has several, each at its time."""
 OWN_PORT: Final = 7000
 STRANGER: Final = Address("10.255.255.254", OWN_PORT)
 """Its own address in a simulation."""
@@ -29,10 +32,15 @@ MANY: Final = 100
 """Packets of an attack that is not a single one (ours)."""
 FAR: Final = 300
 """Packets that `far` is ahead: within the reach of any protocol's receivers (ours)."""
+OWN_RECEIVER: Final = 0x57A00001
+"""The id of the first receiver that the stranger says it is, where receivers have ids."""
+WINDOW: Final = 1 << 24
+"""Bytes of its buffer, as it says."""
 OTHER_SESSION: Final = 0x7A7A7A7A
 """The session that `announcement` announces."""
 DATA: Final = "DATA"
 ANNOUNCE: Final = "ANNOUNCE"
+JOIN: Final = "JOIN"
 """Names of formats."""
 
 
@@ -99,6 +107,12 @@ def forged(attack: str, heard: Heard) -> list[Datagram] | None:
         return None if said is None else [_report(heard, said) for _ in range(MANY)]
     if attack == "announcement":
         return list(_announcement(heard))
+    if attack == "join":
+        is_there = any(one.source == heard.sender for one in heard.datagrams.values())
+        return [_join(heard, number) for number in range(len(heard.receivers))] if is_there else None
+    if attack == "claim":
+        said = heard.datagrams.get(heard.sender)
+        return None if said is None else [_join(heard, 0), _claim(heard, said)]
     return list(_farewell(attack, heard))
 
 
@@ -168,6 +182,32 @@ def _announcement(heard: Heard) -> Iterator[Datagram]:
         make: Any = found.make
         rest = {name: 1400 for name in make._fields if name != "session"}
         yield Datagram(found.encode(make(session=OTHER_SESSION, **rest)), heard.sender, heard.group)
+
+
+def _join(heard: Heard, number: int) -> Datagram:
+    """Somebody joins at the stranger's own address."""
+    found = heard.format(JOIN)
+    own = heard.own._replace(port=heard.own.port + number)
+    if found is None:  # of VLMCC and WEBRC nobody has to join at the sender
+        return Datagram(_garbage(heard), own, heard.sender)
+    make: Any = found.make
+    known = {"session": heard.session, "receiver": OWN_RECEIVER + number, "window": WINDOW, "from_start": 1}
+    packet = make(**{name: known.get(name, int(name == "stands_for")) for name in make._fields})
+    return Datagram(found.encode(packet), own, heard.sender)
+
+
+def _claim(heard: Heard, datagram: Datagram) -> Datagram:
+    """What a receiver said of itself, said by the stranger of itself."""
+    octets = datagram.data
+    found = None
+    if octets[:1] == bytes([VERSION]) and len(octets) >= HEADER_BYTES:
+        _, _, kind, flags, session = HEADER.unpack_from(octets)
+        found = by_kind(one for one in heard.protocol.packets if isinstance(one, Format)).get(kind)
+    if found is not None:
+        packet: Any = found.decode(octets, kind, flags, session)
+        if "receiver" in packet._fields:
+            octets = found.encode(packet._replace(receiver=OWN_RECEIVER))
+    return Datagram(octets, heard.own, heard.sender)
 
 
 def _report(heard: Heard, datagram: Datagram) -> Datagram:

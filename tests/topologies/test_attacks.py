@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from topologies.attacks import FORGERIES, MOST_DELAY_S, WAYS, Effect, app, attacked
+from topologies.attacks import FORGERIES, MOST_DELAY_S, MOST_JOIN_DELAY_S, WAYS, Effect, app, attacked
 from topologies.scenario import load_scenario
 from topologies.scenario.activity import Forgery
 
@@ -64,9 +64,15 @@ def test_signed_sessions_and_those_behind_switches(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("protocol", ["rla", "tfmcc", "arbor"])
 def test_one_packet_ends_no_file(tmp_path: Path, protocol: str) -> None:
-    found = effects(written(tmp_path, protocol), ("data", "end", "far", "abort", "abort-one", "leave"))
+    found = effects(written(tmp_path, protocol), ("data", "end", "far", "abort", "abort-one", "leave", "join", "claim"))
     assert {key: effect.words for key, effect in found.items() if not effect.is_survived} == {}
     assert all(effect.harmless for (way, _), effect in found.items() if way in ("sealed", "signed"))
+
+
+def test_no_claim_of_a_round_trip_slows_rla_down_for_long(tmp_path: Path) -> None:
+    """What a stranger sends again was answered long ago, so that it seems to be a second away."""
+    found = effects(written(tmp_path, "rla", "size: 2 MB"), ("claim",), ("open",))
+    assert 0 < (found["open", "claim"].later_s or 0) < MOST_DELAY_S
 
 
 def test_one_packet_ends_no_stream(tmp_path: Path) -> None:
@@ -81,6 +87,7 @@ def test_a_lost_file_is_not_survived() -> None:
     assert not effect.is_survived
     assert not replace(effect, ok=True, whole=2, later_s=MOST_DELAY_S + 1).is_survived
     assert replace(effect, ok=True, whole=2, later_s=MOST_DELAY_S).is_survived
+    assert replace(effect, ok=True, whole=2, attack="join", later_s=MOST_JOIN_DELAY_S).is_survived
     assert not replace(effect, ok=True, whole=2, later_s=None, slower=0.5).is_survived
 
 

@@ -1,15 +1,16 @@
 """What a stranger makes of what it has heard."""
 
 import random
+from typing import Any
 
 import pytest
 
 from hosts import protocols
 from hosts.endpoint import Address, Datagram
-from hosts.protocols.mtcp.control import encode_abort, encode_fin
+from hosts.protocols.mtcp.control import Join, encode_abort, encode_fin
 from hosts.protocols.mtcp.packets import Data, encode_data, parse
 from hosts.wire.reason import Reason
-from topologies.forging import FAR, MANY, STRANGER, Heard, forge
+from topologies.forging import FAR, MANY, OWN_RECEIVER, STRANGER, Heard, forge
 
 GROUP, SENDER = Address("239.1.1.1", 5000), Address("10.0.0.1", 10000)
 ONE, TWO = Address("10.0.0.2", 10000), Address("10.0.0.3", 10000)
@@ -61,3 +62,36 @@ def test_many_packets() -> None:
     assert (len(reports), len(garbage)) == (MANY, 2 * MANY)
     assert forge("replay", heard({})) is None
     assert forge("reports", heard({ONE: DATA})) is None
+
+
+def test_as_many_join_as_there_are_receivers() -> None:
+    assert forge("join", heard({SENDER: SAID})) is None, "it has to hear the sender first"
+    forged = forge("join", heard({ONE: DATA}))
+    assert forged is not None
+    assert {to for to, _ in forged} == {SENDER}
+    assert [one.source for _, one in forged] == [STRANGER, STRANGER._replace(port=STRANGER.port + 1)]
+    packets = [parse(one.data) for _, one in forged]
+    assert all(isinstance(packet, Join) and packet.session == 7 and packet.from_start for packet in packets)
+
+
+@pytest.mark.parametrize("protocol", ["tfmcc", "arbor"])
+def test_one_that_joins_says_of_itself_what_a_receiver_said(protocol: str) -> None:
+    of = protocols.get(protocol)
+    told = heard({})._replace(protocol=of)
+    blocks = told.format("BLOCKS")
+    assert blocks is not None
+    make: Any = blocks.make
+    said = make(session=7, receiver=3, seq=5, delivered=1, needs=())
+    told.datagrams[SENDER] = Datagram(blocks.encode(said), ONE, SENDER)
+    forged = forge("claim", told)
+    assert forged is not None
+    (_, join), (_, claim) = forged
+    assert join.source == claim.source == STRANGER
+    assert claim.data == blocks.encode(said._replace(receiver=OWN_RECEIVER))
+
+
+def test_where_nobody_joins_or_all_is_sealed_it_says_what_it_can() -> None:
+    sealed = SAID._replace(data=bytes([2]) + SAID.data[1:])
+    forged = forge("claim", heard({SENDER: sealed})._replace(protocol=protocols.get("vlmcc")))
+    assert forged is not None
+    assert forged[1][1] == Datagram(sealed.data, STRANGER, SENDER)

@@ -162,11 +162,11 @@ class ControllerRestart(Strict):
 
 
 Forgery: TypeAlias = Literal[
-    "data", "end", "far", "abort", "abort-one", "leave", "announcement", "reports", "replay", "garbage"
+    "data", "end", "far", "abort", "abort-one", "leave", "announcement", "join", "claim", "reports", "replay", "garbage"
 ]
 """What a stranger sends: data with wrong bytes, the same as the stream's end or far ahead, an abort to all or to one
-receiver, a receiver's farewell, the announcement of another session, feedback of its own, packets that it heard,
-garbage."""
+receiver, a receiver's farewell, the announcement of another session, that as many join as there are receivers, that one
+joins and has received something, feedback of its own, packets that it heard, garbage."""
 
 
 class Attack(Strict):

@@ -154,7 +154,8 @@ class SessionRun:
         for to, datagram in forged or ():
             victim = members.get(to)
             if victim is not None:
-                sent = datagram if spoofed else datagram._replace(source=STRANGER)
+                is_own = spoofed or datagram.source.host == STRANGER.host
+                sent = datagram if is_own else datagram._replace(source=STRANGER)
                 sim.act_at(sim.now, victim.program, partial(victim.hosted.receive, sent))
 
     @property

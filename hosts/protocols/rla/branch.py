@@ -10,7 +10,7 @@ from hosts.endpoint import Address
 from hosts.parts.doubt import Doubt
 from hosts.parts.rounds import Rounds
 from hosts.parts.rtt import INITIAL_TIMEOUT_S, DelayEstimator
-from hosts.parts.silence import Presence
+from hosts.parts.silence import SILENT_S, Presence
 from hosts.protocols.rla.packets import WINDOW_PACKETS, Ack
 from hosts.wire.farewell import Abort, Fin
 from hosts.wire.reason import Reason
@@ -110,6 +110,11 @@ class Branch:
     def opens(self, window_end: int) -> None:
         """It takes the stream up to this offset; windows never shrink."""
         self.window_end = max(self.window_end, window_end)
+
+    @property
+    def believed_rtt_s(self) -> float:
+        """Its round trip time; while it has not shown that it is there, no more than silence is borne for."""
+        return self.rtt.mean if self.presence.is_proven else min(self.rtt.mean, SILENT_S)
 
     @property
     def timeout(self) -> float:

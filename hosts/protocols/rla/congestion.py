@@ -64,7 +64,7 @@ class Congestion:
         """It has lost, or found marked, what was sent at `sent_at`."""
         branch.met_at = max(branch.met_at, sent_at)
         if branch.congested(now):
-            self._window.srtt_max = max((other.rtt.mean for other in self._branches.values()), default=0.0)
+            self._window.listens_to_others()
             srtt_max = self._window.srtt_max
             cut = self._listening.congestion(branch.number, branch.rtt.mean, srtt_max, sent_at, now)
             if cut is not None:

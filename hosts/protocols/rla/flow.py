@@ -99,6 +99,7 @@ class Flow:
         base = self.base
         fresh = self._inflight.remove(branch)
         if self.branches:
+            self.window.listens_to_others()
             self._completed(fresh, base, now)
             if len(self._inflight.set_aside) == len(self.branches):
                 for other in self.branches.values():
@@ -116,12 +117,15 @@ class Flow:
         self._repairs.forget(branch)
         branch.back_below = branch.asked = None
         base = self.base
-        self._completed(self._inflight.put_aside(branch), base, now)
+        fresh = self._inflight.put_aside(branch)
+        self.window.listens_to_others()
+        self._completed(fresh, base, now)
         self._advertised.forget()
         self._counters["set_aside"] += 1
 
     def _take_back(self, branch: Branch) -> None:
         self._inflight.take_back(branch)
+        self.window.listens_to_others()
         self._advertised.forget()
 
     @property
@@ -280,7 +284,7 @@ class Flow:
     def _measure(self, branch: Branch, rtt: float, highest: int) -> None:
         if 0 <= rtt <= LONGEST_RTT_S:
             branch.rtt.add(rtt)
-            self.window.srtt_max = max(self.window.srtt_max, branch.rtt.mean)
+            self.window.srtt_max = max(self.window.srtt_max, branch.believed_rtt_s)
             self.listening.measured(branch.number, branch.rounds, rtt, highest, self.end)
         else:
             self._counters["drop_echo"] += 1

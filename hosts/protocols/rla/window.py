@@ -39,7 +39,7 @@ class Window:
         self.max_reach_all = -1
         """The highest packet that every receiver has."""
         self.srtt_max = 0.0
-        """The longest round trip of a receiver."""
+        """The longest round trip of a receiver that is listened to."""
 
     def limit(self, size: int, now: float) -> str | None:
         """What keeps a new packet of `size` bytes from being sent; None: nothing."""
@@ -121,6 +121,12 @@ class Window:
     def late(self, silence_s: float) -> None:
         """Answers come within such a time, mostly: what is lost of them counts."""
         self._unheard.late(silence_s, self.srtt_max)
+
+    def listens_to_others(self) -> None:
+        """Than before: the longest round trip is one of theirs."""
+        set_aside = self._inflight.set_aside
+        listened = (branch for branch in self._branches.values() if branch.number not in set_aside)
+        self.srtt_max = max((branch.believed_rtt_s for branch in listened), default=0.0)
 
     def heard_of(self, highest: int) -> None:
         """Somebody has this packet."""
