@@ -1,5 +1,6 @@
 """A sealed session over P4 switches, which replicate what they cannot read."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,17 @@ def test_everybody_has_the_whole_file(tmp_path: Path, protocol: str, security: s
     assert again.files() == run.files(), "a seed gives the same run"
 
 
-def test_switches_cannot_help(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match=r"sessions\[0\].security: rla's feedback is not merged where"):
-        simulate(tmp_path / "run", sealed("rla").replace("security:", "assist: switch\n    security:"))
+@pytest.mark.parametrize("protocol", ["rla", "tfmcc", "vlmcc", "arbor"])
+def test_switches_cannot_help(tmp_path: Path, protocol: str) -> None:
+    with pytest.raises(ScenarioError, match=rf"sessions\[0\].security: {protocol}'s feedback is not merged where"):
+        simulate(tmp_path / "run", sealed(protocol).replace("security:", "assist: switch\n    security:"))
+
+
+def test_what_receivers_say_passes_switches_as_it_is(tmp_path: Path) -> None:
+    run = simulate(tmp_path / "run", sealed("rla"))
+    said = [json.loads(path.read_text()) for path in (run.folder / "agents").glob("session-1-r*.json")]
+    acks = sum(one["counters"]["feedback_packets"] for one in said)
+    last = run.series("session-1-sender")[-1]
+    assert acks - 4 <= last["feedback_packets"] <= acks, "all but those that come when the sender is through"
+    assert last["summaries"] == 0
+    assert not {"drop_forged", "drop_open"} & {counter for one in said for counter in one["counters"]}
