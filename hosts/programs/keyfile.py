@@ -115,7 +115,7 @@ def write_keys(path: Path, keys: GroupKeys, *, replace: bool = False) -> None:
 
 def write_private(path: Path, text: str, *, replace: bool = False) -> None:
     """Likewise of any text."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    partial = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")  # a killed one's never is in the way
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
         with open(descriptor, "w", encoding="utf-8") as file:

@@ -8,6 +8,7 @@ when the registrar runs again.
 
 import contextlib
 import datetime
+import errno
 import fcntl
 import hashlib
 import json
@@ -62,7 +63,14 @@ class Registry:
         return self._place.is_file()
 
     def create(self, place: Place) -> None:
-        """Make it, with a first epoch and no members."""
+        """Make it, with a first epoch and no members; whole or not at all."""
+        if self.folder.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(self.folder))
+        made = Registry(self.folder.with_name(f".{self.folder.name}.{secrets.token_hex(8)}.tmp"))
+        made._fill(place)
+        made.folder.rename(self.folder)
+
+    def _fill(self, place: Place) -> None:
         self.folder.mkdir(mode=0o700)
         _make_certificate(self.certificate, self.key)
         self.keep_members(Members({}))
@@ -70,7 +78,7 @@ class Registry:
         config = {"at": f"{place.host}:{place.port}", "session": Link(place.session, None).text}
         signer = None if place.signer is None else encoded(place.signer)
         said = config | {"every_s": place.every_s, "signer": signer}
-        write_private(self._place, json.dumps(said, indent=2))  # the last: it is whole
+        write_private(self._place, json.dumps(said, indent=2))
 
     def place(self) -> Place:
         """Where it is."""
@@ -189,6 +197,8 @@ class Registry:
         descriptor = os.open(self.folder, os.O_RDONLY)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
+            for left in self.folder.glob(f".{self._members.name}.*.tmp"):  # by one that was killed
+                left.unlink()
             yield
         finally:
             os.close(descriptor)
