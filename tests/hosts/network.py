@@ -8,12 +8,12 @@
 Time in seconds. Routing is by fewest hops; multicast follows it towards the members and is copied where paths part.
 """
 
-import heapq
 import math
 import random
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from itertools import groupby
 from typing import Any
 
@@ -120,7 +120,8 @@ class Link:
             return
         there = self.busy_until + self.delay_s
         if not self.duplicate and not self.jitter_s:
-            network.at(there, network.forward, self.to, datagram)
+            network.order += 1  # as `at` does, which is called too often for a call
+            heappush(network.events, (there, network.order, network.forward, (self.to, datagram)))
             return
         for _ in range(2 if self.duplicate and rng.random() < self.duplicate else 1):
             jitter = rng.uniform(0, self.jitter_s) if self.jitter_s else 0.0
@@ -135,6 +136,7 @@ class Host:
         self.name = name
         self.endpoint = endpoint
         self.clock = clock
+        self._shows_true_time = clock == Clock()
         self.address = network.address(name)
         self.source = source
         self.written = 0
@@ -169,7 +171,7 @@ class Host:
 
     @property
     def now(self) -> float:
-        return self.clock.local(self.network.now)
+        return self.network.now if self._shows_true_time else self.clock.local(self.network.now)
 
     def start(self) -> None:
         self.endpoint.place(self.address)
@@ -221,13 +223,14 @@ class Host:
 
     def apply(self, effects: Sequence[Effect]) -> None:
         """Carry out an endpoint's answer, then do the application's part."""
+        network = self.network
         for effect in effects:
             if isinstance(effect, Send):
-                self.network.send(self, effect)
+                network.forward(self.name, Datagram(effect.data, self.address, effect.destination, ecn=effect.ecn))
             elif isinstance(effect, SendRun):
                 for at in range(0, len(effect.data), effect.size):
                     piece = effect.data[at : at + effect.size]
-                    self.network.send(self, Send(piece, effect.destination, effect.ecn))
+                    network.forward(self.name, Datagram(piece, self.address, effect.destination, ecn=effect.ecn))
             elif isinstance(effect, Deliver):
                 self._deliver(effect)
             elif isinstance(effect, JoinGroup):
@@ -292,7 +295,7 @@ class Host:
             self._wake = None
             return
         now = self.network.now
-        at = self.clock.true(wake) + 1e-9
+        at = (wake if self._shows_true_time else self.clock.true(wake)) + 1e-9
         if at < now:
             at = now
         if self.quantum_s:
@@ -333,8 +336,9 @@ class Network:
         self.now = 0.0
         self.hosts: dict[str, Host] = {}
         self._links: dict[str, dict[str, Link]] = {}
-        self._events: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
-        self._order = 0
+        self.events: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
+        """A heap of what is going to happen: when, what comes first of several, what, and its arguments."""
+        self.order = 0
         self._members: dict[Address, set[str]] = {}
         self._addresses: dict[str, Address] = {}
         self._names: dict[Address, str] = {}
@@ -387,16 +391,17 @@ class Network:
 
     def at(self, time: float, action: Callable[..., None], *args: Any) -> None:
         """Do something at a time."""
-        self._order += 1
-        heapq.heappush(self._events, (time, self._order, action, args))
+        self.order += 1
+        heappush(self.events, (time, self.order, action, args))
 
     def run(self, until: float) -> None:
         """Advance virtual time, or stop when nothing is left to happen or every endpoint has ended."""
         if self.now == 0.0:
             for host in list(self.hosts.values()):
                 host.start()
-        while self._events and self._events[0][0] <= until:
-            self.now, _, action, args = heapq.heappop(self._events)
+        events = self.events
+        while events and events[0][0] <= until:
+            self.now, _, action, args = heappop(events)
             action(*args)
         self.now = until
 
@@ -419,9 +424,6 @@ class Network:
     def leave(self, group: Address, name: str) -> None:
         self._members.get(group, set()).discard(name)
         self._branches.clear()
-
-    def send(self, host: Host, send: Send) -> None:
-        self.forward(host.name, Datagram(send.data, host.address, send.destination, ecn=send.ecn))
 
     def forward(self, node: str, datagram: Datagram) -> None:
         """A datagram is at a node: for its endpoint, or for the links beyond."""
