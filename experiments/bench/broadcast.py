@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Final
 
 from experiments.bench.figure import Figure
-from hosts.endpoint import Address, Datagram, Effect, JoinGroup, LeaveGroup, Send, SessionEnded
+from hosts.endpoint import Address, Datagram, Effect, JoinGroup, LeaveGroup, Send, SendRun, SessionEnded
 from hosts.programs.shelf import FolderShelf, content_of_file
 from hosts.protocol import Session
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.receiver import WebrcReceiver
 from hosts.protocols.webrc.sender import WebrcSender
-from hosts.runtime.datagrams import Outbox
+from hosts.runtime.datagrams import RUN_BYTES, Outbox
 from hosts.storage import FileChange
 
 RATE_BPS: Final = 1e9
@@ -152,6 +152,7 @@ def _turn(sender: WebrcSender, free_at: float) -> tuple[float, float]:
 def _sent(path: Path) -> tuple[float, int, _Cost]:
     """The latest packet's delay in seconds, packets left out, and the sender's cost."""
     sender = _sender(path)
+    sender.run_bytes = RUN_BYTES
     cost = _Cost()
     latest = free_at = 0.0
     gc.collect()
@@ -162,7 +163,7 @@ def _sent(path: Path) -> tuple[float, int, _Cost]:
         while free_at < SENT_S:
             due, now = _turn(sender, free_at)
             begin = time.process_time()
-            outbox.send([effect for effect in sender.handle_timer(now=now) if isinstance(effect, Send)])
+            outbox.send([effect for effect in sender.handle_timer(now=now) if isinstance(effect, Send | SendRun)])
             spent = time.process_time() - begin
             free_at = now + spent
             latest = max(latest, free_at - due)

@@ -8,7 +8,7 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
-from hosts.endpoint import Datagram, Effect, Sample, Send, SessionEnded, SessionStarted
+from hosts.endpoint import Address, Datagram, Effect, Sample, Send, SendRun, SessionEnded, SessionStarted
 from hosts.parts.groups import session_groups
 from hosts.parts.sending import StreamSender
 from hosts.protocol import Session
@@ -192,7 +192,7 @@ class WebrcSender(StreamSender):
             return ()
         if self.options.carousel_s and now - self._origin >= self.options.carousel_s:
             return self.close(now=now, reason="")
-        effects: list[Effect] = []
+        effects: list[Send] = []
         is_in_time = now - self._next_at <= IN_TIME_S
         while self._next_at <= now:
             if now - self._next_at > MOST_LATE_S:
@@ -208,7 +208,7 @@ class WebrcSender(StreamSender):
             self._next_at = self._origin + (self._next - self._first + 1) / self.waves.session_rate
         if is_in_time:
             self.carousel.make_ready()
-        return effects
+        return in_runs(effects, self.run_bytes) if self.run_bytes else effects
 
     # --- sending
 
@@ -288,3 +288,26 @@ class WebrcSender(StreamSender):
         self._unsent.clear()
         self._stream.clear()
         return [SessionEnded(complete, reason)]
+
+
+def in_runs(sends: Sequence[Send], most_bytes: int) -> list[Effect]:
+    """What leaves at one moment, each channel's packets together: they cost the kernel a third of what they do one by
+    one. No channel's are in another order."""
+    channels: dict[Address, list[Send]] = {}
+    for send in sends:
+        channels.setdefault(send.destination, []).append(send)
+    effects: list[Effect] = []
+    for destination, found in channels.items():
+        at = 0
+        while at < len(found):
+            size, end = len(found[at].data), at + 1
+            most = at + max(1, most_bytes // size)
+            while end < min(len(found), most) and len(found[end].data) == size:
+                end += 1
+            if end == at + 1:
+                effects.append(found[at])
+            else:
+                data = b"".join([send.data for send in found[at:end]])
+                effects.append(SendRun(data, destination, found[at].ecn, size))
+            at = end
+    return effects

@@ -47,7 +47,7 @@ def test_a_sender_that_is_too_slow_is_measured_all_the_same(monkeypatch: pytest.
     monkeypatch.setattr(broadcast, "RATE_BPS", 20e6)
     monkeypatch.setattr(broadcast, "PEER_BYTES", 100_000)
     processor = time.process_time
-    monkeypatch.setattr(time, "process_time", lambda: 100 * processor())
+    monkeypatch.setattr(time, "process_time", lambda: 1000 * processor())
     latest, left_out, sends, decodes = broadcast.measure(1)
     assert latest.value > broadcast.LATE_MS
     assert left_out.value > 0

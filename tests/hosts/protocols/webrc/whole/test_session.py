@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from hosts.endpoint import Send, SessionEnded
+from hosts.endpoint import Address, Send, SendRun, SessionEnded
 from hosts.parts.throughput import packets_per_rtt
 from hosts.protocols.webrc.options import WebrcOptions
 from hosts.protocols.webrc.packets import NO_CODE, parse
@@ -122,6 +122,33 @@ def test_the_sender_sends_at_a_constant_rate_and_skips_what_it_missed() -> None:
     number = parse(late[-1].data).payload_id if isinstance(late[-1], Send) else 0
     assert number == pytest.approx((now + 30.0 - 5.0) * sender.waves.session_rate, abs=2)
     assert sender.sample(now=now)["skipped_packets"] == pytest.approx(30 * sender.waves.session_rate, rel=0.02)
+
+
+def test_what_leaves_at_one_moment_may_leave_in_runs_of_a_channel() -> None:
+    """Each channel's packets are the same, in the same order."""
+    found: list[dict[Address, list[bytes]]] = []
+    for run_bytes in (0, 4000):
+        sender = WebrcSender(session(realtime=True), WebrcOptions(**FAST), Random(1))
+        sender.run_bytes = run_bytes
+        sender.start(now=0.0)
+        channels: dict[Address, list[bytes]] = {}
+        kinds = set()
+        for turn in range(1, 40):
+            for effect in sender.handle_timer(now=turn / 20):
+                assert isinstance(effect, Send | SendRun)
+                kinds.add(type(effect))
+                if isinstance(effect, Send):
+                    channels.setdefault(effect.destination, []).append(effect.data)
+                else:
+                    assert len(effect.data) <= run_bytes
+                    pieces = range(0, len(effect.data), effect.size)
+                    channels.setdefault(effect.destination, []).extend(
+                        effect.data[at : at + effect.size] for at in pieces
+                    )
+        assert (SendRun in kinds) == bool(run_bytes)
+        found.append(channels)
+    assert found[0] == found[1]
+    assert len(found[0]) > 3
 
 
 def test_the_end_is_said_on_every_channel_that_may_be_heard() -> None:
