@@ -19,6 +19,7 @@ class Delivery:
     def __init__(self, session: Session, options: WebrcOptions, counters: Counter[str]) -> None:
         """`set_up` is called before all else."""
         self.download: Final = Reception(session.ntp_at_zero, session.shelf, Choice(options.pattern, options.newest))
+        self.download.counters = counters
         self._windows = IncomingWindows()  # of real-time data with FEC
         self.bytes = 0
         """Of the stream that were delivered."""

@@ -109,8 +109,8 @@ class Reception:
         self.is_complete = False
         """No file will follow that is not described."""
         self.counters: Counter[str] = Counter()
-        """`early`: packets of objects before their description; `expired`; `damaged`: objects that are not what the FDT
-        says; `contradicted`: files that one FDT instance describes in another way than one before it."""
+        """`early_packets` of objects before their description; `expired`; `damaged_files`, which are not what the FDT
+        says; `contradicted_files`, which one FDT instance describes in another way than one before it."""
 
     @property
     def has_all(self) -> bool:
@@ -204,7 +204,7 @@ class Reception:
         before = decoder.held
         decoder.settle(room, repr((_key(file), decoder.transmission)))
         self._held += decoder.held - before
-        self.counters["resumed_symbols"] += decoder.resumed
+        self.counters.update(resumed_symbols=decoder.resumed)
 
     def _drop(self, toi: int) -> ObjectDecoder | None:
         """An object is kept no longer."""
@@ -223,7 +223,7 @@ class Reception:
 
     def _keep(self, packet: Alc) -> None:
         """A packet of which only an FDT will say what it is; those of an object that came before its own go for it."""
-        self.counters["early"] += 1
+        self.counters["early_packets"] += 1
         cost = _cost([packet])
         while self._early and self._early_bytes + cost > EARLY_BYTES:
             first = next(iter(self._early))
@@ -252,7 +252,7 @@ class Reception:
             self._done[toi] = file
             self._last = self._drop(toi)
         else:
-            self.counters["damaged"] += 1
+            self.counters["damaged_files"] += 1
             self._drop(toi)
             room.clear()
             self._rooms[toi] = room
@@ -316,7 +316,7 @@ class Reception:
             if before is None and len(self._files) >= MOST_FILES:
                 break
             if before is not None and before.file != file:
-                self.counters["contradicted"] += 1
+                self.counters["contradicted_files"] += 1
                 continue
             self._files[file.toi] = _Described(file, until if before is None else max(until, before.until))
         if self._choice.newest:
@@ -384,7 +384,7 @@ class Reception:
             try:
                 found += self.add(packet, now)
             except (PacketError, FileError):
-                self.counters["damaged"] += 1
+                self.counters["damaged_files"] += 1
         return found
 
 

@@ -174,10 +174,10 @@ def test_what_is_not_as_the_table_says_is_given_up_and_received_again() -> None:
     reception = Reception()
     take(reception, [table(sender) for _ in range(8)])
     assert take(reception, [symbol(other) for _ in range(6)]) == {}
-    assert reception.counters["damaged"] == 1
+    assert reception.counters["damaged_files"] == 1
     assert take(reception, [symbol(sender) for _ in range(9)]) == {"a": b"1" * 500}
     take(reception, [table(other)._replace(fdt_instance=9) for _ in range(8)])
-    assert reception.counters["contradicted"] == 1
+    assert reception.counters["contradicted_files"] == 1
 
 
 def test_a_name_that_no_folder_takes_is_refused() -> None:
@@ -192,7 +192,7 @@ def test_memory_has_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     sender = carousel(SMALL)
     reception = Reception()
     take(reception, [symbol(sender) for _ in range(100)])
-    assert reception.counters["early"] == 100
+    assert reception.counters["early_packets"] == 100
     kept = [packet for packets in reception._early.values() for packet in packets]
     assert 2 < len(kept) <= 5000 // EARLY_COST
     assert reception._early_bytes == sum(len(packet.symbol) + EARLY_COST for packet in kept)

@@ -22,6 +22,9 @@ def test_receivers_complete_whenever_they_join() -> None:
         assert sample["object_bytes"] == len(DATA)
         assert isinstance(sample["decoding_overhead"], float)
         assert 0 <= sample["decoding_overhead"] < 0.02
+        assert member.endpoint.counters["resumed_symbols"] == 0
+        assert "early_packets" not in member.endpoint.counters
+    assert "resumed_symbols" in members[0].endpoint.counters  # so that --json has it
 
 
 def test_losses_cost_time_and_no_bytes() -> None:

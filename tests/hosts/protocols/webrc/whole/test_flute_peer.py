@@ -90,7 +90,7 @@ def test_we_rebuild_what_the_peer_sends(tmp_path: Path, scheme: str, size: int) 
         for file in reception.add(parse(packet), 0.0):
             files[file.manifest.name] = file.data
     assert files == {"song.ogg": path.read_bytes(), "words.txt": text.read_bytes()}
-    assert not reception.counters["damaged"]
+    assert not reception.counters["damaged_files"]
 
 
 def test_a_receiver_takes_a_session_without_congestion_control(tmp_path: Path) -> None:
