@@ -38,6 +38,7 @@ from controller.views import Views
 from engine.command.exits import EXIT_BAD_INPUT
 from engine.command.listen import parse_address
 from engine.command.notify import notify
+from engine.command.tls import TlsFileError, check_tls_files
 
 LOG = logging.getLogger("canopy.controller")
 
@@ -200,7 +201,7 @@ def command(
         hop_keys = None if hop_secret is None else HopKeys(read_secret(hop_secret), description)
         with claim(state_dir):
             asyncio.run(serve(description, compiled, state_dir, credentials, place, hop_keys))
-    except (ValueError, ProgramError, StateDirError) as error:
+    except (ValueError, ProgramError, StateDirError, TlsFileError) as error:
         typer.echo(f"canopy controller: {error}", err=True)
         raise typer.Exit(EXIT_BAD_INPUT) from None
     except OSError as error:
@@ -213,10 +214,11 @@ app.command(name="controller")(command)
 
 
 def read_credentials(folder: Path) -> GRPCCredentialsTLS:
-    """The authority's certificate, the controller's and its key. Raises OSError."""
-    names = ("ca.pem", "controller.pem", "controller.key")
-    authority, certificate, key = ((folder / name).read_bytes() for name in names)
-    return GRPCCredentialsTLS(cacert=authority, cert=certificate, private_key=key)
+    """The authority's certificate, the controller's and its key. Raises TlsFileError."""
+    authority, certificate, key = paths = [folder / name for name in ("ca.pem", "controller.pem", "controller.key")]
+    check_tls_files(certificate, key, authority)
+    whole = [path.read_bytes() for path in paths]
+    return GRPCCredentialsTLS(cacert=whole[0], cert=whole[1], private_key=whole[2])
 
 
 def _load_down_links(state_dir: Path, network: Network) -> list[str]:

@@ -23,6 +23,7 @@ from google.protobuf.message import DecodeError
 
 from engine.command.listen import MAX_TCP_PORT, parse_address
 from engine.command.notify import notify
+from engine.command.tls import TlsFileError, check_tls_files
 from engine.switch.backend import Backend
 from engine.switch.limits import NO_LIMITS, Limits
 from engine.switch.link_monitor import LinkMonitor
@@ -120,15 +121,15 @@ def observe_options(
 
 
 def tls_files(certificate: Path | None, key: Path | None, ca: Path | None, require_client: bool) -> TlsFiles:
-    """Raises SwitchError when a file is missing or cannot be read."""
+    """Raises SwitchError when a file is missing, cannot be read or is not whole."""
     if certificate is None or key is None:
         raise SwitchError("--grpc-server-ssl needs --grpc-server-cert and --grpc-server-key")
-    for path in (certificate, key, ca):
-        try:
-            if path is not None:
-                path.read_bytes()
-        except OSError as error:
-            raise SwitchError(f"{path}: {error.strerror}") from None
+    if require_client and ca is None:
+        raise SwitchError("--grpc-server-with-client-auth needs --grpc-server-cacert")
+    try:
+        check_tls_files(certificate, key, ca)
+    except TlsFileError as error:
+        raise SwitchError(str(error)) from None
     return TlsFiles(certificate, key, ca, require_client)
 
 

@@ -15,6 +15,7 @@ from controller.network import CPU_PORT, Network
 from controller.program import Program
 from controller.service import Service, read_credentials
 from controller.statedir import DOWN_LINKS_NAME, claim
+from engine.command.tls import TlsFileError
 from engine.switch.certificates import make_certificates
 from engine.switch.p4runtime.datapath import MemoryDataPath
 from engine.switch.p4runtime.server import P4RuntimeServer, TlsFiles
@@ -294,5 +295,5 @@ def test_it_controls_over_tls_and_nobody_does_without(tmp_path: Path) -> None:
 
 
 def test_credentials_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"ca\.pem"):
+    with pytest.raises(TlsFileError, match=r"controller\.key: No such file"):
         read_credentials(tmp_path)

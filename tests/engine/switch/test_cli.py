@@ -165,7 +165,14 @@ def test_mistakes_are_one_line_with_status_2(tmp_path: Path) -> None:
                 ["--grpc-server-ssl", "--grpc-server-cert", str(text), "--grpc-server-key", str(tmp_path / "key")],
                 "key: No such file or directory",
             ),
-            (["--grpc-server-ssl", "--grpc-server-cert", str(text), "--grpc-server-key", str(text)], "cannot listen"),
+            (["--grpc-server-ssl", "--grpc-server-cert", str(text), "--grpc-server-key", str(text)], "no certificate"),
+            (
+                [
+                    *("--grpc-server-ssl", "--grpc-server-with-client-auth"),
+                    *("--grpc-server-cert", str(text), "--grpc-server-key", str(text)),
+                ],
+                "--grpc-server-with-client-auth needs --grpc-server-cacert",
+            ),
         ):
             address = [] if "--grpc-server-addr" in arguments else ["--grpc-server-addr", "127.0.0.1:0"]
             result = CliRunner().invoke(app, [*arguments, *address])
