@@ -38,13 +38,17 @@ class BaseDelay:
             self.least = min(self.least, delay_s)
             return
         parts = self._parts
-        while parts and parts[0][0] < now - self.window_s:
+        since, part_s = now - self.window_s, self.window_s / PARTS
+        if parts and parts[0][0] >= since and delay_s > parts[-1][1] and now - parts[-1][0] < part_s:
+            self.least = parts[0][1]
+            return  # as nearly all: the newest part has a lesser one, and the oldest is young enough
+        while parts and parts[0][0] < since:
             parts.popleft()
         # What is not less than a later one never becomes the least again.
         while parts and delay_s <= parts[-1][1]:
             parts.pop()
-        if parts and now - parts[-1][0] < self.window_s / PARTS:
+        if parts and now - parts[-1][0] < part_s:
             self.least = parts[0][1]
-            return  # that part has a lesser one
+            return
         parts.append((now, delay_s))
         self.least = parts[0][1]

@@ -23,6 +23,9 @@ class Gaps:
         if self.highest < 0:
             self.highest = seq  # what came before one joined is not missed
             return True
+        if seq == self.highest + 1:  # as nearly all
+            self.highest = seq
+            return True
         if seq > self.highest:
             gap = range(self.highest + 1, seq)
             self.lost_packets += max(0, len(gap) - LONGEST_GAP)
@@ -37,6 +40,8 @@ class Gaps:
     def take_lost(self) -> int:
         """How many turned out lost since the last call."""
         missing = self._missing
+        if not missing:
+            return 0
         count = 0
         while count < len(missing) and missing[count] <= self.highest - REORDERING:
             count += 1

@@ -59,7 +59,8 @@ def read_packet(
 class DataReader(Generic[P]):
     """Reads the DATA packets of one protocol.
 
-    Receivers that share a process are handed the same bytes one after another: these are read once.
+    Receivers that share a process are handed the same bytes one after another, or behind a switch that writes into
+    each copy equal ones: these are read once.
     """
 
     __slots__ = ("_head", "_packet", "_read", "_seen")
@@ -73,7 +74,7 @@ class DataReader(Generic[P]):
 
     def __call__(self, data: bytes) -> P | None:
         """A DATA packet, or None for anything else, which the protocol's `parse` then judges."""
-        if data is self._seen:
+        if data == self._seen:
             return self._packet
         if tuple(data[:3]) != self._head:
             return None

@@ -6,7 +6,6 @@ done with the one before.
 """
 
 from collections import deque
-from statistics import median
 from typing import Final
 
 from hosts.protocols.arbor.packets import ToldData
@@ -47,8 +46,8 @@ class LinkRate:
         recent.append((now, size, told.gap_us / told.gap_bytes))
         if len(recent) < SAMPLES:
             return 1.0
-        takes = median(sample[2] for sample in recent)
-        came = sum(sample[1] for sample in recent) - recent[0][1]
+        takes = sorted([sample[2] for sample in recent])[SAMPLES // 2]
+        came = sum([sample[1] for sample in recent]) - recent[0][1]
         if now - recent[0][0] < PATIENCE * takes * came * _MICRO:
             return 1.0  # that cannot be: what comes has passed the link
         usual = self._usual

@@ -47,6 +47,8 @@ def test_data_are_read_once_and_what_is_something_else_is_left_to_parse() -> Non
     packet = HEADER.pack(VERSION, 5, 1, 0, 7) + b"\x2a"
     assert [reader(packet), reader(packet)] == [42, 42]
     assert calls == [packet]
+    assert reader(bytes(bytearray(packet))) == 42
+    assert calls == [packet], "a switch's copies are equal, and not the same"
     for other in (b"", HEADER.pack(VERSION, 5, 2, 0, 7), HEADER.pack(VERSION, 4, 1, 0, 7), packet[:-1]):
         assert reader(other) is None
     assert calls == [packet, packet[:-1]]
