@@ -117,6 +117,7 @@ CONTENDERS: Final[Mapping[str, Contender]] = {
         _canopy("mtcp", name="mtcp-default", title="MTCP, default thresholds"),
         _canopy("tfmcc"),
         _canopy("rla"),
+        _canopy("arbor", title="Arbor"),
         *(
             _canopy(protocol, name=f"{protocol}-sealed", title=f"{protocol.upper()}, sealed", is_sealed=True)
             for protocol in ("mtcp", "tfmcc", "rla")

@@ -19,7 +19,7 @@ from experiments.peers.network import SENDER, receiver
 from experiments.peers.program import HostProgram
 from experiments.peers.transfer import TransferError, arrived, received
 
-FAST: Final = ("mtcp-default", "tfmcc", "rla", "uftp", "uftp-open", "norm")
+FAST: Final = ("mtcp-default", "tfmcc", "rla", "arbor", "uftp", "uftp-open", "norm")
 """Who is compared."""
 _MEMORY: Final = Path("/dev/shm")
 _BRIDGE: Final = "lan"
