@@ -26,6 +26,9 @@ SHORT_QUEUE_S: Final = 0.0025
 2 ms); a classic one's target is 5 ms and more (RFC 8289, 8033)."""
 SHORT_QUEUE_PACKETS: Final = 2
 """On slow links a packet or two take longer than that."""
+DENSE_MARKS: Final = 1 / 2
+"""Of the packets of late: a queue that marks so many marks each that has waited, as L4S queues do, however long it is
+just now; a classic one marks one now and then (RFC 8289, 5.3; RFC 8033, 5.1: 10 % at most) (ours)."""
 REFERENCE_RTT_S: Final = 0.025
 """Prague's, 2.4.4: flows of a shorter round trip time grow as if it were this, and look so long for marks."""
 UNMARKED_ROUNDS: Final = 8
@@ -61,6 +64,7 @@ class EmulatedWindow:
         "_cautious",
         "_cubic",
         "_cut_until_us",
+        "_dense",
         "_gap",
         "_marks",
         "_maximum",
@@ -94,12 +98,14 @@ class EmulatedWindow:
         self._cut_until_us = 0  # what was sent before knew nothing of the last cut
         self._unmarked = 0  # round trips on end
         self._waiting = 0.0  # smoothed
+        self._dense = 0.0  # the part of the packets that come marked, smoothed likewise
         self._gap = 0.0  # seconds between packets at this window
 
     def arrived(self, packet: Arrival, most: float) -> bool:
         """A packet came; the window is not to grow beyond `most`. Whether it was cut."""
         sent_us = packet.sent_us
         self._waiting += (packet.waiting - self._waiting) / 8
+        self._dense += (packet.marked - self._dense) / 8
         self._gap = packet.rtt / self.cwnd
         self._marks.arrived(packet.marked)
         if self._rounds.add(packet.transit, sent_us, sent_us + int(packet.rtt * 1e6)):
@@ -151,7 +157,8 @@ class EmulatedWindow:
 
     def _marked(self, packet: Arrival) -> bool:
         """A queue marks instead of dropping. Whether the window is cut for it."""
-        self.scalable = self._waiting <= max(SHORT_QUEUE_S, SHORT_QUEUE_PACKETS * self._gap)
+        is_short = self._waiting <= max(SHORT_QUEUE_S, SHORT_QUEUE_PACKETS * self._gap)
+        self.scalable = is_short or self._dense >= DENSE_MARKS
         if self.scalable and packet.at < self._reduced_at + REFERENCE_RTT_S:
             return False
         if self.scalable:

@@ -159,6 +159,22 @@ def test_marks_of_a_long_queue_are_losses() -> None:
     assert path.window.cwnd == pytest.approx(BETA * before, rel=0.01)
 
 
+def test_a_long_queue_that_marks_most_packets_is_an_l4s_one() -> None:
+    """Where packets take more than the millisecond from which on such a queue marks, two or three make it long."""
+    path = Path(400)
+    path.window.slow_start = False
+    path.come(1, marked=True)  # half, for nothing is known of marks yet
+    path.now += 2 * RTT
+    path.waiting = 0.002
+    path.come(20, marked=True)
+    before = path.window.cwnd
+    path.now += 2 * RTT
+    path.waiting = 0.02
+    path.come(30, marked=True)
+    assert path.window.scalable
+    assert before > path.window.cwnd > 0.9 * before
+
+
 def test_losses_without_a_queue_leave_the_level() -> None:
     path = Path(100)
     path.window.slow_start = False
