@@ -1,8 +1,8 @@
 """What many table entries cost: every packet is looked up in an exact, an lpm and a ternary table, first while they are
 empty, then with 100,000, 100,000 and 10,000 entries, which it hits.
 
-The packets are of 1,000 flows in turn, whose entries are spread over the tables, and with them over the processor's
-caches. For 10,000 flows, whose entries the caches of few processors hold beside each other, the time is given too.
+The packets are of 1,000 and of 10,000 flows in turn, whose entries are spread over the tables, and with them over the
+processor's caches.
 """
 
 import random
@@ -20,8 +20,8 @@ LPM_ENTRIES = 100_000
 TERNARY_ENTRIES = 10_000
 FLOWS = 1_000
 MANY_FLOWS = 10_000
-MOST_TIMES = 2.0
-"""With all entries a packet should take less than so many times as long as with none."""
+MOST_TIMES = 1.5
+"""With all entries a packet of 10,000 flows should take at most so many times as long as with none."""
 
 LPM_LENGTHS = ((24, 0.6), (23, 0.1), (22, 0.1), (20, 0.05), (19, 0.05), (16, 0.02), (28, 0.04), (32, 0.04))
 """Prefix lengths and their shares: mostly /24 and a little shorter, as in the Internet's routing table, and some more
@@ -125,5 +125,7 @@ def full_tables(seconds: float) -> list[Figure]:
         Figure("three empty tables", 1e9 / empty, "ns a packet"),
         Figure(entries, 1e9 / full, "ns a packet"),
         Figure(f"the same, {MANY_FLOWS:,} flows", 1e9 / many, "ns a packet"),
-        Figure("full tables over empty ones", empty / full, "times", target=MOST_TIMES, at_most=True),
+        Figure(
+            f"full tables over empty ones, {MANY_FLOWS:,} flows", empty / many, "times", target=MOST_TIMES, at_most=True
+        ),
     ]

@@ -12,6 +12,17 @@ use crate::switch::{Work, MAX_PACKET};
 use crate::trace::{Observer, Recorder, Silent};
 use crate::{InstanceType, PacketCopy, Program, QueueMeta, Switch};
 
+/// A copy on its way out; its header vector is in `work.phv`.
+pub(crate) struct Leaving<'f> {
+    pub payload: &'f [u8],
+    /// As ingress left it.
+    pub state: PacketState,
+    pub passes: u32,
+    pub port: u16,
+    pub instance: u16,
+    pub instance_type: InstanceType,
+}
+
 impl Switch {
     /// Egress control and deparser of one copy. Appends the packet to `out` and returns its port, or appends nothing
     /// and returns None when it is dropped or recirculated. Egress clones, and copies of a recirculated packet after
@@ -31,38 +42,45 @@ impl Switch {
             Some(inner) => std::mem::swap(&mut inner.phv, &mut self.work.phv),
             None => self.work.phv.clone_from(&flight.phv),
         }
-        let mut state = PacketState { exit: false, clone: None, ..flight.state };
-        self.set_egress_metadata(&program, port, instance, instance_type, queue, &state);
-        self.trace_copy(state.traced, port);
-        let start = out.len();
-        let sent = self.run_egress(&program, &flight, &mut state, out, copies);
-        let recirculate = state.recirculate != 0 && sent;
-        if recirculate {
-            let Flight { state: PacketState { ingress_port, traced, .. }, passes, .. } = *flight;
-            self.recirculate(&program, ingress_port, state.recirculate, (passes, traced), (out, start), copies);
-        }
+        let Flight { payload, state, passes, .. } = &*flight;
+        let leaving = Leaving { payload, state: *state, passes: *passes, port, instance, instance_type };
+        let sent = self.leave(&program, leaving, queue, out, copies);
         self.pool.give(flight);
         self.lent = Some(program);
-        if !sent || recirculate {
-            return None;
-        }
-        self.stats.packets_out += 1;
-        self.trace_line(
-            state.traced,
-            format_args!("Transmitting packet of size {} out of port {port}", out.len() - start),
-        );
-        Some(port)
+        sent.then_some(port)
     }
 
-    fn set_egress_metadata(
+    /// Appends the copy to `out`; false: it was dropped or recirculated.
+    pub(crate) fn leave(
         &mut self,
         program: &Program,
-        port: u16,
-        instance: u16,
-        instance_type: InstanceType,
+        leaving: Leaving<'_>,
         queue: &QueueMeta,
-        state: &PacketState,
-    ) {
+        out: &mut Vec<u8>,
+        copies: &mut Vec<PacketCopy>,
+    ) -> bool {
+        let Leaving { port, state: PacketState { ingress_port, traced, .. }, passes, .. } = leaving;
+        let mut state = PacketState { exit: false, clone: None, digest: 0, ..leaving.state };
+        self.set_egress_metadata(program, &leaving, queue);
+        self.trace_copy(traced, port);
+        let start = out.len();
+        let sent = self.run_egress(program, &leaving, &mut state, out, copies);
+        if state.recirculate != 0 && sent {
+            self.recirculate(program, ingress_port, state.recirculate, (passes, traced), (out, start), copies);
+            return false;
+        }
+        if sent {
+            self.stats.packets_out += 1;
+            self.trace_line(
+                traced,
+                format_args!("Transmitting packet of size {} out of port {port}", out.len() - start),
+            );
+        }
+        sent
+    }
+
+    fn set_egress_metadata(&mut self, program: &Program, leaving: &Leaving<'_>, queue: &QueueMeta) {
+        let &Leaving { port, instance, instance_type, state: PacketState { length, .. }, .. } = leaving;
         let meta = &program.intrinsics;
         let phv = &mut self.work.phv;
         phv::set_field(phv, meta.egress_rid, u64::from(instance));
@@ -76,14 +94,14 @@ impl Switch {
         phv::set_field(phv, meta.egress_port, u64::from(port));
         // Anything but the drop port, as BMv2 does: egress drops by writing the drop port.
         phv::set_field(phv, meta.egress_spec, DROP_PORT + 1);
-        phv::set_field(phv, meta.packet_length, u64::from(state.length));
+        phv::set_field(phv, meta.packet_length, u64::from(length));
     }
 
     /// Egress control, egress clone and deparser; true: the packet was appended to `out`.
     fn run_egress(
         &mut self,
         program: &Program,
-        flight: &Flight,
+        leaving: &Leaving<'_>,
         state: &mut PacketState,
         out: &mut Vec<u8>,
         copies: &mut Vec<PacketCopy>,
@@ -92,7 +110,7 @@ impl Switch {
         {
             let Self { work, externs, tables, profiles, now_ns, trace, .. } = self;
             let Work { phv, key, scratch, .. } = work;
-            let payload = &flight.payload;
+            let payload = leaving.payload;
             let recorder = Recorder::of(trace, state.traced);
             let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
             let mut tables = Tables { tables, profiles, key };
@@ -106,7 +124,7 @@ impl Switch {
             }
         }
         if let Some((session, fields)) = state.clone.take() {
-            self.clone_at_egress(program, flight, state, session, fields, copies);
+            self.clone_at_egress(program, leaving, state, session, fields, copies);
         }
         if state.failed {
             self.stats.drop_assert += 1;
@@ -120,7 +138,7 @@ impl Switch {
         }
         let Self { work, externs, tables, profiles, now_ns, trace, .. } = self;
         let Work { phv, key, scratch, .. } = work;
-        let payload = &flight.payload;
+        let payload = leaving.payload;
         let mut m = Machine { program, phv, state, payload, externs, scratch, now_ns: *now_ns };
         let start = out.len();
         if !native.is_some_and(|native| native.deparse(&mut m, &mut Tables { tables, profiles, key }, out)) {
@@ -137,7 +155,7 @@ impl Switch {
     fn clone_at_egress(
         &mut self,
         program: &Program,
-        flight: &Flight,
+        leaving: &Leaving<'_>,
         state: &PacketState,
         session: u32,
         fields: u32,
@@ -148,7 +166,7 @@ impl Switch {
             self.trace_line(state.traced, format_args!("No clone: session {session} does not exist"));
             return;
         };
-        if flight.passes >= self.options.max_passes {
+        if leaving.passes >= self.options.max_passes {
             self.stats.drop_loop += 1;
             return;
         }
@@ -161,13 +179,13 @@ impl Switch {
             keep_fields(program, fields, &mut inner.phv, &self.work.phv);
             let headers = deparser::header_bytes(program, &inner.phv);
             let kept = match keep {
-                0 => flight.payload.len(),
-                keep => flight.payload.len().min(keep.saturating_sub(headers)),
+                0 => leaving.payload.len(),
+                keep => leaving.payload.len().min(keep.saturating_sub(headers)),
             };
             inner.payload.clear();
-            inner.payload.extend_from_slice(flight.payload.get(..kept).unwrap_or_default());
+            inner.payload.extend_from_slice(leaving.payload.get(..kept).unwrap_or_default());
             inner.state = state.of_copy();
-            inner.passes = flight.passes + 1;
+            inner.passes = leaving.passes + 1;
         }
         self.stats.egress_clones += 1;
         self.trace_line(state.traced, format_args!("Cloning packet at egress to session {session}: {replicas} copies"));
@@ -196,7 +214,10 @@ impl Switch {
             self.stats.recirculated += 1;
             self.trace_line(traced, format_args!("Recirculating packet"));
             self.next_pass(program, fields);
-            self.passes(program, port, &bytes, InstanceType::Recirculate, (passes + 1, traced), copies);
+            let arrived = self.passes(program, port, &bytes, InstanceType::Recirculate, (passes + 1, traced), copies);
+            if let Some(arrived) = arrived {
+                self.forward(program, arrived, copies);
+            }
         }
         self.work.bytes = bytes;
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::copy::{Buffer, Flight};
+use crate::egress::Leaving;
 use crate::ir::Field;
 use crate::machine::{Machine, PacketState, DROP_PORT};
 use crate::native::Native;
@@ -13,31 +14,94 @@ use crate::replicate::{copy_len, keep_fields, Group};
 use crate::stats::Stats;
 use crate::switch::{Work, MAX_PACKET};
 use crate::trace::{Observer, Recorder, Silent};
-use crate::{Event, InstanceType, Options, PacketCopy, Program, Replica, Switch};
+use crate::{Event, InstanceType, Options, Outputs, PacketCopy, Program, QueueMeta, Replica, Switch};
+
+/// A packet whose ingress control has ended and that is not resubmitted; its header vector is in `work.phv`.
+pub(crate) struct Arrived<'p> {
+    payload: &'p [u8],
+    state: PacketState,
+    passes: u32,
+}
 
 impl Switch {
     /// Parser, ingress control and replication of a packet that arrived at `port`: its copies are pushed on `copies`.
     /// Resubmitted packets pass again at once. Nothing is pushed when the packet is dropped.
     pub fn ingress(&mut self, now_ns: u64, port: u16, packet: &[u8], copies: &mut Vec<PacketCopy>) {
+        let Some(program) = self.admit(now_ns, port, packet) else { return };
+        if let Some(arrived) = self.arrive(&program, port, packet, copies) {
+            self.forward(&program, arrived, copies);
+        }
+        self.lent = Some(program);
+    }
+
+    /// `ingress`, and `egress` with empty queues. A packet's only copy leaves at once, from where it is, without the
+    /// buffer that copies wait in. Copies that are left to come are pushed on `copies`.
+    pub(crate) fn ingress_and_egress(
+        &mut self,
+        now_ns: u64,
+        port: u16,
+        packet: &[u8],
+        out: &mut Outputs,
+        copies: &mut Vec<PacketCopy>,
+    ) {
+        let Some(program) = self.admit(now_ns, port, packet) else { return };
+        if let Some(arrived) = self.arrive(&program, port, packet, copies) {
+            match self.only_port(&program).filter(|_| copies.is_empty()) {
+                Some(port) => {
+                    self.trace_line(arrived.state.traced, format_args!("Egress port is {port}"));
+                    let Arrived { payload, state, passes } = arrived;
+                    let instance = phv::get_field(&self.work.phv, program.intrinsics.egress_rid) as u16;
+                    let instance_type = InstanceType::Normal;
+                    let leaving = Leaving { payload, state, passes, port, instance, instance_type };
+                    let queue = QueueMeta { enq_timestamp_us: self.now_ns / 1000, ..QueueMeta::default() };
+                    if self.leave(&program, leaving, &queue, out.buffer(), copies) {
+                        out.seal(port);
+                    }
+                }
+                None => self.forward(&program, arrived, copies),
+            }
+        }
+        self.lent = Some(program);
+    }
+
+    /// Where the packet goes that ingress has ended with, if that is one port.
+    fn only_port(&self, program: &Program) -> Option<u16> {
+        let meta = &program.intrinsics;
+        let (group, port) = (meta.mcast_grp, meta.egress_spec);
+        let [group, port] = [group, port].map(|field| phv::get_field(&self.work.phv, field));
+        (group == 0 && port != DROP_PORT && self.has_port(port as u16)).then_some(port as u16)
+    }
+
+    /// The program, with a blank header vector for a packet that may come in.
+    fn admit(&mut self, now_ns: u64, port: u16, packet: &[u8]) -> Option<Arc<Program>> {
         self.advance(now_ns);
         self.warm_up();
         self.stats.packets_in += 1;
         if !self.has_port(port) {
             self.stats.drop_bad_port += 1;
-            return;
+            return None;
         }
         if packet.len() > MAX_PACKET {
             self.stats.drop_oversize += 1;
-            return;
+            return None;
         }
         let program = self.lend();
-        let meta = &program.intrinsics;
         self.blank(&program);
+        Some(program)
+    }
+
+    fn arrive<'p>(
+        &mut self,
+        program: &Program,
+        port: u16,
+        packet: &'p [u8],
+        copies: &mut Vec<PacketCopy>,
+    ) -> Option<Arrived<'p>> {
+        let meta = &program.intrinsics;
         phv::set_field(&mut self.work.phv, meta.ingress_port, u64::from(port));
         phv::set_field(&mut self.work.phv, meta.ingress_timestamp, self.now_ns / 1000);
         let traced = self.trace_packet(port, packet.len());
-        self.passes(&program, port, packet, InstanceType::Normal, (0, traced), copies);
-        self.lent = Some(program);
+        self.passes(program, port, packet, InstanceType::Normal, (0, traced), copies)
     }
 
     fn blank(&mut self, program: &Program) {
@@ -45,15 +109,15 @@ impl Switch {
     }
 
     /// Ingress passes of one packet until it is not resubmitted any more. `work.phv` holds the metadata of the first.
-    pub(crate) fn passes(
+    pub(crate) fn passes<'p>(
         &mut self,
         program: &Program,
         port: u16,
-        packet: &[u8],
+        packet: &'p [u8],
         mut instance: InstanceType,
         (mut passes, traced): (u32, u64),
         copies: &mut Vec<PacketCopy>,
-    ) {
+    ) -> Option<Arrived<'p>> {
         let meta = &program.intrinsics;
         loop {
             let length = packet.len() as u32;
@@ -67,18 +131,16 @@ impl Switch {
             if state.failed {
                 self.stats.drop_assert += 1;
                 self.trace_line(traced, format_args!("Dropping packet: an assertion failed"));
-                return;
+                return None;
             }
             if state.resubmit == 0 {
-                let payload = packet.get(consumed..).unwrap_or_default();
-                self.forward(program, payload, state, passes, copies);
-                return;
+                return Some(Arrived { payload: packet.get(consumed..).unwrap_or_default(), state, passes });
             }
             passes += 1;
             if passes > self.options.max_passes {
                 self.stats.drop_loop += 1;
                 self.trace_line(traced, format_args!("Dropping packet: resubmitted too often"));
-                return;
+                return None;
             }
             self.stats.resubmitted += 1;
             self.trace_line(traced, format_args!("Resubmitting packet"));
@@ -165,14 +227,8 @@ impl Switch {
     }
 
     /// Unicast, multicast or drop, as ingress left the metadata.
-    fn forward(
-        &mut self,
-        program: &Program,
-        payload: &[u8],
-        state: PacketState,
-        passes: u32,
-        copies: &mut Vec<PacketCopy>,
-    ) {
+    pub(crate) fn forward(&mut self, program: &Program, arrived: Arrived<'_>, copies: &mut Vec<PacketCopy>) {
+        let Arrived { payload, state, passes } = arrived;
         let meta = &program.intrinsics;
         let group = phv::get_field(&self.work.phv, meta.mcast_grp) as u16;
         let egress_spec = phv::get_field(&self.work.phv, meta.egress_spec);

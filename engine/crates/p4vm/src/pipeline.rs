@@ -83,8 +83,9 @@ pub(crate) struct Found<'a> {
 
 fn apply<O: Observer>(m: &mut Machine<'_>, tables: &mut Tables<'_>, index: u32, observer: &mut O) -> Next {
     let Some(table) = m.program.tables.get(index as usize) else { return END };
-    build_key(m, table, tables.key);
-    let Found { slot, args, hit } = look_up(m, tables, index, observer);
+    let Tables { tables, profiles, key } = tables;
+    build_key(m, table, key);
+    let Found { slot, args, hit } = look_up(m, tables, profiles, index, key, observer);
     let call = slot.and_then(|slot| table.actions.get(slot as usize));
     if let Some((action, _)) = call {
         observer.act(m, *action, args);
@@ -93,32 +94,44 @@ fn apply<O: Observer>(m: &mut Machine<'_>, tables: &mut Tables<'_>, index: u32, 
     table.hit_miss.map_or(next, |(after_hit, after_miss)| if hit { after_hit } else { after_miss })
 }
 
-/// What the packed key in `tables` finds in a table; its entry's counter and meter have done their work.
-pub(crate) fn find<'a>(m: &mut Machine<'_>, tables: &'a mut Tables<'_>, index: u32) -> Found<'a> {
-    look_up(m, tables, index, &mut Silent)
+/// What a packed key finds in a table; its entry's counter and meter have done their work.
+#[inline]
+pub(crate) fn find<'a>(
+    m: &mut Machine<'_>,
+    tables: &'a mut [TableState],
+    profiles: &'a [ProfileState],
+    index: u32,
+    key: &[u64],
+) -> Found<'a> {
+    look_up(m, tables, profiles, index, key, &mut Silent)
 }
 
 #[inline]
 fn look_up<'a, O: Observer>(
     m: &mut Machine<'_>,
-    tables: &'a mut Tables<'_>,
+    tables: &'a mut [TableState],
+    profiles: &'a [ProfileState],
     index: u32,
+    key: &[u64],
     observer: &mut O,
 ) -> Found<'a> {
     const NOTHING: Found<'_> = Found { slot: None, args: &[], hit: false };
     let program = m.program;
-    let (Some(table), Some(state)) = (program.tables.get(index as usize), tables.tables.get_mut(index as usize)) else {
+    let (Some(table), Some(state)) = (program.tables.get(index as usize), tables.get_mut(index as usize)) else {
         return NOTHING;
     };
-    let place = if table.key.is_empty() { None } else { state.index.lookup(tables.key) };
-    observer.table(m, table, tables.key, place);
-    let entry = place.and_then(|place| state.entries.get_mut(place as usize)?.as_mut());
-    let Some(entry) = entry else {
+    let hit = if table.key.is_empty() { None } else { state.index.lookup(key) };
+    observer.table(m, table, key, hit.map(|hit| hit.entry));
+    let Some(hit) = hit else {
         return match &state.default {
             Some(call) => Found { slot: Some(call.slot), args: &call.args, hit: false },
             None => NOTHING,
         };
     };
+    if let Some(call) = state.calls.get(hit.call) {
+        return Found { slot: Some(call.slot), args: &call.args, hit: true };
+    }
+    let Some(entry) = state.entries.get_mut(hit.entry as usize).and_then(Option::as_mut) else { return NOTHING };
     entry.last_hit_ns = m.now_ns;
     if table.counters {
         entry.counter.add(u64::from(m.state.ingress_length));
@@ -128,13 +141,16 @@ fn look_up<'a, O: Observer>(
         let units = if bytes { u64::from(m.state.ingress_length) } else { 1 };
         phv::set_field(m.phv, Some(target), entry.meter.execute(units, m.now_ns) as u64);
     }
-    let member = match &entry.target {
-        EntryRef::Call(call) => return Found { slot: Some(call.slot), args: &call.args, hit: true },
-        EntryRef::Member(member) => Some(*member),
-        EntryRef::Group(group) => choose(m, table, tables.profiles, *group),
+    let member = match entry.target {
+        EntryRef::Call(call) => {
+            let call = state.calls.get(call);
+            return Found { slot: call.map(|call| call.slot), args: call.map_or(&[], |call| &call.args), hit: true };
+        }
+        EntryRef::Member(member) => Some(member),
+        EntryRef::Group(group) => choose(m, table, profiles, group),
     };
     // One of an empty group does nothing.
-    let member = table.profile.zip(member).and_then(|(p, id)| tables.profiles.get(p as usize)?.members.get(&id));
+    let member = table.profile.zip(member).and_then(|(p, id)| profiles.get(p as usize)?.members.get(&id));
     let Some(member) = member else { return Found { hit: true, ..NOTHING } };
     let slot = table.actions.iter().position(|(action, _)| *action == member.action);
     Found { slot: slot.map(|slot| slot as u32), args: &member.args, hit: true }

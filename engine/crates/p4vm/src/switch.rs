@@ -180,7 +180,7 @@ impl Switch {
         let mut copies = std::mem::take(&mut self.work.copies);
         let mut more = std::mem::take(&mut self.work.more);
         copies.clear();
-        self.ingress(now_ns, port, packet, &mut copies);
+        self.ingress_and_egress(now_ns, port, packet, out, &mut copies);
         let queue = QueueMeta { enq_timestamp_us: self.now_ns / 1000, ..QueueMeta::default() };
         let (mut rounds, mut done) = (0, 0);
         while !copies.is_empty() {

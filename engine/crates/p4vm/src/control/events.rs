@@ -24,7 +24,7 @@ impl Switch {
             }
             for place in idle {
                 let entry = self.tables.get(at).and_then(|state| state.entries.get(place)?.as_ref());
-                let Some(entry) = entry.map(|entry| self.show(table, entry)) else { continue };
+                let Some(entry) = entry.map(|entry| self.show(at, entry)) else { continue };
                 let event = || Event::IdleTimeout { time_us: now_ns / 1000, table: Arc::clone(&table.name), entry };
                 let pushed = self.events.push(self.options.max_events, event);
                 self.stats.idle_timeouts += u64::from(pushed);

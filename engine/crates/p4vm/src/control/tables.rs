@@ -3,7 +3,7 @@
 use super::{action_info, find, pack, Result};
 use crate::ir::{Call, Lookup, Table};
 use crate::table::key::EntryKey;
-use crate::table::{Entry, EntryRef};
+use crate::table::{Entry, EntryRef, Target};
 use crate::{ActionCall, ActionInfo, ControlError, EntryTarget, KeyFieldInfo, MatchKey, Switch, TableEntry, TableInfo};
 
 impl Switch {
@@ -86,10 +86,10 @@ impl Switch {
         Ok(Call { slot: slot as u32, args: pack(action, &call.params)?.into() })
     }
 
-    fn target(&self, table: &Table, target: &EntryTarget) -> Result<EntryRef> {
+    fn target(&self, table: &Table, target: &EntryTarget) -> Result<Target> {
         let Some(profile) = table.profile else {
             return match target {
-                EntryTarget::Action(call) => Ok(EntryRef::Call(self.call(table, call)?)),
+                EntryTarget::Action(call) => Ok(Target::Call(self.call(table, call)?)),
                 _ => Err(ControlError::invalid(format!("table {} has no action profile", table.name))),
             };
         };
@@ -101,14 +101,14 @@ impl Switch {
                 Err(ControlError::invalid(message))
             }
             EntryTarget::Member(member) => match state.and_then(|state| state.members.get(member)) {
-                Some(_) => Ok(EntryRef::Member(*member)),
+                Some(_) => Ok(Target::Member(*member)),
                 None => Err(ControlError::not_found(format!("no member {member} in the action profile"))),
             },
             EntryTarget::Group(_) if !def.is_some_and(|def| def.has_selector) => {
                 Err(ControlError::invalid(format!("the action profile of table {} has no selector", table.name)))
             }
             EntryTarget::Group(group) => match state.and_then(|state| state.groups.get(group)) {
-                Some(_) => Ok(EntryRef::Group(*group)),
+                Some(_) => Ok(Target::Group(*group)),
                 None => Err(ControlError::not_found(format!("no group {group} in the action selector"))),
             },
         }
@@ -161,8 +161,8 @@ impl Switch {
         let target = self.target(def, target)?;
         let idle = Self::idle_timeout_ns(def, idle_timeout_us)?;
         let now_ns = self.now_ns;
-        let entry = self.entry_mut(table, at, &key, priority)?;
-        entry.target = target;
+        let state = self.tables.get_mut(at).ok_or_else(|| no_table(table))?;
+        let entry = state.redirect(&key, priority, target).ok_or_else(|| no_entry(table))?;
         entry.idle_timeout_ns = idle;
         entry.last_hit_ns = now_ns;
         entry.reported_ns = now_ns;
@@ -193,15 +193,14 @@ impl Switch {
         Ok((at, entry.ok_or_else(|| no_entry(table))?))
     }
 
-    pub(crate) fn show(&self, table: &Table, entry: &Entry) -> TableEntry {
-        let target = match &entry.target {
-            EntryRef::Call(call) => {
-                let action = table.actions.get(call.slot as usize).map_or(u32::MAX, |(action, _)| *action);
+    pub(crate) fn show(&self, at: usize, entry: &Entry) -> TableEntry {
+        let target = match entry.target {
+            EntryRef::Call(id) => {
                 let nothing = || ActionCall { action: String::new(), params: Vec::new() };
-                EntryTarget::Action(self.program.unpack(action, &call.args).unwrap_or_else(nothing))
+                EntryTarget::Action(self.shown_call(at, id).unwrap_or_else(nothing))
             }
-            EntryRef::Member(member) => EntryTarget::Member(*member),
-            EntryRef::Group(group) => EntryTarget::Group(*group),
+            EntryRef::Member(member) => EntryTarget::Member(member),
+            EntryRef::Group(group) => EntryTarget::Group(group),
         };
         TableEntry {
             key: entry.key.clone(),
@@ -213,18 +212,23 @@ impl Switch {
         }
     }
 
+    fn shown_call(&self, at: usize, id: u32) -> Option<ActionCall> {
+        let call = self.tables.get(at)?.calls.get(id)?;
+        let (action, _) = self.program.tables.get(at)?.actions.get(call.slot as usize)?;
+        self.program.unpack(*action, &call.args)
+    }
+
     /// Read an entry back.
     pub fn table_get(&self, table: &str, key: &[MatchKey], priority: i32) -> Result<TableEntry> {
         let (at, entry) = self.located(table, key, priority)?;
-        let def = self.program.tables.get(at).ok_or_else(|| no_table(table))?;
-        Ok(self.show(def, entry))
+        Ok(self.show(at, entry))
     }
 
     /// All entries, const ones too.
     pub fn table_entries(&self, table: &str) -> Result<Vec<TableEntry>> {
         let at = self.table(table)?;
-        let (def, state) = self.program.tables.get(at).zip(self.tables.get(at)).ok_or_else(|| no_table(table))?;
-        Ok(state.entries.iter().flatten().map(|entry| self.show(def, entry)).collect())
+        let state = self.tables.get(at).ok_or_else(|| no_table(table))?;
+        Ok(state.entries.iter().flatten().map(|entry| self.show(at, entry)).collect())
     }
 
     /// None: a miss does nothing.

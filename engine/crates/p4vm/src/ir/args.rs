@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 const INLINE_WORDS: usize = 2;
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Args {
     Inline(u8, [u64; INLINE_WORDS]),
     Boxed(Box<[u64]>),

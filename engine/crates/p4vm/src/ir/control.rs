@@ -55,7 +55,7 @@ pub(crate) enum Lookup {
     Ternary,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Call {
     /// Index into the table's actions.
     pub slot: u32,

@@ -68,8 +68,6 @@ pub(super) struct Context<'c, 'm, 't> {
     /// The packet, for the parser.
     data: &'c [u8],
     value_sets: &'c [ValueSetState],
-    /// Arguments, where an entry has fewer than its action takes.
-    padded: Vec<u64>,
 }
 
 /// A program's code, as long as it may be called.
@@ -189,7 +187,7 @@ pub(super) enum Kind {
 
 impl<'c, 'm, 't> Context<'c, 'm, 't> {
     fn new(machine: &'c mut Machine<'m>, tables: &'c mut Tables<'t>) -> Self {
-        Self { args: ZEROS.as_ptr(), machine, tables, data: &[], value_sets: &[], padded: Vec::new() }
+        Self { args: ZEROS.as_ptr(), machine, tables, data: &[], value_sets: &[] }
     }
 }
 
@@ -279,17 +277,16 @@ type Cx<'a, 'c, 'm, 't> = &'a mut Context<'c, 'm, 't>;
 /// # Safety
 /// `key` is 0 or points to the words of the table's key.
 unsafe extern "C" fn apply(cx: Cx<'_, '_, '_, '_>, table: u64, key: *const u64) -> u64 {
-    let tables = &mut *cx.tables;
+    let Tables { tables, profiles, key: own } = &mut *cx.tables;
     let Some(def) = cx.machine.program.tables.get(table as usize) else { return HIT - 1 };
-    if key.is_null() {
-        pipeline::build_key(cx.machine, def, tables.key);
+    let key = if key.is_null() {
+        pipeline::build_key(cx.machine, def, own);
+        own.as_slice()
     } else {
         // SAFETY: native code has written `layout.words` words there.
-        let key = unsafe { std::slice::from_raw_parts(key, def.layout.words) };
-        tables.key.clear();
-        tables.key.extend_from_slice(key);
-    }
-    let found = pipeline::find(cx.machine, tables, table as u32);
+        unsafe { std::slice::from_raw_parts(key, def.layout.words) }
+    };
+    let found = pipeline::find(cx.machine, tables, profiles, table as u32, key);
     let (slot, hit) = (found.slot.unwrap_or(u32::MAX), found.hit);
     let needed = def
         .actions
@@ -299,10 +296,10 @@ unsafe extern "C" fn apply(cx: Cx<'_, '_, '_, '_>, table: u64, key: *const u64) 
     if found.args.len() >= needed {
         cx.args = found.args.as_ptr();
     } else {
-        cx.padded.clear();
-        cx.padded.extend_from_slice(found.args);
-        cx.padded.resize(needed, 0);
-        cx.args = cx.padded.as_ptr();
+        own.clear();
+        own.extend_from_slice(found.args);
+        own.resize(needed, 0);
+        cx.args = own.as_ptr();
     }
     u64::from(slot) | if hit { HIT } else { 0 }
 }

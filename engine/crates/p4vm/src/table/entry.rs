@@ -5,14 +5,23 @@ use std::ops::{Deref, DerefMut};
 use crate::externs::counter::Counter;
 use crate::externs::meter::Meter;
 use crate::ir::{Call, Table};
+use crate::table::calls::Calls;
 use crate::table::key::EntryKey;
-use crate::table::Index;
+use crate::table::{Hit, Index};
 use crate::{ControlError, MatchKey};
 
-/// What an entry runs.
-#[derive(Debug, Clone)]
-pub(crate) enum EntryRef {
+/// What an entry is to run.
+#[derive(Debug)]
+pub(crate) enum Target {
     Call(Call),
+    Member(u32),
+    Group(u32),
+}
+
+/// What an entry runs, its call by number.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum EntryRef {
+    Call(u32),
     Member(u32),
     Group(u32),
 }
@@ -59,6 +68,9 @@ pub(crate) struct TableState {
     /// Entries keep their place; None where one was deleted.
     pub entries: Vec<Option<Entry>>,
     free: Vec<u32>,
+    pub calls: Calls,
+    /// A packet needs of the entry that it hits what this runs, and nothing else.
+    plain: bool,
     pub default: Option<Call>,
     /// Whether entries may change.
     pub writable: bool,
@@ -69,12 +81,20 @@ impl TableState {
     /// The table after loading, with its const entries.
     pub(crate) fn new(table: &Table) -> Self {
         let index = Index::new(table.lookup, &table.layout);
-        let (entries, free, default) = (Vec::new(), Vec::new(), table.default.clone());
-        let mut state = Self { index, entries, free, default, writable: !table.is_const, max_size: table.max_size };
+        let mut state = Self {
+            index,
+            entries: Vec::new(),
+            free: Vec::new(),
+            calls: Calls::default(),
+            plain: !table.counters && !table.timeout && table.meter.is_none() && table.profile.is_none(),
+            default: table.default.clone(),
+            writable: !table.is_const,
+            max_size: table.max_size,
+        };
         for entry in &table.entries {
             // The loader has checked the keys; of two equal entries the first holds.
             if let Ok((key, shown)) = EntryKey::new(&table.key, &table.layout, &entry.key) {
-                let target = EntryRef::Call(entry.call.clone());
+                let target = Target::Call(entry.call.clone());
                 let _ = state.add(table, key, shown, entry.priority, target, 0, 0, true);
             }
         }
@@ -101,7 +121,7 @@ impl TableState {
         key: EntryKey,
         shown: Vec<MatchKey>,
         priority: i32,
-        target: EntryRef,
+        target: Target,
         idle_timeout_ns: u64,
         now_ns: u64,
         is_const: bool,
@@ -113,6 +133,7 @@ impl TableState {
             let message = format!("table {} is full ({} entries)", table.name, self.max_size);
             return Err(ControlError::exhausted(message));
         }
+        let (target, call) = self.refer(target);
         let meter = Meter::default();
         let details = Details { key: shown, priority, meter, is_const, idle_timeout_ns, reported_ns: now_ns };
         let entry = Entry { target, counter: Counter::default(), last_hit_ns: now_ns, details: Box::new(details) };
@@ -126,8 +147,32 @@ impl TableState {
         if let Some(slot) = self.entries.get_mut(place as usize) {
             *slot = Some(entry);
         }
-        self.index.insert(key, priority, place);
+        self.index.insert(key, priority, Hit { entry: place, call });
         Ok(())
+    }
+
+    /// A target as it is kept, and as the index has it.
+    fn refer(&mut self, target: Target) -> (EntryRef, u32) {
+        match target {
+            Target::Call(call) => {
+                let call = self.calls.take(call);
+                (EntryRef::Call(call), if self.plain { call } else { Hit::ENTRY_SAYS })
+            }
+            Target::Member(member) => (EntryRef::Member(member), Hit::ENTRY_SAYS),
+            Target::Group(group) => (EntryRef::Group(group), Hit::ENTRY_SAYS),
+        }
+    }
+
+    /// Give an entry something else to run. None: there is no such entry.
+    pub(crate) fn redirect(&mut self, key: &EntryKey, priority: i32, target: Target) -> Option<&mut Entry> {
+        let place = self.index.find(key, priority)?;
+        let (target, call) = self.refer(target);
+        let entry = self.entries.get_mut(place as usize)?.as_mut()?;
+        if let EntryRef::Call(old) = std::mem::replace(&mut entry.target, target) {
+            self.calls.give(old);
+        }
+        self.index.runs(key, Hit { entry: place, call });
+        Some(entry)
     }
 
     pub(crate) fn find(&self, key: &EntryKey, priority: i32) -> Option<&Entry> {
@@ -143,7 +188,11 @@ impl TableState {
         let place = self.index.find(key, priority)?;
         self.index.remove(key, priority);
         self.free.push(place);
-        self.entries.get_mut(place as usize)?.take()
+        let entry = self.entries.get_mut(place as usize)?.take();
+        if let Some(Entry { target: EntryRef::Call(call), .. }) = entry {
+            self.calls.give(call);
+        }
+        entry
     }
 }
 

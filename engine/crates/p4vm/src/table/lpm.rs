@@ -13,7 +13,7 @@ pub(crate) struct Lpm {
     /// The key's other fields; empty where there are none.
     others: Box<[u64]>,
     /// The trie for each of their values, by its index.
-    values: Map,
+    values: Map<u32>,
     tries: Vec<Node>,
     free: Vec<u32>,
     masked: Box<[u64]>,

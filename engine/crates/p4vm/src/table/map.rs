@@ -1,17 +1,17 @@
-//! A hash map from packed keys to small numbers, specialised for keys of one and two words.
+//! A hash map from packed keys to what is small, specialised for keys of one and two words.
 //!
 //! The hasher is keyed at random, so that nobody who sends packets or routes can choose keys that collide.
 
 use ahash::AHashMap;
 
 #[derive(Debug)]
-pub(crate) enum Map {
-    One(AHashMap<u64, u32>),
-    Two(AHashMap<[u64; 2], u32>),
-    Many(AHashMap<Box<[u64]>, u32>),
+pub(crate) enum Map<T> {
+    One(AHashMap<u64, T>),
+    Two(AHashMap<[u64; 2], T>),
+    Many(AHashMap<Box<[u64]>, T>),
 }
 
-impl Map {
+impl<T: Copy> Map<T> {
     pub(crate) fn new(words: usize) -> Self {
         match words {
             0 | 1 => Self::One(AHashMap::new()),
@@ -21,7 +21,7 @@ impl Map {
     }
 
     #[inline]
-    pub(crate) fn get(&self, key: &[u64]) -> Option<u32> {
+    pub(crate) fn get(&self, key: &[u64]) -> Option<T> {
         match self {
             Self::One(map) => map.get(key.first()?).copied(),
             Self::Two(map) => map.get(key.first_chunk::<2>()?).copied(),
@@ -29,7 +29,7 @@ impl Map {
         }
     }
 
-    pub(crate) fn insert(&mut self, key: &[u64], value: u32) {
+    pub(crate) fn insert(&mut self, key: &[u64], value: T) {
         match self {
             Self::One(map) => {
                 if let Some(&key) = key.first() {
@@ -47,7 +47,7 @@ impl Map {
         }
     }
 
-    pub(crate) fn remove(&mut self, key: &[u64]) -> Option<u32> {
+    pub(crate) fn remove(&mut self, key: &[u64]) -> Option<T> {
         match self {
             Self::One(map) => map.remove(key.first()?),
             Self::Two(map) => map.remove(key.first_chunk::<2>()?),

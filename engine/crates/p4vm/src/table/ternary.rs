@@ -3,16 +3,12 @@
 //! Entries with one mask share a tuple, which is a hash map. Tuples whose masks agree in the key's first word share a
 //! stage, where that word alone says which of them can hold a match: most packets are looked up in each stage and in a
 //! few tuples only. A stage or tuple whose best priority has been beaten is passed over. Ranges do not hash: they are
-//! checked on the candidates of a bucket. Where there are many tuples, what the latest keys hit is remembered.
+//! checked on the candidates of a bucket.
 
 use ahash::AHashMap;
 
 use super::key::{EntryKey, RangeKey};
 use super::map::Map;
-use super::memo::Memo;
-
-/// From so many tuples on, what a key hits is remembered (ours: fewer cost no more than the look). Tests always do.
-const MANY_TUPLES: usize = if cfg!(test) { 1 } else { 9 };
 
 /// Entries that agree in mask and masked value, best first.
 #[derive(Debug)]
@@ -65,7 +61,7 @@ impl Bucket {
 struct Tuple {
     mask: Box<[u64]>,
     best: i32,
-    map: Map,
+    map: Map<u32>,
     buckets: Vec<Bucket>,
     free: Vec<u32>,
 }
@@ -197,34 +193,20 @@ pub(crate) struct Ternary {
     masked: Box<[u64]>,
     /// In all stages.
     tuples: usize,
-    memo: Memo,
 }
 
 impl Ternary {
     pub(crate) fn new(words: usize) -> Self {
-        Self {
-            words,
-            stages: Vec::new(),
-            next_age: 0,
-            masked: vec![0; words].into(),
-            tuples: 0,
-            memo: Memo::new(words),
-        }
+        Self { words, stages: Vec::new(), next_age: 0, masked: vec![0; words].into(), tuples: 0 }
+    }
+
+    /// How many tuples there are to be searched.
+    #[inline]
+    pub(crate) fn tuples(&self) -> usize {
+        self.tuples
     }
 
     pub(crate) fn lookup(&mut self, key: &[u64]) -> Option<u32> {
-        if self.tuples < MANY_TUPLES {
-            return self.search(key);
-        }
-        if let Some(known) = self.memo.get(key) {
-            return known;
-        }
-        let found = self.search(key);
-        self.memo.put(key, found);
-        found
-    }
-
-    fn search(&mut self, key: &[u64]) -> Option<u32> {
         let mut best: Option<&Candidate> = None;
         for stage in &self.stages {
             if best.is_some_and(|found| found.priority > stage.best) {
@@ -284,6 +266,5 @@ impl Ternary {
     fn changed(&mut self) {
         self.stages.sort_by_key(|stage| std::cmp::Reverse(stage.best));
         self.tuples = self.stages.iter().map(|stage| stage.tuples.len()).sum();
-        self.memo.forget();
     }
 }

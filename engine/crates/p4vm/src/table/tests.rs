@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::key::EntryKey;
-use super::Index;
+use super::{Hit, Index};
 use crate::ir::{Field, KeyField, KeyLayout, Lookup};
 use crate::{MatchKey, MatchKind};
 
@@ -86,6 +86,8 @@ enum Step {
     Add(Box<[Model; 3]>, i32),
     /// The entry at this place among those that are there.
     Remove(usize),
+    /// The same, which runs something else from now on.
+    Redirect(usize),
     Look([u128; 3]),
 }
 
@@ -95,6 +97,7 @@ fn steps(kinds: [MatchKind; 3]) -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         3 => (keys, 0i32..4).prop_map(|(keys, priority)| Step::Add(Box::new(keys), priority)),
         1 => any::<prop::sample::Index>().prop_map(|at| Step::Remove(at.index(1 << 16))),
+        1 => any::<prop::sample::Index>().prop_map(|at| Step::Redirect(at.index(1 << 16))),
         4 => values.prop_map(Step::Look),
     ];
     proptest::collection::vec(step, 1..80)
@@ -105,6 +108,7 @@ struct Entry {
     key: EntryKey,
     priority: i32,
     id: u32,
+    call: u32,
 }
 
 /// Run steps on an index and on a list that is scanned.
@@ -129,8 +133,8 @@ fn check(lookup: Lookup, kinds: [MatchKind; 3], steps: Vec<Step>) -> Result<(), 
                 let there = entries.iter().find(|entry| entry.key == key && entry.priority == priority);
                 prop_assert_eq!(index.find(&key, priority), there.map(|entry| entry.id));
                 if there.is_none() {
-                    index.insert(key.clone(), priority, next_id);
-                    entries.push(Entry { models: *models, key, priority, id: next_id });
+                    index.insert(key.clone(), priority, Hit { entry: next_id, call: next_id + 1 });
+                    entries.push(Entry { models: *models, key, priority, id: next_id, call: next_id + 1 });
                     next_id += 1;
                 }
             }
@@ -139,7 +143,12 @@ fn check(lookup: Lookup, kinds: [MatchKind; 3], steps: Vec<Step>) -> Result<(), 
                 index.remove(&gone.key, gone.priority);
                 prop_assert_eq!(index.find(&gone.key, gone.priority), None);
             }
-            Step::Remove(_) => {}
+            Step::Redirect(at) if !entries.is_empty() => {
+                let at = at % entries.len();
+                entries[at].call += 1000;
+                index.runs(&entries[at].key, Hit { entry: entries[at].id, call: entries[at].call });
+            }
+            Step::Remove(_) | Step::Redirect(_) => {}
             Step::Look(values) => {
                 let mut packet = vec![0; layout.words];
                 for (i, &value) in values.iter().enumerate() {
@@ -155,7 +164,8 @@ fn check(lookup: Lookup, kinds: [MatchKind; 3], steps: Vec<Step>) -> Result<(), 
                     let length = if let Lookup::Lpm(field) = lookup { e.models[field as usize].prefix } else { 0 };
                     (length, e.priority, std::cmp::Reverse(e.id))
                 };
-                prop_assert_eq!(index.lookup(&packet), hits.max_by_key(rank).map(|e| e.id));
+                let wanted = hits.max_by_key(rank).map(|e| Hit { entry: e.id, call: e.call });
+                prop_assert_eq!(index.lookup(&packet), wanted);
             }
         }
     }

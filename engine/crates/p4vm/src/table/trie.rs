@@ -35,6 +35,7 @@ fn rank(set: u64, place: u32) -> usize {
 
 /// One cache line.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 pub(super) struct Node {
     /// Places of the prefixes that end here.
     ends: u64,
