@@ -30,8 +30,10 @@ class GroupKeys:
         """`epochs`: number and secret, the newest last; `signer`: the public key of the sender, where it signs.
         KeysError."""
         numbers = [number for number, _ in epochs]
-        if not 1 <= len(numbers) <= KEPT:
-            raise KeysError(f"a group has 1 to {KEPT} epochs, not {len(numbers)}")
+        if not numbers:
+            raise KeysError("no secret is in it: is it whole?")
+        if len(numbers) > KEPT:
+            raise KeysError(f"a group has {KEPT} epochs at most, not {len(numbers)}")
         if len(set(numbers)) < len(numbers) or not all(1 <= number <= MOST_EPOCH for number in numbers):
             raise KeysError(f"epochs have different numbers from 1 to {MOST_EPOCH}")
         if any(len(secret) != SECRET_BYTES for _, secret in epochs):

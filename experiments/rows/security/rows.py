@@ -7,31 +7,33 @@ from experiments.harness.measures import receiver_bytes
 from experiments.harness.relations import Every, Only, RatioBetween
 from experiments.harness.row import Bars, Case, Experiment, Row
 from experiments.harness.runs import Finished
-from topologies.attacks import FORGERIES, HARMLESS, WAYS, Way
+from topologies.attacks import FORGERIES, HARMLESS, JOINING, WAYS, Way
 from topologies.forging import BEFORE, PARTS
 from topologies.scenario.activity import Forgery
 
 _MOST: Final = {"none": 4.0, "group": 1 + HARMLESS, "signed": 1 + HARMLESS}
 """Times as long as without the attack that a session may take, by its security (ours)."""
 _MOST_JOINED: Final = 16.0
-"""Likewise of an open one into which somebody has joined who is not there: 6 s of waiting (`MOST_JOIN_DELAY_S`), and a
-session of half a second (ours)."""
+"""Likewise of an open one into which somebody has joined who is not there: `MOST_JOIN_DELAY_S`, and a session
+of half a second (ours)."""
 _NONE: Final = "no attack"
 _FILES: Final = ("mtcp", "rla", "tfmcc", "arbor", "webrc")
 _STREAMS: Final = ("vlmcc",)
 _FILE: Final = "200 kB"
 _STREAM_BYTES: Final = 400_000
 """Of which a stream's slowest receiver has to have so many."""
-_SECONDS: Final = 8.0
+_SECONDS: Final = 5.0
+_SECONDS_JOINED: Final = 10.0
+"""Of a run with such a one."""
 _MIDDLE_S: Final = {"webrc": 1.5, "vlmcc": 0.6}
 """After a session's start, about half of what it takes."""
 _MIDDLE_OF_FILES_S: Final = 0.25
 _START: Final = 0.5
 
 
-def _most(way: Way, attack: str) -> float:
+def _most(way: Way, attack: Forgery) -> float:
     """Times as long as without the attack."""
-    return _MOST_JOINED if way.security == "none" and attack in ("join", "claim") else _MOST[way.security]
+    return _MOST_JOINED if way.security == "none" and attack in JOINING else _MOST[way.security]
 
 
 def _case(way: Way, attack: Forgery | None) -> Case:
@@ -70,7 +72,8 @@ def _document(way: Way, attack: Forgery | None) -> dict[str, Any]:
             fault = {"kind": "attack", "at": f"{at:g} s", "session": number, "forgery": part}
             faults.append(fault if way.spoofed else {**fault, "spoofed": False})
     more = {"faults": faults} if faults else {}
-    document = {"name": "security", "duration": f"{_SECONDS:g} s", "nodes": nodes, "links": links}
+    seconds = _SECONDS_JOINED if attack in JOINING else _SECONDS
+    document = {"name": "security", "duration": f"{seconds:g} s", "nodes": nodes, "links": links}
     return {**document, "sessions": sessions, **more, "simulation": {"trace": "50 ms"}}
 
 
@@ -87,7 +90,8 @@ def _took(run: Finished, number: int) -> float:
     else:
         counters = [receiver_bytes(run, number, one["host"]) for one in session["receivers"]]
         ends = [next((at for at, octets in counter if octets >= _STREAM_BYTES), None) for counter in counters]
-    return max(_SECONDS if end is None else end for end in ends) - _START
+    longest = max(_SECONDS_JOINED if end is None else end for end in ends)
+    return longest - _START
 
 
 ROWS: Final = (

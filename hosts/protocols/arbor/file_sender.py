@@ -95,12 +95,17 @@ class ArborFileSender(FileSender, ArborSender):
     # --- timers
 
     def _timed_out(self, now: float) -> None:
-        """Who limits the rate, and has never said a word, may not be there: then it goes by somebody else."""
+        """Who limits the rate, and has said next to nothing, may not be there: then it goes by somebody else, if it has
+        said a word by one who has been heard of since."""
         super()._timed_out(now)
         members, limiting = self.roster.members, self.going.limiting
         mute = None if limiting is None else members.get(limiting.receiver)
-        if limiting is not None and mute is not None and not mute.feedback:
-            others = [number for number in members if number != limiting.receiver]
+        if limiting is not None and mute is not None and not mute.presence.is_proven:
+            others = [
+                number
+                for number, member in members.items()
+                if number != limiting.receiver and (not mute.feedback or member.heard_at > mute.heard_at)
+            ]
             other = next((number for number in others if members[number].feedback), others[0] if others else None)
             if other is not None:
                 self._go_by(other, members[other].address, members[other].rtt, now)
