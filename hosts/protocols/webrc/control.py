@@ -20,7 +20,10 @@ from hosts.protocols.webrc.waves import Waves, gamma
 EVENT_ROUNDS: Final = 4
 """Round trips on end with losses that are one loss event at most (ours): what a join brings too much is gone again
 after some of them, and a TCP that a queue has stopped once loses nothing in the next."""
-
+JOINED_SLOTS: Final = 0.25
+"""Time slots in which what a join brings too much, and the trial did not see, is gone by itself (ours): rates fall by
+7 % in them, and a queue of a round trip hides no more from an epoch. Where as long before nothing was lost but by
+joins, it is the join that brings what is lost on end."""
 MOST_DOUBLINGS: Final = 16
 """Of the wait after failed joins: beyond any time slot."""
 
@@ -53,6 +56,8 @@ class ReceptionControl:
         self._joined_at = 0.0
         self._first_at = -math.inf  # when the last joined wave's first packet came
         self._event_at = -math.inf  # the last loss event
+        self._brought_until = -math.inf  # what is lost on end is what a join has brought
+        self._other_at = -math.inf  # the last loss event that no join had brought
         self._loss_event_until = -math.inf
         self._previous_mrtt: float | None = None
         self._most_rr = 0.0  # since the last join
@@ -108,7 +113,7 @@ class ReceptionControl:
         for at in times:
             if at < self._loss_event_until:
                 continue
-            most = self._event_at + EVENT_ROUNDS * self.artt
+            most = max(self._event_at + EVENT_ROUNDS * self.artt, self._brought_until)
             if self._rules.takes_back and at < min(self._loss_event_until + self.artt, most):
                 self._loss_event_until = min(at + self.artt, most)
             else:
@@ -116,6 +121,11 @@ class ReceptionControl:
 
     def _loss_event(self, now: float, artt: float, why: str) -> None:
         self.loss_events += 1
+        rest = JOINED_SLOTS * self.waves.slot_s
+        is_brought = now < self._first_at + rest and self.joining is None and not self.turns.is_over
+        is_brought = is_brought and self._other_at < self._first_at - rest
+        self._brought_until = self._first_at + rest if is_brought else -math.inf
+        self._other_at = self._other_at if is_brought else now
         self._event_at = now
         self._loss_event_until = now + artt
         if self._trial.is_on and self.joining is None:  # all that a join brings is one event

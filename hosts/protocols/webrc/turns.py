@@ -88,6 +88,11 @@ class Turns:
         self._late = 0.0
         self.begin()
 
+    @property
+    def is_over(self) -> bool:
+        """Whether the fastest wave is over its turn."""
+        return self._since is not None
+
     def slot_changed(self) -> None:
         """A new time slot: all waves are one place lower."""
         self._slots += 1
