@@ -15,7 +15,8 @@ ENGINE_STAMP := $(VENV)/.stamp-engine
 P4RUNTIME_SHELL := $(VENV)/p4runtime-shell
 P4RUNTIME_SHELL_STAMP := $(VENV)/.stamp-p4runtime-shell
 TESTS_STAMP := $(VENV)/.stamp-tests
-PROGRAM_JSON := p4src/canopy.json
+# Compiled programs that are kept packed: ours, and those of p4vm's tests.
+PROGRAMS := p4src/canopy.json $(patsubst %.xz,%,$(wildcard engine/crates/p4vm/tests/data/*.json.xz))
 DOCS_STAMP := $(VENV)/.stamp-docs
 RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \
 	engine/Cargo.toml engine/Cargo.lock
@@ -45,7 +46,7 @@ $(P4RUNTIME_SHELL_STAMP): $(SYSTEM_STAMP) tests/engine/switch/p4runtime/whole/sh
 	$(P4RUNTIME_SHELL)/bin/python -m pip install --quiet --disable-pip-version-check --constraint tests/engine/switch/p4runtime/whole/shell/constraints.txt p4runtime-shell
 	@touch $@
 
-$(TESTS_STAMP): $(ENGINE_STAMP) $(PROGRAM_JSON) scripts/build_tests.sh scripts/fuzz.sh $(wildcard engine/fuzz/*.toml engine/fuzz/*/*.rs)
+$(TESTS_STAMP): $(ENGINE_STAMP) $(PROGRAMS) scripts/build_tests.sh scripts/fuzz.sh $(wildcard engine/fuzz/*.toml engine/fuzz/*/*.rs)
 	@echo "building the engine's tests and fuzz targets; the first time takes some minutes"
 	@scripts/build_tests.sh
 	@touch $@
@@ -54,10 +55,10 @@ $(DOCS_STAMP): $(PACKAGES_STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	@touch $@
 
-$(PROGRAM_JSON): $(PROGRAM_JSON).xz
+$(PROGRAMS): %: %.xz
 	@xz --decompress --stdout $< >$@.part && mv $@.part $@
 
-setup: $(ENGINE_STAMP) $(PROGRAM_JSON) ## install and build all that is needed (no root once the system packages are there)
+setup: $(ENGINE_STAMP) $(PROGRAMS) ## install and build all that is needed (no root once the system packages are there)
 
 run: setup ## send a real file to eight receivers over three P4 switches (FILE=path for your own)
 	@$(BIN)/canopy emulate $(SCENARIO) $(if $(FILE),--file '$(FILE)')
@@ -115,4 +116,4 @@ format: setup ## rewrite the sources in the house style
 	cd engine && cargo fmt --all
 
 clean: ## remove what set-up and builds made
-	rm -rf $(VENV) $(PROGRAM_JSON) site engine/target engine/fuzz/work engine/fuzz/found *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PROGRAMS) site engine/target engine/fuzz/work engine/fuzz/found *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
