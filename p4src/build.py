@@ -6,6 +6,7 @@
   for `make setup` unpacks it
 - canopy.p4info.txtpb: its P4Info
 - canopy.constants.json: the numbers and enumerations of include/constants.p4, which P4Info does not carry
+- reduced.json.xz: what a switch chip could take of it (docs/hardware.md), whose P4Info is a part of canopy's
 - canopy.stamp.json: SHA-256 over the sources, p4c's version, SHA-256 of each artifact
 
 The output depends on the sources and on p4c's version only.
@@ -15,7 +16,9 @@ import json
 import lzma
 import re
 import sys
+import tempfile
 from pathlib import Path
+from typing import Any
 
 from engine.p4c import compile_programs, rebuild, shared
 
@@ -23,6 +26,8 @@ SOURCE_FOLDER = Path(__file__).resolve().parent
 PROGRAM = "canopy"
 ARTIFACTS = (f"{PROGRAM}.json", f"{PROGRAM}.p4info.txtpb", f"{PROGRAM}.constants.json")
 PACKED = f"{PROGRAM}.json.xz"
+REDUCED = "reduced"
+STAMPED = (*ARTIFACTS, f"{REDUCED}.json.xz")
 STAMP = f"{PROGRAM}.stamp.json"
 CONSTANTS = "include/constants.p4"
 
@@ -56,20 +61,37 @@ def compile_program(p4c: str, destination: Path, folder: Path = SOURCE_FOLDER) -
     (destination / f"{PROGRAM}.constants.json").write_text(constants + "\n")
 
 
-def pack(folder: Path) -> None:
-    """Write `PACKED` from the JSON beside it."""
-    content = (folder / f"{PROGRAM}.json").read_bytes()
+def pack(content: bytes) -> bytes:
+    """What is kept of a JSON."""
     text = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0}
-    (folder / PACKED).write_bytes(lzma.compress(content, filters=[text]))
+    return lzma.compress(content, filters=[text])
+
+
+def compile_reduced(p4c: str, destination: Path, folder: Path = SOURCE_FOLDER) -> None:
+    """Writes the reduced program's JSON, packed, into `destination`. Raises BuildError."""
+    with tempfile.TemporaryDirectory() as made:
+        compile_programs(p4c, folder, (REDUCED,), Path(made), time_limit_s=P4C_TIME_LIMIT_S)
+        program = shared(_without_sources(json.loads((Path(made) / f"{REDUCED}.json").read_text())))
+    (destination / f"{REDUCED}.json.xz").write_bytes(pack(json.dumps(program, separators=(",", ":")).encode()))
+
+
+def _without_sources(value: Any) -> Any:
+    """JSON without `source_info`: nobody traces the reduced program, and it is a quarter of what is kept."""
+    if isinstance(value, list):
+        return [_without_sources(inner) for inner in value]
+    if isinstance(value, dict):
+        return {key: _without_sources(inner) for key, inner in value.items() if key != "source_info"}
+    return value
 
 
 def _compile_here(p4c: str) -> None:
     compile_program(p4c, SOURCE_FOLDER)
-    pack(SOURCE_FOLDER)
+    (SOURCE_FOLDER / PACKED).write_bytes(pack((SOURCE_FOLDER / f"{PROGRAM}.json").read_bytes()))
+    compile_reduced(p4c, SOURCE_FOLDER)
 
 
 def main() -> int:
-    return rebuild(_compile_here, SOURCE_FOLDER / STAMP, ARTIFACTS)
+    return rebuild(_compile_here, SOURCE_FOLDER / STAMP, STAMPED)
 
 
 if __name__ == "__main__":
