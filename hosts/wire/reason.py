@@ -48,7 +48,7 @@ _TEXTS: Final = {
     Reason.FAILED: "failed",
     Reason.TOO_SLOW: "cannot take the session's least rate",
     Reason.SLOWEST: "much slower than all others",
-    Reason.UNPROVEN: "has acknowledged nothing, or hardly anything",
+    Reason.UNPROVEN: "silent for too long, and had acknowledged nothing or hardly anything",
     Reason.MOVED: "has moved to another parent",
     Reason.NOT_A_CHILD: "is no child of this parent",
     Reason.BELOW: "lies above the parent that it asks",

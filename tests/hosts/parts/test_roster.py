@@ -73,7 +73,9 @@ def test_who_has_said_nothing_fails_a_session_only_when_somebody_is_missing() ->
     assert not roster.is_over
     roster.remove(1, "complete", Reason.NONE, 7)
     assert roster.is_over
-    assert roster.end(1, all_sent=True) == SessionEnded(True, f"{TWO}: has acknowledged nothing, or hardly anything")
+    assert roster.end(1, all_sent=True) == SessionEnded(
+        True, f"{TWO}: silent for too long, and had acknowledged nothing or hardly anything"
+    )
     assert not roster.end(2, all_sent=True).complete
 
 
