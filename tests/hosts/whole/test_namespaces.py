@@ -186,7 +186,9 @@ def test_a_folder_that_meets_a_full_disk_is_resumed(wire: Wire, tmp_path: Path) 
         arguments = ["recv", *common, "--source", "10.9.0.1", "--resume", "-o", str(disk / "in")]
         for step in range(2):
             receiver = wire.start(wire.right, *arguments)
-            sender = wire.start(wire.left, "send", str(sent), *common, "--wait", "30")
+            # The first time so slowly that the ballast comes before half of the file.
+            rate = ["--rate-limit", "40Mbps"] if step == 0 else []
+            sender = wire.start(wire.left, "send", str(sent), *common, "--wait", "30", *rate)
             if step == 0:
                 wait_for(lambda: any((disk / "in").glob("sent/.large.hash-*")), "the large file begins")
                 (disk / "ballast").write_bytes(bytes(14 << 20))  # statvfs has said that there is room
