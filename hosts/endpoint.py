@@ -342,6 +342,12 @@ class Endpoint:
         """How long datagrams may wait to be read together, which takes less of the processor; 0: not at all."""
         return 0.0
 
+    @property
+    def is_precise(self) -> bool:
+        """Whether its timers are to fire within a part of a millisecond; otherwise what is due in one leaves together,
+        which takes less of the processor."""
+        return False
+
     def sample(self, *, now: float) -> Sample:
         """The state that a trace shows, for the time `now`. Reading it changes nothing."""
         return {}

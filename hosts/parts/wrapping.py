@@ -61,6 +61,10 @@ class Wrapped(Endpoint):
     def patience_s(self) -> float:
         return self.core.patience_s
 
+    @property
+    def is_precise(self) -> bool:
+        return self.core.is_precise
+
     def sample(self, *, now: float) -> Sample:
         return self.core.sample(now=now)
 

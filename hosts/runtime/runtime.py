@@ -377,6 +377,7 @@ class Runtime:
             return
         if self._selector is not None:
             self._selector.patience_s = endpoint.patience_s
+            self._selector.is_precise = endpoint.is_precise
         wake, read_at = endpoint.wake_at, self._application.read_at
         if read_at is not None and (wake is None or read_at < wake):
             wake = read_at

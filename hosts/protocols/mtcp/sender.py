@@ -90,6 +90,11 @@ class MtcpSender(StreamSender):
         """To read one acknowledgment at a time takes several times as long as to read one of many."""
         return self.options.patience_s if len(self.agent.children) >= MANY_CHILDREN else 0.0
 
+    @property
+    def is_precise(self) -> bool:
+        """For its pacer, which is woken once a quantum at most."""
+        return self.limit == "pacing"
+
     def close(self, *, now: float, reason: str) -> Sequence[Effect]:
         if self.closed:
             return ()

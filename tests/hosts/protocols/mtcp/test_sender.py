@@ -217,6 +217,7 @@ def test_what_a_window_allows_leaves_in_pieces(rules: str, at_once: int) -> None
     bench.now += 1.0
     sent = [len(data(bench.ack(bench.core.agent.end)))]
     while bench.core.limit == "pacing":
+        assert bench.core.is_precise
         bench.wake()
         sent.append(bench.core.agent.end - bench.core.agent.base - sum(sent))
     assert sum(sent) in (50, 51)  # by the paper, the window has grown by the packet
