@@ -43,6 +43,11 @@ class Presence:
         return self.times >= PROVEN_TIMES
 
 
+def nobody_text(text: str, failed: str) -> str:
+    """Why a session fails that is left with nobody; `failed`: who was there and has not the whole, and why."""
+    return f"{text} ({failed})" if failed else text
+
+
 def is_success(reasons: Iterable[Reason], whole: int, wanted: int) -> bool:
     """Whether a session has come to its end as it should in which so many have the whole, and others ended for these
     reasons. Who has acknowledged nothing may not have been there at all: it counts when somebody is missing."""

@@ -88,10 +88,6 @@ class Roster:
         others = (entry for entry in self.members.values() if entry.state not in WHOLE)
         return "; ".join(f"{entry.address}: {entry.reason.text}" for entry in others)
 
-    def nobody_text(self, text: str) -> str:
-        """Why a session fails that is left with nobody, and who was there."""
-        return f"{text} ({self.failed_text})" if self.failed_text else text
-
     # --- telling the parent
 
     def tell_all(self) -> None:

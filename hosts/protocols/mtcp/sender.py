@@ -13,6 +13,7 @@ from hosts.parts.least_rate import LeastRate
 from hosts.parts.naming import receiver_names
 from hosts.parts.parting import Parting
 from hosts.parts.sending import StreamSender
+from hosts.parts.silence import nobody_text
 from hosts.protocol import Session
 from hosts.protocols.mtcp.agent import Agent
 from hosts.protocols.mtcp.control import encode_abort, encode_announce
@@ -202,7 +203,7 @@ class MtcpSender(StreamSender):
         self.state = "closed"
         roster = self.roster
         has_end = self.agent.has_end
-        self.detail = roster.failed_text if has_end else roster.nobody_text("no receiver is left")
+        self.detail = roster.failed_text if has_end else nobody_text("no receiver is left", roster.failed_text)
         return SessionEnded(has_end and roster.is_success(self.session.receivers), self.detail)
 
     def _abort(self, reason: Reason, text: str) -> list[Effect]:
@@ -390,5 +391,5 @@ class MtcpSender(StreamSender):
             if joined:
                 self._begin(effects, now)
             else:
-                text = self.roster.nobody_text(f"no receiver joined within {self.session.wait:g} s")
+                text = nobody_text(f"no receiver joined within {self.session.wait:g} s", self.roster.failed_text)
                 effects += self._abort(Reason.NONE, text)

@@ -21,7 +21,7 @@ from hosts.endpoint import (
 from hosts.parts.least_rate import LeastRate
 from hosts.parts.parting import Parting
 from hosts.parts.sending import StreamSender
-from hosts.parts.silence import UNPROVEN_S, behind_text
+from hosts.parts.silence import UNPROVEN_S, behind_text, nobody_text
 from hosts.protocol import Session
 from hosts.protocols.rla.branch import Branch, Ended
 from hosts.protocols.rla.flow import Flow
@@ -248,7 +248,7 @@ class RlaSender(StreamSender):
             self.state = "closing"
             self._parting = Parting(now)
             return []
-        return self._abort(Reason.FAILED, self.ended.nobody_text("no receiver is left"))
+        return self._abort(Reason.FAILED, nobody_text("no receiver is left", self.ended.failed_text))
 
     def _may_wait(self, now: float) -> bool:
         """Whether receivers are waited for, and none has come but those who may not be there."""
@@ -343,7 +343,7 @@ class RlaSender(StreamSender):
         if now >= self._wait_until:
             if joined:
                 return [*effects, *self._begin(now)]
-            text = self.ended.nobody_text(f"no receiver joined within {self.session.wait:g} s")
+            text = nobody_text(f"no receiver joined within {self.session.wait:g} s", self.ended.failed_text)
             return [*effects, *self._abort(Reason.NONE, text)]
         if now < self._announce_at:
             return effects

@@ -29,10 +29,6 @@ class Through(dict[Address, Ended]):
         """Who has not the whole, and why."""
         return "; ".join(f"{address}: {end.reason}" for address, end in self.items() if end.state != "complete")
 
-    def nobody_text(self, text: str) -> str:
-        """Why a session fails that is left with nobody, and who was there."""
-        return f"{text} ({self.failed_text})" if self.failed_text else text
-
     def end(self, wanted: int) -> SessionEnded:
         """What has come of the session, which was for so many."""
         incomplete = [end for end in self.values() if end.state != "complete"]

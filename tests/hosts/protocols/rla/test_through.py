@@ -1,6 +1,7 @@
 """What receivers that are through make of a session."""
 
 from hosts.endpoint import Address, SessionEnded
+from hosts.parts.silence import nobody_text
 from hosts.protocols.rla.branch import Branch, Ended
 from hosts.protocols.rla.through import Through
 from hosts.wire.reason import Reason
@@ -32,7 +33,8 @@ def test_who_may_not_have_been_there_fails_a_session_only_when_somebody_is_missi
 
 def test_who_was_there_is_named() -> None:
     through = Through()
-    assert through.nobody_text("no receiver is left") == "no receiver is left"
+    assert nobody_text("no receiver is left", through.failed_text) == "no receiver is left"
     through[ONE] = ended(ONE, "left", Reason.INTERRUPTED)
-    assert through.nobody_text("no receiver is left") == f"no receiver is left ({ONE}: {Reason.INTERRUPTED.text})"
+    left = nobody_text("no receiver is left", through.failed_text)
+    assert left == f"no receiver is left ({ONE}: {Reason.INTERRUPTED.text})"
     assert not through.end(0).complete
