@@ -6,8 +6,7 @@ sockets, or the simulator) hands it datagrams and the time, and carries out the 
 The runtime's contract
 - `now` is in seconds on the endpoint's own monotonic clock; it never goes back. Two hosts' clocks share neither origin
   nor rate, unless the session's parameters say that they do (hosts/runtime/clock.py).
-- After each call the runtime reads `wake_at` and calls `handle_timer` once that time has come. A call that comes early
-  or without need is harmless.
+- After each call the runtime reads `wake_at` and calls `handle_timer` once that time has come; sooner is harmless.
 - An endpoint has one unicast address. `Send` leaves from it, to a peer or to a group; replies come back to it.
   `JoinGroup` makes datagrams to that group (address and port) arrive as well.
 - `receive` raises on no input: what is malformed, foreign or stale is counted in `counters` and dropped.
@@ -46,8 +45,7 @@ class Datagram(NamedTuple):
     """When it reached the host, seconds, on the clock of `now` and not after it; None: just now. So what it waits there
     for a busy program is not taken for a queue in the network."""
     hops: int | None = None
-    """How many routers and P4 switches a unicast datagram passed (both runtimes send them with `UNICAST_TTL`); None for
-    a group's, and where it is not known."""
+    """Routers and P4 switches that a unicast datagram passed (of `UNICAST_TTL`); None: a group's, or not known."""
     ecn: int = NOT_ECT
     """The ECN field as it arrived; `NOT_ECT` where the kernel does not say."""
 
@@ -154,16 +152,14 @@ class KeepFile(NamedTuple):
 
 
 class Compute(NamedTuple):
-    """Do this beside the network, in a thread or here and now, and tell `Endpoint.computed`: it takes milliseconds of a
-    processor, as RaptorQ does, in which packets would wait."""
+    """Do this beside the network, in a thread or here and now, and tell `Endpoint.computed`: it takes milliseconds."""
 
     work: Callable[[], object]
     """It releases the interpreter for most of its time."""
 
 
 class DeliverDatagram(NamedTuple):
-    """The payload of one packet of a real-time session, as it arrived: with gaps, and late ones out of order. It takes
-    no buffer and wants no `consumed`."""
+    """One packet's payload of a real-time session as it arrived, with gaps and out of order; it wants no `consumed`."""
 
     seq: int
     """Counts packets from the session's start; what is missing was lost."""
@@ -281,8 +277,7 @@ Sample: TypeAlias = Mapping[str, object]
 
 
 class Endpoint:
-    """A state machine that two runtimes drive. Its class is no ABC: that all abstract methods are there is the type
-    checker's to see."""
+    """A state machine that two runtimes drive. It is no ABC: that all abstract methods are there the type checker sees."""
 
     counters: dict[str, int]
     """What was sent, received and, with its reason, dropped."""
@@ -344,8 +339,7 @@ class Endpoint:
 
     @property
     def is_precise(self) -> bool:
-        """Whether its timers are to fire within a part of a millisecond; otherwise what is due in one leaves together,
-        which takes less of the processor."""
+        """Whether timers fire within a part of a millisecond; else what is due in one leaves together, which is cheaper."""
         return False
 
     def sample(self, *, now: float) -> Sample:
