@@ -277,7 +277,7 @@ Sample: TypeAlias = Mapping[str, object]
 
 
 class Endpoint:
-    """A state machine that two runtimes drive. It is no ABC: that all abstract methods are there the type checker sees."""
+    """A state machine that two runtimes drive. It is no ABC: the type checker sees that it is whole."""
 
     counters: dict[str, int]
     """What was sent, received and, with its reason, dropped."""
@@ -339,7 +339,7 @@ class Endpoint:
 
     @property
     def is_precise(self) -> bool:
-        """Whether timers fire within a part of a millisecond; else what is due in one leaves together, which is cheaper."""
+        """Whether timers fire within a part of a millisecond; else what is due in one leaves together: cheaper."""
         return False
 
     def sample(self, *, now: float) -> Sample:
