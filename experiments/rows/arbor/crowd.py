@@ -66,7 +66,7 @@ def _crowd(count: int, series: str) -> dict[str, Any]:
     links = [bottleneck("left", "right", _CROWD_BPS, 200, _CROWD_MS), access("s", "left", 2 * _CROWD_BPS, 0.1)]
     links += [access("right", name, 2 * _CROWD_BPS, 0.5) for name in edges]
     for number, name in enumerate(names):
-        link = access(edges[number // _CROWD_EDGE], name, 2 * _CROWD_BPS, 1 + number % 7)
+        link = access(edges[number // _CROWD_EDGE], name, 2 * _CROWD_BPS, 7 - number % 7)
         links.append({**link, "toward": {name: {"loss": LOSS}}})
     session = session_of(names, **({"size": f"{_CROWD_FILE_BYTES} B"} if is_file else {}))
     session |= {"assist": "switch"} if series in _CROWDS.values() else {}

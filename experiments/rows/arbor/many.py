@@ -39,7 +39,7 @@ def _many(count: int, quick: bool) -> dict[str, Any]:
     nodes |= {name: {"kind": "host"} for name in names}
     links = [bottleneck("left", "right", _MANY_BPS, 200, _MANY_MS), access("s", "left", 10 * _MANY_BPS, 0.1)]
     for number, name in enumerate(names):
-        links.append({**access("right", name, 10 * _MANY_BPS, 1 + number % 7), "toward": {name: {"loss": LOSS}}})
+        links.append({**access("right", name, 10 * _MANY_BPS, 7 - number % 7), "toward": {name: {"loss": LOSS}}})
     return document("arbor-many", QUICK_SECONDS if quick else 2 * SECONDS, nodes, links, session_of(names))
 
 

@@ -39,7 +39,7 @@ from hosts.protocols.arbor.packets import (
     parse_data,
     parse_told_data,
 )
-from hosts.protocols.arbor.window import LEVEL_GAIN, Arrival, EmulatedWindow
+from hosts.protocols.arbor.window import Arrival, EmulatedWindow
 from hosts.wire.farewell import Abort, Leave
 from hosts.wire.header import CE, SESSION_MAX
 from hosts.wire.reason import Reason
@@ -82,7 +82,6 @@ class ArborReceiver(RealtimeReceiver):
         self._begun = False  # an rtt is known, and the window follows what comes
         self._last: AnyData | None = None  # the newest packet
         self._last_at = 0.0
-        self._mean_rate = 0.0  # the sender's, as `EmulatedWindow.level` is of the window
         self._unreported = 0  # packets since the last report
         self._reported_at = -inf
         self._joining = Joining(options, rng)
@@ -210,15 +209,15 @@ class ArborReceiver(RealtimeReceiver):
             self._begin(rate)
         waiting = path.waiting(at, transit)
         self._longest_wait.add(-waiting, at)
-        arrival = Arrival(at, packet.send_time_us, self.rtt, self._loop(packet), transit, waiting, marked)
+        arrival = Arrival(at, packet.send_time_us, self.rtt, self._loop(packet), transit, waiting, marked, rate)
         window = self.window
+        window.level.among(packet.receivers)
         cut = window.arrived(arrival, self._most(packet, rate))
         if lost:
             cut |= window.lost(arrival, -self._longest_wait.least)
         if isinstance(packet, ToldData) and (left := self._link.add(packet, size, at)) < 1:
             window.slowed(arrival, left)
             cut = True
-        self._mean_rate += LEVEL_GAIN / max(1.0, window.cwnd) * (rate - self._mean_rate)
         self._wait.stretch(rtt)
         if self.limits:
             self._wait.end()
@@ -239,9 +238,7 @@ class ArborReceiver(RealtimeReceiver):
     def _begin(self, rate: float) -> None:
         """What is sent so far is what its path is taken to bear; more or less shows soon."""
         self._begun = True
-        self._mean_rate = rate
-        window = self.window
-        window.cwnd = window.level = max(window.cwnd, rate * self.rtt)
+        self.window.cwnd = max(self.window.cwnd, rate * self.rtt)
 
     def _loop(self, packet: AnyData) -> float:
         """The time in which the sender reacts."""
@@ -289,10 +286,9 @@ class ArborReceiver(RealtimeReceiver):
             return window.cwnd
         if not self.asks:
             return None
-        if window.cwnd == window.level:
-            return window.cwnd if window.cwnd < LESS * rate * self.rtt else None
         # Means are compared; and not while the sender goes by less, for a moment, and would follow nobody.
-        return window.level if window.level < LESS * min(self._mean_rate, rate) * self.rtt else None
+        most = min(window.level.rate, rate) if window.level.epochs else rate
+        return window.standing if window.level.likely(window.cwnd) < LESS * most * self.rtt else None
 
     def _report(self, cwnd: float, now: float, *, may_suppress: bool = False) -> Send:
         assert self.sender is not None

@@ -153,7 +153,7 @@ class SimulcastReceiver(SessionReceiver):
         if not one.rtt:
             deaf = self.rung > 0 and now >= self._came_at + DEAF_S
             return self._move(self.rung - 1, now) if deaf else []
-        wanted = one.window.level / one.rtt * self.options.packet_bytes * 8
+        wanted = one.window.standing / one.rtt * self.options.packet_bytes * 8
         on_trial = now < self._trial_until
         one.asks = not on_trial
         if one.window.slow_start:

@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 
 from hosts.parts.cubic import BETA, SLOW_START_CUT, Cubic
 from hosts.parts.rounds import CAUTIOUS_DIVISOR, CAUTIOUS_ROUNDS, Rounds
+from hosts.protocols.arbor.level import Level
 from hosts.protocols.arbor.marks import Marks
 
 LEAST_CWND: Final = 2.0
@@ -38,14 +39,12 @@ HIGH_QUEUE: Final = 1 / 2
 NOISE_S: Final = 0.001
 NOISE_RTTS: Final = 1 / 16
 """Waits shorter than both (or than what is between two packets) are hosts' and not a queue's (ours)."""
-LEVEL_GAIN: Final = 1 / 128
-"""A round trip's, of the mean window: many losses' worth (ours)."""
 _MICRO: Final = 1e-6
 
 
 class Arrival(NamedTuple):
     """What is known of a packet that came: `rtt` is the receiver's own, `loop` the time in which the sender reacts (the
-    rtt of whom it goes by, if that is longer).
+    rtt of whom it goes by, if that is longer), `rate` the sender's.
     """
 
     at: float
@@ -55,6 +54,7 @@ class Arrival(NamedTuple):
     transit: float
     waiting: float
     marked: bool
+    rate: float = 0.0
 
 
 class EmulatedWindow:
@@ -82,8 +82,8 @@ class EmulatedWindow:
 
     def __init__(self, first: float, maximum: float) -> None:
         self.cwnd = float(first)
-        self.level = self.cwnd
-        """What it comes back to: falls at once where a queue is full, slowly after losses without one."""
+        self.level = Level()
+        """Its mean, after losses without a queue."""
         self.slow_start = True
         self.scalable = False
         """The last congestion was marks of a short queue."""
@@ -109,22 +109,20 @@ class EmulatedWindow:
         self._gap = packet.rtt / self.cwnd
         self._marks.arrived(packet.marked)
         if self._rounds.add(packet.transit, sent_us, sent_us + int(packet.rtt * 1e6)):
-            self._round_ended(packet.at)
+            self._round_ended(packet)
         is_due = sent_us >= self._cut_until_us
         if packet.marked:
             return is_due and self._marked(packet)
         # Prague's window grows by what comes unmarked while it is reduced, too.
         if is_due or self.scalable:
             self._grow(packet, min(most, self._maximum))
-            self.level = max(self.level, self.cwnd)
         return False
 
-    def _round_ended(self, at: float) -> None:
-        if at >= self._observed_at + REFERENCE_RTT_S:
-            self._observed_at = at
+    def _round_ended(self, packet: Arrival) -> None:
+        if packet.at >= self._observed_at + REFERENCE_RTT_S:
+            self._observed_at = packet.at
             self._unmarked = 0 if self._marks.round_ended() else self._unmarked + 1
-        if self.cwnd < self.level:
-            self.level += LEVEL_GAIN * (self.cwnd - self.level)
+        self.level.round_ended(self.cwnd, packet.rate)
         if self._cautious is not None:
             self._cautious += 1
             if self._cautious > CAUTIOUS_ROUNDS:
@@ -165,7 +163,7 @@ class EmulatedWindow:
             self._reduced_at = packet.at
             self._unmarked = 0
         self._cut(1 - self._marks.share() / 2 if self.scalable else BETA, packet)
-        self.level = self.cwnd
+        self.level.forget()
         return True
 
     def lost(self, packet: Arrival, longest_wait: float) -> bool:
@@ -175,10 +173,13 @@ class EmulatedWindow:
         if packet.sent_us < self._cut_until_us:
             return False
         self.scalable = False
-        self._cut(SLOW_START_CUT if self.slow_start and self._cautious is None else BETA, packet)
+        begins, before = self.slow_start, self.cwnd
+        self._cut(SLOW_START_CUT if begins and self._cautious is None else BETA, packet)
         noise = max(min(NOISE_S, NOISE_RTTS * packet.rtt), self._gap)
-        if packet.waiting >= max(HIGH_QUEUE * longest_wait, noise):
-            self.level = self.cwnd
+        if begins or packet.waiting >= max(HIGH_QUEUE * longest_wait, noise):
+            self.level.forget()  # or slow start's windows are not what it will have
+        if packet.waiting < max(HIGH_QUEUE * longest_wait, noise):
+            self.level.lost(self.cwnd if begins else before, packet.rate)
         return True
 
     def slowed(self, packet: Arrival, share: float) -> None:
@@ -186,14 +187,20 @@ class EmulatedWindow:
         self.cuts += 1
         self._avoid()
         self._cubic.hold()
-        self.cwnd = self.level = max(LEAST_CWND, share * self.cwnd)
+        self.level.forget()
+        self.cwnd = max(LEAST_CWND, share * self.cwnd)
         self._cut_until_us = packet.sent_us + int(packet.loop / _MICRO)
 
     def begin(self, most: float) -> None:
-        """The sender goes by this window from now on: by its level, if that is what was asked for."""
-        if self.cwnd < self.level:
-            self.cwnd = max(self.cwnd, min(self.level, most))
+        """The sender goes by this window from now on: by its mean, if that is what was asked for."""
+        if self.cwnd < self.level.mean:
+            self.cwnd = max(self.cwnd, min(self.level.mean, most))
             self._cubic.hold()
+
+    @property
+    def standing(self) -> float:
+        """What it is, but for losses without a queue that may be chance."""
+        return max(self.cwnd, self.level.mean)
 
     def _cut(self, share: float, packet: Arrival) -> None:
         self.cuts += 1

@@ -175,25 +175,32 @@ def test_a_long_queue_that_marks_most_packets_is_an_l4s_one() -> None:
     assert before > path.window.cwnd > 0.9 * before
 
 
-def test_losses_without_a_queue_leave_the_level() -> None:
+def test_losses_without_a_queue_leave_the_mean() -> None:
     path = Path(100)
     path.window.slow_start = False
-    path.come(10)
+    for _ in range(10):
+        path.round()
+    before = path.window.cwnd
     for _ in range(3):
         path.now += 2 * RTT
         path.lose(longest_wait=0.05)
     assert path.window.cwnd < 40
-    assert path.window.level > 90
+    assert path.window.level.epochs == 3
+    assert path.window.level.mean == pytest.approx((1 + BETA + BETA**2) / 3 * before, rel=0.05)
+    assert path.window.standing == path.window.level.mean
     path.waiting = 0.05
     path.now += 2 * RTT
     path.lose(longest_wait=0.05)
-    assert path.window.level == path.window.cwnd
+    assert path.window.standing == path.window.cwnd
+    assert path.window.level.epochs == 0
 
 
-def test_who_begins_to_limit_the_rate_goes_by_its_level() -> None:
+def test_who_begins_to_limit_the_rate_goes_by_its_mean() -> None:
     path = Path(100)
     path.window.slow_start = False
+    for _ in range(3):
+        path.round()
     path.lose(longest_wait=0.05)
-    assert path.window.cwnd == pytest.approx(70)
+    assert path.window.cwnd == pytest.approx(70, rel=0.05)
     path.window.begin(90)
     assert path.window.cwnd == pytest.approx(90)

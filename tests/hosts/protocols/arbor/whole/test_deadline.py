@@ -91,10 +91,10 @@ def test_at_two_per_cent_of_loss_nobody_has_a_gap(seed: int) -> None:
         first = world.delivered[number][0]
         assert first.seq <= 2  # what was lost before it was there is no gap
         assert played + first.offset == world.greedy.written == world.sender.sent_bytes
-        assert receiver.counters["repaired"] > 30
+        assert receiver.counters["repaired"] > 0.01 * receiver.data_packets
         assert receiver.closed
     repairs = world.sender.counters["repair_packets"] / world.sender.counters["data_packets"]
-    assert 0.02 < repairs < 0.3
+    assert 0.02 < repairs < 0.35
 
 
 def test_without_a_deadline_it_has_some() -> None:
