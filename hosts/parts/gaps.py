@@ -37,6 +37,21 @@ class Gaps:
             return True
         return False
 
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether packets are missing that may come yet, or will have turned out lost."""
+        return bool(self._missing)
+
+    def is_next(self, seq: int) -> bool:
+        """Whether a packet follows the highest, and nothing is missing."""
+        return seq == self.highest + 1 and not self._missing
+
+    def follow(self, count: int) -> int:
+        """So many packets came that follow the highest; the first one's number."""
+        first = self.highest + 1
+        self.highest += count
+        return first
+
     def take_lost(self) -> int:
         """How many turned out lost since the last call."""
         missing = self._missing

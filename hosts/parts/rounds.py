@@ -29,14 +29,16 @@ class Rounds:
         self._samples = 0
         self._remembered = 0.0
 
-    def add(self, rtt: float, highest: int, end: int) -> bool:
-        """`highest` is acknowledged, and packet `end` is sent next. Whether a round ended with the one before."""
+    def add(self, rtt: float, highest: int, end: int, samples: int = 1) -> bool:
+        """`highest` is acknowledged, and packet `end` is sent next. Whether a round ended with the one before.
+        `samples`: packets that took as long.
+        """
         ended = highest >= self._until
         if ended:
             self._until = end
             self._before, self._current, self._samples = self._current, NEVER_S, 0
         self._current = min(self._current, rtt)
-        self._samples += 1
+        self._samples += samples
         return ended
 
     @property

@@ -24,3 +24,12 @@ def pieces(stream: StreamFraming, run: DatagramRun) -> Iterator[tuple[DatagramRu
         count, payload = stream.join(rest.data, rest.size)
         part, rest = rest.split(max(1, count))
         yield part, payload
+
+
+def singly(packet: Any, payload: bytes) -> Iterator[tuple[int, Any]]:
+    """DATA packets like this one that follow each other from it on, with as much of the payload each; and how many came
+    before.
+    """
+    size = len(packet.payload)
+    for start in range(0, len(payload), size):
+        yield start // size, packet._replace(offset=packet.offset + start, payload=payload[start : start + size])

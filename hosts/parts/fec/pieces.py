@@ -9,10 +9,12 @@ BLOCKS is unicast to the sender; its type and the protocol's number are the prot
 
 import enum
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeVar
 
-from hosts.parts.fec.block import LEAST_PACKET_BYTES
+from canopy_engine import following_symbols
+
+from hosts.parts.fec.block import LEAST_PACKET_BYTES, PAYLOAD_ID_BYTES
 from hosts.wire.checks import OfSession
 from hosts.wire.fields import Flag, Number, Reserved, Size
 from hosts.wire.format import Format
@@ -98,6 +100,17 @@ def encode_piece(piece: Piece) -> bytes:
     """A payload. `coming` is cut off at `MOST_COMING`."""
     length = piece.length | min(piece.coming, MOST_COMING) << LENGTH_BITS | (FLAG_LAST if piece.last else 0)
     return PAYLOAD.pack(piece.block, length, piece.passed, piece.digest) + piece.packet
+
+
+def following(payload: bytes, size: int) -> Iterator[tuple[int, bytes]]:
+    """Of payloads of `size` bytes each: those together of which the symbols follow each other, and how many came before
+    them.
+    """
+    begin = 0
+    while begin < len(payload):
+        count = max(1, following_symbols(payload[begin:], size, PAYLOAD.size + PAYLOAD_ID_BYTES))
+        yield begin // size, payload[begin : begin + count * size]
+        begin += count * size
 
 
 def parse_piece(payload: bytes) -> Piece:

@@ -7,7 +7,7 @@ from typing import Final
 
 from hosts.endpoint import Datagram, Effect, Sample, Send, SessionStarted
 from hosts.parts.fec.incoming import IncomingBlocks
-from hosts.parts.fec.pieces import parse_piece
+from hosts.parts.fec.pieces import following, parse_piece
 from hosts.protocol import Session
 from hosts.protocols.arbor.lacking import OPEN_BLOCKS, Lacking, spread_s, turn_s
 from hosts.protocols.arbor.options import ArborOptions
@@ -107,18 +107,34 @@ class ArborFileReceiver(ArborReceiver):
         return FIN_RETRY_S if self._last is None or not self.rtt else self._loop(self._last)
 
     def _deliver(self, seq: int, packet: AnyData, at: float, now: float, effects: list[Effect]) -> None:
-        blocks, lacking = self._blocks, self._lacking
+        if self._take(packet.payload, len(packet.payload), now, effects):
+            self._go_on(packet, now, effects)
+
+    def _deliver_run(
+        self, seq: int, packet: AnyData, payload: bytes, at: float, now: float, effects: list[Effect]
+    ) -> None:
+        size = len(packet.payload)
+        for _, part in following(payload, size):
+            self._take(part, size, now, effects)
+        self._go_on(packet, now, effects)
+
+    def _take(self, payload: bytes, size: int, now: float, effects: list[Effect]) -> bool:
+        """Pieces of which the symbols follow each other, each of `size` bytes; whether they can be a sender's."""
+        blocks = self._blocks
         try:
-            piece = parse_piece(packet.payload)
-            blocks.take(piece)
+            piece = parse_piece(payload[:size])
+            if size < len(payload):
+                blocks.take_run(piece, payload, size)
+            else:
+                blocks.take(piece)
         except (PacketError, ValueError):
             self.counters["drop_block"] += 1
-            return
+            return False
         if piece.packet:
             if not self.has_data:
-                effects += self.first_data(len(packet.payload))
-            lacking.came(piece, blocks.passed, self._round_trip, now)
-        self._go_on(packet, now, effects)
+                effects += self.first_data(len(payload))
+            self._lacking.came(piece, blocks.passed, self._round_trip, now)
+        return True
 
     def _go_on(self, packet: AnyData, now: float, effects: list[Effect]) -> None:
         """Hand over what is whole, and say by and by what is lacking: when all is done that may make blocks whole."""

@@ -89,6 +89,15 @@ class ArborFileSender(FileSender, ArborSender):
         self._file.told(member, status.delivered, status.needs, extend(status.seq, self.seq), now)
         return self.blocks.take_work() or self._transmit(now)
 
+    _kind = FLAG_FILE
+
+    @property
+    def _full_bytes(self) -> int:
+        return self.blocks.piece_bytes
+
+    def _next_payloads(self, most: int) -> bytes:
+        return self.blocks.next_pieces(self.seq, most) if self.state == "sending" else b""
+
     def _next_payload(self) -> tuple[bytes, int]:
         return self.blocks.next_piece(self.seq) if self.state == "sending" else self.blocks.nothing(), FLAG_FILE
 

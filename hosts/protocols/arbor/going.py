@@ -20,6 +20,9 @@ SCALABLE_PACE: Final = 1.03
 """
 LATE_S: Final = 0.001
 """What a timer is late is made up for: Linux' pacing holds a millisecond's worth of packets together."""
+HOSTS_RTT_S: Final = 0.002
+"""Shorter ones are as much hosts' as the path's, a timer's millisecond at either end: between two of them windows are
+compared, and not rates (ours)."""
 LEAST_TIMEOUT_S: Final = 0.2
 """Linux' TCP_RTO_MIN."""
 LONGEST_TIMEOUT_S: Final = 60.0
@@ -28,6 +31,13 @@ FIRST_TIMEOUT_S: Final = 1.0
 """RFC 6298, 2.1."""
 FORSAKEN_S: Final = 3.0
 """Who has not reported for so long, in which several were due, limits the rate no more (ours)."""
+
+
+def window_at(rtt: float, rate: float, theirs: float) -> float:
+    """The window that is worth as much at `rtt` as `rate` is at `theirs`; 0: at the same."""
+    if (rtt >= HOSTS_RTT_S and theirs >= HOSTS_RTT_S) or not theirs:
+        return rate * rtt
+    return rate * theirs * max(rtt, HOSTS_RTT_S) / max(theirs, HOSTS_RTT_S)
 
 
 class Limiting:
@@ -68,6 +78,10 @@ class Going:
     def rate(self) -> float:
         """Packets a second."""
         return self.cwnd / self._rtt.mean if self._rtt.samples else self.cwnd / FIRST_TIMEOUT_S
+
+    def is_more_than(self, cwnd: float, rtt: float) -> bool:
+        """Whether the rate is, than that of a receiver with such a window."""
+        return cwnd < window_at(rtt, self.rate, self.srtt or 0.0)
 
     @property
     def restarting(self) -> bool:
@@ -124,10 +138,18 @@ class Going:
         """When packet `seq` may leave; infinite: not before a report or a time-out."""
         return self._next_at if seq - 1 - self._acked < self._allowed else inf
 
-    def sent(self, now: float) -> None:
-        """A packet left."""
+    def due(self, seq: int, now: float) -> int:
+        """How many packets may leave together, from `seq` on, of which one may."""
+        by_pace = int((now - self._due_from(now)) * self._pace * self.rate) + 1
+        return min(by_pace, self._allowed - (seq - 1 - self._acked))
+
+    def sent(self, now: float, packets: int = 1) -> None:
+        """So many packets left."""
+        self._next_at = self._due_from(now) + packets / (self._pace * self.rate)
+
+    def _due_from(self, now: float) -> float:
         # Who waited for a report, and not for a timer, has nothing to make up for.
-        self._next_at = max(self._next_at, self._opened_at, now - LATE_S) + 1 / (self._pace * self.rate)
+        return max(self._next_at, self._opened_at, now - LATE_S)
 
     # --- silence
 

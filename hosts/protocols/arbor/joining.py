@@ -15,7 +15,7 @@ from typing import Final
 
 from hosts.parts.spread import spread_rtts
 from hosts.protocols.arbor.options import ArborOptions
-from hosts.protocols.arbor.packets import FLAG_FILE, FLAG_GATHERING, FLAG_SUPPRESSED, AnyData
+from hosts.protocols.arbor.packets import FLAG_FILE, FLAG_GATHERING, FLAG_SUPPRESSED, AnyData, Join
 
 FIRST_RETRY_S: Final = 0.5
 """A JOIN without an answer is repeated after so long, then after twice as long each time (ours)."""
@@ -118,6 +118,13 @@ class Joining:
         if not is_known:
             self._gap = min(2 * self._gap, self._interval_s)
         self.at = now + self._gap * self._rng.uniform(0.75, 1.25)
+
+    def packet(self, receiver: int, packet: AnyData, came_at: float, now: float) -> Join:
+        """What it asks with, after a packet that came when `came_at` says."""
+        waited_us = max(0, int((now - came_at) * 1e6))
+        may_suppress = is_answered_on_the_way(packet)
+        compensated_us = packet.send_time_us + waited_us
+        return Join(packet.session, receiver, int(now * 1e6), compensated_us, int(self.counts), may_suppress)
 
     def answered(self, packet: AnyData, is_first: bool, rtt: float, at: float) -> None:
         """It was answered."""

@@ -25,10 +25,10 @@ class Marks:
             return 1.0
         return self.alpha
 
-    def arrived(self, marked: bool) -> None:
-        """A packet came."""
-        self._arrived += 1
-        self._marked += marked
+    def arrived(self, marked: bool, packets: int = 1) -> None:
+        """Packets came, all of them marked or none."""
+        self._arrived += packets
+        self._marked += packets * marked
 
     def round_ended(self) -> bool:
         """A round trip is over; whether packets of it were marked."""

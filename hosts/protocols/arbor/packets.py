@@ -13,6 +13,7 @@ from struct import Struct
 from typing import Final, NamedTuple, TypeAlias
 
 from hosts.parts.fec.pieces import blocks_format, first_needs
+from hosts.parts.runs import framing
 from hosts.wire.checks import DataReader, check_size, read_header
 from hosts.wire.farewell import Abort, Leave, MemberFin, abort_encoder, abort_format, leave_format, member_fin_format
 from hosts.wire.fields import Flag, Number, Payload, Reserved, Size
@@ -246,6 +247,10 @@ _CONTROL: Final[dict[int, Format[Packet]]] = by_kind((JOIN, WELCOME, LEAVE, ABOR
 
 DATA_BYTES: Final = _DATA.size
 TOLD_DATA_BYTES: Final = _TOLD_DATA.size
+STREAM: Final = framing(DATA)
+"""Several of them together."""
+TOLD_STREAM: Final = framing(TOLD_DATA)
+"""The same of TOLD_DATA, as they leave: what is told on the way differs."""
 MAX_PAYLOAD_BYTES: Final = MAX_DATAGRAM_BYTES - TOLD_DATA_BYTES
 DEFAULT_PAYLOAD_BYTES: Final = 1400
 """With TOLD_DATA's header, UDP and IPv4 it fits an MTU of 1,500."""
@@ -258,22 +263,39 @@ def packet_bytes(payload_bytes: int, told: bool = False) -> int:
 
 def encode_data(data: Data) -> bytes:
     """A DATA packet. `seq` is taken modulo 2^32; `receivers` is cut off at 65,535."""
-    return _encode_data(data, _DATA, Type.DATA)
+    return _data_head(data, len(data.payload)) + data.payload
 
 
 def encode_told_data(data: Data) -> bytes:
     """A TOLD_DATA packet of which nothing was told yet. As `encode_data`."""
-    return _encode_data(data, _TOLD_DATA, Type.TOLD_DATA, (0, 0, 0, 0, 0, 0))
+    return _told_data_head(data, len(data.payload)) + data.payload
 
 
-def _encode_data(data: Data, struct: Struct, kind: Type, told: tuple[int, ...] = ()) -> bytes:
-    session, flags, seq, limiting, rate, rtt_us, sent_us, offset, receivers, payload = data
-    head = struct.pack(
+def encode_run(data: Data, size: int) -> bytes:
+    """DATA packets one after the other, each with `size` bytes of the payload, which say the same otherwise."""
+    return STREAM.frame(_data_head(data, size), data.payload, size)
+
+
+def encode_told_run(data: Data, size: int) -> bytes:
+    """TOLD_DATA packets likewise."""
+    return TOLD_STREAM.frame(_told_data_head(data, size), data.payload, size)
+
+
+def _data_head(data: Data, size: int) -> bytes:
+    return _head(data, size, _DATA, Type.DATA)
+
+
+def _told_data_head(data: Data, size: int) -> bytes:
+    return _head(data, size, _TOLD_DATA, Type.TOLD_DATA, (0, 0, 0, 0, 0, 0))
+
+
+def _head(data: Data, size: int, struct: Struct, kind: Type, told: tuple[int, ...] = ()) -> bytes:
+    session, flags, seq, limiting, rate, rtt_us, sent_us, offset, receivers, _ = data
+    return struct.pack(
         *(VERSION, NUMBER, kind, flags, session, seq & MAX_U32, limiting, rate, rtt_us),
         *told,
-        *(sent_us, offset, len(payload), min(receivers, MAX_U16)),
+        *(sent_us, offset, size, min(receivers, MAX_U16)),
     )
-    return head + payload
 
 
 def encode_report(report: Report) -> bytes:

@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from math import inf
 from typing import Final
 
-from hosts.endpoint import Datagram, DeliverDatagram, Effect, Sample, Send
+from hosts.endpoint import Datagram, DatagramRun, DeliverDatagram, Effect, Sample, Send
 from hosts.parts.base_delay import BaseDelay
-from hosts.parts.gaps import Gaps
+from hosts.parts.gaps import REORDERING, Gaps
 from hosts.parts.jump import Jump
 from hosts.parts.path import Path
 from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
+from hosts.parts.runs import singly
 from hosts.parts.spread import Wait, spread_rtts
 from hosts.protocol import Session
-from hosts.protocols.arbor.joining import Joining, is_answered_on_the_way
+from hosts.protocols.arbor.going import window_at
+from hosts.protocols.arbor.joining import Joining
 from hosts.protocols.arbor.link_rate import LinkRate
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import (
@@ -28,8 +30,8 @@ from hosts.protocols.arbor.packets import (
     JOIN,
     LEAVE,
     NO_RECEIVER,
+    STREAM,
     AnyData,
-    Join,
     Packet,
     Report,
     ToldData,
@@ -54,6 +56,8 @@ HEADER_BYTES: Final = 42
 """Of Ethernet, IPv4 and UDP, before a packet on a link."""
 LESS: Final = 0.95
 """Of the sender's rate: who wants less than this says so (ours)."""
+BY_THEMSELVES: Final = REORDERING + 1
+"""Packets that are taken one by one after a gap: with the last of them what was missing is lost."""
 _MICRO: Final = 1e-6
 
 
@@ -155,6 +159,50 @@ class ArborReceiver(RealtimeReceiver):
             self._stream_ends(packet.offset + size, now)
         return effects
 
+    def receive_run(self, run: DatagramRun, *, now: float) -> Sequence[Effect]:
+        """Data that the sender has sent together are taken together."""
+        if run.source != self.sender or self.options.assist == "switch":  # which tells of each packet by itself
+            return super().receive_run(run, now=now)
+        return self.receive_pieces(STREAM, run, now)
+
+    def _take_run(self, run: DatagramRun, payload: bytes, now: float) -> Sequence[Effect] | None:
+        """Data that follow each other and say the same. None: they have to be taken one by one."""
+        gaps, count = self.gaps, run.packets
+        if count == 1 or run.ecn == CE or run.destination != self.session.group or not self.path.is_known:
+            return None
+        first = run.datagram(0)
+        packet = self._parse_data(first.data)
+        if packet is None or packet.session != self.number or packet.flags & FLAG_END or self.state == "closed":
+            return None
+        if len(payload) != count * len(packet.payload):
+            return None
+        if not gaps.is_next(extend(packet.seq, gaps.highest)):
+            return self._take_after_gap(run, payload, len(packet.payload), now) if count > BY_THEMSELVES else None
+        self._heard_at = now
+        seq = gaps.follow(count)
+        self.data_packets += count
+        self.received_bytes += len(payload)
+        effects: list[Effect] = []
+        # They left together: how long the way is the first one shows.
+        self._newest(packet, len(first.data) + HEADER_BYTES, False, first.came_at(now), now, effects, count)
+        if payload and self._delivers:
+            self._deliver_run(seq, packet, payload, now if run.arrived_at is None else run.arrived_at, now, effects)
+        return effects
+
+    def _take_after_gap(self, run: DatagramRun, payload: bytes, size: int, now: float) -> Sequence[Effect]:
+        """With the first of them what is missing before is lost."""
+        first, rest = run.split(BY_THEMSELVES)
+        effects = super().receive_run(first, now=now)
+        taken = None if self.gaps.is_doubtful else self._take_run(rest, payload[BY_THEMSELVES * size :], now)
+        return [*effects, *(super().receive_run(rest, now=now) if taken is None else taken)]
+
+    def _deliver_run(
+        self, seq: int, packet: AnyData, payload: bytes, at: float, now: float, effects: list[Effect]
+    ) -> None:
+        """Hand the payloads of packets like this one, from `seq` on, to the application."""
+        for before, one in singly(packet, payload):
+            self._deliver(seq + before, one, at, now, effects)
+
     def _deliver(self, seq: int, packet: AnyData, at: float, now: float, effects: list[Effect]) -> None:
         """Hand a payload to the application."""
         effects.append(DeliverDatagram(seq, packet.offset, packet.payload, packet.send_time_us * _MICRO, at))
@@ -185,8 +233,10 @@ class ArborReceiver(RealtimeReceiver):
             joining.answered(self._last, is_first, self._loop(self._last), at)
         return ()
 
-    def _newest(self, packet: AnyData, size: int, marked: bool, at: float, now: float, effects: list[Effect]) -> None:
-        """The newest packet, of `size` bytes on a link, moves the window."""
+    def _newest(
+        self, packet: AnyData, size: int, marked: bool, at: float, now: float, effects: list[Effect], count: int = 1
+    ) -> None:
+        """The newest packet, of `size` bytes on a link, moves the window; or `count` of them that left together."""
         path = self.path
         transit = at - packet.send_time_us * _MICRO
         path.arrived(at, transit - self._waited(packet))
@@ -203,7 +253,7 @@ class ArborReceiver(RealtimeReceiver):
             return
         rtt = path.rtt(at, transit)
         # Smoothed over a round trip, as the sender's is by so many reports of an eighth each.
-        self.rtt += (rtt - self.rtt) / max(1.0, self.window.cwnd) if self.rtt else rtt
+        self.rtt += (rtt - self.rtt) / max(1.0, self.window.cwnd / count) if self.rtt else rtt
         rate = packet.rate / UNIT
         if not self._begun:
             self._begin(rate)
@@ -212,7 +262,7 @@ class ArborReceiver(RealtimeReceiver):
         arrival = Arrival(at, packet.send_time_us, self.rtt, self._loop(packet), transit, waiting, marked, rate)
         window = self.window
         window.level.among(packet.receivers)
-        cut = window.arrived(arrival, self._most(packet, rate))
+        cut = window.arrived(arrival, self._most(packet, rate), count)
         if lost:
             cut |= window.lost(arrival, -self._longest_wait.least)
         if isinstance(packet, ToldData) and (left := self._link.add(packet, size, at)) < 1:
@@ -224,7 +274,7 @@ class ArborReceiver(RealtimeReceiver):
             if begins:
                 window.begin(rate * self.rtt)
             at_once = cut or begins or packet.flags & FLAG_RESTARTING > 0
-            self._report_as_due(at_once, window.cwnd, now, effects)
+            self._report_as_due(at_once, window.cwnd, now, effects, count)
         else:
             self._challenge_as_due(packet, rate, now, effects)
 
@@ -248,12 +298,12 @@ class ArborReceiver(RealtimeReceiver):
         """What the window may grow to."""
         if self.limits:
             return self.window.cwnd if packet.flags & (FLAG_STARVED | FLAG_RESTARTING) else inf
-        return max(UNUSED_GROWTH * rate * self.rtt, float(self.options.first_window))
+        return max(UNUSED_GROWTH * window_at(self.rtt, rate, packet.rtt_us * _MICRO), float(self.options.first_window))
 
     # --- what it says
 
-    def _report_as_due(self, at_once: bool, cwnd: float, now: float, effects: list[Effect]) -> None:
-        self._unreported += 1
+    def _report_as_due(self, at_once: bool, cwnd: float, now: float, effects: list[Effect], count: int = 1) -> None:
+        self._unreported += count
         share = self.options.reports_per_rtt
         if at_once or self._unreported * share >= cwnd or (now - self._reported_at) * share >= self.rtt:
             self._unreported = 0
@@ -288,7 +338,8 @@ class ArborReceiver(RealtimeReceiver):
             return None
         # Means are compared; and not while the sender goes by less, for a moment, and would follow nobody.
         most = min(window.level.rate, rate) if window.level.epochs else rate
-        return window.standing if window.level.likely(window.cwnd) < LESS * most * self.rtt else None
+        less = LESS * window_at(self.rtt, most, packet.rtt_us * _MICRO)
+        return window.standing if window.level.likely(window.cwnd) < less else None
 
     def _report(self, cwnd: float, now: float, *, may_suppress: bool = False) -> Send:
         assert self.sender is not None
@@ -312,17 +363,8 @@ class ArborReceiver(RealtimeReceiver):
         assert self.sender is not None
         assert self._last is not None
         self.counters["joins"] += 1
-        joining, last = self._joining, self._last
-        joining.asks(last, self.path.is_known, now)
-        waited_us = max(0, int((now - self._last_at) * 1e6))
-        join = Join(
-            self.number or 0,
-            self.id,
-            int(now * 1e6),
-            last.send_time_us + waited_us,
-            int(joining.counts),
-            is_answered_on_the_way(last),
-        )
+        self._joining.asks(self._last, self.path.is_known, now)
+        join = self._joining.packet(self.id, self._last, self._last_at, now)
         return Send(JOIN.encode(join), self.sender)
 
     # --- timers

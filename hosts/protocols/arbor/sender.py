@@ -15,12 +15,14 @@ from hosts.protocols.arbor.going import Going, Limiting
 from hosts.protocols.arbor.joining import Crowd, Gathering, again_s
 from hosts.protocols.arbor.options import ArborOptions
 from hosts.protocols.arbor.packets import (
+    DATA_BYTES,
     FLAG_ASSIST,
     FLAG_END,
     FLAG_GATHERING,
     FLAG_RESTARTING,
     FLAG_STARVED,
     NO_RECEIVER,
+    TOLD_DATA_BYTES,
     WELCOME,
     Data,
     Join,
@@ -29,7 +31,9 @@ from hosts.protocols.arbor.packets import (
     Welcome,
     encode_abort,
     encode_data,
+    encode_run,
     encode_told_data,
+    encode_told_run,
     parse,
 )
 from hosts.wire.checks import read_packet
@@ -137,7 +141,7 @@ class ArborSender(RealtimeSender):
         else:
             counters["challenges"] += 1
             wanted = self._bounded(max(report.rtt_us * _MICRO, LEAST_RTT_S))
-            if limiting is None or cwnd / wanted < going.rate:
+            if limiting is None or going.is_more_than(cwnd, wanted):
                 counters["limiting_changes"] += 1
                 one = Limiting(report.receiver, source, now)
                 going.follow(one, seq, wanted, cwnd, now)
@@ -209,7 +213,8 @@ class ArborSender(RealtimeSender):
         self._now = now
         effects: list[Effect] = []
         while self.state == "sending" and now >= self._sendable_at:
-            self._send_packet(now, effects)
+            if not (self.run_bytes and self._has_payload and self._send_run(now, effects)):
+                self._send_packet(now, effects)
         if self.going.may_send_at(self.seq) <= now < inf:
             if now < self._limit.until:
                 self._starved = True
@@ -227,9 +232,51 @@ class ArborSender(RealtimeSender):
         """As many as are known, one by one or by switches."""
         return max(len(self.members), self._crowd.count)
 
+    def _send_run(self, now: float, effects: list[Effect]) -> bool:
+        """Send together what may leave now; such packets are told apart by their numbers only. False: that is one
+        packet, at most.
+        """
+        size, head_bytes = self._full_bytes, TOLD_DATA_BYTES if self._assist else DATA_BYTES
+        limited = 1 if self.options.rate_limit_bps else self.run_bytes // (head_bytes + size)
+        count = 0 if self.going.limiting is None else min(self.going.due(self.seq, now), limited)
+        payload = self._next_payloads(count) if count > 1 else b""
+        if not payload:
+            return False
+        data = self._next_data(payload, self._kind, now)
+        encoded = encode_told_run(data, size) if self._assist else encode_run(data, size)
+        self.going.sent(now, len(payload) // size)
+        self._sent_at = now
+        self._send_data_run(encoded, head_bytes + size, len(payload), ECT_1, effects)
+        return True
+
+    _kind = 0
+    """The flag that data have."""
+
+    @property
+    def _full_bytes(self) -> int:
+        """What a full packet carries."""
+        return self.options.payload_bytes
+
+    def _next_payloads(self, most: int) -> bytes:
+        """What so many full packets carry at most, one after the other, two or more and none of them the last; empty:
+        there are not so many.
+        """
+        size = self._full_bytes
+        count = min(most, (len(self._unsent) - 1) // size)
+        return self._take_payload(count * size)[0] if count > 1 else b""
+
     def _send_packet(self, now: float, effects: list[Effect]) -> None:
-        going = self.going
         payload, kind = self._next_payload()
+        data = self._next_data(payload, kind, now)
+        encoded = encode_told_data(data) if self._assist else encode_data(data)
+        self.going.sent(now)
+        self._sent_at = now
+        self._limit.sent(len(encoded), now)
+        self._send_data(encoded, len(payload), ECT_1, effects)
+
+    def _next_data(self, payload: bytes, kind: int, now: float) -> Data:
+        """With what there is to be told now."""
+        going = self.going
         if self._lacking_since is not None:
             self._starved |= now - self._lacking_since > LATE_S
             self._lacking_since = None
@@ -241,7 +288,7 @@ class ArborSender(RealtimeSender):
         awaited = self._gathering.awaited(receivers, going.srtt, now)
         if awaited:
             flags |= FLAG_GATHERING
-        data = Data(
+        return Data(
             self.number,
             flags,
             self.seq,
@@ -253,11 +300,6 @@ class ArborSender(RealtimeSender):
             awaited or receivers,
             payload,
         )
-        encoded = encode_told_data(data) if self._assist else encode_data(data)
-        going.sent(now)
-        self._sent_at = now
-        self._limit.sent(len(encoded), now)
-        self._send_data(encoded, len(payload), ECT_1, effects)
 
     # --- timers
 

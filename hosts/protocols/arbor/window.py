@@ -39,6 +39,8 @@ HIGH_QUEUE: Final = 1 / 2
 NOISE_S: Final = 0.001
 NOISE_RTTS: Final = 1 / 16
 """Waits shorter than both (or than what is between two packets) are hosts' and not a queue's (ours)."""
+SMOOTHING: Final = 7 / 8
+"""What a packet leaves of a mean of those of late (ours)."""
 _MICRO: Final = 1e-6
 
 
@@ -101,21 +103,24 @@ class EmulatedWindow:
         self._dense = 0.0  # the part of the packets that come marked, smoothed likewise
         self._gap = 0.0  # seconds between packets at this window
 
-    def arrived(self, packet: Arrival, most: float) -> bool:
-        """A packet came; the window is not to grow beyond `most`. Whether it was cut."""
+    def arrived(self, packet: Arrival, most: float, count: int = 1) -> bool:
+        """A packet came, or `count` unmarked ones that left together; the window is not to grow beyond `most`. Whether
+        it was cut.
+        """
         sent_us = packet.sent_us
-        self._waiting += (packet.waiting - self._waiting) / 8
-        self._dense += (packet.marked - self._dense) / 8
+        part = 1 - SMOOTHING**count
+        self._waiting += (packet.waiting - self._waiting) * part
+        self._dense += (packet.marked - self._dense) * part
         self._gap = packet.rtt / self.cwnd
-        self._marks.arrived(packet.marked)
-        if self._rounds.add(packet.transit, sent_us, sent_us + int(packet.rtt * 1e6)):
+        self._marks.arrived(packet.marked, count)
+        if self._rounds.add(packet.transit, sent_us, sent_us + int(packet.rtt * 1e6), count):
             self._round_ended(packet)
         is_due = sent_us >= self._cut_until_us
         if packet.marked:
             return is_due and self._marked(packet)
         # Prague's window grows by what comes unmarked while it is reduced, too.
         if is_due or self.scalable:
-            self._grow(packet, min(most, self._maximum))
+            self._grow(packet, min(most, self._maximum), count)
         return False
 
     def _round_ended(self, packet: Arrival) -> None:
@@ -128,14 +133,14 @@ class EmulatedWindow:
             if self._cautious > CAUTIOUS_ROUNDS:
                 self._avoid()
 
-    def _grow(self, packet: Arrival, most: float) -> None:
+    def _grow(self, packet: Arrival, most: float, count: int) -> None:
         if self.cwnd >= most:
             if self.cwnd > most:
                 self._cubic.hold()
                 self.cwnd = max(LEAST_CWND, most)
             return
         if self.slow_start:
-            self.cwnd = min(most, self.cwnd + (1 if self._cautious is None else 1 / CAUTIOUS_DIVISOR))
+            self.cwnd = min(most, self.cwnd + (count if self._cautious is None else count / CAUTIOUS_DIVISOR))
             if self._cautious is None:
                 if self._rounds.are_longer:
                     self._cautious = 0
@@ -143,10 +148,10 @@ class EmulatedWindow:
             elif self._rounds.are_short_again:
                 self._cautious = None
             return
-        grown = self._cubic.acknowledged(self.cwnd, 1, packet.rtt, packet.at)
+        grown = self._cubic.acknowledged(self.cwnd, count, packet.rtt, packet.at)
         if self.scalable and self._unmarked < UNMARKED_ROUNDS:
             ratio = min(1.0, packet.rtt / REFERENCE_RTT_S)
-            grown = self.cwnd + ratio * ratio / self.cwnd
+            grown = self.cwnd + count * ratio * ratio / self.cwnd
         self.cwnd = min(most, grown)
 
     def _avoid(self) -> None:

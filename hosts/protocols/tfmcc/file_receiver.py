@@ -4,12 +4,9 @@ import random
 from collections.abc import Sequence
 from typing import Final
 
-from canopy_engine import following_symbols
-
 from hosts.endpoint import Datagram, Effect, Sample, Send, SessionStarted
-from hosts.parts.fec.block import PAYLOAD_ID_BYTES
 from hosts.parts.fec.incoming import IncomingBlocks
-from hosts.parts.fec.pieces import PAYLOAD, BlockStatus, parse_piece
+from hosts.parts.fec.pieces import BlockStatus, following, parse_piece
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.blocks import encode_status
 from hosts.protocols.tfmcc.file_sender import ANNOUNCE_S, LEAST_RTT_S, OPEN_BLOCKS
@@ -158,11 +155,8 @@ class TfmccFileReceiver(TfmccReceiver):
         self, seq: int, packet: Data, payload: bytes, at: float, now: float, effects: list[Effect]
     ) -> None:
         size = len(packet.payload)
-        while payload:
-            count = max(1, following_symbols(payload, size, PAYLOAD.size + PAYLOAD_ID_BYTES))
-            self._take(seq + count - 1, payload[: count * size], size, effects)
-            payload = payload[count * size :]
-            seq += count
+        for before, part in following(payload, size):
+            self._take(seq + before + len(part) // size - 1, part, size, effects)
         self._go_on(now, effects)
 
     def _take(self, seq: int, payload: bytes, size: int, effects: list[Effect]) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from hosts.endpoint import Datagram, DatagramRun, DeliverDatagram, Effect, Sample, Send
 from hosts.parts.jump import Jump
 from hosts.parts.realtime import LEAVE_COPIES, RealtimeReceiver
+from hosts.parts.runs import singly
 from hosts.protocol import Session
 from hosts.protocols.tfmcc.options import TfmccOptions
 from hosts.protocols.tfmcc.packets import (
@@ -157,10 +158,8 @@ class TfmccReceiver(RealtimeReceiver):
         self, seq: int, packet: Data, payload: bytes, at: float, now: float, effects: list[Effect]
     ) -> None:
         """Hand the payloads of packets like this one, from `seq` on, to the application."""
-        size = len(packet.payload)
-        for start in range(0, len(payload), size):
-            one = packet._replace(offset=packet.offset + start, payload=payload[start : start + size])
-            self._deliver(seq + start // size, one, at, now, effects)
+        for before, one in singly(packet, payload):
+            self._deliver(seq + before, one, at, now, effects)
 
     def _deliver(self, seq: int, packet: Data, at: float, now: float, effects: list[Effect]) -> None:
         """Hand a payload to the application."""

@@ -79,3 +79,31 @@ def test_reports_of_nothing_new_are_silence() -> None:
         one.reported(0, RTT * (1 + number), report(2), RTT * (1 + number / 4))
     assert one.timeout_at(2) == timeout
     assert one.srtt == RTT
+
+
+def test_packets_that_are_due_leave_together_as_one_by_one() -> None:
+    several, alone = going(100), going(100)
+    for one in (several, alone):
+        one.sent(0.0)
+    now = 0.0101  # ten times what a packet takes at twice the window's rate, of which a millisecond is made up for
+    count = several.due(1, now)
+    several.sent(now, count)
+    left = 0
+    while alone.may_send_at(1 + left) <= now:
+        alone.sent(now)
+        left += 1
+    assert count == left > 1
+    assert several.may_send_at(1 + count) == pytest.approx(alone.may_send_at(1 + left))
+    assert several.due(104, 1.0) == 2  # of a window of 100 and half a report's packets, 106
+    assert several.may_send_at(106) == inf
+
+
+def test_below_hosts_times_windows_are_compared() -> None:
+    one = going(100)  # 1,000 packets a second
+    assert one.is_more_than(40, 0.05)
+    assert not one.is_more_than(60, 0.05)
+    one.follow(Limiting(1, OTHER, 0.0), -1, 0.0002, 100, 0.0)
+    assert not one.is_more_than(110, 0.001)  # by rates it would be a quarter
+    assert one.is_more_than(90, 0.0001)
+    assert one.is_more_than(190, 0.004)
+    assert not one.is_more_than(210, 0.004)
