@@ -37,7 +37,7 @@ ResultT = TypeVar("ResultT")
 TURN_S: Final = 0.001
 """After so much of what was read together timers and the other sockets get their turn first (ours): what a message with
 64 datagrams takes is a tenth of that."""
-FEED_BYTES: Final = 1 << 19
+FEED_BYTES: Final = 1 << 18
 """Likewise after so much of what a sender is given (ours)."""
 
 
@@ -369,19 +369,19 @@ class Runtime:
     def _settle(self) -> None:
         """After a batch of inputs: feed the sender, and set the timer."""
         endpoint = self.endpoint
-        self._put_on_network(self._application.feed(self._loop.time(), FEED_BYTES))
-        if self._application.is_hungry and not self._will_feed:
-            self._will_feed = True
-            self._loop.call_soon(self._feed_on)
+        if not self._will_feed:  # else in a turn of its own
+            self._put_on_network(self._application.feed(self._loop.time(), FEED_BYTES))
+            self._will_feed = self._application.is_hungry
+            if self._will_feed:
+                self._loop.call_soon(self._feed_on)
         if endpoint.closed:
             return
         if self._selector is not None:
             self._selector.patience_s = endpoint.patience_s
             self._selector.is_precise = endpoint.is_precise
-        wake, read_at = endpoint.wake_at, self._application.read_at
+        wake, read_at, timer = endpoint.wake_at, self._application.read_at, self._timer
         if read_at is not None and (wake is None or read_at < wake):
             wake = read_at
-        timer = self._timer
         # A timer that fires early does no harm, so one is moved only when it would fire late.
         if wake is not None and (timer is None or wake < timer.when()):
             if timer is not None:

@@ -85,6 +85,7 @@ def add_veth(switch_end: str, host_end: str, host: Namespace | None = None, addr
         return
     ip("link", "set", host_end, "netns", host.path)
     with host.entered():
+        quiet(host_end)  # once more: an interface that moves gets its new namespace's settings
         ip("link", "set", host_end, "up")
         if address is not None:
             ip("address", "add", address, "dev", host_end)

@@ -1,8 +1,8 @@
 """`canopy send` and `canopy recv` whose event loop is watched: `python -m tests.hosts.watched FILE LOSS send ...`.
 
-FILE gets, as JSON, what each turn of the loop took of a processor, seconds: between two looks at the sockets, in the
-thread's own time, which neither other threads nor other programs make longer. LOSS is the share of the group's packets
-that are thrown away before the endpoint sees them.
+FILE gets, as JSON, what each turn of the loop took of a processor, seconds: between two looks at the session's sockets,
+once it has some, in the thread's own time, which neither other threads nor other programs make longer. LOSS is the
+share of the group's packets that are thrown away before the endpoint sees them.
 """
 
 import json
@@ -28,10 +28,13 @@ class WatchedSelector(clock.PatientSelector):
 
     def __init__(self) -> None:
         super().__init__()
+        self._had_sockets = False
         self._since = time.thread_time()
 
     def select(self, timeout: float | None = None) -> list[tuple[SelectorKey, int]]:
-        self.turns.append(time.thread_time() - self._since)
+        if self._had_sockets:
+            self.turns.append(time.thread_time() - self._since)
+        self._had_sockets = len(self.get_map()) > 1  # the loop's own is one
         found = super().select(timeout)
         self._since = time.thread_time()
         return found
