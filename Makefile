@@ -15,13 +15,14 @@ ENGINE_STAMP := $(VENV)/.stamp-engine
 P4RUNTIME_SHELL := $(VENV)/p4runtime-shell
 P4RUNTIME_SHELL_STAMP := $(VENV)/.stamp-p4runtime-shell
 TESTS_STAMP := $(VENV)/.stamp-tests
-# Compiled programs that are kept packed: ours, and those of p4vm's tests.
-PROGRAMS := p4src/canopy.json $(patsubst %.xz,%,$(wildcard engine/crates/p4vm/tests/data/*.json.xz))
+# Compiled programs that are kept packed: ours, and those of the benchmark, the Mininet examples and the engine's tests.
+PROGRAMS := p4src/canopy.json $(patsubst %.xz,%,$(wildcard $(addsuffix /*.json.xz,experiments/bench/switch/programs \
+	topologies/mininet/programs tests/engine/data engine/crates/p4vm/tests/data)))
 DOCS_STAMP := $(VENV)/.stamp-docs
 RUST_SOURCES := $(shell find engine/crates -name '*.rs' -o -name '*.toml' -not -path '*/target/*' 2>/dev/null) \
 	engine/Cargo.toml engine/Cargo.lock
 
-.PHONY: help setup run docs test check lint lint-python lint-rust test-python test-rust test-emulation fuzz bench \
+.PHONY: help setup programs run docs test check lint lint-python lint-rust test-python test-rust test-emulation fuzz bench \
 	package package-test p4 format clean
 
 help: ## what can be made
@@ -59,6 +60,8 @@ $(PROGRAMS): %: %.xz
 	@xz --decompress --stdout $< >$@.part && mv $@.part $@
 
 setup: $(ENGINE_STAMP) $(PROGRAMS) ## install and build all that is needed (no root once the system packages are there)
+
+programs: $(PROGRAMS)
 
 run: setup ## send a real file to eight receivers over three P4 switches (FILE=path for your own)
 	@$(BIN)/canopy emulate $(SCENARIO) $(if $(FILE),--file '$(FILE)')

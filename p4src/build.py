@@ -13,14 +13,13 @@ The output depends on the sources and on p4c's version only.
 """
 
 import json
-import lzma
 import re
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from engine.p4c import compile_programs, rebuild, shared
+from engine.p4c import compile_programs, pack, rebuild, shared
 
 SOURCE_FOLDER = Path(__file__).resolve().parent
 PROGRAM = "canopy"
@@ -59,12 +58,6 @@ def compile_program(p4c: str, destination: Path, folder: Path = SOURCE_FOLDER) -
     path.write_text(json.dumps(shared(json.loads(path.read_text())), separators=(",", ":")) + "\n")
     constants = json.dumps(read_constants(folder / CONSTANTS), indent=1)
     (destination / f"{PROGRAM}.constants.json").write_text(constants + "\n")
-
-
-def pack(content: bytes) -> bytes:
-    """What is kept of a JSON."""
-    text = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0}
-    return lzma.compress(content, filters=[text])
 
 
 def compile_reduced(p4c: str, destination: Path, folder: Path = SOURCE_FOLDER) -> None:

@@ -1,6 +1,7 @@
 """What all tests share."""
 
 import gc
+import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,12 @@ from hypothesis import HealthCheck, settings
 # The same examples each time; `--hypothesis-profile=default` looks for others.
 settings.register_profile("canopy", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("canopy")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compiled programs are those that are kept packed, also after a checkout that no `make setup` followed."""
+    if not hasattr(config, "workerinput"):
+        subprocess.run(["make", "--silent", "programs"], cwd=Path(__file__).parents[1], check=True)
 
 
 @pytest.hookimpl(tryfirst=True)  # before some are deselected

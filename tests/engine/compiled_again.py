@@ -4,6 +4,7 @@ depends on changes."""
 import hashlib
 import inspect
 import json
+import lzma
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -28,6 +29,14 @@ def assert_unchanged(programs: KeptPrograms) -> None:
     assert isinstance(artifacts, dict)
     for name in programs.artifacts:
         assert artifacts[name] == p4c.file_hash(programs.folder / name), f"{name} was edited: run `make p4`"
+    for name in programs.names:
+        assert_unpacked(programs.folder / f"{name}.json")
+
+
+def assert_unpacked(program: Path) -> None:
+    """What is kept of a JSON is the JSON."""
+    packed = lzma.decompress(program.with_name(f"{program.name}.xz").read_bytes())
+    assert packed == program.read_bytes(), f"{program} is of another time: run `make setup`"
 
 
 def assert_the_same(

@@ -1,14 +1,13 @@
 """The compiled artifacts in p4src/ belong to the sources beside them."""
 
 import json
-import lzma
 import re
 from pathlib import Path
 
 import pytest
 
 from engine import p4c
-from tests.engine.compiled_again import assert_the_same, read_stamp
+from tests.engine.compiled_again import assert_the_same, assert_unpacked, read_stamp
 from tests.p4src.bench.program import FOLDER, program
 from tests.p4src.test_build import build
 
@@ -27,8 +26,7 @@ def test_artifacts_are_as_the_compiler_wrote_them(name: str) -> None:
 
 
 def test_what_is_kept_of_the_json_is_the_json() -> None:
-    packed = lzma.decompress((FOLDER / build.PACKED).read_bytes())
-    assert packed == (FOLDER / "canopy.json").read_bytes(), "p4src/canopy.json is of another time: run `make setup`"
+    assert_unpacked(FOLDER / "canopy.json")
 
 
 def test_the_json_is_no_larger_than_every_switch_should_load() -> None:
