@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from experiments.harness.origin import Made
 from experiments.harness.reproduce import Options, RowResult
@@ -45,11 +45,16 @@ class Kept(BaseModel):
     made: Made = Made()
     cases: list[KeptCase]
 
-    @field_validator("cases", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _by_quantity(cls, cases: Any) -> Any:
-        """The file has all quantities of a case in one line; an older one has a line for each."""
-        return [one for case in cases for one in _quantities(case)] if isinstance(cases, list) else cases
+    def _by_quantity(cls, file: Any) -> Any:
+        """The file has all quantities of a case in one line; an older one has a line for each. A case without a world
+        is of the one that all are of."""
+        if not isinstance(file, dict) or not isinstance(cases := file.get("cases"), list):
+            return file
+        made = file.get("made")
+        of_all: dict[str, Any] = {"world": made.get("world")} if isinstance(made, dict) else {}
+        return {**file, "cases": [one for case in cases for one in _quantities(case, of_all)]}
 
     @property
     def fullness(self) -> tuple[bool, bool, int, int]:
@@ -57,9 +62,13 @@ class Kept(BaseModel):
         return not self.quick, not self.notes, len(self.cases), self.runs
 
 
-def _quantities(case: Any) -> list[Any]:
-    """A case of a file, once for each of its quantities. Whether it is one is checked later."""
-    if not isinstance(case, dict) or not isinstance(case.get("values"), dict):
+def _quantities(case: Any, of_all: dict[str, Any]) -> list[Any]:
+    """A case of a file, once for each of its quantities, with what is said `of_all` cases. Whether it is one is checked
+    later."""
+    if not isinstance(case, dict):
+        return [case]
+    case = of_all | case
+    if not isinstance(case.get("values"), dict):
         return [case]
     references = case.get("references")
     of = references.get if isinstance(references, dict) else {}.get

@@ -66,7 +66,7 @@ def details(result: RowResult, made: Made) -> dict[str, Any]:
         "runs": min((len(outcome.values) for outcome in result.outcomes), default=0),
         "notes": result.notes,
         "made": made.model_dump(),
-        "cases": [_case(outcomes) for _, outcomes in groupby(result.outcomes, _key)],
+        "cases": [_case(outcomes, made.world) for _, outcomes in groupby(result.outcomes, _key)],
     }
 
 
@@ -76,14 +76,14 @@ def _key(outcome: Outcome) -> tuple[object, ...]:
     return case.label, case.world, document_digest(case.document), case.x
 
 
-def _case(outcomes: Iterable[Outcome]) -> dict[str, Any]:
+def _case(outcomes: Iterable[Outcome], world_of_all: str | None) -> dict[str, Any]:
     """The quantities of a case, of each the values of all runs, and what it is held against where that is known."""
     quantities = list(outcomes)
     label, world, digest, x = _key(quantities[0])
     references = {one.quantity: one.reference for one in quantities if one.reference is not None}
     return {
         "case": label,
-        "world": world,
+        **({} if world == world_of_all else {"world": world}),
         "scenario": digest,
         "x": x,
         **({"references": references} if references else {}),

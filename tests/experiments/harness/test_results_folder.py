@@ -57,6 +57,16 @@ def test_a_file_says_where_its_result_comes_from(tmp_path: Path) -> None:
     assert standing(read, result.row).state == "current"
 
 
+def test_a_case_says_its_world_where_not_all_are_of_one(tmp_path: Path) -> None:
+    result = result_of([1.0], quick=False)
+    for of_all, said in (("sim", None), ("emu, sim", "sim")):
+        keep(result, MADE.model_copy(update={"world": of_all}), tmp_path, spare_fuller=False)
+        assert kept_json(tmp_path)["cases"][0].get("world") == said
+        read = read_kept(tmp_path / "a-row.json")
+        assert read is not None
+        assert [case.world for case in read.cases] == ["sim"]
+
+
 def test_a_quick_result_does_not_replace_a_full_one(tmp_path: Path) -> None:
     assert keep(result_of([1.0, 2.0], quick=False), MADE, tmp_path, spare_fuller=True)
     assert not keep(result_of([1.0] * 9, quick=True), MADE, tmp_path, spare_fuller=True)
@@ -90,6 +100,7 @@ def test_a_fuller_result_from_before_digests_stays(tmp_path: Path) -> None:
     keep(result_of([1.0] * 5, quick=False), MADE, tmp_path, spare_fuller=True)
     older = kept_json(tmp_path)
     del older["made"], older["cases"][0]["scenario"]
+    older["cases"][0]["world"] = "sim"
     (tmp_path / "a-row.json").write_text(json.dumps(older))
     assert not keep(result_of([1.0], quick=False, document={"load": 2}), MADE, tmp_path, spare_fuller=True)
     assert keep(result_of([1.0] * 5, quick=False), MADE, tmp_path, spare_fuller=True)
