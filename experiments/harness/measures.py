@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from experiments.harness.runs import Finished
-from topologies.results.summary import rate_between
+from topologies.results.bottleneck import rate_between
 
 Counter: TypeAlias = Sequence[tuple[float, float]]
 """(Seconds in the run, bytes so far), in order of time."""

@@ -24,8 +24,8 @@ from experiments.peers.program import HostProgram
 from topologies.emulation.kernel import dying_with_parent
 from topologies.emulation.sampler import read_interface_counters
 from topologies.emulation.state import Emulation, read_record
+from topologies.results.bottleneck import rate_between
 from topologies.results.run_folder import RunFolder, read_series
-from topologies.results.summary import rate_between
 
 LEAD_S: Final = 5.0
 """The TCP is past its slow start when the session begins."""

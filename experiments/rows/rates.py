@@ -5,7 +5,7 @@ from typing import Final
 from experiments.harness.measures import Counter, by_interval, flow_bytes
 from experiments.harness.runs import Finished
 from experiments.rows.networks import PACKET_BYTES
-from topologies.results.summary import rate_between
+from topologies.results.bottleneck import rate_between
 
 _TCP_HEADERS: Final = 54
 """Ethernet's, IPv4's and TCP's."""

@@ -15,9 +15,10 @@ from hosts.programs.keyfile import new_keys, new_seed, public, write_hop_keys, w
 from topologies.emulation.child import Child
 from topologies.emulation.network import EmulatedNetwork
 from topologies.plan import FIRST_SESSION_PORT, Plan, Source, derive_seed, file_sha256, host_hop_keys
+from topologies.results.bottleneck import counter_rate
 from topologies.results.run_folder import RunFolder, read_series
 from topologies.results.series import RunSeries
-from topologies.results.summary import ReceiverResult, SessionResult, counter_rate, session_result
+from topologies.results.summary import ReceiverResult, SessionResult, session_result
 from topologies.scenario.activity import Attack
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Receiver, Session

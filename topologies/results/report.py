@@ -9,7 +9,7 @@ from hosts import protocols
 from hosts.endpoint import Address
 from topologies.plan import Plan, make_plan
 from topologies.results.layout import lay_out
-from topologies.results.run_folder import RunFolder, RunFolderError, read_series
+from topologies.results.run_folder import RunFolder, RunFolderError, each_row, read_series
 from topologies.results.summary import FAILED_STATES, Summary, what_counts
 from topologies.scenario import Scenario, load_scenario
 from topologies.scenario.network import (
@@ -72,7 +72,7 @@ def _topology(folder: RunFolder, scenario: Scenario, plan: Plan, summary: dict[s
     kinds |= {receiver["host"]: "receiver" for receiver in receivers if receiver["complete"]}
     kinds |= {receiver["host"]: "incomplete" for receiver in _expected(summary) if not receiver["complete"]}
     kinds |= {session.sender: "sender" for session in scenario.sessions}
-    last = {(row["switch"], row["neighbour"]): row for row in read_series(folder.series / "ports.jsonl")}
+    last = {(row["switch"], row["neighbour"]): row for row in each_row(folder.series / "ports.jsonl")}
     busy, duration_s = [], summary["duration_s"]
     for link in scenario.links:
         shares = []
@@ -106,8 +106,8 @@ def _parameters(session: Session) -> list[tuple[str, Any, bool]]:
 def _plots(folder: RunFolder, scenario: Scenario, plan: Plan, summary: dict[str, Any]) -> list[str]:
     from topologies.results import plots  # Matplotlib takes a second to load, which no run waits for
 
-    ports, sessions, receivers, events = (
-        read_series(folder.series / f"{name}.jsonl") for name in ("ports", "sessions", "receivers", "events")
+    sessions, receivers, events = (
+        read_series(folder.series / f"{name}.jsonl") for name in ("sessions", "receivers", "events")
     )
     senders = {
         f"session {session.id}": _since_epoch(
@@ -126,6 +126,12 @@ def _plots(folder: RunFolder, scenario: Scenario, plan: Plan, summary: dict[str,
     for bottleneck in summary["bottlenecks"]:
         switch, port = plan.port_towards(bottleneck["source"], bottleneck["destination"])
         queues.append((switch.name, port.number, f"{bottleneck['source']} to {bottleneck['destination']}"))
+    drawn = {place[:2] for place in queues}
+    ports = [
+        row
+        for row in each_row(folder.series / "ports.jsonl")
+        if row["neighbour"] in hosts or (row["switch"], row["port"]) in drawn
+    ]
     limit = min((bottleneck["rate_bps"] for bottleneck in summary["bottlenecks"]), default=None)
     pictures = [
         plots.throughput(ports, list(dict.fromkeys(hosts)), events, limit),

@@ -1,6 +1,5 @@
 """From what a run left to its summary: who holds the file, how fast it came, how full the bottleneck was. No clock."""
 
-import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,17 +11,14 @@ from pydantic import TypeAdapter, ValidationError
 from controller.network import first_error
 from controller.sessions import SessionStatus
 from topologies.plan import Plan, Source
-from topologies.results.paths import paths_from
-from topologies.results.run_folder import RunFolder, RunFolderError, read_series
+from topologies.results.bottleneck import Bottleneck, carried, counter_rate
+from topologies.results.run_folder import RunFolder, RunFolderError, each_row
 from topologies.scenario.activity import Flow
-from topologies.scenario.network import DirectedLink
 from topologies.scenario.scenario import Scenario
 from topologies.scenario.session import Session
 
 FAILED_STATES = ("failed", "aborted")
 """A sender's last words when it has not done what it should (docs/status.md)."""
-START_UP_S = 2.0
-"""What of a transfer counts as its start-up, at most, and at most a quarter of it."""
 
 
 @dataclass(slots=True)
@@ -108,20 +104,6 @@ class FlowResult:
     source: str
     destination: str
     goodput_bps: float | None
-
-
-@dataclass(slots=True)
-class Bottleneck:
-    """The slowest link between a session's sender and its receivers, and how full it was after start-up."""
-
-    session: int
-    source: str
-    destination: str
-    rate_bps: float
-    from_s: float
-    to_s: float
-    utilisation: float | None
-    """Bytes of frames on the link, of every kind, over what it could carry in that time."""
 
 
 @dataclass(slots=True)
@@ -213,12 +195,13 @@ def summarize(
     notes: Sequence[str],
 ) -> Summary:
     """The summary of a run whose time series are complete."""
-    ports = read_series(folder.series / "ports.jsonl")
-    bottlenecks = [
-        found
-        for number, result in enumerate(sessions)
-        if (found := find_bottleneck(scenario, plan, ports, number, result)) is not None
-    ]
+    on_links, marking = carried(scenario, plan, sessions), {}
+    for row in each_row(folder.series / "ports.jsonl"):
+        for link in on_links:
+            link.take(row)
+        if "marked_packets" in row:
+            marking[row["switch"], row["port"]] = row
+    bottlenecks = [link.bottleneck for link in on_links]
     used = [bottleneck.utilisation for bottleneck in bottlenecks if bottleneck.utilisation is not None]
     for result in sessions:
         if result.state in FAILED_STATES and not result.failed:
@@ -236,15 +219,14 @@ def summarize(
         flows=flows,
         bottleneck_utilisation=max(used, default=None),
         bottlenecks=bottlenecks,
-        queues=queue_results(plan, ports),
+        queues=_queue_results(plan, marking),
         notes=list(notes),
         run_folder=str(folder.path),
     )
 
 
-def queue_results(plan: Plan, rows: Sequence[Mapping[str, Any]]) -> list[QueueResult]:
-    """The queues that mark or have an AQM, by switch and port, from the rows of ports.jsonl."""
-    last = {(row["switch"], row["port"]): row for row in rows if "marked_packets" in row}
+def _queue_results(plan: Plan, last: Mapping[tuple[str, int], Mapping[str, Any]]) -> list[QueueResult]:
+    """The queues that mark or have an AQM, of the last rows of ports.jsonl by switch and port."""
     return [
         QueueResult(
             switch=switch.name,
@@ -315,76 +297,12 @@ def sending_time(trace: Sequence[Mapping[str, Any]], epoch: float) -> tuple[floa
 def flow_result(flow: Flow, number: int, folder: RunFolder) -> FlowResult:
     """A flow of cross traffic, by its place in the scenario."""
     if flow.kind == "tcp":
-        goodput = counter_rate(read_series(folder.flow_trace(number)), "acked_bytes")
+        goodput = counter_rate(each_row(folder.flow_trace(number)), "acked_bytes")
     else:
-        goodput = counter_rate(read_series(folder.flow_trace(number, sink=True)), "received_bytes")
+        goodput = counter_rate(each_row(folder.flow_trace(number, sink=True)), "received_bytes")
     return FlowResult(flow.kind, flow.source, flow.destination, None if goodput is None else round(goodput))
 
 
 def what_counts(sha256s: Iterable[str]) -> str:
     """What complete receivers do, for a person. `sha256s` of the sessions' sources; empty: it is no file."""
     return " or ".join(sorted({"hold the whole file" if sha256 else "took part to the end" for sha256 in sha256s}))
-
-
-def bottleneck_link(scenario: Scenario, session_index: int) -> DirectedLink | None:
-    """The link of the lowest rate on the sender's paths to the receivers that stay; the nearest one of several."""
-    session = scenario.sessions[session_index]
-    paths = paths_from(scenario.links, session.sender)
-    best: DirectedLink | None = None
-    for receiver in session.receivers:
-        if receiver.leave is not None:
-            continue
-        for one, other in itertools.pairwise(paths[receiver.host]):
-            hop = scenario.link_between(one, other)
-            directed = None if hop is None else hop.direction(other)
-            if directed is None or directed.rate_bps is None:
-                continue
-            if best is None or best.rate_bps is None or directed.rate_bps < best.rate_bps:
-                best = directed
-    return best
-
-
-def link_rows(plan: Plan, rows: Sequence[Mapping[str, Any]], link: DirectedLink) -> list[tuple[float, float]]:
-    """(time, bytes so far) of one direction of a link, from the rows of ports.jsonl."""
-    switch, port = plan.port_towards(link.source, link.destination)
-    column = "tx_bytes" if link.source == switch.name else "rx_bytes"
-    return [
-        (row["t"], row[column])
-        for row in rows
-        if row["switch"] == switch.name and row["port"] == port.number and column in row
-    ]
-
-
-def rate_between(series: Sequence[tuple[float, float]], start: float, end: float) -> float | None:
-    """Bit/s between two times, from a series of bytes so far; None when fewer than two samples lie there."""
-    inside = [(at, octets) for at, octets in series if start <= at <= end]
-    if len(inside) < 2 or inside[-1][0] <= inside[0][0]:
-        return None
-    return (inside[-1][1] - inside[0][1]) * 8 / (inside[-1][0] - inside[0][0])
-
-
-def find_bottleneck(
-    scenario: Scenario, plan: Plan, rows: Sequence[Mapping[str, Any]], index: int, result: SessionResult
-) -> Bottleneck | None:
-    """The bottleneck of a session, measured from its start-up on for as long as it had new data to send."""
-    link = bottleneck_link(scenario, index)
-    if link is None or link.rate_bps is None or result.sending_from is None or result.sending_until is None:
-        return None
-    until = result.sending_until
-    since = result.sending_from + min(START_UP_S, (until - result.sending_from) / 4)
-    rate = rate_between(link_rows(plan, rows, link), since, until)
-    return Bottleneck(
-        session=result.id,
-        source=link.source,
-        destination=link.destination,
-        rate_bps=link.rate_bps,
-        from_s=round(since, 3),
-        to_s=round(until, 3),
-        utilisation=None if rate is None else round(rate / link.rate_bps, 4),
-    )
-
-
-def counter_rate(rows: Sequence[Mapping[str, Any]], column: str) -> float | None:
-    """Bit/s over the whole of a trace, from a column of bytes so far."""
-    series = [(row["t"], row[column]) for row in rows if column in row]
-    return rate_between(series, float("-inf"), float("inf"))

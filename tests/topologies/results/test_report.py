@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from tests.topologies.scenarios import TEXT
+from topologies.results.bottleneck import Bottleneck
 from topologies.results.plots import group, progress, rates
 from topologies.results.report import write_report
 from topologies.results.run_folder import RunFolder, SeriesWriter
-from topologies.results.summary import Bottleneck, FlowResult, ReceiverResult, SessionResult, Summary
+from topologies.results.summary import FlowResult, ReceiverResult, SessionResult, Summary
 
 
 @pytest.fixture

@@ -4,23 +4,18 @@ from pathlib import Path
 import pytest
 
 from controller.sessions import SessionStatus
-from tests.topologies.scenarios import TEXT, small_scenario
+from tests.topologies.scenarios import small_scenario
 from topologies.plan import REALTIME, make_plan
 from topologies.results.run_folder import RunFolder, RunFolderError
 from topologies.results.summary import (
     ReceiverResult,
     SessionResult,
     Summary,
-    bottleneck_link,
-    counter_rate,
-    find_bottleneck,
-    rate_between,
     read_summary,
     sending_time,
     session_result,
     what_counts,
 )
-from topologies.scenario import parse_scenario
 
 SCENARIO = small_scenario()
 PLAN = make_plan(SCENARIO)
@@ -40,53 +35,6 @@ def test_a_session_is_good_when_all_that_should_have_the_file_have_it() -> None:
     assert session.ok
     session.receivers.append(receiver(True, False))
     assert not session.ok
-
-
-def test_the_bottleneck_is_the_slowest_link_towards_receivers_that_stay() -> None:
-    link = bottleneck_link(SCENARIO, 0)
-    assert link is not None
-    assert (link.source, link.destination, link.rate_bps) == ("s1", "s2", 10e6)
-    upwards = bottleneck_link(SCENARIO, 1)  # b to c, by s2 only
-    assert upwards is not None
-    assert (upwards.source, upwards.destination) == ("s2", "c")
-
-
-def test_a_network_without_rates_has_no_bottleneck() -> None:
-    lines = [line for line in TEXT.splitlines() if not line.startswith("    rate: 20")]
-    text = "\n".join(lines).replace("rate: 100 Mbps, delay", "delay").replace("rate: 10 Mbps, ", "")
-    free = parse_scenario(text.replace(", rate: 50 Mbps}", "}"))
-    assert bottleneck_link(free, 0) is None
-    assert find_bottleneck(free, make_plan(free), [], 0, result()) is None
-
-
-def test_utilisation_leaves_start_up_and_tail_out() -> None:
-    def carried(at: float) -> float:  # bytes: half the rate for 3 s, all of it up to 9 s, nothing after
-        return min(at, 3.0) * 625_000 + max(min(at, 9.0) - 3.0, 0.0) * 1_250_000
-
-    rows = [{"t": n / 4, "switch": "s1", "port": 2, "tx_bytes": carried(n / 4)} for n in range(60)]
-    rows += [{"t": n / 4, "switch": "s2", "port": 7, "tx_bytes": n} for n in range(60)]
-    found = find_bottleneck(SCENARIO, PLAN, rows, 0, result())
-    assert found is not None
-    assert (found.source, found.destination, found.from_s, found.to_s) == ("s1", "s2", 3.0, 9.0)
-    assert found.utilisation == pytest.approx(1.0)
-
-
-def test_a_short_transfer_has_a_short_start_up() -> None:
-    rows = [{"t": n / 4, "switch": "s1", "port": 2, "tx_bytes": n * 312_500} for n in range(20)]
-    found = find_bottleneck(SCENARIO, PLAN, rows, 0, result(1.0, 3.0))
-    assert found is not None
-    assert found.from_s == pytest.approx(1.5)
-
-
-def test_a_session_that_never_sent_has_no_utilisation() -> None:
-    assert find_bottleneck(SCENARIO, PLAN, [], 0, result(None, None)) is None
-
-
-def test_rates_need_two_samples() -> None:
-    assert rate_between([(0.0, 0), (1.0, 1000)], 0.0, 1.0) == 8000.0
-    assert rate_between([(0.0, 0), (1.0, 1000)], 0.5, 1.0) is None
-    assert rate_between([], 0.0, 1.0) is None
-    assert counter_rate([{"t": 0.0, "n": 0}, {"t": 1.0}, {"t": 2.0, "n": 500}], "n") == 2000.0
 
 
 def test_of_data_without_end_nobody_has_the_whole() -> None:
