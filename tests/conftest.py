@@ -1,12 +1,17 @@
 """What all tests share."""
 
+import asyncio
 import gc
+import inspect
 import subprocess
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+COROUTINE_LIMIT_S = 110.0
+"""Of a test that waits for ever (ours)."""
 
 # A busy machine is no failure: what a test may take is bounded by the test run, not by each example, nor by
 # how fast those are made.
@@ -28,6 +33,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for item in items:
             if item.get_closest_marker(mark) and f"mark.{mark}" not in _text(item.path):
                 raise pytest.UsageError(f"{item.nodeid}: nothing in this file says `pytest.mark.{mark}`")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """A test that is a coroutine has an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    given = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+    asyncio.run(asyncio.wait_for(pyfuncitem.obj(**given), COROUTINE_LIMIT_S))
+    return True
 
 
 def pytest_collection_finish() -> None:

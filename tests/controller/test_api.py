@@ -91,28 +91,22 @@ def test_bad_requests_get_an_error_and_the_connection_lives(tmp_path: Path, line
         assert answers[1] == {"id": None, "result": 2}
 
 
-def test_an_endless_line_ends_the_connection(tmp_path: Path) -> None:
-    async def body() -> None:
-        path = tmp_path / "api"
-        async with server(path):
-            reader, writer = await asyncio.open_unix_connection(str(path))
-            writer.write(b"x" * (MAX_LINE_BYTES + 100))
-            assert await reader.read() == b""
-            writer.close()
-
-    asyncio.run(body())
+async def test_an_endless_line_ends_the_connection(tmp_path: Path) -> None:
+    path = tmp_path / "api"
+    async with server(path):
+        reader, writer = await asyncio.open_unix_connection(str(path))
+        writer.write(b"x" * (MAX_LINE_BYTES + 100))
+        assert await reader.read() == b""
+        writer.close()
 
 
-def test_the_socket_is_the_users_own(tmp_path: Path) -> None:
-    async def body() -> None:
-        path = tmp_path / "api"
-        async with server(path):
-            assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-    asyncio.run(body())
+async def test_the_socket_is_the_users_own(tmp_path: Path) -> None:
+    path = tmp_path / "api"
+    async with server(path):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-def test_the_client_calls_and_watches(tmp_path: Path) -> None:
+async def test_the_client_calls_and_watches(tmp_path: Path) -> None:
     def client(path: Path) -> list[Any]:
         with ApiClient(path) as api:
             found: list[Any] = [api.call("double", number=4)]
@@ -130,29 +124,23 @@ def test_the_client_calls_and_watches(tmp_path: Path) -> None:
                 next(watching)
         return found
 
-    async def body() -> None:
-        path = tmp_path / "api"
-        async with server(path) as events:
-            for n in range(3):
-                events.add("join", port=n)
-            task = asyncio.create_task(asyncio.to_thread(client, path))
-            await asyncio.sleep(0.2)  # the last watcher waits for an event that never comes
-        assert await task == [8, 1, 2, "watching"]
-
-    asyncio.run(body())
+    path = tmp_path / "api"
+    async with server(path) as events:
+        for n in range(3):
+            events.add("join", port=n)
+        task = asyncio.create_task(asyncio.to_thread(client, path))
+        await asyncio.sleep(0.2)  # the last watcher waits for an event that never comes
+    assert await task == [8, 1, 2, "watching"]
 
 
-def test_a_watcher_that_goes_away_is_forgotten(tmp_path: Path) -> None:
-    async def body() -> None:
-        path = tmp_path / "api"
-        async with server(path) as events:
-            reader, writer = await asyncio.open_unix_connection(str(path))
-            writer.write(b'{"method": "watch"}\n')
-            assert json.loads(await reader.readline())["result"] == "watching"
-            while not events._followers:
-                await asyncio.sleep(0.001)
-            writer.close()
-            while events._followers:
-                await asyncio.sleep(0.001)
-
-    asyncio.run(asyncio.wait_for(body(), 10))
+async def test_a_watcher_that_goes_away_is_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "api"
+    async with server(path) as events:
+        reader, writer = await asyncio.open_unix_connection(str(path))
+        writer.write(b'{"method": "watch"}\n')
+        assert json.loads(await reader.readline())["result"] == "watching"
+        while not events._followers:
+            await asyncio.sleep(0.001)
+        writer.close()
+        while events._followers:
+            await asyncio.sleep(0.001)

@@ -300,37 +300,31 @@ def test_a_links_failure_concerns_the_switches_with_other_entries_only(group: IP
     assert untouched
 
 
-def test_adoption_waits_for_all_switches_and_keeps_slots() -> None:
-    async def body() -> None:
-        sessions = [{"session": 1, "protocol": "mtcp", "group": str(GROUP), "source": "10.0.0.1"}]
-        before = line(sessions=sessions)
-        before.unknown("s1", 1, ANY_KEY)
-        found = {name: before.core.wanted(name) for name in before.switches}
-        after = World(before.core.network, begin=False)
-        adoptions = [asyncio.create_task(after.core.adopt(name, found[name])) for name in ("s3", "s2")]
-        await asyncio.sleep(0)
-        assert not any(task.done() for task in adoptions)
-        assert await after.core.adopt("s1", [])
-        assert all(await asyncio.gather(*adoptions))
-        assert [(slot.index, slot.key, slot.pinned) for slot in after.core.slots] == [
-            (0, KEY, True),
-            (1, ANY_KEY, False),
-        ]
-
-    asyncio.run(body())
+async def test_adoption_waits_for_all_switches_and_keeps_slots() -> None:
+    sessions = [{"session": 1, "protocol": "mtcp", "group": str(GROUP), "source": "10.0.0.1"}]
+    before = line(sessions=sessions)
+    before.unknown("s1", 1, ANY_KEY)
+    found = {name: before.core.wanted(name) for name in before.switches}
+    after = World(before.core.network, begin=False)
+    adoptions = [asyncio.create_task(after.core.adopt(name, found[name])) for name in ("s3", "s2")]
+    await asyncio.sleep(0)
+    assert not any(task.done() for task in adoptions)
+    assert await after.core.adopt("s1", [])
+    assert all(await asyncio.gather(*adoptions))
+    assert [(slot.index, slot.key, slot.pinned) for slot in after.core.slots] == [
+        (0, KEY, True),
+        (1, ANY_KEY, False),
+    ]
 
 
-def test_a_switch_with_another_group_in_a_slot_is_refused() -> None:
-    async def body() -> None:
-        mine, other = line(), line()
-        mine.unknown("s1", 1, KEY)
-        other.unknown("s1", 1, ANY_KEY)
-        assert not await mine.core.adopt("s1", other.core.wanted("s1"))
-        # A group that was given back meanwhile is no contradiction: it will be deleted.
-        idle = line()
-        assert await idle.core.adopt("s1", other.core.wanted("s1"))
-
-    asyncio.run(body())
+async def test_a_switch_with_another_group_in_a_slot_is_refused() -> None:
+    mine, other = line(), line()
+    mine.unknown("s1", 1, KEY)
+    other.unknown("s1", 1, ANY_KEY)
+    assert not await mine.core.adopt("s1", other.core.wanted("s1"))
+    # A group that was given back meanwhile is no contradiction: it will be deleted.
+    idle = line()
+    assert await idle.core.adopt("s1", other.core.wanted("s1"))
 
 
 def large() -> World:
@@ -362,16 +356,13 @@ def test_a_large_switch_has_exact_groups_for_its_members() -> None:
     assert world.switches["s1"].touched == touched + 1
 
 
-def test_a_large_switchs_members_survive_the_controller() -> None:
-    async def body() -> None:
-        before = large()
-        before.unknown("s1", 2, KEY)
-        before.changed("s1", KEY, JOIN, [2], [2])
-        before.changed("s1", KEY, JOIN, [3], [2, 3])
-        found = before.core.wanted("s1")
-        after = World(before.core.network, begin=False)
-        assert await after.core.adopt("s1", found)
-        assert {str(entry) for entry in after.core.wanted("s1")} == {str(entry) for entry in found}
-        assert after.core.members.ports(KEY) == {("s1", 2), ("s1", 3)}
-
-    asyncio.run(body())
+async def test_a_large_switchs_members_survive_the_controller() -> None:
+    before = large()
+    before.unknown("s1", 2, KEY)
+    before.changed("s1", KEY, JOIN, [2], [2])
+    before.changed("s1", KEY, JOIN, [3], [2, 3])
+    found = before.core.wanted("s1")
+    after = World(before.core.network, begin=False)
+    assert await after.core.adopt("s1", found)
+    assert {str(entry) for entry in after.core.wanted("s1")} == {str(entry) for entry in found}
+    assert after.core.members.ports(KEY) == {("s1", 2), ("s1", 3)}

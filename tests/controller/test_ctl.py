@@ -43,93 +43,85 @@ def ctl(*arguments: str) -> Coroutine[Any, Any, Result]:
     return asyncio.to_thread(CliRunner(env={"COLUMNS": "40"}).invoke, app, list(arguments))
 
 
-def test_every_view(make_world: MakeWorld, tmp_path: Path) -> None:
-    async def body() -> None:
-        session = {"session": 1, "protocol": "mtcp", "group": GROUP, "source": SOURCE, "port": 5001}
-        later = {"session": 2, "protocol": "mtcp", "group": "239.1.0.1"}
-        world = make_world(networks.line() | {"sessions": [session, later]})
-        directory = tmp_path / "state"
-        option = ("--state-dir", str(directory))
-        async with world.running(), controller(world.network, directory) as service:
-            await all_ready(service)
-            world.join("h4", GROUP, SOURCE)
-            await eventually(lambda: len(service.core.members) == 3)
-            await world.delivers("h1", GROUP, ["h4"])
-            fresh = STATUS | {"updated_at": time.time() + 300}  # however long a busy machine takes from here
-            (directory / "sessions" / "1.json").write_text(json.dumps(fresh))
-            (directory / "sessions" / "9.json").write_text("{")
+async def test_every_view(make_world: MakeWorld, tmp_path: Path) -> None:
+    session = {"session": 1, "protocol": "mtcp", "group": GROUP, "source": SOURCE, "port": 5001}
+    later = {"session": 2, "protocol": "mtcp", "group": "239.1.0.1"}
+    world = make_world(networks.line() | {"sessions": [session, later]})
+    directory = tmp_path / "state"
+    option = ("--state-dir", str(directory))
+    async with world.running(), controller(world.network, directory) as service:
+        await all_ready(service)
+        world.join("h4", GROUP, SOURCE)
+        await eventually(lambda: len(service.core.members) == 3)
+        await world.delivers("h1", GROUP, ["h4"])
+        fresh = STATUS | {"updated_at": time.time() + 300}  # however long a busy machine takes from here
+        (directory / "sessions" / "1.json").write_text(json.dumps(fresh))
+        (directory / "sessions" / "9.json").write_text("{")
 
-            async def show(command: str) -> tuple[str, Any]:
-                table = await ctl(command, *option)
-                as_json = await ctl(command, "--json", *option)
-                assert (table.exit_code, as_json.exit_code) == (0, 0), table.output + as_json.output
-                return table.output, json.loads(as_json.output)
+        async def show(command: str) -> tuple[str, Any]:
+            table = await ctl(command, *option)
+            as_json = await ctl(command, "--json", *option)
+            assert (table.exit_code, as_json.exit_code) == (0, 0), table.output + as_json.output
+            return table.output, json.loads(as_json.output)
 
-            table, found = await show("switches")
-            assert [(switch["name"], switch["status"]) for switch in found] == [
-                (n, "ready") for n in ("s1", "s2", "s3")
-            ]
-            assert "1:h1 2:h2 3:s2" in table
+        table, found = await show("switches")
+        assert [(switch["name"], switch["status"]) for switch in found] == [(n, "ready") for n in ("s1", "s2", "s3")]
+        assert "1:h1 2:h2 3:s2" in table
 
-            table, found = await show("groups")
-            assert [(group["slot"], group["pinned"], group["members"]) for group in found] == [
-                (0, True, ["h4"]),
-                (1, True, []),
-            ]
-            assert found[0]["packets_sent"].keys() == {"s1", "s2", "s3"}
-            assert f"({SOURCE}, {GROUP})" in table
+        table, found = await show("groups")
+        assert [(group["slot"], group["pinned"], group["members"]) for group in found] == [
+            (0, True, ["h4"]),
+            (1, True, []),
+        ]
+        assert found[0]["packets_sent"].keys() == {"s1", "s2", "s3"}
+        assert f"({SOURCE}, {GROUP})" in table
 
-            table, found = await show("members")
-            assert [(m["switch"], m["port"], m["peer"]) for m in found] == [
-                ("s1", 3, "s2"),
-                ("s2", 3, "s3"),
-                ("s3", 1, "h4"),
-            ]
+        table, found = await show("members")
+        assert [(m["switch"], m["port"], m["peer"]) for m in found] == [
+            ("s1", 3, "s2"),
+            ("s2", 3, "s3"),
+            ("s3", 1, "h4"),
+        ]
 
-            table, found = await show("trees")
-            assert found[0]["switches"]["s2"] == {
-                "upstream": [{"port": 2, "peer": "s1"}],
-                "members": [{"port": 3, "peer": "s3"}],
-            }
+        table, found = await show("trees")
+        assert found[0]["switches"]["s2"] == {
+            "upstream": [{"port": 2, "peer": "s1"}],
+            "members": [{"port": 3, "peer": "s3"}],
+        }
 
-            table, found = await show("sessions")
-            first, second = found["sessions"]
-            assert first["limiting"]["host"] == "h4"
-            assert (first["limiting"]["switch"], first["limiting"]["port"]) == ("s3", 1)
-            assert (first["source_host"], first["members"], first["stale"]) == ("h1", ["h4"], False)
-            assert (second["state"], second["members"]) == ("expected", [])
-            assert [Path(problem["file"]).name for problem in found["problems"]] == ["9.json"]
-            assert "h4 (10.0.0.4)" in table
-            assert "cwnd (cwnd 31.5, rtt 41.0 ms, loss 1.10 %)" in table
-            assert "400 (40%)" in table
-            assert "9.json" in table
+        table, found = await show("sessions")
+        first, second = found["sessions"]
+        assert first["limiting"]["host"] == "h4"
+        assert (first["limiting"]["switch"], first["limiting"]["port"]) == ("s3", 1)
+        assert (first["source_host"], first["members"], first["stale"]) == ("h1", ["h4"], False)
+        assert (second["state"], second["members"]) == ("expected", [])
+        assert [Path(problem["file"]).name for problem in found["problems"]] == ["9.json"]
+        assert "h4 (10.0.0.4)" in table
+        assert "cwnd (cwnd 31.5, rtt 41.0 ms, loss 1.10 %)" in table
+        assert "400 (40%)" in table
+        assert "9.json" in table
 
-            result = await ctl("link", "s1-s2", "down", *option)
-            assert result.output == "changed\n"
-            result = await ctl("link", "s1-s2", "down", *option)
-            assert result.output == "the link was down already\n"
-            table, found = await show("links")
-            assert [(link["name"], link["up"]) for link in found] == [("s1:3-s2:2", False), ("s2:3-s3:2", True)]
+        result = await ctl("link", "s1-s2", "down", *option)
+        assert result.output == "changed\n"
+        result = await ctl("link", "s1-s2", "down", *option)
+        assert result.output == "the link was down already\n"
+        table, found = await show("links")
+        assert [(link["name"], link["up"]) for link in found] == [("s1:3-s2:2", False), ("s2:3-s3:2", True)]
 
-            result = await ctl("watch", "--json", "--history", "1", "--count", "1", *option)
-            assert json.loads(result.output)["event"] in ("link_down", "leave", "join")
-            result = await ctl("watch", "--history", "1000", "--count", "2", *option)
-            assert "controller_start" in result.output
-
-    asyncio.run(asyncio.wait_for(body(), 60))
+        result = await ctl("watch", "--json", "--history", "1", "--count", "1", *option)
+        assert json.loads(result.output)["event"] in ("link_down", "leave", "join")
+        result = await ctl("watch", "--history", "1000", "--count", "2", *option)
+        assert "controller_start" in result.output
 
 
-def test_a_link_that_is_down_stays_down_over_a_restart(make_world: MakeWorld, tmp_path: Path) -> None:
-    async def body() -> None:
-        world = make_world(networks.line())
-        directory = tmp_path / "state"
-        async with controller(world.network, directory):
-            result = await ctl("link", "s2-s3", "down", "--state-dir", str(directory))
-            assert result.exit_code == 0
-        async with controller(world.network, directory) as service:
-            assert service.core.trees.down == {"s2:3-s3:2"}
-
-    asyncio.run(asyncio.wait_for(body(), 60))
+async def test_a_link_that_is_down_stays_down_over_a_restart(make_world: MakeWorld, tmp_path: Path) -> None:
+    world = make_world(networks.line())
+    directory = tmp_path / "state"
+    async with controller(world.network, directory):
+        result = await ctl("link", "s2-s3", "down", "--state-dir", str(directory))
+        assert result.exit_code == 0
+    async with controller(world.network, directory) as service:
+        assert service.core.trees.down == {"s2:3-s3:2"}
 
 
 def set_socket(directory: Path) -> None:

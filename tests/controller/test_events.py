@@ -42,35 +42,29 @@ def test_a_directory_that_is_not_there(tmp_path: Path) -> None:
         EventLog(tmp_path / "no" / "events.jsonl").open()
 
 
-def test_followers_get_history_then_what_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def body() -> None:
-        log = EventLog(None)
-        for n in range(5):
-            log.add("join", port=n)
-        stream = log.follow(history=2)
-        assert [(await anext(stream))["port"] for _ in range(2)] == [3, 4]
-        following = asyncio.ensure_future(anext(stream))
-        await asyncio.sleep(0)
-        log.add("leave", port=9)
-        assert (await following)["port"] == 9
-        await stream.aclose()  # type: ignore[attr-defined]
-
-    asyncio.run(body())
+async def test_followers_get_history_then_what_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = EventLog(None)
+    for n in range(5):
+        log.add("join", port=n)
+    stream = log.follow(history=2)
+    assert [(await anext(stream))["port"] for _ in range(2)] == [3, 4]
+    following = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(0)
+    log.add("leave", port=9)
+    assert (await following)["port"] == 9
+    await stream.aclose()  # type: ignore[attr-defined]
 
 
-def test_a_slow_follower_is_told_what_it_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def body() -> None:
-        monkeypatch.setattr(events, "FOLLOWER_QUEUE", 3)
-        log = EventLog(None)
-        log.add("join", port=0)
-        stream = log.follow(history=1)
-        assert (await anext(stream))["port"] == 0
-        for n in range(1, 8):
-            log.add("join", port=n)
-        assert [(await anext(stream))["port"] for _ in range(3)] == [1, 2, 3]
-        lost = await anext(stream)
-        assert (lost["event"], lost["count"]) == ("lost", 4)
-        log.add("join", port=8)
-        assert (await anext(stream))["port"] == 8
-
-    asyncio.run(body())
+async def test_a_slow_follower_is_told_what_it_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events, "FOLLOWER_QUEUE", 3)
+    log = EventLog(None)
+    log.add("join", port=0)
+    stream = log.follow(history=1)
+    assert (await anext(stream))["port"] == 0
+    for n in range(1, 8):
+        log.add("join", port=n)
+    assert [(await anext(stream))["port"] for _ in range(3)] == [1, 2, 3]
+    lost = await anext(stream)
+    assert (lost["event"], lost["count"]) == ("lost", 4)
+    log.add("join", port=8)
+    assert (await anext(stream))["port"] == 8

@@ -100,7 +100,7 @@ def test_a_stranger_s_request_comes_soon_or_not_at_all(monkeypatch: pytest.Monke
         asyncio.run(make().request(p4r.WriteRequest, silence(), Context(STRANGER)))
 
 
-def test_few_strangers_are_waited_for_at_once_and_the_primary_waits_for_none() -> None:
+async def test_few_strangers_are_waited_for_at_once_and_the_primary_waits_for_none() -> None:
     waiting = 0
 
     async def waits() -> AsyncGenerator[bytes, None]:
@@ -109,21 +109,18 @@ def test_few_strangers_are_waited_for_at_once_and_the_primary_waits_for_none() -
         await asyncio.Event().wait()
         yield b""
 
-    async def run() -> None:
-        taken = make()
-        calls = [
-            asyncio.create_task(taken.request(p4r.WriteRequest, waits(), Context(STRANGER)))
-            for _ in range(3 * MOST_AT_ONCE)
-        ]
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        assert waiting == MOST_AT_ONCE
-        assert await taken.request(p4r.WriteRequest, messages(b""), Context(PRIMARY)) == p4r.WriteRequest()
-        for call in calls:
-            call.cancel()
-        await asyncio.gather(*calls, return_exceptions=True)
-
-    asyncio.run(run())
+    taken = make()
+    calls = [
+        asyncio.create_task(taken.request(p4r.WriteRequest, waits(), Context(STRANGER)))
+        for _ in range(3 * MOST_AT_ONCE)
+    ]
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert waiting == MOST_AT_ONCE
+    assert await taken.request(p4r.WriteRequest, messages(b""), Context(PRIMARY)) == p4r.WriteRequest()
+    for call in calls:
+        call.cancel()
+    await asyncio.gather(*calls, return_exceptions=True)
 
 
 def test_over_the_wire_only_the_primary_s_connection_takes_long_messages(served: Served, primary: Controller) -> None:

@@ -1,6 +1,5 @@
 """The gRPC server's outside: addresses, TLS, start and stop."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -66,31 +65,25 @@ def test_a_certificate_of_another_authority_is_none(certificates: Path, tmp_path
         capabilities(grpc.secure_channel(f"localhost:{served.server.port}", shown))
 
 
-def test_a_port_in_use_is_an_error_and_free_again_after_the_stop() -> None:
-    async def run() -> None:
-        first, second = P4RuntimeServer(1, MemoryDataPath()), P4RuntimeServer(2, MemoryDataPath())
-        await first.start("127.0.0.1:0")
-        address = f"127.0.0.1:{first.port}"
-        with pytest.raises(OSError, match="cannot listen"):
-            await second.start(address)
-        await first.stop()
+async def test_a_port_in_use_is_an_error_and_free_again_after_the_stop() -> None:
+    first, second = P4RuntimeServer(1, MemoryDataPath()), P4RuntimeServer(2, MemoryDataPath())
+    await first.start("127.0.0.1:0")
+    address = f"127.0.0.1:{first.port}"
+    with pytest.raises(OSError, match="cannot listen"):
         await second.start(address)
-        await second.stop()
+    await first.stop()
+    await second.start(address)
+    await second.stop()
 
-    asyncio.run(run())
 
-
-def test_stopping_ends_open_streams_and_twice_is_no_error() -> None:
-    async def run() -> None:
-        server = P4RuntimeServer(1, MemoryDataPath())
-        await server.start("127.0.0.1:0")
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel:
-            stub: Any = p4r_grpc.P4RuntimeStub(channel)
-            call = stub.StreamChannel()
-            await call.write(raw.StreamMessageRequest(arbitration={"device_id": 1}))
-            await call.read()
-            await server.stop()
-            assert await call.code() != grpc.StatusCode.OK
+async def test_stopping_ends_open_streams_and_twice_is_no_error() -> None:
+    server = P4RuntimeServer(1, MemoryDataPath())
+    await server.start("127.0.0.1:0")
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{server.port}") as channel:
+        stub: Any = p4r_grpc.P4RuntimeStub(channel)
+        call = stub.StreamChannel()
+        await call.write(raw.StreamMessageRequest(arbitration={"device_id": 1}))
+        await call.read()
         await server.stop()
-
-    asyncio.run(run())
+        assert await call.code() != grpc.StatusCode.OK
+    await server.stop()

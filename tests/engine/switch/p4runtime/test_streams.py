@@ -22,63 +22,48 @@ async def take(messages: AsyncIterator[p4r.StreamMessageResponse], count: int) -
     return [await anext(messages) for _ in range(count)]
 
 
-def test_messages_come_in_order_and_arbitration_overtakes() -> None:
-    async def run() -> None:
-        stream = ClientStream()
-        stream.send(packet(1))
-        stream.send(packet(2))
-        stream.send_arbitration(p4r.MasterArbitrationUpdate(device_id=3))
-        found = await take(stream.messages(), 3)
-        assert found[0].arbitration.device_id == 3
-        assert numbers(found) == [1, 2]
-
-    asyncio.run(run())
+async def test_messages_come_in_order_and_arbitration_overtakes() -> None:
+    stream = ClientStream()
+    stream.send(packet(1))
+    stream.send(packet(2))
+    stream.send_arbitration(p4r.MasterArbitrationUpdate(device_id=3))
+    found = await take(stream.messages(), 3)
+    assert found[0].arbitration.device_id == 3
+    assert numbers(found) == [1, 2]
 
 
-def test_a_reader_that_waits_gets_what_comes() -> None:
-    async def run() -> None:
-        stream = ClientStream()
-        reader = asyncio.create_task(take(stream.messages(), 2))
-        await asyncio.sleep(0)
-        stream.send(packet(1))
-        await asyncio.sleep(0)
-        stream.send(packet(2))
-        assert numbers(await reader) == [1, 2]
-
-    asyncio.run(run())
+async def test_a_reader_that_waits_gets_what_comes() -> None:
+    stream = ClientStream()
+    reader = asyncio.create_task(take(stream.messages(), 2))
+    await asyncio.sleep(0)
+    stream.send(packet(1))
+    await asyncio.sleep(0)
+    stream.send(packet(2))
+    assert numbers(await reader) == [1, 2]
 
 
-def test_a_client_that_does_not_read_costs_bounded_memory() -> None:
-    async def run() -> None:
-        stream = ClientStream()
-        sent = [stream.send(packet(n)) for n in range(MAX_WAITING_MESSAGES + 5)]
-        assert sent.count(False) == stream.dropped == 5
-        for device_id in range(1, 10 * MAX_WAITING_ARBITRATIONS + 1):
-            stream.send_arbitration(p4r.MasterArbitrationUpdate(device_id=device_id))
-        found = await take(stream.messages(), MAX_WAITING_ARBITRATIONS + MAX_WAITING_MESSAGES)
-        assert found[MAX_WAITING_ARBITRATIONS - 1].arbitration.device_id == 10 * MAX_WAITING_ARBITRATIONS
-        assert numbers(found) == list(range(MAX_WAITING_MESSAGES))
-
-    asyncio.run(run())
+async def test_a_client_that_does_not_read_costs_bounded_memory() -> None:
+    stream = ClientStream()
+    sent = [stream.send(packet(n)) for n in range(MAX_WAITING_MESSAGES + 5)]
+    assert sent.count(False) == stream.dropped == 5
+    for device_id in range(1, 10 * MAX_WAITING_ARBITRATIONS + 1):
+        stream.send_arbitration(p4r.MasterArbitrationUpdate(device_id=device_id))
+    found = await take(stream.messages(), MAX_WAITING_ARBITRATIONS + MAX_WAITING_MESSAGES)
+    assert found[MAX_WAITING_ARBITRATIONS - 1].arbitration.device_id == 10 * MAX_WAITING_ARBITRATIONS
+    assert numbers(found) == list(range(MAX_WAITING_MESSAGES))
 
 
-def test_closing_ends_the_messages() -> None:
-    async def run() -> None:
-        stream = ClientStream()
-        stream.close()
-        assert [m async for m in stream.messages()] == []
-
-    asyncio.run(run())
+async def test_closing_ends_the_messages() -> None:
+    stream = ClientStream()
+    stream.close()
+    assert [m async for m in stream.messages()] == []
 
 
-def test_closing_with_an_error_raises_it() -> None:
-    async def run() -> None:
-        stream = ClientStream()
-        reader = asyncio.create_task(take(stream.messages(), 1))
-        await asyncio.sleep(0)
-        stream.close(not_found("no device"))
-        with pytest.raises(P4RuntimeError) as caught:
-            await reader
-        assert caught.value.code == rpc_code.NOT_FOUND
-
-    asyncio.run(run())
+async def test_closing_with_an_error_raises_it() -> None:
+    stream = ClientStream()
+    reader = asyncio.create_task(take(stream.messages(), 1))
+    await asyncio.sleep(0)
+    stream.close(not_found("no device"))
+    with pytest.raises(P4RuntimeError) as caught:
+        await reader
+    assert caught.value.code == rpc_code.NOT_FOUND
